@@ -1,0 +1,291 @@
+/* SPDX-FileCopyrightText: 2026 The gpukern authors
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/**
+ * @file gpukern.h
+ * @brief The C ABI of gpukern: gather and saxpy on the CPU and on CUDA GPUs.
+ *
+ * Every function that can fail returns a ::gpukern_status and, on failure, leaves a message for
+ * the calling thread in gpukern_last_error(). All functions may be called from any thread.
+ *
+ * Tensors are borrowed: the library reads and writes the memory they describe and never frees it.
+ * It holds on to nothing after a call that ran on the CPU. Work on a GPU is enqueued on the stream
+ * of the ::gpukern_exec (the legacy default stream without one); unless a function says that it
+ * waits, device memory must stay valid until that work has run, as for any CUDA API. Host memory
+ * that takes part in device work is free to reuse when the call returns.
+ */
+#ifndef GPUKERN_GPUKERN_H
+#define GPUKERN_GPUKERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define GPUKERN_API __declspec(dllimport)
+#else
+#define GPUKERN_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPUKERN_VERSION_MAJOR 0
+#define GPUKERN_VERSION_MINOR 1
+#define GPUKERN_VERSION_PATCH 0
+
+/** Raised by one whenever a program compiled against an older header could break. */
+#define GPUKERN_ABI_VERSION 1
+
+/** The largest number of dimensions of a tensor, as in NumPy 2. */
+#define GPUKERN_MAX_NDIM 64
+
+/** What a call came to. 0 is success; see gpukern_last_error() for the words. */
+typedef enum gpukern_status {
+  GPUKERN_SUCCESS = 0,
+  GPUKERN_VALUE_ERROR = 1,    /**< a shape, size, device or option that does not fit */
+  GPUKERN_TYPE_ERROR = 2,     /**< a dtype that does not fit */
+  GPUKERN_INDEX_ERROR = 3,    /**< an index out of bounds, or any index into an empty axis */
+  GPUKERN_AXIS_ERROR = 4,     /**< an axis out of range */
+  GPUKERN_MEMORY_ERROR = 5,   /**< host or device memory ran out */
+  GPUKERN_DEVICE_ERROR = 6,   /**< the device asked for is not there */
+  GPUKERN_CUDA_ERROR = 7,     /**< CUDA reported an error */
+  GPUKERN_INTERNAL_ERROR = 8  /**< a defect of gpukern */
+} gpukern_status;
+
+/** Device types, numbered as in DLPack. */
+typedef enum gpukern_device_type {
+  GPUKERN_DEVICE_DEFAULT = 0, /**< in ::gpukern_exec only: $GPUKERN_DEVICE, or the CPU */
+  GPUKERN_CPU = 1,
+  GPUKERN_CUDA = 2,
+  GPUKERN_CUDA_HOST = 3,      /**< page-locked host memory; computed as GPUKERN_CPU */
+  GPUKERN_CUDA_MANAGED = 13   /**< computed as GPUKERN_CUDA */
+} gpukern_device_type;
+
+/** A device: its ::gpukern_device_type and its ordinal. */
+typedef struct gpukern_device {
+  int32_t device_type;
+  int32_t device_id;
+} gpukern_device;
+
+/** Type codes of ::gpukern_dtype, numbered as in DLPack. */
+typedef enum gpukern_type_code {
+  GPUKERN_INT = 0,
+  GPUKERN_UINT = 1,
+  GPUKERN_FLOAT = 2,
+  GPUKERN_OPAQUE = 3,
+  GPUKERN_BFLOAT = 4,
+  GPUKERN_COMPLEX = 5,
+  GPUKERN_BOOL = 6
+} gpukern_type_code;
+
+/** An element type; an element takes `bits * lanes / 8` bytes. */
+typedef struct gpukern_dtype {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+} gpukern_dtype;
+
+/**
+ * @brief A borrowed array, in the memory layout of DLPack's DLTensor.
+ *
+ * The first element lies at `(char *)data + byte_offset`; element `(i, j, ...)` lies
+ * `i * strides[0] + j * strides[1] + ...` elements behind it. `strides` may be NULL: C-contiguous.
+ * Strides may be zero or negative, and the memory need not be aligned to the element.
+ */
+typedef struct gpukern_tensor {
+  void *data;
+  gpukern_device device;
+  int32_t ndim;
+  gpukern_dtype dtype;
+  int64_t *shape;
+  int64_t *strides;
+  uint64_t byte_offset;
+} gpukern_tensor;
+
+/**
+ * @brief Where and how to run. Every function takes NULL for the defaults.
+ *
+ * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow.
+ */
+typedef struct gpukern_exec {
+  size_t struct_size;
+  /** Where host tensors are computed. Device tensors are computed where they lie; naming another
+   * device for them is a GPUKERN_VALUE_ERROR. */
+  gpukern_device device;
+  /** A cudaStream_t of the device that computes; NULL is the legacy default stream. */
+  void *stream;
+} gpukern_exec;
+
+#define GPUKERN_EXEC_INIT \
+  { sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL }
+
+/** What gather does with an index outside [0, n), n being the length of the axis. */
+typedef enum gpukern_mode {
+  GPUKERN_RAISE = 0, /**< [-n, 0) counts from the end; anything else is GPUKERN_INDEX_ERROR */
+  GPUKERN_WRAP = 1,  /**< modulo n; the result has the sign of n */
+  GPUKERN_CLIP = 2,  /**< to the nearest of 0 and n - 1 (a negative index becomes 0) */
+  GPUKERN_FILL = 3   /**< [-n, 0) counts from the end; anything else gives the fill value */
+} gpukern_mode;
+
+/** The axis that means "the source, flattened in C order". */
+#define GPUKERN_AXIS_NONE INT32_MIN
+
+/* ---- versions, errors ------------------------------------------------------------------- */
+
+/** @brief Returns the library's version, `major * 10000 + minor * 100 + patch`. */
+GPUKERN_API int32_t gpukern_version(void);
+
+/** @brief Returns the GPUKERN_ABI_VERSION that the library was built with. */
+GPUKERN_API int32_t gpukern_abi_version(void);
+
+/**
+ * @brief Returns the message of the calling thread's last failed call, "" if there was none.
+ * @return NUL-terminated UTF-8, owned by the library, valid until the thread's next failing call.
+ */
+GPUKERN_API const char *gpukern_last_error(void);
+
+/** @brief Returns the name of a status, such as "GPUKERN_INDEX_ERROR"; never NULL. */
+GPUKERN_API const char *gpukern_status_name(gpukern_status status);
+
+/* ---- devices ------------------------------------------------------------------------------ */
+
+/** What is known of CUDA in this process. */
+typedef struct gpukern_cuda_info {
+  size_t struct_size;      /**< [in] sizeof(gpukern_cuda_info) */
+  int32_t built;           /**< 1 if the library holds a CUDA backend */
+  int32_t runtime_version; /**< of the CUDA runtime inside, e.g. 13000; 0 without */
+  int32_t driver_version;  /**< the CUDA version that the driver supports; 0 without a driver */
+  int32_t device_count;    /**< usable CUDA devices */
+  const char *reason;      /**< why device_count is 0, "" if it is not; owned by the library */
+} gpukern_cuda_info;
+
+/**
+ * @brief Describes the CUDA backend. Succeeds without a driver, a GPU or a CUDA build.
+ * @param[in,out] info set its struct_size first
+ */
+GPUKERN_API gpukern_status gpukern_cuda_query(gpukern_cuda_info *info);
+
+/** @brief Counts the usable CUDA devices; 0 without a driver, a GPU or a CUDA build. */
+GPUKERN_API gpukern_status gpukern_device_count(int32_t *count);
+
+/** Properties of one CUDA device. */
+typedef struct gpukern_device_info {
+  size_t struct_size; /**< [in] sizeof(gpukern_device_info) */
+  char name[256];
+  int32_t compute_capability_major;
+  int32_t compute_capability_minor;
+  int32_t multiprocessor_count;
+  int32_t l2_cache_bytes;
+  uint64_t total_memory_bytes;
+} gpukern_device_info;
+
+/**
+ * @brief Reads the properties of a CUDA device.
+ * @param[in] device_id in [0, gpukern_device_count)
+ * @param[in,out] info set its struct_size first
+ */
+GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_device_info *info);
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/**
+ * @brief Allocates memory, aligned to at least 64 bytes on the CPU and 256 on a GPU.
+ *
+ * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
+ *
+ * @param[in] device GPUKERN_CPU or GPUKERN_CUDA, and the ordinal
+ * @param[in] bytes may be 0, which gives NULL
+ * @param[in] exec only its stream is used; may be NULL
+ * @param[out] data the memory; release with gpukern_release()
+ */
+GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
+                                            const gpukern_exec *exec, void **data);
+
+/**
+ * @brief Releases memory of gpukern_allocate(), on a GPU after the work enqueued on exec->stream.
+ * @param[in] data may be NULL
+ */
+GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
+                                           const gpukern_exec *exec);
+
+/**
+ * @brief Copies a tensor, element by element, between any two devices and layouts.
+ *
+ * Waits for the copy if either tensor lies in host memory and the other on a GPU, enqueues it if
+ * both lie on one GPU. Two different GPUs are a GPUKERN_VALUE_ERROR.
+ *
+ * @param[in] source any dtype
+ * @param[out] destination of the source's shape and element size; may overlap the source
+ * @param[in] exec its stream belongs to the GPU that takes part; may be NULL
+ */
+GPUKERN_API gpukern_status gpukern_copy(const gpukern_tensor *source,
+                                        const gpukern_tensor *destination,
+                                        const gpukern_exec *exec);
+
+/**
+ * @brief Waits until the work enqueued on a stream of a device has run.
+ * @param[in] device returns at once for GPUKERN_CPU
+ * @param[in] exec only its stream is used; may be NULL
+ */
+GPUKERN_API gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec);
+
+/* ---- operations ----------------------------------------------------------------------------- */
+
+/**
+ * @brief Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
+ *
+ * Items are moved as bytes, so every element type works and comes out bit for bit. No mode ever
+ * reads outside the source, whatever the index holds. The result is what memory apart would give,
+ * also where out overlaps source or index.
+ *
+ * Stream behaviour: enqueues, but for GPUKERN_RAISE, which waits for the stream since it has to
+ * know; during stream capture GPUKERN_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
+ * GPU are ready on return.
+ *
+ * @param[in] source any shape, any element size of whole bytes; 0-d counts as shape (1)
+ * @param[in] index any shape, any integer dtype of 8 to 64 bits
+ * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened source
+ * @param[in] mode what an index out of bounds does
+ * @param[in] fill_value for GPUKERN_FILL: a C-contiguous host tensor of the source's dtype whose
+ *            shape is the end of source.shape[axis+1:] (so 0-d fits always); NULL fills with zero
+ *            bytes
+ * @param[out] out of the source's dtype, shape
+ *            source.shape[:axis] + index.shape + source.shape[axis+1:]
+ * @param[in] exec may be NULL
+ * @return GPUKERN_INDEX_ERROR in mode GPUKERN_RAISE names the first bad index in C order and
+ *         leaves out as it was; in every mode, an index into an empty axis is that error too,
+ *         unless the result is empty.
+ */
+GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
+                                          int32_t axis, gpukern_mode mode,
+                                          const gpukern_tensor *fill_value,
+                                          const gpukern_tensor *out, const gpukern_exec *exec);
+
+/**
+ * @brief Computes `out = a * x + y` with one rounding: a fused multiply-add.
+ *
+ * Real types: fma(a, x, y), correctly rounded; float16 and bfloat16 in float32, then rounded to
+ * the type. Integers wrap around. Complex types use fma for each product:
+ * `re = fma(-a.im, x.im, fma(a.re, x.re, y.re))`, `im = fma(a.im, x.re, fma(a.re, x.im, y.im))`.
+ * Subnormals are kept. A NaN result is always the one quiet NaN with a clear sign and no payload.
+ * So all devices give the same bits.
+ *
+ * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return.
+ *
+ * @param[in] a one element of x's dtype, in host memory, read before the call returns
+ * @param[in] x any shape; float16, bfloat16, float32, float64, complex64, complex128, int32 or
+ *            int64
+ * @param[in] y of x's shape and dtype
+ * @param[out] out of x's shape and dtype; may be x or y, and may overlap them in any way
+ * @param[in] exec may be NULL
+ */
+GPUKERN_API gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x,
+                                         const gpukern_tensor *y, const gpukern_tensor *out,
+                                         const gpukern_exec *exec);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GPUKERN_GPUKERN_H */
