@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend.hpp"
+
+#include "cpu/backend.hpp"
+#ifdef GPUKERN_HAVE_CUDA
+#include "../cuda/backend.hpp"
+#endif
+
+namespace gpukern {
+
+#ifndef GPUKERN_HAVE_CUDA
+namespace gpu {
+namespace {
+// The CUDA backend's interface (cuda/backend.hpp) in a build without it.
+CudaStatus query_status() {
+  return {.reason = "this gpukern was built without CUDA (no nvcc was found, or CUDA was turned off)"};
+}
+Backend& backend(int) { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
+void query_device(int, gpukern_device_info&) { backend(0); }
+}  // namespace
+}  // namespace gpu
+#endif
+
+const CudaStatus& cuda_status() {
+  static const CudaStatus status = gpu::query_status();
+  return status;
+}
+
+namespace {
+
+void require_cuda_device(int device_id) {
+  const CudaStatus& status = cuda_status();
+  require(status.device_count > 0, GPUKERN_DEVICE_ERROR, "there is no CUDA device: ", status.reason);
+  require(device_id >= 0 && device_id < status.device_count, GPUKERN_DEVICE_ERROR,
+          "there is no device cuda:", device_id, ", the devices are cuda:0 to cuda:",
+          status.device_count - 1);
+}
+
+}  // namespace
+
+Backend& backend_for(Device device) {
+  if (!device.cuda) return cpu::backend();
+  require_cuda_device(device.id);
+  return gpu::backend(device.id);
+}
+
+void query_device(int device_id, gpukern_device_info& info) {
+  require_cuda_device(device_id);
+  gpu::query_device(device_id, info);
+}
+
+}  // namespace gpukern

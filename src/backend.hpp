@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What a backend does: the validated operations, on memory that it can reach.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "index.hpp"
+#include "loop.hpp"
+#include "tensor.hpp"
+
+namespace gpukern {
+
+/// The operands of GatherArgs::loop.
+enum GatherOperand { kSource, kIndex, kOut, kFillValue };
+
+/// out[p] = source[axis offset of index[p]] for every position p of the loop.
+struct GatherArgs {
+  const std::byte* source = nullptr;
+  const std::byte* index = nullptr;
+  std::byte* out = nullptr;
+  std::int64_t item = 0;  ///< bytes that each position moves: an element or a contiguous row
+  Loop<4> loop;           ///< coalesced; see GatherOperand
+  Loop<1> axis;           ///< unravels a position on the axis into an offset of the source
+  std::int64_t n = 0;     ///< length of the axis, positive
+  IndexType index_type;
+  gpukern_mode mode = GPUKERN_RAISE;
+  const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
+  std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
+  std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
+};
+
+struct IndexArgs {
+  const std::byte* index = nullptr;
+  Loop<1> loop;  ///< coalesced, C order
+  std::int64_t n = 0;
+  IndexType index_type;
+};
+
+/// The first index that mode "raise" refuses.
+struct BadIndex {
+  std::int64_t value;  ///< to be read as unsigned if the index type is
+};
+
+/// out[p] = a * x[p] + y[p]; the operands of loop are x, y, out.
+struct SaxpyArgs {
+  gpukern_dtype dtype{};
+  alignas(16) std::byte a[16]{};
+  const std::byte* x = nullptr;
+  const std::byte* y = nullptr;
+  std::byte* out = nullptr;  ///< is x or y, or overlaps neither
+  std::int64_t item = 0;
+  Loop<3> loop;
+};
+
+/// The operands of loop are source, destination; they do not overlap.
+struct CopyArgs {
+  const std::byte* source = nullptr;
+  std::byte* destination = nullptr;
+  std::int64_t item = 0;
+  Loop<2> loop;
+};
+
+/// A stream of the backend's device; the CPU backend ignores it and returns when it is done.
+using Stream = void*;
+
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  virtual void gather(const GatherArgs& args, Stream stream) = 0;
+  virtual void saxpy(const SaxpyArgs& args, Stream stream) = 0;
+  virtual void copy(const CopyArgs& args, Stream stream) = 0;
+
+  /// Waits for the stream, since its caller has to know.
+  virtual std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) = 0;
+
+  virtual void* allocate(std::size_t bytes, Stream stream) = 0;
+  virtual void release(void* data, Stream stream) = 0;
+  /// Moves bytes between contiguous host memory and the backend's; the host side is free to reuse
+  /// on return, and after download() it holds the bytes.
+  virtual void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) = 0;
+  virtual void download(void* to_host, const void* from, std::size_t bytes, Stream stream) = 0;
+  virtual void synchronize(Stream stream) = 0;
+};
+
+/// Throws GPUKERN_DEVICE_ERROR if there is no such device.
+Backend& backend_for(Device device);
+
+/// The contents of gpukern_cuda_info and gpukern_device_info, also without a CUDA build.
+struct CudaStatus {
+  bool built = false;
+  int runtime_version = 0;
+  int driver_version = 0;
+  int device_count = 0;
+  std::string reason;  ///< why device_count is 0
+};
+const CudaStatus& cuda_status();
+void query_device(int device_id, gpukern_device_info& info);
+
+}  // namespace gpukern

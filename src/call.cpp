@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "call.hpp"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace gpukern {
+namespace {
+
+// $GPUKERN_DEVICE, read at every call so that a process may change its mind.
+Device default_device() {
+  const char* text = std::getenv("GPUKERN_DEVICE");
+  const std::string_view name = text != nullptr ? text : "";
+  if (name.empty() || name == "cpu") return {};
+  // As a default it is a wish: where there is no GPU, host arrays stay on the CPU.
+  if (name == "cuda") return {cuda_status().device_count > 0, 0};
+  fail(GPUKERN_VALUE_ERROR, "GPUKERN_DEVICE must be cpu or cuda, got ", name);
+}
+
+Device host_device(const char* function, const gpukern_exec* exec) {
+  if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT) return default_device();
+  return checked_device(exec->device, std::string(function) + ": device");
+}
+
+Device compute_device(const char* function, std::initializer_list<const Argument*> arguments,
+                      const gpukern_exec* exec) {
+  const Argument& first = **arguments.begin();
+  const Device place = first.tensor.device;
+  for (const Argument* argument : arguments) {
+    require(argument->tensor.device == place, GPUKERN_VALUE_ERROR, argument->what, " must lie on ",
+            device_name(place), " like ", first.what.substr(first.what.find(": ") + 2), ", got ",
+            device_name(argument->tensor.device));
+  }
+  if (!place.cuda) return host_device(function, exec);
+  if (exec != nullptr && exec->device.device_type != GPUKERN_DEVICE_DEFAULT) {
+    const Device wanted = checked_device(exec->device, std::string(function) + ": device");
+    require(wanted == place, GPUKERN_VALUE_ERROR, function, ": device must be that of the arrays, ",
+            device_name(place), ", got ", device_name(wanted));
+  }
+  return place;
+}
+
+}  // namespace
+
+Stream checked_stream(const gpukern_exec* exec) {
+  if (exec == nullptr) return nullptr;
+  require(exec->struct_size >= sizeof(gpukern_exec), GPUKERN_VALUE_ERROR,
+          "exec must have struct_size = ", sizeof(gpukern_exec), " or more, got ", exec->struct_size);
+  return exec->stream;
+}
+
+Call::Call(const char* function, std::initializer_list<const Argument*> arguments,
+           const gpukern_exec* exec)
+    : device((checked_stream(exec), compute_device(function, arguments, exec))),
+      stream(checked_stream(exec)),
+      backend(backend_for(device)) {}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : backend_(other.backend_), stream_(other.stream_), data_(std::exchange(other.data_, nullptr)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(backend_, other.backend_);
+  std::swap(stream_, other.stream_);
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  if (data_ == nullptr) return;
+  try {
+    backend_->release(data_, stream_);
+  } catch (...) {
+    // Only a broken CUDA context refuses; the error that broke it is on its way to the caller.
+    static_cast<void>(0);
+  }
+}
+
+namespace {
+
+CopyArgs copy_args(const Tensor& source, const Tensor& destination) {
+  CopyArgs args{.source = source.data,
+                .destination = destination.data,
+                .item = source.item,
+                .loop = {}};
+  for (int d = 0; d < source.ndim; ++d)
+    args.loop.push(source.shape[d], {source.stride[d], destination.stride[d]});
+  args.loop.coalesce();
+  return args;
+}
+
+void copy_on(Backend& backend, const Tensor& source, const Tensor& destination, Stream stream) {
+  if (!may_overlap(source, destination)) {
+    backend.copy(copy_args(source, destination), stream);
+    return;
+  }
+  if (same_layout(source, destination)) return;
+  const Buffer apart(backend, source.bytes(), stream);
+  const Tensor between = contiguous_at(apart.data(), source.device, source);
+  backend.copy(copy_args(source, between), stream);
+  backend.copy(copy_args(between, destination), stream);
+}
+
+void upload(const Tensor& source, const Tensor& destination, Stream stream) {
+  Backend& host = backend_for(source.device);
+  Backend& gpu = backend_for(destination.device);
+  Buffer packed;
+  Tensor from = source;
+  if (!source.contiguous()) {
+    packed = Buffer(host, source.bytes(), nullptr);
+    from = contiguous_at(packed.data(), source.device, source);
+    host.copy(copy_args(source, from), nullptr);
+  }
+  const auto bytes = static_cast<std::size_t>(source.bytes());
+  if (destination.contiguous()) {
+    gpu.upload(destination.data, from.data, bytes, stream);
+    return;
+  }
+  const Buffer landing(gpu, source.bytes(), stream);
+  gpu.upload(landing.data(), from.data, bytes, stream);
+  gpu.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination), stream);
+}
+
+void download(const Tensor& source, const Tensor& destination, Stream stream) {
+  Backend& gpu = backend_for(source.device);
+  Backend& host = backend_for(destination.device);
+  Buffer packed;
+  Tensor from = source;
+  if (!source.contiguous()) {
+    packed = Buffer(gpu, source.bytes(), stream);
+    from = contiguous_at(packed.data(), source.device, source);
+    gpu.copy(copy_args(source, from), stream);
+  }
+  const auto bytes = static_cast<std::size_t>(source.bytes());
+  if (destination.contiguous()) {
+    gpu.download(destination.data, from.data, bytes, stream);
+    return;
+  }
+  const Buffer landing(host, source.bytes(), nullptr);
+  gpu.download(landing.data(), from.data, bytes, stream);
+  host.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination), nullptr);
+}
+
+}  // namespace
+
+void transfer(const Tensor& source, const Tensor& destination, Stream stream) {
+  if (source.count() == 0) return;
+  if (source.device == destination.device)
+    copy_on(backend_for(source.device), source, destination, stream);
+  else if (destination.device.cuda)
+    upload(source, destination, stream);
+  else
+    download(source, destination, stream);
+}
+
+Input::Input(const Call& call, const Tensor& tensor) : tensor_(tensor) {
+  if (tensor.device == call.device) return;
+  buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
+  tensor_ = contiguous_at(buffer_.data(), call.device, tensor);
+  transfer(tensor, tensor_, call.stream);
+}
+
+Output::Output(const Call& call, const Tensor& tensor, bool apart)
+    : call_(call), home_(tensor), tensor_(tensor) {
+  if (tensor.device == call.device && !apart) return;
+  buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
+  tensor_ = contiguous_at(buffer_.data(), call.device, tensor);
+}
+
+void Output::finish() {
+  if (buffer_.data() != nullptr) transfer(tensor_, home_, call_.stream);
+}
+
+}  // namespace gpukern

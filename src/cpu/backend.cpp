@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace gpukern::cpu {
+namespace {
+
+// A cache line, and the longest vector.
+constexpr std::align_val_t kAlignment{64};
+
+class CpuBackend final : public Backend {
+ public:
+  void gather(const GatherArgs& args, Stream) override { cpu::gather(args); }
+  void saxpy(const SaxpyArgs& args, Stream) override { cpu::saxpy(args); }
+  void copy(const CopyArgs& args, Stream) override { cpu::copy(args); }
+  std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
+    return cpu::first_bad_index(args);
+  }
+  void* allocate(std::size_t bytes, Stream) override { return ::operator new(bytes, kAlignment); }
+  void release(void* data, Stream) override { ::operator delete(data, kAlignment); }
+  void upload(void* to, const void* from, std::size_t bytes, Stream) override {
+    std::memcpy(to, from, bytes);
+  }
+  void download(void* to, const void* from, std::size_t bytes, Stream) override {
+    std::memcpy(to, from, bytes);
+  }
+  void synchronize(Stream) override {}
+};
+
+}  // namespace
+
+Backend& backend() {
+  static CpuBackend instance;
+  return instance;
+}
+
+}  // namespace gpukern::cpu

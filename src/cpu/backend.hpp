@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The CPU backend: all cores, the memory where it lies.
+#pragma once
+
+#include "../backend.hpp"
+
+namespace gpukern::cpu {
+
+Backend& backend();
+
+void gather(const GatherArgs& args);
+void saxpy(const SaxpyArgs& args);
+void copy(const CopyArgs& args);
+std::optional<BadIndex> first_bad_index(const IndexArgs& args);
+
+}  // namespace gpukern::cpu

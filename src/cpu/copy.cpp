@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend.hpp"
+#include "parallel.hpp"
+#include "runs.hpp"
+
+namespace gpukern::cpu {
+
+void copy(const CopyArgs& args) {
+  const Loop<2>& loop = args.loop;
+  // Bytes that lie together on both sides are split freely among the threads.
+  if (loop.contiguous(0, args.item) && loop.contiguous(1, args.item)) {
+    parallel_for(loop.count() * args.item, std::int64_t{256} << 10,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::memcpy(args.destination + begin, args.source + begin,
+                               static_cast<std::size_t>(end - begin));
+                 });
+    return;
+  }
+  const std::int64_t from_step = run_stride(loop, 0);
+  const std::int64_t to_step = run_stride(loop, 1);
+  parallel_for(loop.count(), grain_of(args.item), [&](std::int64_t begin, std::int64_t end) {
+    visit_width(args.item, [&](auto width) {
+      for_each_run(loop, begin, end, [&](const auto& offset, std::int64_t length) {
+        for (std::int64_t i = 0; i < length; ++i)
+          std::memcpy(args.destination + offset[1] + i * to_step,
+                      args.source + offset[0] + i * from_step, width);
+      });
+    });
+  });
+}
+
+}  // namespace gpukern::cpu

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Walking a loop nest in runs along its innermost dimension, and moving strided items.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "../loop.hpp"
+
+namespace gpukern::cpu {
+
+/// The step of an operand from one position of a run to the next.
+template <int Operands>
+std::int64_t run_stride(const Loop<Operands>& loop, int operand) {
+  return loop.ndim == 0 ? 0 : loop.stride[operand][loop.ndim - 1];
+}
+
+/// Calls body(offsets, length) for the runs that make up the positions [begin, end) of the loop in
+/// C order; `offsets` are the operands' byte offsets at the first position of the run.
+template <int Operands, class Body>
+void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t end,
+                  const Body& body) {
+  const int inner = loop.ndim - 1;
+  std::array<std::int64_t, GPUKERN_MAX_NDIM> at{};
+  std::array<std::int64_t, Operands> offset{};
+  for (std::int64_t rest = begin, d = inner; d >= 0; --d) {
+    at[d] = rest % loop.extent[d];
+    rest /= loop.extent[d];
+    for (int k = 0; k < Operands; ++k) offset[k] += at[d] * loop.stride[k][d];
+  }
+  for (std::int64_t position = begin; position < end;) {
+    const std::int64_t row = inner < 0 ? 1 : loop.extent[inner] - at[inner];
+    const std::int64_t length = std::min(row, end - position);
+    body(offset, length);
+    position += length;
+    if (inner < 0 || position == end) continue;
+    // A run that is not the last one reaches the end of its row: on to the next.
+    for (int k = 0; k < Operands; ++k) offset[k] -= at[inner] * loop.stride[k][inner];
+    at[inner] = 0;
+    for (int d = inner - 1; d >= 0; --d) {
+      for (int k = 0; k < Operands; ++k) offset[k] += loop.stride[k][d];
+      if (++at[d] < loop.extent[d]) break;
+      for (int k = 0; k < Operands; ++k) offset[k] -= loop.extent[d] * loop.stride[k][d];
+      at[d] = 0;
+    }
+  }
+}
+
+/// Calls visit(width) with the item's size, as a constant where it is a common one: copying a
+/// known number of bytes is one move.
+template <class Visit>
+void visit_width(std::int64_t item, const Visit& visit) {
+  switch (item) {
+    case 1: return visit(std::integral_constant<std::size_t, 1>{});
+    case 2: return visit(std::integral_constant<std::size_t, 2>{});
+    case 4: return visit(std::integral_constant<std::size_t, 4>{});
+    case 8: return visit(std::integral_constant<std::size_t, 8>{});
+    case 16: return visit(std::integral_constant<std::size_t, 16>{});
+    default: return visit(static_cast<std::size_t>(item));
+  }
+}
+
+/// How many positions are worth a thread of their own: 32 KiB of work.
+inline std::int64_t grain_of(std::int64_t item) {
+  return std::max<std::int64_t>(1, (std::int64_t{32} << 10) / item);
+}
+
+}  // namespace gpukern::cpu

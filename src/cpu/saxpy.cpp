@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <array>
+#include <cfenv>
+
+#include "backend.hpp"
+#include "parallel.hpp"
+#include "runs.hpp"
+#include "saxpy_kernels.hpp"
+
+namespace gpukern::cpu {
+namespace {
+
+const SaxpyKernels& best_kernels() {
+#ifdef GPUKERN_X86
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return saxpy_kernels_avx512();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return saxpy_kernels_avx2();
+#endif
+  return saxpy_kernels_baseline();
+}
+
+SaxpyKernel kernel_for(gpukern_dtype dtype) {
+  static const SaxpyKernels& kernels = best_kernels();
+  std::size_t row = 0;
+#define GPUKERN_ROW(name, type, code, bits)             \
+  if (is_dtype(dtype, code, bits)) return kernels[row]; \
+  ++row;
+  GPUKERN_SAXPY_DTYPES(GPUKERN_ROW)
+#undef GPUKERN_ROW
+  fail(GPUKERN_INTERNAL_ERROR, "saxpy: no kernel for ", dtype_name(dtype));
+}
+
+/// Round to nearest and keep subnormals, whatever mode another library left this thread in.
+class DefaultFloatingPoint {
+ public:
+  DefaultFloatingPoint() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
+  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
+  ~DefaultFloatingPoint() { std::fesetenv(&saved_); }
+
+ private:
+  std::fenv_t saved_{};
+};
+
+/// A strided or misaligned operand passes through a buffer in the first-level cache.
+constexpr std::int64_t kBufferBytes = 4096;
+struct alignas(64) LineBuffer {
+  std::array<std::byte, kBufferBytes> bytes;
+};
+
+bool direct(const std::byte* data, std::int64_t step, std::int64_t item, std::int64_t alignment) {
+  return step == item && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
+}
+
+void pack(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t item,
+          std::int64_t count) {
+  visit_width(item, [&](auto width) {
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * item, from + i * step, width);
+  });
+}
+
+void unpack(const std::byte* from, std::byte* to, std::int64_t step, std::int64_t item,
+            std::int64_t count) {
+  visit_width(item, [&](auto width) {
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * step, from + i * item, width);
+  });
+}
+
+struct Span {
+  const std::byte* x;
+  const std::byte* y;
+  std::byte* out;
+  std::int64_t count;
+};
+
+void saxpy_buffered(const SaxpyArgs& args, SaxpyKernel kernel, Span run) {
+  LineBuffer x;
+  LineBuffer y;
+  const std::int64_t x_step = run_stride(args.loop, 0);
+  const std::int64_t y_step = run_stride(args.loop, 1);
+  const std::int64_t out_step = run_stride(args.loop, 2);
+  const std::int64_t block = kBufferBytes / args.item;
+  for (std::int64_t done = 0; done < run.count; done += block) {
+    const std::int64_t count = std::min(block, run.count - done);
+    pack(run.x + done * x_step, x_step, x.bytes.data(), args.item, count);
+    pack(run.y + done * y_step, y_step, y.bytes.data(), args.item, count);
+    kernel(args.a, x.bytes.data(), y.bytes.data(), y.bytes.data(), count);
+    unpack(y.bytes.data(), run.out + done * out_step, out_step, args.item, count);
+  }
+}
+
+}  // namespace
+
+void saxpy(const SaxpyArgs& args) {
+  const SaxpyKernel kernel = kernel_for(args.dtype);
+  const std::int64_t x_step = run_stride(args.loop, 0);
+  const std::int64_t y_step = run_stride(args.loop, 1);
+  const std::int64_t out_step = run_stride(args.loop, 2);
+  const bool is_complex = args.dtype.code == GPUKERN_COMPLEX;
+  const std::int64_t alignment = is_complex ? args.item / 2 : args.item;
+  parallel_for(args.loop.count(), grain_of(args.item), [&](std::int64_t begin, std::int64_t end) {
+    const DefaultFloatingPoint environment;
+    for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
+      const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
+      if (direct(run.x, x_step, args.item, alignment) && direct(run.y, y_step, args.item, alignment) &&
+          direct(run.out, out_step, args.item, alignment))
+        kernel(args.a, run.x, run.y, run.out, length);
+      else
+        saxpy_buffered(args, kernel, run);
+    });
+  });
+}
+
+}  // namespace gpukern::cpu

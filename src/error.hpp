@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Exceptions inside the library, and guard(), which turns them into a status at the C ABI.
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "gpukern/gpukern.h"
+
+namespace gpukern {
+
+/// An error on its way to the caller: the status and its words.
+class Error : public std::runtime_error {
+ public:
+  Error(gpukern_status status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
+  [[nodiscard]] gpukern_status status() const noexcept { return status_; }
+
+ private:
+  gpukern_status status_;
+};
+
+/// Throws an Error whose message is the parts, streamed one after another.
+template <class... Parts>
+[[noreturn]] void fail(gpukern_status status, const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  throw Error(status, text.str());
+}
+
+/// Throws unless the condition holds; for what the caller can get wrong.
+template <class... Parts>
+void require(bool condition, gpukern_status status, const Parts&... parts) {
+  if (!condition) fail(status, parts...);
+}
+
+/// Stores the message of the exception in flight for this thread and returns its status.
+gpukern_status record_current_exception() noexcept;
+
+/// Runs the body of an extern "C" function: no exception crosses the ABI.
+template <class Body>
+gpukern_status guard(Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return GPUKERN_SUCCESS;
+  } catch (...) {
+    return record_current_exception();
+  }
+}
+
+}  // namespace gpukern

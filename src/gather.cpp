@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+
+#include "backend.hpp"
+#include "call.hpp"
+
+namespace gpukern {
+namespace {
+
+/// The axis, normalised: the source's dimensions [first, last) are indexed together.
+struct Axis {
+  int number;
+  int first;
+  int last;
+  std::int64_t n;
+};
+
+Axis checked_axis(const Tensor& source, std::int32_t axis) {
+  if (axis == GPUKERN_AXIS_NONE) return {0, 0, source.ndim, source.count()};
+  const int ndim = std::max(source.ndim, 1);
+  require(axis >= -ndim && axis < ndim, GPUKERN_AXIS_ERROR, "axis ", axis,
+          " is out of bounds for array of dimension ", ndim);
+  const int number = axis < 0 ? axis + ndim : axis;
+  if (source.ndim == 0) return {0, 0, 0, 1};
+  return {number, number, number + 1, source.shape[number]};
+}
+
+void require_index_dtype(const Argument& index) {
+  require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.what,
+          " must be of an integer dtype, got ", dtype_name(index.tensor.dtype));
+}
+
+/// source.shape[:first] + index.shape + source.shape[last:]
+Tensor expected_shape(const Tensor& source, const Tensor& index, const Axis& axis) {
+  const int ndim = source.ndim - (axis.last - axis.first) + index.ndim;
+  require(ndim <= GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, "gather: the result must have at most ",
+          GPUKERN_MAX_NDIM, " dimensions, got ", ndim);
+  Tensor expected;
+  auto append = [&expected](std::int64_t size) { expected.shape[expected.ndim++] = size; };
+  for (int d = 0; d < axis.first; ++d) append(source.shape[d]);
+  for (int d = 0; d < index.ndim; ++d) append(index.shape[d]);
+  for (int d = axis.last; d < source.ndim; ++d) append(source.shape[d]);
+  return expected;
+}
+
+void require_out(const Argument& out, const Tensor& source, const Tensor& expected) {
+  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.what,
+          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
+          dtype_name(out.tensor.dtype));
+  const auto end = expected.shape.begin() + expected.ndim;
+  require(out.tensor.ndim == expected.ndim &&
+              std::equal(expected.shape.begin(), end, out.tensor.shape.begin()),
+          GPUKERN_VALUE_ERROR, out.what, " must have shape ", expected.shape_text(), ", got ",
+          out.tensor.shape_text());
+  require_writable(out.tensor, out.what);
+}
+
+/// The fill value: a host tensor that ends as the source does behind the axis.
+Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const Axis& axis) {
+  const Argument fill("gather", "fill_value", raw);
+  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.what, " must lie in host memory, got ",
+          device_name(fill.tensor.device));
+  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.what,
+          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
+          dtype_name(fill.tensor.dtype));
+  const int missing = source.ndim - fill.tensor.ndim;
+  bool fits = missing >= axis.last && fill.tensor.contiguous();
+  for (int d = 0; fits && d < fill.tensor.ndim; ++d)
+    fits = fill.tensor.shape[d] == source.shape[missing + d];
+  require(fits || fill.tensor.ndim == 0, GPUKERN_VALUE_ERROR, fill.what,
+          " must be C-contiguous and end the shape of an item, got shape ", fill.tensor.shape_text());
+  return fill.tensor;
+}
+
+IndexType index_type(const Tensor& index) {
+  return {static_cast<std::int32_t>(index.item), index.dtype.code == GPUKERN_INT};
+}
+
+void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
+  IndexArgs args{.index = index.data, .loop = {}, .n = axis.n, .index_type = index_type(index)};
+  for (int d = 0; d < index.ndim; ++d) args.loop.push(index.shape[d], {index.stride[d]});
+  args.loop.coalesce();
+  const auto bad = call.backend.first_bad_index(args, call.stream);
+  if (!bad) return;
+  const std::string value = args.index_type.is_signed
+                                ? std::to_string(bad->value)
+                                : std::to_string(static_cast<std::uint64_t>(bad->value));
+  fail(GPUKERN_INDEX_ERROR, "index ", value, " is out of bounds for axis ", axis.number,
+       " with size ", axis.n);
+}
+
+/// Makes items as long as they can be: an inner dimension without gaps joins the item.
+void absorb_inner(GatherArgs& args) {
+  Loop<4>& loop = args.loop;
+  while (loop.ndim > 0) {
+    const int d = loop.ndim - 1;
+    const std::int64_t fill = loop.stride[kFillValue][d];
+    const bool fill_repeats = fill == 0;
+    const bool fill_follows = fill == args.item && args.fill_period == args.item;
+    if (loop.stride[kIndex][d] != 0 || loop.stride[kSource][d] != args.item ||
+        loop.stride[kOut][d] != args.item || !(fill_repeats || fill_follows))
+      return;
+    if (fill_follows) args.fill_period *= loop.extent[d];
+    args.item *= loop.extent[d];
+    --loop.ndim;
+  }
+}
+
+struct GatherOperands {
+  const Tensor& source;
+  const Tensor& index;
+  const Tensor& out;
+  const Tensor& fill_value;
+};
+
+GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_mode mode) {
+  const auto& [source, index, out, fill] = operands;
+  GatherArgs args{.source = source.data,
+                  .index = index.data,
+                  .out = out.data,
+                  .item = source.item,
+                  .loop = {},
+                  .axis = {},
+                  .n = axis.n,
+                  .index_type = index_type(index),
+                  .mode = mode,
+                  .fill_value = fill.data,
+                  .fill_size = fill.bytes(),
+                  .fill_period = source.item};
+  int o = 0;
+  for (int d = 0; d < axis.first; ++d)
+    args.loop.push(source.shape[d], {source.stride[d], 0, out.stride[o++], 0});
+  for (int d = 0; d < index.ndim; ++d)
+    args.loop.push(index.shape[d], {0, index.stride[d], out.stride[o++], 0});
+  for (int d = axis.last; d < source.ndim; ++d) {
+    const int f = d - (source.ndim - fill.ndim);
+    args.loop.push(source.shape[d],
+                   {source.stride[d], 0, out.stride[o++], f >= 0 ? fill.stride[f] : 0});
+  }
+  args.loop.coalesce();
+  absorb_inner(args);
+  for (int d = axis.first; d < axis.last; ++d) args.axis.push(source.shape[d], {source.stride[d]});
+  args.axis.coalesce();
+  return args;
+}
+
+void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, std::int32_t raw_axis,
+            gpukern_mode mode, const gpukern_tensor* raw_fill, const gpukern_tensor* raw_out,
+            const gpukern_exec* exec) {
+  const Argument source("gather", "source", raw_source);
+  const Argument index("gather", "index", raw_index);
+  const Argument out("gather", "out", raw_out);
+  require(mode >= GPUKERN_RAISE && mode <= GPUKERN_FILL, GPUKERN_VALUE_ERROR,
+          "gather: mode must be one of raise (0), wrap (1), clip (2), fill (3), got ",
+          static_cast<int>(mode));
+  require_index_dtype(index);
+  const Axis axis = checked_axis(source.tensor, raw_axis);
+  const Tensor expected = expected_shape(source.tensor, index.tensor, axis);
+  require_out(out, source.tensor, expected);
+  const Call call("gather", {&source, &index, &out}, exec);
+  Tensor fill;
+  if (mode == GPUKERN_FILL && raw_fill != nullptr)
+    fill = checked_fill_value(raw_fill, source.tensor, axis);
+
+  const std::int64_t count = out.tensor.count();
+  require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
+          "cannot do a non-empty take from an empty axes.");
+  const Input index_here(call, index.tensor);
+  if (mode == GPUKERN_RAISE && index.tensor.count() > 0)
+    require_in_bounds(call, index_here.tensor(), axis);
+  if (count == 0) return;
+
+  const bool apart =
+      may_overlap(out.tensor, source.tensor) || may_overlap(out.tensor, index.tensor);
+  const Input source_here(call, source.tensor);
+  Output out_here(call, out.tensor, apart);
+  call.backend.gather(
+      gather_args({source_here.tensor(), index_here.tensor(), out_here.tensor(), fill}, axis, mode),
+      call.stream);
+  out_here.finish();
+}
+
+}  // namespace
+}  // namespace gpukern
+
+extern "C" gpukern_status gpukern_gather(const gpukern_tensor* source, const gpukern_tensor* index,
+                                         int32_t axis, gpukern_mode mode,
+                                         const gpukern_tensor* fill_value,
+                                         const gpukern_tensor* out, const gpukern_exec* exec) {
+  return gpukern::guard(
+      [&] { gpukern::gather(source, index, axis, mode, fill_value, out, exec); });
+}

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What an index means: one definition for the CPU and the GPU.
+#pragma once
+
+#include <cstdint>
+
+#include "gpukern/gpukern.h"
+
+#ifdef __CUDACC__
+#define GPUKERN_HOST_DEVICE __host__ __device__
+#else
+#define GPUKERN_HOST_DEVICE
+#endif
+
+namespace gpukern {
+
+/// How an index is stored.
+struct IndexType {
+  std::int32_t bytes = 8;
+  bool is_signed = true;
+};
+
+/// Whether mode "raise" accepts the index. An unsigned value above 2**63 arrives as a negative
+/// `value` with is_signed false.
+GPUKERN_HOST_DEVICE constexpr bool in_bounds(std::int64_t value, bool is_signed, std::int64_t n) {
+  if (static_cast<std::uint64_t>(value) < static_cast<std::uint64_t>(n)) return true;
+  return is_signed && value < 0 && value >= -n;
+}
+
+/// The position in [0, n) that an index stands for, or -1 where mode "fill" gives the fill value.
+/// n is positive. Never outside, even if a checked index has changed since (mode "raise").
+GPUKERN_HOST_DEVICE constexpr std::int64_t resolve_index(gpukern_mode mode, std::int64_t value,
+                                                         bool is_signed, std::int64_t n) {
+  if (static_cast<std::uint64_t>(value) < static_cast<std::uint64_t>(n)) return value;
+  const bool negative = is_signed && value < 0;
+  switch (mode) {
+    case GPUKERN_WRAP: {
+      if (!is_signed) {
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) %
+                                         static_cast<std::uint64_t>(n));
+      }
+      const std::int64_t rest = value % n;
+      return rest < 0 ? rest + n : rest;
+    }
+    case GPUKERN_CLIP:
+      return negative ? 0 : n - 1;
+    case GPUKERN_FILL:
+      return negative && value >= -n ? value + n : -1;
+    case GPUKERN_RAISE:
+      break;
+  }
+  return negative && value >= -n ? value + n : 0;
+}
+
+}  // namespace gpukern

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A loop nest over several strided operands at once: the shape that every kernel works on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "gpukern/gpukern.h"
+
+namespace gpukern {
+
+/// `extent[0] x extent[1] x ...` positions; operand k of position (i, j, ...) lies
+/// `i * stride[k][0] + j * stride[k][1] + ...` BYTES from its base. Plain data: passed to GPU
+/// kernels by value, so it must stay well under the 4 KiB that their parameters may take.
+template <int Operands>
+struct Loop {
+  std::int32_t ndim = 0;
+  std::int64_t extent[GPUKERN_MAX_NDIM] = {};
+  std::int64_t stride[Operands][GPUKERN_MAX_NDIM] = {};
+
+  /// Appends an innermost dimension.
+  void push(std::int64_t size, const std::array<std::int64_t, Operands>& strides) {
+    extent[ndim] = size;
+    for (int k = 0; k < Operands; ++k) stride[k][ndim] = strides[k];
+    ++ndim;
+  }
+
+  [[nodiscard]] std::int64_t count() const {
+    std::int64_t product = 1;
+    for (int d = 0; d < ndim; ++d) product *= extent[d];
+    return product;
+  }
+
+  /// Drops dimensions of extent 1 and merges neighbours that one step of every operand crosses
+  /// evenly. Keeps the order of the positions.
+  void coalesce() {
+    int kept = 0;
+    for (int d = 0; d < ndim; ++d) {
+      if (extent[d] == 1) continue;
+      if (kept > 0 && mergeable(kept - 1, d)) {
+        extent[kept - 1] *= extent[d];
+        for (int k = 0; k < Operands; ++k) stride[k][kept - 1] = stride[k][d];
+        continue;
+      }
+      extent[kept] = extent[d];
+      for (int k = 0; k < Operands; ++k) stride[k][kept] = stride[k][d];
+      ++kept;
+    }
+    ndim = kept;
+  }
+
+  /// Orders the dimensions by falling step of one operand, so that its memory is walked in order.
+  /// Only for loops whose positions may be visited in any order.
+  void sort_by(int operand) {
+    for (int i = 1; i < ndim; ++i)
+      for (int d = i; d > 0 && step(operand, d - 1) < step(operand, d); --d) swap(d - 1, d);
+  }
+
+  /// Whether the operand's positions follow each other without gaps, `item` bytes each.
+  [[nodiscard]] bool contiguous(int operand, std::int64_t item) const {
+    return ndim == 0 || (ndim == 1 && stride[operand][0] == item);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t step(int operand, int d) const {
+    return stride[operand][d] < 0 ? -stride[operand][d] : stride[operand][d];
+  }
+
+  void swap(int a, int b) {
+    std::swap(extent[a], extent[b]);
+    for (int k = 0; k < Operands; ++k) std::swap(stride[k][a], stride[k][b]);
+  }
+
+  [[nodiscard]] bool mergeable(int outer, int inner) const {
+    for (int k = 0; k < Operands; ++k)
+      if (stride[k][outer] != stride[k][inner] * extent[inner]) return false;
+    return true;
+  }
+};
+
+}  // namespace gpukern

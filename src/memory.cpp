@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend.hpp"
+#include "call.hpp"
+
+namespace gpukern {
+namespace {
+
+void copy(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destination,
+          const gpukern_exec* exec) {
+  const Argument source("copy", "source", raw_source);
+  const Argument destination("copy", "destination", raw_destination);
+  const Tensor& from = source.tensor;
+  const Tensor& to = destination.tensor;
+  require(to.item == from.item, GPUKERN_TYPE_ERROR, destination.what, " must have elements of ",
+          from.item, " bytes like source, got ", to.item);
+  require(to.shape_text() == from.shape_text(), GPUKERN_VALUE_ERROR, destination.what,
+          " must have shape ", from.shape_text(), ", got ", to.shape_text());
+  require_writable(to, destination.what);
+  require(!(from.device.cuda && to.device.cuda) || from.device == to.device, GPUKERN_VALUE_ERROR,
+          destination.what, " must lie on the host or on ", device_name(from.device), ", got ",
+          device_name(to.device));
+  const Stream stream = checked_stream(exec);
+  backend_for(from.device);
+  backend_for(to.device);
+  transfer(from, to, stream);
+}
+
+}  // namespace
+}  // namespace gpukern
+
+using gpukern::checked_device;
+using gpukern::checked_stream;
+using gpukern::guard;
+
+extern "C" gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
+                                           const gpukern_exec* exec, void** data) {
+  return guard([&] {
+    gpukern::require(data != nullptr, GPUKERN_VALUE_ERROR, "allocate: data must not be NULL");
+    *data = nullptr;
+    gpukern::Backend& backend = backend_for(checked_device(device, "allocate: device"));
+    if (bytes > 0) *data = backend.allocate(bytes, checked_stream(exec));
+  });
+}
+
+extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
+                                          const gpukern_exec* exec) {
+  return guard([&] {
+    gpukern::Backend& backend = backend_for(checked_device(device, "release: device"));
+    if (data != nullptr) backend.release(data, checked_stream(exec));
+  });
+}
+
+extern "C" gpukern_status gpukern_copy(const gpukern_tensor* source,
+                                       const gpukern_tensor* destination,
+                                       const gpukern_exec* exec) {
+  return guard([&] { gpukern::copy(source, destination, exec); });
+}
+
+extern "C" gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec* exec) {
+  return guard([&] {
+    backend_for(checked_device(device, "synchronize: device")).synchronize(checked_stream(exec));
+  });
+}
