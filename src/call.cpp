@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 namespace gpukern {
 namespace {
@@ -57,26 +56,6 @@ Call::Call(const char* function, std::initializer_list<const Argument*> argument
     : device((checked_stream(exec), compute_device(function, arguments, exec))),
       stream(checked_stream(exec)),
       backend(backend_for(device)) {}
-
-Buffer::Buffer(Buffer&& other) noexcept
-    : backend_(other.backend_), stream_(other.stream_), data_(std::exchange(other.data_, nullptr)) {}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(backend_, other.backend_);
-  std::swap(stream_, other.stream_);
-  std::swap(data_, other.data_);
-  return *this;
-}
-
-Buffer::~Buffer() {
-  if (data_ == nullptr) return;
-  try {
-    backend_->release(data_, stream_);
-  } catch (...) {
-    // Only a broken CUDA context refuses; the error that broke it is on its way to the caller.
-    static_cast<void>(0);
-  }
-}
 
 namespace {
 

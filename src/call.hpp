@@ -4,11 +4,11 @@
 // What the fronts of all operations share: where a call runs, and operands brought there.
 #pragma once
 
-#include <cstddef>
 #include <initializer_list>
 #include <string>
 
 #include "backend.hpp"
+#include "buffer.hpp"
 #include "tensor.hpp"
 
 namespace gpukern {
@@ -34,27 +34,6 @@ struct Call {
 
 /// Checks exec and returns its stream; the default stream for NULL.
 Stream checked_stream(const gpukern_exec* exec);
-
-/// Memory of a backend, released in stream order.
-class Buffer {
- public:
-  Buffer() = default;
-  Buffer(Backend& backend, std::int64_t bytes, Stream stream)
-      : backend_(&backend),
-        stream_(stream),
-        data_(backend.allocate(static_cast<std::size_t>(bytes), stream)) {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  Buffer(Buffer&& other) noexcept;
-  Buffer& operator=(Buffer&& other) noexcept;
-  ~Buffer();
-  [[nodiscard]] void* data() const { return data_; }
-
- private:
-  Backend* backend_ = nullptr;
-  Stream stream_ = nullptr;
-  void* data_ = nullptr;
-};
 
 /// Copies between any two devices (host and one GPU) and layouts; same shape and element size.
 /// Waits if host memory takes part, also on the CPU's side of a transfer.

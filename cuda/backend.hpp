@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The CUDA backend's face to src/backend.cpp: no CUDA header is needed to include this one.
+#pragma once
+
+#include "../src/backend.hpp"
+
+namespace gpukern::gpu {
+
+/// The backend of one device; throws in the child of a fork() that CUDA did not survive.
+Backend& backend(int device_id);
+
+CudaStatus query_status();
+void query_device(int device_id, gpukern_device_info& info);
+
+}  // namespace gpukern::gpu
