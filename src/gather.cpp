@@ -91,6 +91,12 @@ void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) 
        " with size ", axis.n);
 }
 
+/// NumPy looks at the indices once per position before the axis: not at all if there are none.
+bool has_outer_positions(const Tensor& source, const Axis& axis) {
+  const auto* shape = source.shape.data();
+  return std::none_of(shape, shape + axis.first, [](std::int64_t size) { return size == 0; });
+}
+
 /// Makes items as long as they can be: an inner dimension without gaps joins the item.
 void absorb_inner(GatherArgs& args) {
   Loop<4>& loop = args.loop;
@@ -168,7 +174,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
   const Input index_here(call, index.tensor);
-  if (mode == GPUKERN_RAISE && index.tensor.count() > 0)
+  if (mode == GPUKERN_RAISE && index.tensor.count() > 0 && has_outer_positions(source.tensor, axis))
     require_in_bounds(call, index_here.tensor(), axis);
   if (count == 0) return;
 
