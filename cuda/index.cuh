@@ -22,7 +22,7 @@ __device__ std::int64_t load_raw_index(const std::byte* index, bool is_signed, b
 }
 
 /// Reads an index of any width.
-__device__ std::int64_t load_any_index(const std::byte* index, IndexType type, bool aligned) {
+inline __device__ std::int64_t load_any_index(const std::byte* index, IndexType type, bool aligned) {
   switch (type.bytes) {
     case 1: return load_raw_index<std::uint8_t>(index, type.is_signed, aligned);
     case 2: return load_raw_index<std::uint16_t>(index, type.is_signed, aligned);
