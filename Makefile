@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Thin targets over a virtual environment, pip, CTest and pytest. `make help` lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+CUDA ?= AUTO
+CUDA_ARCHITECTURES ?=
+OFFLINE ?=
+# Warnings are errors in CI; a newcomer's newer compiler may know warnings that ours does not.
+WERROR ?= $(if $(CI),ON,OFF)
+
+BUILD := build/cmake-$(shell echo $(CUDA) | tr A-Z a-z)
+REPORTS := build/reports
+PREFIX := build/prefix
+LINT_VENV := .venv-lint
+LINT_BUILD := build/lint
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+JOBS := $(shell nproc)
+PRE_COMMIT := $(LINT_VENV)/bin/pre-commit
+
+# Without a network: the machine's own packages, and no look at an index.
+ifneq ($(OFFLINE),)
+VENV_FLAGS := --system-site-packages
+INSTALL := $(PIP) install --no-build-isolation --no-index --no-deps
+else
+INSTALL := $(PIP) install --no-build-isolation
+endif
+
+SHELL := /bin/bash
+# The environment's tools (cmake, ninja) come first where it holds any.
+export PATH := $(abspath $(BIN)):$(PATH)
+export GPUKERN_CUDA := $(CUDA)
+export GPUKERN_WERROR := $(WERROR)
+export PRE_COMMIT_HOME := $(abspath $(LINT_VENV))/hooks
+ifneq ($(CUDA_ARCHITECTURES),)
+export CUDAARCHS := $(CUDA_ARCHITECTURES)
+endif
+
+.PHONY: help demo test examples lint format clean requirements
+
+help:
+	@echo "make demo      build gpukern into $(VENV) and run the demo"
+	@echo "make test      build, then run the C++ and the Python tests"
+	@echo "make examples  build and run the examples against the installed library"
+	@echo "make lint      run all linters and format checks"
+	@echo "make format    format all sources"
+	@echo "make clean     remove build/, $(VENV) and $(LINT_VENV)"
+	@echo
+	@echo "CUDA=AUTO|ON|OFF        build the CUDA backend: AUTO takes an nvcc of this machine or one"
+	@echo "                        from PyPI (now $(CUDA))"
+	@echo "CUDA_ARCHITECTURES=90   compile for these GPUs only (default: Turing to Blackwell)"
+	@echo "PYTHON=python3 VENV=.venv"
+	@echo "OFFLINE=1               use the packages of this machine, download nothing"
+
+demo: requirements
+	$(INSTALL) .
+	$(BIN)/python -m gpukern demo
+
+test: requirements
+	$(INSTALL) '.$(if $(OFFLINE),,[test])'
+	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
+	cmake --build $(BUILD) --parallel $(JOBS)
+	@rm -rf $(REPORTS); mkdir -p $(REPORTS)
+	@status=0; \
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error \
+	  --output-junit $(abspath $(REPORTS))/ctest.xml || status=1; \
+	$(BIN)/python -m pytest -rs --junitxml=$(REPORTS)/pytest.xml python_tests || status=1; \
+	$(BIN)/python tools/report_tests.py \
+	  GoogleTest=$(REPORTS)/ctest.xml pytest=$(REPORTS)/pytest.xml || status=1; \
+	exit $$status
+
+examples: requirements
+	$(INSTALL) .
+	cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
+	VENV=$(VENV) CUDA=$(CUDA) PREFIX=$(PREFIX) bash examples/check.sh
+
+# clang-tidy gets GCC's own headers last: omp.h is there, and Clang's intrinsics stay first.
+lint: $(PRE_COMMIT)
+	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
+	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	  -DCMAKE_CXX_FLAGS="-idirafter $$(g++ -print-file-name=include)" > /dev/null
+	$(PRE_COMMIT) run --all-files --show-diff-on-failure
+
+# These two change files and then report that they did.
+format: $(PRE_COMMIT)
+	-$(PRE_COMMIT) run clang-format --all-files
+	-$(PRE_COMMIT) run ruff-format --all-files
+
+clean:
+	rm -rf build $(VENV) $(LINT_VENV) *.egg-info
+
+# pip is asked only when what the build needs has changed.
+requirements: $(VENV)/.created
+ifeq ($(OFFLINE),)
+	@$(BIN)/python build_backend/gpukern_toolchain.py > $(VENV)/requirements.new
+	@if ! cmp --silent $(VENV)/requirements.new $(VENV)/requirements.txt; then \
+	  $(PIP) install -r $(VENV)/requirements.new && \
+	  mv $(VENV)/requirements.new $(VENV)/requirements.txt; \
+	fi
+endif
+
+$(VENV)/.created:
+	@$(PYTHON) -m venv $(VENV_FLAGS) $(VENV) || { \
+	  echo "gpukern: $(PYTHON) cannot make a virtual environment;" \
+	       "on Debian and Ubuntu: apt-get install python3-venv python3-dev" >&2; exit 1; }
+	@touch $@
+
+$(PRE_COMMIT): .pre-commit-config.yaml
+	$(PYTHON) -m venv $(LINT_VENV)
+	$(LINT_VENV)/bin/python -m pip --disable-pip-version-check install --quiet pre-commit==4.7.0
+	@touch $@

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which build tools this machine has, and which packages bring those that it lacks."""
+
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CMAKE_MINIMUM = (3, 24)
+NVCC_MINIMUM = (12, 0)
+
+# What pip needs in any case to build; pyproject.toml states setuptools a second time, because
+# this backend stands on it.
+BASE_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "numpy>=2")
+NVCC_REQUIREMENT = "cuda-toolkit[nvcc,nvvm,crt,cudart,cccl,nvrtc]==13.0.*"
+NVCC_DOWNLOAD_MB = 195  # the wheels that NVCC_REQUIREMENT means, on x86-64
+
+
+def _version(program, pattern):
+    """Return the version that `program --version` prints, () if there is none."""
+    try:
+        run = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return ()
+    match = re.search(pattern, run.stdout)
+    return tuple(int(part) for part in match.groups()) if match else ()
+
+
+def has_cmake():
+    """Tell whether a recent enough CMake is on PATH."""
+    return _version("cmake", r"version (\d+)\.(\d+)") >= CMAKE_MINIMUM
+
+
+def wheel_nvcc():
+    """Return the nvcc that NVIDIA's wheels brought to this Python, None without them."""
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        nvcc = Path(place, "cu13", "bin", "nvcc")
+        if nvcc.exists():
+            return str(nvcc)
+    return None
+
+
+def find_nvcc():
+    """Return the nvcc that the build will take, None without one.
+
+    Looks where cmake/GpukernCuda.cmake looks, in the same order.
+    """
+    roots = [os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME")]
+    candidates = [os.environ.get("CUDACXX")]
+    candidates += [os.path.join(root, "bin", "nvcc") for root in roots if root]
+    candidates += [shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc", wheel_nvcc()]
+    for nvcc in filter(None, candidates):
+        if _version(nvcc, r"release (\d+)\.(\d+)") >= NVCC_MINIMUM:
+            return nvcc
+    return None
+
+
+def cuda_setting():
+    """Return $GPUKERN_CUDA: AUTO (the default), ON or OFF."""
+    setting = os.environ.get("GPUKERN_CUDA", "AUTO").upper() or "AUTO"
+    if setting not in ("AUTO", "ON", "OFF"):
+        raise SystemExit(f"GPUKERN_CUDA is AUTO, ON or OFF, not {setting!r}")
+    return setting
+
+
+def nvcc_requirements():
+    """Return the packages that bring a CUDA compiler, none where one is found or not wanted.
+
+    NVIDIA's wheels exist for glibc Linux on two processors; elsewhere the build is CPU only.
+    """
+    has_wheels = (
+        platform.system() == "Linux"
+        and platform.machine() in ("x86_64", "aarch64")
+        and platform.libc_ver()[0] == "glibc"
+    )
+    if not has_wheels or cuda_setting() == "OFF" or find_nvcc():
+        return []
+    return [NVCC_REQUIREMENT]
+
+
+def tool_requirements():
+    """Return the packages for the tools that this machine lacks."""
+    cmake = [] if has_cmake() else ["cmake>=3.24"]
+    builder = [] if shutil.which("ninja") or shutil.which("make") else ["ninja"]
+    return cmake + builder + nvcc_requirements()
+
+
+def main():
+    """Print all build requirements, a line each, for `make` to hand to pip."""
+    tools = tool_requirements()
+    if NVCC_REQUIREMENT in tools:
+        print(
+            "gpukern: no nvcc on this machine, so NVIDIA's CUDA compiler comes from PyPI into the\n"
+            f"gpukern: virtual environment: a download of about {NVCC_DOWNLOAD_MB} MB "
+            "(CUDA=OFF builds without it)",
+            file=sys.stderr,
+        )
+    print(*BASE_REQUIREMENTS, *tools, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

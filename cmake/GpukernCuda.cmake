@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Finds an nvcc and decides whether and how the CUDA backend is built. build_backend/gpukern_toolchain.py
+# looks in the same places when it decides whether to ask PyPI for a compiler.
+
+set(GPUKERN_NVCC_MINIMUM 12.0) # the first with C++20
+
+# Sets <variable> to nvidia/cu13 of the Python that builds, empty without one. NVIDIA's wheels put
+# a whole toolkit there.
+function(gpukern_find_wheel_toolkit variable)
+  set(${variable} "" PARENT_SCOPE)
+  find_package(Python3 QUIET COMPONENTS Interpreter)
+  if(NOT Python3_Interpreter_FOUND)
+    return()
+  endif()
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" -c "import nvidia\nprint('\\n'.join(nvidia.__path__))"
+    OUTPUT_VARIABLE places OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  string(REPLACE "\n" ";" places "${places}")
+  foreach(place IN LISTS places)
+    if(EXISTS "${place}/cu13/bin/nvcc")
+      set(${variable} "${place}/cu13" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+# Sets <variable> to the version of an nvcc, empty if it does not run.
+function(gpukern_nvcc_version nvcc variable)
+  set(${variable} "" PARENT_SCOPE)
+  execute_process(COMMAND "${nvcc}" --version OUTPUT_VARIABLE text ERROR_QUIET)
+  if(text MATCHES "release ([0-9]+\\.[0-9]+)")
+    set(${variable} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Sets <variable> to the nvcc to use, empty without one.
+function(gpukern_find_nvcc variable)
+  set(candidates "${CMAKE_CUDA_COMPILER}" "$ENV{CUDACXX}")
+  foreach(root IN ITEMS "$ENV{CUDA_PATH}" "$ENV{CUDA_HOME}")
+    if(root)
+      list(APPEND candidates "${root}/bin/nvcc")
+    endif()
+  endforeach()
+  find_program(on_path nvcc NO_CACHE)
+  gpukern_find_wheel_toolkit(wheel)
+  list(APPEND candidates "${on_path}" /usr/local/cuda/bin/nvcc "${wheel}/bin/nvcc")
+  set(${variable} "" PARENT_SCOPE)
+  foreach(candidate IN LISTS candidates)
+    gpukern_nvcc_version("${candidate}" version)
+    if(version VERSION_GREATER_EQUAL GPUKERN_NVCC_MINIMUM)
+      set(${variable} "${candidate}" PARENT_SCOPE)
+      return()
+    elseif(version)
+      message(STATUS "gpukern: ${candidate} is CUDA ${version}; ${GPUKERN_NVCC_MINIMUM} is needed")
+    endif()
+  endforeach()
+endfunction()
+
+# NVIDIA's wheels have lib/ where nvcc's profile names lib64/, and no unversioned libcudart.so.
+# To be called on every run of CMake: the environment reaches its compile checks.
+macro(gpukern_prepare_wheel_toolkit nvcc)
+  cmake_path(GET ${nvcc} PARENT_PATH _gpukern_root)
+  cmake_path(GET _gpukern_root PARENT_PATH _gpukern_root)
+  if(EXISTS "${_gpukern_root}/lib/libcudart_static.a" AND NOT EXISTS "${_gpukern_root}/lib64")
+    set(ENV{NVCC_PREPEND_FLAGS} "-L${_gpukern_root}/lib $ENV{NVCC_PREPEND_FLAGS}")
+    set(CUDA_CUDART "${_gpukern_root}/lib/libcudart.so.13"
+        CACHE FILEPATH "The CUDA runtime of NVIDIA's wheels")
+  endif()
+endmacro()
+
+# Sets CMAKE_CUDA_ARCHITECTURES unless the user did (the cache variable or $CUDAARCHS): machine
+# code for every generation from Turing on, PTX for those to come.
+macro(gpukern_default_architectures nvcc)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND "$ENV{CUDAARCHS}" STREQUAL "")
+    gpukern_nvcc_version("${${nvcc}}" _gpukern_version)
+    if(_gpukern_version VERSION_GREATER_EQUAL 12.8)
+      set(_gpukern_newest 90-real 100 120)
+    else()
+      set(_gpukern_newest 90)
+    endif()
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real ${_gpukern_newest}
+        CACHE STRING "GPU architectures to compile for")
+  endif()
+endmacro()
+
+# Enables CUDA as GPUKERN_CUDA says and sets GPUKERN_HAVE_CUDA.
+macro(gpukern_enable_cuda)
+  set(GPUKERN_HAVE_CUDA OFF)
+  if(NOT GPUKERN_CUDA STREQUAL "OFF")
+    gpukern_find_nvcc(GPUKERN_NVCC)
+    if(GPUKERN_NVCC)
+      set(CMAKE_CUDA_COMPILER "${GPUKERN_NVCC}" CACHE FILEPATH "nvcc")
+      gpukern_prepare_wheel_toolkit(GPUKERN_NVCC)
+      gpukern_default_architectures(GPUKERN_NVCC)
+      message(STATUS "gpukern: CUDA backend by ${GPUKERN_NVCC} (-DGPUKERN_CUDA=OFF leaves it out)")
+      enable_language(CUDA)
+      if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake before 3.25.2 does not know that nvcc has it
+        set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      endif()
+      set(GPUKERN_HAVE_CUDA ON)
+    elseif(GPUKERN_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "gpukern: GPUKERN_CUDA=ON, but there is no nvcc >= "
+              "${GPUKERN_NVCC_MINIMUM}: set CUDACXX or CMAKE_CUDA_COMPILER, or install one "
+              "(pip install 'cuda-toolkit[nvcc,nvvm,crt,cudart,cccl]==13.0.*')")
+    endif()
+  endif()
+  if(GPUKERN_HAVE_CUDA)
+    message(STATUS "gpukern: backends: CPU, CUDA ${CMAKE_CUDA_COMPILER_VERSION} "
+                   "for ${CMAKE_CUDA_ARCHITECTURES}")
+  elseif(GPUKERN_CUDA STREQUAL "OFF")
+    message(STATUS "gpukern: backends: CPU only (GPUKERN_CUDA=OFF)")
+  else()
+    message(STATUS "gpukern: backends: CPU only (no nvcc found)")
+  endif()
+endmacro()

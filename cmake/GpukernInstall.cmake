@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Library, headers, CMake package and pkg-config file, all relocatable: the Python package holds
+# this very tree.
+include(CMakePackageConfigHelpers)
+
+set(GPUKERN_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/gpukern")
+set(GPUKERN_PKGCONFIG_DIR "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+install(TARGETS gpukern EXPORT gpukernTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/include/gpukern"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(EXPORT gpukernTargets NAMESPACE gpukern:: DESTINATION "${GPUKERN_CMAKE_DIR}")
+
+configure_package_config_file(
+  cmake/gpukernConfig.cmake.in "${PROJECT_BINARY_DIR}/gpukernConfig.cmake"
+  INSTALL_DESTINATION "${GPUKERN_CMAKE_DIR}")
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/gpukernConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(
+  FILES "${PROJECT_BINARY_DIR}/gpukernConfig.cmake" "${PROJECT_BINARY_DIR}/gpukernConfigVersion.cmake"
+  DESTINATION "${GPUKERN_CMAKE_DIR}")
+
+# From the directory of the .pc file back to the prefix.
+file(RELATIVE_PATH GPUKERN_PC_PREFIX "/prefix/${GPUKERN_PKGCONFIG_DIR}" "/prefix")
+string(REGEX REPLACE "/$" "" GPUKERN_PC_PREFIX "${GPUKERN_PC_PREFIX}")
+configure_file(cmake/gpukern.pc.in gpukern.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/gpukern.pc" DESTINATION "${GPUKERN_PKGCONFIG_DIR}")

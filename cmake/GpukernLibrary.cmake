@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# The target gpukern (gpukern::gpukern). Sources are globbed so that a new op is its new files.
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Threads REQUIRED)
+
+file(GLOB GPUKERN_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+file(GLOB GPUKERN_CPU_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cpu/*.cpp")
+file(GLOB GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu")
+
+# Kernels for one instruction set each; the CPU is asked at run time which of them it can run.
+set(GPUKERN_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
+set(GPUKERN_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
+    -mprefer-vector-width=512)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_DEFINITIONS GPUKERN_X86=1)
+  foreach(isa AVX2 AVX512)
+    string(TOLOWER "${isa}" suffix)
+    set(sources ${GPUKERN_CPU_SOURCES})
+    list(FILTER sources INCLUDE REGEX "_${suffix}\\.cpp$")
+    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${GPUKERN_${isa}_FLAGS})
+  endforeach()
+else()
+  list(FILTER GPUKERN_CPU_SOURCES EXCLUDE REGEX "_avx(2|512)\\.cpp$")
+endif()
+
+add_library(gpukern SHARED ${GPUKERN_SOURCES} ${GPUKERN_CPU_SOURCES})
+add_library(gpukern::gpukern ALIAS gpukern)
+if(GPUKERN_HAVE_CUDA)
+  target_sources(gpukern PRIVATE ${GPUKERN_CUDA_SOURCES})
+  target_compile_definitions(gpukern PRIVATE GPUKERN_HAVE_CUDA=1)
+endif()
+
+target_include_directories(
+  gpukern
+  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+  PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(gpukern PRIVATE OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
+# Where an fma is meant, it is written: none is made of a product and a sum that happen to meet.
+target_compile_options(gpukern PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
+gpukern_enable_warnings(gpukern)
+
+set(version_script "${PROJECT_SOURCE_DIR}/cmake/gpukern.map")
+set_target_properties(gpukern PROPERTIES LINK_DEPENDS "${version_script}" SKIP_BUILD_RPATH ON)
+target_link_options(
+  gpukern PRIVATE "LINKER:--version-script=${version_script}" "LINKER:--exclude-libs,ALL"
+  "LINKER:-z,defs" "LINKER:--as-needed")

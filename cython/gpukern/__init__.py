@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""CUDA kernels for Python: gather and saxpy, on the CPU or on a GPU.
+
+>>> from gpukern import gather, saxpy
+>>> out = gather(source, index)   # source[index]
+>>> out = saxpy(2.0, x, y)        # 2.0 * x + y, rounded once
+
+Host arrays are computed where they lie, device arrays on their GPU. See the functions.
+"""
+
+from gpukern import errors, typed
+from gpukern._create import empty, to_device
+from gpukern._device_array import DeviceArray
+from gpukern._gather import gather
+from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
+from gpukern._saxpy import saxpy
+from gpukern.errors import (
+    GpukernAxisError,
+    GpukernBufferError,
+    GpukernCudaError,
+    GpukernDeviceError,
+    GpukernError,
+    GpukernIndexError,
+    GpukernInternalError,
+    GpukernMemoryError,
+    GpukernOverflowError,
+    GpukernTypeError,
+    GpukernValueError,
+)
+
+__all__ = [
+    "DeviceArray",
+    "GpukernAxisError",
+    "GpukernBufferError",
+    "GpukernCudaError",
+    "GpukernDeviceError",
+    "GpukernError",
+    "GpukernIndexError",
+    "GpukernInternalError",
+    "GpukernMemoryError",
+    "GpukernOverflowError",
+    "GpukernTypeError",
+    "GpukernValueError",
+    "__version__",
+    "empty",
+    "errors",
+    "gather",
+    "get_cmake_dir",
+    "get_include",
+    "get_library_dir",
+    "info",
+    "saxpy",
+    "to_device",
+    "typed",
+]

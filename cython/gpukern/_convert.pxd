@@ -1,0 +1,12 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from gpukern._stream cimport Launch
+from gpukern._tensor cimport Tensor
+
+cdef Tensor as_tensor(object array, str what, Launch launch)
+cdef Tensor as_output(object array, str what, Launch launch)
+cdef Tensor new_result(Tensor like, Tensor shape, Launch launch)
+cdef object finished(Tensor like, Tensor result)
+cdef Tensor on_device(Tensor tensor, Tensor beside, Launch launch)
+cdef int used(Tensor tensor, Launch launch) except -1

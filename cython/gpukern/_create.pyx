@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Making device arrays: to_device() and empty()."""
+
+cimport numpy as cnp
+
+from gpukern._capi cimport GPUKERN_CPU, GPUKERN_DEVICE_DEFAULT, gpukern_device
+from gpukern._convert cimport as_tensor
+from gpukern._device_array cimport DeviceArray, copy_to, new_device_array
+from gpukern._dtype cimport describe, require_plain
+from gpukern._stream cimport Launch, as_device, launch
+from gpukern._tensor cimport Tensor, tensor_of_ndarray
+
+import operator
+
+import numpy as np
+
+from gpukern.errors import GpukernTypeError, GpukernValueError
+
+cnp.import_array()
+
+
+def empty(shape, dtype=np.float64, device=0):
+    """Allocates an uninitialised array on a device.
+
+    Parameters
+    ----------
+    shape : int or sequence of ints
+    dtype : optional
+        Whatever NumPy takes for a dtype of fixed width, without Python objects.
+    device : int or str
+        The ordinal of a CUDA device, 'cuda', 'cuda:N' or 'cpu'.
+
+    Returns
+    -------
+    DeviceArray
+        Its memory is ordered on the legacy default stream.
+    """
+    cdef Tensor like = Tensor.__new__(Tensor)
+    cdef Py_ssize_t d
+    sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
+    like.dtype = np.dtype(dtype)
+    require_device_dtype(like.dtype, "empty: dtype")
+    describe(like.dtype, &like.c.dtype)
+    like.itemsize = like.dtype.itemsize
+    like.resize(len(sizes))
+    total = like.itemsize
+    for d in range(len(sizes)):
+        if sizes[d] < 0:
+            raise GpukernValueError(f"empty: shape must have no negative size, got {sizes[d]}")
+        # Zeros count as one, so that no later product of the sizes overflows.
+        total *= max(sizes[d], 1)
+        if total >= 2**63:
+            raise GpukernValueError(f"empty: shape must take less than 2**63 bytes, got {sizes}")
+        like.c.shape[d] = sizes[d]
+    return new_device_array(like, concrete_device(device), launch(None, None))
+
+
+def to_device(array, device=0, stream=None):
+    """Copies an array to a device.
+
+    Parameters
+    ----------
+    array : array
+        A NumPy array or whatever becomes one, or an array on the same device.
+    device : int or str
+        The ordinal of a CUDA device, 'cuda', 'cuda:N' or 'cpu'.
+    stream : optional
+        The stream to copy on; see :func:`gather`.
+
+    Returns
+    -------
+    DeviceArray
+        C-contiguous, of the same shape and dtype. Host arrays are copied when the call returns.
+    """
+    cdef gpukern_device target = concrete_device(device)
+    cdef Launch where = launch(None, stream)
+    cdef Tensor source = as_tensor(array, "to_device: array", where)
+    require_device_dtype(source.dtype, "to_device: array")
+    if source.odd:
+        source = tensor_of_ndarray(np.ascontiguousarray(source.owner).reshape(source.shape()))
+    cdef DeviceArray made = copy_to(source, target, where)
+    if isinstance(source.owner, DeviceArray):
+        (<DeviceArray>source.owner).used_by(where)
+    return made
+
+
+cdef gpukern_device concrete_device(object device) except *:
+    cdef gpukern_device found = as_device(device)
+    if found.device_type == GPUKERN_DEVICE_DEFAULT:
+        raise GpukernTypeError("device must be an int or a str, got None")
+    return found
+
+
+cdef int require_device_dtype(cnp.dtype dtype, str what) except -1:
+    require_plain(dtype, what)
+    if not 0 < dtype.itemsize <= 65535:
+        raise GpukernTypeError(
+            f"{what} must have an itemsize of 1 to 65535, got {dtype.itemsize}")
+    return 0

@@ -1,0 +1,28 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from gpukern._capi cimport gpukern_dtype, gpukern_device, gpukern_tensor
+from gpukern._tensor cimport Tensor
+
+# The structs of dlpack.h; gpukern_tensor has the layout of its DLTensor.
+cdef struct DLManagedTensor:
+    gpukern_tensor dl_tensor
+    void *manager_ctx
+    void (*deleter)(DLManagedTensor *) noexcept
+
+cdef struct DLPackVersion:
+    uint32_t major
+    uint32_t minor
+
+cdef struct DLManagedTensorVersioned:
+    DLPackVersion version
+    void *manager_ctx
+    void (*deleter)(DLManagedTensorVersioned *) noexcept
+    uint64_t flags
+    gpukern_tensor dl_tensor
+
+cdef gpukern_device dlpack_device(object array, str what) except *
+cdef Tensor import_dlpack(object array, gpukern_device device, object stream, str what)
+cdef object export_dlpack(object owner, const gpukern_tensor *tensor, bint versioned, bint copied)

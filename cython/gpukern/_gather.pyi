@@ -1,0 +1,19 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any, Literal
+
+from gpukern._typing import Array, Device, Stream
+
+# The kind of array that comes out is the kind that went in, which types cannot say in full.
+def gather(
+    source: Array,
+    index: Array,
+    *,
+    axis: int | None = 0,
+    mode: Literal["raise", "wrap", "clip", "fill"] = "raise",
+    fill_value: Any = 0,
+    out: Any | None = None,
+    device: Device | None = None,
+    stream: Stream | None = None,
+) -> Any: ...

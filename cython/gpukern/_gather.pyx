@@ -1,0 +1,233 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""gather: the Python function."""
+
+cimport numpy as cnp
+from libc.stdint cimport int32_t
+
+from gpukern._capi cimport (
+    GPUKERN_AXIS_NONE, GPUKERN_CLIP, GPUKERN_FILL, GPUKERN_OPAQUE, GPUKERN_RAISE, GPUKERN_WRAP,
+    gpukern_copy, gpukern_gather, gpukern_mode, gpukern_tensor,
+)
+from gpukern._convert cimport as_output, as_tensor, finished, new_result, on_device, used
+from gpukern._dtype cimport is_native, require_plain
+from gpukern._error cimport check
+from gpukern._scalar cimport fill_tensor
+from gpukern._stream cimport Launch, launch
+from gpukern._tensor cimport Tensor, bytes_of, tensor_of_ndarray
+
+import operator
+
+import numpy as np
+
+from gpukern import _numpy_rules
+from gpukern.errors import (
+    GpukernAxisError, GpukernIndexError, GpukernTypeError, GpukernValueError,
+)
+
+cnp.import_array()
+
+cdef dict MODES = {"raise": GPUKERN_RAISE, "wrap": GPUKERN_WRAP, "clip": GPUKERN_CLIP,
+                   "fill": GPUKERN_FILL}
+
+
+def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, device=None,
+           stream=None):
+    """Takes items of an array along an axis: ``out[a, i, b] = source[a, index[i], b]``.
+
+    Parameters
+    ----------
+    source : array
+        Of any dtype of fixed width. A host array: a NumPy array, what has the buffer protocol, a
+        list. A device array: DeviceArray, or what has ``__dlpack__`` or
+        ``__cuda_array_interface__``.
+    index : array of an integer dtype, or int
+        Any shape. A host index beside a device source is copied to the device.
+    axis : int or None
+        In [-ndim, ndim); None indexes the flattened source.
+    mode : {'raise', 'wrap', 'clip', 'fill'}
+        What an index outside [0, n) does. 'raise': [-n, 0) counts from the end, anything else is
+        an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
+        counts from the end, anything else gives `fill_value`.
+    fill_value : scalar or array
+        For mode 'fill' only: converts to the source's dtype by NumPy's rule 'same_kind'. An array
+        has the shape of the end of an item. 0, the default, stands for zero bytes in every dtype.
+    out : array, optional
+        Written to and returned: of the source's dtype, and of shape
+        ``source.shape[:axis] + index.shape + source.shape[axis+1:]``. May overlap the inputs.
+    device : {'cpu', 'cuda', 'cuda:N'} or int, optional
+        Where host arrays are computed; by default $GPUKERN_DEVICE, or the CPU.
+    stream : optional
+        An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
+        library that the arrays come from, or the legacy default stream.
+
+    Returns
+    -------
+    array
+        `out`, or a new C-contiguous array of the source's kind. As in :func:`numpy.take`, a 0-d
+        result of NumPy arrays is a scalar and subclasses of ndarray are kept.
+
+    Raises
+    ------
+    IndexError
+        In mode 'raise', naming the first bad index; `out` is unchanged then. In every mode, for an
+        index into an empty axis, and for a Python int that no integer dtype holds.
+    AxisError, TypeError, ValueError
+        For arguments that do not fit.
+
+    Notes
+    -----
+    On a GPU the call only enqueues its work, but for mode 'raise', which waits for the stream.
+    """
+    special = _numpy_rules.special_gather(source) if isinstance(source, np.ndarray) else None
+    if special is not None:
+        return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
+                       device=device, stream=stream)
+    cdef Launch where = launch(device, stream)
+    cdef gpukern_mode c_mode = as_mode(mode)
+    cdef Tensor src = as_tensor(source, "gather: source", where)
+    cdef Tensor idx = as_index(index, where)
+    cdef Tensor dst = None
+    cdef int32_t c_axis = as_axis(axis, src)
+    require_plain(src.dtype, "gather: source")
+    idx = on_device(idx, src, where)
+    if out is None:
+        dst = new_result(src, result_shape(src, idx, c_axis), where)
+    else:
+        dst = as_output(out, "gather: out", where)
+        # The C side sees no more than the size of what has no type code.
+        if (dst.c.dtype.code == GPUKERN_OPAQUE or src.odd or dst.odd) and dst.dtype != src.dtype:
+            raise GpukernTypeError(
+                f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
+    run(src, idx, c_axis, c_mode, fill_value, dst, where)
+    if out is not None:
+        return out
+    if isinstance(source, np.ndarray) and type(source) is not np.ndarray:
+        return _numpy_rules.like(source, dst.owner)
+    return finished(src, dst)
+
+
+cdef gpukern_mode as_mode(object mode) except *:
+    found = MODES.get(mode) if isinstance(mode, str) else None
+    if found is None:
+        raise GpukernValueError(
+            f"gather: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}")
+    return found
+
+
+cdef int32_t as_axis(object axis, Tensor source) except *:
+    if axis is None:
+        return GPUKERN_AXIS_NONE
+    if isinstance(axis, (bool, np.bool)):
+        raise GpukernTypeError("gather: axis must be an int or None, got bool")
+    try:
+        number = operator.index(axis)
+    except TypeError:
+        raise GpukernTypeError(
+            f"gather: axis must be an int or None, got {type(axis).__name__}") from None
+    if not -2**31 < number < 2**31:
+        raise GpukernAxisError(
+            f"axis {number} is out of bounds for array of dimension {source.c.ndim}")
+    return number
+
+
+cdef Tensor as_index(object index, Launch where):
+    """The index as the C side takes it: native, and of a layout that elements can express."""
+    cdef Tensor tensor = as_tensor(index, "gather: index", where)
+    cdef cnp.ndarray array
+    if not isinstance(tensor.owner, cnp.ndarray):
+        return tensor
+    array = tensor.owner
+    if not isinstance(index, cnp.ndarray):
+        array = index_of_numbers(index, array)
+    if array.dtype.kind not in "iu":
+        raise GpukernTypeError(f"gather: index must be of an integer dtype, got {array.dtype}")
+    if not is_native(array.dtype):
+        array = array.astype(array.dtype.newbyteorder("="))
+    elif tensor.odd:
+        array = array.copy()
+    return tensor if array is tensor.owner else tensor_of_ndarray(array)
+
+
+cdef cnp.ndarray index_of_numbers(object index, cnp.ndarray array):
+    """Settles what NumPy made of Python's numbers."""
+    # An empty list has no dtype of its own; NumPy's guess is float64.
+    if array.size == 0 and isinstance(index, (list, tuple)):
+        return array.astype(np.intp)
+    if array.dtype.hasobject:
+        for number in array.flat:
+            if isinstance(number, int) and not -2**63 <= number < 2**64:
+                raise GpukernIndexError(f"index {number} fits no integer dtype")
+    return array
+
+
+cdef Tensor result_shape(Tensor source, Tensor index, int32_t axis):
+    """A tensor of the result's shape; of any shape for an axis that the C side refuses."""
+    cdef Tensor shape = Tensor.__new__(Tensor)
+    cdef int ndim = source.c.ndim
+    cdef int d, first = 0, last = ndim, put = 0
+    if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
+        first = axis + ndim if axis < 0 else axis
+        last = first + 1
+    shape.resize(first + index.c.ndim + ndim - last)
+    for d in range(first):
+        shape.c.shape[put] = source.c.shape[d]
+        put += 1
+    for d in range(index.c.ndim):
+        shape.c.shape[put] = index.c.shape[d]
+        put += 1
+    for d in range(last, ndim):
+        shape.c.shape[put] = source.c.shape[d]
+        put += 1
+    return shape
+
+
+cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, object fill_value,
+             Tensor out, Launch where) except -1:
+    cdef Tensor fill = None
+    cdef const gpukern_tensor *fill_c = NULL
+    if source.itemsize == 0:
+        # Items without bytes; stand-ins of one byte, since the indices are to be checked still.
+        source = tensor_of_ndarray(np.broadcast_to(np.uint8(0), source.shape()))
+        out = tensor_of_ndarray(np.empty(out.shape(), np.uint8))
+    elif mode == GPUKERN_FILL:
+        fill = fill_tensor(fill_value, source)
+    if source.odd or out.odd:
+        source, axis = along_axis(source, axis)
+        source, out = bytes_of(source), bytes_of(out)
+        fill = None if fill is None else bytes_of(fill)
+    if fill is not None:
+        fill_c = &fill.c
+    with nogil:
+        check(gpukern_gather(&source.c, &index.c, axis, mode, fill_c, &out.c, &where.c))
+    used(source, where)
+    used(index, where)
+    used(out, where)
+    return 0
+
+
+cdef tuple along_axis(Tensor source, int32_t axis):
+    """The source and axis made ready for one more dimension behind the last."""
+    cdef int ndim = max(source.c.ndim, 1)
+    if axis == GPUKERN_AXIS_NONE:
+        axis = 0
+        ndim = 1
+    if not -ndim <= axis < ndim:
+        raise GpukernAxisError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    if ndim == 1 and source.c.ndim != 1:
+        source = flat(source)
+    return source, axis + ndim if axis < 0 else axis
+
+
+cdef Tensor flat(Tensor source):
+    """The source as one dimension, by a copy if need be."""
+    if isinstance(source.owner, cnp.ndarray):
+        return tensor_of_ndarray(np.asarray(source.owner).reshape(-1))
+    cdef Tensor whole = bytes_of(source)
+    cdef cnp.ndarray array = np.empty(source.count(), source.dtype)
+    cdef Tensor copy = bytes_of(tensor_of_ndarray(array.reshape(source.shape())))
+    with nogil:
+        check(gpukern_copy(&whole.c, &copy.c, NULL))
+    return tensor_of_ndarray(array)

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What this gpukern is, what it found, and where its files for C and C++ lie."""
+
+import os
+import sys
+
+import numpy as np
+
+from gpukern import _status
+
+_PACKAGE = os.path.dirname(os.path.realpath(__file__))
+
+__version__ = ".".join(map(str, _status.library_versions()[0]))
+
+
+def get_include():
+    """The folder to give to a C or C++ compiler for ``#include <gpukern/gpukern.h>``."""
+    return os.path.join(_PACKAGE, "include")
+
+
+def get_library_dir():
+    """The folder that holds ``libgpukern.so``."""
+    return os.path.join(_PACKAGE, "lib")
+
+
+def get_cmake_dir():
+    """The folder to give to CMake as ``gpukern_DIR`` for ``find_package(gpukern CONFIG)``."""
+    return os.path.join(_PACKAGE, "lib", "cmake", "gpukern")
+
+
+def info():
+    """Describes the library, the backends and the machine.
+
+    Returns
+    -------
+    dict
+        ``version``, ``abi_version``, ``library`` (a path), ``cuda`` (a dict: ``built``,
+        ``runtime_version``, ``driver_version``, ``device_count``, and ``reason``, which says why
+        there is no device), ``devices`` (a list of dicts), ``cpu_count``, ``default_device``,
+        ``numpy`` and ``python`` (versions).
+
+    Notes
+    -----
+    This looks for CUDA devices; importing gpukern does not.
+    """
+    cuda = _status.cuda_status()
+    return {
+        "version": __version__,
+        "abi_version": _status.library_versions()[1],
+        "library": os.path.join(get_library_dir(), "libgpukern.so"),
+        "cuda": cuda,
+        "devices": [_status.device_status(number) for number in range(cuda["device_count"])],
+        "cpu_count": _usable_cpus(),
+        "default_device": os.environ.get("GPUKERN_DEVICE") or "cpu",
+        "numpy": np.__version__,
+        "python": sys.version.split()[0],
+    }
+
+
+def _usable_cpus():
+    """The processors that this process may use, which bound the threads of the CPU backend."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def describe():
+    """The lines of ``python -m gpukern info``."""
+    found = info()
+    cuda = found["cuda"]
+    yield f"gpukern {found['version']} (ABI {found['abi_version']}), {found['library']}"
+    yield f"Python {found['python']}, NumPy {found['numpy']}"
+    yield f"CPU backend: {found['cpu_count']} processors"
+    if cuda["built"]:
+        driver = f"driver for CUDA {cuda['driver_version']}" if cuda["driver_version"] else "no driver"
+        yield f"CUDA backend: runtime {cuda['runtime_version']}, {driver}"
+    else:
+        yield "CUDA backend: not built"
+    for device in found["devices"]:
+        yield (
+            f"{device['device']}: {device['name']}, compute capability "
+            f"{device['compute_capability']}, {device['memory_bytes'] / 2**30:.1f} GiB, "
+            f"{device['multiprocessors']} multiprocessors"
+        )
+    if not found["devices"]:
+        yield f"No CUDA device: {cuda['reason']}"
+    yield f"Host arrays are computed on: {found['default_device']} (GPUKERN_DEVICE sets it)"

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What numpy.take does for arrays that are more than their elements' bytes."""
+
+import sys
+
+import numpy as np
+
+from gpukern.errors import GpukernTypeError, GpukernValueError
+
+
+def is_masked(array):
+    """Whether it is a numpy.ma.MaskedArray, without importing numpy.ma."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(array, masked.MaskedArray)
+
+
+def special_gather(source):
+    """The function that gathers from such an ndarray, None for any other."""
+    if source.dtype == np.object_:
+        return gather_objects
+    return gather_masked if is_masked(source) else None
+
+
+def like(source, result):
+    """The result as the source's subclass of ndarray; a 0-d one as a scalar."""
+    wrapped = np.ndarray.__array_wrap__(source, result)
+    return wrapped[()] if wrapped.ndim == 0 else wrapped
+
+
+def gather_objects(source, index, *, axis, mode, fill_value, out, **where):
+    """Gathers references to Python objects: our indices, NumPy's reference counts."""
+    from gpukern._gather import gather
+
+    if out is not None and not (isinstance(out, np.ndarray) and out.dtype == source.dtype):
+        kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
+        raise GpukernTypeError(f"gather: out must be an ndarray of dtype object, got {kind}")
+    # An object of one byte per element, of the source's shape: it brings all errors with it.
+    shadow = np.broadcast_to(np.uint8(1), source.shape)
+    known = gather(shadow, index, axis=axis, mode=mode, fill_value=0, **where)
+    flat = source.reshape(-1) if axis is None else source
+    along = 0 if axis is None else axis
+    numbers = np.arange(flat.shape[along] if flat.ndim else 1)
+    positions = gather(numbers, index, mode=mode, fill_value=0, **where) if numbers.size else index
+    result = np.asarray(np.take(flat, np.asarray(positions, np.intp), axis=along), object)
+    if mode == "fill":
+        result = np.where(np.asarray(known, bool), result, np.asarray(fill_value, object))
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise GpukernValueError(f"gather: out must have shape {result.shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise GpukernValueError("gather: out is read-only")
+    out[...] = result
+    return out
+
+
+def gather_masked(source, index, *, out, **options):
+    """As numpy.ma.take: the mask goes with the data, and a masked index gives a masked item."""
+    from gpukern._gather import gather
+
+    masked = sys.modules["numpy.ma"]
+    index_mask = masked.getmask(index)
+    if index_mask is not masked.nomask:
+        index = index.filled(0)
+    # The data first: they bring the errors.
+    data = gather(source.data, index, out=getattr(out, "data", None), **options)
+    mask_options = {**options, "fill_value": 0}
+    if source.mask is masked.nomask:
+        mask = index_mask
+    else:
+        mask = np.asarray(gather(source.mask, index, **mask_options)) | index_mask
+    if out is not None:
+        if is_masked(out):
+            out.__setmask__(mask)
+        return out
+    result = np.asarray(data).view(type(source))
+    result.__setmask__(mask)
+    return result[()]

@@ -1,0 +1,16 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any
+
+from gpukern._typing import Array, Device, Scalar, Stream
+
+def saxpy(
+    a: Scalar,
+    x: Array,
+    y: Array,
+    *,
+    out: Any | None = None,
+    device: Device | None = None,
+    stream: Stream | None = None,
+) -> Any: ...

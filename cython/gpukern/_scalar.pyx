@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Python's and NumPy's scalars as elements of an array: gather's fill_value and saxpy's a."""
+
+cimport numpy as cnp
+from libc.string cimport memcpy
+
+from gpukern._capi cimport (
+    GPUKERN_BFLOAT, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, gpukern_dtype,
+)
+from gpukern._dtype cimport bfloat16_bits, describe, numpy_dtype
+from gpukern._tensor cimport Tensor, tensor_of_ndarray
+
+import numpy as np
+
+from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
+
+cnp.import_array()
+
+# The order of kinds in which a scalar may move up, never down.
+cdef enum:
+    RANK_INT = 1
+    RANK_FLOAT = 2
+    RANK_COMPLEX = 3
+
+cdef dict RANK_OF_CODE = {GPUKERN_INT: RANK_INT, GPUKERN_FLOAT: RANK_FLOAT,
+                          GPUKERN_BFLOAT: RANK_FLOAT, GPUKERN_COMPLEX: RANK_COMPLEX}
+
+
+cdef Tensor fill_tensor(object fill_value, Tensor source):
+    """The fill value in the source's dtype; None for the default, zero bytes."""
+    cdef Tensor tensor
+    if type(fill_value) is int and fill_value == 0:
+        return None
+    try:
+        if source.c.dtype.code == GPUKERN_BFLOAT:
+            filled = bfloat16_array(fill_value)
+        else:
+            filled = converted(fill_value, source.dtype)
+    except OverflowError as error:
+        raise GpukernOverflowError(f"gather: fill_value: {error}") from None
+    except TypeError as error:
+        raise GpukernTypeError(f"gather: fill_value: {error}") from None
+    except ValueError as error:
+        raise GpukernValueError(f"gather: fill_value: {error}") from None
+    tensor = tensor_of_ndarray(filled)
+    tensor.c.dtype = source.c.dtype
+    return tensor
+
+
+cdef object converted(object value, object dtype):
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype == dtype:
+        # As it is, down to the padding of a structure, which a conversion leaves alone.
+        return np.array(value, order="C")
+    if dtype.fields is not None and isinstance(value, tuple):
+        return np.array(value, dtype)
+    made = np.zeros(np.shape(value), dtype)
+    np.copyto(made, value, casting="same_kind")
+    return made
+
+
+cdef object bfloat16_array(object value):
+    array = np.asarray(value)
+    cdef gpukern_dtype described
+    describe(array.dtype, &described)
+    if described.code != GPUKERN_BFLOAT and array.dtype.kind not in "biuf":
+        raise GpukernTypeError(f"cannot cast {array.dtype} to bfloat16 by the rule 'same_kind'")
+    made = np.empty(array.shape, np.uint16)
+    for position, element in enumerate(array.flat):
+        made.flat[position] = bfloat16_bits(float(element))
+    return made
+
+
+cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1:
+    """Stores saxpy's `a` as one element; stores nothing for a dtype that the C side refuses."""
+    if type(a) is float and dtype.code == GPUKERN_FLOAT:
+        if dtype.bits == 32:
+            (<float *>stored)[0] = <float><double>a
+            return 0
+        if dtype.bits == 64:
+            (<double *>stored)[0] = a
+            return 0
+    rank = RANK_OF_CODE.get(dtype.code)
+    if rank is None or dtype.lanes != 1 or dtype.bits < 16 or dtype.bits > 128:
+        return 0
+    value = number_of(a)
+    if rank_of(value) > rank:
+        raise GpukernTypeError(
+            f"saxpy: a must convert to {name_of(dtype)} without changing kind, "
+            f"got {type(value).__name__}")
+    data = element_bytes(value, rank, dtype)
+    memcpy(stored, <const char *>data, len(data))
+    return 0
+
+
+cdef str name_of(gpukern_dtype dtype):
+    return "bfloat16" if dtype.code == GPUKERN_BFLOAT else str(numpy_dtype(dtype))
+
+
+cdef object number_of(object a):
+    """A Python number of the same value; NumPy's long doubles stay what they are."""
+    cdef gpukern_dtype described
+    if isinstance(a, (int, float, complex)):
+        return a
+    array = np.asarray(a)
+    if array.ndim != 0:
+        raise GpukernTypeError(f"saxpy: a must be a scalar, got an array of shape {array.shape}")
+    describe(array.dtype, &described)
+    if described.code == GPUKERN_BFLOAT:
+        return float(array[()])
+    if array.dtype.kind not in "biufc":
+        raise GpukernTypeError(f"saxpy: a must be a number, got {type(a).__name__}")
+    return array.item()
+
+
+cdef int rank_of(object value):
+    if isinstance(value, int):
+        return RANK_INT
+    return RANK_FLOAT if isinstance(value, (float, np.longdouble)) else RANK_COMPLEX
+
+
+cdef bytes element_bytes(object value, int rank, gpukern_dtype dtype):
+    if rank == RANK_INT:
+        limit = 1 << <object>(dtype.bits - 1)
+        if not -limit <= value < limit:
+            raise GpukernOverflowError(f"saxpy: a must fit {name_of(dtype)}, got {value}")
+    elif isinstance(value, int):
+        try:
+            value = float(value)
+        except OverflowError:
+            raise GpukernOverflowError(f"saxpy: a must fit {name_of(dtype)}, got an int of "
+                                       f"{value.bit_length()} bits") from None
+    if dtype.code == GPUKERN_BFLOAT:
+        return bfloat16_bits(float(value)).tobytes()
+    # Too large for the type is infinity, as for a result that overflows; no warning for either.
+    with np.errstate(over="ignore"):
+        return np.array(value, numpy_dtype(dtype)).tobytes()

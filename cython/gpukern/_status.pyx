@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""What the library knows of itself and of the devices; gpukern.info() puts it together."""
+
+from libc.stdint cimport int32_t
+
+from gpukern._capi cimport (
+    GPUKERN_CUDA, gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query, gpukern_device,
+    gpukern_device_info, gpukern_device_query, gpukern_synchronize, gpukern_version,
+)
+from gpukern._error cimport check
+
+
+def library_versions():
+    """The library's version, (major, minor, patch), and the version of its ABI."""
+    cdef int32_t version = gpukern_version()
+    return (version // 10000, version // 100 % 100, version % 100), gpukern_abi_version()
+
+
+def cuda_status():
+    """The state of CUDA in this process, as a dict."""
+    cdef gpukern_cuda_info info
+    info.struct_size = sizeof(gpukern_cuda_info)
+    with nogil:
+        check(gpukern_cuda_query(&info))
+    return {
+        "built": bool(info.built),
+        "runtime_version": version_text(info.runtime_version),
+        "driver_version": version_text(info.driver_version),
+        "device_count": info.device_count,
+        "reason": info.reason.decode("utf-8", "replace"),
+    }
+
+
+def device_status(int32_t device_id):
+    """The properties of one CUDA device, as a dict."""
+    cdef gpukern_device_info info
+    info.struct_size = sizeof(gpukern_device_info)
+    with nogil:
+        check(gpukern_device_query(device_id, &info))
+    return {
+        "device": f"cuda:{device_id}",
+        "name": (<const char *>info.name).decode("utf-8", "replace"),
+        "compute_capability": f"{info.compute_capability_major}.{info.compute_capability_minor}",
+        "multiprocessors": info.multiprocessor_count,
+        "l2_cache_bytes": info.l2_cache_bytes,
+        "memory_bytes": info.total_memory_bytes,
+    }
+
+
+cdef object version_text(int32_t version):
+    """CUDA's 13000 as '13.0'; None for 0."""
+    return f"{version // 1000}.{version % 1000 // 10}" if version else None
+
+
+def synchronize(int32_t device_id):
+    """Waits for the legacy default stream of a CUDA device."""
+    cdef gpukern_device device
+    device.device_type = GPUKERN_CUDA
+    device.device_id = device_id
+    with nogil:
+        check(gpukern_synchronize(device, NULL))

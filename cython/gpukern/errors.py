@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The exceptions of gpukern.
+
+Each one derives from :class:`GpukernError` and from the built-in exception that people catch, so
+``except IndexError`` and ``except gpukern.GpukernError`` both work.
+"""
+
+from numpy.exceptions import AxisError
+
+
+class GpukernError(Exception):
+    """The root of every error that gpukern raises."""
+
+
+class GpukernValueError(GpukernError, ValueError):
+    """A shape, size, device or option that does not fit."""
+
+
+class GpukernTypeError(GpukernError, TypeError):
+    """An argument or dtype of a kind that does not fit."""
+
+
+class GpukernIndexError(GpukernError, IndexError):
+    """An index out of bounds, or any index into an empty axis."""
+
+
+class GpukernAxisError(GpukernError, AxisError):
+    """An axis out of range; also a ``ValueError`` and an ``IndexError``, as in NumPy."""
+
+
+class GpukernOverflowError(GpukernError, OverflowError):
+    """A Python number that the dtype cannot hold."""
+
+
+class GpukernBufferError(GpukernError, BufferError):
+    """An array that cannot be exported or imported as asked."""
+
+
+class GpukernMemoryError(GpukernError, MemoryError):
+    """Host or device memory ran out."""
+
+
+class GpukernDeviceError(GpukernError, RuntimeError):
+    """The device asked for is not there."""
+
+
+class GpukernCudaError(GpukernError, RuntimeError):
+    """CUDA reported an error."""
+
+
+class GpukernInternalError(GpukernError, RuntimeError):
+    """A defect of gpukern; please report it."""
+
+
+# By gpukern_status, whose numbers are part of the ABI.
+ERROR_OF_STATUS = {
+    1: GpukernValueError,
+    2: GpukernTypeError,
+    3: GpukernIndexError,
+    4: GpukernAxisError,
+    5: GpukernMemoryError,
+    6: GpukernDeviceError,
+    7: GpukernCudaError,
+    8: GpukernInternalError,
+}

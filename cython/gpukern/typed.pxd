@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""gather and saxpy on typed memoryviews of host memory, without the GIL.
+
+Each function is compiled for every combination of the types below. Cython tells types by name, so
+declare memoryviews with these names: an ``int32_t[:]`` is not an ``npy_int32[:]`` to it. Strides
+are honoured, and the operands may overlap as in :func:`gpukern.gather` and :func:`gpukern.saxpy`.
+Errors are Python exceptions.
+"""
+
+from libc.stdint cimport (
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
+
+ctypedef fused gather_item:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+    float
+    double
+    float complex
+    double complex
+
+ctypedef fused gather_number:
+    int32_t
+    int64_t
+    int
+    long
+    Py_ssize_t
+
+ctypedef fused saxpy_number:
+    float
+    double
+    float complex
+    double complex
+    int32_t
+    int64_t
+
+# out[i] = source[index[i]]; `mode` is a gpukern_mode, and GPUKERN_FILL fills with zeros.
+cdef int gather_into(const gather_item[:] source, const gather_number[:] index, gather_item[:] out,
+                     int mode=*) except -1 nogil
+
+# out[i, :] = source[index[i], :]
+cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
+                          gather_item[:, :] out, int mode=*) except -1 nogil
+
+# out[i] = a * x[i] + y[i], rounded once
+cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
+                    saxpy_number[:] out) except -1 nogil

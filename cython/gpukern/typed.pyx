@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
+"""gather and saxpy on typed memoryviews of host memory, without the GIL.
+
+From Cython: ``from gpukern cimport gather_into``, with memoryviews in a ``nogil`` block. From
+Python the functions of the same names take whatever the memoryviews take, and release the GIL.
+gpukern.gather and gpukern.saxpy do more; these do less on the way in.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from gpukern._capi cimport (
+    GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_gather,
+    gpukern_mode, gpukern_saxpy, gpukern_tensor,
+)
+from gpukern._error cimport check
+
+from gpukern.errors import GpukernValueError
+
+__all__ = ["gather_into", "gather_rows_into", "saxpy_into"]
+
+
+# A tensor of up to two dimensions, and one that runs through the bytes of an element.
+cdef struct View:
+    gpukern_tensor tensor
+    int64_t shape[3]
+    int64_t strides[3]
+
+
+cdef void set_view(View *view, const void *data, int ndim, const Py_ssize_t *shape,
+                   const Py_ssize_t *strides) noexcept nogil:
+    cdef int d
+    view.tensor.data = <void *>data
+    view.tensor.device.device_type = GPUKERN_CPU
+    view.tensor.device.device_id = 0
+    view.tensor.ndim = ndim
+    view.tensor.shape = view.shape
+    view.tensor.strides = view.strides
+    view.tensor.byte_offset = 0
+    for d in range(ndim):
+        view.shape[d] = shape[d]
+        view.strides[d] = strides[d]
+
+
+cdef void set_bytes(View *view, Py_ssize_t itemsize) noexcept nogil:
+    """Describes elements as runs of bytes, which every element type and stride allows."""
+    view.shape[view.tensor.ndim] = itemsize
+    view.strides[view.tensor.ndim] = 1
+    view.tensor.ndim += 1
+    set_dtype(view, GPUKERN_UINT, 1)
+
+
+cdef void set_dtype(View *view, int code, Py_ssize_t itemsize) noexcept nogil:
+    view.tensor.dtype.code = code
+    view.tensor.dtype.bits = <unsigned char>(8 * itemsize)
+    view.tensor.dtype.lanes = 1
+
+
+cdef int set_elements(View *view, int code, Py_ssize_t itemsize) except -1 nogil:
+    """Describes elements as such; they lie whole elements apart then."""
+    cdef int d
+    set_dtype(view, code, itemsize)
+    for d in range(view.tensor.ndim):
+        if view.shape[d] > 1 and view.strides[d] % itemsize != 0:
+            with gil:
+                raise GpukernValueError(f"strides must be multiples of the item size {itemsize}, "
+                                        f"got {view.strides[d]}")
+        view.strides[d] //= itemsize
+    return 0
+
+
+cdef int gather_into(const gather_item[:] source, const gather_number[:] index, gather_item[:] out,
+                     int mode=0) except -1 nogil:
+    cdef View source_view, index_view, out_view
+    set_view(&source_view, &source[0], 1, source.shape, source.strides)
+    set_view(&index_view, &index[0], 1, index.shape, index.strides)
+    set_view(&out_view, &out[0], 1, out.shape, out.strides)
+    set_bytes(&source_view, sizeof(gather_item))
+    set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
+    set_bytes(&out_view, sizeof(gather_item))
+    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode, NULL,
+                                &out_view.tensor, NULL))
+
+
+cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
+                          gather_item[:, :] out, int mode=0) except -1 nogil:
+    cdef View source_view, index_view, out_view
+    set_view(&source_view, &source[0, 0], 2, source.shape, source.strides)
+    set_view(&index_view, &index[0], 1, index.shape, index.strides)
+    set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
+    set_bytes(&source_view, sizeof(gather_item))
+    set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
+    set_bytes(&out_view, sizeof(gather_item))
+    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode, NULL,
+                                &out_view.tensor, NULL))
+
+
+cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
+                    saxpy_number[:] out) except -1 nogil:
+    cdef View x_view, y_view, out_view
+    cdef int code = GPUKERN_FLOAT
+    if saxpy_number is int32_t or saxpy_number is int64_t:
+        code = GPUKERN_INT
+    elif saxpy_number is cython.floatcomplex or saxpy_number is cython.doublecomplex:
+        code = GPUKERN_COMPLEX
+    set_view(&x_view, &x[0], 1, x.shape, x.strides)
+    set_view(&y_view, &y[0], 1, y.shape, y.strides)
+    set_view(&out_view, &out[0], 1, out.shape, out.strides)
+    set_elements(&x_view, code, sizeof(saxpy_number))
+    set_elements(&y_view, code, sizeof(saxpy_number))
+    set_elements(&out_view, code, sizeof(saxpy_number))
+    return check(gpukern_saxpy(&a, &x_view.tensor, &y_view.tensor, &out_view.tensor, NULL))
+
+
+# The types of an index that differ at run time.
+ctypedef fused python_number:
+    int32_t
+    int64_t
+
+
+def python_gather_into(const gather_item[:] source, const python_number[:] index,
+                       gather_item[:] out, int mode=0):
+    """Writes ``out[i] = source[index[i]]``.
+
+    Integers, float32, float64, complex64 and complex128 of one dimension, by an index of int32 or
+    int64. `mode`: 0 raise, 1 wrap, 2 clip, 3 fill with zeros, as in :func:`gpukern.gather`.
+    """
+    with nogil:
+        gather_into(source, index, out, mode)
+
+
+def python_gather_rows_into(const gather_item[:, :] source, const python_number[:] index,
+                            gather_item[:, :] out, int mode=0):
+    """Writes ``out[i, :] = source[index[i], :]``; see :func:`gather_into`."""
+    with nogil:
+        gather_rows_into(source, index, out, mode)
+
+
+def python_saxpy_into(a, const saxpy_number[:] x, const saxpy_number[:] y, saxpy_number[:] out):
+    """Writes ``out[i] = a * x[i] + y[i]``, rounded once.
+
+    float32, float64, complex64, complex128, int32 or int64 of one dimension; see
+    :func:`gpukern.saxpy`.
+    """
+    cdef saxpy_number scalar = a
+    with nogil:
+        saxpy_into(scalar, x, y, out)
+
+
+def publish(names):
+    """Gives the functions for Python the names of those for C, which are no attributes here."""
+    for name in __all__:
+        function = names.pop("python_" + name)
+        function.__name__ = function.__qualname__ = name
+        names[name] = function
+
+
+publish(globals())

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+/// @file gpukern.hpp
+/// @brief gpukern for C++20: ranges in, exceptions out, memory released by itself.
+///
+/// A thin, header-only layer over gpukern.h; link libgpukern as for C. Semantics, streams and the
+/// lifetime of memory are those of gpukern.h. Wherever a tensor is asked for, pass
+///  - any contiguous range in host memory (std::vector, std::array, std::span, an array): 1-D;
+///  - a DeviceBuffer: 1-D, where it lies;
+///  - a TensorRef: any shape, strides and device.
+///
+/// @code
+/// std::vector<float> source = ..., out(index.size());
+/// gpukern::gather(source, index, out);                                // out[i] = source[index[i]]
+/// gpukern::gather(source, index, out, {.mode = gpukern::Mode::clip});
+/// gpukern::saxpy(2.0F, x, y, out, {.device = gpukern::cuda_device()});  // out = 2 * x + y
+/// @endcode
+#ifndef GPUKERN_GPUKERN_HPP
+#define GPUKERN_GPUKERN_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "gpukern/gpukern.h"
+#include "gpukern/tensor.hpp"
+
+namespace gpukern::inline abi1 {
+
+namespace detail {
+
+/// The address of a temporary, good until the end of the full expression.
+constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept { return &tensor; }
+
+constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
+  return {sizeof(gpukern_exec), options.device, options.stream};
+}
+
+}  // namespace detail
+
+// ---- the library and its devices ------------------------------------------------------------
+
+/// The library's version, such as "0.1.0".
+inline std::string version() {
+  const std::int32_t number = gpukern_version();
+  return std::to_string(number / 10000) + '.' + std::to_string(number / 100 % 100) + '.' +
+         std::to_string(number % 100);
+}
+
+/// Whether the library that was loaded fits the header that this program was compiled with.
+inline bool abi_matches() noexcept { return gpukern_abi_version() == GPUKERN_ABI_VERSION; }
+
+/// The number of usable CUDA devices; 0 without a driver, a GPU or a CUDA build.
+inline std::int32_t device_count() {
+  std::int32_t count = 0;
+  check(gpukern_device_count(&count));
+  return count;
+}
+
+/// The properties of a CUDA device.
+inline gpukern_device_info device_info(std::int32_t ordinal = 0) {
+  gpukern_device_info info{};
+  info.struct_size = sizeof info;
+  check(gpukern_device_query(ordinal, &info));
+  return info;
+}
+
+/// What is known of CUDA in this process, and why there is no device if there is none.
+inline gpukern_cuda_info cuda_info() {
+  gpukern_cuda_info info{};
+  info.struct_size = sizeof info;
+  check(gpukern_cuda_query(&info));
+  return info;
+}
+
+/// Waits until the work enqueued on a stream of a device has run.
+inline void synchronize(Device device, void* stream = nullptr) {
+  const gpukern_exec exec = detail::c_exec({.stream = stream});
+  check(gpukern_synchronize(device, &exec));
+}
+
+// ---- memory ---------------------------------------------------------------------------------
+
+/// Copies a tensor between any two devices and layouts; see gpukern_copy().
+template <Output Out, InputOf<element_t<Out>> Source>
+void copy(const Source& source, Out&& out, const ExecOptions& options = {}) {
+  const gpukern_exec exec = detail::c_exec(options);
+  check(gpukern_copy(detail::address(TensorRef(source).c_tensor()),
+                     detail::address(TensorRef(out).c_tensor()), &exec));
+}
+
+/// Owns uninitialised memory of a device, allocated and released in the order of a stream.
+///
+/// On a GPU the stream must outlive the buffer. `DeviceBuffer<T>(n, kCpu)` works the same
+/// way without a GPU.
+template <Element T>
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(std::size_t size, Device device = cuda_device(), void* stream = nullptr)
+      : size_(size), device_(device), stream_(stream) {
+    static_assert(!std::is_const_v<T> && alignof(T) <= 64);
+    if (size > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T)) {
+      throw MemoryError("DeviceBuffer: the size overflows");
+    }
+    const gpukern_exec exec = detail::c_exec({.stream = stream});
+    void* data = nullptr;
+    check(gpukern_allocate(device, size * sizeof(T), &exec, &data));
+    data_ = static_cast<T*>(data);
+  }
+
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        device_(other.device_),
+        stream_(other.stream_) {}
+
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    DeviceBuffer taken(std::move(other));
+    std::swap(data_, taken.data_);
+    std::swap(size_, taken.size_);
+    std::swap(device_, taken.device_);
+    std::swap(stream_, taken.stream_);
+    return *this;
+  }
+
+  ~DeviceBuffer() {
+    const gpukern_exec exec = detail::c_exec({.stream = stream_});
+    gpukern_release(device_, data_, &exec);  // A destructor has no one to report a failure to.
+  }
+
+  /// Copies from host memory of the same size, which is free to reuse on return.
+  void copy_from(std::span<const T> host) { copy(host, *this, {.stream = stream_}); }
+
+  /// Copies to host memory of the same size, after the work enqueued on the stream.
+  void copy_to(std::span<T> host) const { copy(*this, host, {.stream = stream_}); }
+
+  /// The buffer as a tensor; a shape that needs more elements than there are is a ValueError.
+  [[nodiscard]] TensorRef<T> shaped(const Dims& shape) {
+    return {data_, detail::require_fits(shape, size_), device_};
+  }
+  [[nodiscard]] TensorRef<const T> shaped(const Dims& shape) const {
+    return {data_, detail::require_fits(shape, size_), device_};
+  }
+
+  [[nodiscard]] T* data() noexcept { return data_; }
+  [[nodiscard]] const T* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] Device device() const noexcept { return device_; }
+  [[nodiscard]] void* stream() const noexcept { return stream_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+  Device device_;
+  void* stream_;
+};
+
+template <Element T>
+TensorRef<T>::TensorRef(DeviceBuffer<T>& buffer) noexcept
+    : TensorRef(buffer.data(), Dims(buffer.size()), buffer.device()) {}
+
+template <Element T>
+TensorRef<T>::TensorRef(const DeviceBuffer<std::remove_const_t<T>>& buffer) noexcept
+  requires std::is_const_v<T>
+    : TensorRef(buffer.data(), Dims(buffer.size()), buffer.device()) {}
+
+// ---- operations -----------------------------------------------------------------------------
+
+/// What gather does with an index outside [0, n).
+enum class Mode {
+  raise = GPUKERN_RAISE,  ///< [-n, 0) counts from the end; anything else is an IndexError
+  wrap = GPUKERN_WRAP,    ///< modulo n
+  clip = GPUKERN_CLIP,    ///< to the nearest of 0 and n - 1
+  fill = GPUKERN_FILL     ///< [-n, 0) counts from the end; anything else gives fill_value
+};
+
+/// The axis of a gather from the source flattened in C order.
+inline constexpr std::int32_t kFlattened = GPUKERN_AXIS_NONE;
+
+template <Element T>
+struct GatherOptions {
+  std::int32_t axis = 0;
+  Mode mode = Mode::raise;
+  T fill_value{};
+  ExecOptions exec{};
+};
+
+/// Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
+///
+/// The shape of out is source.shape[:axis] + index.shape + source.shape[axis+1:].
+/// Mode::raise waits for the stream and throws IndexError, leaving out as it was; the other modes
+/// only enqueue. See gpukern_gather().
+template <Output Out, InputOf<element_t<Out>> Source, class Indices>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+void gather(const Source& source, const Indices& index, Out&& out,
+            const GatherOptions<element_t<Out>>& options = {}) {
+  const TensorRef fill_value(&options.fill_value, {});
+  const gpukern_exec exec = detail::c_exec(options.exec);
+  check(gpukern_gather(
+      detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
+      options.axis, static_cast<gpukern_mode>(options.mode), detail::address(fill_value.c_tensor()),
+      detail::address(TensorRef(out).c_tensor()), &exec));
+}
+
+/// Computes `out = a * x + y`, rounded once; out may be x or y. Enqueues; see gpukern_saxpy().
+template <Output Out, InputOf<element_t<Out>> X, InputOf<element_t<Out>> Y>
+void saxpy(const std::type_identity_t<element_t<Out>>& a, const X& x, const Y& y, Out&& out,
+           const ExecOptions& options = {}) {
+  const gpukern_exec exec = detail::c_exec(options);
+  check(gpukern_saxpy(&a, detail::address(TensorRef(x).c_tensor()),
+                      detail::address(TensorRef(y).c_tensor()),
+                      detail::address(TensorRef(out).c_tensor()), &exec));
+}
+
+}  // namespace gpukern::inline abi1
+
+#endif  // GPUKERN_GPUKERN_HPP

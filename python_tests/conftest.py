@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Devices to test on, and a count of the generated cases."""
+
+import os
+from collections import Counter
+
+import gpukern
+import hypothesis
+import numpy as np
+import pytest
+from places import Place
+
+CASES = pytest.StashKey[Counter]()
+
+# A case is one call whose result was compared. CI runs few; a release runs 100000.
+CASES_PER_TEST = int(os.environ.get("GPUKERN_TEST_CASES", "1000"))
+# An example of hypothesis settles a structure; so many cases of fresh random data follow from it.
+CASES_PER_EXAMPLE = 10
+
+hypothesis.settings.register_profile(
+    "gpukern",
+    max_examples=max(CASES_PER_TEST // CASES_PER_EXAMPLE, 1),
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("gpukern")
+
+WITHOUT_GPU = gpukern.info()["cuda"]["device_count"] == 0
+
+
+def pytest_configure(config):
+    config.stash[CASES] = Counter()
+    config.addinivalue_line("markers", "gpu: needs a CUDA device")
+
+
+def pytest_collection_modifyitems(items):
+    skip = pytest.mark.skip(reason="no CUDA device")
+    for item in items:
+        if WITHOUT_GPU and "gpu" in item.keywords:
+            item.add_marker(skip)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    cases = config.stash[CASES]
+    if not cases:
+        return
+    terminalreporter.section("generated cases")
+    for (operation, place), count in sorted(cases.items()):
+        terminalreporter.write_line(f"{operation} on {place}: {count}")
+
+
+PLACE_PARAMETERS = [
+    pytest.param(Place(name), id=name, marks=[pytest.mark.gpu] if "cuda" in name else [])
+    for name in ("cpu", "cpu-array", "cuda", "cuda-array")
+]
+
+
+@pytest.fixture(params=PLACE_PARAMETERS)
+def place(request):
+    """Where arrays lie and are computed; the CUDA ones skip without a GPU."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def places():
+    """All places of this machine."""
+    return [
+        parameter.values[0]
+        for parameter in PLACE_PARAMETERS
+        if not (WITHOUT_GPU and parameter.marks)
+    ]
+
+
+@pytest.fixture(scope="session")
+def cases(request):
+    """Counts compared calls by (operation, place)."""
+    return request.config.stash[CASES]
+
+
+@pytest.fixture
+def rng():
+    """Fresh random numbers; the seed of a failing test stands in its output."""
+    seed = int.from_bytes(os.urandom(8), "little")
+    print(f"seed of rng: {seed}")
+    return np.random.default_rng(seed)

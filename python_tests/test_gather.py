@@ -1,0 +1,256 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""gather by example: numpy.take, point by point, and what gpukern adds to it."""
+
+import array
+import sys
+
+import gpukern
+import numpy as np
+import pytest
+from gpukern import gather
+from numpy.exceptions import AxisError
+
+SIZES = (0, 1, 31, 32, 33, 65, 4096, 70001)
+INDEX_DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+
+
+class Kept(np.ndarray):
+    """A subclass of ndarray without ideas of its own."""
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16", "S3", "U5", "M8[us]", "V100"])
+def test_every_size(place, rng, dtype):
+    source = np.frombuffer(rng.bytes(97 * np.dtype(dtype).itemsize), dtype)
+    for size in SIZES:
+        index = rng.integers(-97, 97, size)
+        result = place.gather(source, index)
+        assert result.dtype == source.dtype
+        assert result.tobytes() == source[index].tobytes()
+
+
+@pytest.mark.parametrize("dtype", INDEX_DTYPES)
+def test_every_index_dtype(place, rng, dtype):
+    source = rng.random(300)
+    low = 0 if dtype.startswith("u") else -100
+    index = rng.integers(low, 128, 1000).astype(dtype)
+    assert np.array_equal(place.gather(source, index), source[index])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3, None])
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0,), (1, 0, 2)])
+def test_every_axis_and_index_shape(place, rng, axis, shape):
+    source = rng.random((3, 4, 5))
+    index = rng.integers(-3, 3, shape)
+    result = place.gather(source, index, axis=axis)
+    expected = np.take(source, index, axis=axis)
+    assert result.shape == expected.shape
+    assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+def test_modes_of_numpy(place, rng, mode):
+    source = rng.random((7, 3))
+    index = rng.integers(-1000, 1000, 500)
+    assert np.array_equal(
+        place.gather(source, index, mode=mode), np.take(source, index, axis=0, mode=mode)
+    )
+
+
+def test_mode_fill(place):
+    source = np.arange(1, 6)
+    index = np.array([0, 4, 5, -5, -6, -1])
+    assert place.gather(source, index, mode="fill").tolist() == [1, 5, 0, 1, 0, 5]
+    filled = place.gather(source, index, mode="fill", fill_value=-9)
+    assert filled.tolist() == [1, 5, -9, 1, -9, 5]
+
+
+def test_fill_value_may_be_the_end_of_an_item(place):
+    source = np.arange(12.0).reshape(2, 3, 2)
+    filled = place.gather(source, np.array([5]), mode="fill", fill_value=np.array([7.0, 8.0]))
+    assert filled.tolist() == [[[7, 8], [7, 8], [7, 8]]]
+
+
+def test_fill_value_converts_without_changing_kind():
+    assert gather(np.zeros(2, np.float32), [9], mode="fill", fill_value=3).tolist() == [3.0]
+    with pytest.raises(TypeError, match="fill_value"):
+        gather(np.zeros(2, np.int32), [9], mode="fill", fill_value=0.5)
+    with pytest.raises(OverflowError, match="fill_value"):
+        gather(np.zeros(2, np.int8), [9], mode="fill", fill_value=1000)
+
+
+def test_fill_value_matters_in_mode_fill_only():
+    assert gather(np.arange(3), [1], fill_value="no number").tolist() == [1]
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip", "fill"])
+def test_limits_of_every_index_dtype(place, mode):
+    source = np.arange(1, 8)
+    for dtype in INDEX_DTYPES:
+        limits = np.iinfo(dtype)
+        numbers = [limits.min, limits.max, limits.max - 1, limits.max // 2 + 1]
+        expected = {
+            "wrap": [number % 7 + 1 for number in numbers],
+            "clip": [1 if number < 0 else min(number, 6) + 1 for number in numbers],
+            "fill": [number % 7 + 1 if -7 <= number < 7 else 0 for number in numbers],
+        }[mode]
+        assert place.gather(source, np.array(numbers, dtype), mode=mode).tolist() == expected
+
+
+def test_scalar_source(place):
+    source = np.array(3.5)
+    for axis in (0, -1, None):
+        assert place.gather(source, np.array([0, -1, 0]), axis=axis).tolist() == [3.5] * 3
+    with pytest.raises(AxisError):
+        place.gather(source, np.array([0]), axis=1)
+
+
+def test_scalar_index_drops_the_axis(place, rng):
+    source = rng.random((3, 4))
+    assert np.array_equal(place.gather(source, np.array(1)), source[1])
+    assert place.gather(source, np.array(-1), axis=None) == source[-1, -1]
+
+
+def test_results_of_numpy_arrays_are_those_of_numpy():
+    source = np.arange(6.0).reshape(2, 3)
+    assert type(gather(source, 1, axis=None)) is np.float64
+    assert type(gather(source, [1])) is np.ndarray
+    assert type(gather(source.view(Kept), [1])) is Kept
+    result = gather(np.asfortranarray(source), [1, 0])
+    assert result.flags.c_contiguous
+    assert result.flags.owndata or result.base is not source
+
+
+def test_matrix_is_kept():
+    matrix = np.arange(6).reshape(2, 3).view(np.matrix)
+    for index in ([1, 0], 1):
+        ours, numpys = gather(matrix, index), np.take(matrix, index, axis=0)
+        assert type(ours) is type(numpys)
+        assert np.array_equal(ours, numpys)
+
+
+def test_masked_array_keeps_its_mask():
+    source = np.ma.array(np.arange(6).reshape(2, 3), mask=[[0, 1, 0], [0, 0, 1]])
+    ours, numpys = gather(source, [1, 0, 1]), np.ma.take(source, [1, 0, 1], axis=0)
+    assert isinstance(ours, np.ma.MaskedArray)
+    assert np.array_equal(ours.mask, numpys.mask)
+    assert np.array_equal(ours.data, numpys.data)
+
+
+def test_structured_dtypes_keep_padding(place):
+    dtype = np.dtype([("a", "u1"), ("b", "f8")], align=True)
+    source = np.frombuffer(np.random.default_rng().bytes(10 * dtype.itemsize), dtype)
+    result = place.gather(source, np.array([9, 0, 3]))
+    assert result.dtype == dtype
+    assert result.view("V16").tolist() == source.view("V16")[[9, 0, 3]].tolist()
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i2", ">U3", "c32", "g", ">M8[s]"])
+def test_unusual_dtypes_on_the_host(rng, dtype):
+    if dtype in ("c32", "g"):
+        dtype = {"c32": np.clongdouble, "g": np.longdouble}[dtype]
+    source = rng.integers(0, 100, 20).astype(dtype)
+    result = gather(source, [3, 19, -20])
+    assert result.dtype == source.dtype
+    assert np.array_equal(result, source[[3, 19, -20]])
+
+
+def test_bfloat16_by_ml_dtypes(place):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    source = np.arange(10).astype(ml_dtypes.bfloat16)
+    result = place.gather(source, np.array([9, 1, 12]), mode="fill", fill_value=2.5)
+    assert result.dtype == source.dtype
+    assert result.astype(float).tolist() == [9, 1, 2.5]
+
+
+def test_any_strides(rng):
+    base = rng.random((20, 30))
+    records = np.zeros(20, "u1,f8")
+    records["f1"] = rng.random(20)
+    unaligned = np.frombuffer(rng.bytes(81), np.uint8)[1:].view(np.float64)
+    for source in (
+        base.T,
+        base[::-2, ::3],
+        base[:, 3:7],
+        records["f1"],
+        unaligned,
+        np.broadcast_to(base[0], (5, 30)),
+    ):
+        for axis in (0, -1, None):
+            index = np.array([[0, -1], [2, 1]])[::-1].T
+            assert (
+                gather(source, index, axis=axis).tobytes()
+                == np.take(source, index, axis=axis).tobytes()
+            )
+
+
+def test_object_arrays_count_references():
+    thing = object()
+    source = np.array([thing, None, "text"], object)
+    before = sys.getrefcount(thing)
+    result = gather(source, [0, 0, 2])
+    assert result.tolist() == [thing, thing, "text"]
+    assert sys.getrefcount(thing) == before + 2
+    del result
+    assert sys.getrefcount(thing) == before
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        [1.5, 2.5, 3.5],
+        array.array("d", [1.5, 2.5, 3.5]),
+        memoryview(array.array("d", [1.5, 2.5, 3.5])),
+    ],
+    ids=["list", "array.array", "memoryview"],
+)
+@pytest.mark.parametrize(
+    "index",
+    [[2, -3], array.array("h", [2, -3]), range(2, -4, -5)],
+    ids=["list", "array.array", "range"],
+)
+def test_everything_with_the_buffer_protocol(source, index):
+    assert gather(source, index).tolist() == [3.5, 1.5]
+
+
+def test_index_lists_without_elements():
+    assert gather(np.arange(3), []).shape == (0,)
+    assert gather(np.zeros((3, 2)), [[]]).shape == (1, 0, 2)
+
+
+def test_out_is_filled_and_returned(place):
+    source = np.arange(5.0)
+    out = place.put(np.zeros(3))
+    result = gpukern.gather(
+        place.put(source), place.put(np.array([4, 0, -1])), out=out, **place.options
+    )
+    assert result is out
+    assert place.take(out).tolist() == [4, 0, 4]
+
+
+def test_scalar_out_is_returned_too():
+    out = np.zeros(())
+    assert gather(np.arange(5.0), 3, out=out) is out
+    assert out == 3
+
+
+def test_strided_out(rng):
+    source, out = rng.random((4, 5)), np.zeros((9, 8))
+    gather(source, [1, 3], axis=1, out=out[::-2, ::5][:4])
+    assert np.array_equal(out[::-2, ::5][:4], source[:, [1, 3]])
+
+
+def test_out_may_overlap_the_source():
+    data = np.arange(10)
+    gather(data, np.arange(9), out=data[1:])
+    assert data.tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+    data = np.arange(5)
+    assert gather(data, [4, 3, 2, 1, 0], out=data) is data
+    assert data.tolist() == [4, 3, 2, 1, 0]
+
+
+def test_out_may_overlap_the_index():
+    index = np.array([3, 2, 1, 0])
+    gather(np.array([10, 11, 12, 13]), index, out=index[::-1])
+    assert index.tolist() == [10, 11, 12, 13]

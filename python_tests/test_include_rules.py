@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom: the layers of the source tree, held by a test."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+CYTHON_EXTERN = re.compile(r"^[ \t]*cdef extern from [\"']([^\"']+)[\"']", re.MULTILINE)
+
+# Longest first: a file belongs to the first zone that its path begins with.
+ZONES = ("src/cpu", "src", "cuda", "include")
+MAY_USE = {
+    "include": {"include"},
+    "src": {"include", "src", "src/cpu"},
+    "src/cpu": {"include", "src", "src/cpu"},
+    "cuda": {"include", "src", "cuda"},
+}
+# The fronts that know of the CUDA backend, and the one header through which each does.
+CUDA_FRONTS = {"src/backend.cpp": "cuda/backend.hpp"}
+C_STANDARD = {
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits",
+    "locale", "math", "setjmp", "signal", "stdarg", "stdbool", "stddef", "stdint", "stdio",
+    "stdlib", "string", "tgmath", "time", "wchar", "wctype",
+}  # fmt: skip
+CUDA_HEADER = re.compile(r"^(cuda|cub|thrust|nv|curand|cooperative_groups|sm_\d|vector_types)")
+
+
+def zone_of(path):
+    """Return the zone of a path relative to the root, None outside all of them."""
+    return next((zone for zone in ZONES if path.startswith(zone + "/")), None)
+
+
+def resolve(root, file, name):
+    """Return the file of the tree that a quoted include means, as the compiler searches."""
+    for folder in (file.parent, root / "include", root / "src"):
+        candidate = (folder / name).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root):
+            return candidate.relative_to(root).as_posix()
+    return None
+
+
+def quoted_problem(root, file, name):
+    """Return what is wrong with `#include "name"` in a file, None if nothing is."""
+    here = file.relative_to(root).as_posix()
+    target = resolve(root, file, name)
+    if target is None:
+        return "is no file of this project (use <> for others)"
+    if CUDA_FRONTS.get(here) == target:
+        return None
+    if zone_of(target) not in MAY_USE[zone_of(here)]:
+        return f"is in {zone_of(target) or 'no layer'}/, which {zone_of(here)}/ may not use"
+    return None
+
+
+def angled_problem(root, file, name):
+    """Return what is wrong with `#include <name>` in a file, None if nothing is."""
+    zone = zone_of(file.relative_to(root).as_posix())
+    if zone != "cuda" and CUDA_HEADER.match(name):
+        return "is CUDA's, which only cuda/ may use"
+    if zone == "include":
+        standard_c = name.endswith(".h") and name[:-2] in C_STANDARD
+        standard_cpp = file.suffix == ".hpp" and re.fullmatch(r"[a-z_]+", name)
+        ours = (root / "include" / name).is_file()
+        if not (standard_c or standard_cpp or ours):
+            return "is not of the standard library"
+    return None
+
+
+def source_problems(root):
+    """Yield the forbidden includes of the C, C++ and CUDA sources."""
+    for top in ("include", "src", "cuda"):
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix not in (".h", ".hpp", ".c", ".cpp", ".cu", ".cuh"):
+                continue
+            for bracket, name in INCLUDE.findall(file.read_text(encoding="utf-8")):
+                check = quoted_problem if bracket == '"' else angled_problem
+                if problem := check(root, file, name):
+                    yield f"{file.relative_to(root)}: {name} {problem}"
+
+
+def cython_problems(root):
+    """Yield the headers of Cython modules that are neither in include/ nor Python's or NumPy's."""
+    for file in sorted((root / "cython").rglob("*.p[yx][xd]")):
+        for name in CYTHON_EXTERN.findall(file.read_text(encoding="utf-8")):
+            foreign = name.startswith(("<", "numpy/")) or name in ("*", "Python.h")
+            if not foreign and not (root / "include" / name).is_file():
+                yield f"{file.relative_to(root)}: {name} is not in include/"
+
+
+def violations(root):
+    """Return every breach of the include rules below a root, a line each."""
+    root = Path(root).resolve()
+    return [*source_problems(root), *cython_problems(root)]
+
+
+def test_the_tree_keeps_the_rules():
+    assert violations(ROOT) == []
+
+
+def test_there_are_sources_to_check():
+    assert (ROOT / "src").is_dir()
+    assert list((ROOT / "cython").rglob("*.pyx"))
+
+
+@pytest.mark.parametrize("folder", ["cython", "cuda"])
+def test_no_folder_shadows_an_installed_package(folder):
+    assert not (ROOT / folder / "__init__.py").exists()
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A small tree that keeps the rules."""
+    files = {
+        "include/gpukern/gpukern.h": "#include <stdint.h>\n",
+        "include/gpukern/gpukern.hpp": '#include <span>\n#include "gpukern/gpukern.h"\n',
+        "src/error.hpp": '#include "gpukern/gpukern.h"\n',
+        "src/backend.cpp": '#include "cpu/backend.hpp"\n#include "../cuda/backend.hpp"\n',
+        "src/cpu/backend.hpp": '#include "error.hpp"\n',
+        "src/cpu/gather.cpp": "#include <vector>\n",
+        "cuda/backend.hpp": '#include "error.hpp"\n',
+        "cuda/check.hpp": "#include <cuda_runtime.h>\n",
+        "cython/gpukern/_c.pxd": 'cdef extern from "gpukern/gpukern.h" nogil:\n    pass\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_good_tree_has_no_violations(tree):
+    assert violations(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("include/gpukern/gpukern.h", "#include <span>"),
+        ("include/gpukern/gpukern.h", "#include <cuda_runtime.h>"),
+        ("include/gpukern/gpukern.hpp", "#include <omp.h>"),
+        ("include/gpukern/gpukern.hpp", '#include "../../src/error.hpp"'),
+        ("src/error.hpp", '#include "../cuda/backend.hpp"'),
+        ("src/error.hpp", "  #  include <cuda_runtime.h>"),
+        ("src/error.hpp", '#include "nowhere.hpp"'),
+        ("src/backend.cpp", '#include "../cuda/check.hpp"'),
+        ("src/cpu/gather.cpp", '#include "../../cuda/backend.hpp"'),
+        ("src/cpu/gather.cpp", "#include <cub/cub.cuh>"),
+        ("cuda/backend.hpp", '#include "cpu/backend.hpp"'),
+        ("cython/gpukern/_c.pxd", 'cdef extern from "error.hpp":'),
+    ],
+)
+def test_a_planted_violation_is_found(tree, name, line):
+    with (tree / name).open("a") as file:
+        file.write(line + "\n")
+    (found,) = violations(tree)
+    assert found.startswith(name)

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the shared library shows to the process that loads it, and what importing does."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpukern
+
+LIBRARY = Path(gpukern.get_library_dir(), "libgpukern.so")
+HEADER = Path(gpukern.get_include(), "gpukern", "gpukern.h")
+CUDA_LIBRARIES = re.compile(r"lib(cuda|cudart|nvrtc|nccl|nvJitLink|nvidia-ml)\b")
+
+
+def output_of(*command):
+    """Return what a program prints; it must succeed."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def symbols(*options):
+    """Return the names that `nm -D` lists."""
+    lines = output_of("nm", "--dynamic", "--format=posix", *options, str(LIBRARY)).splitlines()
+    return {line.split()[0].partition("@")[0] for line in lines}
+
+
+def python(code):
+    """Run code in a fresh interpreter outside the source tree; return its JSON output."""
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+    return json.loads(run.stdout)
+
+
+def declarations(header):
+    """Return a header without its comments."""
+    return re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_exactly_the_functions_of_the_header_are_exported():
+    declared = set(re.findall(r"\b(gpukern_\w+)\(", declarations(HEADER)))
+    assert symbols("--defined-only") == declared
+
+
+def test_no_cuda_library_is_needed():
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", str(LIBRARY)))
+    assert needed
+    assert not [name for name in needed if CUDA_LIBRARIES.match(name)]
+
+
+def test_no_cuda_symbol_is_left_to_the_loader():
+    undefined = symbols("--undefined-only")
+    assert not [name for name in undefined if re.match(r"_*(cu[A-Z]|cuda[A-Z]|nvrtc)", name)]
+
+
+def test_soname_has_no_version():
+    dynamic = output_of("readelf", "--dynamic", str(LIBRARY))
+    assert re.findall(r"\(SONAME\).*\[(.*)\]", dynamic) == ["libgpukern.so"]
+
+
+def test_library_names_no_folder_of_the_build():
+    dynamic = output_of("readelf", "--dynamic", str(LIBRARY))
+    assert "RPATH" not in dynamic
+    assert "RUNPATH" not in dynamic
+
+
+def test_import_loads_no_cuda():
+    maps = python(
+        "import json, gpukern;"
+        "print(json.dumps([line.split()[-1] for line in open('/proc/self/maps')]))"
+    )
+    names = {Path(name).name for name in maps}
+    assert "libgpukern.so" in names
+    assert not [name for name in names if CUDA_LIBRARIES.match(name)]
+
+
+def test_import_opens_no_device():
+    descriptors = python(
+        "import json, os, gpukern;"
+        "folder = '/proc/self/fd/';"
+        "print(json.dumps([os.readlink(folder + n) for n in os.listdir(folder)"
+        " if os.path.islink(folder + n)]))"
+    )
+    assert not [target for target in descriptors if target.startswith("/dev/nvidia")]
+
+
+def test_import_brings_only_numpy():
+    modules = python("import json, sys, gpukern; print(json.dumps(sorted(sys.modules)))")
+    assert not {"torch", "cupy", "jax", "numba", "cuda"} & set(modules)
+
+
+def test_package_holds_what_c_programs_need():
+    assert HEADER.is_file()
+    assert Path(gpukern.get_cmake_dir(), "gpukernConfig.cmake").is_file()
+    assert Path(gpukern.get_library_dir(), "pkgconfig", "gpukern.pc").is_file()

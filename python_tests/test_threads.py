@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Many threads at once: each gets its own results and its own errors, and the GIL is free."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import oracle
+import pytest
+from gpukern import gather, saxpy
+
+THREADS = 16
+ROUNDS = 30
+
+
+def on_every_thread(work):
+    """Runs work(number) on all threads at the same time; the first failure is raised."""
+    barrier = threading.Barrier(THREADS)
+
+    def start(number):
+        barrier.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(start, range(THREADS)))
+
+
+def test_gather(place):
+    def work(number):
+        rng = np.random.default_rng(number)
+        for _ in range(ROUNDS):
+            source = rng.random(rng.integers(1, 5000))
+            index = rng.integers(-source.size, source.size, rng.integers(1, 20000))
+            assert np.array_equal(place.gather(source, index), source[index])
+
+    on_every_thread(work)
+
+
+def test_saxpy(place):
+    kind = oracle.SAXPY_TYPES["float64"]
+
+    def work(number):
+        rng = np.random.default_rng(number)
+        for _ in range(ROUNDS):
+            x, y = rng.random((2, 100_000))
+            result = place.saxpy(float(number), x, y)
+            some = rng.integers(0, x.size, 20)
+            expected = oracle.saxpy(kind, np.float64(number), x[some], y[some])
+            assert result[some].tobytes() == expected.tobytes()
+
+    on_every_thread(work)
+
+
+def test_errors_belong_to_their_thread(place):
+    def work(number):
+        for turn in range(ROUNDS):
+            bad = 10 + number * 1000 + turn
+            with pytest.raises(IndexError, match=f"^index {bad} is out of bounds"):
+                place.gather(np.zeros(10), np.array([0, bad]))
+
+    on_every_thread(work)
+
+
+def test_one_array_read_by_many():
+    source = np.random.default_rng().random(1_000_000)
+    index = np.arange(source.size)[::-1].copy()
+    for result in on_every_thread(lambda number: gather(source, index)):
+        assert np.array_equal(result, source[::-1])
+
+
+def test_the_gil_is_released():
+    """Another thread gets to run while one long call works."""
+    x = np.zeros(30_000_000)
+    out = np.empty_like(x)
+    done, beats = threading.Event(), []
+
+    def beat():
+        while not done.is_set():
+            beats.append(time.perf_counter())
+            time.sleep(0.0002)
+
+    other = threading.Thread(target=beat)
+    other.start()
+    try:
+        during = 0
+        for _ in range(20):
+            start = time.perf_counter()
+            saxpy(2.0, x, x, out=out)
+            end = time.perf_counter()
+            during += sum(start < moment < end for moment in list(beats))
+    finally:
+        done.set()
+        other.join()
+    # Without the GIL's release the other thread could beat at the edges of a call only.
+    assert during > 40

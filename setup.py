@@ -1,0 +1,179 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Builds libgpukern.so with CMake into the package, then the Cython modules against it.
+
+Read from the environment: GPUKERN_CUDA (AUTO, ON, OFF), CUDAARCHS, GPUKERN_WERROR and CMAKE_ARGS.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "build_backend"))
+
+from gpukern_toolchain import cuda_setting  # noqa: E402  (needs the path above)
+
+SOURCES = Path("cython", "gpukern")
+# Cython emits helpers that a module may not use.
+COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
+CYTHON_DIRECTIVES = {
+    "language_level": 3,
+    "embedsignature": True,
+    "freethreading_compatible": True,
+    "boundscheck": False,
+    "wraparound": False,
+}
+
+
+def read_version():
+    """Return the version, which the C header states."""
+    text = (ROOT / "include" / "gpukern" / "gpukern.h").read_text(encoding="utf-8")
+    parts = re.findall(r"#define GPUKERN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text)
+    return ".".join(parts)
+
+
+def werror():
+    """Return $GPUKERN_WERROR; off by default, so that a compiler newer than ours can install."""
+    return os.environ.get("GPUKERN_WERROR", "").upper() or "OFF"
+
+
+def jobs():
+    """Return how many compilers to run at once."""
+    return max(2, len(os.sched_getaffinity(0)))
+
+
+def extensions():
+    """Return one extension per .pyx file of the package."""
+    return [
+        Extension(
+            f"gpukern.{path.stem}",
+            [str(SOURCES / path.name)],
+            language="c++",
+            include_dirs=["include"],
+            libraries=["gpukern"],
+            depends=["include/gpukern/gpukern.h"],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+            extra_compile_args=COMPILE_FLAGS + (["-Werror"] if werror() == "ON" else []),
+            extra_link_args=["-Wl,-rpath,$ORIGIN/lib"],
+        )
+        for path in sorted((ROOT / SOURCES).glob("*.pyx"))
+    ]
+
+
+class CMakeBuild:
+    """The CMake build of the C library: build/cmake-auto, -on or -off, kept between runs."""
+
+    def __init__(self):
+        self.directory = ROOT / "build" / f"cmake-{cuda_setting().lower()}"
+        # The tools of this Python's environment, which need not be an activated one.
+        path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
+        self.environment = {**os.environ, "PATH": path}
+
+    def run(self, *arguments):
+        """Run cmake, its output going to ours."""
+        cmake = shutil.which("cmake", path=self.environment["PATH"])
+        if cmake is None:
+            raise SystemExit("gpukern: building needs cmake >= 3.24 on PATH")
+        command = [cmake, *map(str, arguments)]
+        if subprocess.run(command, env=self.environment, check=False).returncode != 0:
+            raise SystemExit(f"gpukern: this failed, its output is above: {shlex.join(command)}")
+
+    def cached(self):
+        """Return CMake's cache as a dict, empty without one."""
+        cache = self.directory / "CMakeCache.txt"
+        text = cache.read_text(encoding="utf-8") if cache.exists() else ""
+        return dict(re.findall(r"^([\w-]+):\w+=(.*)$", text, re.MULTILINE))
+
+    def is_usable(self):
+        """Tell whether the kept build can go on: its tools may be those of a past environment."""
+        cached = self.cached()
+        tools = ("CMAKE_MAKE_PROGRAM", "CMAKE_CXX_COMPILER", "CMAKE_CUDA_COMPILER")
+        return cached.get("CMAKE_HOME_DIRECTORY") == str(ROOT) and all(
+            os.path.exists(cached[tool]) for tool in tools if tool in cached
+        )
+
+    def configure(self):
+        """Configure, from scratch where there is nothing to go on with."""
+        arguments = ["-S", ROOT, "-B", self.directory]
+        if not self.is_usable():
+            shutil.rmtree(self.directory, ignore_errors=True)
+            if shutil.which("ninja", path=self.environment["PATH"]):
+                arguments += ["-G", "Ninja"]
+        architectures = os.environ.get("CUDAARCHS")
+        arguments += [
+            "-DCMAKE_INSTALL_LIBDIR=lib",
+            f"-DGPUKERN_CUDA={cuda_setting()}",
+            f"-DGPUKERN_WERROR={werror()}",
+            f"-DPython3_EXECUTABLE={sys.executable}",
+            f"-DCMAKE_CUDA_ARCHITECTURES={architectures}"
+            if architectures
+            else "-UCMAKE_CUDA_ARCHITECTURES",
+            *shlex.split(os.environ.get("CMAKE_ARGS", "")),
+        ]
+        self.run(*arguments)
+
+    def build(self):
+        """Build the library, and nothing else that the build may hold."""
+        parallel = [] if "CMAKE_BUILD_PARALLEL_LEVEL" in os.environ else ["--parallel", jobs()]
+        self.run("--build", self.directory, "--target", "gpukern", *parallel)
+
+    def install(self, prefix):
+        """Install library, headers and CMake package below a prefix, in place of older ones."""
+        for part in ("include", "lib"):
+            shutil.rmtree(prefix / part, ignore_errors=True)
+        self.run("--install", self.directory, "--prefix", prefix)
+
+
+class NativeBuild(build_ext):
+    """build_ext, with the C library before and Cython inside."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or jobs()
+
+    def run(self):
+        package = Path(self.build_lib, "gpukern").absolute()
+        self._remove_stale(package)
+        cmake = CMakeBuild()
+        cmake.configure()
+        cmake.build()
+        cmake.install(package)
+        if self.inplace:
+            cmake.install(ROOT / SOURCES)
+        self.library_dirs.append(str(package / "lib"))
+        super().run()
+
+    def build_extensions(self):
+        import numpy
+        from Cython.Build import cythonize
+
+        self.compiler.add_include_dir(numpy.get_include())
+        translated = cythonize(
+            self.extensions,
+            build_dir="build/cython",
+            compiler_directives=CYTHON_DIRECTIVES,
+            nthreads=jobs(),
+        )
+        # setuptools has already put notes on its own objects: only the sources change.
+        sources = {extension.name: extension.sources for extension in translated}
+        for extension in self.extensions:
+            extension.sources = sources[extension.name]
+        super().build_extensions()
+
+    def _remove_stale(self, package):
+        """Remove what an earlier run built from files that are gone: it would be packaged."""
+        modules = {Path(self.get_ext_filename(each.name)).name for each in self.extensions}
+        for path in filter(Path.is_file, package.glob("*")):
+            if path.name not in modules and not (ROOT / SOURCES / path.name).exists():
+                path.unlink()
+
+
+setup(version=read_version(), ext_modules=extensions(), cmdclass={"build_ext": NativeBuild})

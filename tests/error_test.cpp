@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Versions, statuses, messages, and the header seen from C99.
+
+#include <set>
+#include <thread>
+
+#include "support.hpp"
+
+extern "C" std::int32_t gpukern_c99_gather_and_saxpy(void);
+
+namespace gpukern_test {
+namespace {
+
+TEST(VersionTest, IsThatOfTheHeader) {
+  EXPECT_EQ(gpukern_version(),
+            GPUKERN_VERSION_MAJOR * 10000 + GPUKERN_VERSION_MINOR * 100 + GPUKERN_VERSION_PATCH);
+  EXPECT_EQ(gpukern_abi_version(), GPUKERN_ABI_VERSION);
+}
+
+TEST(AbiTest, ServesC99) { EXPECT_EQ(gpukern_c99_gather_and_saxpy(), 2 * (1000 + 10)); }
+
+TEST(StatusTest, EachHasItsOwnName) {
+  std::set<std::string> names;
+  for (int status = GPUKERN_SUCCESS; status <= GPUKERN_INTERNAL_ERROR; ++status)
+    names.insert(gpukern_status_name(static_cast<gpukern_status>(status)));
+  EXPECT_EQ(names.size(), GPUKERN_INTERNAL_ERROR + 1U);
+  EXPECT_STREQ(gpukern_status_name(GPUKERN_SUCCESS), "GPUKERN_SUCCESS");
+  EXPECT_STREQ(gpukern_status_name(GPUKERN_INDEX_ERROR), "GPUKERN_INDEX_ERROR");
+  EXPECT_STREQ(gpukern_status_name(GPUKERN_INTERNAL_ERROR), "GPUKERN_INTERNAL_ERROR");
+}
+
+TEST(StatusTest, UnknownOnesHaveAName) {
+  for (const int status : {-1, 9, 1000})
+    EXPECT_NE(gpukern_status_name(static_cast<gpukern_status>(status)), nullptr);
+}
+
+TEST(LastErrorTest, IsEmptyBeforeAnyError) {
+  std::thread([] { EXPECT_STREQ(gpukern_last_error(), ""); }).join();
+}
+
+TEST(LastErrorTest, BelongsToTheThread) {
+  expect_error(gpukern_device_count(nullptr), GPUKERN_VALUE_ERROR, "device_count: ");
+  std::thread([] {
+    expect_error(gpukern_cuda_query(nullptr), GPUKERN_VALUE_ERROR, "cuda_query: ");
+  }).join();
+  EXPECT_EQ(std::string(gpukern_last_error()).rfind("device_count: ", 0), 0U);
+}
+
+TEST(LastErrorTest, OutlivesASuccess) {
+  expect_error(gpukern_device_count(nullptr), GPUKERN_VALUE_ERROR, "device_count: ");
+  std::int32_t count = 0;
+  EXPECT_EQ(gpukern_device_count(&count), GPUKERN_SUCCESS);
+  EXPECT_EQ(std::string(gpukern_last_error()).rfind("device_count: ", 0), 0U);
+}
+
+}  // namespace
+}  // namespace gpukern_test

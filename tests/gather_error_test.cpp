@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How gather fails: every status, its words, and that out stays as it was.
+
+#include "gather_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr gpukern_dtype kFloat32{GPUKERN_FLOAT, 32, 1};
+
+class GatherErrorTest : public PlaceTest {
+ protected:
+  /// Runs with indices given one by one; the oracle knows status, words and out.
+  void check_indices(std::int64_t size, const IndexType& type, const std::vector<Wide>& values,
+                     gpukern_mode mode = GPUKERN_RAISE) {
+    Array source(place(), kFloat32, {size});
+    Array index(place(), type.dtype, {static_cast<std::int64_t>(values.size())});
+    Array out(place(), kFloat32, index.shape);
+    fill_random(source.storage.host, random_);
+    fill_random(out.storage.host, random_);
+    const auto places = index.offsets();
+    for (std::size_t k = 0; k < values.size(); ++k)
+      store_index(index.storage.host, places[k], type.dtype, values[k]);
+    expect_gather({source, index, 0, mode, out}, place());
+  }
+
+  /// Runs a call that is refused for its arguments.
+  void expect_refused(const View& source, const View& index, std::int32_t axis, const View& out,
+                      gpukern_status status, const std::string& beginning,
+                      gpukern_mode mode = GPUKERN_CLIP, const View* fill = nullptr) {
+    expect_error(Gather{source, index, axis, mode, out, fill}.run(place()), status, beginning);
+  }
+
+  Random random_{7};
+};
+
+TEST_P(GatherErrorTest, NamesTheFirstBadIndex) {
+  check_indices(5, kInt64, {0, 4, 5, -6, 99});
+  check_indices(5, kInt64, {0, -5, -6, 5});
+  check_indices(5, kIndexTypes[4], {5});
+  check_indices(1, kInt32, {0, -1, 1});
+  EXPECT_STREQ(gpukern_last_error(), "index 1 is out of bounds for axis 0 with size 1");
+}
+
+TEST_P(GatherErrorTest, NamesIndicesOfEverySize) {
+  check_indices(5, kInt64, {INT64_MIN});
+  check_indices(5, kInt64, {INT64_MAX});
+  check_indices(5, kIndexTypes[7], {4, UINT64_MAX, 5});
+  check_indices(5, kIndexTypes[7], {Wide{INT64_MAX} + 1});
+  check_indices(5, kIndexTypes[6], {UINT32_MAX});
+  check_indices(200, kIndexTypes[0], {-128, 127, 0});
+}
+
+TEST_P(GatherErrorTest, NamesTheFirstOfManyInALongIndex) {
+  for (const std::int64_t first : {0L, 31L, 4096L, 70000L, 199999L}) {
+    SCOPED_TRACE("first " + std::to_string(first));
+    std::vector<Wide> values(200000, 3);
+    for (std::size_t k = static_cast<std::size_t>(first); k < values.size(); k += 7)
+      values[k] = 1000 + static_cast<Wide>(k);
+    check_indices(1000, kInt32, values);
+  }
+}
+
+TEST_P(GatherErrorTest, NamesTheAxisOfTheSource) {
+  Array source(place(), kFloat32, {2, 3, 4});
+  Array index(place(), kInt32.dtype, {2, 2}, Layout::Fortran);
+  for (const std::int32_t axis : {0, 1, 2, -1, -2, -3, GPUKERN_AXIS_NONE}) {
+    const std::int64_t size = split_at(source.shape, axis).size;
+    const auto places = index.offsets();
+    store_index(index.storage.host, places[1], kInt32.dtype, size + 1);
+    store_index(index.storage.host, places[2], kInt32.dtype, size + 2);
+    Array out(place(), kFloat32, gather_shape(source.shape, index.shape, axis));
+    fill_random(out.storage.host, random_);
+    expect_gather({source, index, axis, GPUKERN_RAISE, out}, place());
+  }
+}
+
+TEST_P(GatherErrorTest, LeavesOutAloneAlsoWhereItOverlaps) {
+  Array source(place(), kFloat32, {5000});
+  fill_random(source.storage.host, random_);
+  Array index(place(), kInt64.dtype, {4000});
+  store_index(index.storage.host, index.offsets().back(), kInt64.dtype, 5000);
+  const View out{&source.storage, kFloat32, {4000}, {1}, kGuard + 4};
+  expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+}
+
+TEST_P(GatherErrorTest, EmptyAxisInEveryMode) {
+  for (const gpukern_mode mode : {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL})
+    check_indices(0, kInt64, {0}, mode);
+}
+
+TEST_P(GatherErrorTest, RaisesAlsoWhereTheResultIsEmpty) {
+  for (const std::int64_t size : {0, 3}) {
+    Array source(place(), kFloat32, {size, 0});
+    Array index(place(), kInt64.dtype, {1});
+    Array out(place(), kFloat32, {1, 0});
+    store_index(index.storage.host, index.offset, kInt64.dtype, 3);
+    expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+    expect_gather({source, index, 0, GPUKERN_WRAP, out}, place());
+  }
+}
+
+TEST_P(GatherErrorTest, WorksOnAfterAnError) {
+  for (int round = 0; round < 20; ++round) {
+    check_indices(5, kInt64, {5 + round});
+    check_indices(5, kInt64, {4, -5, 0});
+  }
+}
+
+TEST_P(GatherErrorTest, AxisOutOfRange) {
+  Array source(place(), kFloat32, {2, 3});
+  Array scalar(place(), kFloat32, {});
+  Array index(place(), kInt64.dtype, {4});
+  Array out(place(), kFloat32, {4, 3});
+  for (const std::int32_t axis : {2, -3, 64, INT32_MAX, INT32_MIN + 1})
+    expect_refused(source, index, axis, out, GPUKERN_AXIS_ERROR,
+                   "axis " + std::to_string(axis) + " is out of bounds for array of dimension 2");
+  for (const std::int32_t axis : {1, -2})
+    expect_refused(scalar, index, axis, out, GPUKERN_AXIS_ERROR, "axis ");
+}
+
+TEST_P(GatherErrorTest, IndexMustBeOfAnIntegerType) {
+  Array source(place(), kFloat32, {2});
+  Array out(place(), kFloat32, {4});
+  const std::pair<gpukern_dtype, std::string> cases[] = {
+      {{GPUKERN_FLOAT, 32, 1}, "float32"},     {{GPUKERN_BOOL, 8, 1}, "bool"},
+      {{GPUKERN_COMPLEX, 64, 1}, "complex64"}, {{GPUKERN_BFLOAT, 16, 1}, "bfloat16"},
+      {{GPUKERN_INT, 32, 2}, "int32x2"},       {{GPUKERN_INT, 128, 1}, "int128"},
+  };
+  for (const auto& [dtype, name] : cases) {
+    Array index(place(), dtype, {4});
+    expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR,
+                   "gather: index must be of an integer dtype, got " + name);
+  }
+}
+
+TEST_P(GatherErrorTest, OutMustFit) {
+  Array source(place(), kFloat32, {2, 3});
+  Array index(place(), kInt64.dtype, {4});
+  for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{4, 2}, Shape{4, 3, 1}, Shape{}}) {
+    Array out(place(), kFloat32, shape);
+    expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: out ");
+  }
+  for (const gpukern_dtype dtype : {gpukern_dtype{GPUKERN_INT, 32, 1}, {GPUKERN_FLOAT, 64, 1}}) {
+    Array out(place(), dtype, {4, 3});
+    expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR, "gather: out ");
+  }
+  Array repeated(place(), kFloat32, {4, 3}, Layout::Broadcast);
+  expect_refused(source, index, 0, repeated, GPUKERN_VALUE_ERROR, "gather: out ");
+}
+
+TEST_P(GatherErrorTest, FillValueMustFit) {
+  Array source(place(), kFloat32, {2, 3});
+  Array index(place(), kInt64.dtype, {4});
+  Array out(place(), kFloat32, {4, 3});
+  for (const Shape& shape : {Shape{2}, Shape{2, 3}, Shape{1, 3}}) {
+    Array fill(Place::Cpu, kFloat32, shape);
+    expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: fill_value ", GPUKERN_FILL,
+                   &fill);
+  }
+  Array fill(Place::Cpu, {GPUKERN_INT, 32, 1}, {});
+  expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR, "gather: fill_value ", GPUKERN_FILL,
+                 &fill);
+}
+
+TEST_P(GatherErrorTest, ModeMustBeKnown) {
+  Array source(place(), kFloat32, {2});
+  Array index(place(), kInt64.dtype, {4});
+  Array out(place(), kFloat32, {4});
+  for (const int mode : {-1, 4})
+    expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: mode ",
+                   static_cast<gpukern_mode>(mode));
+}
+
+TEST_P(GatherErrorTest, TooManyDimensions) {
+  Array source(place(), kFloat32, Shape(40, 1));
+  Array index(place(), kInt64.dtype, Shape(40, 1));
+  Array out(place(), kFloat32, Shape(GPUKERN_MAX_NDIM, 1));
+  expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: ");
+}
+
+TEST_P(GatherErrorTest, EachTensorIsRequired) {
+  Array source(place(), kFloat32, {2});
+  Array index(place(), kInt64.dtype, {4});
+  Array out(place(), kFloat32, {4});
+  const gpukern_tensor from = source.tensor();
+  const gpukern_tensor at = index.tensor();
+  const gpukern_tensor to = out.tensor();
+  const auto call = [](const gpukern_tensor* a, const gpukern_tensor* b, const gpukern_tensor* c) {
+    return gpukern_gather(a, b, 0, GPUKERN_CLIP, nullptr, c, nullptr);
+  };
+  expect_error(call(nullptr, &at, &to), GPUKERN_VALUE_ERROR, "gather: source must not be NULL");
+  expect_error(call(&from, nullptr, &to), GPUKERN_VALUE_ERROR, "gather: index must not be NULL");
+  expect_error(call(&from, &at, nullptr), GPUKERN_VALUE_ERROR, "gather: out must not be NULL");
+}
+
+GPUKERN_INSTANTIATE_PLACES(GatherErrorTest);
+
+}  // namespace
+}  // namespace gpukern_test

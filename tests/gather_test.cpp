@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What gather computes. Its errors are in gather_error_test.cpp.
+
+#include "gather_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+
+constexpr gpukern_dtype bytes_dtype(int width) {
+  return {GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)};
+}
+
+/// Indices that are good in mode raise, unless `reach` lets them go out of bounds.
+void fill_indices(View& index, Random& random, std::int64_t size, std::int64_t reach = 0) {
+  const IndexType& type = *std::find_if(
+      std::begin(kIndexTypes), std::end(kIndexTypes), [&](const IndexType& candidate) {
+        return candidate.dtype.code == index.dtype.code && candidate.dtype.bits == index.dtype.bits;
+      });
+  for (const auto offset : index.offsets()) {
+    const Wide low = std::max<Wide>(type.lowest, -Wide{size} - reach);
+    const Wide high = std::min<Wide>(type.highest, Wide{size} - 1 + reach);
+    const auto value =
+        between(random, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high));
+    store_index(index.memory->host, offset, index.dtype, value);
+  }
+}
+
+class GatherTest : public PlaceTest {
+ protected:
+  /// Random data, separate memories; indices reach out of bounds unless the mode is raise.
+  void check(gpukern_dtype dtype, const Shape& source_shape, gpukern_dtype index_dtype,
+             const Shape& index_shape, std::int32_t axis, gpukern_mode mode,
+             Layout source_layout = Layout::Contiguous, Layout index_layout = Layout::Contiguous,
+             Layout out_layout = Layout::Contiguous) {
+    Array source(place(), dtype, source_shape, source_layout);
+    Array index(place(), index_dtype, index_shape, index_layout);
+    Array out(place(), dtype, gather_shape(source_shape, index_shape, axis), out_layout);
+    fill_random(source.storage.host, random_);
+    fill_random(out.storage.host, random_);
+    const std::int64_t size = split_at(source_shape, axis).size;
+    fill_indices(index, random_, size, mode == GPUKERN_RAISE ? 0 : 2 * size + 3);
+    expect_gather({source, index, axis, mode, out}, place());
+  }
+
+  Random random_{20260101};
+};
+
+TEST_P(GatherTest, EveryWidthAtEverySize) {
+  std::vector<int> widths(17);
+  std::iota(widths.begin(), widths.end(), 1);
+  widths.insert(widths.end(), {24, 100, 4096});
+  for (const int width : widths) {
+    for (const std::int64_t size : {0, 1, 31, 32, 33, 65, 4096, 70001}) {
+      if (size * width > 1 << 21) continue;
+      SCOPED_TRACE("width " + std::to_string(width) + ", size " + std::to_string(size));
+      check(bytes_dtype(width), {257}, kInt64.dtype, {size}, 0, GPUKERN_RAISE);
+    }
+  }
+}
+
+TEST_P(GatherTest, EveryIndexTypeInEveryMode) {
+  for (const IndexType& type : kIndexTypes) {
+    for (const gpukern_mode mode : kModes) {
+      for (const std::int64_t size : {1, 7, 100, 1000}) {
+        SCOPED_TRACE(std::string(type.name) + ", mode " + std::to_string(mode) + ", size " +
+                     std::to_string(size));
+        check(bytes_dtype(4), {size}, type.dtype, {65}, 0, mode);
+      }
+    }
+  }
+}
+
+TEST_P(GatherTest, EveryIndexTypeAtItsLimits) {
+  for (const IndexType& type : kIndexTypes) {
+    for (const gpukern_mode mode : {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL}) {
+      SCOPED_TRACE(std::string(type.name) + ", mode " + std::to_string(mode));
+      Array source(place(), bytes_dtype(4), {7});
+      Array index(place(), type.dtype, {6});
+      Array out(place(), bytes_dtype(4), {6});
+      fill_random(source.storage.host, random_);
+      const auto places = index.offsets();
+      const Wide values[] = {type.lowest,      type.lowest + 1,      type.highest,
+                             type.highest - 1, type.highest / 2 + 1, type.highest / 2};
+      for (std::size_t k = 0; k < places.size(); ++k)
+        store_index(index.storage.host, places[k], type.dtype, values[k]);
+      expect_gather({source, index, 0, mode, out}, place());
+    }
+  }
+}
+
+TEST_P(GatherTest, EveryAxisAndIndexShape) {
+  const Shape shape{3, 4, 5, 6};
+  for (const std::int32_t axis : {-4, -3, -2, -1, 0, 1, 2, 3, GPUKERN_AXIS_NONE}) {
+    for (const Shape& index_shape : {Shape{}, Shape{7}, Shape{2, 3}, Shape{0}, Shape{1, 0, 2}}) {
+      for (const gpukern_mode mode : kModes) {
+        SCOPED_TRACE("axis " + std::to_string(axis) + ", mode " + std::to_string(mode) +
+                     ", index of " + std::to_string(index_shape.size()) + " dimensions");
+        check(bytes_dtype(8), shape, kInt32.dtype, index_shape, axis, mode);
+      }
+    }
+  }
+}
+
+TEST_P(GatherTest, EveryLayout) {
+  for (const Layout source : kInputLayouts) {
+    for (const Layout index : kInputLayouts) {
+      for (const Layout out : kOutputLayouts) {
+        SCOPED_TRACE("layouts " + std::to_string(static_cast<int>(source)) + ", " +
+                     std::to_string(static_cast<int>(index)) + ", " +
+                     std::to_string(static_cast<int>(out)));
+        for (const int width : {1, 4, 6, 16})
+          check(bytes_dtype(width), {5, 9, 6}, kInt64.dtype, {4, 3}, 1, GPUKERN_RAISE, source,
+                index, out);
+        check(bytes_dtype(4), {5, 9, 6}, kInt32.dtype, {11, 3}, GPUKERN_AXIS_NONE, GPUKERN_FILL,
+              source, index, out);
+      }
+    }
+  }
+}
+
+TEST_P(GatherTest, RowsOfEveryLength) {
+  for (const std::int64_t row : {1, 2, 3, 15, 16, 17, 31, 33, 64, 1000, 5000})
+    for (const Layout layout : {Layout::Contiguous, Layout::Unaligned}) {
+      SCOPED_TRACE("row " + std::to_string(row) + ", layout " +
+                   std::to_string(static_cast<int>(layout)));
+      check(bytes_dtype(4), {50, row}, kInt64.dtype, {65}, 0, GPUKERN_RAISE, layout);
+      check(bytes_dtype(1), {50, row}, kInt64.dtype, {65}, 0, GPUKERN_FILL, layout);
+    }
+}
+
+TEST_P(GatherTest, ManyBlocks) {
+  check(bytes_dtype(4), {1000003}, kInt32.dtype, {300001}, 0, GPUKERN_RAISE);
+  check(bytes_dtype(2), {70001, 3}, kInt64.dtype, {70001}, 0, GPUKERN_WRAP);
+  check(bytes_dtype(8), {3, 70001}, kInt64.dtype, {40001}, 1, GPUKERN_CLIP);
+}
+
+TEST_P(GatherTest, ScalarSourceCountsAsOneItem) {
+  for (const std::int32_t axis : {0, -1, GPUKERN_AXIS_NONE})
+    for (const gpukern_mode mode : kModes)
+      for (const Shape& shape : {Shape{}, Shape{5}, Shape{0}})
+        check(bytes_dtype(8), {}, kInt64.dtype, shape, axis, mode);
+}
+
+TEST_P(GatherTest, EmptyAxisWithEmptyResult) {
+  for (const gpukern_mode mode : kModes) {
+    check(bytes_dtype(4), {0, 3}, kInt64.dtype, {0}, 0, mode);
+    check(bytes_dtype(4), {3, 0}, kInt64.dtype, {2, 0}, 1, mode);
+    check(bytes_dtype(4), {0}, kInt64.dtype, {0}, GPUKERN_AXIS_NONE, mode);
+    check(bytes_dtype(4), {4, 0}, kInt64.dtype, {2}, 0, mode);
+  }
+}
+
+TEST_P(GatherTest, ManyDimensions) {
+  Shape source(GPUKERN_MAX_NDIM, 1);
+  source[3] = 2;
+  source[20] = 3;
+  source[40] = 5;
+  source[63] = 2;
+  check(bytes_dtype(4), source, kInt32.dtype, {4}, 20, GPUKERN_RAISE, Layout::Strided,
+        Layout::Contiguous, Layout::Strided);
+  check(bytes_dtype(4), source, kInt32.dtype, {}, 40, GPUKERN_RAISE);
+  check(bytes_dtype(4), {7}, kInt32.dtype, Shape(GPUKERN_MAX_NDIM, 1), 0, GPUKERN_RAISE);
+}
+
+TEST_P(GatherTest, FillValueOfEverySuffixShape) {
+  const Shape shape{2, 5, 3, 4};
+  for (const Shape& fill_shape : {Shape{}, Shape{4}, Shape{3, 4}}) {
+    for (const int width : {1, 3, 4, 16}) {
+      SCOPED_TRACE("fill of " + std::to_string(fill_shape.size()) + " dimensions, width " +
+                   std::to_string(width));
+      Array source(place(), bytes_dtype(width), shape);
+      Array index(place(), kInt64.dtype, {9});
+      Array fill(Place::Cpu, bytes_dtype(width), fill_shape);
+      Array out(place(), bytes_dtype(width), {2, 9, 3, 4});
+      fill_random(source.storage.host, random_);
+      fill_random(fill.storage.host, random_);
+      fill_indices(index, random_, 5, 8);
+      expect_gather({source, index, 1, GPUKERN_FILL, out, &fill}, place());
+    }
+  }
+}
+
+TEST_P(GatherTest, OutMayOverlapTheSource) {
+  for (const std::int64_t shift : {-40, -4, -1, 0, 1, 4, 40}) {
+    SCOPED_TRACE("shift " + std::to_string(shift));
+    Array source(place(), bytes_dtype(4), {6000});
+    fill_random(source.storage.host, random_);
+    Array index(place(), kInt64.dtype, {3000});
+    fill_indices(index, random_, 6000);
+    const View out{&source.storage, source.dtype, {3000}, {1}, kGuard + 40 + shift};
+    expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+  }
+}
+
+TEST_P(GatherTest, OutMayOverlapTheIndex) {
+  for (const std::int64_t shift : {-16, -8, -3, 0, 8, 64}) {
+    SCOPED_TRACE("shift " + std::to_string(shift));
+    Array source(place(), kInt64.dtype, {500});
+    fill_random(source.storage.host, random_);
+    Array room(place(), kInt64.dtype, {2100});
+    View index{&room.storage, room.dtype, {2000}, {1}, kGuard + 64};
+    fill_indices(index, random_, 500, 1000);
+    const View out{&room.storage, room.dtype, {2000}, {1}, kGuard + 64 + shift};
+    expect_gather({source, index, 0, GPUKERN_WRAP, out}, place());
+  }
+}
+
+TEST_P(GatherTest, OutMayBeTheSourceItself) {
+  Array source(place(), bytes_dtype(8), {64, 65});
+  fill_random(source.storage.host, random_);
+  Array index(place(), kInt32.dtype, {65});
+  fill_indices(index, random_, 65);
+  expect_gather({source, index, 1, GPUKERN_RAISE, source}, place());
+}
+
+TEST_P(GatherTest, RandomCalls) {
+  for (int trial = 0; trial < 400; ++trial) {
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    Shape source(static_cast<std::size_t>(between(random_, 1, 4)));
+    for (auto& size : source) size = between(random_, 1, 9);
+    Shape index(static_cast<std::size_t>(between(random_, 0, 3)));
+    for (auto& size : index) size = between(random_, 0, 9);
+    const auto ndim = static_cast<std::int64_t>(source.size());
+    const auto axis = between(random_, -ndim, ndim) == ndim
+                          ? GPUKERN_AXIS_NONE
+                          : static_cast<std::int32_t>(between(random_, -ndim, ndim - 1));
+    check(bytes_dtype(static_cast<int>(between(random_, 1, 40))), source,
+          kIndexTypes[random_() % std::size(kIndexTypes)].dtype, index, axis,
+          kModes[random_() % std::size(kModes)],
+          kInputLayouts[random_() % std::size(kInputLayouts)],
+          kInputLayouts[random_() % std::size(kInputLayouts)],
+          kOutputLayouts[random_() % std::size(kOutputLayouts)]);
+  }
+}
+
+GPUKERN_INSTANTIATE_PLACES(GatherTest);
+
+}  // namespace
+}  // namespace gpukern_test

@@ -1,0 +1,363 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// gpukern.hpp: what it accepts, what it hands to the C ABI, what it throws, who releases memory.
+// What the operations compute is for the tests of the C ABI.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <list>
+#include <numeric>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gpukern/gpukern.hpp"
+
+namespace {
+
+using gpukern::DeviceBuffer;
+using gpukern::dtype_of;
+using gpukern::gather;
+using gpukern::Mode;
+using gpukern::saxpy;
+using gpukern::TensorRef;
+
+struct Half {
+  std::uint16_t bits;
+};
+
+struct Point {
+  float x;
+  std::int8_t tag;
+  friend bool operator==(const Point&, const Point&) = default;
+};
+
+}  // namespace
+
+template <>
+// NOLINTNEXTLINE(readability-identifier-naming)
+inline constexpr gpukern_dtype gpukern::dtype_of<Half> = gpukern::kFloat16;
+
+namespace {
+
+// ---- what compiles ----------------------------------------------------------------------------
+
+constexpr bool is_dtype(gpukern_dtype dtype, int code, int bits, int lanes = 1) {
+  return dtype.code == code && dtype.bits == bits && dtype.lanes == lanes;
+}
+
+static_assert(is_dtype(dtype_of<bool>, GPUKERN_BOOL, 8));
+static_assert(is_dtype(dtype_of<std::int8_t>, GPUKERN_INT, 8));
+static_assert(is_dtype(dtype_of<std::uint64_t>, GPUKERN_UINT, 64));
+static_assert(is_dtype(dtype_of<float>, GPUKERN_FLOAT, 32));
+static_assert(is_dtype(dtype_of<double>, GPUKERN_FLOAT, 64));
+static_assert(is_dtype(dtype_of<std::complex<float>>, GPUKERN_COMPLEX, 64));
+static_assert(is_dtype(dtype_of<std::complex<double>>, GPUKERN_COMPLEX, 128));
+static_assert(is_dtype(dtype_of<Half>, GPUKERN_FLOAT, 16));
+static_assert(is_dtype(dtype_of<Point>, GPUKERN_OPAQUE, 8, sizeof(Point)));
+
+using Floats = std::vector<float>;
+static_assert(gpukern::Output<Floats&>);
+static_assert(gpukern::Output<std::span<float>>);
+static_assert(gpukern::Output<DeviceBuffer<float>&>);
+static_assert(gpukern::Output<TensorRef<float>>);
+static_assert(!gpukern::Output<Floats>, "a temporary would be lost");
+static_assert(!gpukern::Output<const Floats&>);
+static_assert(!gpukern::Output<const DeviceBuffer<float>&>);
+static_assert(!gpukern::Output<TensorRef<const float>>);
+static_assert(!gpukern::TensorLike<std::vector<bool>&>, "no bool lies in memory there");
+static_assert(!gpukern::TensorLike<std::list<float>&>);
+static_assert(!gpukern::TensorLike<std::vector<std::string>&>);
+static_assert(gpukern::InputOf<Floats, float>);
+static_assert(!gpukern::InputOf<Floats, double>);
+static_assert(gpukern::Index<std::uint8_t> && !gpukern::Index<bool> && !gpukern::Index<float>);
+
+static_assert(!std::is_copy_constructible_v<DeviceBuffer<float>>);
+static_assert(!std::is_copy_assignable_v<DeviceBuffer<float>>);
+static_assert(std::is_nothrow_move_constructible_v<DeviceBuffer<float>>);
+static_assert(std::is_nothrow_move_assignable_v<DeviceBuffer<float>>);
+
+// ---- the library ------------------------------------------------------------------------------
+
+TEST(Hpp, VersionIsTheHeaders) {
+  EXPECT_EQ(gpukern::version(), std::to_string(GPUKERN_VERSION_MAJOR) + "." +
+                                    std::to_string(GPUKERN_VERSION_MINOR) + "." +
+                                    std::to_string(GPUKERN_VERSION_PATCH));
+  EXPECT_TRUE(gpukern::abi_matches());
+}
+
+TEST(Hpp, CudaInfoAgreesWithDeviceCount) {
+  const gpukern_cuda_info cuda = gpukern::cuda_info();
+  EXPECT_EQ(cuda.device_count, gpukern::device_count());
+  EXPECT_EQ(std::string(cuda.reason).empty(), cuda.device_count > 0);
+}
+
+TEST(Hpp, DeviceInfoOfNoDeviceThrows) {
+  EXPECT_THROW(gpukern::device_info(gpukern::device_count()), gpukern::Error);
+}
+
+TEST(Hpp, CheckThrowsTheClassOfTheStatus) {
+  EXPECT_NO_THROW(gpukern::check(GPUKERN_SUCCESS));
+  EXPECT_THROW(gpukern::check(GPUKERN_VALUE_ERROR), gpukern::ValueError);
+  EXPECT_THROW(gpukern::check(GPUKERN_TYPE_ERROR), gpukern::TypeError);
+  EXPECT_THROW(gpukern::check(GPUKERN_INDEX_ERROR), gpukern::IndexError);
+  EXPECT_THROW(gpukern::check(GPUKERN_AXIS_ERROR), gpukern::AxisError);
+  EXPECT_THROW(gpukern::check(GPUKERN_MEMORY_ERROR), gpukern::MemoryError);
+  EXPECT_THROW(gpukern::check(GPUKERN_DEVICE_ERROR), gpukern::DeviceError);
+  EXPECT_THROW(gpukern::check(GPUKERN_CUDA_ERROR), gpukern::CudaError);
+  try {
+    gpukern::check(GPUKERN_INTERNAL_ERROR);
+    FAIL() << "nothing was thrown";
+  } catch (const gpukern::Error& error) {
+    EXPECT_EQ(error.status(), GPUKERN_INTERNAL_ERROR);
+  }
+}
+
+// ---- operations on host memory ----------------------------------------------------------------
+
+TEST(HppGather, TakesEveryKindOfRange) {
+  const Floats source{0, 10, 20, 30};
+  std::array<float, 3> out{};
+  gather(source, std::vector<std::int64_t>{3, -4, 1}, out);
+  EXPECT_EQ(out, (std::array<float, 3>{30, 0, 10}));
+
+  const float raw[] = {5, 6, 7};
+  const std::array<std::uint8_t, 3> index{2, 0, 1};
+  gather(raw, index, std::span(out));
+  EXPECT_EQ(out, (std::array<float, 3>{7, 5, 6}));
+
+  Floats none;
+  gather(source, std::vector<int>{}, none);
+}
+
+TEST(HppGather, ModesAndFillValue) {
+  const std::vector<int> source{1, 2, 3};
+  const std::vector<int> index{-1, 3, -4};
+  std::vector<int> out(3);
+  gather(source, index, out, {.mode = Mode::wrap});
+  EXPECT_EQ(out, (std::vector<int>{3, 1, 3}));
+  gather(source, index, out, {.mode = Mode::clip});
+  EXPECT_EQ(out, (std::vector<int>{1, 3, 1}));
+  gather(source, index, out, {.mode = Mode::fill, .fill_value = 9});
+  EXPECT_EQ(out, (std::vector<int>{3, 9, 9}));
+  gather(source, index, out, {.mode = Mode::fill});
+  EXPECT_EQ(out, (std::vector<int>{3, 0, 0}));
+}
+
+TEST(HppGather, IndexErrorHasTheMessageAndLeavesOut) {
+  const std::vector<int> source{1, 2, 3, 4, 5};
+  std::vector<int> out{7, 7};
+  try {
+    gather(source, std::vector<int>{0, 5}, out);
+    FAIL() << "nothing was thrown";
+  } catch (const gpukern::IndexError& error) {
+    EXPECT_STREQ(error.what(), "index 5 is out of bounds for axis 0 with size 5");
+    EXPECT_EQ(error.status(), GPUKERN_INDEX_ERROR);
+  }
+  EXPECT_EQ(out, (std::vector<int>{7, 7}));
+}
+
+TEST(HppGather, AxesShapesAndStrides) {
+  const std::vector<std::int16_t> matrix{1, 2, 3, 4, 5, 6};
+  const std::vector<int> index{2, 0};
+  std::vector<std::int16_t> out(4);
+  gather(TensorRef(matrix, {2, 3}), index, TensorRef(out, {2, 2}), {.axis = -1});
+  EXPECT_EQ(out, (std::vector<std::int16_t>{3, 1, 6, 4}));
+
+  const auto transposed = TensorRef(matrix, {3, 2}).strided({1, 3});
+  gather(transposed, index, TensorRef(out, {2, 2}));
+  EXPECT_EQ(out, (std::vector<std::int16_t>{3, 6, 1, 4}));
+
+  gather(TensorRef(matrix, {2, 3}), std::vector<int>{5, -1, 0, 3}, out,
+         {.axis = gpukern::kFlattened});
+  EXPECT_EQ(out, (std::vector<std::int16_t>{6, 6, 1, 4}));
+  EXPECT_THROW(gather(matrix, index, out, {.axis = 1}), gpukern::AxisError);
+  EXPECT_THROW(gather(matrix, index, out), gpukern::ValueError) << "out has another shape";
+}
+
+TEST(HppGather, MovesStructs) {
+  const std::vector<Point> source{{1.5F, 1}, {2.5F, 2}};
+  std::vector<Point> out(3);
+  gather(source, std::vector<int>{1, 9, 0}, out, {.mode = Mode::fill, .fill_value = {-1, -1}});
+  EXPECT_EQ(out, (std::vector<Point>{{2.5F, 2}, {-1, -1}, {1.5F, 1}}));
+}
+
+TEST(HppSaxpy, ConvertsTheScalarToTheElement) {
+  Floats x{1, 2, 3};
+  const Floats y{10, 20, 30};
+  saxpy(2, x, y, x);
+  EXPECT_EQ(x, (Floats{12, 24, 36}));
+
+  std::vector<std::complex<double>> z{{0, 1}};
+  saxpy({0, 1}, z, z, z);
+  EXPECT_EQ(z[0], (std::complex<double>{-1, 1}));
+}
+
+TEST(HppSaxpy, TakesAHalfTypeOfTheProgram) {
+  const std::vector<Half> x{{0x3c00}};  // 1
+  std::vector<Half> out(1);
+  saxpy(Half{0x4000}, x, x, out);  // 2 * 1 + 1
+  EXPECT_EQ(out[0].bits, 0x4200);
+}
+
+TEST(HppSaxpy, RefusesOtherElementsAndShapes) {
+  std::vector<Point> points(2);
+  EXPECT_THROW(saxpy(Point{}, points, points, points), gpukern::TypeError);
+  Floats out(2);
+  EXPECT_THROW(saxpy(1.0F, Floats(3), Floats(3), out), gpukern::ValueError);
+}
+
+// ---- TensorRef --------------------------------------------------------------------------------
+
+TEST(HppTensorRef, DescribesTheTensor) {
+  Floats values(6);
+  const auto tensor = TensorRef(values, {2, 3}).strided({3, 1});
+  const gpukern_tensor c = tensor.c_tensor();
+  EXPECT_EQ(c.data, values.data());
+  EXPECT_EQ(c.device.device_type, GPUKERN_CPU);
+  ASSERT_EQ(c.ndim, 2);
+  EXPECT_EQ(c.shape[0], 2);
+  EXPECT_EQ(c.shape[1], 3);
+  EXPECT_EQ(c.strides[0], 3);
+  EXPECT_EQ(c.strides[1], 1);
+  EXPECT_EQ(TensorRef(values).c_tensor().strides, nullptr);
+}
+
+TEST(HppTensorRef, TakesShapesKnownAtRunTime) {
+  Floats values(6);
+  std::vector<std::int64_t> shape{3, 2};
+  const TensorRef tensor(values, gpukern::Dims(shape));
+  EXPECT_EQ(tensor.c_tensor().shape[1], 2);
+  shape.assign(GPUKERN_MAX_NDIM + 1, 1);
+  EXPECT_THROW(gpukern::Dims{shape}, gpukern::ValueError);
+}
+
+TEST(HppTensorRef, RefusesAShapeThatDoesNotFit) {
+  Floats values(6);
+  const auto huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_NO_THROW(TensorRef(values, {6}));
+  EXPECT_NO_THROW(TensorRef(values, {2, 2}));
+  EXPECT_NO_THROW(TensorRef(values, {huge, 0}));
+  EXPECT_NO_THROW(TensorRef(values, {}));
+  EXPECT_THROW(TensorRef(values, {7}), gpukern::ValueError);
+  EXPECT_THROW(TensorRef(values, {2, 4}), gpukern::ValueError);
+  EXPECT_THROW(TensorRef(values, {huge, huge}), gpukern::ValueError);
+  EXPECT_THROW(TensorRef(values, {-1, -6}), gpukern::ValueError);
+  EXPECT_THROW((void)TensorRef(values, {2, 3}).strided({1}), gpukern::ValueError);
+  Floats none;
+  EXPECT_NO_THROW(TensorRef(none, {0}));
+  EXPECT_THROW(TensorRef(none, {}), gpukern::ValueError);
+}
+
+TEST(HppTensorRef, BadDeviceIsRefused) {
+  const TensorRef tensor(static_cast<float*>(nullptr), {0}, gpukern::Device{99, 0});
+  EXPECT_THROW(saxpy(1.0F, tensor, tensor, tensor), gpukern::Error);
+}
+
+// ---- DeviceBuffer -----------------------------------------------------------------------------
+
+class HppDevice : public testing::TestWithParam<gpukern_device_type> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == GPUKERN_CUDA && gpukern::device_count() == 0) {
+      GTEST_SKIP() << "no CUDA device";
+    }
+  }
+  static gpukern::Device device() { return {GetParam(), 0}; }
+};
+
+TEST_P(HppDevice, BufferRoundTrip) {
+  for (const std::size_t size : {0U, 1U, 33U, 100'000U}) {
+    std::vector<std::int32_t> values(size);
+    std::iota(values.begin(), values.end(), -5);
+    DeviceBuffer<std::int32_t> buffer(size, device());
+    buffer.copy_from(values);
+    std::vector<std::int32_t> back(size);
+    std::as_const(buffer).copy_to(back);
+    EXPECT_EQ(back, values);
+    EXPECT_EQ(buffer.size(), size);
+    EXPECT_EQ(buffer.data() == nullptr, size == 0);
+  }
+}
+
+TEST_P(HppDevice, BufferRefusesOtherSizes) {
+  DeviceBuffer<float> buffer(4, device());
+  Floats values(3);
+  EXPECT_THROW(buffer.copy_from(values), gpukern::ValueError);
+  EXPECT_THROW(buffer.copy_to(values), gpukern::ValueError);
+  EXPECT_THROW((void)buffer.shaped({5}), gpukern::ValueError);
+  const auto huge = std::numeric_limits<std::size_t>::max();
+  EXPECT_THROW(DeviceBuffer<double>(huge / 2, device()), gpukern::MemoryError);
+}
+
+TEST_P(HppDevice, BufferMoves) {
+  const Floats values{1, 2, 3};
+  DeviceBuffer<float> first(3, device());
+  first.copy_from(values);
+  const float* const data = first.data();
+  DeviceBuffer<float> second(std::move(first));
+  EXPECT_EQ(second.data(), data);
+  DeviceBuffer<float> third(1, device());
+  third = std::move(second);
+  EXPECT_EQ(third.data(), data);
+  Floats back(3);
+  third.copy_to(back);
+  EXPECT_EQ(back, values);
+}
+
+TEST_P(HppDevice, OperationsOnBuffers) {
+  Floats numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  DeviceBuffer<float> source(numbers.size(), device());
+  source.copy_from(numbers);
+  DeviceBuffer<float> out(2, device());
+
+  gather(source, std::vector<int>{999, -1000}, out);  // a host index beside a device source
+  saxpy(2.0F, out, out, out);
+  Floats result(2);
+  out.copy_to(result);
+  EXPECT_EQ(result, (Floats{2997, 0}));
+
+  // Column 9 of 100 rows.
+  DeviceBuffer<float> column(100, device());
+  gather(source.shaped({100, 10}), std::vector<int>{9}, column.shaped({100, 1}), {.axis = 1});
+  Floats ninth(100);
+  gpukern::copy(column, ninth);
+  EXPECT_EQ(ninth[99], 999);
+
+  EXPECT_THROW(gather(source, std::vector<int>{1000, 0}, out), gpukern::IndexError);
+  out.copy_to(result);
+  EXPECT_EQ(result, (Floats{2997, 0}));
+  gpukern::synchronize(device());
+}
+
+TEST_P(HppDevice, HostMemoryIsComputedWhereOptionsSay) {
+  const gpukern::ExecOptions exec{.device = device()};
+  Floats out(2);
+  gather(Floats{1, 2}, std::vector<int>{1, 0}, out, {.exec = exec});
+  EXPECT_EQ(out, (Floats{2, 1}));
+  saxpy(3.0F, out, out, out, exec);
+  EXPECT_EQ(out, (Floats{8, 4}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, HppDevice, testing::Values(GPUKERN_CPU, GPUKERN_CUDA),
+                         [](const auto& device) {
+                           return device.param == GPUKERN_CUDA ? "cuda" : "cpu";
+                         });
+
+TEST(HppDeviceInfo, NamesEveryDevice) {
+  if (gpukern::device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  for (std::int32_t id = 0; id < gpukern::device_count(); ++id) {
+    EXPECT_GT(std::strlen(gpukern::device_info(id).name), 0U);
+  }
+}
+
+}  // namespace

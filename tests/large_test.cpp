@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// More than 2^31 elements. On a GPU where its memory suffices; on the CPU, where this takes long,
+// only when GPUKERN_TEST_LARGE=1 is set.
+
+#include <cstdlib>
+
+#include "saxpy_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kMany = (std::int64_t{1} << 31) + 12345;
+constexpr gpukern_dtype kByte{GPUKERN_UINT, 8, 1};
+
+/// Room for the largest test's two arrays of float16, and some.
+constexpr std::uint64_t kNeededBytes = std::uint64_t{10} << 30;
+
+/// Runs on the CPU with host tensors and on the GPU with device tensors.
+class LargeTest : public PlaceTest {
+ protected:
+  void SetUp() override {
+    PlaceTest::SetUp();
+    if (IsSkipped()) return;
+    if (place() == Place::Cuda) {
+      gpukern_device_info info{};
+      info.struct_size = sizeof info;
+      ASSERT_EQ(gpukern_device_query(0, &info), GPUKERN_SUCCESS) << gpukern_last_error();
+      if (info.total_memory_bytes < 2 * kNeededBytes) GTEST_SKIP() << "too little GPU memory";
+      return;
+    }
+    const char* large = std::getenv("GPUKERN_TEST_LARGE");
+    if (large == nullptr || std::string(large) != "1")
+      GTEST_SKIP() << "set GPUKERN_TEST_LARGE=1 to run more than 2^31 elements on the CPU";
+  }
+
+  /// A contiguous view of the start of a memory.
+  static View first_of(Memory& memory, gpukern_dtype dtype, std::int64_t count) {
+    return {&memory, dtype, {count}, {1}, 0};
+  }
+
+  /// A number that differs between positions 2^31 and 2^32 apart, where a short offset wraps to.
+  static std::uint32_t mixed(std::int64_t position) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(position) * 0x9e3779b97f4a7c15U >>
+                                      40U);
+  }
+};
+
+TEST_P(LargeTest, GatherOfManyAndFromMany) {
+  Memory table(place(), 256);
+  for (std::size_t k = 0; k < 256; ++k) table.host[k] = static_cast<std::byte>(k * 7 + 3);
+  table.commit();
+  Memory index(place(), static_cast<std::size_t>(kMany));
+  for (std::int64_t k = 0; k < kMany; ++k)
+    store(index.host, k, static_cast<std::uint8_t>(mixed(k)));
+  index.commit();
+  Memory out(place(), static_cast<std::size_t>(kMany));
+
+  const gpukern_exec exec = exec_at(place());
+  const View source_view = first_of(table, kByte, 256);
+  const View index_view = first_of(index, kByte, kMany);
+  const View out_view = first_of(out, kByte, kMany);
+  const gpukern_tensor source_tensor = source_view.tensor();
+  const gpukern_tensor index_tensor = index_view.tensor();
+  const gpukern_tensor out_tensor = out_view.tensor();
+  ASSERT_EQ(
+      gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_RAISE, nullptr, &out_tensor, &exec),
+      GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  out.fetch();
+  for (std::int64_t k = 0; k < kMany; ++k)
+    ASSERT_EQ(load<std::uint8_t>(out.host, k), static_cast<std::uint8_t>(mixed(k) * 7 + 3)) << k;
+
+  // The long result is the source now; the indices lie around its powers of two.
+  const std::vector<std::int64_t> far{kMany - 1, std::int64_t{1} << 31, INT32_MAX, -kMany, -1, 0};
+  const auto count = static_cast<std::int64_t>(far.size());
+  Memory far_index(place(), far.size() * 8);
+  std::memcpy(far_index.host.data(), far.data(), far.size() * 8);
+  far_index.commit();
+  Memory few(place(), far.size());
+  const View far_view = first_of(far_index, {GPUKERN_INT, 64, 1}, count);
+  const View few_view = first_of(few, kByte, count);
+  const gpukern_tensor far_tensor = far_view.tensor();
+  const gpukern_tensor few_tensor = few_view.tensor();
+  ASSERT_EQ(gpukern_gather(&out_tensor, &far_tensor, 0, GPUKERN_RAISE, nullptr, &few_tensor, &exec),
+            GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  few.fetch();
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int64_t at = far[static_cast<std::size_t>(k)];
+    EXPECT_EQ(load<std::uint8_t>(few.host, k),
+              load<std::uint8_t>(out.host, at < 0 ? at + kMany : at));
+  }
+}
+
+TEST_P(LargeTest, SaxpyOfManyHalves) {
+  const gpukern_dtype half{GPUKERN_FLOAT, 16, 1};
+  Memory x(place(), static_cast<std::size_t>(2 * kMany));
+  Memory y(place(), 2);
+  for (std::int64_t k = 0; k < kMany; ++k)
+    store(x.host, 2 * k, static_cast<std::uint16_t>(mixed(k)));
+  store(y.host, 0, std::uint16_t{0x3555});
+  x.commit();
+  y.commit();
+  const std::uint16_t a = 0xc123;
+
+  const gpukern_exec exec = exec_at(place());
+  const View x_view = first_of(x, half, kMany);
+  const View y_view{&y, half, {kMany}, {0}, 0};
+  const gpukern_tensor x_tensor = x_view.tensor();
+  const gpukern_tensor y_tensor = y_view.tensor();
+  ASSERT_EQ(gpukern_saxpy(&a, &x_tensor, &y_tensor, &x_tensor, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  x.fetch();
+
+  std::vector<std::uint16_t> expected(1U << 16);
+  for (std::size_t bits = 0; bits < expected.size(); ++bits)
+    expected[bits] =
+        multiply_add(Half{a}, Half{static_cast<std::uint16_t>(bits)}, Half{0x3555}).bits;
+  for (std::int64_t k = 0; k < kMany; ++k)
+    ASSERT_EQ(load<std::uint16_t>(x.host, 2 * k), expected[static_cast<std::uint16_t>(mixed(k))])
+        << k;
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, LargeTest, testing::Values(Place::Cpu, Place::Cuda),
+                         [](const testing::TestParamInfo<Place>& parameter) {
+                           return place_name(parameter.param);
+                         });
+
+}  // namespace
+}  // namespace gpukern_test

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What saxpy computes, to the last bit, and how it fails.
+
+#include "saxpy_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+using Parameter = std::tuple<Place, SaxpyType>;
+
+class SaxpyTest : public testing::TestWithParam<Parameter> {
+ protected:
+  void SetUp() override {
+    if (place() != Place::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+  }
+  [[nodiscard]] Place place() const { return std::get<Place>(GetParam()); }
+  [[nodiscard]] const SaxpyType& type() const { return std::get<SaxpyType>(GetParam()); }
+
+  [[nodiscard]] Array array(const Shape& shape, Layout layout = Layout::Contiguous) const {
+    return {place(), type().dtype, shape, layout};
+  }
+
+  /// An element of random numbers near one, or small integers: sums that do not overflow.
+  Bytes moderate_scalar() {
+    Bytes scalar(static_cast<std::size_t>(item_bytes(type().dtype)));
+    fill_random(scalar, random_);
+    if (type().is_float()) make_moderate(scalar);
+    return scalar;
+  }
+
+  /// Turns random bits into numbers within a few powers of two of one.
+  void make_moderate(Bytes& bytes) {
+    const auto size = static_cast<std::size_t>(type().component_bytes);
+    const auto one = special_bits(type())[5];
+    const std::uint64_t normal = std::uint64_t{1} << type().fraction_bits;
+    for (std::size_t at = 0; at + size <= bytes.size(); at += size) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &bytes[at], size);
+      const std::uint64_t sign = bits >> (size * 8 - 1) << (size * 8 - 1);
+      bits = (bits % normal) | sign;
+      bits += one + normal * (random_() % 5) - 2 * normal;
+      std::memcpy(&bytes[at], &bits, size);
+    }
+  }
+
+  void check(const Shape& shape, Layout x_layout = Layout::Contiguous,
+             Layout y_layout = Layout::Contiguous, Layout out_layout = Layout::Contiguous) {
+    const Array x = array(shape, x_layout);
+    const Array y = array(shape, y_layout);
+    const Array out = array(shape, out_layout);
+    for (const View* view : {static_cast<const View*>(&x), static_cast<const View*>(&y),
+                             static_cast<const View*>(&out)})
+      fill_random(view->memory->host, random_);
+    expect_saxpy({type(), moderate_scalar(), x, y, out}, place());
+  }
+
+  Random random_{42};
+};
+
+TEST_P(SaxpyTest, EverySize) {
+  for (const std::int64_t size : {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 65, 4096, 70001}) {
+    SCOPED_TRACE("size " + std::to_string(size));
+    check({size});
+  }
+  check({});
+}
+
+TEST_P(SaxpyTest, EveryPairOfSpecialValues) {
+  const auto patterns = special_bits(type());
+  const auto size = static_cast<std::size_t>(type().component_bytes);
+  const auto parts = static_cast<std::size_t>(item_bytes(type().dtype)) / size;
+  const auto count = static_cast<std::int64_t>(patterns.size());
+  for (const std::uint64_t pattern : patterns) {
+    const Array x = array({count, count});
+    const Array y = array({count, count});
+    const Array out = array({count, count});
+    Bytes a(parts * size);
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::uint64_t other = part == 0 ? pattern : patterns[random_() % patterns.size()];
+      std::memcpy(&a[part * size], &other, size);
+      for (std::size_t k = 0; k < patterns.size() * patterns.size(); ++k) {
+        const std::size_t at = kGuard + (k * parts + part) * size;
+        std::memcpy(&x.memory->host[at], &patterns[(k / patterns.size() + part) % patterns.size()],
+                    size);
+        std::memcpy(&y.memory->host[at], &patterns[(k + 3 * part) % patterns.size()], size);
+      }
+    }
+    SCOPED_TRACE("a of bits " + std::to_string(pattern));
+    expect_saxpy({type(), a, x, y, out}, place());
+  }
+}
+
+TEST_P(SaxpyTest, CancellationAndTies) {
+  if (!type().is_float()) GTEST_SKIP() << "integers do not round";
+  const auto size = static_cast<std::size_t>(type().component_bytes);
+  const Bytes zero(16);
+  for (int round = 0; round < 8; ++round) {
+    const Array x = array({5000});
+    const Array y = array({5000});
+    const Array out = array({5000});
+    fill_random(x.memory->host, random_);
+    make_moderate(x.memory->host);
+    const Bytes a = moderate_scalar();
+    // y is -(a * x), rounded, give or take a few units: what is left shows every rounding.
+    for (const auto at : x.offsets()) {
+      std::byte* element = y.memory->host.data() + at;
+      type().oracle(a.data(), x.memory->host.data() + at, zero.data(), element);
+      for (std::int64_t part = 0; part < x.item(); part += type().component_bytes) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, element + part, size);
+        bits = (bits + random_() % 4) ^ (std::uint64_t{1} << (size * 8 - 1));
+        std::memcpy(element + part, &bits, size);
+      }
+    }
+    expect_saxpy({type(), a, x, y, out}, place());
+  }
+}
+
+TEST_P(SaxpyTest, EveryLayout) {
+  for (const Layout x : kInputLayouts)
+    for (const Layout y : kInputLayouts)
+      for (const Layout out : kOutputLayouts) {
+        SCOPED_TRACE("layouts " + std::to_string(static_cast<int>(x)) + ", " +
+                     std::to_string(static_cast<int>(y)) + ", " +
+                     std::to_string(static_cast<int>(out)));
+        check({3, 5, 17}, x, y, out);
+      }
+}
+
+TEST_P(SaxpyTest, StridedOverManyBlocks) {
+  check({70001, 2}, Layout::Strided, Layout::Fortran, Layout::Contiguous);
+  check({2, 70001}, Layout::Fortran, Layout::Reversed, Layout::Strided);
+  check({70001}, Layout::Unaligned, Layout::Contiguous, Layout::Unaligned);
+  check({70001}, Layout::Contiguous, Layout::Broadcast, Layout::Contiguous);
+}
+
+TEST_P(SaxpyTest, ManyDimensions) {
+  Shape shape(GPUKERN_MAX_NDIM, 1);
+  shape[0] = 3;
+  shape[30] = 2;
+  shape[63] = 5;
+  check(shape, Layout::Strided, Layout::Reversed, Layout::Strided);
+}
+
+TEST_P(SaxpyTest, EmptyOfManyShapes) {
+  for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 5, 2}}) check(shape);
+}
+
+TEST_P(SaxpyTest, OutMayOverlapTheInputsInAnyWay) {
+  const auto item = item_bytes(type().dtype);
+  for (const std::int64_t shift : {-65, -1, 0, 1, 32}) {
+    for (const std::int64_t step : {1, 2, -1}) {
+      SCOPED_TRACE("shift " + std::to_string(shift) + ", step " + std::to_string(step));
+      const Array x = array({8000});
+      const Array y = array({3000});
+      fill_random(x.memory->host, random_);
+      fill_random(y.memory->host, random_);
+      const std::int64_t middle = kGuard + 1000 * item;
+      const View in{x.memory, type().dtype, {3000}, {1}, middle};
+      const View out{
+          x.memory, type().dtype, {3000}, {step}, middle + (shift + (step < 0 ? 2999 : 0)) * item};
+      const Bytes a = moderate_scalar();
+      expect_saxpy({type(), a, in, y, out}, place());
+      expect_saxpy({type(), a, y, in, out}, place());
+      expect_saxpy({type(), a, in, in, out}, place());
+    }
+  }
+}
+
+TEST_P(SaxpyTest, OutMayOverlapByAFractionOfAnElement) {
+  const Array x = array({3000});
+  fill_random(x.memory->host, random_);
+  View out = x;
+  out.offset += 1;
+  expect_saxpy({type(), moderate_scalar(), x, x, out}, place());
+}
+
+TEST_P(SaxpyTest, RefusesWhatDoesNotFit) {
+  const Array x = array({4, 3});
+  const Array good = array({4, 3});
+  const Bytes a(16);
+  for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{4, 3, 1}, Shape{}}) {
+    const Array bad = array(shape);
+    expect_error(Saxpy{type(), a, x, bad, good}.run(place()), GPUKERN_VALUE_ERROR,
+                 "saxpy: y must have the shape of x, (4, 3), got ");
+    expect_error(Saxpy{type(), a, x, good, bad}.run(place()), GPUKERN_VALUE_ERROR,
+                 "saxpy: out must have the shape of x, (4, 3), got ");
+  }
+  const Array bytes(place(), {GPUKERN_UINT, 8, 16}, {4, 3});
+  const std::string name = type().name;
+  expect_error(Saxpy{type(), a, x, bytes, good}.run(place()), GPUKERN_TYPE_ERROR,
+               "saxpy: y must have the dtype of x, " + name + ", got uint8x16");
+  expect_error(Saxpy{type(), a, x, good, bytes}.run(place()), GPUKERN_TYPE_ERROR,
+               "saxpy: out must have the dtype of x, " + name + ", got uint8x16");
+  const Array repeated = array({4, 3}, Layout::Broadcast);
+  expect_error(Saxpy{type(), a, x, good, repeated}.run(place()), GPUKERN_VALUE_ERROR,
+               "saxpy: out ");
+  expect_error(Saxpy{type(), {}, x, good, good}.run(place()), GPUKERN_VALUE_ERROR,
+               "saxpy: a must not be NULL");
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, SaxpyTest,
+                         testing::Combine(testing::ValuesIn(kPlaces),
+                                          testing::ValuesIn(kSaxpyTypes)),
+                         [](const testing::TestParamInfo<Parameter>& parameter) {
+                           return place_name(std::get<Place>(parameter.param)) + "_" +
+                                  std::get<SaxpyType>(parameter.param).name;
+                         });
+
+class SaxpyPlaceTest : public PlaceTest {};
+
+TEST_P(SaxpyPlaceTest, RefusesOtherDtypes) {
+  const Bytes a(16);
+  for (const gpukern_dtype dtype : {gpukern_dtype{GPUKERN_INT, 8, 1},
+                                    {GPUKERN_UINT, 32, 1},
+                                    {GPUKERN_BOOL, 8, 1},
+                                    {GPUKERN_FLOAT, 32, 2},
+                                    {GPUKERN_FLOAT, 128, 1},
+                                    {GPUKERN_OPAQUE, 64, 1}}) {
+    const Array x(place(), dtype, {4});
+    expect_error(Saxpy{kSaxpyTypes[0], a, x, x, x}.run(place()), GPUKERN_TYPE_ERROR,
+                 "saxpy: x must have one of the dtypes float32, float64, float16, bfloat16, "
+                 "complex64, complex128, int32, int64, got ");
+  }
+}
+
+TEST_P(SaxpyPlaceTest, RoundsOnceWhereDoubleWouldRoundTwice) {
+  // a * x + y lies just below the middle of two floats. In double it becomes the middle.
+  const float a = 0x1.000002p-24F;
+  const Array x(place(), {GPUKERN_FLOAT, 32, 1}, {1});
+  const Array y(place(), {GPUKERN_FLOAT, 32, 1}, {1});
+  store(x.memory->host, kGuard, 0x1.fffffcp-1F);
+  store(y.memory->host, kGuard, 0x1.000002p+0F);
+  for (const View* view : {static_cast<const View*>(&x), static_cast<const View*>(&y)})
+    view->memory->commit();
+  const auto bytes = std::as_bytes(std::span(&a, 1));
+  ASSERT_EQ((Saxpy{kSaxpyTypes[2], bytes, x, y, y}.run(place())), GPUKERN_SUCCESS);
+  y.memory->fetch();
+  EXPECT_EQ(load<float>(y.memory->host, kGuard), 0x1.000002p+0F);
+}
+
+TEST_P(SaxpyPlaceTest, NanIsCanonical) {
+  const std::uint64_t canonical[] = {
+      0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000, 0x7fc00000, 0x7ff8000000000000};
+  for (std::size_t k = 0; k < std::size(canonical); ++k) {
+    const SaxpyType& type = kSaxpyTypes[k];
+    SCOPED_TRACE(type.name);
+    const Array x(place(), type.dtype, {40});
+    std::fill(x.memory->host.begin(), x.memory->host.end(), std::byte{0xff});
+    x.memory->commit();
+    const Bytes zero(16);
+    ASSERT_EQ((Saxpy{type, zero, x, x, x}.run(place())), GPUKERN_SUCCESS);
+    x.memory->fetch();
+    for (std::int64_t at = kGuard; at < kGuard + 40 * x.item(); at += type.component_bytes) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &x.memory->host[static_cast<std::size_t>(at)],
+                  static_cast<std::size_t>(type.component_bytes));
+      ASSERT_EQ(bits, canonical[k]);
+    }
+  }
+}
+
+GPUKERN_INSTANTIATE_PLACES(SaxpyPlaceTest);
+
+}  // namespace
+}  // namespace gpukern_test

@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the tests share: places to run at, memory there, strided views of it, random data.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpukern/gpukern.h"
+
+namespace gpukern_test {
+
+using Bytes = std::vector<std::byte>;
+using Shape = std::vector<std::int64_t>;
+using Random = std::mt19937_64;
+
+inline constexpr gpukern_device kCpu{GPUKERN_CPU, 0};
+inline constexpr gpukern_device kCuda{GPUKERN_CUDA, 0};
+
+inline int cuda_devices() {
+  std::int32_t count = 0;
+  EXPECT_EQ(gpukern_device_count(&count), GPUKERN_SUCCESS) << gpukern_last_error();
+  return count;
+}
+
+/// Where tensors lie and where they are computed.
+enum class Place {
+  Cpu,       ///< host tensors, on the CPU
+  CudaHost,  ///< host tensors, sent through the GPU
+  Cuda,      ///< device tensors
+};
+
+inline constexpr Place kPlaces[] = {Place::Cpu, Place::CudaHost, Place::Cuda};
+
+inline std::string place_name(Place place) {
+  return place == Place::Cpu ? "cpu" : place == Place::CudaHost ? "cuda_host" : "cuda";
+}
+
+/// The exec argument for a place. Device tensors need none: compute follows the data.
+inline gpukern_exec exec_at(Place place) {
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  if (place == Place::Cpu) exec.device = kCpu;
+  if (place == Place::CudaHost) exec.device = kCuda;
+  return exec;
+}
+
+/// A test that runs once per place; the CUDA ones skip without a GPU.
+class PlaceTest : public testing::TestWithParam<Place> {
+ protected:
+  void SetUp() override {
+    if (GetParam() != Place::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+  }
+  [[nodiscard]] Place place() const { return GetParam(); }
+};
+
+#define GPUKERN_INSTANTIATE_PLACES(suite)        \
+  INSTANTIATE_TEST_SUITE_P(                      \
+      Places, suite, testing::ValuesIn(kPlaces), \
+      [](const testing::TestParamInfo<Place>& parameter) { return place_name(parameter.param); })
+
+/// Bytes at a place: set `host`, commit(), let the library work, fetch().
+class Memory {
+ public:
+  Memory(Place place, std::size_t bytes) : host(bytes), on_device_(place == Place::Cuda) {
+    if (!on_device_) return;
+    EXPECT_EQ(gpukern_allocate(kCuda, bytes, nullptr, &device_), GPUKERN_SUCCESS)
+        << gpukern_last_error();
+  }
+  ~Memory() {
+    if (on_device_) gpukern_release(kCuda, device_, nullptr);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  [[nodiscard]] void* data() { return on_device_ ? device_ : host.data(); }
+  [[nodiscard]] gpukern_device device() const { return on_device_ ? kCuda : kCpu; }
+  void commit() { transfer(host.data(), kCpu, device_, kCuda); }
+  void fetch() { transfer(device_, kCuda, host.data(), kCpu); }
+
+  Bytes host;
+
+ private:
+  void transfer(void* from, gpukern_device from_device, void* to, gpukern_device to_device) {
+    if (!on_device_) return;
+    auto size = static_cast<std::int64_t>(host.size());
+    const gpukern_dtype byte{GPUKERN_UINT, 8, 1};
+    const gpukern_tensor source{from, from_device, 1, byte, &size, nullptr, 0};
+    const gpukern_tensor destination{to, to_device, 1, byte, &size, nullptr, 0};
+    ASSERT_EQ(gpukern_copy(&source, &destination, nullptr), GPUKERN_SUCCESS)
+        << gpukern_last_error();
+  }
+
+  bool on_device_;
+  void* device_ = nullptr;
+};
+
+/// How a view's elements lie in its memory.
+enum class Layout { Contiguous, Fortran, Strided, Reversed, Unaligned, Broadcast };
+
+inline constexpr Layout kInputLayouts[] = {Layout::Contiguous, Layout::Fortran,
+                                           Layout::Strided,    Layout::Reversed,
+                                           Layout::Unaligned,  Layout::Broadcast};
+inline constexpr Layout kOutputLayouts[] = {Layout::Contiguous, Layout::Fortran, Layout::Strided,
+                                            Layout::Reversed, Layout::Unaligned};
+
+inline std::int64_t item_bytes(gpukern_dtype dtype) { return dtype.bits * dtype.lanes / 8; }
+
+inline std::int64_t count_of(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// A strided window on a Memory; its tensor() borrows from it.
+struct View {
+  Memory* memory = nullptr;
+  gpukern_dtype dtype{};
+  Shape shape;
+  Shape strides;  ///< in elements
+  std::int64_t offset = 0;
+
+  [[nodiscard]] gpukern_tensor tensor() const {
+    return {memory->data(),
+            memory->device(),
+            static_cast<std::int32_t>(shape.size()),
+            dtype,
+            const_cast<std::int64_t*>(shape.data()),
+            const_cast<std::int64_t*>(strides.data()),
+            static_cast<std::uint64_t>(offset)};
+  }
+  [[nodiscard]] std::int64_t item() const { return item_bytes(dtype); }
+  [[nodiscard]] std::int64_t count() const { return count_of(shape); }
+
+  /// Where each element lies in the memory, in bytes, in C order.
+  [[nodiscard]] std::vector<std::int64_t> offsets() const {
+    std::vector<std::int64_t> places{offset};
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      std::vector<std::int64_t> next;
+      next.reserve(places.size() * static_cast<std::size_t>(shape[d]));
+      for (const auto start : places)
+        for (std::int64_t i = 0; i < shape[d]; ++i) next.push_back(start + i * strides[d] * item());
+      places = std::move(next);
+    }
+    return places;
+  }
+};
+
+/// Bytes kept free before and after an array's elements; a test sees writes into them.
+inline constexpr std::int64_t kGuard = 64;
+
+/// A view laid out as asked, starting behind the guard; `bytes` becomes what it spans.
+inline View lay_out(gpukern_dtype dtype, const Shape& shape, Layout layout, std::int64_t& bytes) {
+  const std::int64_t step = layout == Layout::Strided ? 2 : 1;
+  View view{nullptr, dtype, shape, Shape(shape.size()), kGuard};
+  std::int64_t stride = step;
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    const std::size_t d = layout == Layout::Fortran ? k : shape.size() - 1 - k;
+    view.strides[d] = stride;
+    if (shape[d] > 1) stride *= shape[d] * step;
+    if (layout == Layout::Broadcast && d % 2 == 0) view.strides[d] = 0;
+    if (layout != Layout::Reversed || shape[d] == 0) continue;
+    view.offset += (shape[d] - 1) * view.strides[d] * view.item();
+    view.strides[d] = -view.strides[d];
+  }
+  if (layout == Layout::Unaligned) ++view.offset;
+  bytes = kGuard + stride * view.item() + 1 + kGuard;
+  return view;
+}
+
+/// A view with memory of its own.
+struct Array : View {
+  Array(Place place, gpukern_dtype dtype_, const Shape& shape_, Layout layout = Layout::Contiguous)
+      : Array(place, [&] {
+          std::int64_t bytes = 0;
+          View view = lay_out(dtype_, shape_, layout, bytes);
+          return std::pair(std::move(view), bytes);
+        }()) {}
+
+  Memory storage;
+
+ private:
+  Array(Place place, std::pair<View, std::int64_t> laid_out)
+      : View(std::move(laid_out.first)), storage(place, static_cast<std::size_t>(laid_out.second)) {
+    memory = &storage;
+  }
+};
+
+inline void fill_random(Bytes& bytes, Random& random) {
+  std::size_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) {
+    const std::uint64_t word = random();
+    std::memcpy(&bytes[i], &word, 8);
+  }
+  for (; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(random());
+}
+
+template <class T>
+T load(const Bytes& bytes, std::int64_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+template <class T>
+void store(Bytes& bytes, std::int64_t offset, T value) {
+  std::memcpy(bytes.data() + offset, &value, sizeof value);
+}
+
+template <class T>
+T pick(Random& random, const std::vector<T>& choices) {
+  return choices[random() % choices.size()];
+}
+
+/// An integer in [low, high].
+inline std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
+
+/// Compares whole memories: the result, and every byte that should not have been touched.
+inline testing::AssertionResult same_bytes(const Bytes& expected, const Bytes& actual) {
+  const auto [left, right] = std::mismatch(expected.begin(), expected.end(), actual.begin());
+  if (left == expected.end()) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "byte " << left - expected.begin() << " of " << expected.size() << " is "
+         << std::to_integer<int>(*right) << ", expected " << std::to_integer<int>(*left);
+}
+
+/// Expects a failed call: its status, and words that the message must begin with.
+inline void expect_error(gpukern_status status, gpukern_status expected,
+                         const std::string& beginning) {
+  EXPECT_EQ(status, expected) << gpukern_last_error();
+  const std::string message = gpukern_last_error();
+  EXPECT_EQ(message.substr(0, beginning.size()), beginning) << "whole message: " << message;
+}
+
+}  // namespace gpukern_test

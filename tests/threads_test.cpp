@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Many threads at once: each gets its own results and its own error messages.
+
+#include <thread>
+
+#include "gather_oracle.hpp"
+#include "saxpy_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr int kThreads = 16;
+constexpr int kRounds = 20;
+
+class ThreadsTest : public PlaceTest {
+ protected:
+  template <class Body>
+  static void on_every_thread(Body body) {
+    std::vector<std::thread> threads;
+    threads.reserve(kThreads);
+    for (int id = 0; id < kThreads; ++id) threads.emplace_back([=] { body(id); });
+    for (auto& thread : threads) thread.join();
+  }
+};
+
+TEST_P(ThreadsTest, GatherRightly) {
+  on_every_thread([where = place()](int id) {
+    Random random(static_cast<std::uint64_t>(id));
+    for (int round = 0; round < kRounds; ++round) {
+      const std::int64_t size = between(random, 1, 3000);
+      Array source(where, {GPUKERN_FLOAT, 32, 1}, {size});
+      Array index(where, kInt32.dtype, {between(random, 1, 20000)});
+      Array out(where, source.dtype, index.shape);
+      fill_random(source.storage.host, random);
+      for (const auto at : index.offsets())
+        store_index(index.storage.host, at, kInt32.dtype, between(random, -size, size - 1));
+      expect_gather({source, index, 0, GPUKERN_RAISE, out}, where);
+    }
+  });
+}
+
+TEST_P(ThreadsTest, GetTheirOwnErrors) {
+  on_every_thread([where = place()](int id) {
+    for (int round = 0; round < kRounds; ++round) {
+      Array source(where, {GPUKERN_INT, 16, 1}, {4});
+      Array index(where, kInt64.dtype, {100});
+      Array out(where, source.dtype, {100});
+      store_index(index.storage.host, index.offsets()[50], kInt64.dtype, 1000 * id + round + 4);
+      expect_gather({source, index, 0, GPUKERN_RAISE, out}, where);
+    }
+  });
+}
+
+TEST_P(ThreadsTest, SaxpyRightly) {
+  on_every_thread([where = place()](int id) {
+    Random random(static_cast<std::uint64_t>(id));
+    const SaxpyType& type = kSaxpyTypes[static_cast<std::size_t>(id) % std::size(kSaxpyTypes)];
+    for (int round = 0; round < kRounds; ++round) {
+      const Shape shape{between(random, 1, 20000)};
+      const Array x(where, type.dtype, shape);
+      const Array y(where, type.dtype, shape);
+      Bytes a(16);
+      for (Bytes* bytes : {&a, &x.memory->host, &y.memory->host}) fill_random(*bytes, random);
+      expect_saxpy({type, a, x, y, y}, where);
+    }
+  });
+}
+
+GPUKERN_INSTANTIATE_PLACES(ThreadsTest);
+
+}  // namespace
+}  // namespace gpukern_test
