@@ -39,12 +39,13 @@ ifneq ($(CUDA_ARCHITECTURES),)
 export CUDAARCHS := $(CUDA_ARCHITECTURES)
 endif
 
-.PHONY: help demo test examples lint format clean requirements
+.PHONY: help demo test examples sanitize lint format clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
 	@echo "make test      build, then run the C++ and the Python tests"
 	@echo "make examples  build and run the examples against the installed library"
+	@echo "make sanitize  run the C++ tests under compute-sanitizer (needs a GPU)"
 	@echo "make lint      run all linters and format checks"
 	@echo "make format    format all sources"
 	@echo "make clean     remove build/, $(VENV) and $(LINT_VENV)"
@@ -78,6 +79,17 @@ examples: requirements
 	VENV=$(VENV) CUDA=$(CUDA) PREFIX=$(PREFIX) bash examples/check.sh
 
 # clang-tidy gets GCC's own headers last: omp.h is there, and Clang's intrinsics stay first.
+# On a GPU machine: the C++ tests under each tool of compute-sanitizer. Left out are the cases that
+# ask for more memory than there is, whose refusal the tools would report, and the huge ones.
+sanitize: requirements
+	$(INSTALL) .
+	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON
+	cmake --build $(BUILD) --parallel $(JOBS)
+	for tool in memcheck racecheck initcheck synccheck; do \
+	  compute-sanitizer --tool $$tool --error-exitcode 1 \
+	    $(BUILD)/tests/gpukern_tests --gtest_brief=1 --gtest_filter='-*TooMuch*:*Large*' || exit 1; \
+	done
+
 lint: $(PRE_COMMIT)
 	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
 	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
@@ -106,6 +118,11 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv $(VENV_FLAGS) $(VENV) || { \
 	  echo "gpukern: $(PYTHON) cannot make a virtual environment;" \
 	       "on Debian and Ubuntu: apt-get install python3-venv python3-dev" >&2; exit 1; }
+ifneq ($(OFFLINE),)
+# Where PYTHON is itself in a virtual environment, --system-site-packages does not reach that one.
+	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/offline.pth
+endif
 	@touch $@
 
 $(PRE_COMMIT): .pre-commit-config.yaml

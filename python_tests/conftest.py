@@ -6,11 +6,12 @@
 import os
 from collections import Counter
 
-import gpukern
 import hypothesis
 import numpy as np
 import pytest
 from places import Place
+
+import gpukern
 
 CASES = pytest.StashKey[Counter]()
 

@@ -5,8 +5,9 @@
 
 from dataclasses import dataclass
 
-import gpukern
 import numpy as np
+
+import gpukern
 
 
 @dataclass(frozen=True)

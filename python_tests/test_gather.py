@@ -6,11 +6,12 @@
 import array
 import sys
 
-import gpukern
 import numpy as np
 import pytest
-from gpukern import gather
 from numpy.exceptions import AxisError
+
+import gpukern
+from gpukern import gather
 
 SIZES = (0, 1, 31, 32, 33, 65, 4096, 70001)
 INDEX_DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")

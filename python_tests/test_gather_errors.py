@@ -3,11 +3,12 @@
 
 """How gather fails: the exception, its words, and that out stays as it was."""
 
-import gpukern
 import numpy as np
 import pytest
-from gpukern import gather
 from numpy.exceptions import AxisError
+
+import gpukern
+from gpukern import gather
 
 
 def raises_index_error(words):

@@ -3,9 +3,10 @@
 
 """A bad index on a GPU is an IndexError and nothing worse: the context stays healthy."""
 
-import gpukern
 import numpy as np
 import pytest
+
+import gpukern
 
 TIMES = 10_000
 WORDS = r"^index (\d+|-\d+) is out of bounds for axis 0 with size 1000$"

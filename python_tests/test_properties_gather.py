@@ -6,7 +6,6 @@
 The number of cases is GPUKERN_TEST_CASES.
 """
 
-import gpukern
 import numpy as np
 import oracle
 import pytest
@@ -15,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import Interface
 from strategies import GatherPlan, gather_plans
+
+import gpukern
 
 MODES = ("raise", "wrap", "clip", "fill")
 

@@ -6,7 +6,6 @@
 The number of cases is GPUKERN_TEST_CASES.
 """
 
-import gpukern
 import numpy as np
 import oracle
 from conftest import CASES_PER_EXAMPLE
@@ -14,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import Interface
 from strategies import SaxpyPlan, saxpy_plans
+
+import gpukern
 
 
 class Case:

@@ -5,10 +5,11 @@
 
 import array
 
-import gpukern
 import numpy as np
 import oracle
 import pytest
+
+import gpukern
 from gpukern import saxpy
 
 SIZES = (0, 1, 31, 32, 33, 65, 4096, 70001)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import oracle
 import pytest
+
 from gpukern import gather, saxpy
 
 THREADS = 16

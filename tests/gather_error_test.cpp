@@ -102,6 +102,14 @@ TEST_P(GatherErrorTest, RaisesAlsoWhereTheResultIsEmpty) {
   }
 }
 
+TEST_P(GatherErrorTest, LeavesTheIndexUnreadWithoutPositionsBeforeTheAxis) {
+  Array source(place(), kFloat32, {0, 3});
+  Array index(place(), kInt64.dtype, {1});
+  Array out(place(), kFloat32, {0, 1});
+  store_index(index.storage.host, index.offset, kInt64.dtype, 3);
+  expect_gather({source, index, 1, GPUKERN_RAISE, out}, place());
+}
+
 TEST_P(GatherErrorTest, WorksOnAfterAnError) {
   for (int round = 0; round < 20; ++round) {
     check_indices(5, kInt64, {5 + round});

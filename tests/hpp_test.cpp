@@ -314,13 +314,17 @@ TEST_P(HppDevice, BufferMoves) {
 }
 
 TEST_P(HppDevice, OperationsOnBuffers) {
+  const auto on_device = [](const auto& host) {
+    DeviceBuffer<std::remove_cvref_t<decltype(host[0])>> buffer(host.size(), device());
+    buffer.copy_from(host);
+    return buffer;
+  };
   Floats numbers(1000);
   std::iota(numbers.begin(), numbers.end(), 0.0F);
-  DeviceBuffer<float> source(numbers.size(), device());
-  source.copy_from(numbers);
+  const DeviceBuffer<float> source = on_device(numbers);
   DeviceBuffer<float> out(2, device());
 
-  gather(source, std::vector<int>{999, -1000}, out);  // a host index beside a device source
+  gather(source, on_device(std::vector<int>{999, -1000}), out);
   saxpy(2.0F, out, out, out);
   Floats result(2);
   out.copy_to(result);
@@ -328,12 +332,14 @@ TEST_P(HppDevice, OperationsOnBuffers) {
 
   // Column 9 of 100 rows.
   DeviceBuffer<float> column(100, device());
-  gather(source.shaped({100, 10}), std::vector<int>{9}, column.shaped({100, 1}), {.axis = 1});
+  gather(source.shaped({100, 10}), on_device(std::vector<int>{9}), column.shaped({100, 1}),
+         {.axis = 1});
   Floats ninth(100);
   gpukern::copy(column, ninth);
   EXPECT_EQ(ninth[99], 999);
 
-  EXPECT_THROW(gather(source, std::vector<int>{1000, 0}, out), gpukern::IndexError);
+  const auto bad_index = on_device(std::vector<int>{1000, 0});
+  EXPECT_THROW(gather(source, bad_index, out), gpukern::IndexError);
   out.copy_to(result);
   EXPECT_EQ(result, (Floats{2997, 0}));
   gpukern::synchronize(device());

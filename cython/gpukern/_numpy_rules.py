@@ -36,24 +36,39 @@ def gather_objects(source, index, *, axis, mode, fill_value, out, **where):
     if out is not None and not (isinstance(out, np.ndarray) and out.dtype == source.dtype):
         kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
         raise GpukernTypeError(f"gather: out must be an ndarray of dtype object, got {kind}")
-    # An object of one byte per element, of the source's shape: it brings all errors with it.
+    # One byte in place of each object: this brings all errors with it, and what is to be filled.
     shadow = np.broadcast_to(np.uint8(1), source.shape)
-    known = gather(shadow, index, axis=axis, mode=mode, fill_value=0, **where)
-    flat = source.reshape(-1) if axis is None else source
-    along = 0 if axis is None else axis
-    numbers = np.arange(flat.shape[along] if flat.ndim else 1)
-    positions = gather(numbers, index, mode=mode, fill_value=0, **where) if numbers.size else index
-    result = np.asarray(np.take(flat, np.asarray(positions, np.intp), axis=along), object)
+    known = np.asarray(gather(shadow, index, axis=axis, mode=mode, fill_value=0, **where), bool)
+    if known.size == 0:
+        result = np.empty(known.shape, object)
+    else:
+        along = 0 if axis is None else axis
+        flat = source.reshape(-1) if axis is None or source.ndim == 0 else source
+        numbers = np.arange(flat.shape[along])
+        positions = gather(numbers, index, mode=mode, fill_value=0, **where)
+        # One more dimension, so that an object that is itself an array stays an element.
+        taken = np.take(flat, np.asarray(positions)[np.newaxis], axis=along)
+        result = taken.reshape(known.shape)
     if mode == "fill":
-        result = np.where(np.asarray(known, bool), result, np.asarray(fill_value, object))
+        result[~known] = fill_objects(fill_value, known.shape)[~known]
     if out is None:
-        return result
+        return result if result.ndim else result[()]
     if out.shape != result.shape:
         raise GpukernValueError(f"gather: out must have shape {result.shape}, got {out.shape}")
     if not out.flags.writeable:
         raise GpukernValueError("gather: out is read-only")
     out[...] = result
     return out
+
+
+def fill_objects(fill_value, shape):
+    """The fill value at every place: an array of objects by its elements, all else as one object."""
+    filled = np.empty(shape, object)
+    if isinstance(fill_value, np.ndarray):
+        filled[...] = fill_value
+    else:
+        filled.fill(fill_value)
+    return filled
 
 
 def gather_masked(source, index, *, out, **options):

@@ -52,8 +52,8 @@ cdef Tensor fill_tensor(object fill_value, Tensor source):
 
 cdef object converted(object value, object dtype):
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype == dtype:
-        # As it is, down to the padding of a structure, which a conversion leaves alone.
-        return np.array(value, order="C")
+        # As it is, down to the padding of a structure, which a conversion leaves out.
+        return np.asarray(value, order="C")
     if dtype.fields is not None and isinstance(value, tuple):
         return np.array(value, dtype)
     made = np.zeros(np.shape(value), dtype)

@@ -93,8 +93,13 @@ cdef Tensor tensor_of_ndarray(cnp.ndarray array):
     tensor.odd = tensor.c.dtype.lanes == 0
     for d in range(ndim):
         tensor.c.shape[d] = shape[d]
+    if size == 0 or cnp.PyArray_IS_C_CONTIGUOUS(array):
+        # NumPy's strides mean nothing where sizes are 0 or 1.
+        tensor.set_contiguous()
+        return tensor
+    for d in range(ndim):
         tensor.c.strides[d] = 0
-        if shape[d] > 1 and size > 0:
+        if shape[d] > 1:
             tensor.c.strides[d] = strides[d] // size
             tensor.odd |= strides[d] % size != 0
     return tensor
@@ -121,7 +126,8 @@ cdef Tensor bytes_of(Tensor tensor):
     for d in range(ndim):
         made.c.shape[d] = tensor.c.shape[d]
         made.c.strides[d] = tensor.c.strides[d] * tensor.itemsize
-        if isinstance(tensor.owner, cnp.ndarray) and tensor.c.shape[d] > 1:
+        # An odd stride is more than its count of elements.
+        if tensor.odd and isinstance(tensor.owner, cnp.ndarray) and tensor.c.shape[d] > 1:
             made.c.strides[d] = cnp.PyArray_STRIDES(<cnp.ndarray>tensor.owner)[d]
     made.c.shape[ndim] = tensor.itemsize
     made.c.strides[ndim] = 1

@@ -50,10 +50,10 @@ def main():
     print(f"gpukern {gpukern.__version__} from Python")
     print("CPU:")
     host_arrays("cpu")
-    cuda = gpukern.info()["cuda"]
-    if not cuda["devices"]:
-        print(f"no GPU: {cuda['reason']}")
-    for device_id, device in enumerate(cuda["devices"]):
+    info = gpukern.info()
+    if not info["devices"]:
+        print(f"no GPU: {info['cuda']['reason']}")
+    for device_id, device in enumerate(info["devices"]):
         print(f"GPU {device_id}, {device['name']}:")
         host_arrays(f"cuda:{device_id}")
         device_arrays(device_id)

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds and runs every example against an installed prefix, the installed Python package and a
+# plain CMake build, through find_package and pkg-config. Prints a line per example; stops at the
+# first failure and shows its output. Needs no network.
+#
+#   VENV=.venv      a virtual environment with gpukern in it
+#   CUDA=AUTO       the setting of the CMake build to install, if there is no PREFIX
+#   PREFIX=         an installed prefix
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+VENV=${VENV:-.venv}
+CUDA=${CUDA:-AUTO}
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+python=$(cd "$VENV/bin" && pwd)/python
+export PATH="${python%/*}:$PATH"
+unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+
+# Runs a command; its output matters only if it fails.
+quietly() {
+  "$@" > "$log" 2>&1 || {
+    cat "$log" >&2
+    echo "FAILED: $*" >&2
+    exit 1
+  }
+}
+
+# run WAY EXAMPLE COMMAND...: runs an example and says where it computed.
+run() {
+  local way=$1 example=$2
+  shift 2
+  quietly "$@"
+  printf '%-28s %-9s ok on %s\n' "$way" "$example" \
+    "$(sed -n 's/^\(CPU\|GPU [^:]*\).*:$/\1/p' "$log" | paste -sd '+' | sed 's/+/ and /g')"
+}
+
+# require_library PROGRAM FOLDER: the program must load the libgpukern of that folder.
+require_library() {
+  local loaded
+  loaded=$(ldd "$1" | sed -n 's/.*libgpukern\.so => \(.*\) (.*/\1/p')
+  [[ -n $loaded && $(realpath "$loaded") == "$(realpath "$2")/libgpukern.so" ]] || {
+    echo "FAILED: $1 loads '${loaded:-nothing}', not the library in $2" >&2
+    exit 1
+  }
+}
+
+# find_package_way WAY LIBRARY_FOLDER CMAKE_ARGUMENT
+find_package_way() {
+  local build=$work/find_package
+  rm -rf "$build"
+  quietly cmake -S examples -B "$build" "$3"
+  quietly cmake --build "$build"
+  require_library "$build/c_linked/c_linked" "$2"
+  run "$1, find_package" c_linked "$build/c_linked/c_linked"
+  run "$1, find_package" c_dlopen env LD_LIBRARY_PATH="$2" "$build/c_dlopen/c_dlopen"
+  run "$1, find_package" cpp "$build/cpp/cpp"
+}
+
+# pkg_config_way WAY LIBRARY_FOLDER
+pkg_config_way() {
+  local build=$work/pkg_config cflags libs rpath="-Wl,-rpath,$2"
+  if ! command -v pkg-config > /dev/null; then
+    echo "$1, pkg-config: skipped, pkg-config is not installed"
+    return
+  fi
+  mkdir -p "$build"
+  read -ra cflags <<< "$(PKG_CONFIG_PATH=$2/pkgconfig pkg-config --cflags gpukern)"
+  read -ra libs <<< "$(PKG_CONFIG_PATH=$2/pkgconfig pkg-config --libs gpukern)"
+  quietly "$CC" -std=c99 "${cflags[@]}" examples/c_linked/main.c "${libs[@]}" "$rpath" \
+    -o "$build/c_linked"
+  quietly "$CC" -std=c99 "${cflags[@]}" examples/c_dlopen/main.c -ldl -o "$build/c_dlopen"
+  quietly "$CXX" -std=c++20 "${cflags[@]}" examples/cpp/main.cpp "${libs[@]}" "$rpath" \
+    -o "$build/cpp"
+  require_library "$build/c_linked" "$2"
+  run "$1, pkg-config" c_linked "$build/c_linked"
+  run "$1, pkg-config" c_dlopen "$build/c_dlopen" "$2/libgpukern.so"
+  run "$1, pkg-config" cpp "$build/cpp"
+}
+
+# library_folder PREFIX
+library_folder() { dirname "$(find "$1" -name libgpukern.so | head -n 1)"; }
+
+# A plain build as a C programmer does it. The CPU alone: it is the route that is checked here.
+quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF
+quietly cmake --build "$work/build" --parallel "$(nproc)"
+quietly cmake --install "$work/build" --prefix "$work/plain"
+find_package_way "plain build" "$(library_folder "$work/plain")" "-DCMAKE_PREFIX_PATH=$work/plain"
+
+if [[ -z ${PREFIX:-} ]]; then
+  build=build/cmake-${CUDA,,}
+  PREFIX=$work/prefix
+  if [[ ! -f $build/CMakeCache.txt ]]; then
+    build=$work/build
+    quietly cmake -S . -B "$build" "-DGPUKERN_CUDA=$CUDA"
+  fi
+  quietly cmake --build "$build" --target gpukern --parallel "$(nproc)"
+  quietly cmake --install "$build" --prefix "$PREFIX"
+fi
+PREFIX=$(realpath "$PREFIX")
+find_package_way prefix "$(library_folder "$PREFIX")" "-DCMAKE_PREFIX_PATH=$PREFIX"
+pkg_config_way prefix "$(library_folder "$PREFIX")"
+
+# From another folder, so that Python finds the installed package only.
+ask() { (cd / && "$python" -c "import gpukern; print(gpukern.$1())"); }
+find_package_way package "$(ask get_library_dir)" "-Dgpukern_DIR=$(ask get_cmake_dir)"
+pkg_config_way package "$(ask get_library_dir)"
+run package python "$python" examples/python/example.py
+echo "all examples ran"
