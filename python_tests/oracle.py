@@ -206,7 +206,9 @@ def gather(source, index, axis, mode, fill_value=None):
 
     `fill_value` is None for zero bytes, or an array of the source's dtype.
     """
-    items = raw(source.reshape(-1) if axis is None or source.ndim == 0 else source)
+    items = raw(source)
+    if axis is None or items.ndim == 0:
+        items = items.reshape(-1)
     axis = 0 if axis is None else axis % items.ndim
     size = items.shape[axis]
     shape = items.shape[:axis] + index.shape + items.shape[axis + 1 :]

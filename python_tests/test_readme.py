@@ -11,8 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import gpukern
 import pytest
+
+import gpukern
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -21,16 +22,18 @@ PRINTED = re.compile(r"^.*print.*(?:#|//) (.+)$", re.MULTILINE)
 
 def blocks(language):
     """Return the code blocks of a language; there is at least one."""
-    found = [
-        text for name, text in BLOCK.findall(README.read_text(encoding="utf-8")) if name == language
-    ]
+    text = README.read_text(encoding="utf-8")
+    found = [block for name, block in BLOCK.findall(text) if name == language]
     assert found, f"README.md has no {language} block"
     return found
 
 
-def run(command, folder):
+def run(command, folder, **environment):
     """Run a command that must succeed, outside the source tree; return what it prints."""
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    env = {**os.environ, **environment}
+    result = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -48,11 +51,9 @@ def run_compiled(command, text, source):
     source.write_text(text, encoding="utf-8")
     program = source.with_suffix("")
     library = gpukern.get_library_dir()
-    run(
-        [*command, "-Wall", "-Wextra", "-Werror", f"-I{gpukern.get_include()}", str(source)]
-        + [f"-L{library}", "-lgpukern", f"-Wl,-rpath,{library}", "-o", str(program)],
-        source.parent,
-    )
+    compiling = ["-Wall", "-Wextra", "-Werror", f"-I{gpukern.get_include()}", str(source)]
+    linking = [f"-L{library}", "-lgpukern", f"-Wl,-rpath,{library}", "-o", str(program)]
+    run([*command, *compiling, *linking], source.parent)
     return run([str(program)], source.parent)
 
 
@@ -78,7 +79,8 @@ def test_cython(tmp_path):
     compiler("CC", "cc")
     (text,) = blocks("cython")
     (tmp_path / "readme.pyx").write_text(text, encoding="utf-8")
-    run([sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "readme.pyx"], tmp_path)
+    cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "readme.pyx"]
+    run(cythonize, tmp_path, CFLAGS=f"-I{gpukern.get_include()}")
     check = (
         "import numpy as np, readme\n"
         "out = np.zeros(2, np.float32)\n"

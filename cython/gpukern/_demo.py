@@ -114,8 +114,9 @@ def demo_saxpy(rng, host, gpu):
         exact[part] = fused(np.float32(a), x[part], y[part])
     twice, seconds = best_time(lambda: np.float32(a) * x + y)
     differ = np.count_nonzero(twice != exact) / SAXPY_SIZE
-    print(f"  {'NumPy (rounds twice)':<28} {'CPU':<28} {seconds * 1e3:10.3f} ms   "
-          f"{differ:.1%} differ")
+    print(
+        f"  {'NumPy (rounds twice)':<28} {'CPU':<28} {seconds * 1e3:10.3f} ms   {differ:.1%} differ"
+    )
     out = np.empty_like(x)
     _, seconds = best_time(lambda: saxpy(a, x, y, out=out))
     right = report("gpukern, host arrays", host, seconds, same_bits(out, exact))
@@ -130,7 +131,9 @@ def demo():
     """Runs the demonstration and returns whether every result was right."""
     found = info()
     gpu = found["devices"][0]["name"] if found["devices"] else None
-    host = gpu if gpu and found["default_device"] == "cuda" else f"CPU, {found['cpu_count']} processors"
+    host = f"CPU, {found['cpu_count']} processors"
+    if gpu and found["default_device"] == "cuda":
+        host = gpu
     if not gpu:
         print(f"No GPU: {found['cuda']['reason']}")
     rng = np.random.default_rng()

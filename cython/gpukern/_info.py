@@ -33,6 +33,8 @@ def get_cmake_dir():
 def info():
     """Describes the library, the backends and the machine.
 
+    This looks for CUDA devices; importing gpukern does not.
+
     Returns
     -------
     dict
@@ -41,9 +43,6 @@ def info():
         there is no device), ``devices`` (a list of dicts), ``cpu_count``, ``default_device``,
         ``numpy`` and ``python`` (versions).
 
-    Notes
-    -----
-    This looks for CUDA devices; importing gpukern does not.
     """
     cuda = _status.cuda_status()
     return {
@@ -74,8 +73,8 @@ def describe():
     yield f"Python {found['python']}, NumPy {found['numpy']}"
     yield f"CPU backend: {found['cpu_count']} processors"
     if cuda["built"]:
-        driver = f"driver for CUDA {cuda['driver_version']}" if cuda["driver_version"] else "no driver"
-        yield f"CUDA backend: runtime {cuda['runtime_version']}, {driver}"
+        driver = f"for CUDA {cuda['driver_version']}" if cuda["driver_version"] else "not found"
+        yield f"CUDA backend: runtime {cuda['runtime_version']}, driver {driver}"
     else:
         yield "CUDA backend: not built"
     for device in found["devices"]:

@@ -62,7 +62,7 @@ def gather_objects(source, index, *, axis, mode, fill_value, out, **where):
 
 
 def fill_objects(fill_value, shape):
-    """The fill value at every place: an array of objects by its elements, all else as one object."""
+    """The fill value at every place: an ndarray by its elements, all else as one object."""
     filled = np.empty(shape, object)
     if isinstance(fill_value, np.ndarray):
         filled[...] = fill_value

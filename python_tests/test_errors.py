@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The exceptions: what they derive from, and that every status has one."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import gpukern
+from gpukern import errors
+
+BUILT_IN = {
+    "GpukernValueError": ValueError,
+    "GpukernTypeError": TypeError,
+    "GpukernIndexError": IndexError,
+    "GpukernAxisError": np.exceptions.AxisError,
+    "GpukernOverflowError": OverflowError,
+    "GpukernBufferError": BufferError,
+    "GpukernMemoryError": MemoryError,
+    "GpukernDeviceError": RuntimeError,
+    "GpukernCudaError": RuntimeError,
+    "GpukernInternalError": RuntimeError,
+}
+
+
+@pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
+def test_errors_are_what_people_catch(name, built_in):
+    error = getattr(gpukern, name)
+    assert issubclass(error, built_in)
+    assert issubclass(error, gpukern.GpukernError)
+    assert str(error("index 5")) == "index 5"
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_errors_travel_between_processes(name):
+    error = getattr(gpukern, name)("index 5")
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is type(error)
+        assert str(again) == "index 5"
+
+
+def test_every_status_but_success_has_its_error():
+    assert sorted(errors.ERROR_OF_STATUS) == list(range(1, 9))
+    assert len(set(errors.ERROR_OF_STATUS.values())) == 8
+
+
+@pytest.mark.parametrize(
+    ("stream", "error"), [("x", TypeError), (1.5, TypeError), (True, TypeError), (-1, ValueError)]
+)
+def test_streams_that_are_none(stream, error):
+    with pytest.raises(error, match="stream must be"):
+        gpukern.gather(np.zeros(3), [0], stream=stream)
+
+
+def test_streams_by_protocol():
+    class Stream:
+        version = 0
+
+        def __cuda_stream__(self):
+            return self.version, 0
+
+    assert gpukern.gather(np.ones(3), [0], stream=Stream()) == [1.0]
+    Stream.version = 1
+    with pytest.raises(gpukern.GpukernValueError, match="version 0"):
+        gpukern.gather(np.ones(3), [0], stream=Stream())

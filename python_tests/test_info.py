@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""info(), the command line, the demo's oracle, and what an import costs."""
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import gpukern
+from gpukern._demo import fused
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_info_names_versions_and_devices():
+    found = gpukern.info()
+    assert found["version"] == gpukern.__version__
+    assert found["abi_version"] == 1
+    assert found["numpy"] == np.__version__
+    assert found["cpu_count"] >= 1
+    assert os.path.isfile(found["library"])
+    cuda = found["cuda"]
+    assert len(found["devices"]) == cuda["device_count"]
+    assert bool(cuda["reason"]) == (cuda["device_count"] == 0)
+
+
+def test_files_for_c_programs_are_there():
+    assert os.path.isfile(os.path.join(gpukern.get_include(), "gpukern", "gpukern.h"))
+    assert os.path.isfile(os.path.join(gpukern.get_library_dir(), "libgpukern.so"))
+    assert os.path.isfile(os.path.join(gpukern.get_cmake_dir(), "gpukern-config.cmake"))
+
+
+def test_the_command_prints_what_is_there():
+    result = run("-m", "gpukern", "info")
+    assert result.returncode == 0, result.stderr
+    assert f"gpukern {gpukern.__version__}" in result.stdout
+    assert "CPU backend" in result.stdout
+    assert "CUDA backend" in result.stdout
+    assert run("-m", "gpukern", "nonsense").returncode == 2
+
+
+def test_import_brings_in_numpy_and_nothing_large():
+    result = run(
+        "-c",
+        "import sys; import numpy; before = set(sys.modules); import gpukern; "
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))",
+    )
+    assert result.returncode == 0, result.stderr
+    imported = set(result.stdout.split())
+    assert not imported & {"argparse", "cupy", "jax", "ml_dtypes", "numba", "torch"}
+
+
+def test_importing_makes_no_cuda_call():
+    # A CUDA call would open the driver's library.
+    code = "import gpukern; print('libcuda.so' in open('/proc/self/maps').read())"
+    if not os.path.exists("/proc/self/maps"):
+        pytest.skip("needs /proc")
+    assert run("-c", code).stdout.strip() == "False"
+
+
+def test_the_default_device_comes_from_the_environment():
+    code = "import gpukern; print(gpukern.gather([1, 2], [1]), gpukern.info()['default_device'])"
+    assert run("-c", code, GPUKERN_DEVICE="cpu").stdout.split() == ["[2]", "cpu"]
+    assert run("-c", code, GPUKERN_DEVICE="cuda").stdout.split() == ["[2]", "cuda"]
+    assert "GPUKERN_DEVICE must be" in run("-c", code, GPUKERN_DEVICE="tpu").stderr
+
+
+def exact(a, x, y):
+    """Rounds the exact value to float32, by way of the candidates next to it."""
+    value = Fraction(float(a)) * Fraction(float(x)) + Fraction(float(y))
+    near = np.float32(float(value))
+    candidates = [near, *(np.nextafter(near, np.float32(end)) for end in (-np.inf, np.inf))]
+    return min(candidates, key=lambda c: (abs(Fraction(float(c)) - value), c.view(np.int32) & 1))
+
+
+def test_the_oracle_of_the_demo_is_exact(rng):
+    # Rounding this through float64 gives another number.
+    hard = [
+        np.float32(float.fromhex(text))
+        for text in ("0x1.000002p-24", "0x1.fffffcp-1", "0x1.000002p+0")
+    ]
+    triples = [hard]
+    for scale in (0, -20, -40, 40):
+        a, x = rng.standard_normal((2, 300), np.float32)
+        # Close to -a x, so that much cancels; and far away, so that ties come near.
+        y = (-a * x * (1 + rng.standard_normal(300) * 2.0**scale)).astype(np.float32)
+        triples += zip(a, x, y, strict=True)
+    for a, x, y in triples:
+        assert fused(a, np.array([x]), np.array([y])) == exact(a, x, y), (a, x, y)

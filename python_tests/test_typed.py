@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The functions on typed memoryviews, from Python."""
+
+import numpy as np
+import pytest
+
+import gpukern
+from gpukern import typed
+
+ITEMS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16"]
+NUMBERS = ["f4", "f8", "c8", "c16", "i4", "i8"]
+
+
+@pytest.mark.parametrize("index_dtype", ["i4", "i8"])
+@pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.parametrize("step", [1, 2, -3])
+def test_gather_into(rng, item, index_dtype, step):
+    source = rng.integers(0, 100, 99).astype(item)[::step]
+    source.flags.writeable = False
+    index = rng.integers(-len(source), len(source), 40).astype(index_dtype)[::step]
+    out = np.zeros(120, item)[::3][: len(index)]
+    assert typed.gather_into(source, index, out) is None
+    assert np.array_equal(out, source[index])
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_gather_rows_into(rng, item):
+    source = rng.integers(0, 100, (9, 14)).astype(item)
+    index = rng.integers(-9, 9, 20)
+    for view in (source, source[:, ::2], source[::-1], np.asfortranarray(source)):
+        out = np.zeros((20, view.shape[1]), item)
+        typed.gather_rows_into(view, index, out)
+        assert np.array_equal(out, view[index])
+
+
+def test_fields_of_packed_records(rng):
+    records = np.zeros(9, [("a", "i1"), ("b", "f8")])
+    records["b"] = rng.random(9)
+    out = np.zeros(4)
+    typed.gather_into(records["b"].view(), np.array([8, 0, 3, -1]), out)
+    assert np.array_equal(out, records["b"][[8, 0, 3, -1]])
+    with pytest.raises(gpukern.GpukernValueError, match="multiples of the item size 8"):
+        typed.saxpy_into(2.0, records["b"], out, out)
+
+
+def test_modes_are_those_of_the_header(rng):
+    source = rng.random(5)
+    index = np.array([-9, 7, 2])
+    out = np.zeros(3)
+    typed.gather_into(source, index, out, 1)
+    assert np.array_equal(out, np.take(source, index, mode="wrap"))
+    typed.gather_into(source, index, out, 2)
+    assert np.array_equal(out, np.take(source, index, mode="clip"))
+    typed.gather_into(source, index, out, mode=3)
+    assert np.array_equal(out, [0, 0, source[2]])
+
+
+def test_empty_memoryviews():
+    typed.gather_into(np.zeros(0), np.zeros(0, int), np.zeros(0))
+    typed.gather_rows_into(np.zeros((0, 3)), np.zeros(0, int), np.zeros((0, 3)))
+    typed.saxpy_into(1.0, np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def test_errors_are_those_of_gather_and_saxpy():
+    out = np.full(1, 7.0)
+    with pytest.raises(IndexError, match=r"^index 5 is out of bounds for axis 0 with size 5$"):
+        typed.gather_into(np.zeros(5), np.array([5]), out)
+    assert out == 7
+    with pytest.raises(gpukern.GpukernValueError, match="gather: out must have shape"):
+        typed.gather_into(np.zeros(5), np.array([0, 1]), out)
+    with pytest.raises(gpukern.GpukernValueError, match="saxpy: y must have the shape"):
+        typed.saxpy_into(1.0, out, np.zeros(2), out)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_saxpy_into(rng, number):
+    x, y = rng.integers(-9, 9, (2, 50)).astype(number)
+    out = np.zeros(50, number)
+    typed.saxpy_into(3, x[::2], y[::-2], out[:25])
+    assert np.array_equal(out[:25], 3 * x[::2] + y[::-2])
+    typed.saxpy_into(3, x, y, x)  # in place
+    assert np.array_equal(x[::2], out[:25] - y[::-2] + y[::2])
+
+
+def test_functions_have_their_public_names():
+    for name in typed.__all__:
+        assert getattr(typed, name).__name__ == name
+        assert getattr(typed, name).__doc__
