@@ -63,9 +63,10 @@ __device__ void multiply_add(std::int64_t a, std::int64_t x, std::int64_t y, std
                                   static_cast<std::uint64_t>(y));
 }
 
-/// What a thread loads at once.
-template <class T, int Items>
-struct alignas(sizeof(T) * Items) Pack {
+/// What a thread loads at once. Its alignment is what the operands have, not what T's size suggests:
+/// a complex number may lie at any multiple of its parts' size.
+template <class T, int Items, int Alignment>
+struct alignas(Alignment) Pack {
   T item[Items];
 };
 
@@ -74,10 +75,10 @@ constexpr int kPacksPerThread = 4;
 
 /// Contiguous operands, aligned to a pack; out may be x or y, so nothing is read through the
 /// read-only cache. The items behind the last whole pack are left to the threads of block 0.
-template <class T, int Items>
+template <class T, int Items, int Alignment>
 __global__ void __launch_bounds__(kThreads)
     saxpy_kernel(T a, const T* x, const T* y, T* out, std::int64_t count) {
-  using P = Pack<T, Items>;
+  using P = Pack<T, Items, Alignment>;
   const std::int64_t packs = count / Items;
   const std::int64_t first = std::int64_t{blockIdx.x} * (kThreads * kPacksPerThread) + threadIdx.x;
   P left[kPacksPerThread];
@@ -135,11 +136,11 @@ bool aligned_to(const SaxpyArgs& args, std::int64_t bytes) {
   return aligned;
 }
 
-template <class T, int Items>
+template <class T, int Items, int Alignment>
 void launch_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
   const std::int64_t blocks =
       ceil_divide(ceil_divide(count, Items), std::int64_t{kThreads} * kPacksPerThread);
-  launch(saxpy_kernel<T, Items>, blocks, stream, a, reinterpret_cast<const T*>(args.x),
+  launch(saxpy_kernel<T, Items, Alignment>, blocks, stream, a, reinterpret_cast<const T*>(args.x),
          reinterpret_cast<const T*>(args.y), reinterpret_cast<T*>(args.out), count);
 }
 
@@ -151,9 +152,9 @@ void saxpy_typed(const SaxpyArgs& args, cudaStream_t stream) {
   bool contiguous = true;
   for (int k = 0; k < 3; ++k) contiguous = contiguous && args.loop.contiguous(k, args.item);
   if (contiguous && aligned_to(args, 16)) {
-    launch_contiguous<T, 16 / sizeof(T)>(args, a, count, stream);
+    launch_contiguous<T, 16 / sizeof(T), 16>(args, a, count, stream);
   } else if (contiguous && aligned_to(args, alignof(T))) {
-    launch_contiguous<T, 1>(args, a, count, stream);
+    launch_contiguous<T, 1, alignof(T)>(args, a, count, stream);
   } else {
     const bool aligned = aligned_to(args, alignof(T));
     visit_offset(count, [&](auto offset) {

@@ -40,7 +40,7 @@ def test_info_names_versions_and_devices():
 def test_files_for_c_programs_are_there():
     assert os.path.isfile(os.path.join(gpukern.get_include(), "gpukern", "gpukern.h"))
     assert os.path.isfile(os.path.join(gpukern.get_library_dir(), "libgpukern.so"))
-    assert os.path.isfile(os.path.join(gpukern.get_cmake_dir(), "gpukern-config.cmake"))
+    assert os.path.isfile(os.path.join(gpukern.get_cmake_dir(), "gpukernConfig.cmake"))
 
 
 def test_the_command_prints_what_is_there():

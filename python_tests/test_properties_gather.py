@@ -104,7 +104,10 @@ def check_host(case, place):
 
 def check_device_arrays(case, place):
     """DeviceArrays: contiguous, a new result."""
-    source = place.put(case.plan.source.on(case.memories["source"]))
+    source = case.plan.source.on(case.memories["source"])
+    if source.dtype.fields is not None:  # NumPy's copies do not keep the padding, those of bytes do.
+        source = oracle.raw(source).copy().view(source.dtype)
+    source = place.put(source)
     index = place.put(case.plan.index.on(case.memories["index"]))
     compare(case, {}, None, lambda: place.take(gpukern.gather(source, index, **case.options)))
 
@@ -188,9 +191,9 @@ def test_gather_is_numpys_take(plan, seed, cases):
         case = Case(plan, rng)
         source = plan.source.on(case.memories["source"])
         index = plan.index.on(case.memories["index"])
-        # NumPy wraps step by step, which takes ages from far away.
+        # NumPy wraps step by step: that takes ages from far away, and never ends on an empty axis.
         far = index.size > 0 and max(-int(index.min()), int(index.max())) > 10_000
-        if case.mode == "fill" or (case.mode == "wrap" and far):
+        if case.mode == "fill" or (case.mode == "wrap" and (far or source.size == 0)):
             continue
         options = {"axis": plan.axis, "mode": case.mode}
         outcomes = []

@@ -177,6 +177,26 @@ TEST_P(SaxpyTest, OutMayOverlapByAFractionOfAnElement) {
   expect_saxpy({type(), moderate_scalar(), x, x, out}, place());
 }
 
+TEST_P(SaxpyTest, OperandsMayStartAnywhere) {
+  for (std::int64_t shift = 1; shift <= 16; ++shift) {
+    SCOPED_TRACE("shift " + std::to_string(shift));
+    for (const bool all : {false, true}) {
+      const Array x = array({1003});
+      const Array y = array({1003});
+      const Array out = array({1003});
+      fill_random(x.memory->host, random_);
+      fill_random(y.memory->host, random_);
+      View shifted_x = x;
+      View shifted_y = y;
+      View shifted_out = out;
+      shifted_x.offset += shift;
+      if (all) shifted_y.offset += shift;
+      if (all) shifted_out.offset += shift;
+      expect_saxpy({type(), moderate_scalar(), shifted_x, shifted_y, shifted_out}, place());
+    }
+  }
+}
+
 TEST_P(SaxpyTest, RefusesWhatDoesNotFit) {
   const Array x = array({4, 3});
   const Array good = array({4, 3});

@@ -116,7 +116,7 @@ cdef Tensor tensor_of_interface(object array, str what, Launch launch):
     tensor.library = _interop.library_of(type(array))
     stream = interface.get("stream")
     if stream is not None and stream == 0:
-        raise GpukernValueError(f"{what} must not name stream 0, which is ambiguous; 1 or 2 are not")
+        raise GpukernValueError(f"{what} must name stream 1 or 2, got 0, which is ambiguous")
     launch.follow(tensor.c.device, None if stream is None else stream_of_handle(stream, array))
     return tensor
 

@@ -6,11 +6,11 @@
 
 cimport numpy as cnp
 
-from gpukern._capi cimport GPUKERN_CPU, GPUKERN_DEVICE_DEFAULT, gpukern_device
+from gpukern._capi cimport GPUKERN_DEVICE_DEFAULT, gpukern_device
 from gpukern._convert cimport as_tensor
 from gpukern._device_array cimport DeviceArray, copy_to, new_device_array
 from gpukern._dtype cimport describe, require_plain
-from gpukern._stream cimport Launch, as_device, launch
+from gpukern._stream cimport Launch, as_device, new_launch
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
 
 import operator
@@ -55,7 +55,7 @@ def empty(shape, dtype=np.float64, device=0):
         if total >= 2**63:
             raise GpukernValueError(f"empty: shape must take less than 2**63 bytes, got {sizes}")
         like.c.shape[d] = sizes[d]
-    return new_device_array(like, concrete_device(device), launch(None, None))
+    return new_device_array(like, concrete_device(device), new_launch(None, None))
 
 
 def to_device(array, device=0, stream=None):
@@ -76,7 +76,7 @@ def to_device(array, device=0, stream=None):
         C-contiguous, of the same shape and dtype. Host arrays are copied when the call returns.
     """
     cdef gpukern_device target = concrete_device(device)
-    cdef Launch where = launch(None, stream)
+    cdef Launch where = new_launch(None, stream)
     cdef Tensor source = as_tensor(array, "to_device: array", where)
     require_device_dtype(source.dtype, "to_device: array")
     if source.odd:

@@ -10,11 +10,11 @@ from libc.stdint cimport uintptr_t
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_OPAQUE, gpukern_allocate,
-    gpukern_copy, gpukern_device, gpukern_exec, gpukern_release, gpukern_synchronize,
+    gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
 )
 from gpukern._dlpack cimport export_dlpack
 from gpukern._error cimport check
-from gpukern._stream cimport Launch, Stream, as_stream, launch, stream_of_handle
+from gpukern._stream cimport Launch, Stream, as_stream, new_launch, stream_of_handle
 from gpukern._tensor cimport Tensor, new_ndarray, tensor_of_ndarray
 
 import numpy as np
@@ -138,7 +138,7 @@ cdef class DeviceArray:
         numpy.ndarray
             ``out`` if it was given.
         """
-        cdef Launch where = launch(None, own_stream(self) if stream is None else stream)
+        cdef Launch where = new_launch(None, own_stream(self) if stream is None else stream)
         cdef cnp.ndarray result
         cdef Tensor destination
         if self.busy:
@@ -174,7 +174,7 @@ cdef class DeviceArray:
         if elsewhere and copy is not None and not copy:
             raise GpukernBufferError(f"an array on {self.device} goes to the CPU by a copy only")
         if copy or elsewhere:
-            exported = copy_to(self.tensor, target, launch(None, own_stream(self)))
+            exported = copy_to(self.tensor, target, new_launch(None, own_stream(self)))
             copied = True
         if target.device_type == GPUKERN_CUDA:
             exported.hand_over(consumer_stream(stream))
@@ -215,7 +215,7 @@ cdef class DeviceArray:
         cdef Launch where
         if consumer is None:  # -1: the consumer asks for no order
             return 0
-        where = launch(None, consumer)
+        where = new_launch(None, consumer)
         if self.busy:
             where.follow(self.tensor.c.device, own_stream(self))
         self.stream = consumer

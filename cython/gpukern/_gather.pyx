@@ -15,7 +15,7 @@ from gpukern._convert cimport as_output, as_tensor, finished, new_result, on_dev
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
 from gpukern._scalar cimport fill_tensor
-from gpukern._stream cimport Launch, launch
+from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, bytes_of, tensor_of_ndarray
 
 import operator
@@ -85,7 +85,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     if special is not None:
         return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
                        device=device, stream=stream)
-    cdef Launch where = launch(device, stream)
+    cdef Launch where = new_launch(device, stream)
     cdef gpukern_mode c_mode = as_mode(mode)
     cdef Tensor src = as_tensor(source, "gather: source", where)
     cdef Tensor idx = as_index(index, where)

@@ -11,7 +11,7 @@ from gpukern._convert cimport as_output, as_tensor, finished, new_result, used
 from gpukern._dtype cimport is_native
 from gpukern._error cimport check
 from gpukern._scalar cimport store_scalar
-from gpukern._stream cimport Launch, launch
+from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
 
 import numpy as np
@@ -63,7 +63,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     and then rounded. Complex types use an fma for each product. Integers wrap around. The CPU and
     every GPU give the same bits. On a GPU the call only enqueues its work.
     """
-    cdef Launch where = launch(device, stream)
+    cdef Launch where = new_launch(device, stream)
     cdef Tensor xs = as_operand(x, "saxpy: x", where)
     cdef Tensor ys = as_operand(y, "saxpy: y", where)
     cdef Tensor dst, target = None

@@ -15,5 +15,5 @@ cdef class Launch:
 
 cdef Stream as_stream(object stream)
 cdef Stream stream_of_handle(object handle, object owner)
-cdef Launch launch(object device, object stream)
+cdef Launch new_launch(object device, object stream)
 cdef gpukern_device as_device(object device) except *

@@ -102,7 +102,7 @@ cdef class Launch:
         return 0
 
 
-cdef Launch launch(object device, object stream):
+cdef Launch new_launch(object device, object stream):
     cdef Launch made = Launch.__new__(Launch)
     made.c.struct_size = sizeof(gpukern_exec)
     made.c.device = as_device(device)

@@ -10,7 +10,7 @@ from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from gpukern._capi cimport GPUKERN_CPU, GPUKERN_MAX_NDIM, GPUKERN_UINT, gpukern_tensor
+from gpukern._capi cimport GPUKERN_CPU, GPUKERN_MAX_NDIM, GPUKERN_UINT
 from gpukern._dtype cimport describe
 
 from gpukern.errors import GpukernValueError

@@ -81,8 +81,8 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
     set_bytes(&source_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
     set_bytes(&out_view, sizeof(gather_item))
-    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode, NULL,
-                                &out_view.tensor, NULL))
+    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode,
+                                NULL, &out_view.tensor, NULL))
 
 
 cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
@@ -94,8 +94,8 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
     set_bytes(&source_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
     set_bytes(&out_view, sizeof(gather_item))
-    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode, NULL,
-                                &out_view.tensor, NULL))
+    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode,
+                                NULL, &out_view.tensor, NULL))
 
 
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
