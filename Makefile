@@ -78,18 +78,23 @@ examples: requirements
 	cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
 	VENV=$(VENV) CUDA=$(CUDA) PREFIX=$(PREFIX) bash examples/check.sh
 
-# clang-tidy gets GCC's own headers last: omp.h is there, and Clang's intrinsics stay first.
 # On a GPU machine: the C++ tests under each tool of compute-sanitizer. Left out are the cases that
-# ask for more memory than there is, whose refusal the tools would report, and the huge ones.
+# ask for more memory than there is, whose refusal the tools would report, and the huge ones; for
+# racecheck, which is slow, the CPU's, and those of many threads, whose launches it loses track of.
+NOT_SANITIZED := *TooMuch*:*Large*
+
 sanitize: requirements
 	$(INSTALL) .
 	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON
 	cmake --build $(BUILD) --parallel $(JOBS)
-	for tool in memcheck racecheck initcheck synccheck; do \
+	for tool in memcheck initcheck synccheck racecheck; do \
+	  left_out='$(NOT_SANITIZED)'; \
+	  [ $$tool != racecheck ] || left_out+=':*cpu*:*Threads*'; \
 	  compute-sanitizer --tool $$tool --error-exitcode 1 \
-	    $(BUILD)/tests/gpukern_tests --gtest_brief=1 --gtest_filter='-*TooMuch*:*Large*' || exit 1; \
+	    $(BUILD)/tests/gpukern_tests --gtest_brief=1 --gtest_filter="-$$left_out" || exit 1; \
 	done
 
+# clang-tidy gets GCC's own headers last: omp.h is there, and Clang's intrinsics stay first.
 lint: $(PRE_COMMIT)
 	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
 	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
