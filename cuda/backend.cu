@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "backend.hpp"
-
 #include <pthread.h>
 
 #include <atomic>
@@ -11,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backend.hpp"
 #include "check.hpp"
 #include "kernels.hpp"
 
@@ -79,8 +78,10 @@ class CudaBackend final : public Backend {
     const DeviceGuard guard(device_);
     auto capturing = cudaStreamCaptureStatusNone;
     const cudaError_t error = cudaStreamIsCapturing(cuda_stream(stream), &capturing);
-    if (error != cudaErrorStreamCaptureImplicit) check(error, "cudaStreamIsCapturing");
-    else static_cast<void>(cudaGetLastError());
+    if (error != cudaErrorStreamCaptureImplicit)
+      check(error, "cudaStreamIsCapturing");
+    else
+      static_cast<void>(cudaGetLastError());
     require(error == cudaSuccess && capturing == cudaStreamCaptureStatusNone, GPUKERN_VALUE_ERROR,
             "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got raise, "
             "which has to wait for the stream");
@@ -147,8 +148,8 @@ std::string reason_for(cudaError_t error) {
 }  // namespace
 
 CudaStatus query_status() {
-  static const int watched =
-      pthread_atfork(nullptr, nullptr, [] { forked_after_cuda.store(true, std::memory_order_relaxed); });
+  static const int watched = pthread_atfork(
+      nullptr, nullptr, [] { forked_after_cuda.store(true, std::memory_order_relaxed); });
   static_cast<void>(watched);
   CudaStatus status;
   status.built = true;

@@ -16,8 +16,8 @@ inline void check(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   const bool memory = error == cudaErrorMemoryAllocation;
-  fail(memory ? GPUKERN_MEMORY_ERROR : GPUKERN_CUDA_ERROR, call, " failed: ",
-       cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
+  fail(memory ? GPUKERN_MEMORY_ERROR : GPUKERN_CUDA_ERROR, call,
+       " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
 }
 
 /// Makes a device current, and the caller's device again at the end.

@@ -33,8 +33,8 @@ void copy(const CopyArgs& args, cudaStream_t stream) {
           "cudaMemcpyAsync");
     return;
   }
-  std::int64_t width = std::min({alignment_of(args.item), alignment_of(args.source),
-                                 alignment_of(args.destination)});
+  std::int64_t width = std::min(
+      {alignment_of(args.item), alignment_of(args.source), alignment_of(args.destination)});
   for (int d = 0; d < loop.ndim; ++d)
     width = std::min({width, alignment_of(loop.stride[0][d]), alignment_of(loop.stride[1][d])});
   const std::int64_t chunks = args.item / width;

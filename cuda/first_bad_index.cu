@@ -28,7 +28,8 @@ __global__ void start_search_kernel(Found* found) {
 __global__ void __launch_bounds__(kThreads)
     first_bad_index_kernel(const IndexArgs args, bool aligned, std::uint64_t count, Found* found) {
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;
-  for (std::uint64_t p = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; p < count; p += stride) {
+  for (std::uint64_t p = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; p < count;
+       p += stride) {
     std::int64_t offset[1];
     unravel(args.loop, p, offset);
     const std::int64_t value = load_any_index(args.index + offset[0], args.index_type, aligned);

@@ -104,9 +104,9 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t in_item = static_cast<std::int64_t>(t - p * chunks) * sizeof(Chunk);
   std::int64_t offset[4];
   unravel(args.loop, p, offset);
-  const std::int64_t index = load_any_index(args.index + offset[kIndex], args.index_type, index_aligned);
-  const std::int64_t position =
-      resolve_index(args.mode, index, args.index_type.is_signed, args.n);
+  const std::int64_t index =
+      load_any_index(args.index + offset[kIndex], args.index_type, index_aligned);
+  const std::int64_t position = resolve_index(args.mode, index, args.index_type.is_signed, args.n);
   auto* out = reinterpret_cast<Chunk*>(args.out + offset[kOut] + in_item);
   if (position < 0) {
     *out = fill_chunk<Chunk>(fill, offset[kFillValue], in_item);
@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(kThreads)
   }
   std::int64_t along_axis[1];
   unravel(args.axis, static_cast<std::uint64_t>(position), along_axis);
-  *out = __ldg(reinterpret_cast<const Chunk*>(args.source + offset[kSource] + along_axis[0] + in_item));
+  *out = __ldg(
+      reinterpret_cast<const Chunk*>(args.source + offset[kSource] + along_axis[0] + in_item));
 }
 
 /// Host bytes as a kernel parameter: what a graph captures, and no host memory has to outlive.
@@ -136,8 +137,7 @@ void deliver(const std::byte* from, std::int64_t bytes, std::byte* to, cudaStrea
   }
 }
 
-Fill make_fill(Backend& backend, const GatherArgs& args, Buffer& scratch,
-               cudaStream_t stream) {
+Fill make_fill(Backend& backend, const GatherArgs& args, Buffer& scratch, cudaStream_t stream) {
   Fill fill;
   if (args.mode != GPUKERN_FILL || args.fill_value == nullptr) return fill;
   fill.period = args.fill_period;
@@ -200,10 +200,14 @@ std::int64_t chunk_width(const GatherArgs& args) {
 template <class Visit>
 void visit_index_width(std::int32_t bytes, const Visit& visit) {
   switch (bytes) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    default: return visit(std::uint64_t{});
+    case 1:
+      return visit(std::uint8_t{});
+    case 2:
+      return visit(std::uint16_t{});
+    case 4:
+      return visit(std::uint32_t{});
+    default:
+      return visit(std::uint64_t{});
   }
 }
 

@@ -22,18 +22,24 @@ __device__ std::int64_t load_raw_index(const std::byte* index, bool is_signed, b
 }
 
 /// Reads an index of any width.
-inline __device__ std::int64_t load_any_index(const std::byte* index, IndexType type, bool aligned) {
+inline __device__ std::int64_t load_any_index(const std::byte* index, IndexType type,
+                                              bool aligned) {
   switch (type.bytes) {
-    case 1: return load_raw_index<std::uint8_t>(index, type.is_signed, aligned);
-    case 2: return load_raw_index<std::uint16_t>(index, type.is_signed, aligned);
-    case 4: return load_raw_index<std::uint32_t>(index, type.is_signed, aligned);
-    default: return load_raw_index<std::uint64_t>(index, type.is_signed, aligned);
+    case 1:
+      return load_raw_index<std::uint8_t>(index, type.is_signed, aligned);
+    case 2:
+      return load_raw_index<std::uint16_t>(index, type.is_signed, aligned);
+    case 4:
+      return load_raw_index<std::uint32_t>(index, type.is_signed, aligned);
+    default:
+      return load_raw_index<std::uint64_t>(index, type.is_signed, aligned);
   }
 }
 
 /// Whether every index that the loop visits is aligned to its width.
 template <int Operands>
-bool index_aligned(const std::byte* index, const Loop<Operands>& loop, int operand, IndexType type) {
+bool index_aligned(const std::byte* index, const Loop<Operands>& loop, int operand,
+                   IndexType type) {
   bool aligned = alignment_of(index) >= type.bytes;
   for (int d = 0; d < loop.ndim; ++d)
     aligned = aligned && alignment_of(loop.stride[operand][d]) >= type.bytes;

@@ -45,11 +45,16 @@ inline std::int64_t alignment_of(const void* address) {
 template <class Visit>
 void visit_chunk(std::int64_t bytes, const Visit& visit) {
   switch (bytes) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    case 8: return visit(uint2{});
-    default: return visit(uint4{});
+    case 1:
+      return visit(std::uint8_t{});
+    case 2:
+      return visit(std::uint16_t{});
+    case 4:
+      return visit(std::uint32_t{});
+    case 8:
+      return visit(uint2{});
+    default:
+      return visit(uint4{});
   }
 }
 

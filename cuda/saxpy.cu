@@ -63,8 +63,8 @@ __device__ void multiply_add(std::int64_t a, std::int64_t x, std::int64_t y, std
                                   static_cast<std::uint64_t>(y));
 }
 
-/// What a thread loads at once. Its alignment is what the operands have, not what T's size suggests:
-/// a complex number may lie at any multiple of its parts' size.
+/// What a thread loads at once. Its alignment is what the operands have, not what T's size
+/// suggests: a complex number may lie at any multiple of its parts' size.
 template <class T, int Items, int Alignment>
 struct alignas(Alignment) Pack {
   T item[Items];
@@ -132,7 +132,8 @@ bool aligned_to(const SaxpyArgs& args, std::int64_t bytes) {
     aligned = aligned && alignment_of(address) >= bytes;
   for (int d = 0; d < args.loop.ndim; ++d)
     for (int k = 0; k < 3; ++k)
-      aligned = aligned && alignment_of(args.loop.stride[k][d]) >= std::min<std::int64_t>(bytes, args.item);
+      aligned = aligned &&
+                alignment_of(args.loop.stride[k][d]) >= std::min<std::int64_t>(bytes, args.item);
   return aligned;
 }
 
@@ -159,8 +160,8 @@ void saxpy_typed(const SaxpyArgs& args, cudaStream_t stream) {
     const bool aligned = aligned_to(args, alignof(T));
     visit_offset(count, [&](auto offset) {
       using Offset = decltype(offset);
-      launch(saxpy_strided_kernel<T, Offset>, ceil_divide(count, kThreads), stream, args, a, aligned,
-             static_cast<Offset>(count));
+      launch(saxpy_strided_kernel<T, Offset>, ceil_divide(count, kThreads), stream, args, a,
+             aligned, static_cast<Offset>(count));
     });
   }
 }

@@ -15,7 +15,8 @@ namespace gpu {
 namespace {
 // The CUDA backend's interface (cuda/backend.hpp) in a build without it.
 CudaStatus query_status() {
-  return {.reason = "this gpukern was built without CUDA (no nvcc was found, or CUDA was turned off)"};
+  return {.reason =
+              "this gpukern was built without CUDA (no nvcc was found, or CUDA was turned off)"};
 }
 Backend& backend(int) { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
 void query_device(int, gpukern_device_info&) { backend(0); }
@@ -32,10 +33,11 @@ namespace {
 
 void require_cuda_device(int device_id) {
   const CudaStatus& status = cuda_status();
-  require(status.device_count > 0, GPUKERN_DEVICE_ERROR, "there is no CUDA device: ", status.reason);
+  require(status.device_count > 0, GPUKERN_DEVICE_ERROR,
+          "there is no CUDA device: ", status.reason);
   require(device_id >= 0 && device_id < status.device_count, GPUKERN_DEVICE_ERROR,
-          "there is no device cuda:", device_id, ", the devices are cuda:0 to cuda:",
-          status.device_count - 1);
+          "there is no device cuda:", device_id,
+          ", the devices are cuda:0 to cuda:", status.device_count - 1);
 }
 
 }  // namespace

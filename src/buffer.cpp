@@ -8,7 +8,9 @@
 namespace gpukern {
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : backend_(other.backend_), stream_(other.stream_), data_(std::exchange(other.data_, nullptr)) {}
+    : backend_(other.backend_),
+      stream_(other.stream_),
+      data_(std::exchange(other.data_, nullptr)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(backend_, other.backend_);

@@ -20,7 +20,8 @@ Device default_device() {
 }
 
 Device host_device(const char* function, const gpukern_exec* exec) {
-  if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT) return default_device();
+  if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT)
+    return default_device();
   return checked_device(exec->device, std::string(function) + ": device");
 }
 
@@ -47,7 +48,8 @@ Device compute_device(const char* function, std::initializer_list<const Argument
 Stream checked_stream(const gpukern_exec* exec) {
   if (exec == nullptr) return nullptr;
   require(exec->struct_size >= sizeof(gpukern_exec), GPUKERN_VALUE_ERROR,
-          "exec must have struct_size = ", sizeof(gpukern_exec), " or more, got ", exec->struct_size);
+          "exec must have struct_size = ", sizeof(gpukern_exec), " or more, got ",
+          exec->struct_size);
   return exec->stream;
 }
 
@@ -60,10 +62,8 @@ Call::Call(const char* function, std::initializer_list<const Argument*> argument
 namespace {
 
 CopyArgs copy_args(const Tensor& source, const Tensor& destination) {
-  CopyArgs args{.source = source.data,
-                .destination = destination.data,
-                .item = source.item,
-                .loop = {}};
+  CopyArgs args{
+      .source = source.data, .destination = destination.data, .item = source.item, .loop = {}};
   for (int d = 0; d < source.ndim; ++d)
     args.loop.push(source.shape[d], {source.stride[d], destination.stride[d]});
   args.loop.coalesce();
@@ -99,7 +99,8 @@ void upload(const Tensor& source, const Tensor& destination, Stream stream) {
   }
   const Buffer landing(gpu, source.bytes(), stream);
   gpu.upload(landing.data(), from.data, bytes, stream);
-  gpu.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination), stream);
+  gpu.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination),
+           stream);
 }
 
 void download(const Tensor& source, const Tensor& destination, Stream stream) {
@@ -119,7 +120,8 @@ void download(const Tensor& source, const Tensor& destination, Stream stream) {
   }
   const Buffer landing(host, source.bytes(), nullptr);
   gpu.download(landing.data(), from.data, bytes, stream);
-  host.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination), nullptr);
+  host.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination),
+            nullptr);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ extern "C" gpukern_status gpukern_cuda_query(gpukern_cuda_info* info) {
   return guard([&] {
     require(info != nullptr, GPUKERN_VALUE_ERROR, "cuda_query: info must not be NULL");
     require(info->struct_size >= sizeof(gpukern_cuda_info), GPUKERN_VALUE_ERROR,
-            "cuda_query: info must have struct_size = ", sizeof(gpukern_cuda_info), " or more, got ",
-            info->struct_size);
+            "cuda_query: info must have struct_size = ", sizeof(gpukern_cuda_info),
+            " or more, got ", info->struct_size);
     const gpukern::CudaStatus& status = cuda_status();
     info->built = status.built ? 1 : 0;
     info->runtime_version = status.runtime_version;

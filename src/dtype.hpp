@@ -32,14 +32,14 @@ struct TypeTag {
 };
 
 // The dtypes of saxpy: one line each. (name, C++ type, DLPack code, bits)
-#define GPUKERN_SAXPY_DTYPES(X)                    \
-  X("float32", float, GPUKERN_FLOAT, 32)           \
-  X("float64", double, GPUKERN_FLOAT, 64)          \
-  X("float16", Half, GPUKERN_FLOAT, 16)            \
-  X("bfloat16", BFloat16, GPUKERN_BFLOAT, 16)      \
+#define GPUKERN_SAXPY_DTYPES(X)                          \
+  X("float32", float, GPUKERN_FLOAT, 32)                 \
+  X("float64", double, GPUKERN_FLOAT, 64)                \
+  X("float16", Half, GPUKERN_FLOAT, 16)                  \
+  X("bfloat16", BFloat16, GPUKERN_BFLOAT, 16)            \
   X("complex64", Complex<float>, GPUKERN_COMPLEX, 64)    \
   X("complex128", Complex<double>, GPUKERN_COMPLEX, 128) \
-  X("int32", std::int32_t, GPUKERN_INT, 32)        \
+  X("int32", std::int32_t, GPUKERN_INT, 32)              \
   X("int64", std::int64_t, GPUKERN_INT, 64)
 
 inline bool same_dtype(gpukern_dtype a, gpukern_dtype b) {
@@ -54,7 +54,9 @@ constexpr bool is_dtype(gpukern_dtype dtype, int code, int bits) {
 inline std::string dtype_name(gpukern_dtype dtype) {
   static constexpr const char* kinds[] = {"int",    "uint",    "float", "opaque",
                                           "bfloat", "complex", "bool"};
-  std::string name = dtype.code < std::extent_v<decltype(kinds)> ? kinds[dtype.code] : "type" + std::to_string(dtype.code) + "_";
+  std::string name = dtype.code < std::extent_v<decltype(kinds)>
+                         ? kinds[dtype.code]
+                         : "type" + std::to_string(dtype.code) + "_";
   if (dtype.code != GPUKERN_BOOL) name += std::to_string(dtype.bits);
   if (dtype.lanes != 1) name += "x" + std::to_string(dtype.lanes);
   return name;
@@ -63,10 +65,10 @@ inline std::string dtype_name(gpukern_dtype dtype) {
 /// Calls visit(TypeTag<T>{}) with the saxpy type of a dtype; returns false if it has none.
 template <class Visit>
 bool visit_saxpy_dtype(gpukern_dtype dtype, Visit&& visit) {
-#define GPUKERN_CASE(name, type, code, bits)  \
-  if (is_dtype(dtype, code, bits)) {          \
-    visit(TypeTag<type>{});                   \
-    return true;                              \
+#define GPUKERN_CASE(name, type, code, bits) \
+  if (is_dtype(dtype, code, bits)) {         \
+    visit(TypeTag<type>{});                  \
+    return true;                             \
   }
   GPUKERN_SAXPY_DTYPES(GPUKERN_CASE)
 #undef GPUKERN_CASE
@@ -80,7 +82,8 @@ inline bool is_saxpy_dtype(gpukern_dtype dtype) {
 /// The names of the table, for messages.
 inline std::string saxpy_dtype_names() {
   std::string names;
-#define GPUKERN_NAME(name, type, code, bits) names += std::string(names.empty() ? "" : ", ") + (name);
+#define GPUKERN_NAME(name, type, code, bits) \
+  names += std::string(names.empty() ? "" : ", ") + (name);
   GPUKERN_SAXPY_DTYPES(GPUKERN_NAME)
 #undef GPUKERN_NAME
   return names;

@@ -60,8 +60,8 @@ void require_out(const Argument& out, const Tensor& source, const Tensor& expect
 /// The fill value: a host tensor that ends as the source does behind the axis.
 Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const Axis& axis) {
   const Argument fill("gather", "fill_value", raw);
-  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.what, " must lie in host memory, got ",
-          device_name(fill.tensor.device));
+  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.what,
+          " must lie in host memory, got ", device_name(fill.tensor.device));
   require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.what,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(fill.tensor.dtype));
@@ -70,7 +70,8 @@ Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const
   for (int d = 0; fits && d < fill.tensor.ndim; ++d)
     fits = fill.tensor.shape[d] == source.shape[missing + d];
   require(fits || fill.tensor.ndim == 0, GPUKERN_VALUE_ERROR, fill.what,
-          " must be C-contiguous and end the shape of an item, got shape ", fill.tensor.shape_text());
+          " must be C-contiguous and end the shape of an item, got shape ",
+          fill.tensor.shape_text());
   return fill.tensor;
 }
 
@@ -152,9 +153,9 @@ GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern
   return args;
 }
 
-void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, std::int32_t raw_axis,
-            gpukern_mode mode, const gpukern_tensor* raw_fill, const gpukern_tensor* raw_out,
-            const gpukern_exec* exec) {
+void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
+            std::int32_t raw_axis, gpukern_mode mode, const gpukern_tensor* raw_fill,
+            const gpukern_tensor* raw_out, const gpukern_exec* exec) {
   const Argument source("gather", "source", raw_source);
   const Argument index("gather", "index", raw_index);
   const Argument out("gather", "out", raw_out);
@@ -195,6 +196,5 @@ extern "C" gpukern_status gpukern_gather(const gpukern_tensor* source, const gpu
                                          int32_t axis, gpukern_mode mode,
                                          const gpukern_tensor* fill_value,
                                          const gpukern_tensor* out, const gpukern_exec* exec) {
-  return gpukern::guard(
-      [&] { gpukern::gather(source, index, axis, mode, fill_value, out, exec); });
+  return gpukern::guard([&] { gpukern::gather(source, index, axis, mode, fill_value, out, exec); });
 }

@@ -46,8 +46,9 @@ void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw
   const Argument y("saxpy", "y", raw_y);
   const Argument out("saxpy", "out", raw_out);
   require(a != nullptr, GPUKERN_VALUE_ERROR, "saxpy: a must not be NULL");
-  require(is_saxpy_dtype(x.tensor.dtype), GPUKERN_TYPE_ERROR, x.what, " must have one of the dtypes ",
-          saxpy_dtype_names(), ", got ", dtype_name(x.tensor.dtype));
+  require(is_saxpy_dtype(x.tensor.dtype), GPUKERN_TYPE_ERROR, x.what,
+          " must have one of the dtypes ", saxpy_dtype_names(), ", got ",
+          dtype_name(x.tensor.dtype));
   require_like(y, x.tensor);
   require_like(out, x.tensor);
   require_writable(out.tensor, out.what);
@@ -58,7 +59,8 @@ void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw
   const Input x_here(call, x.tensor);
   const Input y_here(call, y.tensor);
   Output out_here(call, out.tensor, apart);
-  call.backend.saxpy(saxpy_args(a, x_here.tensor(), y_here.tensor(), out_here.tensor()), call.stream);
+  call.backend.saxpy(saxpy_args(a, x_here.tensor(), y_here.tensor(), out_here.tensor()),
+                     call.stream);
   out_here.finish();
 }
 

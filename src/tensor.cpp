@@ -22,8 +22,8 @@ Device checked_device(gpukern_device device, const std::string& what) {
               " must name a CUDA device from 0 on, got ", device.device_id);
       return {true, device.device_id};
     default:
-      fail(GPUKERN_VALUE_ERROR, what, " must lie on the CPU (1) or a CUDA device (2), got device type ",
-           device.device_type);
+      fail(GPUKERN_VALUE_ERROR, what,
+           " must lie on the CPU (1) or a CUDA device (2), got device type ", device.device_type);
   }
 }
 
@@ -73,9 +73,8 @@ void set_strides(const gpukern_tensor& raw, Tensor& tensor, const std::string& w
   std::int64_t contiguous = tensor.item;
   std::int64_t span = 0;
   for (int d = tensor.ndim - 1; d >= 0; --d) {
-    tensor.stride[d] = raw.strides != nullptr
-                           ? checked_multiply(raw.strides[d], tensor.item, what)
-                           : contiguous;
+    tensor.stride[d] =
+        raw.strides != nullptr ? checked_multiply(raw.strides[d], tensor.item, what) : contiguous;
     contiguous *= std::max<std::int64_t>(tensor.shape[d], 1);
     // The reach of the strides, in total, so that no address overflows either.
     const auto reach =
@@ -155,7 +154,8 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
 }
 
 bool same_layout(const Tensor& a, const Tensor& b) {
-  if (a.data != b.data || a.item != b.item || a.ndim != b.ndim || a.device != b.device) return false;
+  if (a.data != b.data || a.item != b.item || a.ndim != b.ndim || a.device != b.device)
+    return false;
   for (int d = 0; d < a.ndim; ++d) {
     if (a.shape[d] != b.shape[d]) return false;
     if (a.shape[d] > 1 && a.stride[d] != b.stride[d]) return false;

@@ -57,7 +57,7 @@ TEST_P(GatherErrorTest, NamesTheFirstOfManyInALongIndex) {
   for (const std::int64_t first : {0L, 31L, 4096L, 70000L, 199999L}) {
     SCOPED_TRACE("first " + std::to_string(first));
     std::vector<Wide> values(200000, 3);
-    for (std::size_t k = static_cast<std::size_t>(first); k < values.size(); k += 7)
+    for (auto k = static_cast<std::size_t>(first); k < values.size(); k += 7)
       values[k] = 1000 + static_cast<Wide>(k);
     check_indices(1000, kInt32, values);
   }

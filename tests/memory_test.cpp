@@ -142,7 +142,7 @@ TEST_P(CopyWithinTest, OverlappingMemory) {
     moved.offset += shift;
     expect_copy(part, moved);
     View reversed = moved;
-    reversed.offset += 7999 * 4;
+    reversed.offset += std::int64_t{7999} * 4;
     reversed.strides[0] = -1;
     expect_copy(part, reversed);
   }

@@ -178,10 +178,11 @@ inline View lay_out(gpukern_dtype dtype, const Shape& shape, Layout layout, std:
 
 /// A view with memory of its own.
 struct Array : View {
-  Array(Place place, gpukern_dtype dtype_, const Shape& shape_, Layout layout = Layout::Contiguous)
+  Array(Place place, gpukern_dtype element, const Shape& extents,
+        Layout layout = Layout::Contiguous)
       : Array(place, [&] {
           std::int64_t bytes = 0;
-          View view = lay_out(dtype_, shape_, layout, bytes);
+          View view = lay_out(element, extents, layout, bytes);
           return std::pair(std::move(view), bytes);
         }()) {}
 

@@ -24,6 +24,8 @@ from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueErr
 cnp.import_array()
 
 
+# The collector must not clear the tensor first: the memory would never be released.
+@cython.no_gc_clear
 @cython.final
 cdef class DeviceArray:
     """A C-contiguous array in the memory of one device.

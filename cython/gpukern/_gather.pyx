@@ -81,10 +81,12 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     -----
     On a GPU the call only enqueues its work, but for mode 'raise', which waits for the stream.
     """
-    special = _numpy_rules.special_gather(source) if isinstance(source, np.ndarray) else None
-    if special is not None:
-        return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
-                       device=device, stream=stream)
+    cdef bint subclass = isinstance(source, cnp.ndarray) and type(source) is not cnp.ndarray
+    if subclass or is_array_of_objects(source):
+        special = _numpy_rules.special_gather(source)
+        if special is not None:
+            return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
+                           device=device, stream=stream)
     cdef Launch where = new_launch(device, stream)
     cdef gpukern_mode c_mode = as_mode(mode)
     cdef Tensor src = as_tensor(source, "gather: source", where)
@@ -104,9 +106,13 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     run(src, idx, c_axis, c_mode, fill_value, dst, where)
     if out is not None:
         return out
-    if isinstance(source, np.ndarray) and type(source) is not np.ndarray:
+    if subclass:
         return _numpy_rules.like(source, dst.owner)
     return finished(src, dst)
+
+
+cdef bint is_array_of_objects(object source):
+    return isinstance(source, cnp.ndarray) and cnp.PyArray_TYPE(source) == cnp.NPY_OBJECT
 
 
 cdef gpukern_mode as_mode(object mode) except *:

@@ -88,7 +88,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
 
 
 cdef Tensor as_operand(object array, str what, Launch where):
-    if _numpy_rules.is_masked(array):
+    if type(array) is not cnp.ndarray and _numpy_rules.is_masked(array):
         raise GpukernTypeError(f"{what} must not be a masked array")
     cdef Tensor tensor = plain(as_tensor(array, what, where), copy=True)
     if tensor.c.dtype.code == GPUKERN_OPAQUE and tensor.dtype is not None:

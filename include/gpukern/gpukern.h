@@ -1,5 +1,6 @@
 /* SPDX-FileCopyrightText: 2026 The gpukern authors
  * SPDX-License-Identifier: Apache-2.0 */
+// clang-format Language: C
 
 /**
  * @file gpukern.h
@@ -43,14 +44,14 @@ extern "C" {
 /** What a call came to. 0 is success; see gpukern_last_error() for the words. */
 typedef enum gpukern_status {
   GPUKERN_SUCCESS = 0,
-  GPUKERN_VALUE_ERROR = 1,    /**< a shape, size, device or option that does not fit */
-  GPUKERN_TYPE_ERROR = 2,     /**< a dtype that does not fit */
-  GPUKERN_INDEX_ERROR = 3,    /**< an index out of bounds, or any index into an empty axis */
-  GPUKERN_AXIS_ERROR = 4,     /**< an axis out of range */
-  GPUKERN_MEMORY_ERROR = 5,   /**< host or device memory ran out */
-  GPUKERN_DEVICE_ERROR = 6,   /**< the device asked for is not there */
-  GPUKERN_CUDA_ERROR = 7,     /**< CUDA reported an error */
-  GPUKERN_INTERNAL_ERROR = 8  /**< a defect of gpukern */
+  GPUKERN_VALUE_ERROR = 1,   /**< a shape, size, device or option that does not fit */
+  GPUKERN_TYPE_ERROR = 2,    /**< a dtype that does not fit */
+  GPUKERN_INDEX_ERROR = 3,   /**< an index out of bounds, or any index into an empty axis */
+  GPUKERN_AXIS_ERROR = 4,    /**< an axis out of range */
+  GPUKERN_MEMORY_ERROR = 5,  /**< host or device memory ran out */
+  GPUKERN_DEVICE_ERROR = 6,  /**< the device asked for is not there */
+  GPUKERN_CUDA_ERROR = 7,    /**< CUDA reported an error */
+  GPUKERN_INTERNAL_ERROR = 8 /**< a defect of gpukern */
 } gpukern_status;
 
 /** Device types, numbered as in DLPack. */
@@ -58,8 +59,8 @@ typedef enum gpukern_device_type {
   GPUKERN_DEVICE_DEFAULT = 0, /**< in ::gpukern_exec only: $GPUKERN_DEVICE, or the CPU */
   GPUKERN_CPU = 1,
   GPUKERN_CUDA = 2,
-  GPUKERN_CUDA_HOST = 3,      /**< page-locked host memory; computed as GPUKERN_CPU */
-  GPUKERN_CUDA_MANAGED = 13   /**< computed as GPUKERN_CUDA */
+  GPUKERN_CUDA_HOST = 3,    /**< page-locked host memory; computed as GPUKERN_CPU */
+  GPUKERN_CUDA_MANAGED = 13 /**< computed as GPUKERN_CUDA */
 } gpukern_device_type;
 
 /** A device: its ::gpukern_device_type and its ordinal. */
@@ -117,8 +118,7 @@ typedef struct gpukern_exec {
   void *stream;
 } gpukern_exec;
 
-#define GPUKERN_EXEC_INIT \
-  { sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL }
+#define GPUKERN_EXEC_INIT {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {

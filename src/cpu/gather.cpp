@@ -21,14 +21,22 @@ using Block = std::array<std::int64_t, kBlock>;
 template <class Visit>
 void visit_index_type(IndexType type, const Visit& visit) {
   switch (type.bytes * 2 + (type.is_signed ? 1 : 0)) {
-    case 2: return visit(TypeTag<std::uint8_t>{});
-    case 3: return visit(TypeTag<std::int8_t>{});
-    case 4: return visit(TypeTag<std::uint16_t>{});
-    case 5: return visit(TypeTag<std::int16_t>{});
-    case 8: return visit(TypeTag<std::uint32_t>{});
-    case 9: return visit(TypeTag<std::int32_t>{});
-    case 16: return visit(TypeTag<std::uint64_t>{});
-    default: return visit(TypeTag<std::int64_t>{});
+    case 2:
+      return visit(TypeTag<std::uint8_t>{});
+    case 3:
+      return visit(TypeTag<std::int8_t>{});
+    case 4:
+      return visit(TypeTag<std::uint16_t>{});
+    case 5:
+      return visit(TypeTag<std::int16_t>{});
+    case 8:
+      return visit(TypeTag<std::uint32_t>{});
+    case 9:
+      return visit(TypeTag<std::int32_t>{});
+    case 16:
+      return visit(TypeTag<std::uint64_t>{});
+    default:
+      return visit(TypeTag<std::int64_t>{});
   }
 }
 

@@ -56,12 +56,18 @@ void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t e
 template <class Visit>
 void visit_width(std::int64_t item, const Visit& visit) {
   switch (item) {
-    case 1: return visit(std::integral_constant<std::size_t, 1>{});
-    case 2: return visit(std::integral_constant<std::size_t, 2>{});
-    case 4: return visit(std::integral_constant<std::size_t, 4>{});
-    case 8: return visit(std::integral_constant<std::size_t, 8>{});
-    case 16: return visit(std::integral_constant<std::size_t, 16>{});
-    default: return visit(static_cast<std::size_t>(item));
+    case 1:
+      return visit(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return visit(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return visit(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return visit(std::integral_constant<std::size_t, 8>{});
+    case 16:
+      return visit(std::integral_constant<std::size_t, 16>{});
+    default:
+      return visit(static_cast<std::size_t>(item));
   }
 }
 

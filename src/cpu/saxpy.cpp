@@ -18,8 +18,7 @@ const SaxpyKernels& best_kernels() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     return saxpy_kernels_avx512();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return saxpy_kernels_avx2();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return saxpy_kernels_avx2();
 #endif
   return saxpy_kernels_baseline();
 }
@@ -57,7 +56,8 @@ struct alignas(64) LineBuffer {
 };
 
 bool direct(const std::byte* data, std::int64_t step, std::int64_t item, std::int64_t alignment) {
-  return step == item && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
+  return step == item &&
+         reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
 }
 
 void pack(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t item,
@@ -110,7 +110,8 @@ void saxpy(const SaxpyArgs& args) {
     const DefaultFloatingPoint environment;
     for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
       const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
-      if (direct(run.x, x_step, args.item, alignment) && direct(run.y, y_step, args.item, alignment) &&
+      if (direct(run.x, x_step, args.item, alignment) &&
+          direct(run.y, y_step, args.item, alignment) &&
           direct(run.out, out_step, args.item, alignment))
         kernel(args.a, run.x, run.y, run.out, length);
       else

@@ -32,7 +32,8 @@ inline float widen(BFloat16 value) {
 
 inline void narrow(float value, BFloat16& to) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;  // to nearest, ties even
+  const std::uint32_t rounded =
+      (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;  // to nearest, ties even
   to.bits = static_cast<std::uint16_t>(value != value ? 0x7fc0U : rounded);
 }
 
@@ -57,8 +58,10 @@ inline void narrow(float value, Half& to) {
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000U;
   std::uint32_t result = magnitude < 0x38800000U ? tiny : normal;
   if (magnitude >= 0x477ff000U) result = 0x7c00U;  // rounds to infinity from 65520 on
-  if (magnitude > 0x7f800000U) to.bits = 0x7e00U;
-  else to.bits = static_cast<std::uint16_t>(result | sign);
+  if (magnitude > 0x7f800000U)
+    to.bits = 0x7e00U;
+  else
+    to.bits = static_cast<std::uint16_t>(result | sign);
 }
 
 inline void multiply_add(float a, float x, float y, float& out) {

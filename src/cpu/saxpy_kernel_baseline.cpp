@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// For every CPU. Without fma instructions the compiler calls libm's fma, which is correct everywhere.
+// For every CPU. Without fma instructions the compiler calls libm's fma, which is correct
+// everywhere.
 #define GPUKERN_ISA baseline
 #include "saxpy_kernel.hpp"
 
