@@ -41,9 +41,9 @@ std::int64_t Tensor::count() const {
 }
 
 bool Tensor::contiguous() const {
+  if (count() == 0) return true;
   std::int64_t expected = item;
   for (int d = ndim - 1; d >= 0; --d) {
-    if (shape[d] == 0) return true;
     if (shape[d] != 1 && stride[d] != expected) return false;
     expected *= shape[d];
   }

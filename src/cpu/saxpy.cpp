@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cfenv>
+#include <cstdlib>
+#include <string_view>
 
 #include "backend.hpp"
 #include "parallel.hpp"
@@ -13,12 +15,19 @@
 namespace gpukern::cpu {
 namespace {
 
+/// The kernels of the widest instruction set that this CPU has. $GPUKERN_CPU_ISA (baseline, avx2,
+/// avx512) bounds it from above, so that tests reach them all on one machine.
 const SaxpyKernels& best_kernels() {
 #ifdef GPUKERN_X86
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return saxpy_kernels_avx512();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return saxpy_kernels_avx2();
+  const char* bound = std::getenv("GPUKERN_CPU_ISA");
+  const std::string_view widest = bound != nullptr ? bound : "avx512";
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (avx512 && widest == "avx512") return saxpy_kernels_avx512();
+  if (avx2 && widest != "baseline") return saxpy_kernels_avx2();
 #endif
   return saxpy_kernels_baseline();
 }
