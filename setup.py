@@ -27,6 +27,8 @@ COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-func
 CYTHON_DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
+    # Cython would copy the bare pointers inside: two owners of one memory.
+    "auto_pickle": False,
     "freethreading_compatible": True,
     "boundscheck": False,
     "wraparound": False,

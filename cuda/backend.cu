@@ -76,15 +76,10 @@ class CudaBackend final : public Backend {
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
     const DeviceGuard guard(device_);
-    auto capturing = cudaStreamCaptureStatusNone;
-    const cudaError_t error = cudaStreamIsCapturing(cuda_stream(stream), &capturing);
-    if (error != cudaErrorStreamCaptureImplicit)
-      check(error, "cudaStreamIsCapturing");
-    else
-      static_cast<void>(cudaGetLastError());
-    require(error == cudaSuccess && capturing == cudaStreamCaptureStatusNone, GPUKERN_VALUE_ERROR,
-            "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got raise, "
-            "which has to wait for the stream");
+    require_no_capture(
+        stream,
+        "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got "
+        "raise, which has to wait for the stream");
     return gpu::first_bad_index(*this, args, cuda_stream(stream));
   }
 
@@ -119,12 +114,29 @@ class CudaBackend final : public Backend {
 
   void synchronize(Stream stream) override {
     const DeviceGuard guard(device_);
+    require_no_capture(stream, "a stream is not waited for while it captures a CUDA graph");
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
 
  private:
+  /// To be asked before anything is enqueued that a capture does not survive.
+  static void require_no_capture(Stream stream, const char* message) {
+    auto capturing = cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(cuda_stream(stream), &capturing);
+    // The legacy stream, while any stream of the process captures.
+    const bool implicit = error == cudaErrorStreamCaptureImplicit;
+    if (implicit)
+      static_cast<void>(cudaGetLastError());
+    else
+      check(error, "cudaStreamIsCapturing");
+    require(!implicit && capturing == cudaStreamCaptureStatusNone, GPUKERN_VALUE_ERROR, message);
+  }
+
   void transfer(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Stream stream) {
     const DeviceGuard guard(device_);
+    require_no_capture(stream,
+                       "host arrays cannot take part while a CUDA graph is captured: their copies "
+                       "are waited for");
     check(cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(stream)), "cudaMemcpyAsync");
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }

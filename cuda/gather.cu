@@ -56,7 +56,7 @@ struct RowArgs {
 /// out[outer, i, chunk] = source[outer, index[i], chunk]; a thread moves kChunksPerThread chunks.
 template <class Chunk, class Index, class Offset>
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(const RowArgs<Offset> args, const Fill fill) {
+    gather_kernel(const __grid_constant__ RowArgs<Offset> args, const __grid_constant__ Fill fill) {
   const Offset first = Offset{blockIdx.x} * (kThreads * kChunksPerThread) + threadIdx.x;
   Offset chunk[kChunksPerThread];
   Offset outer[kChunksPerThread];
@@ -96,7 +96,8 @@ __global__ void __launch_bounds__(kThreads)
 /// Any strides, any alignment, an axis of any number of dimensions: one chunk per thread.
 template <class Chunk, class Offset>
 __global__ void __launch_bounds__(kThreads)
-    gather_strided_kernel(const GatherArgs args, const Fill fill, bool index_aligned, Offset chunks,
+    gather_strided_kernel(const __grid_constant__ GatherArgs args,
+                          const __grid_constant__ Fill fill, bool index_aligned, Offset chunks,
                           Offset total) {
   const Offset t = Offset{blockIdx.x} * kThreads + threadIdx.x;
   if (t >= total) return;
@@ -124,7 +125,7 @@ struct Parcel {
 };
 
 __global__ void __launch_bounds__(kThreads)
-    deliver_kernel(const Parcel parcel, int size, std::byte* to) {
+    deliver_kernel(const __grid_constant__ Parcel parcel, int size, std::byte* to) {
   for (int b = static_cast<int>(threadIdx.x); b < size; b += kThreads) to[b] = parcel.bytes[b];
 }
 

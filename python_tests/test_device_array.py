@@ -7,6 +7,9 @@ import gc
 import weakref
 from types import SimpleNamespace
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -189,3 +192,26 @@ def test_memory_goes_with_the_array(device):
     del there
     gc.collect()
     assert reference() is None
+
+
+def test_copies_are_copies():
+    array = gpukern.to_device(np.arange(5.0), device="cpu")
+    for made in (copy.copy(array), copy.deepcopy(array)):
+        assert made.__dlpack_device__() == array.__dlpack_device__()
+        assert made.numpy().tolist() == [0, 1, 2, 3, 4]
+        del made
+    assert array.numpy().tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(TypeError, match=r"numpy\(\)"):
+        pickle.dumps(array)
+
+
+def test_new_alone_gives_an_empty_array():
+    array = gpukern.DeviceArray.__new__(gpukern.DeviceArray)
+    assert (array.shape, array.dtype, len(array)) == ((0,), np.uint8, 0)
+    assert array.numpy().size == 0
+    assert "shape=(0,)" in repr(array)
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(TypeError, match="masked"):
+        gpukern.to_device(np.ma.array([1.0], mask=[True]), device="cpu")

@@ -3,10 +3,14 @@
 
 """fork() after all cores were used: the child computes on, or says why not; it never hangs."""
 
+import os
+import shutil
 import subprocess
 import sys
 
 import pytest
+
+import gpukern
 
 # The parent's call is large enough to use all cores, and so is the child's.
 COMMON = """
@@ -89,3 +93,51 @@ assert in_child(compute) == 0
 gpukern.gather(x, index, device="cuda")
 """)
     assert "fork" in printed
+
+
+def test_child_of_another_users_threads(tmp_path):
+    """The pool of OpenMP may be gone although gpukern never used it in the parent."""
+    library = os.path.join(gpukern.get_library_dir(), "libgpukern.so")
+    program = tmp_path / "pool.c"
+    program.write_text(POOL_PROGRAM)
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    subprocess.run(
+        [
+            compiler,
+            "-fopenmp",
+            f"-I{gpukern.get_include()}",
+            program,
+            library,
+            f"-Wl,-rpath,{gpukern.get_library_dir()}",
+            "-o",
+            tmp_path / "pool",
+        ],
+        check=True,
+    )
+    subprocess.run(
+        [tmp_path / "pool"], check=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "4"}
+    )
+
+
+POOL_PROGRAM = """
+#include <gpukern/gpukern.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void) {
+  int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+  threads += 1;
+  pid_t child = fork();
+  if (child == 0) {
+    int64_t n = 1 << 22;
+    float a = 2, *x = calloc((size_t)n, sizeof *x);
+    gpukern_tensor t = {x, {GPUKERN_CPU, 0}, 1, {GPUKERN_FLOAT, 32, 1}, &n, NULL, 0};
+    _exit(gpukern_saxpy(&a, &t, &t, &t, NULL) == GPUKERN_SUCCESS ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  return threads < 1 || status != 0;
+}
+"""

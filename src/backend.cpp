@@ -25,7 +25,8 @@ void query_device(int, gpukern_device_info&) { backend(0); }
 #endif
 
 const CudaStatus& cuda_status() {
-  static const CudaStatus status = gpu::query_status();
+  // Never destroyed: callers hold on to the text of the reason.
+  static const auto& status = *new CudaStatus(gpu::query_status());
   return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "call.hpp"
 
+#include <cstddef>
 #include <cstdlib>
 #include <string_view>
 
@@ -47,9 +48,10 @@ Device compute_device(const char* function, std::initializer_list<const Argument
 
 Stream checked_stream(const gpukern_exec* exec) {
   if (exec == nullptr) return nullptr;
-  require(exec->struct_size >= sizeof(gpukern_exec), GPUKERN_VALUE_ERROR,
-          "exec must have struct_size = ", sizeof(gpukern_exec), " or more, got ",
-          exec->struct_size);
+  // As of ABI 1. A later field is to be read only where struct_size covers it.
+  constexpr std::size_t kFirstSize = offsetof(gpukern_exec, stream) + sizeof(void*);
+  require(exec->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
+          "exec must have struct_size = ", kFirstSize, " or more, got ", exec->struct_size);
   return exec->stream;
 }
 

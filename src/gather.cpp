@@ -49,11 +49,8 @@ void require_out(const Argument& out, const Tensor& source, const Tensor& expect
   require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.what,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(out.tensor.dtype));
-  const auto end = expected.shape.begin() + expected.ndim;
-  require(out.tensor.ndim == expected.ndim &&
-              std::equal(expected.shape.begin(), end, out.tensor.shape.begin()),
-          GPUKERN_VALUE_ERROR, out.what, " must have shape ", expected.shape_text(), ", got ",
-          out.tensor.shape_text());
+  require(same_shape(out.tensor, expected), GPUKERN_VALUE_ERROR, out.what, " must have shape ",
+          expected.shape_text(), ", got ", out.tensor.shape_text());
   require_writable(out.tensor, out.what);
 }
 

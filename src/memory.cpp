@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <cstdint>
+
 #include "backend.hpp"
 #include "call.hpp"
 
@@ -15,8 +17,8 @@ void copy(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destinatio
   const Tensor& to = destination.tensor;
   require(to.item == from.item, GPUKERN_TYPE_ERROR, destination.what, " must have elements of ",
           from.item, " bytes like source, got ", to.item);
-  require(to.shape_text() == from.shape_text(), GPUKERN_VALUE_ERROR, destination.what,
-          " must have shape ", from.shape_text(), ", got ", to.shape_text());
+  require(same_shape(to, from), GPUKERN_VALUE_ERROR, destination.what, " must have shape ",
+          from.shape_text(), ", got ", to.shape_text());
   require_writable(to, destination.what);
   require(!(from.device.cuda && to.device.cuda) || from.device == to.device, GPUKERN_VALUE_ERROR,
           destination.what, " must lie on the host or on ", device_name(from.device), ", got ",
@@ -40,6 +42,8 @@ extern "C" gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
     gpukern::require(data != nullptr, GPUKERN_VALUE_ERROR, "allocate: data must not be NULL");
     *data = nullptr;
     gpukern::Backend& backend = backend_for(checked_device(device, "allocate: device"));
+    gpukern::require(bytes <= PTRDIFF_MAX, GPUKERN_MEMORY_ERROR, "allocate: bytes must be at most ",
+                     PTRDIFF_MAX, ", got ", bytes);
     if (bytes > 0) *data = backend.allocate(bytes, checked_stream(exec));
   });
 }
@@ -47,8 +51,8 @@ extern "C" gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
 extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
                                           const gpukern_exec* exec) {
   return guard([&] {
-    gpukern::Backend& backend = backend_for(checked_device(device, "release: device"));
-    if (data != nullptr) backend.release(data, checked_stream(exec));
+    if (data == nullptr) return;
+    backend_for(checked_device(device, "release: device")).release(data, checked_stream(exec));
   });
 }
 

@@ -13,10 +13,8 @@ void require_like(const Argument& argument, const Tensor& x) {
   require(same_dtype(argument.tensor.dtype, x.dtype), GPUKERN_TYPE_ERROR, argument.what,
           " must have the dtype of x, ", dtype_name(x.dtype), ", got ",
           dtype_name(argument.tensor.dtype));
-  bool same = argument.tensor.ndim == x.ndim;
-  for (int d = 0; same && d < x.ndim; ++d) same = argument.tensor.shape[d] == x.shape[d];
-  require(same, GPUKERN_VALUE_ERROR, argument.what, " must have the shape of x, ", x.shape_text(),
-          ", got ", argument.tensor.shape_text());
+  require(same_shape(argument.tensor, x), GPUKERN_VALUE_ERROR, argument.what,
+          " must have the shape of x, ", x.shape_text(), ", got ", argument.tensor.shape_text());
 }
 
 /// Whether out shares memory with the input other than element for element.

@@ -4,6 +4,8 @@
 #include "tensor.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace gpukern {
 
@@ -23,7 +25,7 @@ Device checked_device(gpukern_device device, const std::string& what) {
       return {true, device.device_id};
     default:
       fail(GPUKERN_VALUE_ERROR, what,
-           " must lie on the CPU (1) or a CUDA device (2), got device type ", device.device_type);
+           " must name the CPU (1) or a CUDA device (2), got device type ", device.device_type);
   }
 }
 
@@ -34,10 +36,14 @@ std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const std::string&
   return product;
 }
 
+bool Tensor::count_is_zero() const {
+  const auto end = shape.begin() + ndim;
+  return std::find(shape.begin(), end, 0) != end;
+}
+
 std::int64_t Tensor::count() const {
-  std::int64_t product = 1;
-  for (int d = 0; d < ndim; ++d) product *= shape[d];
-  return product;
+  if (count_is_zero()) return 0;  // before a product of the other sizes can overflow
+  return std::accumulate(shape.begin(), shape.begin() + ndim, std::int64_t{1}, std::multiplies<>());
 }
 
 bool Tensor::contiguous() const {
@@ -58,27 +64,29 @@ std::string Tensor::shape_text() const {
 
 namespace {
 
-// Checks the sizes, with every zero counted as one, so that no later product of them overflows.
+// Checks the sizes, so that no later product of them overflows.
 void check_shape(const gpukern_tensor& raw, Tensor& tensor, const std::string& what) {
   std::int64_t total = tensor.item;
   for (int d = 0; d < raw.ndim; ++d) {
     require(raw.shape[d] >= 0, GPUKERN_VALUE_ERROR, what, " must have no negative size, got ",
             raw.shape[d], " in dimension ", d);
     tensor.shape[d] = raw.shape[d];
-    total = checked_multiply(total, std::max<std::int64_t>(raw.shape[d], 1), what);
   }
+  if (tensor.count_is_zero()) return;
+  for (int d = 0; d < raw.ndim; ++d) total = checked_multiply(total, raw.shape[d], what);
 }
 
 void set_strides(const gpukern_tensor& raw, Tensor& tensor, const std::string& what) {
+  if (tensor.count_is_zero()) return;  // no element lies anywhere: zeros will do
   std::int64_t contiguous = tensor.item;
   std::int64_t span = 0;
   for (int d = tensor.ndim - 1; d >= 0; --d) {
+    if (tensor.shape[d] == 1) continue;  // never stepped along
     tensor.stride[d] =
         raw.strides != nullptr ? checked_multiply(raw.strides[d], tensor.item, what) : contiguous;
-    contiguous *= std::max<std::int64_t>(tensor.shape[d], 1);
+    contiguous *= tensor.shape[d];
     // The reach of the strides, in total, so that no address overflows either.
-    const auto reach =
-        checked_multiply(tensor.stride[d], std::max<std::int64_t>(tensor.shape[d] - 1, 0), what);
+    const auto reach = checked_multiply(tensor.stride[d], tensor.shape[d] - 1, what);
     require(!__builtin_add_overflow(span, reach < 0 ? -(reach + 1) : reach, &span),
             GPUKERN_VALUE_ERROR, what, " has strides that reach beyond 2**63 bytes");
   }
@@ -113,10 +121,11 @@ Tensor contiguous_at(void* data, Device device, const Tensor& like) {
   Tensor tensor = like;
   tensor.data = static_cast<std::byte*>(data);
   tensor.device = device;
+  if (like.count_is_zero()) return tensor;
   std::int64_t stride = like.item;
   for (int d = like.ndim - 1; d >= 0; --d) {
     tensor.stride[d] = stride;
-    stride *= std::max<std::int64_t>(like.shape[d], 1);
+    stride *= like.shape[d];
   }
   return tensor;
 }
@@ -151,6 +160,11 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
   const Extent first = extent_of(a);
   const Extent second = extent_of(b);
   return first.begin < second.end && second.begin < first.end;
+}
+
+bool same_shape(const Tensor& a, const Tensor& b) {
+  return std::equal(a.shape.begin(), a.shape.begin() + a.ndim, b.shape.begin(),
+                    b.shape.begin() + b.ndim);
 }
 
 bool same_layout(const Tensor& a, const Tensor& b) {

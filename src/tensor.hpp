@@ -35,6 +35,7 @@ struct Tensor {
   std::array<std::int64_t, GPUKERN_MAX_NDIM> shape{};
   std::array<std::int64_t, GPUKERN_MAX_NDIM> stride{};  ///< in bytes
 
+  [[nodiscard]] bool count_is_zero() const;
   [[nodiscard]] std::int64_t count() const;
   [[nodiscard]] std::int64_t bytes() const { return count() * item; }
   [[nodiscard]] bool contiguous() const;
@@ -52,6 +53,8 @@ void require_writable(const Tensor& tensor, const std::string& what);
 
 /// Whether any byte may belong to both: by the extents in memory, so it may err towards true.
 bool may_overlap(const Tensor& a, const Tensor& b);
+
+bool same_shape(const Tensor& a, const Tensor& b);
 
 /// Whether both have the same elements at the same places.
 bool same_layout(const Tensor& a, const Tensor& b);

@@ -55,6 +55,15 @@ TEST_P(AllocateTest, SynchronizeReturns) {
 
 GPUKERN_INSTANTIATE_PLACES(AllocateTest);
 
+TEST(AllocateErrorTest, SizesNearTheLargestDoNotWrapAround) {
+  for (const std::size_t less : {0U, 1U, 13U, 63U, 64U, 65U}) {
+    void* data = nullptr;
+    expect_error(gpukern_allocate({GPUKERN_CPU, 0}, SIZE_MAX - less, nullptr, &data),
+                 GPUKERN_MEMORY_ERROR, "allocate: bytes must be at most ");
+    EXPECT_EQ(data, nullptr);
+  }
+}
+
 TEST(AllocateErrorTest, DevicesMustExist) {
   void* data = nullptr;
   for (const gpukern_device device :

@@ -155,7 +155,7 @@ TEST_F(TensorTest, SizesThatOverflowAreRefused) {
   tensor_.ndim = 3;
   tensor_.strides = nullptr;
   for (const Shape& shape : {Shape{INT64_MAX, 1, 1}, Shape{INT64_MAX / 4 + 1, 1, 1},
-                             Shape{1L << 31, 1L << 31, 1L << 31}, Shape{1L << 62, 1L << 62, 0}}) {
+                             Shape{1L << 31, 1L << 31, 1L << 31}}) {
     std::copy(shape.begin(), shape.end(), shape_);
     expect_refused();
   }

@@ -57,7 +57,10 @@ cdef Tensor as_tensor(object array, str what, Launch launch):
     # An object may have the interface of its own, without its type: a proxy, a namespace.
     if protocol == BY_CUDA_ARRAY_INTERFACE or hasattr(array, "__cuda_array_interface__"):
         return tensor_of_interface(array, what, launch)
-    return tensor_of_ndarray(np.asarray(array))
+    made = np.asarray(array)
+    if made.dtype.hasobject and not isinstance(array, (list, tuple)):
+        raise GpukernTypeError(f"{what} must be an array, got {type(array).__name__}")
+    return tensor_of_ndarray(made)
 
 
 cdef Tensor view_of(DeviceArray array):

@@ -17,6 +17,7 @@ import operator
 
 import numpy as np
 
+from gpukern import _numpy_rules
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cnp.import_array()
@@ -77,6 +78,8 @@ def to_device(array, device=0, stream=None):
     """
     cdef gpukern_device target = concrete_device(device)
     cdef Launch where = new_launch(None, stream)
+    if _numpy_rules.is_masked(array):
+        raise GpukernTypeError("to_device: array must not be a masked array")
     cdef Tensor source = as_tensor(array, "to_device: array", where)
     require_device_dtype(source.dtype, "to_device: array")
     if source.odd:

@@ -9,10 +9,11 @@ cimport numpy as cnp
 from libc.stdint cimport uintptr_t
 
 from gpukern._capi cimport (
-    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_OPAQUE, gpukern_allocate,
+    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_DEVICE_DEFAULT, GPUKERN_OPAQUE, gpukern_allocate,
     gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
 )
 from gpukern._dlpack cimport export_dlpack
+from gpukern._dtype cimport describe
 from gpukern._error cimport check
 from gpukern._stream cimport Launch, Stream, as_stream, new_launch, stream_of_handle
 from gpukern._tensor cimport Tensor, new_ndarray, tensor_of_ndarray
@@ -22,6 +23,22 @@ import numpy as np
 from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueError
 
 cnp.import_array()
+
+
+cdef Tensor nothing():
+    cdef Tensor tensor = Tensor.__new__(Tensor)
+    tensor.resize(1)
+    tensor.c.shape[0] = 0
+    tensor.set_contiguous()
+    tensor.c.device.device_type = GPUKERN_CPU
+    tensor.dtype = np.dtype(np.uint8)
+    describe(tensor.dtype, &tensor.c.dtype)
+    tensor.itemsize = 1
+    tensor.host = True
+    return tensor
+
+
+cdef Tensor NOTHING = nothing()
 
 
 # The collector must not clear the tensor first: the memory would never be released.
@@ -41,6 +58,10 @@ cdef class DeviceArray:
 
     # NumPy's operators give a TypeError instead of treating the array as one object.
     __array_ufunc__ = None
+
+    def __cinit__(self):
+        # What __new__ alone gives is an empty array, of no memory.
+        self.tensor = NOTHING
 
     def __init__(self):
         raise GpukernTypeError("DeviceArray is made by to_device(), empty() and the operations")
@@ -112,6 +133,15 @@ cdef class DeviceArray:
     def device(self):
         """Where the memory lies: 'cuda:0', 'cuda:1', ..., or 'cpu'; any device= takes it."""
         return "cpu" if self.tensor.host else f"cuda:{self.tensor.c.device.device_id}"
+
+    def __copy__(self):
+        return copy_to(self.tensor, self.tensor.c.device, new_launch(None, own_stream(self)))
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        raise GpukernTypeError("a DeviceArray cannot be pickled; pickle what its numpy() gives")
 
     def __len__(self):
         if self.tensor.c.ndim == 0:
@@ -271,12 +301,17 @@ cdef DeviceArray new_device_array(Tensor like, gpukern_device device, Launch lau
         tensor.c.shape[d] = like.c.shape[d]
     tensor.set_contiguous()
     tensor.c.dtype = like.c.dtype
+    # Memory of our own is neither page-locked nor managed, whatever lay where `like` came from.
     tensor.c.device = device
+    if device.device_type == GPUKERN_CUDA_HOST:
+        tensor.c.device.device_type, tensor.c.device.device_id = GPUKERN_CPU, 0
+    elif device.device_type == GPUKERN_CUDA_MANAGED:
+        tensor.c.device.device_type = GPUKERN_CUDA
     tensor.dtype = like.dtype
     tensor.itemsize = like.itemsize
-    tensor.host = device.device_type == GPUKERN_CPU
+    tensor.host = tensor.c.device.device_type == GPUKERN_CPU
     with nogil:
-        check(gpukern_allocate(device, bytes_, &c, &data))
+        check(gpukern_allocate(tensor.c.device, bytes_, &c, &data))
     tensor.c.data = data
     made.tensor = tensor
     if not tensor.host:

@@ -98,6 +98,9 @@ cdef Tensor import_dlpack(object array, gpukern_device device, object stream, st
         tensor.readonly = owner.versioned.flags & READ_ONLY
     else:
         source = &owner.plain.dl_tensor
+    if source.dtype.bits * source.dtype.lanes % 8 or source.dtype.bits * source.dtype.lanes == 0:
+        raise GpukernTypeError(f"{what} must have elements of whole bytes, got "
+                               f"{source.dtype.bits} bits in {source.dtype.lanes} lanes")
     tensor.resize(source.ndim)
     for d in range(source.ndim):
         tensor.c.shape[d] = source.shape[d]

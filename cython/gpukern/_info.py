@@ -85,4 +85,8 @@ def describe():
         )
     if not found["devices"]:
         yield f"No CUDA device: {cuda['reason']}"
-    yield f"Host arrays are computed on: {found['default_device']} (GPUKERN_DEVICE sets it)"
+    default = found["default_device"]
+    if default in ("cpu", "cuda"):
+        yield f"Host arrays are computed on: {default} (GPUKERN_DEVICE sets it)"
+    else:
+        yield f"GPUKERN_DEVICE must be cpu or cuda, got {default}: calls on host arrays fail"

@@ -53,7 +53,8 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     TypeError
         For a dtype that does not fit, and an `a` that would change kind.
     OverflowError
-        For a Python int too large for the dtype.
+        For an int too large for the dtype, or for a float64 if that is a float type; between the
+        two, a narrower float type gets an infinity, as in NumPy.
     ValueError
         For shapes or devices that differ.
 

@@ -13,8 +13,11 @@ from gpukern._capi cimport (
 from gpukern._dtype cimport bfloat16_bits, describe, numpy_dtype
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
 
+import math
+
 import numpy as np
 
+from gpukern import _numpy_rules
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
 cnp.import_array()
@@ -34,6 +37,8 @@ cdef Tensor fill_tensor(object fill_value, Tensor source):
     cdef Tensor tensor
     if type(fill_value) is int and fill_value == 0:
         return None
+    if _numpy_rules.is_masked(fill_value):
+        raise GpukernTypeError("gather: fill_value must not be masked")
     try:
         if source.c.dtype.code == GPUKERN_BFLOAT:
             filled = bfloat16_array(fill_value)
@@ -104,6 +109,8 @@ cdef object number_of(object a):
     cdef gpukern_dtype described
     if isinstance(a, (int, float, complex)):
         return a
+    if _numpy_rules.is_masked(a):
+        raise GpukernTypeError("saxpy: a must not be masked")
     array = np.asarray(a)
     if array.ndim != 0:
         raise GpukernTypeError(f"saxpy: a must be a scalar, got an array of shape {array.shape}")
@@ -121,6 +128,14 @@ cdef int rank_of(object value):
     return RANK_FLOAT if isinstance(value, (float, np.longdouble)) else RANK_COMPLEX
 
 
+cdef object float_of_int(object value):
+    """A float64 that rounds to any narrower type as the int itself does: rounded to odd."""
+    nearest = float(value)
+    if nearest == value or np.float64(nearest).view(np.int64) & 1:  # Python compares exactly
+        return nearest
+    return math.nextafter(nearest, math.inf if value > nearest else -math.inf)
+
+
 cdef bytes element_bytes(object value, int rank, gpukern_dtype dtype):
     if rank == RANK_INT:
         limit = 1 << <object>(dtype.bits - 1)
@@ -128,7 +143,8 @@ cdef bytes element_bytes(object value, int rank, gpukern_dtype dtype):
             raise GpukernOverflowError(f"saxpy: a must fit {name_of(dtype)}, got {value}")
     elif isinstance(value, int):
         try:
-            value = float(value)
+            wide = dtype.bits == (128 if rank == RANK_COMPLEX else 64)
+            value = float(value) if wide else float_of_int(value)
         except OverflowError:
             raise GpukernOverflowError(f"saxpy: a must fit {name_of(dtype)}, got an int of "
                                        f"{value.bit_length()} bits") from None

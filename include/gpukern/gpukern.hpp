@@ -19,6 +19,7 @@
 #ifndef GPUKERN_GPUKERN_HPP
 #define GPUKERN_GPUKERN_HPP
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -207,10 +208,15 @@ void gather(const Source& source, const Indices& index, Out&& out,
       detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
+/// What converts to T without a change of kind: no fraction is cut off on the way to an integer.
+template <class A, class T>
+concept ScalarFor = std::convertible_to<A, T> && !(std::floating_point<A> && std::integral<T>);
+
 /// Computes `out = a * x + y`, rounded once; out may be x or y. Enqueues; see gpukern_saxpy().
-template <Output Out, InputOf<element_t<Out>> X, InputOf<element_t<Out>> Y>
-void saxpy(const std::type_identity_t<element_t<Out>>& a, const X& x, const Y& y, Out&& out,
-           const ExecOptions& options = {}) {
+template <class A, Output Out, InputOf<element_t<Out>> X, InputOf<element_t<Out>> Y>
+  requires ScalarFor<A, element_t<Out>>
+void saxpy(const A& scalar, const X& x, const Y& y, Out&& out, const ExecOptions& options = {}) {
+  const auto a = static_cast<element_t<Out>>(scalar);
   const gpukern_exec exec = detail::c_exec(options);
   check(gpukern_saxpy(&a, detail::address(TensorRef(x).c_tensor()),
                       detail::address(TensorRef(y).c_tensor()),

@@ -34,7 +34,8 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 Backend& backend() {
-  static CpuBackend instance;
+  // Never destroyed: threads may still compute while the process ends.
+  static auto& instance = *new CpuBackend;
   return instance;
 }
 

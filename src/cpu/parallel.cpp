@@ -14,12 +14,9 @@ namespace {
 
 std::atomic<bool> pool_is_gone{false};
 
-// Registered once, when the pool first comes to be.
-void watch_forks() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { pool_is_gone.store(true, std::memory_order_relaxed); });
-  static_cast<void>(registered);
-}
+// From the start: any other user of OpenMP in the process may have made the pool that is gone.
+[[maybe_unused]] const int watching =
+    pthread_atfork(nullptr, nullptr, [] { pool_is_gone.store(true, std::memory_order_relaxed); });
 
 }  // namespace
 
@@ -33,7 +30,6 @@ void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const 
     if (count > 0) body(context, 0, count);
     return;
   }
-  watch_forks();
 #pragma omp parallel num_threads(static_cast<int>(shares))
   {
     // OpenMP may grant fewer threads than asked for.

@@ -20,7 +20,9 @@ namespace {
 const SaxpyKernels& best_kernels() {
 #ifdef GPUKERN_X86
   const char* bound = std::getenv("GPUKERN_CPU_ISA");
-  const std::string_view widest = bound != nullptr ? bound : "avx512";
+  const std::string_view widest = bound != nullptr && *bound != '\0' ? bound : "avx512";
+  require(widest == "avx512" || widest == "avx2" || widest == "baseline", GPUKERN_VALUE_ERROR,
+          "GPUKERN_CPU_ISA must be baseline, avx2 or avx512, got ", widest);
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
