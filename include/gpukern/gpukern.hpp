@@ -213,7 +213,8 @@ template <class A, class T>
 concept ScalarFor = std::convertible_to<A, T> && !(std::floating_point<A> && std::integral<T>);
 
 /// Computes `out = a * x + y`, rounded once; out may be x or y. Enqueues; see gpukern_saxpy().
-template <class A, Output Out, InputOf<element_t<Out>> X, InputOf<element_t<Out>> Y>
+template <Output Out, InputOf<element_t<Out>> X, InputOf<element_t<Out>> Y,
+          class A = element_t<Out>>
   requires ScalarFor<A, element_t<Out>>
 void saxpy(const A& scalar, const X& x, const Y& y, Out&& out, const ExecOptions& options = {}) {
   const auto a = static_cast<element_t<Out>>(scalar);
