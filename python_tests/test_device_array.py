@@ -3,12 +3,11 @@
 
 """DeviceArray, to_device and empty."""
 
+import copy
 import gc
+import pickle
 import weakref
 from types import SimpleNamespace
-
-import copy
-import pickle
 
 import numpy as np
 import pytest

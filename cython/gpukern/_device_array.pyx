@@ -9,8 +9,8 @@ cimport numpy as cnp
 from libc.stdint cimport uintptr_t
 
 from gpukern._capi cimport (
-    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_DEVICE_DEFAULT, GPUKERN_OPAQUE, gpukern_allocate,
-    gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
+    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_DEVICE_DEFAULT,
+    GPUKERN_OPAQUE, gpukern_allocate, gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
 )
 from gpukern._dlpack cimport export_dlpack
 from gpukern._dtype cimport describe
