@@ -66,10 +66,11 @@ TEST(AllocateErrorTest, SizesNearTheLargestDoNotWrapAround) {
 
 TEST(AllocateErrorTest, DevicesMustExist) {
   void* data = nullptr;
+  char place = 0;
   for (const gpukern_device device :
        {gpukern_device{GPUKERN_CUDA, -1}, {GPUKERN_CUDA, cuda_devices()}}) {
     EXPECT_EQ(gpukern_allocate(device, 16, nullptr, &data), GPUKERN_DEVICE_ERROR);
-    EXPECT_EQ(gpukern_release(device, &data, nullptr), GPUKERN_DEVICE_ERROR);
+    EXPECT_EQ(gpukern_release(device, &place, nullptr), GPUKERN_DEVICE_ERROR);
     EXPECT_EQ(gpukern_release(device, nullptr, nullptr), GPUKERN_SUCCESS);
     EXPECT_EQ(gpukern_synchronize(device, nullptr), GPUKERN_DEVICE_ERROR);
   }

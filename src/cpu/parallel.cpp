@@ -15,7 +15,7 @@ namespace {
 std::atomic<bool> pool_is_gone{false};
 
 // From the start: any other user of OpenMP in the process may have made the pool that is gone.
-[[maybe_unused]] const int watching =
+[[maybe_unused]] const int kWatching =
     pthread_atfork(nullptr, nullptr, [] { pool_is_gone.store(true, std::memory_order_relaxed); });
 
 }  // namespace
