@@ -212,16 +212,26 @@ std::optional<BadIndex> first_bad_index(const IndexArgs& args) {
   const std::int64_t step = run_stride(args.loop, 0);
   visit_index_type(args.index_type, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    auto good = [&](const std::byte* index) {
+      return in_bounds(load<T>(index), std::is_signed_v<T>, args.n);
+    };
     auto scan = [&](std::int64_t begin, std::int64_t end) {
       std::int64_t position = begin;
       for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
         const std::byte* index = args.index + offset[0];
-        for (std::int64_t i = 0; i < length && position + i < first.load(std::memory_order_relaxed);
-             ++i) {
-          if (in_bounds(load<T>(index + i * step), std::is_signed_v<T>, args.n)) continue;
+        // A block at a time, without a way out of its loop, so that it vectorises.
+        for (std::int64_t done = 0; done < length && position + done < first.load();
+             done += kBlock) {
+          const std::int64_t stop = std::min(done + kBlock, length);
+          bool all = true;
+          for (std::int64_t i = done; i < stop; ++i) all &= good(index + i * step);
+          if (all) continue;
+          std::int64_t bad = done;
+          while (bad + 1 < stop && good(index + bad * step)) ++bad;
           std::int64_t seen = first.load();
-          while (position + i < seen && !first.compare_exchange_weak(seen, position + i)) {
+          while (position + bad < seen && !first.compare_exchange_weak(seen, position + bad)) {
           }
+          break;
         }
         position += length;
       });
