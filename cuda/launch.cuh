@@ -6,6 +6,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -16,18 +17,37 @@ namespace gpukern::gpu {
 
 inline constexpr int kThreads = 256;
 
-/// Launches `blocks` blocks. The error of this launch is returned by this launch: nothing is asked
-/// of the last-error slot, where another library's error may wait.
+/// The shape of a launch.
+struct Grid {
+  std::int64_t blocks;
+  int threads = kThreads;
+  std::size_t shared_bytes = 0;  ///< dynamic; beyond 48 KiB the kernel's limit is raised
+};
+
+/// Launches a kernel. The error of this launch is returned by this launch: nothing is asked of the
+/// last-error slot, where another library's error may wait.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
+            const Arguments&... arguments) {
+  require(grid.blocks <= std::numeric_limits<std::int32_t>::max(), GPUKERN_VALUE_ERROR,
+          "the arrays are too large for one kernel launch");
+  constexpr std::size_t kSharedByDefault = std::size_t{48} << 10;
+  if (grid.shared_bytes > kSharedByDefault) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(grid.shared_bytes)),
+          "cudaFuncSetAttribute");
+  }
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(grid.threads));
+  config.dynamicSmemBytes = grid.shared_bytes;
+  config.stream = stream;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
+}
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t stream,
             const Arguments&... arguments) {
-  require(blocks <= std::numeric_limits<std::int32_t>::max(), GPUKERN_VALUE_ERROR,
-          "the arrays are too large for one kernel launch");
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(kThreads);
-  config.stream = stream;
-  check(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
+  launch(kernel, Grid{blocks}, stream, arguments...);
 }
 
 inline std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
