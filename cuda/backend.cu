@@ -67,7 +67,7 @@ class CudaBackend final : public Backend {
   }
   void saxpy(const SaxpyArgs& args, Stream stream) override {
     const DeviceGuard guard(device_);
-    gpu::saxpy(args, cuda_stream(stream));
+    gpu::saxpy(device_, args, cuda_stream(stream));
   }
   void copy(const CopyArgs& args, Stream stream) override {
     const DeviceGuard guard(device_);

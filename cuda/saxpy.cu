@@ -1,176 +1,144 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <iterator>
+#include <type_traits>
 
 #include "../src/dtype.hpp"
 #include "kernels.hpp"
 #include "launch.cuh"
+#include "saxpy_kernels.cuh"
+#include "saxpy_tuning.hpp"
 
 namespace gpukern::gpu {
 namespace {
 
-// A NaN has one representation in results, so that the CPU and the GPU give the same bits.
-__device__ float canonical(float value) {
-  return value != value ? __uint_as_float(0x7fc00000U) : value;
-}
-__device__ double canonical(double value) {
-  return value != value ? __longlong_as_double(0x7ff8000000000000LL) : value;
+// Whole cache lines of out for each warp.
+constexpr std::int64_t kLineBytes = 128;
+
+static_assert(std::all_of(std::begin(kSaxpyTunings), std::end(kSaxpyTunings),
+                          [](const SaxpyTuning& line) {
+                            const bool bulk = line.bulk_from != kNever;
+                            return line.threads >= kMaxEdges && line.threads % 32 == 0 &&
+                                   (!bulk || (line.capability >= 90 && line.bulk_packs > 0 &&
+                                              line.bulk_threads >= kMaxEdges));
+                          }));
+
+/// The tuning of the current device, which has this number. Asks CUDA once: not for the device's
+/// capability but for the compiled code's, since code for an older GPU has no bulk copies.
+const SaxpyTuning& tuning_of(int device) {
+  static std::array<std::atomic<const SaxpyTuning*>, 64> known{};
+  const auto slot = static_cast<std::size_t>(device);
+  const SaxpyTuning* tuning = slot < known.size() ? known[slot].load() : nullptr;
+  if (tuning == nullptr) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, saxpy_bulk_kernel<float>), "cudaFuncGetAttributes");
+    tuning = &saxpy_tuning(attributes.ptxVersion);
+    if (slot < known.size()) known[slot].store(tuning);
+  }
+  return *tuning;
 }
 
-__device__ float widen(Half value) { return __half2float(__ushort_as_half(value.bits)); }
-__device__ float widen(BFloat16 value) {
-  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
-}
-__device__ void narrow(float value, Half& to) {
-  to.bits = value != value ? 0x7e00 : __half_as_ushort(__float2half_rn(value));
-}
-__device__ void narrow(float value, BFloat16& to) {
-  to.bits = value != value ? 0x7fc0 : __bfloat16_as_ushort(__float2bfloat16_rn(value));
+std::int64_t shift_of(const std::byte* address, std::int64_t bytes) {
+  return reinterpret_cast<std::intptr_t>(address) & (bytes - 1);
 }
 
-__device__ void multiply_add(float a, float x, float y, float& out) {
-  out = canonical(__fmaf_rn(a, x, y));
-}
-__device__ void multiply_add(double a, double x, double y, double& out) {
-  out = canonical(__fma_rn(a, x, y));
-}
-__device__ void multiply_add(Half a, Half x, Half y, Half& out) {
-  narrow(__fmaf_rn(widen(a), widen(x), widen(y)), out);
-}
-__device__ void multiply_add(BFloat16 a, BFloat16 x, BFloat16 y, BFloat16& out) {
-  narrow(__fmaf_rn(widen(a), widen(x), widen(y)), out);
-}
-template <class Real>
-__device__ void multiply_add(Complex<Real> a, Complex<Real> x, Complex<Real> y,
-                             Complex<Real>& out) {
-  Complex<Real> sum;
-  multiply_add(a.re, x.re, y.re, sum.re);
-  multiply_add(a.re, x.im, y.im, sum.im);
-  multiply_add(-a.im, x.im, sum.re, out.re);
-  multiply_add(a.im, x.re, sum.im, out.im);
-}
-__device__ void multiply_add(std::int32_t a, std::int32_t x, std::int32_t y, std::int32_t& out) {
-  out = static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(x) +
-                                  static_cast<std::uint32_t>(y));
-}
-__device__ void multiply_add(std::int64_t a, std::int64_t x, std::int64_t y, std::int64_t& out) {
-  out = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(x) +
-                                  static_cast<std::uint64_t>(y));
-}
-
-/// What a thread loads at once. Its alignment is what the operands have, not what T's size
-/// suggests: a complex number may lie at any multiple of its parts' size.
-template <class T, int Items, int Alignment>
-struct alignas(Alignment) Pack {
-  T item[Items];
+/// How the items are parted. `shifted`: some operand lies on no pack behind the head. Packs of it
+/// are then joined from the two around, so the span keeps a pack away from both ends.
+struct Parting {
+  SaxpySpan span;
+  bool shifted;
+  bool out_shifted;
 };
 
-// Packs of x and of y that a thread keeps in flight, to hide the latency of DRAM.
-constexpr int kPacksPerThread = 4;
-
-/// Contiguous operands, aligned to a pack; out may be x or y, so nothing is read through the
-/// read-only cache. The items behind the last whole pack are left to the threads of block 0.
-template <class T, int Items, int Alignment>
-__global__ void __launch_bounds__(kThreads)
-    saxpy_kernel(T a, const T* x, const T* y, T* out, std::int64_t count) {
-  using P = Pack<T, Items, Alignment>;
-  const std::int64_t packs = count / Items;
-  const std::int64_t first = std::int64_t{blockIdx.x} * (kThreads * kPacksPerThread) + threadIdx.x;
-  P left[kPacksPerThread];
-  P right[kPacksPerThread];
-#pragma unroll
-  for (int k = 0; k < kPacksPerThread; ++k) {
-    const std::int64_t p = first + k * kThreads;
-    if (p >= packs) continue;
-    left[k] = reinterpret_cast<const P*>(x)[p];
-    right[k] = reinterpret_cast<const P*>(y)[p];
-  }
-#pragma unroll
-  for (int k = 0; k < kPacksPerThread; ++k) {
-    const std::int64_t p = first + k * kThreads;
-    if (p >= packs) continue;
-    P result;
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-      multiply_add(a, left[k].item[i], right[k].item[i], result.item[i]);
-    reinterpret_cast<P*>(out)[p] = result;
-  }
-  const std::int64_t rest = packs * Items + threadIdx.x;
-  if (blockIdx.x == 0 && rest < count) multiply_add(a, x[rest], y[rest], out[rest]);
+Parting part(const SaxpyArgs& args, std::int64_t count) {
+  const std::int64_t bytes = count * args.item;
+  const bool out_shifted = shift_of(args.out, std::min<std::int64_t>(args.item, kPackBytes)) != 0;
+  const std::int64_t out_at = shift_of(args.out, kPackBytes);
+  const bool shifted = out_shifted || shift_of(args.x, kPackBytes) != out_at ||
+                       shift_of(args.y, kPackBytes) != out_at;
+  std::int64_t skip =
+      out_shifted ? 0 : -reinterpret_cast<std::intptr_t>(args.out) & (kLineBytes - 1);
+  if (shifted && skip < kPackBytes) skip += kLineBytes;
+  const std::int64_t packs = (bytes - skip) / kPackBytes - (shifted ? 1 : 0);
+  if (packs <= 0) return {{args.x, args.y, args.out, count, 0, 0}, shifted, out_shifted};
+  return {{args.x, args.y, args.out, count, packs, static_cast<int>(skip / args.item)},
+          shifted,
+          out_shifted};
 }
 
-/// Operands of any strides and any alignment: an item per thread, byte by byte where it must.
-template <class T, class Offset>
-__global__ void __launch_bounds__(kThreads)
-    saxpy_strided_kernel(const SaxpyArgs args, T a, bool aligned, Offset count) {
-  const Offset position = Offset{blockIdx.x} * kThreads + threadIdx.x;
-  if (position >= count) return;
-  std::int64_t offset[3];
-  unravel(args.loop, position, offset);
-  const std::byte* x = args.x + offset[0];
-  const std::byte* y = args.y + offset[1];
-  std::byte* out = args.out + offset[2];
-  T result;
-  if (aligned) {
-    multiply_add(a, *reinterpret_cast<const T*>(x), *reinterpret_cast<const T*>(y), result);
-    *reinterpret_cast<T*>(out) = result;
-  } else {
-    multiply_add(a, load_bytes<T>(x), load_bytes<T>(y), result);
-    store_bytes(out, result);
-  }
+/// Calls visit(std::integral_constant<int, packs>{}) for 1, 2 or 4 packs.
+template <class Visit>
+void visit_packs(int packs, const Visit& visit) {
+  if (packs == 1) return visit(std::integral_constant<int, 1>{});
+  if (packs == 2) return visit(std::integral_constant<int, 2>{});
+  visit(std::integral_constant<int, 4>{});
 }
 
-bool aligned_to(const SaxpyArgs& args, std::int64_t bytes) {
-  bool aligned = true;
-  for (const void* address : {static_cast<const void*>(args.x), static_cast<const void*>(args.y),
-                              static_cast<const void*>(args.out)})
-    aligned = aligned && alignment_of(address) >= bytes;
-  for (int d = 0; d < args.loop.ndim; ++d)
-    for (int k = 0; k < 3; ++k)
-      aligned = aligned &&
-                alignment_of(args.loop.stride[k][d]) >= std::min<std::int64_t>(bytes, args.item);
-  return aligned;
-}
-
-template <class T, int Items, int Alignment>
-void launch_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
-  const std::int64_t blocks =
-      ceil_divide(ceil_divide(count, Items), std::int64_t{kThreads} * kPacksPerThread);
-  launch(saxpy_kernel<T, Items, Alignment>, blocks, stream, a, reinterpret_cast<const T*>(args.x),
-         reinterpret_cast<const T*>(args.y), reinterpret_cast<T*>(args.out), count);
+Grid grid_of(const SaxpySpan& span, int threads, int packs, std::size_t shared_bytes = 0) {
+  const std::int64_t blocks = ceil_divide(span.packs, std::int64_t{threads} * packs);
+  return {std::max<std::int64_t>(blocks, 1), threads, shared_bytes};
 }
 
 template <class T>
-void saxpy_typed(const SaxpyArgs& args, cudaStream_t stream) {
+void saxpy_contiguous(const SaxpyTuning& tuning, const SaxpyArgs& args, T a, std::int64_t count,
+                      cudaStream_t stream) {
+  const auto [span, shifted, out_shifted] = part(args, count);
+  const std::int64_t bytes = count * args.item;
+  if (bytes >= tuning.bulk_from && !out_shifted) {
+    const int tile = tuning.bulk_threads * tuning.bulk_packs;
+    launch(saxpy_bulk_kernel<T>,
+           grid_of(span, tuning.bulk_threads, tuning.bulk_packs, bulk_shared_bytes(tile)), stream,
+           span, a, tile);
+    return;
+  }
+  const int packs = shifted ? tuning.shifted_packs : tuning.packs;
+  visit_packs(bytes < tuning.packs_from ? 1 : packs, [&](auto constant) {
+    constexpr int kPacks = decltype(constant)::value;
+    launch(shifted ? saxpy_shifted_kernel<T, kPacks> : saxpy_kernel<T, kPacks>,
+           grid_of(span, tuning.threads, kPacks), stream, span, a);
+  });
+}
+
+template <class T>
+void saxpy_strided(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
+  std::intptr_t bits = 0;
+  for (const void* address : {static_cast<const void*>(args.x), static_cast<const void*>(args.y),
+                              static_cast<const void*>(args.out)})
+    bits |= reinterpret_cast<std::intptr_t>(address);
+  for (int d = 0; d < args.loop.ndim; ++d)
+    for (const auto& strides : args.loop.stride) bits |= strides[d];
+  const bool aligned = bits % static_cast<std::intptr_t>(alignof(T)) == 0;
+  visit_offset(count, [&](auto offset) {
+    using Offset = decltype(offset);
+    launch(saxpy_strided_kernel<T, Offset>, ceil_divide(count, kThreads), stream, args, a, aligned,
+           static_cast<Offset>(count));
+  });
+}
+
+template <class T>
+void saxpy_typed(int device, const SaxpyArgs& args, cudaStream_t stream) {
   T a;
   std::memcpy(&a, args.a, sizeof(T));
   const std::int64_t count = args.loop.count();
   bool contiguous = true;
   for (int k = 0; k < 3; ++k) contiguous = contiguous && args.loop.contiguous(k, args.item);
-  if (contiguous && aligned_to(args, 16)) {
-    launch_contiguous<T, 16 / sizeof(T), 16>(args, a, count, stream);
-  } else if (contiguous && aligned_to(args, alignof(T))) {
-    launch_contiguous<T, 1, alignof(T)>(args, a, count, stream);
-  } else {
-    const bool aligned = aligned_to(args, alignof(T));
-    visit_offset(count, [&](auto offset) {
-      using Offset = decltype(offset);
-      launch(saxpy_strided_kernel<T, Offset>, ceil_divide(count, kThreads), stream, args, a,
-             aligned, static_cast<Offset>(count));
-    });
-  }
+  if (contiguous)
+    saxpy_contiguous(tuning_of(device), args, a, count, stream);
+  else
+    saxpy_strided(args, a, count, stream);
 }
 
 }  // namespace
 
-void saxpy(const SaxpyArgs& args, cudaStream_t stream) {
-  visit_saxpy_dtype(args.dtype,
-                    [&](auto tag) { saxpy_typed<typename decltype(tag)::type>(args, stream); });
+void saxpy(int device, const SaxpyArgs& args, cudaStream_t stream) {
+  visit_saxpy_dtype(args.dtype, [&](auto tag) {
+    saxpy_typed<typename decltype(tag)::type>(device, args, stream);
+  });
 }
 
 }  // namespace gpukern::gpu
