@@ -61,7 +61,6 @@ class PackReader {
 
   __device__ explicit PackReader(const std::byte* from)
       : shift_(pack_shift(from)), packs_(reinterpret_cast<const uint4*>(from - shift_)) {}
-  __device__ PackReader(const uint4* packs, unsigned shift) : shift_(shift), packs_(packs) {}
 
   /// Apart from pack(), so that many loads can be under way.
   [[nodiscard]] __device__ Loaded load(std::int64_t position) const {
@@ -73,15 +72,6 @@ class PackReader {
   [[nodiscard]] __device__ uint4 pack(const Loaded& loaded) const {
     return shift_ == 0 ? loaded.low : joined(loaded.low, loaded.high, shift_);
   }
-
-  /// Where a copy of `count` packs from a position on begins, and how many bytes it has.
-  [[nodiscard]] __device__ const uint4* source(std::int64_t position) const {
-    return packs_ + position;
-  }
-  [[nodiscard]] __device__ unsigned bytes(int count) const {
-    return static_cast<unsigned>((count + (shift_ != 0 ? 1 : 0)) * kPackBytes);
-  }
-  [[nodiscard]] __device__ unsigned shift() const { return shift_; }
 
  private:
   unsigned shift_;

@@ -1,46 +1,37 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// THE numbers that saxpy's speed depends on, by compute capability. Another GPU is another line.
+// THE numbers that saxpy's speed depends on. Another GPU is another line of the table.
+// What was measured: benchmarks/notes/saxpy.md.
 #pragma once
 
-#include <cstdint>
 #include <iterator>
-#include <limits>
 
 namespace gpukern::gpu {
 
-/// A pack is 16 bytes of an operand. Sizes are bytes of one operand.
+// A thread takes one pack, 16 bytes of x, of y and of out, on every GPU: registers hold packs, so
+// the compiler has to know their number. All threads of an SM together have 64 KiB of loads in
+// flight on an H200 (2048 threads; 30 registers or fewer, so none is kept out), more than the
+// 48 KiB that CUB tunes for. 2 or 4 packs a thread cost 0.4-1.7% of the bandwidth of large arrays
+// and 2-10% of the time for 32 Ki floats, which they spread over fewer SMs.
+
+/// What may differ from GPU to GPU.
 struct SaxpyTuning {
-  int capability;           ///< 10 * major + minor; of this one up to the next line's
-  int threads;              ///< of a block; a multiple of 32, from 96 on
-  int packs;                ///< in flight a thread, of x and of y: 1, 2 or 4
-  std::int64_t packs_from;  ///< smaller arrays: one pack a thread, so that every SM has work
-  int shifted_packs;        ///< as packs, for operands that do not lie on packs together: 1, 2 or 4
-  std::int64_t bulk_from;   ///< from here on, bulk copies; for 9.0 and later only
-  int bulk_threads;         ///< of a block of theirs; a multiple of 32, from 96 on
-  int bulk_packs;           ///< of its tile, a thread: 32 bytes each in flight
+  int compute_capability;  ///< 90 is 9.0: for this one and later ones
+  int threads;             ///< in a block; whole warps
 };
 
-inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
-// One pack a thread fills the GPU once at 2048 threads an SM: 16 B x 2048 x 132 SMs = 4.1 MiB on
-// Hopper, 3.4 MiB on an A100. Larger arrays come in several waves, and more packs a thread hide
-// the start of each.
 inline constexpr SaxpyTuning kSaxpyTunings[] = {
-    // Turing: 1024 threads an SM, so each must have more in flight.
-    {75, 256, 4, 1 * kMiB, 2, kNever, 0, 0},
-    {80, 256, 4, 4 * kMiB, 2, kNever, 0, 0},
-    // Hopper: 8 blocks an SM with tiles of 2 x 4 KiB keep 64 KiB in flight.
-    {90, 256, 2, 4 * kMiB, 2, 32 * kMiB, 256, 1},
+    // H200, 320 M floats, of cub::DeviceTransform: 128 threads 0.997-0.998, 256 threads 0.995, 512
+    // threads 0.993-0.994. From 1 Ki to 16 Mi 128 and 256 differ by less than 1%.
+    {.compute_capability = 0, .threads = 128},
 };
 
-/// The line for code compiled for a compute capability.
-constexpr const SaxpyTuning& saxpy_tuning(int capability) {
-  const SaxpyTuning* tuning = kSaxpyTunings;
-  for (const SaxpyTuning* line = tuning; line != std::end(kSaxpyTunings); ++line)
-    if (line->capability <= capability) tuning = line;
+/// The line for a compute capability.
+constexpr const SaxpyTuning& saxpy_tuning(int compute_capability) {
+  const auto* tuning = std::end(kSaxpyTunings) - 1;
+  while (tuning != std::begin(kSaxpyTunings) && tuning->compute_capability > compute_capability)
+    --tuning;
   return *tuning;
 }
 
