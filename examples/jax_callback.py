@@ -14,6 +14,7 @@ import functools
 import sys
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 import gpukern
 
@@ -27,7 +28,7 @@ except ImportError:
 
 def gather(source, index, *, axis=0, mode="raise"):
     """Take items along an axis; as gpukern.gather."""
-    axis %= source.ndim
+    axis = normalize_axis_index(axis, source.ndim)
     shape = source.shape[:axis] + index.shape + source.shape[axis + 1 :]
 
     def on_host(source, index):
@@ -62,9 +63,8 @@ def whole_numbers(rng, shape, dtype=np.float32):
 
 def main():
     """Run both under jit on JAX's default device, and hold them against NumPy."""
-    print(f"gpukern {gpukern.__version__} with jax {jax.__version__}")
-    device = jax.devices()[0]
-    print("CPU:" if device.platform == "cpu" else f"GPU {device.id}, {device.device_kind}:")
+    print(f"gpukern {gpukern.__version__} with jax {jax.__version__} on {jax.devices()[0]}")
+    print("CPU:")  # where gpukern computes, see above
     rng = np.random.default_rng()
     table = whole_numbers(rng, (1000, 64))
     index = rng.integers(-1000, 1000, (200, 50)).astype(np.int32)

@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 import gpukern
 
@@ -60,7 +61,7 @@ def register(library):
 
 def gather(source, index, *, axis=0, mode="clip"):
     """Take items along an axis; as gpukern.gather, in the modes wrap, clip and fill."""
-    axis %= source.ndim
+    axis = normalize_axis_index(axis, source.ndim)
     shape = source.shape[:axis] + index.shape + source.shape[axis + 1 :]
     result = jax.ShapeDtypeStruct(shape, source.dtype)
     call = jax.ffi.ffi_call("gpukern_gather", result, vmap_method="sequential")
