@@ -10,6 +10,8 @@ CUDA_ARCHITECTURES ?=
 OFFLINE ?=
 # Warnings are errors in CI; a newcomer's newer compiler may know warnings that ours does not.
 WERROR ?= $(if $(CI),ON,OFF)
+# Array libraries to install for the examples that use them: torch, jax, cupy-cuda13x.
+LIBRARIES ?=
 
 BUILD := build/cmake-$(shell echo $(CUDA) | tr A-Z a-z)
 REPORTS := build/reports
@@ -53,6 +55,7 @@ help:
 	@echo "CUDA=AUTO|ON|OFF        build the CUDA backend: AUTO takes an nvcc of this machine or one"
 	@echo "                        from PyPI (now $(CUDA))"
 	@echo "CUDA_ARCHITECTURES=90   compile for these GPUs only (default: Turing to Blackwell)"
+	@echo "LIBRARIES='jax torch'   install these for the examples that use them"
 	@echo "PYTHON=python3 VENV=.venv"
 	@echo "OFFLINE=1               use the packages of this machine, download nothing"
 
@@ -74,7 +77,7 @@ test: requirements
 	exit $$status
 
 examples: requirements
-	$(INSTALL) .
+	$(INSTALL) '.$(if $(OFFLINE),,[test])' $(if $(OFFLINE),,$(LIBRARIES))
 	cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
 	VENV=$(VENV) CUDA=$(CUDA) PREFIX=$(PREFIX) bash examples/check.sh
 

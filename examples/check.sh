@@ -6,7 +6,8 @@
 # plain CMake build, through find_package and pkg-config. Prints a line per example; stops at the
 # first failure and shows its output. Needs no network.
 #
-#   VENV=.venv      a virtual environment with gpukern in it
+#   VENV=.venv      a virtual environment with gpukern, Cython and pytest in it; the examples for
+#                   PyTorch, JAX and CuPy run where it has them
 #   CUDA=AUTO       the setting of the CMake build to install, if there is no PREFIX
 #   PREFIX=         an installed prefix
 set -euo pipefail
@@ -34,13 +35,20 @@ quietly() {
   }
 }
 
-# run WAY EXAMPLE COMMAND...: runs an example and says where it computed.
+# report WAY EXAMPLE RESULT
+report() { printf '%-28s %-16s %s\n' "$@"; }
+
+# run WAY EXAMPLE COMMAND...: runs an example and says where it computed, or why it did not.
 run() {
-  local way=$1 example=$2
+  local way=$1 example=$2 skipped
   shift 2
   quietly "$@"
-  printf '%-28s %-9s ok on %s\n' "$way" "$example" \
-    "$(sed -n 's/^\(CPU\|GPU [^:]*\).*:$/\1/p' "$log" | paste -sd '+' | sed 's/+/ and /g')"
+  if skipped=$(grep '^skipped: ' "$log"); then
+    report "$way" "$example" "$skipped"
+    return
+  fi
+  report "$way" "$example" "ok on $(sed -n 's/^\(CPU\|GPU [^:]*\).*:$/\1/p' "$log" |
+    paste -sd '+' | sed 's/+/ and /g')"
 }
 
 # require_library PROGRAM FOLDER: the program must load the libgpukern of that folder.
@@ -86,6 +94,16 @@ pkg_config_way() {
   run "$1, pkg-config" cpp "$build/cpp"
 }
 
+# Builds the Cython extension as any package that uses the installed gpukern, and runs its tests.
+cython_extension() {
+  local source=$work/cython_extension site=$work/site
+  cp -r examples/cython_extension "$source"
+  quietly "$python" -m pip --disable-pip-version-check install --no-build-isolation --no-index \
+    --no-deps --target "$site" "$source"
+  quietly env PYTHONPATH="$site" "$python" -m pytest --quiet -p no:cacheprovider "$source"
+  report package cython_extension "$(tail -n 1 "$log")"
+}
+
 # library_folder PREFIX
 library_folder() { dirname "$(find "$1" -name libgpukern.so | head -n 1)"; }
 
@@ -114,4 +132,9 @@ ask() { (cd / && "$python" -c "import gpukern; print(gpukern.$1())"); }
 find_package_way package "$(ask get_library_dir)" "-Dgpukern_DIR=$(ask get_cmake_dir)"
 pkg_config_way package "$(ask get_library_dir)"
 run package python "$python" examples/python/example.py
+run package torch_custom_op "$python" examples/torch_custom_op.py
+run package jax_callback "$python" examples/jax_callback.py
+run package jax_ffi "$python" examples/jax_ffi/example.py
+run package cupy_program "$python" examples/cupy_program.py
+cython_extension
 echo "all examples ran"
