@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.implementations import CEILING, OURS, PEER
+from benchmarks.native import DISTRIBUTIONS, DTYPES
 
 NOTHING = "-"
 METHOD = (
@@ -146,7 +147,11 @@ def in_order(points):
     def key(point):
         case = point["case"]
         numbers = [value for value in case.values() if isinstance(value, int)]
-        return (case.get("distribution", ""), case.get("dtype", ""), *numbers)
+        return (
+            DISTRIBUTIONS.index(case.get("distribution", DISTRIBUTIONS[0])),
+            DTYPES.index(case.get("dtype", DTYPES[0])),
+            *numbers,
+        )
 
     return sorted(points, key=key)
 
