@@ -37,13 +37,11 @@ class Torch:
         self.module = torch
         self.version = torch.__version__
         self.address = memory.address
-        self.bytes = self.whole(memory)
+        self.bytes = torch.as_tensor(memory, device="cuda")
+        if self.bytes.data_ptr() != memory.address:
+            raise RuntimeError("torch has copied the memory")
         if stream:
             torch.cuda.set_stream(torch.cuda.ExternalStream(stream))
-
-    def whole(self, memory):
-        """Return the memory as a tensor of bytes."""
-        return self.module.as_tensor(memory, device="cuda")
 
     def array(self, address, shape, dtype):
         """Return a tensor at an address."""
