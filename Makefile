@@ -41,12 +41,17 @@ ifneq ($(CUDA_ARCHITECTURES),)
 export CUDAARCHS := $(CUDA_ARCHITECTURES)
 endif
 
-.PHONY: help demo test examples sanitize lint format clean requirements
+BENCH_OUT ?= build/bench
+BENCH_FLAGS ?=
+
+.PHONY: help demo test examples bench sanitize lint format clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
 	@echo "make test      build, then run the C++ and the Python tests"
 	@echo "make examples  build and run the examples against the installed library"
+	@echo "make bench     measure gpukern, its peers and the ceilings (needs a GPU); writes to"
+	@echo "               $(BENCH_OUT); BENCH_FLAGS=--quick takes a minute"
 	@echo "make sanitize  run the C++ tests under compute-sanitizer (needs a GPU)"
 	@echo "make lint      run all linters and format checks"
 	@echo "make format    format all sources"
@@ -80,6 +85,14 @@ examples: requirements
 	$(INSTALL) '.$(if $(OFFLINE),,[test])' $(if $(OFFLINE),,$(LIBRARIES))
 	cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
 	VENV=$(VENV) CUDA=$(CUDA) PREFIX=$(PREFIX) bash examples/check.sh
+
+# The peers that are written in CUDA C++ are built beside the library; see benchmarks/README.md.
+bench: requirements
+	$(INSTALL) .
+	cmake -B $(BUILD) -DGPUKERN_BUILD_BENCHMARKS=ON
+	cmake --build $(BUILD) --target gpukern_bench --parallel $(JOBS)
+	$(BIN)/python -m benchmarks --out $(BENCH_OUT) $(BENCH_FLAGS)
+	$(BIN)/python -m benchmarks.call_cost --out $(BENCH_OUT)
 
 # On a GPU machine: the C++ tests under each tool of compute-sanitizer. Left out are the cases that
 # ask for more memory than there is, whose refusal the tools would report, and the huge ones; for

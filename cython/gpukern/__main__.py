@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``python -m gpukern {info,demo}``."""
+"""``python -m gpukern {info,demo,bench}``."""
 
 import argparse
 import sys
@@ -13,11 +13,18 @@ def main(arguments=None):
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="print versions, backends and devices, and what is missing")
     commands.add_parser("demo", help="run gather and saxpy at full size, checked and timed")
-    if parser.parse_args(arguments).command == "info":
+    bench = commands.add_parser("bench", help="time both operations beside NumPy, torch and CuPy")
+    bench.add_argument("--shrink", type=int, default=1, help="divide the sizes by this")
+    options = parser.parse_args(arguments)
+    if options.command == "info":
         from gpukern._info import describe
 
         print("\n".join(describe()))
         return 0
+    if options.command == "bench":
+        from gpukern._bench import bench as run_bench
+
+        return 0 if run_bench(options.shrink) else 1
     from gpukern._demo import demo
 
     return 0 if demo() else 1

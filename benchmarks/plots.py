@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Plots of a results.json: rates over sizes, with the peers and the ceilings as lines.
+
+Needs matplotlib. The colours are Okabe and Ito's, which people tell apart however they see colours;
+markers tell the lines apart without any.
+"""
+
+from dataclasses import dataclass
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from benchmarks.cases import size_text
+from benchmarks.implementations import CEILING, OURS, VARIANT
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442", "#D55E00")
+OURS_COLOUR = "#D55E00"
+CEILING_COLOUR = "#666666"
+MARKERS = "osD^vPX<>"
+CEILING_STYLES = ("--", ":", "-.")
+MI = 2**20
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure: the points of a table where some fields have given values, over another field."""
+
+    file: str
+    table: str
+    x: str
+    x_label: str
+    title: str
+    where: dict
+
+
+PLOTS = (
+    Plot("saxpy.svg", "saxpy sizes", "n", "elements", "saxpy, float32", {}),
+    Plot("rows.svg", "rows", "width", "bytes of a row", "gather of rows, 2 GiB of 16 GiB", {}),
+    Plot("gather_source.svg", "gather grid", "m", "items in the source",
+         "gather of 128Mi float32, uniform", {"n": 128 * MI, "distribution": "uniform"}),
+    Plot("gather_count.svg", "gather grid", "n", "items gathered",
+         "gather from 128Mi float32, uniform", {"m": 128 * MI, "distribution": "uniform"}),
+    *(
+        Plot(f"gather_{lie.replace(' ', '_')}.svg", "gather grid", "m", "items in the source",
+             f"gather of 128Mi float32, {lie}", {"n": 128 * MI, "distribution": lie})
+        for lie in ("sorted", "blocked", "zipf", "scattered zipf", "equal")
+    ),
+)  # fmt: skip
+
+
+def lines_of(plot, results):
+    """Return {implementation: (role, [x], [rate])} of a plot."""
+    lines = {}
+    points = [
+        point
+        for point in results["points"]
+        if point["table"] == plot.table
+        and all(point["case"][field] == value for field, value in plot.where.items())
+    ]
+    for point in sorted(points, key=lambda each: each["case"][plot.x]):
+        for name, result in point["results"].items():
+            if result and "rate" in result and result["right"] is not False:
+                _, xs, rates = lines.setdefault(name, (result["role"], [], []))
+                xs.append(point["case"][plot.x])
+                rates.append(result["rate"])
+    return lines
+
+
+def styles(lines):
+    """Return how each line is drawn: ours thick, the ceilings grey and without markers."""
+    peers = ceilings = 0
+    chosen = {}
+    for name, (role, _, _) in lines.items():
+        if role == CEILING:
+            style = CEILING_STYLES[ceilings % len(CEILING_STYLES)]
+            chosen[name] = {"color": CEILING_COLOUR, "linestyle": style, "linewidth": 1.4}
+            ceilings += 1
+        elif role in (OURS, VARIANT):
+            chosen[name] = {"color": OURS_COLOUR, "marker": "o", "linewidth": 2.6, "zorder": 5}
+        else:
+            chosen[name] = {
+                "color": COLOURS[peers % (len(COLOURS) - 1)],
+                "marker": MARKERS[(peers + 1) % len(MARKERS)],
+                "markersize": 5,
+                "linewidth": 1.3,
+            }
+            peers += 1
+    return chosen
+
+
+def draw(plot, unit, lines, path):
+    """Draw one figure into a file."""
+    figure, axes = pyplot.subplots(figsize=(7.2, 4.6), layout="constrained")
+    chosen = styles(lines)
+    for name, (role, xs, rates) in lines.items():
+        label = f"{name} (ceiling)" if role == CEILING else name
+        axes.plot(xs, rates, label=label, **chosen[name])
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    ticks = sorted({x for _, xs, _ in lines.values() for x in xs})
+    axes.set_xticks(ticks, [size_text(x) for x in ticks], rotation=45 if len(ticks) > 10 else 0)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.grid(True, which="both", color="#dddddd", linewidth=0.6)
+    axes.set_xlabel(plot.x_label)
+    axes.set_ylabel(unit)
+    axes.set_title(plot.title, loc="left")
+    axes.legend(fontsize=8, ncols=2, framealpha=0.9)
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+def write_plots(results, folder):
+    """Draw every plot that has at least two points; return the paths."""
+    units = {table["name"]: table["unit"] for table in results["tables"]}
+    written = []
+    with matplotlib.rc_context({"svg.hashsalt": "gpukern", "font.size": 10}):
+        for plot in PLOTS:
+            lines = lines_of(plot, results)
+            if any(len(xs) > 1 for _, xs, _ in lines.values()):
+                path = folder / plot.file
+                draw(plot, units[plot.table], lines, path)
+                written.append(path)
+    return written

@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tables and plots from a results.json; ``python -m benchmarks.report DIR`` makes them again."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.implementations import CEILING, OURS, PEER
+from benchmarks.native import DISTRIBUTIONS, DTYPES
+
+NOTHING = "-"
+METHOD = (
+    "Medians of {rounds} samples; the implementations take turns. Each result was compared with a "
+    "reference before it was timed. **Ratio** is gpukern's rate over that of the best peer, "
+    "**of ceiling** its rate over that of the best ceiling. `*`: by the host's clock, since the "
+    "library works on streams of its own."
+)
+
+
+def cell(result):
+    """Write one rate, or why there is none."""
+    if result is None or "absent" in result:
+        return NOTHING
+    if "error" in result:
+        return "error"
+    text = rate_text(result["rate"])
+    if result["right"] is False:
+        return f"WRONG {text}"
+    return text + ("*" if result["method"] == "wall" else "")
+
+
+def rate_text(rate):
+    """Write a rate with three or four digits that matter."""
+    if rate >= 100:
+        return f"{rate:.0f}"
+    return f"{rate:.1f}" if rate >= 10 else f"{rate:.2f}"
+
+
+def best(results, role):
+    """Return the name and the rate of the best right implementation of a role, None if none."""
+    rates = {
+        name: result["rate"]
+        for name, result in results.items()
+        if result and result["role"] == role and "rate" in result and result["right"] is not False
+    }
+    return max(rates.items(), key=lambda each: each[1], default=None)
+
+
+def ratio_cells(results):
+    """Return the cells that compare gpukern with the best peer and the best ceiling."""
+    ours, peer, ceiling = (best(results, role) for role in (OURS, PEER, CEILING))
+    against_peer = f"{ours[1] / peer[1]:.2f} ({peer[0]})" if ours and peer else NOTHING
+    return [against_peer, f"{ours[1] / ceiling[1]:.2f}" if ours and ceiling else NOTHING]
+
+
+def varying(points):
+    """Return the columns of the cases that are not the same for all of them."""
+    names = list(points[0]["columns"])
+    differ = [n for n in names if len({point["columns"][n] for point in points}) > 1]
+    return differ or names[:2]
+
+
+def same_text(points):
+    """Say in words what is the same for all cases."""
+    varied = varying(points)
+    first = points[0]["columns"]
+    return "; ".join(f"{name}: {value}" for name, value in first.items() if name not in varied)
+
+
+def markdown_row(cells):
+    """Write a row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def table_lines(table, points):
+    """Yield the Markdown of one table."""
+    yield f"## {table['title']}, {table['unit']}"
+    yield ""
+    notes = [text for text in (table["note"], same_text(points)) if text]
+    if notes:
+        yield " ".join(f"{note.rstrip('.')}." for note in notes)
+        yield ""
+    columns = varying(points)
+    names = [
+        name
+        for name in table["implementations"]
+        if any(cell(point["results"].get(name)) != NOTHING for point in points)
+    ]
+    head = [*columns, *names, "ratio", "of ceiling"]
+    yield markdown_row(head)
+    yield markdown_row(["---"] * len(columns) + ["---:"] * (len(names) + 2))
+    for point in points:
+        results = point["results"]
+        yield markdown_row(
+            [
+                *(point["columns"][name] for name in columns),
+                *(cell(results.get(name)) for name in names),
+                *ratio_cells(results),
+            ]
+        )
+    yield ""
+
+
+def machine_lines(results):
+    """Yield what the results say of the machine."""
+    machine = results["machine"]
+    gpu = machine["gpu"]
+    if gpu:
+        yield (
+            f"- {gpu['name']}, compute capability {gpu['compute_capability']}, "
+            f"{gpu['multiprocessors']} multiprocessors, {gpu['memory_bytes'] / 2**30:.0f} GiB, "
+            f"{gpu['l2_cache_bytes'] / 2**20:.0f} MiB of L2"
+        )
+    for name, key in (("before", "gpu_state"), ("after", "gpu_state_after")):
+        state = machine.get(key) or results.get(key)
+        if state:
+            yield f"- {name}: " + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in state.items())
+    yield f"- {machine['cpu']}, {machine['cpus']} processors in use"
+    yield "- " + ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    for name, reason in machine["missing"].items():
+        yield f"- without {name}: {reason}"
+    yield f"- {machine['date']}, commit {machine['commit'] or 'unknown'}"
+
+
+def problems(results):
+    """Yield what went wrong, a line each."""
+    if "lost" in results:
+        yield f"- the run ended early: {results['lost']}"
+    for point in results["points"]:
+        for name, result in point["results"].items():
+            if result and "error" in result:
+                yield f"- {point['label']}: {name}: {result['error']}"
+            elif result and result.get("right") is False:
+                yield f"- {point['label']}: {name}: the result is WRONG"
+    reasons = {}
+    for each in results["dropped"]:
+        reasons.setdefault(each["reason"], []).append(each["case"])
+    for reason, cases in reasons.items():
+        yield f"- not measured ({reason}): {', '.join(cases)}"
+
+
+def in_order(points):
+    """Sort the points of a table as people look for them: they were measured by importance."""
+
+    def key(point):
+        case = point["case"]
+        numbers = [value for value in case.values() if isinstance(value, int)]
+        return (
+            DISTRIBUTIONS.index(case.get("distribution", DISTRIBUTIONS[0])),
+            DTYPES.index(case.get("dtype", DTYPES[0])),
+            *numbers,
+        )
+
+    return sorted(points, key=key)
+
+
+def markdown(results):
+    """Return the whole report as Markdown."""
+    rounds = results["settings"]["rounds"]
+    lines = ["# Benchmark results", "", *machine_lines(results), "", METHOD.format(rounds=rounds)]
+    lines.append("")
+    for table in results["tables"]:
+        points = [point for point in results["points"] if point["table"] == table["name"]]
+        if points:
+            lines += table_lines(table, in_order(points))
+    found = list(problems(results))
+    if found:
+        lines += ["## Missing and wrong", "", *found, ""]
+    return "\n".join(lines)
+
+
+def write(results, folder, plots=True):
+    """Write tables.md and the plots; return their paths."""
+    path = folder / "tables.md"
+    path.write_text(markdown(results), encoding="utf-8")
+    written = [path]
+    if plots:
+        try:
+            from benchmarks.plots import write_plots
+        except ImportError as error:
+            print(f"no plots: {error}", file=sys.stderr)
+        else:
+            written += write_plots(results, folder)
+    return written
+
+
+def main(arguments=None):
+    """Render the results.json of a folder again."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
+    parser.add_argument("folder", type=Path, help="holds results.json")
+    parser.add_argument("--no-plots", action="store_true", help="tables only")
+    options = parser.parse_args(arguments)
+    results = json.loads((options.folder / "results.json").read_text(encoding="utf-8"))
+    for path in write(results, options.folder, not options.no_plots):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of cases. Priority 1 is what ``--quick`` runs; a time limit drops from the end."""
+
+from benchmarks.cases import GI, KI, MI, Gather, Saxpy, Table
+from benchmarks.native import DISTRIBUTIONS, DTYPES, ITEMSIZE
+
+SAXPY = ("gpukern", "cub", "plain", "cublas", "torch", "cupy", "jax", "memcpy", "copy")
+GATHER = ("gpukern", "thrust", "torch", "cupy", "jax", "unchecked", "copy")
+FORCED = ("gpukern", "gpukern direct", "gpukern partitioned", "torch", "cupy", "unchecked")
+ROWS = ("gpukern", "torch", "embedding", "cupy", "jax", "unchecked rows", "memcpy")
+MODES = ("gpukern wrap", "gpukern clip", "gpukern fill", "gpukern raise", "unchecked")
+
+# The points that issue the targets of the project: they come first.
+TARGETS = ((128 * MI, 128 * MI), (GI, GI), (128 * MI, 32 * MI), (128 * MI, MI), (MI, 128 * MI))
+SOURCES = (MI, 8 * MI, 32 * MI, 128 * MI, GI, 8 * GI)
+COUNTS = (KI, MI, 16 * MI, 128 * MI, GI)
+
+
+def index_for(m):
+    """The narrowest index dtype of the two that reaches every item."""
+    return "int32" if m <= 2**31 else "int64"
+
+
+def saxpy_tables():
+    """Tables of saxpy: float32 over sizes, the dtypes, misaligned and in place."""
+    sizes = (KI, 16 * KI, 64 * KI, 256 * KI, MI, 4 * MI, 16 * MI, 64 * MI, 320_000_000)
+    quick = (KI, MI, 16 * MI, 320_000_000)
+    over_sizes = [Saxpy("float32", n, priority=1 if n in quick else 2) for n in sizes]
+    traffic = 3 * GI
+    dtypes = [Saxpy(dtype, traffic // (3 * ITEMSIZE[dtype])) for dtype in DTYPES]
+    shifts = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 2, 3), (1, 1, 1))
+    shifted = [Saxpy("float32", 64 * MI, shift, priority=2) for shift in shifts]
+    shifted += [Saxpy("float16", 128 * MI, (1, 2, 3), priority=2)]
+    shifted += [Saxpy("float64", 32 * MI, (1, 0, 1), priority=2)]
+    placed = [Saxpy("float32", n, in_place=True, priority=2) for n in (MI, 16 * MI, 256 * MI)]
+    return (
+        Table("saxpy sizes", "saxpy, float32", "GB/s", SAXPY, tuple(over_sizes)),
+        Table("saxpy dtypes", "saxpy, 3 GiB of traffic", "GB/s", SAXPY, tuple(dtypes)),
+        Table("saxpy misaligned", "saxpy, misaligned", "GB/s", SAXPY, tuple(shifted)),
+        Table("saxpy in place", "saxpy, in place", "GB/s", SAXPY, tuple(placed)),
+    )
+
+
+def gather_priority(m, n, distribution):
+    """How much a point of the grid matters: 1 the targets, then uniform, then the other lies."""
+    if distribution == "uniform":
+        return 1 if (m, n) in TARGETS else 2
+    if (m, n) == (128 * MI, 128 * MI):
+        return 1
+    return 3 if n in (128 * MI, MI) else 4
+
+
+def gather_tables():
+    """Tables of the gather of items: the grid, index dtypes and widths, the forced paths."""
+    grid = [
+        Gather(m, n, 4, index_for(m), lie, priority=gather_priority(m, n, lie))
+        for lie in DISTRIBUTIONS
+        for m in SOURCES
+        for n in COUNTS
+    ]
+    big = 128 * MI
+    widths = [
+        Gather(big, big, width, index, priority=1 if width in (4, 8) else 2)
+        for width in (1, 2, 4, 8, 16)
+        for index in ("int32", "int64")
+    ]
+    forced = [
+        Gather(m, n, 4, index_for(m), lie, priority=2 if lie == "uniform" else 3)
+        for lie in ("uniform", "sorted", "scattered zipf")
+        for m in (8 * MI, 32 * MI, big, GI)
+        for n in (16 * MI, big, GI)
+    ]
+    note = (
+        "M items in the source, N gathered. M at 4 bytes: 8Mi fit the L2 of an H200, 32Mi do not."
+    )
+    return (
+        Table("gather grid", "gather, float32", "Gelem/s", GATHER, tuple(grid), note),
+        Table("gather widths", "gather, item widths and index dtypes", "Gelem/s", GATHER,
+              tuple(widths)),
+        Table("gather forced", "gather, either path forced", "Gelem/s", FORCED, tuple(forced)),
+    )  # fmt: skip
+
+
+def rows_tables():
+    """The table of the gather of rows: 2 GiB out of 16 GiB."""
+    quick = (16, 32, 64, 128, 256, 1024, 4096)
+    widths = (8, 16, 24, 32, 48, 64, 100, 128, 192, 256, 300, 512, 1024, 4096, 16 * KI, 64 * KI)
+    cases = [
+        Gather(16 * GI // width, 2 * GI // width, width, index_for(16 * GI // width),
+               rows=True, priority=1 if width in quick else 2)
+        for width in widths
+    ]  # fmt: skip
+    note = "2 GiB of rows out of 16 GiB; bytes read and written, the index left out."
+    return (Table("rows", "gather of rows, uniform", "GB/s", ROWS, tuple(cases), note),)
+
+
+def modes_tables():
+    """The table of what checking the bounds costs."""
+    cases = [
+        Gather(m, n, priority=1 if (m, n) == (128 * MI, 128 * MI) else 2)
+        for m, n in ((8 * MI, 16 * MI), (128 * MI, 16 * MI), (8 * MI, 128 * MI),
+                     (128 * MI, 128 * MI))
+    ]  # fmt: skip
+    note = "The direct path is forced, so that both move the data in the same way."
+    return (Table("modes", "gather, modes against no check", "Gelem/s", MODES, tuple(cases), note),)
+
+
+SUITES = {
+    "saxpy": saxpy_tables,
+    "gather": gather_tables,
+    "rows": rows_tables,
+    "modes": modes_tables,
+}
+
+
+def tables_of(suites, quick):
+    """Return the tables of some suites; of their cases only the first priority if quick."""
+    tables = [table for name in suites for table in SUITES[name]()]
+    if not quick:
+        return tables
+    return [
+        Table(t.name, t.title, t.unit, t.implementations,
+              tuple(case for case in t.cases if case.priority == 1), t.note)
+        for t in tables
+        if any(case.priority == 1 for case in t.cases)
+    ]  # fmt: skip

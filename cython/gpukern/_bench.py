@@ -1,0 +1,226 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``python -m gpukern bench``: both operations beside the libraries that are installed.
+
+A short form of the project's benchmark: gpukern, torch and CuPy on device arrays or, without a GPU,
+gpukern and NumPy on host arrays. Calls are timed in batches by the host's clock, with one wait at
+the end of each; what a GPU does in a few microseconds is therefore bound by the cost of a call.
+"""
+
+import statistics
+import sys
+import time
+
+import numpy as np
+
+from gpukern import _status
+from gpukern._create import empty, to_device
+from gpukern._gather import gather
+from gpukern._info import info
+from gpukern._saxpy import saxpy
+
+MI = 2**20
+SAXPY_SIZES = (MI, 16 * MI, 128 * MI)
+GATHER_SIZES = ((MI, 16 * MI), (128 * MI, 16 * MI), (128 * MI, 64 * MI))
+HOST_SHRINK = 16  # on the CPU less is enough, and takes as long
+SAMPLES = 7
+SAMPLE_SECONDS = 5e-3
+MOST_CALLS = 1000
+BAR = 24
+
+
+class HostGpukern:
+    """gpukern on NumPy arrays."""
+
+    name = "gpukern"
+
+    def saxpy(self, x, y):
+        """A call of ``2 x + y``, and a function that returns its result as a NumPy array."""
+        out = np.empty_like(x)
+        return lambda: saxpy(2.0, x, y, out=out), lambda: out
+
+    def gather(self, source, index):
+        """A call of ``source[index]``, and a function that returns its result likewise."""
+        out = np.empty(index.shape, source.dtype)
+        return lambda: gather(source, index, mode="clip", out=out), lambda: out
+
+
+class Numpy(HostGpukern):
+    """NumPy's expression, and its take."""
+
+    name = "NumPy"
+
+    def saxpy(self, x, y):
+        out = np.empty_like(x)
+        return lambda: np.add(np.float32(2) * x, y, out=out), lambda: out
+
+    def gather(self, source, index):
+        out = np.empty(index.shape, source.dtype)
+        return lambda: np.take(source, index, mode="clip", out=out), lambda: out
+
+
+class DeviceGpukern:
+    """gpukern on its own device arrays."""
+
+    name = "gpukern"
+
+    def saxpy(self, x, y):
+        x, y, out = to_device(x), to_device(y), empty(x.shape, x.dtype)
+        return lambda: saxpy(2.0, x, y, out=out), out.numpy
+
+    def gather(self, source, index):
+        out = empty(index.shape, source.dtype)
+        source, index = to_device(source), to_device(index)
+        return lambda: gather(source, index, mode="clip", out=out), out.numpy
+
+
+class Torch:
+    """torch.add and torch.index_select."""
+
+    name = "torch"
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        torch.zeros(1, device="cuda")
+
+    def on_gpu(self, *arrays):
+        return [self.torch.from_numpy(array).cuda() for array in arrays]
+
+    def saxpy(self, x, y):
+        x, y = self.on_gpu(x, y)
+        out = self.torch.empty_like(x)
+        return lambda: self.torch.add(y, x, alpha=2, out=out), lambda: out.cpu().numpy()
+
+    def gather(self, source, index):
+        source, index = self.on_gpu(source, index)
+        out = source.new_empty(index.shape)
+        select = self.torch.index_select
+        return lambda: select(source, 0, index, out=out), lambda: out.cpu().numpy()
+
+
+class Cupy:
+    """An ElementwiseKernel, and cupy.take."""
+
+    name = "CuPy"
+
+    def __init__(self):
+        import cupy
+
+        self.cupy = cupy
+        self.kernel = cupy.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y", "saxpy")
+        cupy.zeros(1)
+
+    def saxpy(self, x, y):
+        x, y = self.cupy.asarray(x), self.cupy.asarray(y)
+        out = self.cupy.empty_like(x)
+        return lambda: self.kernel(np.float32(2), x, y, out), lambda: self.cupy.asnumpy(out)
+
+    def gather(self, source, index):
+        source, index = self.cupy.asarray(source), self.cupy.asarray(index)
+        out = self.cupy.empty(index.shape, source.dtype)
+        return lambda: self.cupy.take(source, index, out=out), lambda: self.cupy.asnumpy(out)
+
+
+def open_all(kinds):
+    """Returns one of each kind, and a line for each whose library is not there or fails."""
+    found, missing = [], []
+    for kind in kinds:
+        try:
+            found.append(kind())
+        except Exception as error:  # whatever a peer lacks, gpukern can be measured
+            missing.append(f"without {kind.name}: {type(error).__name__}: {error}")
+    return found, missing
+
+
+def show(done, total, text):
+    """Shows a bar on stderr, if that is a terminal, over the last one."""
+    if sys.stderr.isatty():
+        filled = "#" * (BAR * done // total)
+        line = f"[{filled:.<{BAR}}] {done}/{total} {text}" if done < total else ""
+        sys.stderr.write(f"\r\033[K{line}")
+        sys.stderr.flush()
+
+
+def seconds_of(call, wait):
+    """The median time of a call over several batches, each with one wait at its end."""
+
+    def batch(count):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        wait()
+        return (time.perf_counter() - start) / count
+
+    batch(1)
+    count = max(1, min(int(SAMPLE_SECONDS / batch(1)), MOST_CALLS))
+    return statistics.median(batch(count) for _ in range(SAMPLES))
+
+
+def cases(shrink):
+    """The cases: a title, the method's name, its unit, the work of a call, how to make the data."""
+    rng = np.random.default_rng()
+    for n in SAXPY_SIZES:
+        n = max(n // shrink, 1)
+        title = f"saxpy of {n} float32"
+        yield title, "saxpy", "GB/s", 12e-9 * n, lambda n=n: rng.random((2, n), np.float32)
+    for m, n in GATHER_SIZES:
+        m, n = max(m // shrink, 1), max(n // shrink, 1)
+        title = f"gather of {n} from {m} float32, int32 indices at random"
+        yield (
+            title,
+            "gather",
+            "G items/s",
+            1e-9 * n,
+            lambda m=m, n=n: (rng.random(m, np.float32), rng.integers(0, m, n, np.int32)),
+        )
+
+
+def expected(operation, data):
+    """The right result: the product with 2 is exact, so that NumPy's two roundings are one."""
+    return 2 * data[0] + data[1] if operation == "saxpy" else data[0][data[1]]
+
+
+def measure(each, operation, data, wait):
+    """The time of one implementation, and the word on its result."""
+    call, result = getattr(each, operation)(*data)
+    call()
+    wait()
+    right = np.array_equal(result(), expected(operation, data))
+    return seconds_of(call, wait), "" if right else "  WRONG"
+
+
+def bench(shrink=1):
+    """Measures, prints a table and returns whether every result of gpukern was right.
+
+    `shrink` divides the sizes.
+    """
+    found = info()
+    devices = found["devices"]
+    on_gpu = bool(devices)
+    where = devices[0]["name"] if on_gpu else f"CPU, {found['cpu_count']} processors"
+    kinds = (DeviceGpukern, Torch, Cupy) if on_gpu else (HostGpukern, Numpy)
+    everyone, missing = open_all(kinds)
+    print(f"gpukern {found['version']} on {where}", *missing, sep="\n")
+    right = True
+    listed = list(cases(shrink * (1 if on_gpu else HOST_SHRINK)))
+    total = len(listed) * len(everyone)
+    wait = (lambda: _status.synchronize(0)) if on_gpu else int
+    for number, (title, operation, unit, work, make) in enumerate(listed):
+        data = make()
+        print(f"{title}, {unit}")
+        for k, each in enumerate(everyone):
+            show(number * len(everyone) + k, total, f"{title}: {each.name}")
+            try:
+                seconds, verdict = measure(each, operation, data, wait)
+            except Exception as error:
+                if each is everyone[0]:
+                    raise
+                print(f"  {each.name:<10} {type(error).__name__}: {error}")
+                continue
+            right &= each is not everyone[0] or not verdict
+            show(total, total, "")
+            print(f"  {each.name:<10} {work / seconds:10.2f}{verdict}")
+    return right

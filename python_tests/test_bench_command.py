@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``python -m gpukern bench`` and the table of call costs; no time is asserted."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import gpukern
+from benchmarks import call_cost
+from gpukern import _bench
+from gpukern.__main__ import main
+
+SHRINK = "100000"
+WITHOUT_GPU = not gpukern.info()["devices"]
+
+
+def test_the_command_measures_every_case(capsys):
+    assert main(["bench", "--shrink", SHRINK]) == 0
+    printed = capsys.readouterr().out
+    assert len(re.findall(r"^(saxpy|gather) of ", printed, re.MULTILINE)) == 6
+    assert len(re.findall(r"^  gpukern +\d+\.\d\d$", printed, re.MULTILINE)) == 6
+    assert "WRONG" not in printed
+
+
+def test_a_wrong_result_of_gpukern_is_seen(capsys, monkeypatch):
+    kind = _bench.HostGpukern if WITHOUT_GPU else _bench.DeviceGpukern
+    monkeypatch.setattr(kind, "saxpy", lambda self, x, y: (int, lambda: np.zeros_like(x)))
+    assert main(["bench", "--shrink", SHRINK]) == 1
+    assert "WRONG" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not WITHOUT_GPU, reason="the peers of the host are measured without a GPU")
+def test_a_failing_peer_does_not_stop_the_others(capsys, monkeypatch):
+    def fail(self, x, y):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(_bench.Numpy, "saxpy", fail)
+    assert main(["bench", "--shrink", SHRINK]) == 0
+    assert "RuntimeError: out of luck" in capsys.readouterr().out
+
+
+def test_a_library_that_is_not_there_is_named():
+    class Absent:
+        name = "absent"
+
+        def __init__(self):
+            import gpukern_has_no_such_module  # noqa: F401
+
+    found, (line,) = _bench.open_all([_bench.HostGpukern, Absent])
+    assert [each.name for each in found] == ["gpukern"]
+    assert line.startswith("without absent: ModuleNotFoundError")
+
+
+def test_the_table_of_call_costs(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(call_cost.gpukern, "info", lambda: {"devices": []})
+    monkeypatch.setattr(call_cost, "describe_machine", lambda *_: MACHINE)
+    assert call_cost.main(["--repeats", "3", "--batch", "5", "--out", str(tmp_path)]) == 0
+    points = json.loads((tmp_path / "call_cost.json").read_text())["points"]
+    assert all(len(point["samples"]) == 3 for point in points)
+    assert "| numpy | gpukern.gather() |" in capsys.readouterr().out
+
+
+MACHINE = {
+    "cpu": "a processor",
+    "gpu": None,
+    "versions": {"gpukern": "0"},
+    "date": "today",
+    "commit": "",
+}
+
+
+def test_call_costs_are_compared_with_the_bare_launch():
+    calls = [
+        call_cost.Call("C", call_cost.LAUNCH, lambda batch: 2e-6),
+        call_cost.Call("torch", "fine", lambda batch: 3e-6),
+        call_cost.Call("torch", "broken", lambda batch: 1 / 0),
+    ]
+    points = call_cost.measure(calls, 5, 10, int)
+    text = call_cost.markdown(
+        {"machine": MACHINE, "settings": {"repeats": 5, "batch": 10}, "points": points}
+    )
+    assert "| torch | fine | 3.00 | +1.00 | 1.50 |" in text
+    assert "| torch | broken | ZeroDivisionError: division by zero | - | - |" in text

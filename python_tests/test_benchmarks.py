@@ -1,0 +1,216 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The benchmark suite runs, checks and reports; no time is asserted."""
+
+import ctypes
+import dataclasses
+import io
+import json
+
+import numpy as np
+import pytest
+from fake_gpu import CLASSES, FakeNative
+
+from benchmarks import __main__ as program
+from benchmarks import implementations, native, profile_driver, profile_ncu, report, suites
+from benchmarks.cases import Gather, Saxpy, Table, label, size_text
+from benchmarks.libraries import NAMES
+from benchmarks.measure import aligned, gather_operands, saxpy_operands
+
+
+@pytest.fixture
+def bench():
+    return program.open_bench(FakeNative(), NAMES, 3, CLASSES)
+
+
+def small(case):
+    """The case with sizes for a test; everything else is kept."""
+    if isinstance(case, Saxpy):
+        return dataclasses.replace(case, n=1000 + case.n % 7)
+    return dataclasses.replace(
+        case, m=64 if case.rows else 512, n=max(5, min(50, 2**15 // case.width))
+    )
+
+
+def run(bench, tables, tmp_path, **options):
+    results = program.new_results(bench, tables, {"rounds": bench.rounds})
+    path = tmp_path / "results.json"
+    stream = io.StringIO()
+    alive = program.run(bench, tables, results, path, stream=stream, **options)
+    assert json.loads(path.read_text()) == json.loads(json.dumps(results))
+    return results, alive, stream.getvalue()
+
+
+def shrunk(tables):
+    return [
+        dataclasses.replace(table, cases=tuple(dict.fromkeys(map(small, table.cases))))
+        for table in tables
+    ]
+
+
+@pytest.mark.parametrize("suite", list(suites.SUITES))
+def test_every_case_of_a_suite_runs_and_gpukern_is_right(bench, tmp_path, suite):
+    tables = shrunk(suites.tables_of([suite], quick=False))
+    results, alive, progress = run(bench, tables, tmp_path)
+    assert alive
+    assert results["dropped"] == []
+    assert len(results["points"]) == sum(len(table.cases) for table in tables)
+    assert "done" in progress
+    for point in results["points"]:
+        for name, result in point["results"].items():
+            if name.startswith("gpukern"):
+                assert result.get("right") is True, (point["label"], name, result)
+                assert result["rate"] > 0
+                assert len(result["samples"]) == 3
+
+
+def test_a_wrong_peer_and_a_failing_one_are_reported(bench, tmp_path):
+    table = Table("saxpy sizes", "saxpy, float32", "GB/s", suites.SAXPY, (Saxpy("float32", 777),))
+    results, alive, _ = run(bench, [table], tmp_path)
+    assert alive
+    (point,) = results["points"]
+    found = point["results"]
+    assert found["cupy"]["right"] is False
+    assert "no libcublas.so" in found["cublas"]["error"]
+    assert "No module named 'jax'" in found["jax"]["absent"]
+    text = report.markdown(results)
+    assert "cupy: the result is WRONG" in text
+    assert "cublas: BenchError: no libcublas.so" in text
+    assert "without jax: No module named 'jax'" in text
+    # The wrong one is not the best peer, however fast.
+    assert report.best(found, implementations.PEER)[0] in ("cub", "plain", "torch")
+
+
+def test_a_time_limit_drops_the_least_important_points(bench, tmp_path):
+    cases = (Saxpy("float32", 100, priority=2), Saxpy("float32", 200, priority=1))
+    table = Table("saxpy sizes", "saxpy, float32", "GB/s", ("gpukern",), cases)
+    results, _, _ = run(bench, [table], tmp_path, time_limit=-1)
+    assert [each["case"] for each in results["dropped"]] == [
+        "saxpy float32 n=200",
+        "saxpy float32 n=100",
+    ]
+    assert "not measured (time limit): saxpy float32 n=200" in report.markdown(results)
+
+
+def test_what_does_not_fit_is_dropped_and_named(bench, tmp_path):
+    cases = (Gather(2**40, 10), Gather(100, 10))
+    table = Table("gather grid", "gather", "Gelem/s", ("gpukern",), cases)
+    results, alive, _ = run(bench, [table], tmp_path)
+    assert alive
+    assert len(results["points"]) == 1
+    assert "too small" in results["dropped"][0]["reason"]
+
+
+def test_a_lost_gpu_ends_the_run_and_keeps_what_was_measured(bench, tmp_path):
+    cases = (Saxpy("float32", 100), Saxpy("float32", 200))
+    table = Table("saxpy sizes", "saxpy, float32", "GB/s", ("gpukern", "cublas"), cases)
+
+    def lose(*arguments):
+        if arguments[-1] == 200:
+            bench.native.lost = True
+        raise native.BenchError("illegal address")
+
+    bench.native.do_saxpy_cublas = lose
+    results, alive, _ = run(bench, [table], tmp_path)
+    assert not alive
+    assert [point["case"]["n"] for point in results["points"]] == [100]
+    assert "the run ended early" in report.markdown(results)
+
+
+def test_the_source_of_gather_is_filled_again_where_it_was_overwritten(bench):
+    gather = Gather(100_000, 10)
+    gather_operands(bench, gather)
+    assert bench.filled == aligned(400_000)
+    bench.native.poison(bench.address, 4096)  # elsewhere
+    # The reference and three operands take nearly all memory.
+    saxpy_operands(bench, Saxpy("float32", (bench.size - 100_000) // 16))
+    assert bench.filled < 200_000
+    gather_operands(bench, gather)
+    assert bench.filled == aligned(400_000)
+
+
+def test_quick_is_a_part_of_the_whole():
+    whole = {label(c) for t in suites.tables_of(list(suites.SUITES), False) for c in t.cases}
+    quick = {label(c) for t in suites.tables_of(list(suites.SUITES), True) for c in t.cases}
+    assert quick < whole
+
+
+def test_every_implementation_of_a_table_is_known():
+    for table in suites.tables_of(list(suites.SUITES), quick=False):
+        for case in table.cases:
+            names = [each.name for each in implementations.implementations_of(table, case)]
+            assert tuple(names) == table.implementations
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1"), (1024, "1Ki"), (128 * 2**20, "128Mi"), (320_000_000, "320M"), (1000, "1000")],
+)
+def test_sizes_are_written_short(number, text):
+    assert size_text(number) == text
+
+
+def test_rates_are_written_with_the_digits_that_matter():
+    assert [report.rate_text(rate) for rate in (4400.4, 70.64, 1.234)] == ["4400", "70.6", "1.23"]
+
+
+def test_the_mirrored_structs_have_the_size_of_the_header_s():
+    assert ctypes.sizeof(native.Tensor) == 48
+    assert ctypes.sizeof(native.Exec) == 24
+
+
+def test_two_of_each_dtype():
+    for name in native.DTYPES:
+        raw = native.scalar_two(name).raw[: native.ITEMSIZE[name]]
+        if name == "bfloat16":
+            assert raw == b"\x00\x40"
+        else:
+            assert np.frombuffer(raw, name)[0] == 2
+
+
+def test_plots_are_drawn_where_matplotlib_is(bench, tmp_path):
+    pytest.importorskip("matplotlib")
+    tables = shrunk(suites.tables_of(["saxpy"], quick=False))[:1]
+    sizes = [dataclasses.replace(tables[0].cases[0], n=n) for n in (64, 1024, 4096)]
+    tables = [dataclasses.replace(tables[0], cases=tuple(sizes))]
+    results, _, _ = run(bench, tables, tmp_path)
+    written = {path.name for path in report.write(results, tmp_path)}
+    assert written == {"tables.md", "saxpy.svg"}
+    assert report.main([str(tmp_path)]) == 0
+
+
+def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GPUKERN_BENCH_LIBRARY", str(tmp_path / "nothing.so"))
+    with pytest.raises(OSError, match=r"nothing\.so"):
+        program.main(["--out", str(tmp_path)])
+    monkeypatch.delenv("GPUKERN_BENCH_LIBRARY")
+    monkeypatch.setattr(native, "ROOT", tmp_path)
+    assert program.main(["--out", str(tmp_path)]) == 2
+    assert "make bench" in capsys.readouterr().err
+
+
+NCU = """\
+==PROF== Connected to process 1
+"ID","Kernel Name","gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum",\
+"launch__registers_per_thread"
+"","","ns","byte","byte","register/thread"
+"0","void bench::<unnamed>::empty_kernel()","1,000","0","0","16"
+"1","void gpukern::gpu::<unnamed>::gather_kernel<unsigned int, int>(gpukern::gpu::Args<int>)",\
+"2,000","6,000,000","2,000,000","32"
+"2","void bench::<unnamed>::empty_kernel()","1,000","0","0","16"
+"3","void gpukern::gpu::<unnamed>::saxpy_kernel<float>(int)","4,000","n/a","0","40"
+"""
+
+
+def test_the_profile_is_summarised_by_case():
+    lines = profile_ncu.markdown(NCU, ["first", "second"]).splitlines()
+    assert lines[-2].startswith("| first | `gather_kernel<unsigned int, int>` | 2.0 | 4000 | - |")
+    assert lines[-2].endswith("| 32 |")
+    assert lines[-1].startswith("| second | `saxpy_kernel<float>` | 4.0 | - |")
+
+
+def test_the_driver_of_the_profile_names_its_cases(capsys):
+    assert profile_driver.main(["--list"]) == 0
+    names = capsys.readouterr().out.splitlines()
+    assert len(names) == len(set(names)) == len(list(profile_driver.cases()))
