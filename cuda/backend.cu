@@ -6,11 +6,15 @@
 #include <atomic>
 #include <cstdio>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
 #include "backend.hpp"
+#include "capture.hpp"
 #include "check.hpp"
+#include "driver.hpp"
+#include "events.hpp"
 #include "kernels.hpp"
 
 namespace gpukern::gpu {
@@ -29,23 +33,19 @@ void require_no_fork() {
 
 cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
-/// Lets this thread allocate while another one captures a graph, without breaking that capture.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { exchange(); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-  ~RelaxedCapture() { exchange(); }
-
- private:
-  void exchange() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
+/// The context that the CUDA runtime and all libraries share; kept for the life of the process.
+CUcontext primary_context(int device) {
+  CUdevice handle = 0;
+  check(driver().device(&handle, device), "cuDeviceGet");
+  CUcontext context = nullptr;
+  check(driver().retain_primary(&context, handle), "cuDevicePrimaryCtxRetain");
+  return context;
+}
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int device) : device_(device) {
-    const DeviceGuard guard(device_);
+  explicit CudaBackend(int device) : device_(device), context_(primary_context(device)) {
+    const ContextGuard guard(context_);
     int pools = 0;
     check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_),
           "cudaDeviceGetAttribute");
@@ -56,26 +56,28 @@ class CudaBackend final : public Backend {
     properties.location = {cudaMemLocationTypeDevice, device_};
     check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
     std::uint64_t keeps = kPoolKeeps;
-    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps),
-          "cudaMemPoolSetAttribute");
+    const cudaError_t error =
+        cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps);
+    if (error != cudaSuccess) static_cast<void>(cudaMemPoolDestroy(pool_));
+    check(error, "cudaMemPoolSetAttribute");
   }
   // The pool lives as long as the process: CUDA may be gone before static destructors run.
 
   void gather(const GatherArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     gpu::gather(*this, args, cuda_stream(stream));
   }
   void saxpy(const SaxpyArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     gpu::saxpy(args, cuda_stream(stream));
   }
   void copy(const CopyArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     gpu::copy(args, cuda_stream(stream));
   }
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     require_no_capture(
         stream,
         "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got "
@@ -84,7 +86,7 @@ class CudaBackend final : public Backend {
   }
 
   void* allocate(std::size_t bytes, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     const RelaxedCapture relaxed;
     void* data = nullptr;
     const cudaError_t error =
@@ -99,7 +101,7 @@ class CudaBackend final : public Backend {
   }
 
   void release(void* data, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     const RelaxedCapture relaxed;
     check(pool_ != nullptr ? cudaFreeAsync(data, cuda_stream(stream)) : cudaFree(data),
           "cudaFreeAsync");
@@ -113,27 +115,37 @@ class CudaBackend final : public Backend {
   }
 
   void synchronize(Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     require_no_capture(stream, "a stream is not waited for while it captures a CUDA graph");
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
 
+  void wait(Stream stream, Stream other) override {
+    const ContextGuard guard(context_);
+    gpu::wait(events_, cuda_stream(stream), cuda_stream(other));
+  }
+  std::uint64_t capture_of(Stream stream) override {
+    const ContextGuard guard(context_);
+    return gpu::capture_of(cuda_stream(stream)).id;
+  }
+  Event record(Stream stream, Event event) override {
+    const ContextGuard guard(context_);
+    return gpu::record(events_, cuda_stream(stream), static_cast<cudaEvent_t>(event));
+  }
+  void wait_event(Stream stream, Event event) override {
+    const ContextGuard guard(context_);
+    gpu::wait_event(cuda_stream(stream), static_cast<cudaEvent_t>(event));
+  }
+  void release_event(Event event) override { events_.give_back(static_cast<cudaEvent_t>(event)); }
+
  private:
   /// To be asked before anything is enqueued that a capture does not survive.
   static void require_no_capture(Stream stream, const char* message) {
-    auto capturing = cudaStreamCaptureStatusNone;
-    const cudaError_t error = cudaStreamIsCapturing(cuda_stream(stream), &capturing);
-    // The legacy stream, while any stream of the process captures.
-    const bool implicit = error == cudaErrorStreamCaptureImplicit;
-    if (implicit)
-      static_cast<void>(cudaGetLastError());
-    else
-      check(error, "cudaStreamIsCapturing");
-    require(!implicit && capturing == cudaStreamCaptureStatusNone, GPUKERN_VALUE_ERROR, message);
+    require(!gpu::capture_of(cuda_stream(stream)).any(), GPUKERN_VALUE_ERROR, message);
   }
 
   void transfer(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Stream stream) {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     require_no_capture(stream,
                        "host arrays cannot take part while a CUDA graph is captured: their copies "
                        "are waited for");
@@ -142,7 +154,9 @@ class CudaBackend final : public Backend {
   }
 
   int device_;
+  CUcontext context_;
   cudaMemPool_t pool_ = nullptr;
+  EventCache events_;
 };
 
 std::string reason_for(cudaError_t error) {
@@ -200,6 +214,28 @@ void query_device(int device_id, gpukern_device_info& info) {
   info.multiprocessor_count = properties.multiProcessorCount;
   info.l2_cache_bytes = properties.l2CacheSize;
   info.total_memory_bytes = properties.totalGlobalMem;
+}
+
+gpukern_device pointer_device(const void* data) {
+  require_no_fork();
+  CUmemorytype type{};
+  unsigned managed = 0;
+  int ordinal = 0;
+  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* answers[] = {&type, &managed, &ordinal};
+  check(driver().pointer_attributes(std::size(wanted), wanted, answers,
+                                    reinterpret_cast<CUdeviceptr>(data)),
+        "cuPointerGetAttributes");
+  if (managed != 0) return {GPUKERN_CUDA_MANAGED, ordinal};
+  switch (type) {
+    case CU_MEMORYTYPE_DEVICE:
+      return {GPUKERN_CUDA, ordinal};
+    case CU_MEMORYTYPE_HOST:
+      return {GPUKERN_CUDA_HOST, 0};
+    default:
+      return {GPUKERN_CPU, 0};
+  }
 }
 
 }  // namespace gpukern::gpu

@@ -20,23 +20,4 @@ inline void check(cudaError_t error, const char* call) {
        " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
 }
 
-/// Makes a device current, and the caller's device again at the end.
-class DeviceGuard {
- public:
-  explicit DeviceGuard(int device) {
-    check(cudaGetDevice(&previous_), "cudaGetDevice");
-    changed_ = previous_ != device;
-    if (changed_) check(cudaSetDevice(device), "cudaSetDevice");
-  }
-  DeviceGuard(const DeviceGuard&) = delete;
-  DeviceGuard& operator=(const DeviceGuard&) = delete;
-  ~DeviceGuard() {
-    if (changed_) static_cast<void>(cudaSetDevice(previous_));
-  }
-
- private:
-  int previous_ = 0;
-  bool changed_ = false;
-};
-
 }  // namespace gpukern::gpu
