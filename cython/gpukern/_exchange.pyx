@@ -6,6 +6,11 @@
 
 from cpython.long cimport PyLong_AsVoidPtr
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.ref cimport PyObject
+
+from gpukern._capi cimport GPUKERN_CUDA
+from gpukern._dlpack cimport Import, tensor_of_import
+from gpukern._tensor cimport Tensor
 
 cdef enum:
     MAJOR_VERSION = 1
@@ -25,3 +30,17 @@ cdef const ExchangeApi *exchange_api(object kind) except? NULL:
     while header != NULL and header.version.major != MAJOR_VERSION:
         header = header.prev_api
     return <const ExchangeApi *>header
+
+
+cdef Tensor import_exchange(object array, const ExchangeApi *api, str what):
+    """Imports an array, which may be read-only; it is held until the tensor is gone."""
+    cdef Import owner = Import.__new__(Import)
+    api.managed_tensor_from_py_object_no_sync(<PyObject *>array, &owner.versioned)
+    return tensor_of_import(owner, what)
+
+
+cdef void *exchange_stream(const ExchangeApi *api, int device_id) except? NULL:
+    """The current stream of the library on a CUDA device."""
+    cdef void *stream = NULL
+    api.current_work_stream(GPUKERN_CUDA, device_id, &stream)
+    return stream

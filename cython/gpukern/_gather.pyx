@@ -12,7 +12,7 @@ from gpukern._capi cimport (
     GPUKERN_RAISE, GPUKERN_UINT, GPUKERN_WRAP, gpukern_copy, gpukern_gather, gpukern_mode,
     gpukern_tensor,
 )
-from gpukern._convert cimport as_output, as_tensor, finished, new_result, on_device, used
+from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_result, on_device
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
 from gpukern._lend cimport (
@@ -110,7 +110,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     require_plain(src.dtype, "gather: source")
     idx = on_device(idx, src, where)
     if out is None:
-        dst = new_result(src, result_shape(src, idx, c_axis), where)
+        dst = new_result(source, src, result_shape(src, idx, c_axis), where)
     else:
         dst = as_output(out, "gather: out", where)
         # The C side sees no more than the size of what has no type code.
@@ -274,10 +274,7 @@ cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, objec
         fill_c = &fill.c
     with nogil:
         check(gpukern_gather(&source.c, &index.c, axis, mode, fill_c, &out.c, &where.c))
-    used(source, where)
-    used(index, where)
-    used(out, where)
-    return 0
+    return enqueued(where, source, index, out)
 
 
 cdef tuple along_axis(Tensor source, int32_t axis):

@@ -5,7 +5,6 @@
 """Plain arrays as operands on the stack, and their order on streams."""
 
 cimport numpy as cnp
-from cpython.exc cimport PyErr_Clear
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport getenv
@@ -17,6 +16,7 @@ from gpukern._capi cimport (
 from gpukern._descriptor cimport get
 from gpukern._dtype cimport describe
 from gpukern._error cimport check
+from gpukern._exchange cimport exchange_stream
 from gpukern._kind cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._tensor cimport new_ndarray
@@ -32,10 +32,14 @@ cdef enum:
 
 
 cdef bint lend(object array, Operand *operand) except -1:
-    """Describes an array; returns False for one that takes the long way."""
+    """Describes an array; returns False for one that takes the long way, which has the words for
+    what a library refuses."""
     if type(array) is cnp.ndarray:
         return lend_ndarray(array, operand)
-    return lend_of_kind(kind_of(array), array, operand)
+    try:
+        return lend_of_kind(kind_of(array), array, operand)
+    except Exception:
+        return False
 
 
 cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
@@ -89,9 +93,7 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand) except -1:
             or kind.api.dltensor_from_py_object_no_sync == NULL
             or get(kind.requires_grad, array) is not False):
         return False
-    if kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c) != 0:
-        PyErr_Clear()
-        return False
+    kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
     if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
         return False
     operand.readonly = False
@@ -125,9 +127,8 @@ cdef bint find_stream(Kind kind, Operand *operand) except -1:
         return False
     if kind.protocol == BY_ATTRIBUTES:
         operand.stream = kind.attributes.current_stream(device_id)
-    elif kind.api.current_work_stream(GPUKERN_CUDA, device_id, &operand.stream) != 0:
-        PyErr_Clear()
-        return False
+    else:
+        operand.stream = exchange_stream(kind.api, device_id)
     if operand.stream == <void *>1:  # another name of the legacy default stream
         operand.stream = NULL
     return True

@@ -7,7 +7,7 @@
 cimport numpy as cnp
 
 from gpukern._capi cimport GPUKERN_OPAQUE, gpukern_saxpy
-from gpukern._convert cimport as_output, as_tensor, finished, new_result, used
+from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_result
 from gpukern._dtype cimport is_native
 from gpukern._error cimport check
 from gpukern._lend cimport (
@@ -79,7 +79,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     cdef Tensor dst, target = None
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
     if out is None:
-        dst = new_result(xs, same_shape(xs), where)
+        dst = new_result(x, xs, same_shape(xs), where)
     else:
         target = as_output(out, "saxpy: out", where)
         dst = plain(target, copy=False)
@@ -87,9 +87,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     store_scalar(a, xs.c.dtype, a_bytes)
     with nogil:
         check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &where.c))
-    used(xs, where)
-    used(ys, where)
-    used(dst, where)
+    enqueued(where, xs, ys, dst)
     if out is None:
         return finished(xs, dst)
     if dst is not target:
