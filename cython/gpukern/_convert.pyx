@@ -72,8 +72,9 @@ cdef Tensor tensor_of_library(object array, Kind kind, str what, Launch launch):
     except (GpukernError, MemoryError):
         raise
     except Exception as error:
+        first_line = str(error).partition("\n")[0]
         raise GpukernBufferError(
-            f"{what} could not be had from {type(array).__name__}: {error}") from error
+            f"{what} could not be had from {type(array).__name__}: {first_line}") from error
     tensor.library = kind.library
     return tensor
 

@@ -58,6 +58,8 @@ def why_not(library, array):
     if library == "torch":
         return _why_not_tensor(sys.modules["torch"], array)
     if library == "jax":
+        if array.is_deleted():
+            return "has been deleted or donated"
         devices = array.sharding.device_set
         if len(devices) > 1:
             return (
