@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "array_memory.hpp"
 #include "backend.hpp"
 #include "capture.hpp"
 #include "check.hpp"
@@ -49,17 +50,8 @@ class CudaBackend final : public Backend {
     int pools = 0;
     check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_),
           "cudaDeviceGetAttribute");
-    if (pools == 0) return;
-    // A pool of our own: the settings of the default one belong to the process.
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location = {cudaMemLocationTypeDevice, device_};
-    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
-    std::uint64_t keeps = kPoolKeeps;
-    const cudaError_t error =
-        cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps);
-    if (error != cudaSuccess) static_cast<void>(cudaMemPoolDestroy(pool_));
-    check(error, "cudaMemPoolSetAttribute");
+    if (pools != 0) make_pool();
+    arrays_ = std::make_unique<ArrayMemory>(device_, pool_, events_);
   }
   // The pool lives as long as the process: CUDA may be gone before static destructors run.
 
@@ -88,16 +80,11 @@ class CudaBackend final : public Backend {
   void* allocate(std::size_t bytes, Stream stream) override {
     const ContextGuard guard(context_);
     const RelaxedCapture relaxed;
-    void* data = nullptr;
-    const cudaError_t error =
-        pool_ != nullptr ? cudaMallocFromPoolAsync(&data, bytes, pool_, cuda_stream(stream))
-                         : cudaMalloc(&data, bytes);
-    if (error == cudaErrorMemoryAllocation) {
-      static_cast<void>(cudaGetLastError());
-      fail(GPUKERN_MEMORY_ERROR, "cuda:", device_, " is out of memory (", bytes, " bytes wanted)");
-    }
-    check(error, "cudaMallocFromPoolAsync");
-    return data;
+    if (pool_ == nullptr)
+      require_no_capture(stream,
+                         "this call needs scratch memory, which a CUDA graph can have only on a "
+                         "device with memory pools");
+    return allocate_on(device_, pool_, bytes, cuda_stream(stream));
   }
 
   void release(void* data, Stream stream) override {
@@ -105,6 +92,15 @@ class CudaBackend final : public Backend {
     const RelaxedCapture relaxed;
     check(pool_ != nullptr ? cudaFreeAsync(data, cuda_stream(stream)) : cudaFree(data),
           "cudaFreeAsync");
+  }
+
+  void* allocate_array(std::size_t bytes, Stream stream) override {
+    const ContextGuard guard(context_);
+    return arrays_->allocate(bytes, cuda_stream(stream));
+  }
+  void release_array(void* data, Stream stream) override {
+    const ContextGuard guard(context_);
+    arrays_->release(data, cuda_stream(stream));
   }
 
   void upload(void* to, const void* from, std::size_t bytes, Stream stream) override {
@@ -139,6 +135,19 @@ class CudaBackend final : public Backend {
   void release_event(Event event) override { events_.give_back(static_cast<cudaEvent_t>(event)); }
 
  private:
+  void make_pool() {
+    // A pool of our own: the settings of the default one belong to the process.
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device_};
+    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+    std::uint64_t keeps = kPoolKeeps;
+    const cudaError_t error =
+        cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps);
+    if (error != cudaSuccess) static_cast<void>(cudaMemPoolDestroy(pool_));
+    check(error, "cudaMemPoolSetAttribute");
+  }
+
   /// To be asked before anything is enqueued that a capture does not survive.
   static void require_no_capture(Stream stream, const char* message) {
     require(!gpu::capture_of(cuda_stream(stream)).any(), GPUKERN_VALUE_ERROR, message);
@@ -157,6 +166,7 @@ class CudaBackend final : public Backend {
   CUcontext context_;
   cudaMemPool_t pool_ = nullptr;
   EventCache events_;
+  std::unique_ptr<ArrayMemory> arrays_;
 };
 
 std::string reason_for(cudaError_t error) {

@@ -85,8 +85,14 @@ class Backend {
   /// Waits for the stream, since its caller has to know.
   virtual std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) = 0;
 
+  /// Scratch memory of one call: while the stream is captured, a part of the graph.
   virtual void* allocate(std::size_t bytes, Stream stream) = 0;
   virtual void release(void* data, Stream stream) = 0;
+  /// Memory of the caller's: at one place for as long as he or a graph has use for it.
+  virtual void* allocate_array(std::size_t bytes, Stream stream) {
+    return allocate(bytes, stream);
+  }
+  virtual void release_array(void* data, Stream stream) { release(data, stream); }
   /// Moves bytes between contiguous host memory and the backend's; the host side is free to reuse
   /// on return, and after download() it holds the bytes.
   virtual void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) = 0;

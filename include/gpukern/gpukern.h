@@ -193,6 +193,8 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
  * @brief Allocates memory, aligned to at least 64 bytes on the CPU and 256 on a GPU.
  *
  * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
+ * While that stream captures a CUDA graph, the memory is there at once, and stays until both
+ * gpukern_release() was called and the graph with its executables is gone.
  *
  * @param[in] device GPUKERN_CPU or GPUKERN_CUDA, and the ordinal
  * @param[in] bytes may be 0, which gives NULL
@@ -204,6 +206,10 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
 
 /**
  * @brief Releases memory of gpukern_allocate(), on a GPU after the work enqueued on exec->stream.
+ *
+ * While that stream captures a CUDA graph, the memory is freed when the graph with its executables
+ * is gone: the capture goes on, and no launch frees it.
+ *
  * @param[in] data may be NULL
  */
 GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
