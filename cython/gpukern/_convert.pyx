@@ -63,7 +63,7 @@ cdef Tensor tensor_of_library(object array, Kind kind, str what, Launch launch):
     if why is not None:
         raise GpukernBufferError(f"{what} {why}")
     try:
-        if lend_of_kind(kind, array, &operand):
+        if lend_of_kind(kind, array, &operand, NULL):
             tensor = tensor_of_operand(&operand, array, what, launch)
         elif kind.protocol == BY_EXCHANGE:
             tensor = tensor_of_exchange(array, kind, what, launch)

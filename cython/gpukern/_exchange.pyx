@@ -12,6 +12,8 @@ from gpukern._capi cimport GPUKERN_CUDA
 from gpukern._dlpack cimport Import, tensor_of_import
 from gpukern._tensor cimport Tensor
 
+from gpukern.errors import GpukernBufferError
+
 cdef enum:
     MAJOR_VERSION = 1
 
@@ -36,6 +38,8 @@ cdef Tensor import_exchange(object array, const ExchangeApi *api, str what):
     """Imports an array, which may be read-only; it is held until the tensor is gone."""
     cdef Import owner = Import.__new__(Import)
     api.managed_tensor_from_py_object_no_sync(<PyObject *>array, &owner.versioned)
+    if owner.versioned == NULL:
+        raise GpukernBufferError(f"{what} came as nothing from {type(array).__name__}")
     return tensor_of_import(owner, what)
 
 

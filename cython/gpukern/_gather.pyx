@@ -132,13 +132,15 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
     cdef int32_t c_axis
     if mode == GPUKERN_FILL and not (type(fill_value) is int and fill_value == 0):
         return None
-    if not (plain_axis(axis, &c_axis) and lend(source, &src) and lend(index, &idx)):
+    if not (plain_axis(axis, &c_axis) and lend(source, &src, NULL) and lend(index, &idx, &src)):
         return None
     # NumPy's index of another dtype has its own words on the long way.
     if idx.c.dtype.code != GPUKERN_INT and idx.c.dtype.code != GPUKERN_UINT:
         return None
     cdef object result = new_result_like(source, &src, &idx, c_axis) if out is None else out
-    if result is None or not lend(result, &dst) or dst.readonly or not together(&src, &idx, &dst):
+    if result is None or not lend(result, &dst, &src) or dst.readonly:
+        return None
+    if not together(&src, &idx, &dst):
         return None
     cdef Order order
     begin(&order, &src, &idx, &dst)

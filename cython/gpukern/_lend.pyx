@@ -31,13 +31,13 @@ cdef enum:
     SHORT = 512
 
 
-cdef bint lend(object array, Operand *operand) except -1:
+cdef bint lend(object array, Operand *operand, const Operand *beside) except -1:
     """Describes an array; returns False for one that takes the long way, which has the words for
-    what a library refuses."""
+    what a library refuses. What is known of an operand `beside` it is not asked for again."""
     if type(array) is cnp.ndarray:
         return lend_ndarray(array, operand)
     try:
-        return lend_of_kind(kind_of(array), array, operand)
+        return lend_of_kind(kind_of(array), array, operand, beside)
     except Exception:
         return False
 
@@ -74,7 +74,8 @@ cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
     return True
 
 
-cdef bint lend_of_kind(Kind kind, object array, Operand *operand) except -1:
+cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
+                       const Operand *beside) except -1:
     """As lend(), for an array of a library."""
     if kind.protocol == BY_EXCHANGE:
         if not lend_by_exchange(kind, array, operand):
@@ -83,7 +84,13 @@ cdef bint lend_of_kind(Kind kind, object array, Operand *operand) except -1:
         return False
     operand.kind = <PyObject *>kind
     operand.stream = NULL
-    return operand.c.device.device_type == GPUKERN_CPU or find_stream(kind, operand)
+    if operand.c.device.device_type == GPUKERN_CPU:
+        return True
+    if (beside != NULL and beside.kind == operand.kind
+            and same_device(&beside.c.device, &operand.c.device)):
+        operand.stream = beside.stream
+        return True
+    return find_stream(kind, operand)
 
 
 cdef bint lend_by_exchange(Kind kind, object array, Operand *operand) except -1:

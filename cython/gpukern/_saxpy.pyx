@@ -100,10 +100,12 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
     cdef Operand xs, ys, dst
     cdef Order order
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
-    if not (lend(x, &xs) and lend(y, &ys)):
+    if not (lend(x, &xs, NULL) and lend(y, &ys, &xs)):
         return None
     cdef object result = new_array_like(x, &xs, xs.c.ndim, xs.shape) if out is None else out
-    if result is None or not lend(result, &dst) or dst.readonly or not together(&xs, &ys, &dst):
+    if result is None or not lend(result, &dst, &xs) or dst.readonly:
+        return None
+    if not together(&xs, &ys, &dst):
         return None
     a_bytes[0] = a_bytes[1] = 0
     store_scalar(a, xs.c.dtype, a_bytes)
