@@ -94,6 +94,13 @@ class Cupy(Library):
     name = package = "cupy"
     needs_gpu = True
 
+    def has(self, dtype):
+        try:  # bfloat16 came late to CuPy
+            self.put(np.zeros(1, dtype))
+        except (TypeError, ValueError):
+            return False
+        return True
+
     def put(self, array):
         return self.module.asarray(array)
 
