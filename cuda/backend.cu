@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <cstdio>
-#include <deque>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "array_memory.hpp"
 #include "backend.hpp"
@@ -57,14 +57,17 @@ class CudaBackend final : public Backend {
 
   void gather(const GatherArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
+    require_open(stream);
     gpu::gather(*this, args, cuda_stream(stream));
   }
   void saxpy(const SaxpyArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
+    require_open(stream);
     gpu::saxpy(args, cuda_stream(stream));
   }
   void copy(const CopyArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
+    require_open(stream);
     gpu::copy(args, cuda_stream(stream));
   }
 
@@ -148,6 +151,12 @@ class CudaBackend final : public Backend {
     check(error, "cudaMemPoolSetAttribute");
   }
 
+  /// Spares a capture of another thread the work on the legacy stream that would break it.
+  static void require_open(Stream stream) {
+    if (stream == nullptr || stream == cudaStreamLegacy)
+      require_not_blocked(gpu::capture_of(cudaStreamLegacy));
+  }
+
   /// To be asked before anything is enqueued that a capture does not survive.
   static void require_no_capture(Stream stream, const char* message) {
     require(!gpu::capture_of(cuda_stream(stream)).any(), GPUKERN_VALUE_ERROR, message);
@@ -204,14 +213,20 @@ CudaStatus query_status() {
 
 Backend& backend(int device_id) {
   require_no_fork();
-  static std::mutex mutex;
   // Never destroyed, as the pools inside: arrays may outlive every static object of ours.
-  static auto& backends = *new std::deque<std::unique_ptr<CudaBackend>>;
+  static auto& backends = *new std::vector<std::atomic<CudaBackend*>>(
+      static_cast<std::size_t>(cuda_status().device_count));
+  std::atomic<CudaBackend*>& slot = backends[static_cast<std::size_t>(device_id)];
+  CudaBackend* found = slot.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const auto slot = static_cast<std::size_t>(device_id);
-  if (backends.size() <= slot) backends.resize(slot + 1);
-  if (!backends[slot]) backends[slot] = std::make_unique<CudaBackend>(device_id);
-  return *backends[slot];
+  found = slot.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = std::make_unique<CudaBackend>(device_id).release();
+    slot.store(found, std::memory_order_release);
+  }
+  return *found;
 }
 
 void query_device(int device_id, gpukern_device_info& info) {

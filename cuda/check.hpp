@@ -16,8 +16,11 @@ inline void check(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   const bool memory = error == cudaErrorMemoryAllocation;
+  // What CUDA says of a stream of another device, and of one that was destroyed.
+  const bool stream = error == cudaErrorInvalidResourceHandle;
   fail(memory ? GPUKERN_MEMORY_ERROR : GPUKERN_CUDA_ERROR, call,
-       " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
+       " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")",
+       stream ? "; the stream must be one of the device that computes" : "");
 }
 
 }  // namespace gpukern::gpu

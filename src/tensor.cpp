@@ -62,6 +62,7 @@ namespace {
 /// Copies the sizes and counts the elements, so that no later product of sizes overflows.
 void set_shape(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
   std::int64_t bytes = tensor.item;
+  std::uint64_t total = 1;
   bool empty = false;
   bool fits = true;
   for (int d = 0; d < raw.ndim; ++d) {
@@ -70,11 +71,12 @@ void set_shape(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
             " in dimension ", d);
     tensor.shape[d] = size;
     empty = empty || size == 0;
+    total *= static_cast<std::uint64_t>(size);
     fits = !__builtin_mul_overflow(bytes, size, &bytes) && fits;
   }
   // Beside a size of 0 the others mean nothing.
   require(fits || empty, GPUKERN_VALUE_ERROR, name, " is larger than 2**63 bytes");
-  tensor.total = empty ? 0 : bytes / tensor.item;
+  tensor.total = static_cast<std::int64_t>(total);
 }
 
 void set_strides(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
