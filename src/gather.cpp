@@ -28,7 +28,7 @@ Axis checked_axis(const Tensor& source, std::int32_t axis) {
 }
 
 void require_index_dtype(const Argument& index) {
-  require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.what,
+  require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.name,
           " must be of an integer dtype, got ", dtype_name(index.tensor.dtype));
 }
 
@@ -45,28 +45,42 @@ Tensor expected_shape(const Tensor& source, const Tensor& index, const Axis& axi
   return expected;
 }
 
-void require_out(const Argument& out, const Tensor& source, const Tensor& expected) {
-  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.what,
+/// Whether a shape is source.shape[:first] + index.shape + source.shape[last:].
+bool has_shape(const Tensor& out, const Tensor& source, const Tensor& index, const Axis& axis) {
+  if (out.ndim != source.ndim - (axis.last - axis.first) + index.ndim) return false;
+  int o = 0;
+  bool same = true;
+  for (int d = 0; d < axis.first; ++d) same = out.shape[o++] == source.shape[d] && same;
+  for (int d = 0; d < index.ndim; ++d) same = out.shape[o++] == index.shape[d] && same;
+  for (int d = axis.last; d < source.ndim; ++d) same = out.shape[o++] == source.shape[d] && same;
+  return same;
+}
+
+void require_out(const Argument& out, const Tensor& source, const Tensor& index,
+                 const Axis& axis) {
+  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.name,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(out.tensor.dtype));
-  require(same_shape(out.tensor, expected), GPUKERN_VALUE_ERROR, out.what, " must have shape ",
-          expected.shape_text(), ", got ", out.tensor.shape_text());
-  require_writable(out.tensor, out.what);
+  if (!has_shape(out.tensor, source, index, axis)) {
+    fail(GPUKERN_VALUE_ERROR, out.name, " must have shape ",
+         expected_shape(source, index, axis).shape_text(), ", got ", out.tensor.shape_text());
+  }
+  require_writable(out.tensor, out.name);
 }
 
 /// The fill value: a host tensor that ends as the source does behind the axis.
 Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const Axis& axis) {
   const Argument fill("gather", "fill_value", raw);
-  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.what,
+  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.name,
           " must lie in host memory, got ", device_name(fill.tensor.device));
-  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.what,
+  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.name,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(fill.tensor.dtype));
   const int missing = source.ndim - fill.tensor.ndim;
   bool fits = missing >= axis.last && fill.tensor.contiguous();
   for (int d = 0; fits && d < fill.tensor.ndim; ++d)
     fits = fill.tensor.shape[d] == source.shape[missing + d];
-  require(fits || fill.tensor.ndim == 0, GPUKERN_VALUE_ERROR, fill.what,
+  require(fits || fill.tensor.ndim == 0, GPUKERN_VALUE_ERROR, fill.name,
           " must be C-contiguous and end the shape of an item, got shape ",
           fill.tensor.shape_text());
   return fill.tensor;
@@ -161,8 +175,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
           static_cast<int>(mode));
   require_index_dtype(index);
   const Axis axis = checked_axis(source.tensor, raw_axis);
-  const Tensor expected = expected_shape(source.tensor, index.tensor, axis);
-  require_out(out, source.tensor, expected);
+  require_out(out, source.tensor, index.tensor, axis);
   const Call call("gather", {&source, &index, &out}, exec);
   Tensor fill;
   if (mode == GPUKERN_FILL && raw_fill != nullptr)
