@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "gather_tuning.hpp"
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <iterator>
+
+#include "check.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+/// By rising compute capability.
+constexpr GatherTuning kTunings[] = {
+    {.compute_capability = 0,
+     .threads = 256,           // five blocks or more at 48 registers a thread
+     .shift_from = 48,         // below, the accesses to the rows bind, not their width
+     .shift_width = 4,         // 8-byte chunks keep up with the memory, 4-byte ones hardly
+     .inner_per_block = 16,    // reading the index costs a sixteenth of a read for each item
+     .inner_from = 4,          // a group of kInnerRows
+     .inner_count_from = 128,  // below, half of a block would idle
+    },
+};
+
+const GatherTuning& tuning_of(int device) {
+  int major = 0;
+  int minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+        "cudaDeviceGetAttribute");
+  const auto* tuning = std::end(kTunings) - 1;
+  while (tuning != std::begin(kTunings) && tuning->compute_capability > 10 * major + minor)
+    --tuning;
+  return *tuning;
+}
+
+}  // namespace
+
+const GatherTuning& gather_tuning() {
+  constexpr int kRemembered = 64;
+  static std::atomic<const GatherTuning*> remembered[kRemembered];
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  if (device >= kRemembered) return tuning_of(device);
+  const GatherTuning* tuning = remembered[device].load(std::memory_order_relaxed);
+  if (tuning == nullptr) {
+    tuning = &tuning_of(device);
+    remembered[device].store(tuning, std::memory_order_relaxed);
+  }
+  return *tuning;
+}
+
+}  // namespace gpukern::gpu
