@@ -54,7 +54,8 @@ Mailbox make_mailbox(Backend& backend, cudaStream_t stream) {
   return box;
 }
 
-/// The mailboxes that no search of a device uses now: as many as threads have ever searched at once.
+/// The mailboxes that no search of a device uses now: as many as threads have ever searched at
+/// once.
 class Mailboxes {
  public:
   Mailbox take(Backend& backend, cudaStream_t stream) {

@@ -25,8 +25,8 @@ struct Bounds {
 
   explicit Bounds(const GatherArgs& args)
       : is_signed(args.index_type.is_signed), mode(args.mode), n(args.n) {
-    const auto most = static_cast<std::uint64_t>(std::numeric_limits<Raw>::max() >>
-                                                 static_cast<int>(is_signed));
+    const auto most =
+        static_cast<std::uint64_t>(std::numeric_limits<Raw>::max() >> static_cast<int>(is_signed));
     last = static_cast<Raw>(std::min(static_cast<std::uint64_t>(n - 1), most));
   }
 
@@ -57,9 +57,8 @@ class Turn {
   Turn() = default;
   explicit Turn(std::int64_t size)
       : size_(size),
-        multiplier_(static_cast<std::uint32_t>((std::uint64_t{1} << 31) /
-                                                   static_cast<std::uint64_t>(size) +
-                                               1)) {}
+        multiplier_(static_cast<std::uint32_t>(
+            (std::uint64_t{1} << 31) / static_cast<std::uint64_t>(size) + 1)) {}
 
   /// Steps may be this long; the multiplication below is exact then, for every size.
   static constexpr std::int64_t kLongestStep = 1 << 15;

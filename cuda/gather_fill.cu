@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "gather_fill.cuh"
-
 #include <algorithm>
 #include <cstring>
+
+#include "gather_fill.cuh"
 
 namespace gpukern::gpu {
 namespace {
@@ -31,8 +31,7 @@ const std::byte* deliver(Backend& backend, const std::byte* from, std::int64_t p
   const std::int64_t repeats = bytes / period;
   for (std::int64_t done = 0; done < period; done += sizeof(Parcel)) {
     Parcel parcel{};
-    const auto size =
-        static_cast<unsigned>(std::min<std::int64_t>(period - done, sizeof(Parcel)));
+    const auto size = static_cast<unsigned>(std::min<std::int64_t>(period - done, sizeof(Parcel)));
     std::memcpy(parcel.bytes, from + done, size);
     launch(deliver_kernel, std::min(repeats, kMostBlocks), stream, parcel, size, repeats, period,
            to + done);

@@ -45,8 +45,8 @@ __global__ void gather_inner_kernel(const __grid_constant__ InnerArgs args,
   }
   bounds.positions(raw, position);
   const std::int64_t begin = group * args.outer_per_block;
-  const std::int64_t end = begin + args.outer_per_block < args.outer ? begin + args.outer_per_block
-                                                                     : args.outer;
+  const std::int64_t end =
+      begin + args.outer_per_block < args.outer ? begin + args.outer_per_block : args.outer;
   for (std::int64_t o = begin; o < end; o += kUnroll) {
     Vector<Item, kCount> items[kUnroll];
 #pragma unroll

@@ -51,9 +51,9 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
 #pragma unroll
     for (int j = 0; j < kCount; ++j)
       items[v].element[j] =
-          position[j] < 0 ? fill.chunk<Item>(0)
-                          : __ldg(reinterpret_cast<const Item*>(args.source +
-                                                                position[j] * args.axis_stride));
+          position[j] < 0
+              ? fill.chunk<Item>(0)
+              : __ldg(reinterpret_cast<const Item*>(args.source + position[j] * args.axis_stride));
   }
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {

@@ -14,16 +14,16 @@ void gather_shifted_rows(const DirectCall& call) {
        {(rows.outer - 1) * rows.outer_stride, (args.n - 1) * rows.axis_stride})
     (reach < 0 ? begin : end) += reach;
   const ShiftedArgs shifted{.source = args.source,
-                      .source_begin = begin,
-                      .source_end = end,
-                      .index = args.index,
-                      .out = args.out,
-                      .outer_stride = rows.outer_stride,
-                      .axis_stride = rows.axis_stride,
-                      .item = args.item,
-                      .total = rows.outer * rows.count * args.item,
-                      .bytes = Turn(args.item),
-                      .count = Turn(rows.count)};
+                            .source_begin = begin,
+                            .source_end = end,
+                            .index = args.index,
+                            .out = args.out,
+                            .outer_stride = rows.outer_stride,
+                            .axis_stride = rows.axis_stride,
+                            .item = args.item,
+                            .total = rows.outer * rows.count * args.item,
+                            .bytes = Turn(args.item),
+                            .count = Turn(rows.count)};
   const int threads = call.tuning.threads;
   const std::int64_t per_block = std::int64_t{threads} * kShiftedWords * 16;
   const Grid grid{ceil_divide(shifted.total, per_block), threads};

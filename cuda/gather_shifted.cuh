@@ -95,8 +95,7 @@ struct RowReader {
     }
     const std::byte* const begin = row + from;
     const std::byte* const first = word_of(from < 0 ? row : begin);
-    const std::byte* const last =
-        word_of(from + 16 > args.item ? row + args.item - 1 : begin + 15);
+    const std::byte* const last = word_of(from + 16 > args.item ? row + args.item - 1 : begin + 15);
     const auto shift = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(begin) & 15);
     if (position < 0)
       return {*reinterpret_cast<const uint4*>(first), *reinterpret_cast<const uint4*>(last), shift};

@@ -1,27 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "gather_tuning.hpp"
-
 #include <cuda_runtime.h>
 
 #include <atomic>
 #include <iterator>
 
 #include "check.hpp"
+#include "gather_tuning.hpp"
 
 namespace gpukern::gpu {
 namespace {
 
 /// By rising compute capability.
 constexpr GatherTuning kTunings[] = {
-    {.compute_capability = 0,
-     .threads = 256,           // five blocks or more at 48 registers a thread
-     .shift_from = 48,         // below, the accesses to the rows bind, not their width
-     .shift_width = 4,         // 8-byte chunks keep up with the memory, 4-byte ones hardly
-     .inner_per_block = 16,    // reading the index costs a sixteenth of a read for each item
-     .inner_from = 4,          // a group of kInnerRows
-     .inner_count_from = 128,  // below, half of a block would idle
+    {
+        .compute_capability = 0,
+        .threads = 256,           // five blocks or more at 48 registers a thread
+        .shift_from = 48,         // below, the accesses to the rows bind, not their width
+        .shift_width = 4,         // 8-byte chunks keep up with the memory, 4-byte ones hardly
+        .inner_per_block = 16,    // reading the index costs a sixteenth of a read for each item
+        .inner_from = 4,          // a group of kInnerRows
+        .inner_count_from = 128,  // below, half of a block would idle
     },
 };
 
