@@ -22,6 +22,30 @@ constexpr GatherTuning kTunings[] = {
         .inner_per_block = 16,    // reading the index costs a sixteenth of a read for each item
         .inner_from = 4,          // a group of kInnerRows
         .inner_count_from = 128,  // below, half of a block would idle
+        .partition = {},          // needs the bulk copies and 227 KiB of shared memory of 9.0
+    },
+    {
+        .compute_capability = 90,
+        .threads = 256,
+        .shift_from = 48,
+        .shift_width = 4,
+        .inner_per_block = 16,
+        .inner_from = 4,
+        .inner_count_from = 128,
+        .partition =
+            {
+                .direct_items = 37,      // any direct kernel, 128 Mi of 4 bytes
+                .source_bytes = 4000,    // a stream through the bulk copy engine
+                .staged_items_4 = 120,   // 28 bytes an item at 4 TB/s, less short runs
+                .staged_items_8 = 70,
+                .cached_items_4 = 69,    // the L2 cache answers 110 to 140 sectors a nanosecond
+                .cached_items_8 = 56,
+                .fixed = 60000,
+                .staged_buckets = 5500,  // runs of 9 items
+                .source_from = 44 << 20,  // three quarters of 60 MB
+                .count_from = 16 << 20,   // 2.6 tiles a multiprocessor
+                .window = 16 << 20,       // a quarter of 60 MB, whose halves mirror each other
+            },
     },
 };
 

@@ -22,6 +22,21 @@ inline constexpr int kShiftedWords = 2;
 /// Outer positions of the inner-axis kernel, a vector of items from each.
 inline constexpr int kInnerRows = 4;
 
+/// What the choice between direct and partitioned gather knows of a GPU. Rates are per nanosecond.
+struct PartitionTuning {
+  double direct_items = 0;      ///< direct gather from beyond the L2 cache; 0: never partition
+  double source_bytes = 0;      ///< staged: every byte of the source is read, at this rate
+  double staged_items_4 = 0;    ///< items of 4 bytes at most
+  double staged_items_8 = 0;    ///< items of 8 bytes
+  double cached_items_4 = 0;
+  double cached_items_8 = 0;
+  double fixed = 0;             ///< nanoseconds that the passes cost in any case
+  std::int64_t staged_buckets = 0;  ///< at most; with more, runs are too short to stage
+  std::int64_t source_from = 0; ///< bytes; from the L2 cache, direct access is fast
+  std::int64_t count_from = 0;  ///< indices; below, too few tiles to keep all multiprocessors busy
+  std::int64_t window = 0;      ///< bytes of the source that stay in the L2 cache beside the rest
+};
+
 /// What may differ from GPU to GPU.
 struct GatherTuning {
   int compute_capability;  ///< 90 is 9.0: for this one and later ones
@@ -37,6 +52,8 @@ struct GatherTuning {
   std::int64_t inner_per_block;
   std::int64_t inner_from;
   std::int64_t inner_count_from;
+
+  PartitionTuning partition;
 };
 
 /// The tuning of the current device.

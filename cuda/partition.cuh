@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Gather without random access to memory: what the passes of the partitioned path share.
+//
+// A random item costs a whole access to DRAM. So the source is cut into slices, each small enough
+// for shared memory or for a corner of the L2 cache, and the indices into tiles:
+//   sort     brings the indices of a tile into the order of their slices ("buckets"),
+//   fetch    goes through the slices and fetches the items that the tiles want of each,
+//   restore  brings the items of a tile back into the order of the indices.
+// All passes stream. It is the radix partitioning of database joins, undone afterwards (S. Manegold,
+// P. Boncz, M. Kersten: Optimizing main-memory join on modern hardware, 2002).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "../src/backend.hpp"
+
+namespace gpukern::gpu {
+
+inline constexpr int kPartitionThreads = 1024;
+inline constexpr int kFetchCachedThreads = 256;
+
+/// A tile's places and the starts of its runs are 16-bit numbers. This one is no place: the index
+/// was bad, and the item is the fill value.
+inline constexpr unsigned kNoPlace = 0xffff;
+
+/// Indices in a tile: its items fill the shared memory of one multiprocessor.
+template <std::size_t kItemBytes>
+inline constexpr int kTile = (kItemBytes <= 4 ? 48 : 24) << 10;
+
+/// Slices in shared memory. Runs (the part of a tile that one bucket owns) are padded to units, so
+/// that a thread moves a vector.
+template <std::size_t kItemBytes, int kUnitItems>
+struct Staged {
+  using Offset = std::uint16_t;
+  static constexpr int kUnit = kUnitItems;
+  static constexpr unsigned kFactor = 3;
+  static constexpr int kShift = kItemBytes <= 4 ? 14 : 13;  ///< 3 << 14 items: 192 KiB of 4 bytes
+};
+
+/// Slices in the L2 cache, for sources so long that staged runs would be too short.
+struct Cached {
+  using Offset = std::uint32_t;
+  static constexpr int kUnit = 1;
+  static constexpr unsigned kFactor = 1;
+};
+
+/// The share of a bucket's tiles that one block fetches.
+struct Part {
+  unsigned bucket;
+  unsigned number;
+  unsigned of;
+};
+
+/// What the passes tell each other, in device memory; zero at first.
+struct PartitionState {
+  unsigned tiles;  ///< that were sorted; the others were local and are done
+  unsigned parts;
+};
+
+/// The call and its scratch memory. A tile's row of `starts` has a start for each bucket and the
+/// end, in units; `offsets` and `items` hold `capacity` of them a tile.
+struct Partition {
+  const std::byte* source;
+  const std::byte* index;
+  std::byte* out;
+  std::int64_t n;
+  unsigned tiles;
+  unsigned buckets;
+  int shift;          ///< a slice has kFactor << shift items
+  unsigned capacity;  ///< kTile and the padding at most, a multiple of 128
+  unsigned starts_stride;
+  unsigned window;         ///< see PartitionTuning
+  unsigned heavy;          ///< units in a run from which a bucket counts as heavy
+  unsigned heavy_units;    ///< of them make another part
+  PartitionState* state;
+  unsigned* heavy_of;      ///< [buckets] units in heavy runs; zero at first
+  Part* parts;             ///< [2 * buckets]
+  std::uint8_t* sorted;    ///< [tiles] whether the tile was sorted
+  std::uint16_t* starts;   ///< [tiles][starts_stride]
+  std::uint16_t* places;   ///< [tiles][kTile]
+  std::byte* offsets;
+  std::byte* items;
+  std::int64_t offsets_stride;  ///< bytes from tile to tile
+  std::int64_t items_stride;
+};
+
+/// Rounds up.
+__host__ __device__ constexpr unsigned round_up(unsigned number, unsigned multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
+/// Bytes of the counters that precede the offsets in the shared memory of the sort.
+__host__ __device__ constexpr unsigned counter_bytes(unsigned buckets) {
+  return round_up(buckets * 4, 128);
+}
+
+}  // namespace gpukern::gpu
