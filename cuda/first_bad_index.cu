@@ -10,10 +10,10 @@
 
 #include "../src/buffer.hpp"
 #include "gather_direct.cuh"
+#include "gather_vector.cuh"
 #include "index.cuh"
 #include "kernels.hpp"
 #include "launch.cuh"
-#include "vector.cuh"
 
 namespace gpukern::gpu {
 namespace {

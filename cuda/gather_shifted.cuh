@@ -5,7 +5,7 @@
 
 #include "gather_bounds.cuh"
 #include "gather_direct.cuh"
-#include "vector.cuh"
+#include "gather_vector.cuh"
 
 namespace gpukern::gpu {
 
