@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "gather_direct.cuh"
+#include "gather_partition.hpp"
 #include "kernels.hpp"
 
 namespace gpukern::gpu {
@@ -62,6 +62,16 @@ void gather_direct(const DirectCall& call) {
   gather_rows(call);
 }
 
+/// The items from `done` on, of one outer position.
+void gather_rest(const DirectCall& call, std::int64_t done) {
+  GatherArgs args = call.args;
+  args.index += done * args.index_type.bytes;
+  args.out += done * args.item;
+  Rows rows = call.rows;
+  rows.count -= done;
+  gather_direct({args, rows, call.fill, call.tuning, call.stream});
+}
+
 }  // namespace
 
 void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
@@ -71,7 +81,13 @@ void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
   if (!rows)
     return gather_strided(args, fill_as_given(backend, args, scratch, stream), width, stream);
   const Fill fill = fill_item(backend, args, scratch, stream);
-  gather_direct({args, *rows, fill, gather_tuning(), stream});
+  const DirectCall call{args, *rows, fill, gather_tuning(), stream};
+  const std::int64_t done =
+      args.path == GPUKERN_GATHER_DIRECT
+          ? 0
+          : gather_partitioned(backend, call, args.path == GPUKERN_GATHER_PARTITIONED);
+  if (done == 0) return gather_direct(call);
+  if (done < rows->count) gather_rest(call, done);
 }
 
 }  // namespace gpukern::gpu

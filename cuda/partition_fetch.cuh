@@ -4,35 +4,11 @@
 // The second pass: slice by slice, the items that the tiles want of it.
 #pragma once
 
-#include <cub/block/block_scan.cuh>
-
 #include "partition.cuh"
 #include "shared_copy.cuh"
-#include "vector.cuh"
+#include "gather_vector.cuh"
 
 namespace gpukern::gpu {
-
-/// Cuts the work of the staged fetch into parts: a bucket each, several for a heavy one, so that
-/// skewed indices do not leave one multiprocessor with most of the work.
-inline __global__ void __launch_bounds__(kPartitionThreads)
-    partition_parts_kernel(const __grid_constant__ Partition call) {
-  using Scan = cub::BlockScan<unsigned, kPartitionThreads>;
-  __shared__ typename Scan::TempStorage scan;
-  if (call.state->tiles == 0) return;
-  const unsigned per_thread = (call.buckets + kPartitionThreads - 1) / kPartitionThreads;
-  const unsigned begin = min(threadIdx.x * per_thread, call.buckets);
-  const unsigned end = min(begin + per_thread, call.buckets);
-  unsigned mine = 0;
-  for (unsigned b = begin; b < end; ++b) mine += 1 + call.heavy_of[b] / call.heavy_units;
-  unsigned at = 0;
-  unsigned parts = 0;
-  Scan(scan).ExclusiveSum(mine, at, parts);
-  for (unsigned b = begin; b < end; ++b) {
-    const unsigned of = 1 + call.heavy_of[b] / call.heavy_units;
-    for (unsigned number = 0; number < of; ++number) call.parts[at++] = {b, number, of};
-  }
-  if (threadIdx.x == 0) call.state->parts = parts;
-}
 
 /// Where a bucket's run lies in a tile, in units; empty for a tile that was not sorted.
 struct Run {

@@ -12,6 +12,28 @@
 namespace gpukern::gpu {
 namespace {
 
+/// Cuts the work of the staged fetch into parts: a bucket each, several for a heavy one, so that
+/// skewed indices do not leave one multiprocessor with most of the work.
+__global__ void __launch_bounds__(kPartitionThreads)
+    partition_parts_kernel(const __grid_constant__ Partition call) {
+  using Scan = cub::BlockScan<unsigned, kPartitionThreads>;
+  __shared__ typename Scan::TempStorage scan;
+  if (call.state->tiles == 0) return;
+  const unsigned per_thread = (call.buckets + kPartitionThreads - 1) / kPartitionThreads;
+  const unsigned begin = min(threadIdx.x * per_thread, call.buckets);
+  const unsigned end = min(begin + per_thread, call.buckets);
+  unsigned mine = 0;
+  for (unsigned b = begin; b < end; ++b) mine += 1 + call.heavy_of[b] / call.heavy_units;
+  unsigned at = 0;
+  unsigned parts = 0;
+  Scan(scan).ExclusiveSum(mine, at, parts);
+  for (unsigned b = begin; b < end; ++b) {
+    const unsigned of = 1 + call.heavy_of[b] / call.heavy_units;
+    for (unsigned number = 0; number < of; ++number) call.parts[at++] = {b, number, of};
+  }
+  if (threadIdx.x == 0) call.state->parts = parts;
+}
+
 int multiprocessors() {
   int device = 0;
   int count = 0;

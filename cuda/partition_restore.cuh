@@ -7,7 +7,7 @@
 #include "gather_fill.cuh"
 #include "partition.cuh"
 #include "shared_copy.cuh"
-#include "vector.cuh"
+#include "gather_vector.cuh"
 
 namespace gpukern::gpu {
 

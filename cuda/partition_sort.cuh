@@ -9,7 +9,7 @@
 #include "gather_bounds.cuh"
 #include "gather_fill.cuh"
 #include "partition.cuh"
-#include "vector.cuh"
+#include "gather_vector.cuh"
 
 namespace gpukern::gpu {
 
