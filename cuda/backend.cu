@@ -5,12 +5,17 @@
 
 #include <atomic>
 #include <cstdio>
-#include <deque>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <vector>
 
+#include "array_memory.hpp"
 #include "backend.hpp"
+#include "capture.hpp"
 #include "check.hpp"
+#include "driver.hpp"
+#include "events.hpp"
 #include "kernels.hpp"
 
 namespace gpukern::gpu {
@@ -29,40 +34,45 @@ void require_no_fork() {
 
 cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
+/// The context that the CUDA runtime and all libraries share; kept for the life of the process.
+CUcontext primary_context(int device) {
+  CUdevice handle = 0;
+  check(driver().device(&handle, device), "cuDeviceGet");
+  CUcontext context = nullptr;
+  check(driver().retain_primary(&context, handle), "cuDevicePrimaryCtxRetain");
+  return context;
+}
+
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int device) : device_(device) {
-    const DeviceGuard guard(device_);
+  explicit CudaBackend(int device) : device_(device), context_(primary_context(device)) {
+    const ContextGuard guard(context_);
     int pools = 0;
     check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_),
           "cudaDeviceGetAttribute");
-    if (pools == 0) return;
-    // A pool of our own: the settings of the default one belong to the process.
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location = {cudaMemLocationTypeDevice, device_};
-    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
-    std::uint64_t keeps = kPoolKeeps;
-    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps),
-          "cudaMemPoolSetAttribute");
+    if (pools != 0) make_pool();
+    arrays_ = std::make_unique<ArrayMemory>(device_, pool_, events_);
   }
   // The pool lives as long as the process: CUDA may be gone before static destructors run.
 
   void gather(const GatherArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
+    require_open(stream);
     gpu::gather(*this, args, cuda_stream(stream));
   }
   void saxpy(const SaxpyArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
+    require_open(stream);
     gpu::saxpy(args, cuda_stream(stream));
   }
   void copy(const CopyArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
+    require_open(stream);
     gpu::copy(args, cuda_stream(stream));
   }
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     require_no_capture(
         stream,
         "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got "
@@ -71,25 +81,29 @@ class CudaBackend final : public Backend {
   }
 
   void* allocate(std::size_t bytes, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     const RelaxedCapture relaxed;
-    void* data = nullptr;
-    const cudaError_t error =
-        pool_ != nullptr ? cudaMallocFromPoolAsync(&data, bytes, pool_, cuda_stream(stream))
-                         : cudaMalloc(&data, bytes);
-    if (error == cudaErrorMemoryAllocation) {
-      static_cast<void>(cudaGetLastError());
-      fail(GPUKERN_MEMORY_ERROR, "cuda:", device_, " is out of memory (", bytes, " bytes wanted)");
-    }
-    check(error, "cudaMallocFromPoolAsync");
-    return data;
+    if (pool_ == nullptr)
+      require_no_capture(stream,
+                         "this call needs scratch memory, which a CUDA graph can have only on a "
+                         "device with memory pools");
+    return allocate_on(device_, pool_, bytes, cuda_stream(stream));
   }
 
   void release(void* data, Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     const RelaxedCapture relaxed;
     check(pool_ != nullptr ? cudaFreeAsync(data, cuda_stream(stream)) : cudaFree(data),
           "cudaFreeAsync");
+  }
+
+  void* allocate_array(std::size_t bytes, Stream stream) override {
+    const ContextGuard guard(context_);
+    return arrays_->allocate(bytes, cuda_stream(stream));
+  }
+  void release_array(void* data, Stream stream) override {
+    const ContextGuard guard(context_);
+    arrays_->release(data, cuda_stream(stream));
   }
 
   void upload(void* to, const void* from, std::size_t bytes, Stream stream) override {
@@ -100,27 +114,56 @@ class CudaBackend final : public Backend {
   }
 
   void synchronize(Stream stream) override {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     require_no_capture(stream, "a stream is not waited for while it captures a CUDA graph");
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
 
+  void wait(Stream stream, Stream other) override {
+    const ContextGuard guard(context_);
+    gpu::wait(events_, cuda_stream(stream), cuda_stream(other));
+  }
+  std::uint64_t capture_of(Stream stream) override {
+    const ContextGuard guard(context_);
+    return gpu::capture_of(cuda_stream(stream)).id;
+  }
+  Event record(Stream stream, Event event) override {
+    const ContextGuard guard(context_);
+    return gpu::record(events_, cuda_stream(stream), static_cast<cudaEvent_t>(event));
+  }
+  void wait_event(Stream stream, Event event) override {
+    const ContextGuard guard(context_);
+    gpu::wait_event(cuda_stream(stream), static_cast<cudaEvent_t>(event));
+  }
+  void release_event(Event event) override { events_.give_back(static_cast<cudaEvent_t>(event)); }
+
  private:
+  void make_pool() {
+    // A pool of our own: the settings of the default one belong to the process.
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device_};
+    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+    std::uint64_t keeps = kPoolKeeps;
+    const cudaError_t error =
+        cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps);
+    if (error != cudaSuccess) static_cast<void>(cudaMemPoolDestroy(pool_));
+    check(error, "cudaMemPoolSetAttribute");
+  }
+
+  /// Spares a capture of another thread the work on the legacy stream that would break it.
+  static void require_open(Stream stream) {
+    if (stream == nullptr || stream == cudaStreamLegacy)
+      require_not_blocked(gpu::capture_of(cudaStreamLegacy));
+  }
+
   /// To be asked before anything is enqueued that a capture does not survive.
   static void require_no_capture(Stream stream, const char* message) {
-    auto capturing = cudaStreamCaptureStatusNone;
-    const cudaError_t error = cudaStreamIsCapturing(cuda_stream(stream), &capturing);
-    // The legacy stream, while any stream of the process captures.
-    const bool implicit = error == cudaErrorStreamCaptureImplicit;
-    if (implicit)
-      static_cast<void>(cudaGetLastError());
-    else
-      check(error, "cudaStreamIsCapturing");
-    require(!implicit && capturing == cudaStreamCaptureStatusNone, GPUKERN_VALUE_ERROR, message);
+    require(!gpu::capture_of(cuda_stream(stream)).any(), GPUKERN_VALUE_ERROR, message);
   }
 
   void transfer(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Stream stream) {
-    const DeviceGuard guard(device_);
+    const ContextGuard guard(context_);
     require_no_capture(stream,
                        "host arrays cannot take part while a CUDA graph is captured: their copies "
                        "are waited for");
@@ -129,7 +172,10 @@ class CudaBackend final : public Backend {
   }
 
   int device_;
+  CUcontext context_;
   cudaMemPool_t pool_ = nullptr;
+  EventCache events_;
+  std::unique_ptr<ArrayMemory> arrays_;
 };
 
 std::string reason_for(cudaError_t error) {
@@ -167,14 +213,20 @@ CudaStatus query_status() {
 
 Backend& backend(int device_id) {
   require_no_fork();
-  static std::mutex mutex;
   // Never destroyed, as the pools inside: arrays may outlive every static object of ours.
-  static auto& backends = *new std::deque<std::unique_ptr<CudaBackend>>;
+  static auto& backends = *new std::vector<std::atomic<CudaBackend*>>(
+      static_cast<std::size_t>(cuda_status().device_count));
+  std::atomic<CudaBackend*>& slot = backends[static_cast<std::size_t>(device_id)];
+  CudaBackend* found = slot.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const auto slot = static_cast<std::size_t>(device_id);
-  if (backends.size() <= slot) backends.resize(slot + 1);
-  if (!backends[slot]) backends[slot] = std::make_unique<CudaBackend>(device_id);
-  return *backends[slot];
+  found = slot.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = std::make_unique<CudaBackend>(device_id).release();
+    slot.store(found, std::memory_order_release);
+  }
+  return *found;
 }
 
 void query_device(int device_id, gpukern_device_info& info) {
@@ -187,6 +239,28 @@ void query_device(int device_id, gpukern_device_info& info) {
   info.multiprocessor_count = properties.multiProcessorCount;
   info.l2_cache_bytes = properties.l2CacheSize;
   info.total_memory_bytes = properties.totalGlobalMem;
+}
+
+gpukern_device pointer_device(const void* data) {
+  require_no_fork();
+  CUmemorytype type{};
+  unsigned managed = 0;
+  int ordinal = 0;
+  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* answers[] = {&type, &managed, &ordinal};
+  check(driver().pointer_attributes(std::size(wanted), wanted, answers,
+                                    reinterpret_cast<CUdeviceptr>(data)),
+        "cuPointerGetAttributes");
+  if (managed != 0) return {GPUKERN_CUDA_MANAGED, ordinal};
+  switch (type) {
+    case CU_MEMORYTYPE_DEVICE:
+      return {GPUKERN_CUDA, ordinal};
+    case CU_MEMORYTYPE_HOST:
+      return {GPUKERN_CUDA_HOST, 0};
+    default:
+      return {GPUKERN_CPU, 0};
+  }
 }
 
 }  // namespace gpukern::gpu

@@ -13,5 +13,6 @@ Backend& backend(int device_id);
 
 CudaStatus query_status();
 void query_device(int device_id, gpukern_device_info& info);
+gpukern_device pointer_device(const void* data);
 
 }  // namespace gpukern::gpu

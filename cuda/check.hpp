@@ -16,40 +16,11 @@ inline void check(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   const bool memory = error == cudaErrorMemoryAllocation;
+  // What CUDA says of a stream of another device, and of one that was destroyed.
+  const bool stream = error == cudaErrorInvalidResourceHandle;
   fail(memory ? GPUKERN_MEMORY_ERROR : GPUKERN_CUDA_ERROR, call,
-       " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
+       " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")",
+       stream ? "; the stream must be one of the device that computes" : "");
 }
-
-/// Makes a device current, and the caller's device again at the end.
-class DeviceGuard {
- public:
-  explicit DeviceGuard(int device) {
-    check(cudaGetDevice(&previous_), "cudaGetDevice");
-    changed_ = previous_ != device;
-    if (changed_) check(cudaSetDevice(device), "cudaSetDevice");
-  }
-  DeviceGuard(const DeviceGuard&) = delete;
-  DeviceGuard& operator=(const DeviceGuard&) = delete;
-  ~DeviceGuard() {
-    if (changed_) static_cast<void>(cudaSetDevice(previous_));
-  }
-
- private:
-  int previous_ = 0;
-  bool changed_ = false;
-};
-
-/// Lets this thread allocate while another one captures a graph, without breaking that capture.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { exchange(); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-  ~RelaxedCapture() { exchange(); }
-
- private:
-  void exchange() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 }  // namespace gpukern::gpu

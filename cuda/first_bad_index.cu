@@ -11,6 +11,7 @@
 #include "../src/buffer.hpp"
 #include "gather_direct.cuh"
 #include "gather_vector.cuh"
+#include "capture.hpp"
 #include "index.cuh"
 #include "kernels.hpp"
 #include "launch.cuh"

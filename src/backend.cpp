@@ -20,6 +20,7 @@ CudaStatus query_status() {
 }
 Backend& backend(int) { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
 void query_device(int, gpukern_device_info&) { backend(0); }
+gpukern_device pointer_device(const void*) { return {GPUKERN_CPU, 0}; }
 }  // namespace
 }  // namespace gpu
 #endif
@@ -52,6 +53,11 @@ Backend& backend_for(Device device) {
 void query_device(int device_id, gpukern_device_info& info) {
   require_cuda_device(device_id);
   gpu::query_device(device_id, info);
+}
+
+gpukern_device pointer_device(const void* data) {
+  if (data == nullptr || cuda_status().device_count == 0) return {GPUKERN_CPU, 0};
+  return gpu::pointer_device(data);
 }
 
 }  // namespace gpukern

@@ -29,6 +29,7 @@ struct GatherArgs {
   std::int64_t n = 0;     ///< length of the axis, positive
   IndexType index_type;
   gpukern_mode mode = GPUKERN_RAISE;
+  gpukern_gather_path path = GPUKERN_GATHER_AUTO;
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
   std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
@@ -68,6 +69,9 @@ struct CopyArgs {
 /// A stream of the backend's device; the CPU backend ignores it and returns when it is done.
 using Stream = void*;
 
+/// A point in a stream's work; nullptr for none.
+using Event = void*;
+
 class Backend {
  public:
   Backend() = default;
@@ -82,13 +86,29 @@ class Backend {
   /// Waits for the stream, since its caller has to know.
   virtual std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) = 0;
 
+  /// Scratch memory of one call: while the stream is captured, a part of the graph.
   virtual void* allocate(std::size_t bytes, Stream stream) = 0;
   virtual void release(void* data, Stream stream) = 0;
+  /// Memory of the caller's: at one place for as long as he or a graph has use for it.
+  virtual void* allocate_array(std::size_t bytes, Stream stream) {
+    return allocate(bytes, stream);
+  }
+  virtual void release_array(void* data, Stream stream) { release(data, stream); }
   /// Moves bytes between contiguous host memory and the backend's; the host side is free to reuse
   /// on return, and after download() it holds the bytes.
   virtual void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) = 0;
   virtual void download(void* to_host, const void* from, std::size_t bytes, Stream stream) = 0;
   virtual void synchronize(Stream stream) = 0;
+
+  // The order between streams. A backend that has done its work when a call returns needs none.
+  virtual void wait(Stream /*stream*/, Stream /*other*/) {}
+  /// A number of the stream's capture into a graph, 0 if there is none.
+  virtual std::uint64_t capture_of(Stream /*stream*/) { return 0; }
+  /// Moves the event to the end of the stream's work; makes one for nullptr. Gives back nullptr,
+  /// and the event to the backend, if what is enqueued does not run by itself.
+  virtual Event record(Stream /*stream*/, Event event) { return event; }
+  virtual void wait_event(Stream /*stream*/, Event /*event*/) {}
+  virtual void release_event(Event /*event*/) {}
 };
 
 /// Throws GPUKERN_DEVICE_ERROR if there is no such device.
@@ -104,5 +124,8 @@ struct CudaStatus {
 };
 const CudaStatus& cuda_status();
 void query_device(int device_id, gpukern_device_info& info);
+
+/// Where memory lies; the CPU for what CUDA does not know.
+gpukern_device pointer_device(const void* data);
 
 }  // namespace gpukern

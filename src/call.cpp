@@ -23,7 +23,7 @@ Device default_device() {
 Device host_device(const char* function, const gpukern_exec* exec) {
   if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT)
     return default_device();
-  return checked_device(exec->device, std::string(function) + ": device");
+  return checked_device(exec->device, {function, "device"});
 }
 
 Device compute_device(const char* function, std::initializer_list<const Argument*> arguments,
@@ -31,13 +31,13 @@ Device compute_device(const char* function, std::initializer_list<const Argument
   const Argument& first = **arguments.begin();
   const Device place = first.tensor.device;
   for (const Argument* argument : arguments) {
-    require(argument->tensor.device == place, GPUKERN_VALUE_ERROR, argument->what, " must lie on ",
-            device_name(place), " like ", first.what.substr(first.what.find(": ") + 2), ", got ",
+    require(argument->tensor.device == place, GPUKERN_VALUE_ERROR, argument->name, " must lie on ",
+            device_name(place), " like ", first.name.argument, ", got ",
             device_name(argument->tensor.device));
   }
   if (!place.cuda) return host_device(function, exec);
   if (exec != nullptr && exec->device.device_type != GPUKERN_DEVICE_DEFAULT) {
-    const Device wanted = checked_device(exec->device, std::string(function) + ": device");
+    const Device wanted = checked_device(exec->device, {function, "device"});
     require(wanted == place, GPUKERN_VALUE_ERROR, function, ": device must be that of the arrays, ",
             device_name(place), ", got ", device_name(wanted));
   }
@@ -138,22 +138,24 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream) {
     download(source, destination, stream);
 }
 
-Input::Input(const Call& call, const Tensor& tensor) : tensor_(tensor) {
+Input::Input(const Call& call, const Tensor& tensor) : tensor_(&tensor) {
   if (tensor.device == call.device) return;
   buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
-  tensor_ = contiguous_at(buffer_.data(), call.device, tensor);
-  transfer(tensor, tensor_, call.stream);
+  copy_ = contiguous_at(buffer_.data(), call.device, tensor);
+  transfer(tensor, copy_, call.stream);
+  tensor_ = &copy_;
 }
 
 Output::Output(const Call& call, const Tensor& tensor, bool apart)
-    : call_(call), home_(tensor), tensor_(tensor) {
+    : call_(call), home_(tensor), tensor_(&tensor) {
   if (tensor.device == call.device && !apart) return;
   buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
-  tensor_ = contiguous_at(buffer_.data(), call.device, tensor);
+  apart_ = contiguous_at(buffer_.data(), call.device, tensor);
+  tensor_ = &apart_;
 }
 
 void Output::finish() {
-  if (buffer_.data() != nullptr) transfer(tensor_, home_, call_.stream);
+  if (buffer_.data() != nullptr) transfer(apart_, home_, call_.stream);
 }
 
 }  // namespace gpukern

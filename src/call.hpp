@@ -5,7 +5,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
 
 #include "backend.hpp"
 #include "buffer.hpp"
@@ -13,11 +12,11 @@
 
 namespace gpukern {
 
-/// A tensor argument and its name for messages ("gather: source").
+/// A tensor argument and its name for messages.
 struct Argument {
-  Argument(const char* function, const char* name, const gpukern_tensor* raw)
-      : what(std::string(function) + ": " + name), tensor(checked_tensor(raw, what)) {}
-  std::string what;
+  Argument(const char* function, const char* argument, const gpukern_tensor* raw)
+      : name{function, argument}, tensor(checked_tensor(raw, name)) {}
+  ArgumentName name;
   Tensor tensor;
 };
 
@@ -39,15 +38,21 @@ Stream checked_stream(const gpukern_exec* exec);
 /// Waits if host memory takes part, also on the CPU's side of a transfer.
 void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
+// Both refer to the tensor that they are made of.
+
 /// An input as the computing device sees it: itself, or a copy if it lies elsewhere.
 class Input {
  public:
   Input(const Call& call, const Tensor& tensor);
-  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+  ~Input() = default;
+  [[nodiscard]] const Tensor& tensor() const { return *tensor_; }
 
  private:
+  const Tensor* tensor_;
   Buffer buffer_;
-  Tensor tensor_;
+  Tensor copy_;
 };
 
 /// An output as the computing device sees it: itself, or fresh memory if it lies elsewhere or has
@@ -55,14 +60,18 @@ class Input {
 class Output {
  public:
   Output(const Call& call, const Tensor& tensor, bool apart);
-  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  ~Output() = default;
+  [[nodiscard]] const Tensor& tensor() const { return *tensor_; }
   void finish();
 
  private:
   const Call& call_;
-  Tensor home_;
+  const Tensor& home_;
+  const Tensor* tensor_;
   Buffer buffer_;
-  Tensor tensor_;
+  Tensor apart_;
 };
 
 }  // namespace gpukern

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <ostream>
 #include <type_traits>
 
 #include "error.hpp"
@@ -50,16 +50,25 @@ constexpr bool is_dtype(gpukern_dtype dtype, int code, int bits) {
   return dtype.code == code && dtype.bits == bits && dtype.lanes == 1;
 }
 
+/// A dtype as a part of a message.
+struct DtypeName {
+  gpukern_dtype dtype;
+};
+
 /// NumPy's name where there is one, e.g. "float32", "uint8x12".
-inline std::string dtype_name(gpukern_dtype dtype) {
+inline DtypeName dtype_name(gpukern_dtype dtype) { return {dtype}; }
+
+inline std::ostream& operator<<(std::ostream& text, const DtypeName& name) {
   static constexpr const char* kinds[] = {"int",    "uint",    "float", "opaque",
                                           "bfloat", "complex", "bool"};
-  std::string name = dtype.code < std::extent_v<decltype(kinds)>
-                         ? kinds[dtype.code]
-                         : "type" + std::to_string(dtype.code) + "_";
-  if (dtype.code != GPUKERN_BOOL) name += std::to_string(dtype.bits);
-  if (dtype.lanes != 1) name += "x" + std::to_string(dtype.lanes);
-  return name;
+  const auto [code, bits, lanes] = name.dtype;
+  if (code < std::extent_v<decltype(kinds)>)
+    text << kinds[code];
+  else
+    text << "type" << int{code} << "_";
+  if (code != GPUKERN_BOOL) text << int{bits};
+  if (lanes != 1) text << "x" << lanes;
+  return text;
 }
 
 /// Calls visit(TypeTag<T>{}) with the saxpy type of a dtype; returns false if it has none.
@@ -80,13 +89,16 @@ inline bool is_saxpy_dtype(gpukern_dtype dtype) {
 }
 
 /// The names of the table, for messages.
-inline std::string saxpy_dtype_names() {
-  std::string names;
+struct SaxpyDtypeNames {};
+
+inline std::ostream& operator<<(std::ostream& text, const SaxpyDtypeNames&) {
+  const char* separator = "";
 #define GPUKERN_NAME(name, type, code, bits) \
-  names += std::string(names.empty() ? "" : ", ") + (name);
+  text << separator << (name);               \
+  separator = ", ";
   GPUKERN_SAXPY_DTYPES(GPUKERN_NAME)
 #undef GPUKERN_NAME
-  return names;
+  return text;
 }
 
 inline bool is_index_dtype(gpukern_dtype dtype) {

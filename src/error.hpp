@@ -4,6 +4,7 @@
 // Exceptions inside the library, and guard(), which turns them into a status at the C ABI.
 #pragma once
 
+#include <ostream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -24,9 +25,20 @@ class Error : public std::runtime_error {
   gpukern_status status_;
 };
 
-/// Throws an Error whose message is the parts, streamed one after another.
+/// Names an argument in messages: "gather: source".
+struct ArgumentName {
+  const char* function;
+  const char* argument;
+};
+
+inline std::ostream& operator<<(std::ostream& text, const ArgumentName& name) {
+  return text << name.function << ": " << name.argument;
+}
+
+/// Throws an Error whose message is the parts, streamed one after another. Out of the way of what
+/// succeeds: parts are cheap to name, and turn into words here only.
 template <class... Parts>
-[[noreturn]] void fail(gpukern_status status, const Parts&... parts) {
+[[noreturn, gnu::cold, gnu::noinline]] void fail(gpukern_status status, const Parts&... parts) {
   std::ostringstream text;
   (text << ... << parts);
   throw Error(status, text.str());

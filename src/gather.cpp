@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <string_view>
 
 #include "backend.hpp"
 #include "call.hpp"
@@ -28,7 +31,7 @@ Axis checked_axis(const Tensor& source, std::int32_t axis) {
 }
 
 void require_index_dtype(const Argument& index) {
-  require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.what,
+  require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.name,
           " must be of an integer dtype, got ", dtype_name(index.tensor.dtype));
 }
 
@@ -45,28 +48,42 @@ Tensor expected_shape(const Tensor& source, const Tensor& index, const Axis& axi
   return expected;
 }
 
-void require_out(const Argument& out, const Tensor& source, const Tensor& expected) {
-  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.what,
+/// Whether a shape is source.shape[:first] + index.shape + source.shape[last:].
+bool has_shape(const Tensor& out, const Tensor& source, const Tensor& index, const Axis& axis) {
+  if (out.ndim != source.ndim - (axis.last - axis.first) + index.ndim) return false;
+  int o = 0;
+  bool same = true;
+  for (int d = 0; d < axis.first; ++d) same = out.shape[o++] == source.shape[d] && same;
+  for (int d = 0; d < index.ndim; ++d) same = out.shape[o++] == index.shape[d] && same;
+  for (int d = axis.last; d < source.ndim; ++d) same = out.shape[o++] == source.shape[d] && same;
+  return same;
+}
+
+void require_out(const Argument& out, const Tensor& source, const Tensor& index,
+                 const Axis& axis) {
+  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.name,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(out.tensor.dtype));
-  require(same_shape(out.tensor, expected), GPUKERN_VALUE_ERROR, out.what, " must have shape ",
-          expected.shape_text(), ", got ", out.tensor.shape_text());
-  require_writable(out.tensor, out.what);
+  if (!has_shape(out.tensor, source, index, axis)) {
+    fail(GPUKERN_VALUE_ERROR, out.name, " must have shape ",
+         expected_shape(source, index, axis).shape_text(), ", got ", out.tensor.shape_text());
+  }
+  require_writable(out.tensor, out.name);
 }
 
 /// The fill value: a host tensor that ends as the source does behind the axis.
 Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const Axis& axis) {
   const Argument fill("gather", "fill_value", raw);
-  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.what,
+  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.name,
           " must lie in host memory, got ", device_name(fill.tensor.device));
-  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.what,
+  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.name,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(fill.tensor.dtype));
   const int missing = source.ndim - fill.tensor.ndim;
   bool fits = missing >= axis.last && fill.tensor.contiguous();
   for (int d = 0; fits && d < fill.tensor.ndim; ++d)
     fits = fill.tensor.shape[d] == source.shape[missing + d];
-  require(fits || fill.tensor.ndim == 0, GPUKERN_VALUE_ERROR, fill.what,
+  require(fits || fill.tensor.ndim == 0, GPUKERN_VALUE_ERROR, fill.name,
           " must be C-contiguous and end the shape of an item, got shape ",
           fill.tensor.shape_text());
   return fill.tensor;
@@ -150,6 +167,28 @@ GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern
   return args;
 }
 
+/// $GPUKERN_GATHER, read at every call so that a process may change its mind.
+gpukern_gather_path default_path() {
+  const char* text = std::getenv("GPUKERN_GATHER");
+  const std::string_view name = text != nullptr ? text : "";
+  if (name.empty() || name == "auto") return GPUKERN_GATHER_AUTO;
+  if (name == "direct") return GPUKERN_GATHER_DIRECT;
+  if (name == "partitioned") return GPUKERN_GATHER_PARTITIONED;
+  fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
+}
+
+gpukern_gather_path checked_path(const gpukern_exec* exec) {
+  constexpr std::size_t kEnd = offsetof(gpukern_exec, gather_path) + sizeof(std::int32_t);
+  if (exec == nullptr || exec->struct_size < kEnd || exec->gather_path == GPUKERN_GATHER_AUTO)
+    return default_path();
+  require(exec->gather_path == GPUKERN_GATHER_DIRECT ||
+              exec->gather_path == GPUKERN_GATHER_PARTITIONED,
+          GPUKERN_VALUE_ERROR,
+          "gather: gather_path must be one of auto (0), direct (1), partitioned (2), got ",
+          exec->gather_path);
+  return static_cast<gpukern_gather_path>(exec->gather_path);
+}
+
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
             std::int32_t raw_axis, gpukern_mode mode, const gpukern_tensor* raw_fill,
             const gpukern_tensor* raw_out, const gpukern_exec* exec) {
@@ -161,9 +200,9 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
           static_cast<int>(mode));
   require_index_dtype(index);
   const Axis axis = checked_axis(source.tensor, raw_axis);
-  const Tensor expected = expected_shape(source.tensor, index.tensor, axis);
-  require_out(out, source.tensor, expected);
+  require_out(out, source.tensor, index.tensor, axis);
   const Call call("gather", {&source, &index, &out}, exec);
+  const gpukern_gather_path path = checked_path(exec);
   Tensor fill;
   if (mode == GPUKERN_FILL && raw_fill != nullptr)
     fill = checked_fill_value(raw_fill, source.tensor, axis);
@@ -180,9 +219,10 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
       may_overlap(out.tensor, source.tensor) || may_overlap(out.tensor, index.tensor);
   const Input source_here(call, source.tensor);
   Output out_here(call, out.tensor, apart);
-  call.backend.gather(
-      gather_args({source_here.tensor(), index_here.tensor(), out_here.tensor(), fill}, axis, mode),
-      call.stream);
+  GatherArgs args =
+      gather_args({source_here.tensor(), index_here.tensor(), out_here.tensor(), fill}, axis, mode);
+  args.path = path;
+  call.backend.gather(args, call.stream);
   out_here.finish();
 }
 

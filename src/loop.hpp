@@ -18,8 +18,11 @@ namespace gpukern {
 template <int Operands>
 struct Loop {
   std::int32_t ndim = 0;
-  std::int64_t extent[GPUKERN_MAX_NDIM] = {};
-  std::int64_t stride[Operands][GPUKERN_MAX_NDIM] = {};
+  // Only the first `ndim` mean something. Zeros behind them would cost more than a small call.
+  std::int64_t extent[GPUKERN_MAX_NDIM];
+  std::int64_t stride[Operands][GPUKERN_MAX_NDIM];
+
+  Loop() {}  // NOLINT(*-member-init,*-use-equals-default): "= default" would write the zeros
 
   /// Appends an innermost dimension.
   void push(std::int64_t size, const std::array<std::int64_t, Operands>& strides) {

@@ -15,13 +15,13 @@ void copy(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destinatio
   const Argument destination("copy", "destination", raw_destination);
   const Tensor& from = source.tensor;
   const Tensor& to = destination.tensor;
-  require(to.item == from.item, GPUKERN_TYPE_ERROR, destination.what, " must have elements of ",
+  require(to.item == from.item, GPUKERN_TYPE_ERROR, destination.name, " must have elements of ",
           from.item, " bytes like source, got ", to.item);
-  require(same_shape(to, from), GPUKERN_VALUE_ERROR, destination.what, " must have shape ",
+  require(same_shape(to, from), GPUKERN_VALUE_ERROR, destination.name, " must have shape ",
           from.shape_text(), ", got ", to.shape_text());
-  require_writable(to, destination.what);
+  require_writable(to, destination.name);
   require(!(from.device.cuda && to.device.cuda) || from.device == to.device, GPUKERN_VALUE_ERROR,
-          destination.what, " must lie on the host or on ", device_name(from.device), ", got ",
+          destination.name, " must lie on the host or on ", device_name(from.device), ", got ",
           device_name(to.device));
   const Stream stream = checked_stream(exec);
   backend_for(from.device);
@@ -41,10 +41,10 @@ extern "C" gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
   return guard([&] {
     gpukern::require(data != nullptr, GPUKERN_VALUE_ERROR, "allocate: data must not be NULL");
     *data = nullptr;
-    gpukern::Backend& backend = backend_for(checked_device(device, "allocate: device"));
+    gpukern::Backend& backend = backend_for(checked_device(device, {"allocate", "device"}));
     gpukern::require(bytes <= PTRDIFF_MAX, GPUKERN_MEMORY_ERROR, "allocate: bytes must be at most ",
                      PTRDIFF_MAX, ", got ", bytes);
-    if (bytes > 0) *data = backend.allocate(bytes, checked_stream(exec));
+    if (bytes > 0) *data = backend.allocate_array(bytes, checked_stream(exec));
   });
 }
 
@@ -52,7 +52,7 @@ extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
                                           const gpukern_exec* exec) {
   return guard([&] {
     if (data == nullptr) return;
-    backend_for(checked_device(device, "release: device")).release(data, checked_stream(exec));
+    backend_for(checked_device(device, {"release", "device"})).release_array(data, checked_stream(exec));
   });
 }
 
@@ -64,6 +64,6 @@ extern "C" gpukern_status gpukern_copy(const gpukern_tensor* source,
 
 extern "C" gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec* exec) {
   return guard([&] {
-    backend_for(checked_device(device, "synchronize: device")).synchronize(checked_stream(exec));
+    backend_for(checked_device(device, {"synchronize", "device"})).synchronize(checked_stream(exec));
   });
 }

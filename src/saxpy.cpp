@@ -10,10 +10,10 @@ namespace gpukern {
 namespace {
 
 void require_like(const Argument& argument, const Tensor& x) {
-  require(same_dtype(argument.tensor.dtype, x.dtype), GPUKERN_TYPE_ERROR, argument.what,
+  require(same_dtype(argument.tensor.dtype, x.dtype), GPUKERN_TYPE_ERROR, argument.name,
           " must have the dtype of x, ", dtype_name(x.dtype), ", got ",
           dtype_name(argument.tensor.dtype));
-  require(same_shape(argument.tensor, x), GPUKERN_VALUE_ERROR, argument.what,
+  require(same_shape(argument.tensor, x), GPUKERN_VALUE_ERROR, argument.name,
           " must have the shape of x, ", x.shape_text(), ", got ", argument.tensor.shape_text());
 }
 
@@ -44,12 +44,12 @@ void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw
   const Argument y("saxpy", "y", raw_y);
   const Argument out("saxpy", "out", raw_out);
   require(a != nullptr, GPUKERN_VALUE_ERROR, "saxpy: a must not be NULL");
-  require(is_saxpy_dtype(x.tensor.dtype), GPUKERN_TYPE_ERROR, x.what,
-          " must have one of the dtypes ", saxpy_dtype_names(), ", got ",
+  require(is_saxpy_dtype(x.tensor.dtype), GPUKERN_TYPE_ERROR, x.name,
+          " must have one of the dtypes ", SaxpyDtypeNames{}, ", got ",
           dtype_name(x.tensor.dtype));
   require_like(y, x.tensor);
   require_like(out, x.tensor);
-  require_writable(out.tensor, out.what);
+  require_writable(out.tensor, out.name);
   const Call call("saxpy", {&x, &y, &out}, exec);
   if (out.tensor.count() == 0) return;
 

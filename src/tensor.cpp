@@ -3,47 +3,41 @@
 
 #include "tensor.hpp"
 
-#include <algorithm>
-#include <functional>
-#include <numeric>
-
 namespace gpukern {
 
-std::string device_name(Device device) {
-  return device.cuda ? "cuda:" + std::to_string(device.id) : "cpu";
+std::ostream& operator<<(std::ostream& text, const DeviceName& name) {
+  if (!name.device.cuda) return text << "cpu";
+  return text << "cuda:" << name.device.id;
 }
 
-Device checked_device(gpukern_device device, const std::string& what) {
+Device checked_device(gpukern_device device, ArgumentName name) {
   switch (device.device_type) {
     case GPUKERN_CPU:
     case GPUKERN_CUDA_HOST:
       return {};
     case GPUKERN_CUDA:
     case GPUKERN_CUDA_MANAGED:
-      require(device.device_id >= 0, GPUKERN_DEVICE_ERROR, what,
+      require(device.device_id >= 0, GPUKERN_DEVICE_ERROR, name,
               " must name a CUDA device from 0 on, got ", device.device_id);
       return {true, device.device_id};
     default:
-      fail(GPUKERN_VALUE_ERROR, what,
+      fail(GPUKERN_VALUE_ERROR, name,
            " must name the CPU (1) or a CUDA device (2), got device type ", device.device_type);
   }
 }
 
-std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const std::string& what) {
-  std::int64_t product = 0;
-  require(!__builtin_mul_overflow(a, b, &product), GPUKERN_VALUE_ERROR, what,
-          " is larger than 2**63 bytes");
-  return product;
-}
-
-bool Tensor::count_is_zero() const {
-  const auto end = shape.begin() + ndim;
-  return std::find(shape.begin(), end, 0) != end;
-}
-
-std::int64_t Tensor::count() const {
-  if (count_is_zero()) return 0;  // before a product of the other sizes can overflow
-  return std::accumulate(shape.begin(), shape.begin() + ndim, std::int64_t{1}, std::multiplies<>());
+Tensor& Tensor::operator=(const Tensor& other) {
+  data = other.data;
+  device = other.device;
+  dtype = other.dtype;
+  item = other.item;
+  total = other.total;
+  ndim = other.ndim;
+  for (int d = 0; d < ndim; ++d) {
+    shape[d] = other.shape[d];
+    stride[d] = other.stride[d];
+  }
+  return *this;
 }
 
 bool Tensor::contiguous() const {
@@ -56,62 +50,76 @@ bool Tensor::contiguous() const {
   return true;
 }
 
-std::string Tensor::shape_text() const {
-  std::string text = "(";
-  for (int d = 0; d < ndim; ++d) text += (d ? ", " : "") + std::to_string(shape[d]);
-  return text + (ndim == 1 ? ",)" : ")");
+std::ostream& operator<<(std::ostream& text, const ShapeText& shape) {
+  const Tensor& tensor = shape.tensor;
+  text << "(";
+  for (int d = 0; d < tensor.ndim; ++d) text << (d > 0 ? ", " : "") << tensor.shape[d];
+  return text << (tensor.ndim == 1 ? ",)" : ")");
 }
 
 namespace {
 
-// Checks the sizes, so that no later product of them overflows.
-void check_shape(const gpukern_tensor& raw, Tensor& tensor, const std::string& what) {
-  std::int64_t total = tensor.item;
+/// Copies the sizes and counts the elements, so that no later product of sizes overflows.
+void set_shape(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
+  std::int64_t bytes = tensor.item;
+  std::uint64_t total = 1;
+  bool empty = false;
+  bool fits = true;
   for (int d = 0; d < raw.ndim; ++d) {
-    require(raw.shape[d] >= 0, GPUKERN_VALUE_ERROR, what, " must have no negative size, got ",
-            raw.shape[d], " in dimension ", d);
-    tensor.shape[d] = raw.shape[d];
+    const std::int64_t size = raw.shape[d];
+    require(size >= 0, GPUKERN_VALUE_ERROR, name, " must have no negative size, got ", size,
+            " in dimension ", d);
+    tensor.shape[d] = size;
+    empty = empty || size == 0;
+    total *= static_cast<std::uint64_t>(size);
+    fits = !__builtin_mul_overflow(bytes, size, &bytes) && fits;
   }
-  if (tensor.count_is_zero()) return;
-  for (int d = 0; d < raw.ndim; ++d) total = checked_multiply(total, raw.shape[d], what);
+  // Beside a size of 0 the others mean nothing.
+  require(fits || empty, GPUKERN_VALUE_ERROR, name, " is larger than 2**63 bytes");
+  tensor.total = static_cast<std::int64_t>(total);
 }
 
-void set_strides(const gpukern_tensor& raw, Tensor& tensor, const std::string& what) {
-  if (tensor.count_is_zero()) return;  // no element lies anywhere: zeros will do
+void set_strides(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
   std::int64_t contiguous = tensor.item;
   std::int64_t span = 0;
+  bool fits = true;
   for (int d = tensor.ndim - 1; d >= 0; --d) {
-    if (tensor.shape[d] == 1) continue;  // never stepped along
-    tensor.stride[d] =
-        raw.strides != nullptr ? checked_multiply(raw.strides[d], tensor.item, what) : contiguous;
+    tensor.stride[d] = 0;
+    // Never stepped along; if there is no element at all, zeros will do too.
+    if (tensor.shape[d] == 1 || tensor.total == 0) continue;
+    std::int64_t stride = contiguous;
+    if (raw.strides != nullptr)
+      fits = !__builtin_mul_overflow(raw.strides[d], tensor.item, &stride) && fits;
+    tensor.stride[d] = stride;
     contiguous *= tensor.shape[d];
     // The reach of the strides, in total, so that no address overflows either.
-    const auto reach = checked_multiply(tensor.stride[d], tensor.shape[d] - 1, what);
-    require(!__builtin_add_overflow(span, reach < 0 ? -(reach + 1) : reach, &span),
-            GPUKERN_VALUE_ERROR, what, " has strides that reach beyond 2**63 bytes");
+    std::int64_t reach = 0;
+    fits = !__builtin_mul_overflow(stride, tensor.shape[d] - 1, &reach) && fits;
+    fits = !__builtin_add_overflow(span, reach < 0 ? -(reach + 1) : reach, &span) && fits;
   }
+  require(fits, GPUKERN_VALUE_ERROR, name, " has strides that reach beyond 2**63 bytes");
 }
 
 }  // namespace
 
-Tensor checked_tensor(const gpukern_tensor* raw, const std::string& what) {
-  require(raw != nullptr, GPUKERN_VALUE_ERROR, what, " must not be NULL");
-  require(raw->ndim >= 0 && raw->ndim <= GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, what,
+Tensor checked_tensor(const gpukern_tensor* raw, ArgumentName name) {
+  require(raw != nullptr, GPUKERN_VALUE_ERROR, name, " must not be NULL");
+  require(raw->ndim >= 0 && raw->ndim <= GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, name,
           " must have 0 to ", GPUKERN_MAX_NDIM, " dimensions, got ", raw->ndim);
-  require(raw->ndim == 0 || raw->shape != nullptr, GPUKERN_VALUE_ERROR, what,
+  require(raw->ndim == 0 || raw->shape != nullptr, GPUKERN_VALUE_ERROR, name,
           " must have a shape, got NULL");
   const int bits = raw->dtype.bits * raw->dtype.lanes;
-  require(bits > 0 && bits % 8 == 0, GPUKERN_TYPE_ERROR, what,
+  require(bits > 0 && bits % 8 == 0, GPUKERN_TYPE_ERROR, name,
           " must have elements of whole bytes, got ", dtype_name(raw->dtype));
 
   Tensor tensor;
-  tensor.device = checked_device(raw->device, what);
+  tensor.device = checked_device(raw->device, name);
   tensor.dtype = raw->dtype;
   tensor.item = bits / 8;
   tensor.ndim = raw->ndim;
-  check_shape(*raw, tensor, what);
-  set_strides(*raw, tensor, what);
-  require(raw->data != nullptr || tensor.count() == 0, GPUKERN_VALUE_ERROR, what,
+  set_shape(*raw, tensor, name);
+  set_strides(*raw, tensor, name);
+  require(raw->data != nullptr || tensor.total == 0, GPUKERN_VALUE_ERROR, name,
           " must have data, got NULL for shape ", tensor.shape_text());
   if (raw->data != nullptr) tensor.data = static_cast<std::byte*>(raw->data) + raw->byte_offset;
   return tensor;
@@ -121,7 +129,7 @@ Tensor contiguous_at(void* data, Device device, const Tensor& like) {
   Tensor tensor = like;
   tensor.data = static_cast<std::byte*>(data);
   tensor.device = device;
-  if (like.count_is_zero()) return tensor;
+  if (like.total == 0) return tensor;
   std::int64_t stride = like.item;
   for (int d = like.ndim - 1; d >= 0; --d) {
     tensor.stride[d] = stride;
@@ -130,10 +138,10 @@ Tensor contiguous_at(void* data, Device device, const Tensor& like) {
   return tensor;
 }
 
-void require_writable(const Tensor& tensor, const std::string& what) {
+void require_writable(const Tensor& tensor, ArgumentName name) {
   if (tensor.count() == 0) return;
   for (int d = 0; d < tensor.ndim; ++d)
-    require(tensor.shape[d] <= 1 || tensor.stride[d] != 0, GPUKERN_VALUE_ERROR, what,
+    require(tensor.shape[d] <= 1 || tensor.stride[d] != 0, GPUKERN_VALUE_ERROR, name,
             " must have an own place for each element, got stride 0 in dimension ", d);
 }
 
@@ -163,8 +171,10 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
 }
 
 bool same_shape(const Tensor& a, const Tensor& b) {
-  return std::equal(a.shape.begin(), a.shape.begin() + a.ndim, b.shape.begin(),
-                    b.shape.begin() + b.ndim);
+  if (a.ndim != b.ndim) return false;
+  for (int d = 0; d < a.ndim; ++d)
+    if (a.shape[d] != b.shape[d]) return false;
+  return true;
 }
 
 bool same_layout(const Tensor& a, const Tensor& b) {

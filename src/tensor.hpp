@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <ostream>
 
 #include "dtype.hpp"
 #include "error.hpp"
@@ -21,35 +21,57 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-std::string device_name(Device device);
+/// A device as a part of a message: "cpu", "cuda:0".
+struct DeviceName {
+  Device device;
+};
+inline DeviceName device_name(Device device) { return {device}; }
+std::ostream& operator<<(std::ostream& text, const DeviceName& name);
 
-/// Checks a device of the ABI; `what` begins the message ("gather: source").
-Device checked_device(gpukern_device device, const std::string& what);
+/// Checks a device of the ABI.
+Device checked_device(gpukern_device device, ArgumentName name);
+
+struct ShapeText;
 
 struct Tensor {
+  // Only the first `ndim` sizes and strides are ever set, read and copied: most of a small call's
+  // time would go into the others.
+  Tensor() {}  // NOLINT(*-member-init,*-use-equals-default)
+  Tensor(const Tensor& other) { *this = other; }  // NOLINT(*-member-init)
+  Tensor& operator=(const Tensor& other);
+  ~Tensor() = default;
+
   std::byte* data = nullptr;  ///< of the first element; byte_offset is in it
   Device device;
   gpukern_dtype dtype{};
-  std::int64_t item = 0;  ///< bytes per element
+  std::int64_t item = 0;   ///< bytes per element
+  std::int64_t total = 0;  ///< elements
   int ndim = 0;
-  std::array<std::int64_t, GPUKERN_MAX_NDIM> shape{};
-  std::array<std::int64_t, GPUKERN_MAX_NDIM> stride{};  ///< in bytes
+  std::array<std::int64_t, GPUKERN_MAX_NDIM> shape;
+  std::array<std::int64_t, GPUKERN_MAX_NDIM> stride;  ///< in bytes
 
-  [[nodiscard]] bool count_is_zero() const;
-  [[nodiscard]] std::int64_t count() const;
-  [[nodiscard]] std::int64_t bytes() const { return count() * item; }
+  [[nodiscard]] std::int64_t count() const { return total; }
+  [[nodiscard]] std::int64_t bytes() const { return total * item; }
   [[nodiscard]] bool contiguous() const;
-  [[nodiscard]] std::string shape_text() const;
+  [[nodiscard]] ShapeText shape_text() const;
 };
 
-/// Checks one tensor argument and converts it; `what` names function and argument.
-Tensor checked_tensor(const gpukern_tensor* tensor, const std::string& what);
+/// A shape as a part of a message: "(2, 3)".
+struct ShapeText {
+  const Tensor& tensor;
+};
+std::ostream& operator<<(std::ostream& text, const ShapeText& shape);
+
+inline ShapeText Tensor::shape_text() const { return {*this}; }
+
+/// Checks one tensor argument and converts it.
+Tensor checked_tensor(const gpukern_tensor* tensor, ArgumentName name);
 
 /// As `like`, C-contiguous at `data`.
 Tensor contiguous_at(void* data, Device device, const Tensor& like);
 
 /// Requires that no two elements share memory for certain (a zero stride), as an output must.
-void require_writable(const Tensor& tensor, const std::string& what);
+void require_writable(const Tensor& tensor, ArgumentName name);
 
 /// Whether any byte may belong to both: by the extents in memory, so it may err towards true.
 bool may_overlap(const Tensor& a, const Tensor& b);
@@ -58,7 +80,5 @@ bool same_shape(const Tensor& a, const Tensor& b);
 
 /// Whether both have the same elements at the same places.
 bool same_layout(const Tensor& a, const Tensor& b);
-
-std::int64_t checked_multiply(std::int64_t a, std::int64_t b, const std::string& what);
 
 }  // namespace gpukern

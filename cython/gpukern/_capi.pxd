@@ -88,6 +88,9 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int32_t l2_cache_bytes
         uint64_t total_memory_bytes
 
+    ctypedef struct gpukern_event:
+        pass
+
     int32_t gpukern_version()
     int32_t gpukern_abi_version()
     const char *gpukern_last_error()
@@ -103,6 +106,16 @@ cdef extern from "gpukern/gpukern.h" nogil:
     gpukern_status gpukern_copy(const gpukern_tensor *source, const gpukern_tensor *destination,
                                 const gpukern_exec *exec_)
     gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec_)
+
+    gpukern_status gpukern_pointer_device(const void *data, gpukern_device *device)
+
+    gpukern_status gpukern_stream_wait(gpukern_device device, void *stream, void *other)
+    gpukern_status gpukern_stream_capture(gpukern_device device, void *stream, uint64_t *capture)
+    gpukern_status gpukern_event_record(gpukern_device device, void *stream,
+                                        gpukern_event **event)
+    gpukern_status gpukern_event_wait(gpukern_device device, void *stream,
+                                      const gpukern_event *event)
+    gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event)
 
     gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
                                   int32_t axis, gpukern_mode mode,

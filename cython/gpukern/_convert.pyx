@@ -120,7 +120,7 @@ cdef Tensor tensor_of_interface(object array, str what, Launch launch):
     stream = interface.get("stream")
     if stream is not None and stream == 0:
         raise GpukernValueError(f"{what} must name stream 1 or 2, got 0, which is ambiguous")
-    launch.follow(tensor.c.device, None if stream is None else stream_of_handle(stream, array))
+    launch.follow(tensor.c.device, None if stream is None else stream_of_handle(stream, None))
     return tensor
 
 
@@ -168,6 +168,8 @@ cdef Tensor as_output(object array, str what, Launch launch):
         if not lends and not PyObject_CheckBuffer(array):
             raise GpukernTypeError(f"{what} must be an array, got {type(array).__name__}")
     tensor = as_tensor(array, what, launch)
+    if isinstance(array, DeviceArray):
+        (<DeviceArray>array).order(launch, True)
     if tensor.readonly:
         raise GpukernValueError(f"{what} is read-only")
     return tensor

@@ -4,16 +4,17 @@
 from gpukern._capi cimport gpukern_device
 from gpukern._stream cimport Launch, Stream
 from gpukern._tensor cimport Tensor
+from gpukern._uses cimport Uses
 
 cdef class DeviceArray:
     cdef Tensor tensor
-    cdef Stream stream
-    cdef bint busy
+    cdef Uses uses
     cdef object __weakref__
-    cdef int order(self, Launch launch) except -1
-    cdef int used_by(self, Launch launch) except -1
+    cdef int order(self, Launch launch, bint writes=*) except -1
+    cdef int used_by(self, Launch launch, bint writes=*) except -1
+    cdef Stream stream(self)
+    cdef DeviceArray copy_at(self, gpukern_device device)
     cdef gpukern_device checked_target(self, object dl_device) except *
-    cdef int hand_over(self, Stream consumer) except -1
 
 cdef DeviceArray new_device_array(Tensor like, gpukern_device device, Launch launch)
 cdef DeviceArray copy_to(Tensor source, gpukern_device device, Launch launch)

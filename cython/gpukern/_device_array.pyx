@@ -6,17 +6,20 @@
 
 cimport cython
 cimport numpy as cnp
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport uint64_t, uintptr_t
 
 from gpukern._capi cimport (
-    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_DEVICE_DEFAULT,
-    GPUKERN_OPAQUE, gpukern_allocate, gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
+    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_OPAQUE,
+    gpukern_allocate, gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
 )
 from gpukern._dlpack cimport export_dlpack
 from gpukern._dtype cimport describe
 from gpukern._error cimport check
-from gpukern._stream cimport Launch, Stream, as_stream, new_launch, stream_of_handle
+from gpukern._stream cimport (
+    Launch, Stream, consumer_stream, current_streams, legacy_stream, new_launch,
+)
 from gpukern._tensor cimport Tensor, new_ndarray, tensor_of_ndarray
+from gpukern._uses cimport new_uses
 
 import numpy as np
 
@@ -47,10 +50,16 @@ cdef Tensor NOTHING = nothing()
 cdef class DeviceArray:
     """A C-contiguous array in the memory of one device.
 
-    Made by :func:`to_device`, :func:`empty` and the operations. Memory is stream-ordered: it is
-    released behind the work on the stream that last used the array, be it gpukern's or the one
-    that a DLPack consumer named. Whoever uses the memory on another stream without telling the
-    array must keep the array until that work is done, as for any CUDA array.
+    Made by :func:`to_device`, :func:`empty` and the operations. Calls on several streams are put
+    in order without a wait of the host, and the memory is released behind all of them, also behind
+    the work on the stream that a DLPack consumer named, and on the streams that were current in
+    CuPy and torch when ``__cuda_array_interface__`` was asked for. Whoever uses the memory on yet
+    another stream must keep the array until that work is done, as for any CUDA array. A stream
+    given as an object is kept alive by the array; one given as an int may be destroyed after the
+    call, but for a DLPack consumer's.
+
+    In a CUDA graph: what a graph works on must be kept as long as the graph; arrays made during the
+    capture, or dropped during the capture on their stream, the graph itself keeps.
 
     The array goes to other libraries without a copy through DLPack (``torch.from_dlpack(array)``)
     and ``__cuda_array_interface__`` (``cupy.asarray(array)``), and to NumPy by :meth:`numpy`.
@@ -67,31 +76,28 @@ cdef class DeviceArray:
         raise GpukernTypeError("DeviceArray is made by to_device(), empty() and the operations")
 
     def __dealloc__(self):
-        cdef gpukern_exec where
-        if self.tensor is None or self.tensor.c.data == NULL:
-            return
-        where.struct_size = sizeof(gpukern_exec)
-        where.device.device_type = GPUKERN_DEVICE_DEFAULT
-        where.device.device_id = 0
-        where.stream = NULL if self.stream is None else self.stream.handle
-        # A destructor must not raise. Only a broken context or the end of the process refuses,
-        # and then the memory is lost or given back anyway.
-        gpukern_release(self.tensor.c.device, self.tensor.c.data, &where)
+        if self.uses is not None and self.tensor.c.data != NULL:
+            self.uses.release(self.tensor.c.data)
+        elif self.tensor is not None and self.tensor.c.data != NULL:
+            gpukern_release(self.tensor.c.device, self.tensor.c.data, NULL)
 
-    cdef int order(self, Launch launch) except -1:
-        """Orders a call behind the work on this array."""
-        if not self.tensor.host:
-            launch.follow(self.tensor.c.device, own_stream(self) if self.busy else None)
-            if launch.stream is None and self.stream is not None:
-                launch.follow(self.tensor.c.device, self.stream)
+    cdef int order(self, Launch launch, bint writes=False) except -1:
+        """Orders a call behind the work on this array that it conflicts with."""
+        if self.uses is not None:
+            launch.follow(self.tensor.c.device,
+                          self.uses.current_home() if launch.stream is None else None)
+            self.uses.begin(launch.stream, writes)
         return 0
 
-    cdef int used_by(self, Launch launch) except -1:
-        """Notes that a call has enqueued work on this array."""
-        if not self.tensor.host:
-            self.stream = launch.stream
-            self.busy = True
+    cdef int used_by(self, Launch launch, bint writes=True) except -1:
+        """Notes that the call has been enqueued."""
+        if self.uses is not None and launch.stream is not None:
+            self.uses.end(launch.stream, writes)
         return 0
+
+    cdef Stream stream(self):
+        """The stream to work on unless another one is asked for."""
+        return legacy_stream() if self.uses is None else self.uses.current_home()
 
     @property
     def shape(self):
@@ -135,7 +141,7 @@ cdef class DeviceArray:
         return "cpu" if self.tensor.host else f"cuda:{self.tensor.c.device.device_id}"
 
     def __copy__(self):
-        return copy_to(self.tensor, self.tensor.c.device, new_launch(None, own_stream(self)))
+        return self.copy_at(self.tensor.c.device)
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -170,11 +176,10 @@ cdef class DeviceArray:
         numpy.ndarray
             ``out`` if it was given.
         """
-        cdef Launch where = new_launch(None, own_stream(self) if stream is None else stream)
+        cdef Launch where = new_launch(None, self.stream() if stream is None else stream)
         cdef cnp.ndarray result
         cdef Tensor destination
-        if self.busy:
-            where.follow(self.tensor.c.device, own_stream(self))
+        cdef uint64_t begun = 0
         if out is None:
             result = new_ndarray(self.tensor.dtype, self.tensor.c.ndim, self.tensor.c.shape)
         else:
@@ -183,8 +188,12 @@ cdef class DeviceArray:
         if destination.odd:  # a field of packed records, or huge items: by way of plain memory
             result[...] = self.numpy(stream=stream)
             return out
+        self.order(where)
+        if self.uses is not None:
+            begun = self.uses.begun
         copy_tensor(self.tensor, destination, where)
-        self.busy = False
+        if self.uses is not None:
+            self.uses.settle(where.stream, begun)
         return result
 
     def __dlpack_device__(self):
@@ -193,7 +202,8 @@ cdef class DeviceArray:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """Exports the memory for a consumer on `stream`, DLPack's number of it.
 
-        If another stream than the consumer's has work on the array, the call waits for that work.
+        The consumer's stream waits for the work on the array, and memory is released behind the
+        consumer's work on it. The stream must exist until the array is released.
         """
         cdef gpukern_device target = self.tensor.c.device
         cdef DeviceArray exported = self
@@ -206,10 +216,13 @@ cdef class DeviceArray:
         if elsewhere and copy is not None and not copy:
             raise GpukernBufferError(f"an array on {self.device} goes to the CPU by a copy only")
         if copy or elsewhere:
-            exported = copy_to(self.tensor, target, new_launch(None, own_stream(self)))
+            exported = self.copy_at(target)
             copied = True
         if target.device_type == GPUKERN_CUDA:
-            exported.hand_over(consumer_stream(stream))
+            consumer = consumer_stream(stream, target.device_id)
+            if consumer is not None:  # None: the consumer asks for no order
+                exported.uses.begin(consumer, True)
+                exported.uses.lend([consumer])
         elif stream is not None and self.tensor.host:
             raise GpukernValueError(f"stream must be None for an array on the CPU, got {stream}")
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
@@ -219,7 +232,11 @@ cdef class DeviceArray:
     def __cuda_array_interface__(self):
         if self.tensor.host:
             raise AttributeError("an array on the CPU has no __cuda_array_interface__")
-        handle = 0 if self.stream is None else <uintptr_t>self.stream.handle
+        cdef Stream home = self.uses.current_home()
+        # All work on the array is behind its home then, for which the consumer waits.
+        self.uses.begin(home, True)
+        self.uses.lend(current_streams(self.tensor.c.device.device_id))
+        handle = <uintptr_t>home.handle
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -242,32 +259,10 @@ cdef class DeviceArray:
                 f"got DLPack device {tuple(dl_device)}")
         return target
 
-    cdef int hand_over(self, Stream consumer) except -1:
-        """Makes the data ready on the consumer's stream, which is the last user from now on."""
-        cdef Launch where
-        if consumer is None:  # -1: the consumer asks for no order
-            return 0
-        where = new_launch(None, consumer)
-        if self.busy:
-            where.follow(self.tensor.c.device, own_stream(self))
-        self.stream = consumer
-        self.busy = True
-        return 0
-
-
-cdef Stream own_stream(DeviceArray array):
-    return stream_of_handle(0, None) if array.stream is None else array.stream
-
-
-cdef Stream consumer_stream(object stream):
-    """DLPack's number of a CUDA stream; None for -1."""
-    if stream is None:
-        return stream_of_handle(0, None)
-    if stream == -1:
-        return None
-    if isinstance(stream, int) and stream == 0:
-        raise GpukernValueError("DLPack's stream must be 1, 2 or a handle; 0 is ambiguous")
-    return as_stream(stream)
+    cdef DeviceArray copy_at(self, gpukern_device device):
+        cdef Launch where = new_launch(None, self.stream())
+        self.order(where)
+        return copy_to(self.tensor, device, where)
 
 
 cdef cnp.ndarray checked_host_output(object out, Tensor source):
@@ -315,14 +310,16 @@ cdef DeviceArray new_device_array(Tensor like, gpukern_device device, Launch lau
     tensor.c.data = data
     made.tensor = tensor
     if not tensor.host:
-        made.stream = launch.stream
-        made.busy = True
+        made.uses = new_uses(tensor.c.device,
+                             legacy_stream() if launch.stream is None else launch.stream)
     return made
 
 
 cdef DeviceArray copy_to(Tensor source, gpukern_device device, Launch launch):
     cdef DeviceArray made = new_device_array(source, device, launch)
     copy_tensor(source, made.tensor, launch)
-    if source.host:  # such a copy was waited for
-        made.busy = False
+    if not source.host:
+        made.used_by(launch)
+    elif made.uses is not None:  # such a copy was waited for
+        made.uses.settle_new()
     return made

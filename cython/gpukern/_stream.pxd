@@ -6,14 +6,22 @@ from gpukern._capi cimport gpukern_device, gpukern_exec
 cdef class Stream:
     cdef void *handle
     cdef readonly object owner
+    cdef readonly bint lasting
 
 cdef class Launch:
     cdef gpukern_exec c
     cdef Stream stream
     cdef bint any_cuda
+    cdef gpukern_device device
+    cdef list others
     cdef int follow(self, gpukern_device device, Stream stream) except -1
+    cdef int finish(self) except -1
 
 cdef Stream as_stream(object stream)
 cdef Stream stream_of_handle(object handle, object owner)
+cdef Stream legacy_stream()
+cdef bint same_stream(Stream a, Stream b) noexcept
+cdef Stream consumer_stream(object stream, int device_id)
+cdef list current_streams(int device_id)
 cdef Launch new_launch(object device, object stream)
 cdef gpukern_device as_device(object device) except *

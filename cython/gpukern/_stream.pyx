@@ -4,24 +4,34 @@
 # cython: language_level=3, freethreading_compatible=True
 """Where a call runs: the device= and stream= arguments, and the order between streams."""
 
+cimport cython
 from libc.stdint cimport uintptr_t
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_exec,
-    gpukern_synchronize,
+    gpukern_stream_wait,
 )
 from gpukern._error cimport check
 
 import operator
+import sys
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
+# The collector must not take the owner away before the last user of the stream is gone.
+@cython.no_gc_clear
 cdef class Stream:
-    """A CUDA stream's handle, and the object that keeps it alive."""
+    """A CUDA stream's handle, and the object that keeps it alive.
+
+    `lasting`: the handle means the same stream, on every thread, as long as this object lives. A
+    handle without an owner does so only for the time of a call; and the per-thread default stream
+    is another one on each thread.
+    """
 
 
 cdef Stream stream_of_handle(object handle, object owner):
+    """A stream by its number, kept alive by `owner`; None if nobody promises that it stays."""
     cdef Stream stream = Stream.__new__(Stream)
     value = operator.index(handle)
     if value < 0:
@@ -29,7 +39,21 @@ cdef Stream stream_of_handle(object handle, object owner):
     # 1 (cudaStreamLegacy) is another name of 0; one name makes handles comparable.
     stream.handle = NULL if value == 1 else <void *><uintptr_t>value
     stream.owner = owner
+    stream.lasting = value < 2 or (value > 2 and owner is not None)
     return stream
+
+
+cdef Stream LEGACY = stream_of_handle(0, None)
+
+
+cdef Stream legacy_stream():
+    """The legacy default stream."""
+    return LEGACY
+
+
+cdef bint same_stream(Stream a, Stream b) noexcept:
+    """Whether both are one stream to this thread, as long as both exist."""
+    return a.handle == b.handle
 
 
 cdef Stream as_stream(object stream):
@@ -52,6 +76,37 @@ cdef Stream as_stream(object stream):
     raise GpukernTypeError(
         "stream must be None, an int or an object with __cuda_stream__, "
         f"got {type(stream).__name__}")
+
+
+cdef Stream consumer_stream(object stream, int device_id):
+    """DLPack's number of a CUDA stream; None for -1."""
+    cdef Stream known
+    if stream is None:
+        return legacy_stream()
+    if stream == -1:
+        return None
+    if isinstance(stream, int) and stream == 0:
+        raise GpukernValueError("DLPack's stream must be 1, 2 or a handle; 0 is ambiguous")
+    cdef Stream found = as_stream(stream)
+    if found.lasting or stream == 2:
+        return found
+    for known in current_streams(device_id):
+        if same_stream(known, found):
+            return known
+    # A handle and no more: the consumer's promise that the stream stays.
+    return stream_of_handle(stream, "a DLPack consumer")
+
+
+cdef list current_streams(int device_id):
+    """The streams on which a consumer that says nothing may be expected to work."""
+    cdef list found = [legacy_stream()]
+    cupy = sys.modules.get("cupy")
+    if cupy is not None:
+        found.append(as_stream(cupy.cuda.get_current_stream(device_id)))
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        found.append(as_stream(torch.cuda.current_stream(device_id)))
+    return [stream for stream in found if (<Stream>stream).lasting]
 
 
 cdef gpukern_device as_device(object device) except *:
@@ -85,7 +140,6 @@ cdef class Launch:
 
     cdef int follow(self, gpukern_device device, Stream stream) except -1:
         """Orders the call behind the work on `stream` of the CUDA device, None for no work."""
-        cdef gpukern_exec other
         if self.any_cuda:
             self.any_cuda = False
             self.c.device.device_id = device.device_id
@@ -94,11 +148,25 @@ cdef class Launch:
         if self.stream is None:
             self.stream = stream
             self.c.stream = stream.handle
-        elif stream.handle != self.c.stream:
-            other = self.c
-            other.stream = stream.handle
+        elif not same_stream(stream, self.stream):
             with nogil:
-                check(gpukern_synchronize(device, &other))
+                check(gpukern_stream_wait(device, self.c.stream, stream.handle))
+            self.device = device
+            if self.others is None:
+                self.others = []
+            self.others.append(stream)
+        return 0
+
+    cdef int finish(self) except -1:
+        """Orders the streams that the call followed behind its work: whoever works on them next
+        finds the results, and whoever frees memory in their order frees it after the call."""
+        cdef Stream stream
+        if self.others is None:
+            return 0
+        for stream in self.others:
+            with nogil:
+                check(gpukern_stream_wait(self.device, stream.handle, self.c.stream))
+        self.others = None
         return 0
 
 

@@ -105,6 +105,17 @@ typedef struct gpukern_tensor {
 } gpukern_tensor;
 
 /**
+ * How gather works on a GPU. All give the same result. GPUKERN_GATHER_AUTO is $GPUKERN_GATHER
+ * (auto, direct, partitioned) or, without it, the choice that sizes alone suggest.
+ */
+typedef enum gpukern_gather_path {
+  GPUKERN_GATHER_AUTO = 0,
+  GPUKERN_GATHER_DIRECT = 1,     /**< every item by an access of its own */
+  GPUKERN_GATHER_PARTITIONED = 2 /**< indices sorted by slices of the source, where the call has a
+                                      layout for it and scratch memory suffices; else direct */
+} gpukern_gather_path;
+
+/**
  * @brief Where and how to run. Every function takes NULL for the defaults.
  *
  * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow.
@@ -116,9 +127,12 @@ typedef struct gpukern_exec {
   gpukern_device device;
   /** A cudaStream_t of the device that computes; NULL is the legacy default stream. */
   void *stream;
+  /** A ::gpukern_gather_path. Read only where struct_size covers it. */
+  int32_t gather_path;
 } gpukern_exec;
 
-#define GPUKERN_EXEC_INIT {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL}
+#define GPUKERN_EXEC_INIT \
+  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {
@@ -193,6 +207,8 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
  * @brief Allocates memory, aligned to at least 64 bytes on the CPU and 256 on a GPU.
  *
  * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
+ * While that stream captures a CUDA graph, the memory is there at once, and stays until both
+ * gpukern_release() was called and the graph with its executables is gone.
  *
  * @param[in] device GPUKERN_CPU or GPUKERN_CUDA, and the ordinal
  * @param[in] bytes may be 0, which gives NULL
@@ -204,6 +220,10 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
 
 /**
  * @brief Releases memory of gpukern_allocate(), on a GPU after the work enqueued on exec->stream.
+ *
+ * While that stream captures a CUDA graph, the memory is freed when the graph with its executables
+ * is gone: the capture goes on, and no launch frees it.
+ *
  * @param[in] data may be NULL
  */
 GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
@@ -229,6 +249,67 @@ GPUKERN_API gpukern_status gpukern_copy(const gpukern_tensor *source,
  * @param[in] exec only its stream is used; may be NULL
  */
 GPUKERN_API gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec);
+
+/**
+ * @brief Finds the device that memory belongs to.
+ * @param[in] data any address; NULL counts as the CPU's
+ * @param[out] device GPUKERN_CUDA or GPUKERN_CUDA_MANAGED with the ordinal, GPUKERN_CUDA_HOST for
+ *             memory that CUDA has page-locked, else GPUKERN_CPU, also without a driver
+ */
+GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_device *device);
+
+/* ---- streams -------------------------------------------------------------------------------- */
+
+/* A stream is a cudaStream_t of the device: NULL or 1 for the legacy default stream, 2 for the
+ * per-thread default stream of the calling thread. Nothing here waits on the host. On GPUKERN_CPU,
+ * where all work is done when a call returns, these functions succeed and do nothing. */
+
+/**
+ * @brief Lets the work enqueued later on `stream` wait for the work enqueued so far on `other`.
+ *
+ * While `other` captures a CUDA graph, `stream` joins that capture, as with CUDA's own events. A
+ * graph cannot wait for work outside it: while `stream` captures and `other` does not, the call
+ * does nothing, and the graph is to be launched behind that work.
+ *
+ * @return GPUKERN_VALUE_ERROR for two streams that capture two graphs, and for the legacy stream
+ *         while a stream that blocks it captures
+ */
+GPUKERN_API gpukern_status gpukern_stream_wait(gpukern_device device, void *stream, void *other);
+
+/**
+ * @brief Tells whether a stream captures a CUDA graph.
+ * @param[out] capture a number of the capture, unique in the process; 0 if there is none
+ */
+GPUKERN_API gpukern_status gpukern_stream_capture(gpukern_device device, void *stream,
+                                                  uint64_t *capture);
+
+/** A point in the work of a stream, which other streams can wait for when the stream is gone. */
+typedef struct gpukern_event gpukern_event;
+
+/**
+ * @brief Marks the point that the work on a stream has reached.
+ * @param[in,out] event a mark of the same device to move, or NULL for a new one; release with
+ *                gpukern_event_release(). NULL afterwards while the stream captures a CUDA graph:
+ *                what is captured has not run, so that there is nothing to wait for.
+ */
+GPUKERN_API gpukern_status gpukern_event_record(gpukern_device device, void *stream,
+                                                gpukern_event **event);
+
+/**
+ * @brief Lets the work enqueued later on `stream` wait for the work before a mark.
+ *
+ * Does nothing while `stream` captures a CUDA graph, see gpukern_stream_wait().
+ *
+ * @param[in] event may be NULL, which does nothing
+ */
+GPUKERN_API gpukern_status gpukern_event_wait(gpukern_device device, void *stream,
+                                              const gpukern_event *event);
+
+/**
+ * @brief Gives a mark back. Waits that were asked for stay in force.
+ * @param[in] event may be NULL
+ */
+GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event);
 
 /* ---- operations ----------------------------------------------------------------------------- */
 

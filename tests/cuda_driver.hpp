@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the tests of streams, graphs and devices need of the NVIDIA driver, found at run time: the
+// tests build without a CUDA toolkit and run without a driver.
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace gpukern_test {
+
+using Address = unsigned long long;
+
+enum CaptureMode { kGlobal, kThreadLocal, kRelaxed };
+enum StreamKind : unsigned { kBlocking = 0, kNonBlocking = 1 };
+
+/// The driver's functions under the names of their symbols.
+class Driver {
+ public:
+  static const Driver& get() {
+    static const Driver driver;
+    return driver;
+  }
+
+  template <class... Arguments>
+  void call(const char* symbol, Arguments... arguments) const {
+    EXPECT_EQ(status(symbol, arguments...), 0) << symbol;
+  }
+  template <class... Arguments>
+  int status(const char* symbol, Arguments... arguments) const {
+    using Function = int (*)(Arguments...);
+    const auto function = reinterpret_cast<Function>(dlsym(library_, symbol));
+    if (function == nullptr) ADD_FAILURE() << "the driver has no " << symbol;
+    return function == nullptr ? -1 : function(arguments...);
+  }
+
+ private:
+  Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) {
+    status("cuInit", 0U);
+  }
+  void* library_;
+};
+
+template <class... Arguments>
+void cuda(const char* symbol, Arguments... arguments) {
+  Driver::get().call(symbol, arguments...);
+}
+
+inline void* current_context() {
+  void* context = nullptr;
+  cuda("cuCtxGetCurrent", &context);
+  return context;
+}
+
+inline void* primary_context(int device) {
+  void* context = nullptr;
+  cuda("cuDevicePrimaryCtxRetain", &context, device);
+  return context;
+}
+
+/// A device's primary context, current on this thread.
+class OnDevice {
+ public:
+  explicit OnDevice(int device = 0) { cuda("cuCtxPushCurrent_v2", primary_context(device)); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() {
+    void* popped = nullptr;
+    cuda("cuCtxPopCurrent_v2", &popped);
+  }
+};
+
+class StreamHandle {
+ public:
+  explicit StreamHandle(StreamKind kind = kNonBlocking) {
+    cuda("cuStreamCreate", &handle_, static_cast<unsigned>(kind));
+  }
+  StreamHandle(const StreamHandle&) = delete;
+  StreamHandle& operator=(const StreamHandle&) = delete;
+  ~StreamHandle() { cuda("cuStreamDestroy_v2", handle_); }
+  operator void*() const { return handle_; }  // NOLINT(google-explicit-constructor)
+
+  void synchronize() const { cuda("cuStreamSynchronize", handle_); }
+  void begin_capture(CaptureMode mode = kGlobal) const {
+    cuda("cuStreamBeginCapture_v2", handle_, static_cast<int>(mode));
+  }
+
+ private:
+  void* handle_ = nullptr;
+};
+
+/// The work captured since begin_capture(), to be launched again and again.
+class Graph {
+ public:
+  explicit Graph(void* stream) {
+    cuda("cuStreamEndCapture", stream, &graph_);
+    EXPECT_NE(graph_, nullptr) << "the capture was broken";
+    if (graph_ != nullptr)
+      cuda("cuGraphInstantiateWithFlags", &executable_, graph_, 0ULL);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() {
+    if (executable_ != nullptr) cuda("cuGraphExecDestroy", executable_);
+    if (graph_ != nullptr) cuda("cuGraphDestroy", graph_);
+  }
+  void launch(void* stream) const { cuda("cuGraphLaunch", executable_, stream); }
+
+ private:
+  void* graph_ = nullptr;
+  void* executable_ = nullptr;
+};
+
+/// Keeps a stream busy: everything that should have waited for it has the time to go wrong.
+inline void enqueue_delay(void* stream, unsigned microseconds) {
+  void (*const sleep)(void*) = [](void* duration) {
+    usleep(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(duration)));
+  };
+  cuda("cuLaunchHostFunc", stream, sleep,
+       reinterpret_cast<void*>(static_cast<std::uintptr_t>(microseconds)));
+}
+
+inline void enqueue_fill(void* data, unsigned value, std::size_t count, void* stream) {
+  cuda("cuMemsetD32Async", reinterpret_cast<Address>(data), value, count, stream);
+}
+
+inline void enqueue_copy(void* to, const void* from, std::size_t bytes, void* stream) {
+  cuda("cuMemcpyDtoDAsync_v2", reinterpret_cast<Address>(to), reinterpret_cast<Address>(from),
+       bytes, stream);
+}
+
+inline void read_back(void* to, const void* from, std::size_t bytes) {
+  cuda("cuMemcpyDtoH_v2", to, reinterpret_cast<Address>(from), bytes);
+}
+
+}  // namespace gpukern_test

@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Operations captured into CUDA graphs, and what happens to memory and to other captures.
+
+#include <optional>
+#include <thread>
+
+#include "device_memory.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kCount = 1000;
+
+std::vector<int> counting(int first) {
+  std::vector<int> values(kCount);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+class GraphTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+    context_.emplace();
+  }
+
+ private:
+  std::optional<OnDevice> context_;
+};
+
+class GraphModeTest : public GraphTest, public testing::WithParamInterface<CaptureMode> {};
+
+TEST_P(GraphModeTest, OperationsRunAgainOnNewData) {
+  for (const gpukern_mode mode : {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL}) {
+    const StreamHandle stream;
+    const DeviceMemory<float> source(kCount);
+    const DeviceMemory<int> index(kCount);
+    const DeviceMemory<float> taken(kCount);
+    const DeviceMemory<float> sum(kCount);
+    stream.begin_capture(GetParam());
+    gather(source, index, taken, mode, stream);
+    saxpy(2, taken, source, sum, stream);
+    const Graph graph(stream);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<float> values(kCount);
+      std::vector<int> places(kCount);
+      for (int i = 0; i < kCount; ++i) {
+        values[static_cast<std::size_t>(i)] = static_cast<float>(i + 1000 * round);
+        places[static_cast<std::size_t>(i)] = static_cast<int>((i * 7 + round) % kCount);
+      }
+      source.write(values);
+      index.write(places);
+      cuda("cuCtxSynchronize");
+      graph.launch(stream);
+      stream.synchronize();
+      const auto sums = sum.read();
+      for (std::size_t i = 0; i < kCount; ++i)
+        ASSERT_EQ(sums[i], 2 * values[static_cast<std::size_t>(places[i])] + values[i]);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, GraphModeTest, testing::Values(kGlobal, kThreadLocal, kRelaxed));
+
+// out overlaps the source: the result is made apart, in scratch memory, which the graph owns.
+TEST_F(GraphTest, ScratchMemoryIsThereAtEveryLaunch) {
+  const StreamHandle stream;
+  const DeviceMemory<int> data(kCount);
+  const DeviceMemory<int> index(kCount);
+  std::vector<int> reversed = counting(0);
+  std::reverse(reversed.begin(), reversed.end());
+  index.write(reversed);
+  cuda("cuCtxSynchronize");
+  stream.begin_capture();
+  gather(data, index, data, GPUKERN_CLIP, stream);
+  gather(data, index, data, GPUKERN_WRAP, stream);
+  gather(data, index, data, GPUKERN_FILL, stream);
+  const Graph graph(stream);
+  for (int round = 0; round < 5; ++round) {
+    data.write(counting(round));
+    cuda("cuCtxSynchronize");
+    graph.launch(stream);
+    stream.synchronize();
+    std::vector<int> expected = counting(round);
+    std::reverse(expected.begin(), expected.end());
+    EXPECT_EQ(data.read(), expected);
+  }
+}
+
+TEST_F(GraphTest, RaiseIsRefusedAndTheCaptureGoesOn) {
+  const StreamHandle stream;
+  const DeviceMemory<int> source(kCount);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  stream.begin_capture();
+  expect_error(try_gather(source, index, out, GPUKERN_RAISE, stream), GPUKERN_VALUE_ERROR,
+               "gather: mode must be wrap, clip or fill while a CUDA graph is captured");
+  gather(source, index, out, GPUKERN_CLIP, stream);
+  const Graph graph(stream);
+}
+
+TEST_F(GraphTest, WhatIsMadeAndDroppedInACaptureStaysForItsLaunches) {
+  const StreamHandle stream;
+  const DeviceMemory<int> source(kCount);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  index.write(counting(0));
+  std::optional<DeviceMemory<int>> before(std::in_place, kCount, stream);
+  std::optional<DeviceMemory<int>> during;
+  cuda("cuCtxSynchronize");
+  stream.begin_capture();
+  during.emplace(kCount, stream);
+  gather(source, index, *before, GPUKERN_CLIP, stream);
+  gather(*before, index, *during, GPUKERN_CLIP, stream);
+  before.reset();
+  gather(*during, index, out, GPUKERN_CLIP, stream);
+  {
+    const Graph graph(stream);
+    during.reset();
+    for (int round = 0; round < 5; ++round) {
+      // Whoever is given memory now must not get what the graph works on.
+      std::vector<DeviceMemory<int>*> others;
+      for (int k = 0; k < 10; ++k) {
+        others.push_back(new DeviceMemory<int>(kCount));
+        enqueue_fill(others.back()->data(), 12345, kCount, nullptr);
+      }
+      source.write(counting(round));
+      cuda("cuCtxSynchronize");
+      graph.launch(stream);
+      stream.synchronize();
+      EXPECT_EQ(out.read(), counting(round));
+      for (const auto* other : others) {
+        EXPECT_EQ(other->read(), std::vector<int>(kCount, 12345));
+        delete other;
+      }
+    }
+  }
+}
+
+TEST_F(GraphTest, MemoryOfGraphsIsGivenBack) {
+  const StreamHandle stream;
+  auto capture_and_drop = [&] {
+    stream.begin_capture();
+    {
+      const DeviceMemory<int> memory(std::int64_t{16} << 20, stream);
+      enqueue_fill(memory.data(), 0, 100, stream);
+    }
+    const Graph graph(stream);
+    graph.launch(stream);
+    stream.synchronize();
+  };
+  auto free_memory = [] {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    // The pool keeps 64 MiB and gives the rest back at a synchronisation.
+    cuda("cuCtxSynchronize");
+    cuda("cuMemGetInfo_v2", &free, &total);
+    return free;
+  };
+  for (int round = 0; round < 5; ++round) capture_and_drop();
+  const std::size_t before = free_memory();
+  for (int round = 0; round < 50; ++round) capture_and_drop();
+  EXPECT_LT(before - std::min(before, free_memory()), std::size_t{512} << 20);
+}
+
+TEST_F(GraphTest, StreamsJoinACapture) {
+  const StreamHandle first;
+  const StreamHandle second;
+  const DeviceMemory<int> source(kCount);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  index.write(counting(0));
+  std::uint64_t captures[2] = {};
+  first.begin_capture();
+  EXPECT_EQ(gpukern_stream_wait(kCuda, second, first), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(gpukern_stream_capture(kCuda, first, &captures[0]), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_stream_capture(kCuda, second, &captures[1]), GPUKERN_SUCCESS);
+  EXPECT_NE(captures[0], 0U);
+  EXPECT_EQ(captures[0], captures[1]);
+  gather(source, index, out, GPUKERN_CLIP, second);
+  EXPECT_EQ(gpukern_stream_wait(kCuda, first, second), GPUKERN_SUCCESS) << gpukern_last_error();
+  const Graph graph(first);
+  source.write(counting(3));
+  cuda("cuCtxSynchronize");
+  graph.launch(first);
+  first.synchronize();
+  EXPECT_EQ(out.read(), counting(3));
+}
+
+TEST_F(GraphTest, WorkOutsideIsNotWaitedForInside) {
+  const StreamHandle captured;
+  const StreamHandle outside;
+  gpukern_event* event = nullptr;
+  captured.begin_capture();
+  EXPECT_EQ(gpukern_stream_wait(kCuda, captured, outside), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_event_record(kCuda, captured, &event), GPUKERN_SUCCESS);
+  EXPECT_EQ(event, nullptr);
+  EXPECT_EQ(gpukern_event_record(kCuda, outside, &event), GPUKERN_SUCCESS);
+  EXPECT_NE(event, nullptr);
+  EXPECT_EQ(gpukern_event_wait(kCuda, captured, event), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
+  const StreamHandle other;
+  other.begin_capture();
+  expect_error(gpukern_stream_wait(kCuda, captured, other), GPUKERN_VALUE_ERROR,
+               "stream_wait: both streams capture");
+  const Graph second(other);
+  const Graph first(captured);
+}
+
+TEST_F(GraphTest, CapturesOfOtherThreadsAreNotBroken) {
+  const StreamHandle captured;
+  const DeviceMemory<int> source(kCount);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  index.write(counting(0));
+  source.write(counting(0));
+  cuda("cuCtxSynchronize");
+  captured.begin_capture();
+  gather(source, index, out, GPUKERN_CLIP, captured);
+  std::thread([&] {
+    const OnDevice context;
+    const StreamHandle stream;
+    for (int round = 0; round < 50; ++round) {
+      const DeviceMemory<int> apart(kCount * 100 * (round + 1), stream);
+      const DeviceMemory<int> taken(kCount, stream);
+      gather(source, index, taken, GPUKERN_RAISE, stream);
+      gather(taken, index, taken, GPUKERN_CLIP, stream);
+      EXPECT_EQ(gpukern_stream_wait(kCuda, nullptr, stream), GPUKERN_SUCCESS)
+          << gpukern_last_error();
+      gpukern_exec exec = GPUKERN_EXEC_INIT;
+      exec.stream = stream;
+      EXPECT_EQ(gpukern_synchronize(kCuda, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+    }
+  }).join();
+  gather(out, index, out, GPUKERN_WRAP, captured);
+  const Graph graph(captured);
+  graph.launch(captured);
+  captured.synchronize();
+  EXPECT_EQ(out.read(), counting(0));
+}
+
+TEST_F(GraphTest, TheLegacyStreamKeepsOffACaptureThatItWouldBreak) {
+  const DeviceMemory<int> source(kCount);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  std::optional<DeviceMemory<int>> dropped(std::in_place, kCount);
+  cuda("cuCtxSynchronize");
+  const StreamHandle captured(kBlocking);
+  captured.begin_capture(kThreadLocal);
+  for (const gpukern_mode mode : {GPUKERN_RAISE, GPUKERN_CLIP})
+    EXPECT_EQ(try_gather(source, index, out, mode, nullptr), GPUKERN_VALUE_ERROR)
+        << gpukern_last_error();
+  EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_VALUE_ERROR);
+  dropped.reset();
+  { const DeviceMemory<int> made(kCount); }
+  gather(source, index, out, GPUKERN_CLIP, captured);
+  const Graph graph(captured);
+  gather(source, index, out, GPUKERN_CLIP, nullptr);
+}
+
+}  // namespace
+}  // namespace gpukern_test
