@@ -21,7 +21,7 @@ inline constexpr int kThreads = 256;
 struct Grid {
   std::int64_t blocks;
   int threads = kThreads;
-  std::size_t shared_bytes = 0;  ///< dynamic; beyond 48 KiB the kernel's limit is raised
+  std::size_t shared_bytes = 0;  ///< dynamic; the kernel's limit is raised for it
 };
 
 /// Launches a kernel. The error of this launch is returned by this launch: nothing is asked of the
@@ -31,7 +31,8 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
             const Arguments&... arguments) {
   require(grid.blocks <= std::numeric_limits<std::int32_t>::max(), GPUKERN_VALUE_ERROR,
           "the arrays are too large for one kernel launch");
-  constexpr std::size_t kSharedByDefault = std::size_t{48} << 10;
+  // 48 KiB are allowed in any case, less what the kernel declares.
+  constexpr std::size_t kSharedByDefault = std::size_t{32} << 10;
   if (grid.shared_bytes > kSharedByDefault) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(grid.shared_bytes)),

@@ -58,33 +58,34 @@ struct Part {
 struct PartitionState {
   unsigned tiles;  ///< that were sorted; the others were local and are done
   unsigned parts;
+  unsigned taken;  ///< pieces of the cached fetch that blocks have taken
 };
 
 /// The call and its scratch memory. A tile's row of `starts` has a start for each bucket and the
 /// end, in units; `offsets` and `items` hold `capacity` of them a tile.
 struct Partition {
-  const std::byte* source;
-  const std::byte* index;
-  std::byte* out;
-  std::int64_t n;
-  unsigned tiles;
-  unsigned buckets;
-  int shift;          ///< a slice has kFactor << shift items
-  unsigned capacity;  ///< kTile and the padding at most, a multiple of 128
-  unsigned starts_stride;
-  unsigned window;         ///< see PartitionTuning
-  unsigned heavy;          ///< units in a run from which a bucket counts as heavy
-  unsigned heavy_units;    ///< of them make another part
-  PartitionState* state;
-  unsigned* heavy_of;      ///< [buckets] units in heavy runs; zero at first
-  Part* parts;             ///< [2 * buckets]
-  std::uint8_t* sorted;    ///< [tiles] whether the tile was sorted
-  std::uint16_t* starts;   ///< [tiles][starts_stride]
-  std::uint16_t* places;   ///< [tiles][kTile]
-  std::byte* offsets;
-  std::byte* items;
-  std::int64_t offsets_stride;  ///< bytes from tile to tile
-  std::int64_t items_stride;
+  const std::byte* source = nullptr;
+  const std::byte* index = nullptr;
+  std::byte* out = nullptr;
+  std::int64_t n = 0;
+  unsigned tiles = 0;
+  unsigned buckets = 0;
+  int shift = 0;          ///< a slice has kFactor << shift items
+  unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
+  unsigned starts_stride = 0;
+  unsigned window = 0;         ///< see PartitionTuning
+  unsigned heavy = 0;          ///< units in a run from which a bucket counts as heavy
+  unsigned heavy_units = 0;    ///< of them make another part
+  PartitionState* state = nullptr;
+  unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs; zero at first
+  Part* parts = nullptr;             ///< [2 * buckets]
+  std::uint8_t* sorted = nullptr;    ///< [tiles] whether the tile was sorted
+  std::uint16_t* starts = nullptr;   ///< [tiles][starts_stride]
+  std::uint16_t* places = nullptr;   ///< [tiles][kTile]
+  std::byte* offsets = nullptr;
+  std::byte* items = nullptr;
+  std::int64_t offsets_stride = 0;  ///< bytes from tile to tile
+  std::int64_t items_stride = 0;
 };
 
 /// Rounds up.

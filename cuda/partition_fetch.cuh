@@ -140,31 +140,38 @@ struct FetchCached {
   /// The memory of the indices may have changed: stay inside.
   __device__ Item item(std::uint32_t offset) const { return __ldg(slice + min(offset, last)); }
 
-  __device__ void fetch(const std::uint32_t* const (&offsets)[kRuns], Item* const (&items)[kRuns],
+  /// The runs of neighbouring tiles; the pointers are those of the first.
+  __device__ void fetch(const Partition& call, const std::byte* offsets, std::byte* items,
                         const Run (&run)[kRuns]) const {
-    std::uint32_t wanted[kRuns][kPerLane];
+    const auto wanted = [&](int r, unsigned at) {
+      return reinterpret_cast<const std::uint32_t*>(offsets + r * call.offsets_stride)[at];
+    };
+    const auto put = [&](int r, unsigned at, Item item) {
+      __stcs(reinterpret_cast<Item*>(items + r * call.items_stride) + at, item);
+    };
+    std::uint32_t offset[kRuns][kPerLane];
     Item found[kRuns][kPerLane];
 #pragma unroll
     for (int r = 0; r < kRuns; ++r)
 #pragma unroll
       for (int k = 0; k < kPerLane; ++k) {
         const unsigned at = run[r].begin + k * 32 + lane;
-        wanted[r][k] = at < run[r].end ? offsets[r][at] : 0;
+        offset[r][k] = at < run[r].end ? wanted(r, at) : 0;
       }
 #pragma unroll
     for (int r = 0; r < kRuns; ++r)
 #pragma unroll
       for (int k = 0; k < kPerLane; ++k)
-        if (run[r].begin + k * 32 + lane < run[r].end) found[r][k] = item(wanted[r][k]);
+        if (run[r].begin + k * 32 + lane < run[r].end) found[r][k] = item(offset[r][k]);
 #pragma unroll
     for (int r = 0; r < kRuns; ++r) {
 #pragma unroll
       for (int k = 0; k < kPerLane; ++k) {
         const unsigned at = run[r].begin + k * 32 + lane;
-        if (at < run[r].end) __stcs(items[r] + at, found[r][k]);
+        if (at < run[r].end) put(r, at, found[r][k]);
       }
       for (unsigned at = run[r].begin + kPerLane * 32 + lane; at < run[r].end; at += 32)
-        __stcs(items[r] + at, item(offsets[r][at]));
+        put(r, at, item(wanted(r, at)));
     }
   }
 };
@@ -177,31 +184,37 @@ __global__ void __launch_bounds__(kFetchCachedThreads, 2048 / kFetchCachedThread
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;
   const std::int64_t slice_items = std::int64_t{1} << call.shift;
-  for (std::int64_t work = blockIdx.x; work < std::int64_t{call.buckets} * groups;
-       work += gridDim.x) {
-    const auto bucket = static_cast<unsigned>(work / groups);
-    const auto group = static_cast<unsigned>(work % groups);
+  // Blocks take pieces in order, so that all stay close together. A fixed share for each would let
+  // them drift apart, and the slices in use would outgrow the cache.
+  __shared__ unsigned taken[2];
+  const unsigned pieces = call.buckets * groups;
+  if (threadIdx.x == 0) taken[0] = atomicAdd(&call.state->taken, 1);
+  __syncthreads();
+  unsigned piece = taken[0];
+  for (unsigned round = 1; piece < pieces; ++round) {
+    if (threadIdx.x == 0) taken[round % 2] = atomicAdd(&call.state->taken, 1);
+    const unsigned bucket = piece / groups;
+    const unsigned group = piece % groups;
     const std::int64_t first = bucket * slice_items;
     const Fetch fetch{reinterpret_cast<const Item*>(call.source) + first,
                       static_cast<unsigned>(min(slice_items, call.n - first) - 1), lane};
     const unsigned tile = group * Fetch::kTilesPerBlock + threadIdx.x / 32 * Fetch::kTiles;
     const unsigned tiles_end = min(tile + Fetch::kTiles, call.tiles);
     const Run mine = load_run(call, bucket, tile + lane, tiles_end);
+    const std::byte* offsets = call.offsets + tile * call.offsets_stride;
+    std::byte* items = call.items + tile * call.items_stride;
 #pragma unroll
     for (int t = 0; t < Fetch::kTiles; t += Fetch::kRuns) {
-      const std::uint32_t* offsets[Fetch::kRuns];
-      Item* items[Fetch::kRuns];
       Run run[Fetch::kRuns];
 #pragma unroll
-      for (int r = 0; r < Fetch::kRuns; ++r) {
+      for (int r = 0; r < Fetch::kRuns; ++r)
         run[r] = {__shfl_sync(~0U, mine.begin, t + r), __shfl_sync(~0U, mine.end, t + r)};
-        const std::int64_t at = std::int64_t{tile} + t + r;
-        offsets[r] =
-            reinterpret_cast<const std::uint32_t*>(call.offsets + at * call.offsets_stride);
-        items[r] = reinterpret_cast<Item*>(call.items + at * call.items_stride);
-      }
-      fetch.fetch(offsets, items, run);
+      fetch.fetch(call, offsets, items, run);
+      offsets += Fetch::kRuns * call.offsets_stride;
+      items += Fetch::kRuns * call.items_stride;
     }
+    __syncthreads();
+    piece = taken[round % 2];
   }
 }
 

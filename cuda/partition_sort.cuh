@@ -28,8 +28,8 @@ class LocalityTest {
     if (threadIdx.x == 0) sectors_ = near_ = 0;
   }
 
-  template <std::size_t kItemBytes, int kCount>
-  __device__ void add(const std::int64_t (&position)[kCount], unsigned* bitmap, unsigned window) {
+  template <std::size_t kItemBytes, class Position, int kCount>
+  __device__ void add(const Position (&position)[kCount], unsigned* bitmap, unsigned window) {
 #if __CUDA_ARCH__ >= 900
     constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
     constexpr int kGranule = 10;  // so that positions beyond 2**32 compare as 32-bit numbers
@@ -65,6 +65,12 @@ class LocalityTest {
   unsigned near_;
 };
 
+/// Kept apart, so that the loops over common indices stay short.
+template <class Raw>
+__device__ __noinline__ std::int64_t uncommon_position(const Bounds<Raw>& bounds, Raw raw) {
+  return bounds.position(raw);
+}
+
 template <class Item, class Raw, class Position, class Shape>
 struct SortTile {
   using Offset = typename Shape::Offset;
@@ -95,18 +101,27 @@ struct SortTile {
     return (std::int64_t{step} * kPartitionThreads + threadIdx.x) * kCount;
   }
 
-  __device__ void read(int step, std::int64_t (&position)[kCount]) const {
+  __device__ void read(int step, Position (&position)[kCount]) const {
     const auto* from = reinterpret_cast<const Raw*>(call.index) + tile() * kTile<sizeof(Item)>;
     const Indices raw = *reinterpret_cast<const Indices*>(from + element(step));
-    bounds.positions(raw.element, position);
+    bool common = true;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      position[k] = static_cast<Position>(raw.element[k]);
+      common = common && raw.element[k] <= bounds.last;
+    }
+    if (common) return;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      position[k] = static_cast<Position>(uncommon_position(bounds, raw.element[k]));
   }
 
   /// Bad indices belong to no bucket.
-  __device__ unsigned bucket(std::int64_t position) const {
+  __device__ unsigned bucket(Position position) const {
     return static_cast<unsigned>(position >> call.shift) / Shape::kFactor;
   }
 
-  __device__ void count(const std::int64_t (&position)[kCount]) {
+  __device__ void count(const Position (&position)[kCount]) {
 #pragma unroll
     for (int k = 0; k < kCount; ++k)
       if (position[k] >= 0) atomicAdd(counter + bucket(position[k]), 1);
@@ -140,16 +155,16 @@ struct SortTile {
 
   /// Puts an index into its bucket. Its memory may have changed since it was counted: the place is
   /// inside the tile nevertheless, and the offset inside a slice.
-  __device__ unsigned place(std::int64_t position) {
+  __device__ unsigned place(Position position) {
     if (position < 0) return kNoPlace;
     const unsigned b = bucket(position);
     const unsigned at = min(atomicAdd(counter + b, 1), call.capacity - 1);
-    sorted[at] = static_cast<Offset>(position - (static_cast<std::int64_t>(b * Shape::kFactor)
-                                                 << call.shift));
+    sorted[at] =
+        static_cast<Offset>(position - (static_cast<Position>(b * Shape::kFactor) << call.shift));
     return at;
   }
 
-  __device__ void place_all(int step, const std::int64_t (&position)[kCount]) {
+  __device__ void place_all(int step, const Position (&position)[kCount]) {
     Vector<std::uint16_t, kCount> places;
 #pragma unroll
     for (int k = 0; k < kCount; ++k)
@@ -159,12 +174,11 @@ struct SortTile {
   }
 
   __device__ void gather_here() const {
-    constexpr int kInFlight = 16 / kCount;
     Item* const out = reinterpret_cast<Item*>(call.out) + tile() * kTile<sizeof(Item)>;
     const auto* const source = reinterpret_cast<const Item*>(call.source);
-#pragma unroll kInFlight
+#pragma unroll 4
     for (int step = 0; step < kSteps; ++step) {
-      std::int64_t position[kCount];
+      Position position[kCount];
       read(step, position);
       Vector<Item, kCount> items;
 #pragma unroll
@@ -205,7 +219,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
        w += kPartitionThreads)
     bitmap[w] = 0;
   shared.locality.clear();
-  std::int64_t position[kCount];
+  Position position[kCount];
   tile.read(0, position);
   __syncthreads();
   shared.locality.template add<sizeof(Item)>(position, bitmap, call.window);
