@@ -83,9 +83,7 @@ void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
   const Fill fill = fill_item(backend, args, scratch, stream);
   const DirectCall call{args, *rows, fill, gather_tuning(), stream};
   const std::int64_t done =
-      args.path == GPUKERN_GATHER_DIRECT
-          ? 0
-          : gather_partitioned(backend, call, args.path == GPUKERN_GATHER_PARTITIONED);
+      args.path == GPUKERN_GATHER_DIRECT ? 0 : gather_partitioned(backend, call);
   if (done == 0) return gather_direct(call);
   if (done < rows->count) gather_rest(call, done);
 }

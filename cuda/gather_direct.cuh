@@ -33,6 +33,10 @@ struct DirectCall {
 /// where index or out are not aligned to vectors.
 bool gather_items(const DirectCall& call);
 
+/// The same for a call that gather_items() serves, with few blocks, which do nothing unless
+/// `*condition` on the device is not zero.
+void gather_items_if(const DirectCall& call, const unsigned* condition);
+
 /// Items of rows.width bytes on an inner axis: an index is read once for several outer positions.
 void gather_inner_items(const DirectCall& call);
 

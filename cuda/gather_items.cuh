@@ -15,6 +15,7 @@ struct ItemArgs {
   std::byte* out;
   std::int64_t axis_stride;
   std::int64_t count;
+  const unsigned* condition;  ///< NULL, or to be looked at on the device
 };
 
 /// Raw indices from `first` on; zeros, which every axis has, behind the end.
@@ -30,14 +31,11 @@ __device__ Vector<Raw, kCount> load_indices(const std::byte* index, std::int64_t
   return raw;
 }
 
-/// out[i] = source[index[i]]. A thread moves kVectors vectors of kCount neighbouring items; index
-/// and out are aligned to such vectors.
+/// A thread moves kVectors vectors of kCount neighbouring items.
 template <class Item, class Raw, int kCount, int kVectors>
-__global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
-                                    const __grid_constant__ Bounds<Raw> bounds,
-                                    const __grid_constant__ Fill fill) {
-  const std::int64_t first =
-      (static_cast<std::int64_t>(blockIdx.x) * kVectors * blockDim.x + threadIdx.x) * kCount;
+__device__ void gather_vectors(const ItemArgs& args, const Bounds<Raw>& bounds, const Fill& fill,
+                               std::int64_t block) {
+  const std::int64_t first = (block * kVectors * blockDim.x + threadIdx.x) * kCount;
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * kCount;
   Vector<Raw, kCount> raw[kVectors];
 #pragma unroll
@@ -66,6 +64,25 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
     for (int j = 0; j < kCount; ++j)
       if (at + j < args.count) to[j] = items[v].element[j];
   }
+}
+
+/// out[i] = source[index[i]]. Index and out are aligned to vectors.
+template <class Item, class Raw, int kCount, int kVectors>
+__global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
+                                    const __grid_constant__ Bounds<Raw> bounds,
+                                    const __grid_constant__ Fill fill) {
+  gather_vectors<Item, Raw, kCount, kVectors>(args, bounds, fill, blockIdx.x);
+}
+
+/// The same by blocks that go on until all is done, unless the condition is zero.
+template <class Item, class Raw, int kCount, int kVectors>
+__global__ void gather_items_if_kernel(const __grid_constant__ ItemArgs args,
+                                       const __grid_constant__ Bounds<Raw> bounds,
+                                       const __grid_constant__ Fill fill) {
+  if (*args.condition == 0) return;
+  const std::int64_t per_block = std::int64_t{blockDim.x} * kVectors * kCount;
+  for (std::int64_t block = blockIdx.x; block * per_block < args.count; block += gridDim.x)
+    gather_vectors<Item, Raw, kCount, kVectors>(args, bounds, fill, block);
 }
 
 }  // namespace gpukern::gpu

@@ -84,12 +84,12 @@ bool pays(const DirectCall& call, const PartitionPlan& plan) {
 
 }  // namespace
 
-std::int64_t gather_partitioned(Backend& backend, const DirectCall& call, bool forced) {
+std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
   if (call.tuning.partition.direct_items == 0) return 0;
   const std::int64_t tiles = call.rows.count / tile_items(call.args.item);
   if (tiles == 0 || !serves(call)) return 0;
   const PartitionPlan plan = make_plan(call);
-  if (plan.buckets == 0 || (!forced && !pays(call, plan))) return 0;
+  if (plan.buckets == 0 || (call.args.path != GPUKERN_GATHER_PARTITIONED && !pays(call, plan))) return 0;
   try {
     run_partition(backend, call, plan, tiles);
   } catch (const Error& error) {

@@ -43,7 +43,8 @@ constexpr GatherTuning kTunings[] = {
                 .fixed = 60000,
                 .staged_buckets = 5500,  // runs of 9 items
                 .source_from = 44 << 20,  // three quarters of 60 MB
-                .count_from = 16 << 20,   // 2.6 tiles a multiprocessor
+                .count_from = 24 << 20,   // 3.9 tiles a multiprocessor
+                .direct_blocks = 132 * 5,
                 .window = 16 << 20,       // a quarter of 60 MB, whose halves mirror each other
             },
     },

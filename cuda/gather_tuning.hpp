@@ -34,6 +34,7 @@ struct PartitionTuning {
   std::int64_t staged_buckets = 0;  ///< at most; with more, runs are too short to stage
   std::int64_t source_from = 0; ///< bytes; from the L2 cache, direct access is fast
   std::int64_t count_from = 0;  ///< indices; below, too few tiles to keep all multiprocessors busy
+  int direct_blocks = 0;        ///< of the direct kernel that waits for the sample's word
   std::int64_t window = 0;      ///< bytes of the source that stay in the L2 cache beside the rest
 };
 

@@ -8,7 +8,8 @@
 //   sort     brings the indices of a tile into the order of their slices ("buckets"),
 //   fetch    goes through the slices and fetches the items that the tiles want of each,
 //   restore  brings the items of a tile back into the order of the indices.
-// All passes stream. It is the radix partitioning of database joins, undone afterwards (S. Manegold,
+// All passes stream. Before them a sample of the indices tells whether direct access is fast, as for
+// sorted or skewed indices; then the passes do nothing, and a direct kernel does the work. It is the radix partitioning of database joins, undone afterwards (S. Manegold,
 // P. Boncz, M. Kersten: Optimizing main-memory join on modern hardware, 2002).
 #pragma once
 
@@ -54,9 +55,9 @@ struct Part {
   unsigned of;
 };
 
-/// What the passes tell each other, in device memory; zero at first.
+/// What the passes tell each other, in device memory.
 struct PartitionState {
-  unsigned tiles;  ///< that were sorted; the others were local and are done
+  unsigned local;  ///< direct access is fast for these indices: no pass has anything to do
   unsigned parts;
   unsigned taken;  ///< pieces of the cached fetch that blocks have taken
 };
@@ -73,13 +74,11 @@ struct Partition {
   int shift = 0;          ///< a slice has kFactor << shift items
   unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
   unsigned starts_stride = 0;
-  unsigned window = 0;         ///< see PartitionTuning
   unsigned heavy = 0;          ///< units in a run from which a bucket counts as heavy
   unsigned heavy_units = 0;    ///< of them make another part
   PartitionState* state = nullptr;
-  unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs; zero at first
+  unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs
   Part* parts = nullptr;             ///< [2 * buckets]
-  std::uint8_t* sorted = nullptr;    ///< [tiles] whether the tile was sorted
   std::uint16_t* starts = nullptr;   ///< [tiles][starts_stride]
   std::uint16_t* places = nullptr;   ///< [tiles][kTile]
   std::byte* offsets = nullptr;

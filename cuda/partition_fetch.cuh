@@ -10,7 +10,7 @@
 
 namespace gpukern::gpu {
 
-/// Where a bucket's run lies in a tile, in units; empty for a tile that was not sorted.
+/// Where a bucket's run lies in a tile, in units.
 struct Run {
   unsigned begin = 0;
   unsigned end = 0;
@@ -18,7 +18,7 @@ struct Run {
 
 __device__ inline Run load_run(const Partition& call, unsigned bucket, unsigned tile,
                                unsigned tiles_end) {
-  if (tile >= tiles_end || call.sorted[tile] == 0) return {};
+  if (tile >= tiles_end) return {};
   const std::uint16_t* const start =
       call.starts + std::int64_t{tile} * call.starts_stride + bucket;
   return {start[0], start[1]};
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ BulkBarrier barrier;
   auto* const slice = reinterpret_cast<Item*>(dynamic);
-  if (call.state->tiles == 0) return;
+  if (call.state->local) return;
   const unsigned parts = call.state->parts;
   const unsigned lane = threadIdx.x % 32;
   SharedCopy copy(barrier);
@@ -180,7 +180,7 @@ template <class Item>
 __global__ void __launch_bounds__(kFetchCachedThreads, 2048 / kFetchCachedThreads)
     partition_fetch_cached_kernel(const __grid_constant__ Partition call) {
   using Fetch = FetchCached<Item>;
-  if (call.state->tiles == 0) return;
+  if (call.state->local) return;
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;
   const std::int64_t slice_items = std::int64_t{1} << call.shift;

@@ -7,6 +7,7 @@
 
 #include "partition_fetch.cuh"
 #include "partition_restore.cuh"
+#include "partition_sample.cuh"
 #include "partition_sort.cuh"
 
 namespace gpukern::gpu {
@@ -18,7 +19,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
     partition_parts_kernel(const __grid_constant__ Partition call) {
   using Scan = cub::BlockScan<unsigned, kPartitionThreads>;
   __shared__ typename Scan::TempStorage scan;
-  if (call.state->tiles == 0) return;
+  if (call.state->local) return;
   const unsigned per_thread = (call.buckets + kPartitionThreads - 1) / kPartitionThreads;
   const unsigned begin = min(threadIdx.x * per_thread, call.buckets);
   const unsigned end = min(begin + per_thread, call.buckets);
@@ -60,15 +61,13 @@ class Layout {
   std::int64_t bytes_ = 0;
 };
 
-/// Hands out the scratch memory; returns the bytes in front that have to be zero.
-std::int64_t lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan,
+/// Hands out the scratch memory.
+void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan,
                      std::int64_t item, std::int64_t tiles) {
   const std::int64_t tile = item <= 4 ? kTile<4> : kTile<8>;
   partition.state = layout.take<PartitionState>(1);
   partition.heavy_of = layout.take<unsigned>(plan.buckets);
-  const std::int64_t zero = layout.bytes();
   partition.parts = layout.take<Part>(2 * plan.buckets);
-  partition.sorted = layout.take<std::uint8_t>(tiles);
   partition.starts = layout.take<std::uint16_t>(tiles * partition.starts_stride);
   partition.places = layout.take<std::uint16_t>(tiles * tile);
   // Until a tile is restored, its part of out serves as scratch memory, where it is large enough.
@@ -85,18 +84,29 @@ std::int64_t lay_out(Layout& layout, Partition& partition, const PartitionPlan& 
     partition.items_stride = plan.capacity * item;
     partition.items = layout.take<std::byte>(tiles * partition.items_stride);
   }
-  return zero;
+}
+
+/// Looks at a sample of the indices; gathers at once if it says so. Else the passes will work.
+template <class Item, class Raw>
+void launch_direct(const Partition& partition, const DirectCall& call) {
+  launch(partition_sample_kernel<sizeof(Item), Raw>, Grid{1, kPartitionThreads}, call.stream,
+         partition, Bounds<Raw>(call.args), std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
+         call.tuning.partition.window / static_cast<std::int64_t>(sizeof(Item)),
+         call.args.path == GPUKERN_GATHER_PARTITIONED);
+  GatherArgs args = call.args;
+  Rows rows = call.rows;
+  rows.count = std::int64_t{partition.tiles} * kTile<sizeof(Item)>;
+  gather_items_if({args, rows, call.fill, call.tuning, call.stream}, &partition.state->local);
 }
 
 template <class Item, class Raw, class Position, class Shape>
 void launch_sort(const Partition& partition, const DirectCall& call) {
-  const std::size_t shared =
-      counter_bytes(partition.buckets) +
-      std::max<std::size_t>(partition.capacity * sizeof(typename Shape::Offset),
-                            LocalityTest::kBitmapWords * sizeof(unsigned));
+  launch_direct<Item, Raw>(partition, call);
+  const std::size_t shared = counter_bytes(partition.buckets) +
+                             partition.capacity * sizeof(typename Shape::Offset);
   launch(partition_sort_kernel<Item, Raw, Position, Shape>,
-         Grid{partition.tiles, kPartitionThreads, shared}, call.stream, partition,
-         Bounds<Raw>(call.args), call.fill);
+         Grid{multiprocessors(), kPartitionThreads, shared}, call.stream, partition,
+         Bounds<Raw>(call.args));
 }
 
 template <class Item, int kUnit>
@@ -171,16 +181,13 @@ void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan
                       .shift = plan.shift,
                       .capacity = static_cast<unsigned>(plan.capacity),
                       .starts_stride = round_up(buckets + 1, 2),
-                      .window = static_cast<unsigned>(call.tuning.partition.window / args.item),
                       .heavy = 4 * usual,
                       .heavy_units = 4 * usual * static_cast<unsigned>(tiles)};
   Layout measure;
-  const std::int64_t zero = lay_out(measure, partition, plan, args.item, tiles);
+  lay_out(measure, partition, plan, args.item, tiles);
   const Buffer scratch(backend, measure.bytes(), call.stream);
   Layout hand_out(static_cast<std::byte*>(scratch.data()));
   lay_out(hand_out, partition, plan, args.item, tiles);
-  check(cudaMemsetAsync(scratch.data(), 0, static_cast<std::size_t>(zero), call.stream),
-        "cudaMemsetAsync");
   launch_passes(partition, call, plan);
 }
 

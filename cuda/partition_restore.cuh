@@ -29,12 +29,11 @@ __global__ void __launch_bounds__(kPartitionThreads)
   using Tile = RestoreTile<Item>;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ BulkBarrier barrier;
-  if (call.state->tiles == 0) return;
+  if (call.state->local) return;
   SharedCopy copy(barrier);
   const auto* const items = reinterpret_cast<const Item*>(dynamic);
   const Item filling = fill.chunk<Item>(0);
   for (unsigned tile = blockIdx.x; tile < call.tiles; tile += gridDim.x) {
-    if (call.sorted[tile] == 0) continue;
     const std::int64_t first = std::int64_t{tile} * kTile<sizeof(Item)>;
     const unsigned units = call.starts[std::int64_t{tile} * call.starts_stride + call.buckets];
     copy.start(dynamic, call.items + tile * call.items_stride,

@@ -90,9 +90,7 @@ class Backend {
   virtual void* allocate(std::size_t bytes, Stream stream) = 0;
   virtual void release(void* data, Stream stream) = 0;
   /// Memory of the caller's: at one place for as long as he or a graph has use for it.
-  virtual void* allocate_array(std::size_t bytes, Stream stream) {
-    return allocate(bytes, stream);
-  }
+  virtual void* allocate_array(std::size_t bytes, Stream stream) { return allocate(bytes, stream); }
   virtual void release_array(void* data, Stream stream) { release(data, stream); }
   /// Moves bytes between contiguous host memory and the backend's; the host side is free to reuse
   /// on return, and after download() it holds the bytes.

@@ -59,8 +59,7 @@ bool has_shape(const Tensor& out, const Tensor& source, const Tensor& index, con
   return same;
 }
 
-void require_out(const Argument& out, const Tensor& source, const Tensor& index,
-                 const Axis& axis) {
+void require_out(const Argument& out, const Tensor& source, const Tensor& index, const Axis& axis) {
   require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.name,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(out.tensor.dtype));

@@ -211,6 +211,7 @@ cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, objec
     used(source, where)
     used(index, where)
     used(out, where)
+    where.finish()
     return 0
 
 

@@ -81,6 +81,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     used(xs, where)
     used(ys, where)
     used(dst, where)
+    where.finish()
     if out is None:
         return finished(xs, dst)
     if dst is not target:
