@@ -76,9 +76,11 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
 
 /// The same by blocks that go on until all is done, unless the condition is zero.
 template <class Item, class Raw, int kCount, int kVectors>
-__global__ void gather_items_if_kernel(const __grid_constant__ ItemArgs args,
+__global__ void __launch_bounds__(256, 6)
+    gather_items_if_kernel(const __grid_constant__ ItemArgs args,
                                        const __grid_constant__ Bounds<Raw> bounds,
                                        const __grid_constant__ Fill fill) {
+  wait_for_previous();
   if (*args.condition == 0) return;
   const std::int64_t per_block = std::int64_t{blockDim.x} * kVectors * kCount;
   for (std::int64_t block = blockIdx.x; block * per_block < args.count; block += gridDim.x)

@@ -10,8 +10,6 @@
 namespace gpukern::gpu {
 namespace {
 
-constexpr std::int64_t kCachedBuckets = 1024;  // runs of 24 and 48 items; more make them short
-
 /// Shared memory of a block, less what the kernels declare.
 constexpr std::int64_t kSharedBytes = (227 << 10) - 2048;
 
@@ -40,16 +38,24 @@ PartitionPlan staged_plan(const DirectCall& call, int unit) {
   return plan;
 }
 
-PartitionPlan cached_plan(const DirectCall& call) {
-  PartitionPlan plan{.unit = 1};
-  while (ceil_divide(call.args.n, std::int64_t{1} << plan.shift) > kCachedBuckets) ++plan.shift;
+/// Slices so large that those in use at a time fill `cached_hot`: blocks take the buckets in order,
+/// so the more tiles a bucket has, the fewer buckets are in use.
+PartitionPlan cached_plan(const DirectCall& call, std::int64_t tiles) {
+  constexpr std::int64_t kTilesInUse = 132 * 64 * kFetchCachedTiles;  // 64 warps a processor
+  const PartitionTuning& tuning = call.tuning.partition;
+  const std::int64_t item = call.args.item;
+  const double hot = static_cast<double>(tuning.cached_hot * tiles) / kTilesInUse;
+  PartitionPlan plan{.unit = 1, .capacity = tile_items(item)};
+  while (item << (plan.shift + 1) <= std::min<double>(hot, tuning.cached_slice)) ++plan.shift;
+  // Few enough buckets for the counters, and runs that are not all too short.
+  constexpr std::int64_t kMostBuckets = 4096;
+  while (ceil_divide(call.args.n, std::int64_t{1} << plan.shift) > kMostBuckets) ++plan.shift;
   plan.buckets = ceil_divide(call.args.n, std::int64_t{1} << plan.shift);
-  plan.capacity = tile_items(call.args.item);
   return plan;
 }
 
 /// The shape of the passes; no buckets if there is none for the call.
-PartitionPlan make_plan(const DirectCall& call) {
+PartitionPlan make_plan(const DirectCall& call, std::int64_t tiles) {
   const std::int64_t item = call.args.item;
   for (const int unit : {4, 2}) {
     const PartitionPlan plan = staged_plan(call, unit);
@@ -59,20 +65,17 @@ PartitionPlan make_plan(const DirectCall& call) {
   }
   const bool wide_index = call.args.index_type.bytes == 8;
   if (item < 4 || (!wide_index && call.args.n > std::int64_t{1} << 31)) return {};
-  const PartitionPlan plan = cached_plan(call);
+  const PartitionPlan plan = cached_plan(call, tiles);
   return plan.shift <= 32 && fits(plan, item) ? plan : PartitionPlan{};
 }
 
 /// Nanoseconds, by a model of rates.
 double partitioned_time(const DirectCall& call, const PartitionPlan& plan) {
   const PartitionTuning& tuning = call.tuning.partition;
-  const bool wide = call.args.item > 4;
-  const auto count = static_cast<double>(call.rows.count);
-  if (!plan.staged())
-    return tuning.fixed + count / (wide ? tuning.cached_items_8 : tuning.cached_items_4);
-  return tuning.fixed +
-         static_cast<double>(call.args.n * call.args.item) / tuning.source_bytes +
-         count / (wide ? tuning.staged_items_8 : tuning.staged_items_4);
+  const double staged_items = call.args.item <= 4 ? tuning.staged_items_4 : tuning.staged_items_8;
+  const double items = plan.staged() ? staged_items : tuning.cached_items;
+  return tuning.fixed + static_cast<double>(call.args.n * call.args.item) / tuning.source_bytes +
+         static_cast<double>(call.rows.count) / items;
 }
 
 bool pays(const DirectCall& call, const PartitionPlan& plan) {
@@ -88,7 +91,7 @@ std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
   if (call.tuning.partition.direct_items == 0) return 0;
   const std::int64_t tiles = call.rows.count / tile_items(call.args.item);
   if (tiles == 0 || !serves(call)) return 0;
-  const PartitionPlan plan = make_plan(call);
+  const PartitionPlan plan = make_plan(call, tiles);
   if (plan.buckets == 0 || (call.args.path != GPUKERN_GATHER_PARTITIONED && !pays(call, plan))) return 0;
   try {
     run_partition(backend, call, plan, tiles);

@@ -34,18 +34,19 @@ constexpr GatherTuning kTunings[] = {
         .inner_count_from = 128,
         .partition =
             {
-                .direct_items = 37,      // any direct kernel, 128 Mi of 4 bytes
-                .source_bytes = 4000,    // a stream through the bulk copy engine
-                .staged_items_4 = 120,   // 28 bytes an item at 4 TB/s, less short runs
-                .staged_items_8 = 70,
-                .cached_items_4 = 69,    // the L2 cache answers 110 to 140 sectors a nanosecond
-                .cached_items_8 = 56,
-                .fixed = 60000,
-                .staged_buckets = 5500,  // runs of 9 items
-                .source_from = 44 << 20,  // three quarters of 60 MB
-                .count_from = 24 << 20,   // 3.9 tiles a multiprocessor
-                .direct_blocks = 132 * 5,
-                .window = 16 << 20,       // a quarter of 60 MB, whose halves mirror each other
+                .direct_items = 37,     // any direct kernel, 128 Mi of 4 bytes
+                .source_bytes = 4000,   // a stream
+                .staged_items_4 = 112,  // 24 bytes an item at 4 TB/s are 167; short runs cost
+                .staged_items_8 = 80,
+                .cached_items = 66,  // the L2 cache answers 110 to 140 sectors a nanosecond
+                .fixed = 30000,
+                .staged_buckets = 5500,     // runs of 9 items; 18 are a third faster
+                .source_from = 44 << 20,    // three quarters of 60 MB
+                .count_from = 32 << 20,     // 0.2 ms or more: the sample costs 0.016
+                .direct_blocks = 132 * 96,  // 6 fit; these many idle for 8 us, and balance well
+                .window = 16 << 20,         // a quarter of 60 MB, whose halves mirror each other
+                .cached_hot = 25 << 20,     // 12 MB and 50 MB are up to a quarter slower
+                .cached_slice = 8 << 20,
             },
     },
 };

@@ -24,18 +24,19 @@ inline constexpr int kInnerRows = 4;
 
 /// What the choice between direct and partitioned gather knows of a GPU. Rates are per nanosecond.
 struct PartitionTuning {
-  double direct_items = 0;      ///< direct gather from beyond the L2 cache; 0: never partition
-  double source_bytes = 0;      ///< staged: every byte of the source is read, at this rate
-  double staged_items_4 = 0;    ///< items of 4 bytes at most
-  double staged_items_8 = 0;    ///< items of 8 bytes
-  double cached_items_4 = 0;
-  double cached_items_8 = 0;
-  double fixed = 0;             ///< nanoseconds that the passes cost in any case
+  double direct_items = 0;    ///< direct gather from beyond the L2 cache; 0: never partition
+  double source_bytes = 0;    ///< every byte of the source is read once, at this rate
+  double staged_items_4 = 0;  ///< items of 4 bytes at most, behind the reading of the source
+  double staged_items_8 = 0;  ///< items of 8 bytes
+  double cached_items = 0;
+  double fixed = 0;                 ///< nanoseconds that the passes cost in any case
   std::int64_t staged_buckets = 0;  ///< at most; with more, runs are too short to stage
-  std::int64_t source_from = 0; ///< bytes; from the L2 cache, direct access is fast
-  std::int64_t count_from = 0;  ///< indices; below, too few tiles to keep all multiprocessors busy
-  int direct_blocks = 0;        ///< of the direct kernel that waits for the sample's word
-  std::int64_t window = 0;      ///< bytes of the source that stay in the L2 cache beside the rest
+  std::int64_t source_from = 0;     ///< bytes; from the L2 cache, direct access is fast
+  std::int64_t count_from = 0;      ///< indices; below, the sample and idle passes cost too much
+  int direct_blocks = 0;            ///< of the direct kernel that waits for the sample's word
+  std::int64_t window = 0;       ///< bytes: neighbouring indices this close are fast anyway
+  std::int64_t cached_hot = 0;   ///< bytes of slices that blocks use at the same time
+  std::int64_t cached_slice = 0; ///< bytes of a slice at most
 };
 
 /// What may differ from GPU to GPU.

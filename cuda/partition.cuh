@@ -23,6 +23,9 @@ namespace gpukern::gpu {
 inline constexpr int kPartitionThreads = 1024;
 inline constexpr int kFetchCachedThreads = 256;
 
+/// Neighbouring tiles whose runs a warp of the cached fetch takes.
+inline constexpr int kFetchCachedTiles = 4;
+
 /// A tile's places and the starts of its runs are 16-bit numbers. This one is no place: the index
 /// was bad, and the item is the fill value.
 inline constexpr unsigned kNoPlace = 0xffff;
@@ -33,12 +36,11 @@ inline constexpr int kTile = (kItemBytes <= 4 ? 48 : 24) << 10;
 
 /// Slices in shared memory. Runs (the part of a tile that one bucket owns) are padded to units, so
 /// that a thread moves a vector.
-template <std::size_t kItemBytes, int kUnitItems>
+template <int kUnitItems>
 struct Staged {
   using Offset = std::uint16_t;
   static constexpr int kUnit = kUnitItems;
-  static constexpr unsigned kFactor = 3;
-  static constexpr int kShift = kItemBytes <= 4 ? 14 : 13;  ///< 3 << 14 items: 192 KiB of 4 bytes
+  static constexpr unsigned kFactor = 3;  ///< 3 << 14 items of 4 bytes take 192 KiB
 };
 
 /// Slices in the L2 cache, for sources so long that staged runs would be too short.
@@ -48,17 +50,16 @@ struct Cached {
   static constexpr unsigned kFactor = 1;
 };
 
-/// The share of a bucket's tiles that one block fetches.
-struct Part {
+/// One share more of a heavy bucket's tiles, for another block to fetch.
+struct ExtraPart {
   unsigned bucket;
   unsigned number;
-  unsigned of;
 };
 
 /// What the passes tell each other, in device memory.
 struct PartitionState {
   unsigned local;  ///< direct access is fast for these indices: no pass has anything to do
-  unsigned parts;
+  unsigned extra_parts;
   unsigned taken;  ///< pieces of the cached fetch that blocks have taken
 };
 
@@ -74,11 +75,11 @@ struct Partition {
   int shift = 0;          ///< a slice has kFactor << shift items
   unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
   unsigned starts_stride = 0;
-  unsigned heavy = 0;          ///< units in a run from which a bucket counts as heavy
-  unsigned heavy_units = 0;    ///< of them make another part
+  unsigned heavy = 0;        ///< units in a run from which they count as heavy
+  unsigned heavy_units = 0;  ///< so many of them in a bucket make a part more
   PartitionState* state = nullptr;
   unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs
-  Part* parts = nullptr;             ///< [2 * buckets]
+  ExtraPart* extra_parts = nullptr;  ///< [buckets]
   std::uint16_t* starts = nullptr;   ///< [tiles][starts_stride]
   std::uint16_t* places = nullptr;   ///< [tiles][kTile]
   std::byte* offsets = nullptr;
@@ -94,7 +95,7 @@ __host__ __device__ constexpr unsigned round_up(unsigned number, unsigned multip
 
 /// Bytes of the counters that precede the offsets in the shared memory of the sort.
 __host__ __device__ constexpr unsigned counter_bytes(unsigned buckets) {
-  return round_up(buckets * 4, 128);
+  return round_up((buckets + 1) * 4, 128);
 }
 
 }  // namespace gpukern::gpu

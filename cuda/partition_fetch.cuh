@@ -4,6 +4,7 @@
 // The second pass: slice by slice, the items that the tiles want of it.
 #pragma once
 
+#include "launch.cuh"
 #include "partition.cuh"
 #include "shared_copy.cuh"
 #include "gather_vector.cuh"
@@ -40,9 +41,9 @@ class RunSequence {
 
   __device__ unsigned size() const { return size_; }
 
-  /// Where the unit lies, counted from the first tile on; `tile` is whose it is.
-  __device__ unsigned locate(unsigned unit, unsigned& tile) const {
-    tile = 0;
+  /// Where the unit lies, counted from the first tile on.
+  __device__ unsigned locate(unsigned unit) const {
+    unsigned tile = 0;
 #pragma unroll
     for (unsigned d = 16; d > 0; d /= 2) {
       const unsigned end = __shfl_sync(~0U, end_, tile + d - 1);
@@ -57,33 +58,37 @@ class RunSequence {
   unsigned origin_;
 };
 
-/// From slices in shared memory. A block takes a part: it copies the slice in, and each warp takes
-/// 32 tiles at a time.
+/// From slices in shared memory. A block takes a bucket, or a part of a heavy one so that skewed
+/// indices do not leave one multiprocessor with most of the work: it copies the slice in, and each
+/// warp takes 32 tiles at a time.
 template <class Item, int kUnit>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_fetch_staged_kernel(const __grid_constant__ Partition call) {
 #if __CUDA_ARCH__ >= 900
-  using Shape = Staged<sizeof(Item), kUnit>;
+  using Shape = Staged<kUnit>;
   constexpr int kInFlight = 3;  // units a thread: 2 to 4 differ by 5 percent
   using Offsets = Vector<std::uint16_t, kUnit>;
   using Items = Vector<Item, kUnit>;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ BulkBarrier barrier;
   auto* const slice = reinterpret_cast<Item*>(dynamic);
+  wait_for_previous();
   if (call.state->local) return;
-  const unsigned parts = call.state->parts;
+  const unsigned parts = call.buckets + call.state->extra_parts;
   const unsigned lane = threadIdx.x % 32;
   SharedCopy copy(barrier);
   for (unsigned p = blockIdx.x; p < parts; p += gridDim.x) {
-    const Part part = call.parts[p];
+    const ExtraPart part =
+        p < call.buckets ? ExtraPart{p, 0} : call.extra_parts[p - call.buckets];
+    const unsigned of = 1 + call.heavy_of[part.bucket] / call.heavy_units;
     const auto share = [&](unsigned number) {
-      return static_cast<unsigned>(std::uint64_t{call.tiles} * number / part.of);
+      return static_cast<unsigned>(std::uint64_t{call.tiles} * number / of);
     };
     const unsigned tiles_end = share(part.number + 1);
     const std::int64_t first = static_cast<std::int64_t>(part.bucket * Shape::kFactor)
-                               << Shape::kShift;
+                               << call.shift;
     const std::int64_t items =
-        min(std::int64_t{Shape::kFactor} << Shape::kShift, call.n - first);
+        min(std::int64_t{Shape::kFactor} << call.shift, call.n - first);
     copy.start(slice, call.source + first * sizeof(Item),
                static_cast<unsigned>(items * sizeof(Item)));
     unsigned tile = share(part.number) + threadIdx.x / 32 * 32;
@@ -92,7 +97,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
     for (; tile < tiles_end; tile += kPartitionThreads) {
       const RunSequence sequence(next, call.capacity / kUnit);
       next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
-      const auto* const offsets = call.offsets + tile * call.offsets_stride;
+      const auto* const offsets =
+          reinterpret_cast<const Offsets*>(call.offsets + tile * call.offsets_stride);
       auto* const out = reinterpret_cast<Items*>(call.items + tile * call.items_stride);
 #pragma unroll 1
       for (unsigned begin = 0; begin < sequence.size(); begin += 32 * kInFlight) {
@@ -101,13 +107,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
 #pragma unroll
         for (int k = 0; k < kInFlight; ++k) {
           const unsigned unit = begin + k * 32 + lane;
-          unsigned whose = 0;
-          at[k] = sequence.locate(unit, whose);
-          // The offsets of a tile may lie closer together or further apart than its items.
-          const auto* const from = offsets + whose * (call.offsets_stride -
-                                                      std::int64_t{call.capacity} * 2);
-          if (unit < sequence.size())
-            wanted[k] = reinterpret_cast<const Offsets*>(from)[at[k]];
+          at[k] = sequence.locate(unit);
+          if (unit < sequence.size()) wanted[k] = offsets[at[k]];
         }
 #pragma unroll
         for (int k = 0; k < kInFlight; ++k) {
@@ -128,9 +129,10 @@ __global__ void __launch_bounds__(kPartitionThreads)
 /// those stay cached; a warp takes kTiles tiles of one, kRuns runs at a time.
 template <class Item>
 struct FetchCached {
-  static constexpr int kTiles = 4;
-  static constexpr int kRuns = sizeof(Item) <= 4 ? 2 : 4;
-  static constexpr int kPerLane = sizeof(Item) <= 4 ? 2 : 1;  ///< items of a run: its typical length
+  static constexpr int kTiles = kFetchCachedTiles;
+  static constexpr int kRuns = 2;
+  static constexpr int kPerLane = 2;  ///< items of a run that a lane has in flight
+  static constexpr int kBlocks = sizeof(Item) <= 4 ? 8 : 6;  ///< on a multiprocessor
   static constexpr unsigned kTilesPerBlock = kFetchCachedThreads / 32 * kTiles;
 
   const Item* slice;
@@ -177,9 +179,10 @@ struct FetchCached {
 };
 
 template <class Item>
-__global__ void __launch_bounds__(kFetchCachedThreads, 2048 / kFetchCachedThreads)
+__global__ void __launch_bounds__(kFetchCachedThreads, FetchCached<Item>::kBlocks)
     partition_fetch_cached_kernel(const __grid_constant__ Partition call) {
   using Fetch = FetchCached<Item>;
+  wait_for_previous();
   if (call.state->local) return;
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;

@@ -13,28 +13,6 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Cuts the work of the staged fetch into parts: a bucket each, several for a heavy one, so that
-/// skewed indices do not leave one multiprocessor with most of the work.
-__global__ void __launch_bounds__(kPartitionThreads)
-    partition_parts_kernel(const __grid_constant__ Partition call) {
-  using Scan = cub::BlockScan<unsigned, kPartitionThreads>;
-  __shared__ typename Scan::TempStorage scan;
-  if (call.state->local) return;
-  const unsigned per_thread = (call.buckets + kPartitionThreads - 1) / kPartitionThreads;
-  const unsigned begin = min(threadIdx.x * per_thread, call.buckets);
-  const unsigned end = min(begin + per_thread, call.buckets);
-  unsigned mine = 0;
-  for (unsigned b = begin; b < end; ++b) mine += 1 + call.heavy_of[b] / call.heavy_units;
-  unsigned at = 0;
-  unsigned parts = 0;
-  Scan(scan).ExclusiveSum(mine, at, parts);
-  for (unsigned b = begin; b < end; ++b) {
-    const unsigned of = 1 + call.heavy_of[b] / call.heavy_units;
-    for (unsigned number = 0; number < of; ++number) call.parts[at++] = {b, number, of};
-  }
-  if (threadIdx.x == 0) call.state->parts = parts;
-}
-
 int multiprocessors() {
   int device = 0;
   int count = 0;
@@ -67,17 +45,15 @@ void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan,
   const std::int64_t tile = item <= 4 ? kTile<4> : kTile<8>;
   partition.state = layout.take<PartitionState>(1);
   partition.heavy_of = layout.take<unsigned>(plan.buckets);
-  partition.parts = layout.take<Part>(2 * plan.buckets);
+  partition.extra_parts = layout.take<ExtraPart>(plan.buckets);
   partition.starts = layout.take<std::uint16_t>(tiles * partition.starts_stride);
   partition.places = layout.take<std::uint16_t>(tiles * tile);
-  // Until a tile is restored, its part of out serves as scratch memory, where it is large enough.
-  partition.offsets = partition.out;
-  partition.offsets_stride = tile * item;
-  if (plan.capacity * plan.offset_bytes() > tile * item ||
-      (!plan.staged() && plan.offset_bytes() != item)) {
-    partition.offsets_stride = plan.capacity * plan.offset_bytes();
-    partition.offsets = layout.take<std::byte>(tiles * partition.offsets_stride);
-  }
+  // Until the last pass, out serves as scratch memory where it is large enough.
+  partition.offsets_stride = plan.capacity * plan.offset_bytes();
+  const bool in_out = plan.staged() ? partition.offsets_stride <= tile * item
+                                    : partition.offsets_stride == tile * item;
+  partition.offsets =
+      in_out ? partition.out : layout.take<std::byte>(tiles * partition.offsets_stride);
   partition.items = partition.out;
   partition.items_stride = tile * item;
   if (plan.staged()) {
@@ -89,9 +65,9 @@ void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan,
 /// Looks at a sample of the indices; gathers at once if it says so. Else the passes will work.
 template <class Item, class Raw>
 void launch_direct(const Partition& partition, const DirectCall& call) {
-  launch(partition_sample_kernel<sizeof(Item), Raw>, Grid{1, kPartitionThreads}, call.stream,
+  launch(partition_sample_kernel<Raw>, Grid{1, kPartitionThreads}, call.stream,
          partition, Bounds<Raw>(call.args), std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
-         call.tuning.partition.window / static_cast<std::int64_t>(sizeof(Item)),
+         call.args.item, call.tuning.partition.window,
          call.args.path == GPUKERN_GATHER_PARTITIONED);
   GatherArgs args = call.args;
   Rows rows = call.rows;
@@ -102,26 +78,26 @@ void launch_direct(const Partition& partition, const DirectCall& call) {
 template <class Item, class Raw, class Position, class Shape>
 void launch_sort(const Partition& partition, const DirectCall& call) {
   launch_direct<Item, Raw>(partition, call);
+  constexpr int kThreads = kSortThreads<kTile<sizeof(Item)>>;
   const std::size_t shared = counter_bytes(partition.buckets) +
                              partition.capacity * sizeof(typename Shape::Offset);
-  launch(partition_sort_kernel<Item, Raw, Position, Shape>,
-         Grid{multiprocessors(), kPartitionThreads, shared}, call.stream, partition,
-         Bounds<Raw>(call.args));
+  launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
+         Grid{std::int64_t{multiprocessors()} * 1024 / kThreads, kThreads, shared, true},
+         call.stream, partition, Bounds<Raw>(call.args));
 }
 
 template <class Item, int kUnit>
 void launch_staged(const Partition& partition, const DirectCall& call) {
-  using Shape = Staged<sizeof(Item), kUnit>;
+  using Shape = Staged<kUnit>;
   if (call.args.index_type.bytes == 4)
     launch_sort<Item, std::uint32_t, std::int32_t, Shape>(partition, call);
   else
     launch_sort<Item, std::uint64_t, std::int32_t, Shape>(partition, call);
-  launch(partition_parts_kernel, Grid{1, kPartitionThreads}, call.stream, partition);
   const std::size_t slice = (std::size_t{3} << partition.shift) * sizeof(Item);
   launch(partition_fetch_staged_kernel<Item, kUnit>,
-         Grid{multiprocessors(), kPartitionThreads, slice}, call.stream, partition);
+         Grid{multiprocessors(), kPartitionThreads, slice, true}, call.stream, partition);
   launch(partition_restore_kernel<Item, kUnit>,
-         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item)},
+         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item), true},
          call.stream, partition, call.fill);
 }
 
@@ -133,12 +109,12 @@ void launch_cached(const Partition& partition, const DirectCall& call) {
     launch_sort<Item, std::uint64_t, std::int32_t, Cached>(partition, call);
   else
     launch_sort<Item, std::uint64_t, std::int64_t, Cached>(partition, call);
-  constexpr int kBlocks = 2048 / kFetchCachedThreads;
+  // Not before the sort has left the multiprocessors: its shared memory is wanted as L1 cache.
   launch(partition_fetch_cached_kernel<Item>,
-         Grid{std::int64_t{multiprocessors()} * kBlocks, kFetchCachedThreads}, call.stream,
+         Grid{std::int64_t{multiprocessors()} * FetchCached<Item>::kBlocks, kFetchCachedThreads}, call.stream,
          partition);
   launch(partition_restore_kernel<Item, 1>,
-         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item)},
+         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item), true},
          call.stream, partition, call.fill);
 }
 
@@ -162,7 +138,7 @@ void launch_passes(const Partition& partition, const DirectCall& call, const Par
 
 bool partition_kernels_present() {
   cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, partition_parts_kernel), "cudaFuncGetAttributes");
+  check(cudaFuncGetAttributes(&attributes, partition_fetch_cached_kernel<std::uint32_t>), "cudaFuncGetAttributes");
   return attributes.ptxVersion >= 90;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "gather_fill.cuh"
+#include "launch.cuh"
 #include "partition.cuh"
 #include "shared_copy.cuh"
 #include "gather_vector.cuh"
@@ -29,6 +30,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   using Tile = RestoreTile<Item>;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ BulkBarrier barrier;
+  wait_for_previous();
   if (call.state->local) return;
   SharedCopy copy(barrier);
   const auto* const items = reinterpret_cast<const Item*>(dynamic);

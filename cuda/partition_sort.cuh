@@ -7,13 +7,17 @@
 #include <cub/block/block_scan.cuh>
 
 #include "gather_bounds.cuh"
+#include "launch.cuh"
 #include "partition.cuh"
 #include "gather_vector.cuh"
 
 namespace gpukern::gpu {
 
 /// Bytes of positions that a thread keeps in registers; the rest are read again, from the L2 cache.
-inline constexpr int kKeptBytes = 128;
+inline constexpr int kKeptBytes = 64;
+
+/// Vectors of indices that a thread has in flight.
+inline constexpr int kBatch = 4;
 
 /// Kept apart, so that the loops over common indices stay short.
 template <class Raw>
@@ -21,15 +25,22 @@ __device__ __noinline__ std::int64_t uncommon_position(const Bounds<Raw>& bounds
   return bounds.position(raw);
 }
 
-template <class Item, class Raw, class Position, class Shape>
+/// Threads that sort a tile. Two blocks with half a tile each share a multiprocessor: while one
+/// waits at a barrier, the other works.
+template <int kTileItems>
+inline constexpr int kSortThreads = kTileItems == kTile<8> ? 512 : 1024;
+
+template <int kTileItems, class Raw, class Position, class Shape>
 struct SortTile {
+  static constexpr int kThreads = kSortThreads<kTileItems>;
   using Offset = typename Shape::Offset;
   static constexpr int kUnit = Shape::kUnit;
   static constexpr int kCount = 16 / sizeof(Raw);  ///< indices that a thread reads at once
-  static constexpr int kSteps = kTile<sizeof(Item)> / (kPartitionThreads * kCount);
+  static constexpr int kSteps = kTileItems / (kThreads * kCount);
   static constexpr int kMostKept = kKeptBytes / static_cast<int>(sizeof(Position)) / kCount;
   static constexpr int kKept = kSteps < kMostKept ? kSteps : kMostKept;
-  using Scan = cub::BlockScan<unsigned, kPartitionThreads>;
+  static constexpr int kLastBatch = kKept + (kSteps - kKept - 1) / kBatch * kBatch;
+  using Scan = cub::BlockScan<unsigned, kThreads>;
 
   struct Shared {
     typename Scan::TempStorage scan;
@@ -46,12 +57,20 @@ struct SortTile {
   using Indices = Vector<Raw, kCount>;
 
   __device__ std::int64_t element(int step) const {
-    return (std::int64_t{step} * kPartitionThreads + threadIdx.x) * kCount;
+    return (std::int64_t{step} * kThreads + threadIdx.x) * kCount;
   }
 
-  __device__ void read(int step, Position (&position)[kCount]) const {
-    const auto* from = reinterpret_cast<const Raw*>(call.index) + tile * kTile<sizeof(Item)>;
-    const Indices raw = *reinterpret_cast<const Indices*>(from + element(step));
+  /// Steps from `first` on, all loads before the first use: a branch between them would serialise
+  /// them. Steps beyond the last are not read.
+  template <int kLoads>
+  __device__ void load(int first, Indices (&raw)[kLoads]) const {
+    const auto* from = reinterpret_cast<const Raw*>(call.index) + tile * kTileItems;
+#pragma unroll
+    for (int s = 0; s < kLoads; ++s)
+      if (first + s < kSteps) raw[s] = *reinterpret_cast<const Indices*>(from + element(first + s));
+  }
+
+  __device__ void resolve(const Indices& raw, Position (&position)[kCount]) const {
     bool common = true;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
@@ -64,20 +83,27 @@ struct SortTile {
       position[k] = static_cast<Position>(uncommon_position(bounds, raw.element[k]));
   }
 
-  /// Bad indices belong to no bucket.
+  /// Bad indices have a counter of their own behind the buckets.
   __device__ unsigned bucket(Position position) const {
-    return static_cast<unsigned>(position >> call.shift) / Shape::kFactor;
+    const unsigned b = static_cast<unsigned>(position >> call.shift) / Shape::kFactor;
+    return position < 0 ? call.buckets : b;
   }
 
   __device__ void count(const Position (&position)[kCount]) {
 #pragma unroll
-    for (int k = 0; k < kCount; ++k)
-      if (position[k] >= 0) atomicAdd(counter + bucket(position[k]), 1);
+    for (int k = 0; k < kCount; ++k) atomicAdd(counter + bucket(position[k]), 1);
+  }
+
+  __device__ void note_heavy(unsigned b, unsigned run) const {
+    const unsigned before = atomicAdd(call.heavy_of + b, run);
+    for (unsigned part = before / call.heavy_units; part < (before + run) / call.heavy_units;
+         ++part)
+      call.extra_parts[atomicAdd(&call.state->extra_parts, 1)] = {b, part + 1};
   }
 
   /// Turns counts into places, padded to units, and writes the tile's row of starts.
   __device__ void lay_out() {
-    const unsigned per_thread = (call.buckets + kPartitionThreads - 1) / kPartitionThreads;
+    const unsigned per_thread = (call.buckets + kThreads - 1) / kThreads;
     const unsigned begin = min(threadIdx.x * per_thread, call.buckets);
     const unsigned end = min(begin + per_thread, call.buckets);
     unsigned mine = 0;
@@ -92,7 +118,7 @@ struct SortTile {
       row[b] = static_cast<std::uint16_t>(start);
       counter[b] = start * kUnit;
       for (unsigned pad = items; pad < run * kUnit; ++pad) sorted[start * kUnit + pad] = 0;
-      if (run > call.heavy) atomicAdd(call.heavy_of + b, run);
+      if (run > call.heavy) note_heavy(b, run);
       start += run;
     }
     if (threadIdx.x == 0) {
@@ -104,12 +130,11 @@ struct SortTile {
   /// Puts an index into its bucket. Its memory may have changed since it was counted: the place is
   /// inside the tile nevertheless, and the offset inside a slice.
   __device__ unsigned place(Position position) {
-    if (position < 0) return kNoPlace;
     const unsigned b = bucket(position);
     const unsigned at = min(atomicAdd(counter + b, 1), call.capacity - 1);
-    sorted[at] =
-        static_cast<Offset>(position - (static_cast<Position>(b * Shape::kFactor) << call.shift));
-    return at;
+    const Position first = static_cast<Position>(b * Shape::kFactor) << call.shift;
+    if (position >= 0) sorted[at] = static_cast<Offset>(position - first);
+    return position < 0 ? kNoPlace : at;
   }
 
   __device__ void place_all(int step, const Position (&position)[kCount]) {
@@ -117,7 +142,7 @@ struct SortTile {
 #pragma unroll
     for (int k = 0; k < kCount; ++k)
       places.element[k] = static_cast<std::uint16_t>(place(position[k]));
-    std::uint16_t* const to = call.places + tile * kTile<sizeof(Item)> + element(step);
+    std::uint16_t* const to = call.places + tile * kTileItems + element(step);
     store_once(reinterpret_cast<Vector<std::uint16_t, kCount>*>(to), places);
   }
 
@@ -126,47 +151,67 @@ struct SortTile {
     auto* const to = reinterpret_cast<uint4*>(call.offsets + tile * call.offsets_stride);
     const auto* const from = reinterpret_cast<const uint4*>(sorted);
     const unsigned words = (shared.units * kUnit + kWord - 1) / kWord;
-    for (unsigned w = threadIdx.x; w < words; w += kPartitionThreads) __stcs(to + w, from[w]);
+    for (unsigned w = threadIdx.x; w < words; w += kThreads) __stcs(to + w, from[w]);
   }
 };
 
 /// `Position` is signed and holds every position.
-template <class Item, class Raw, class Position, class Shape>
-__global__ void __launch_bounds__(kPartitionThreads)
+template <int kTileItems, class Raw, class Position, class Shape>
+__global__ void __launch_bounds__(kSortThreads<kTileItems>, 1024 / kSortThreads<kTileItems>)
     partition_sort_kernel(const __grid_constant__ Partition call,
                           const __grid_constant__ Bounds<Raw> bounds) {
-  using Tile = SortTile<Item, Raw, Position, Shape>;
+  using Tile = SortTile<kTileItems, Raw, Position, Shape>;
 #if __CUDA_ARCH__ >= 900
   constexpr int kCount = Tile::kCount;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ typename Tile::Shared shared;
+  wait_for_previous();
   if (call.state->local) return;
   auto* const counter = reinterpret_cast<unsigned*>(dynamic);
   auto* const sorted =
       reinterpret_cast<typename Shape::Offset*>(dynamic + counter_bytes(call.buckets));
   Tile tile{call, bounds, shared, counter, sorted};
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
-    for (unsigned b = threadIdx.x; b < call.buckets; b += kPartitionThreads) counter[b] = 0;
+    for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
     __syncthreads();
     Position kept[Tile::kKept][kCount];
 #pragma unroll
-    for (int step = 0; step < Tile::kKept; ++step) {
-      tile.read(step, kept[step]);
-      tile.count(kept[step]);
+    for (int first = 0; first < Tile::kKept; first += kBatch) {
+      typename Tile::Indices raw[kBatch];
+      tile.load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= Tile::kKept) continue;
+        tile.resolve(raw[s], kept[first + s]);
+        tile.count(kept[first + s]);
+      }
     }
     Position position[kCount];
-#pragma unroll 4
-    for (int step = Tile::kKept; step < Tile::kSteps; ++step) {
-      tile.read(step, position);
-      tile.count(position);
+#pragma unroll 1
+    for (int first = Tile::kKept; first < Tile::kSteps; first += kBatch) {
+      typename Tile::Indices raw[kBatch];
+      tile.load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= Tile::kSteps) continue;
+        tile.resolve(raw[s], position);
+        tile.count(position);
+      }
     }
     __syncthreads();
     tile.lay_out();
     __syncthreads();
-#pragma unroll 4
-    for (int step = Tile::kSteps - 1; step >= Tile::kKept; --step) {
-      tile.read(step, position);
-      tile.place_all(step, position);
+    // What was read last is the likeliest to be in the L2 cache still.
+#pragma unroll 1
+    for (int first = Tile::kLastBatch; first >= Tile::kKept; first -= kBatch) {
+      typename Tile::Indices raw[kBatch];
+      tile.load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= Tile::kSteps) continue;
+        tile.resolve(raw[s], position);
+        tile.place_all(first + s, position);
+      }
     }
 #pragma unroll
     for (int step = 0; step < Tile::kKept; ++step) tile.place_all(step, kept[step]);
