@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "array_memory.hpp"
-
 #include "check.hpp"
 
 namespace gpukern::gpu {

@@ -21,8 +21,9 @@
 namespace gpukern::gpu {
 namespace {
 
-// How much scratch memory a device's pool keeps when its stream is synchronised.
-constexpr std::uint64_t kPoolKeeps = std::uint64_t{64} << 20;
+// What part of a device's memory its pool keeps when a stream is synchronised: the scratch memory
+// of a large gather. To map a gigabyte anew takes as long as to gather 50 Mi items.
+constexpr std::uint64_t kPoolKeepsPart = 16;
 
 std::atomic<bool> forked_after_cuda{false};
 
@@ -139,12 +140,15 @@ class CudaBackend final : public Backend {
 
  private:
   void make_pool() {
+    std::size_t available = 0;
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
     // A pool of our own: the settings of the default one belong to the process.
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location = {cudaMemLocationTypeDevice, device_};
     check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
-    std::uint64_t keeps = kPoolKeeps;
+    std::uint64_t keeps = total / kPoolKeepsPart;
     const cudaError_t error =
         cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps);
     if (error != cudaSuccess) static_cast<void>(cudaMemPoolDestroy(pool_));

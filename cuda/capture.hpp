@@ -25,7 +25,7 @@ class RelaxedCapture {
 
 /// What a stream is captured into.
 struct Capture {
-  std::uint64_t id = 0;        ///< 0 if it is not captured
+  std::uint64_t id = 0;  ///< 0 if it is not captured
   cudaGraph_t graph = nullptr;
   /// The legacy stream, while a stream that blocks it is captured: work on it is refused, and
   /// would break that capture.

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "events.hpp"
-
 #include "capture.hpp"
+#include "events.hpp"
 
 namespace gpukern::gpu {
 

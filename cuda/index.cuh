@@ -12,13 +12,18 @@
 
 namespace gpukern::gpu {
 
-/// Reads an index of Raw's width; its value as resolve_index() takes it.
+/// The value of an index of Raw's width, as resolve_index() takes it.
 template <class Raw>
-__device__ std::int64_t load_raw_index(const std::byte* index, bool is_signed, bool aligned) {
-  const Raw raw = aligned ? *reinterpret_cast<const Raw*>(index) : load_bytes<Raw>(index);
+__device__ std::int64_t as_index(Raw raw, bool is_signed) {
   using Signed = std::make_signed_t<Raw>;
   return is_signed ? static_cast<std::int64_t>(static_cast<Signed>(raw))
                    : static_cast<std::int64_t>(raw);
+}
+
+template <class Raw>
+__device__ std::int64_t load_raw_index(const std::byte* index, bool is_signed, bool aligned) {
+  const Raw raw = aligned ? *reinterpret_cast<const Raw*>(index) : load_bytes<Raw>(index);
+  return as_index(raw, is_signed);
 }
 
 /// Reads an index of any width.

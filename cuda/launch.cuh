@@ -21,7 +21,10 @@ inline constexpr int kThreads = 256;
 struct Grid {
   std::int64_t blocks;
   int threads = kThreads;
-  std::size_t shared_bytes = 0;  ///< dynamic; beyond 48 KiB the kernel's limit is raised
+  std::size_t shared_bytes = 0;  ///< dynamic; the kernel's limit is raised for it
+  /// The kernel calls wait_for_previous() first, so it may be launched while the previous one of
+  /// the stream still runs. (Only for kernels of compute capability 9.0 and later.)
+  bool overlaps_previous = false;
 };
 
 /// Launches a kernel. The error of this launch is returned by this launch: nothing is asked of the
@@ -31,7 +34,8 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
             const Arguments&... arguments) {
   require(grid.blocks <= std::numeric_limits<std::int32_t>::max(), GPUKERN_VALUE_ERROR,
           "the arrays are too large for one kernel launch");
-  constexpr std::size_t kSharedByDefault = std::size_t{48} << 10;
+  // 48 KiB are allowed in any case, less what the kernel declares.
+  constexpr std::size_t kSharedByDefault = std::size_t{32} << 10;
   if (grid.shared_bytes > kSharedByDefault) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(grid.shared_bytes)),
@@ -42,12 +46,25 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
   config.blockDim = dim3(static_cast<unsigned>(grid.threads));
   config.dynamicSmemBytes = grid.shared_bytes;
   config.stream = stream;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = grid.overlaps_previous ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
 }
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t stream,
             const Arguments&... arguments) {
   launch(kernel, Grid{blocks}, stream, arguments...);
+}
+
+/// Waits for the previous kernel of the stream, and lets the next one come as close behind.
+__device__ inline void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
 }
 
 inline std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

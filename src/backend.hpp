@@ -29,6 +29,7 @@ struct GatherArgs {
   std::int64_t n = 0;     ///< length of the axis, positive
   IndexType index_type;
   gpukern_mode mode = GPUKERN_RAISE;
+  gpukern_gather_path path = GPUKERN_GATHER_AUTO;
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
   std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
@@ -89,9 +90,7 @@ class Backend {
   virtual void* allocate(std::size_t bytes, Stream stream) = 0;
   virtual void release(void* data, Stream stream) = 0;
   /// Memory of the caller's: at one place for as long as he or a graph has use for it.
-  virtual void* allocate_array(std::size_t bytes, Stream stream) {
-    return allocate(bytes, stream);
-  }
+  virtual void* allocate_array(std::size_t bytes, Stream stream) { return allocate(bytes, stream); }
   virtual void release_array(void* data, Stream stream) { release(data, stream); }
   /// Moves bytes between contiguous host memory and the backend's; the host side is free to reuse
   /// on return, and after download() it holds the bytes.

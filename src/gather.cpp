@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <string_view>
 
 #include "backend.hpp"
 #include "call.hpp"
@@ -56,8 +59,7 @@ bool has_shape(const Tensor& out, const Tensor& source, const Tensor& index, con
   return same;
 }
 
-void require_out(const Argument& out, const Tensor& source, const Tensor& index,
-                 const Axis& axis) {
+void require_out(const Argument& out, const Tensor& source, const Tensor& index, const Axis& axis) {
   require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.name,
           " must have the source's dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(out.tensor.dtype));
@@ -164,6 +166,28 @@ GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern
   return args;
 }
 
+/// $GPUKERN_GATHER, read at every call so that a process may change its mind.
+gpukern_gather_path default_path() {
+  const char* text = std::getenv("GPUKERN_GATHER");
+  const std::string_view name = text != nullptr ? text : "";
+  if (name.empty() || name == "auto") return GPUKERN_GATHER_AUTO;
+  if (name == "direct") return GPUKERN_GATHER_DIRECT;
+  if (name == "partitioned") return GPUKERN_GATHER_PARTITIONED;
+  fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
+}
+
+gpukern_gather_path checked_path(const gpukern_exec* exec) {
+  constexpr std::size_t kEnd = offsetof(gpukern_exec, gather_path) + sizeof(std::int32_t);
+  if (exec == nullptr || exec->struct_size < kEnd || exec->gather_path == GPUKERN_GATHER_AUTO)
+    return default_path();
+  require(exec->gather_path == GPUKERN_GATHER_DIRECT ||
+              exec->gather_path == GPUKERN_GATHER_PARTITIONED,
+          GPUKERN_VALUE_ERROR,
+          "gather: gather_path must be one of auto (0), direct (1), partitioned (2), got ",
+          exec->gather_path);
+  return static_cast<gpukern_gather_path>(exec->gather_path);
+}
+
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
             std::int32_t raw_axis, gpukern_mode mode, const gpukern_tensor* raw_fill,
             const gpukern_tensor* raw_out, const gpukern_exec* exec) {
@@ -177,6 +201,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
   const Axis axis = checked_axis(source.tensor, raw_axis);
   require_out(out, source.tensor, index.tensor, axis);
   const Call call("gather", {&source, &index, &out}, exec);
+  const gpukern_gather_path path = checked_path(exec);
   Tensor fill;
   if (mode == GPUKERN_FILL && raw_fill != nullptr)
     fill = checked_fill_value(raw_fill, source.tensor, axis);
@@ -193,9 +218,10 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
       may_overlap(out.tensor, source.tensor) || may_overlap(out.tensor, index.tensor);
   const Input source_here(call, source.tensor);
   Output out_here(call, out.tensor, apart);
-  call.backend.gather(
-      gather_args({source_here.tensor(), index_here.tensor(), out_here.tensor(), fill}, axis, mode),
-      call.stream);
+  GatherArgs args =
+      gather_args({source_here.tensor(), index_here.tensor(), out_here.tensor(), fill}, axis, mode);
+  args.path = path;
+  call.backend.gather(args, call.stream);
   out_here.finish();
 }
 

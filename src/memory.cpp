@@ -52,7 +52,8 @@ extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
                                           const gpukern_exec* exec) {
   return guard([&] {
     if (data == nullptr) return;
-    backend_for(checked_device(device, {"release", "device"})).release_array(data, checked_stream(exec));
+    backend_for(checked_device(device, {"release", "device"}))
+        .release_array(data, checked_stream(exec));
   });
 }
 
@@ -64,6 +65,7 @@ extern "C" gpukern_status gpukern_copy(const gpukern_tensor* source,
 
 extern "C" gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec* exec) {
   return guard([&] {
-    backend_for(checked_device(device, {"synchronize", "device"})).synchronize(checked_stream(exec));
+    backend_for(checked_device(device, {"synchronize", "device"}))
+        .synchronize(checked_stream(exec));
   });
 }

@@ -45,8 +45,7 @@ void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw
   const Argument out("saxpy", "out", raw_out);
   require(a != nullptr, GPUKERN_VALUE_ERROR, "saxpy: a must not be NULL");
   require(is_saxpy_dtype(x.tensor.dtype), GPUKERN_TYPE_ERROR, x.name,
-          " must have one of the dtypes ", SaxpyDtypeNames{}, ", got ",
-          dtype_name(x.tensor.dtype));
+          " must have one of the dtypes ", SaxpyDtypeNames{}, ", got ", dtype_name(x.tensor.dtype));
   require_like(y, x.tensor);
   require_like(out, x.tensor);
   require_writable(out.tensor, out.name);

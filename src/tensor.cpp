@@ -27,6 +27,7 @@ Device checked_device(gpukern_device device, ArgumentName name) {
 }
 
 Tensor& Tensor::operator=(const Tensor& other) {
+  if (this == &other) return *this;
   data = other.data;
   device = other.device;
   dtype = other.dtype;

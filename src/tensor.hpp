@@ -36,7 +36,7 @@ struct ShapeText;
 struct Tensor {
   // Only the first `ndim` sizes and strides are ever set, read and copied: most of a small call's
   // time would go into the others.
-  Tensor() {}  // NOLINT(*-member-init,*-use-equals-default)
+  Tensor() {}                                     // NOLINT(*-member-init,*-use-equals-default)
   Tensor(const Tensor& other) { *this = other; }  // NOLINT(*-member-init)
   Tensor& operator=(const Tensor& other);
   ~Tensor() = default;

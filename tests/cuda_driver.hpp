@@ -41,9 +41,7 @@ class Driver {
   }
 
  private:
-  Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) {
-    status("cuInit", 0U);
-  }
+  Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) { status("cuInit", 0U); }
   void* library_;
 };
 
@@ -101,8 +99,7 @@ class Graph {
   explicit Graph(void* stream) {
     cuda("cuStreamEndCapture", stream, &graph_);
     EXPECT_NE(graph_, nullptr) << "the capture was broken";
-    if (graph_ != nullptr)
-      cuda("cuGraphInstantiateWithFlags", &executable_, graph_, 0ULL);
+    if (graph_ != nullptr) cuda("cuGraphInstantiateWithFlags", &executable_, graph_, 0ULL);
   }
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -122,8 +119,9 @@ inline void enqueue_delay(void* stream, unsigned microseconds) {
   void (*const sleep)(void*) = [](void* duration) {
     usleep(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(duration)));
   };
-  cuda("cuLaunchHostFunc", stream, sleep,
-       reinterpret_cast<void*>(static_cast<std::uintptr_t>(microseconds)));
+  const auto duration = static_cast<std::uintptr_t>(microseconds);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the argument is a number in a pointer's place
+  cuda("cuLaunchHostFunc", stream, sleep, reinterpret_cast<void*>(duration));
 }
 
 inline void enqueue_fill(void* data, unsigned value, std::size_t count, void* stream) {

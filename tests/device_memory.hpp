@@ -43,8 +43,8 @@ class DeviceMemory {
     return host;
   }
   void write(const std::vector<T>& host) const {
-    cuda("cuMemcpyHtoD_v2", reinterpret_cast<Address>(data_),
-         static_cast<const void*>(host.data()), bytes());
+    cuda("cuMemcpyHtoD_v2", reinterpret_cast<Address>(data_), static_cast<const void*>(host.data()),
+         bytes());
   }
 
  private:

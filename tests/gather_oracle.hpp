@@ -61,6 +61,26 @@ inline std::optional<std::int64_t> resolve(Wide index, std::int64_t size, gpuker
   return static_cast<std::int64_t>(index < 0 ? index + size : index);
 }
 
+/// A dtype of any number of bytes.
+constexpr gpukern_dtype bytes_dtype(int width) {
+  return {GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)};
+}
+
+/// Indices that are good in mode raise, unless `reach` lets them go out of bounds.
+inline void fill_indices(View& index, Random& random, std::int64_t size, std::int64_t reach = 0) {
+  const IndexType& type = *std::find_if(
+      std::begin(kIndexTypes), std::end(kIndexTypes), [&](const IndexType& candidate) {
+        return candidate.dtype.code == index.dtype.code && candidate.dtype.bits == index.dtype.bits;
+      });
+  for (const auto offset : index.offsets()) {
+    const Wide low = std::max<Wide>(type.lowest, -Wide{size} - reach);
+    const Wide high = std::min<Wide>(type.highest, Wide{size} - 1 + reach);
+    const auto value =
+        between(random, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high));
+    store_index(index.memory->host, offset, index.dtype, value);
+  }
+}
+
 struct Gather {
   const View& source;
   const View& index;

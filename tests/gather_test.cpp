@@ -10,25 +10,6 @@ namespace {
 
 constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
 
-constexpr gpukern_dtype bytes_dtype(int width) {
-  return {GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)};
-}
-
-/// Indices that are good in mode raise, unless `reach` lets them go out of bounds.
-void fill_indices(View& index, Random& random, std::int64_t size, std::int64_t reach = 0) {
-  const IndexType& type = *std::find_if(
-      std::begin(kIndexTypes), std::end(kIndexTypes), [&](const IndexType& candidate) {
-        return candidate.dtype.code == index.dtype.code && candidate.dtype.bits == index.dtype.bits;
-      });
-  for (const auto offset : index.offsets()) {
-    const Wide low = std::max<Wide>(type.lowest, -Wide{size} - reach);
-    const Wide high = std::min<Wide>(type.highest, Wide{size} - 1 + reach);
-    const auto value =
-        between(random, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high));
-    store_index(index.memory->host, offset, index.dtype, value);
-  }
-}
-
 class GatherTest : public PlaceTest {
  protected:
   /// Random data, separate memories; indices reach out of bounds unless the mode is raise.

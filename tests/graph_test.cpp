@@ -254,7 +254,9 @@ TEST_F(GraphTest, TheLegacyStreamKeepsOffACaptureThatItWouldBreak) {
         << gpukern_last_error();
   EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_VALUE_ERROR);
   dropped.reset();
-  { const DeviceMemory<int> made(kCount); }
+  {
+    const DeviceMemory<int> made(kCount);
+  }
   gather(source, index, out, GPUKERN_CLIP, captured);
   const Graph graph(captured);
   gather(source, index, out, GPUKERN_CLIP, nullptr);

@@ -63,6 +63,7 @@ TEST_F(StreamTest, PointersTellTheirDevice) {
   cuda("cuMemFreeHost", pinned);
   Address managed = 0;
   cuda("cuMemAllocManaged", &managed, std::size_t{64}, 1U);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): how the driver gives addresses
   EXPECT_EQ(gpukern_pointer_device(reinterpret_cast<void*>(managed), &device), GPUKERN_SUCCESS);
   EXPECT_EQ(device.device_type, GPUKERN_CUDA_MANAGED);
   cuda("cuMemFree_v2", managed);
@@ -143,8 +144,10 @@ TEST_F(StreamTest, NothingWaitsOnTheHost) {
 TEST_F(StreamTest, DefaultStreamsTakePart) {
   const StreamHandle stream(kBlocking);
   void* const legacy = nullptr;
+  // NOLINTBEGIN(performance-no-int-to-ptr): CUDA's names of these streams
   void* const legacy_by_number = reinterpret_cast<void*>(1);
   void* const per_thread = reinterpret_cast<void*>(2);
+  // NOLINTEND(performance-no-int-to-ptr)
   for (void* other : {legacy, legacy_by_number, per_thread}) {
     EXPECT_EQ(gpukern_stream_wait(kCuda, stream, other), GPUKERN_SUCCESS) << gpukern_last_error();
     EXPECT_EQ(gpukern_stream_wait(kCuda, other, stream), GPUKERN_SUCCESS) << gpukern_last_error();

@@ -36,6 +36,7 @@ Usage usage() {
 class Worker {
  public:
   explicit Worker(int id) : random_(static_cast<std::uint64_t>(id)) {
+    stream_.synchronize();  // The memory is there for all streams then.
     std::vector<int> places(kCount);
     for (std::int64_t i = 0; i < kCount; ++i)
       places[static_cast<std::size_t>(i)] = static_cast<int>(kCount - 1 - i);

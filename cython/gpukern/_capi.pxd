@@ -70,6 +70,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         size_t struct_size
         gpukern_device device
         void *stream
+        int32_t gather_path
 
     ctypedef struct gpukern_cuda_info:
         size_t struct_size

@@ -86,7 +86,8 @@ def to_device(array, device=0, stream=None):
         source = tensor_of_ndarray(np.ascontiguousarray(source.owner).reshape(source.shape()))
     cdef DeviceArray made = copy_to(source, target, where)
     if isinstance(source.owner, DeviceArray):
-        (<DeviceArray>source.owner).used_by(where)
+        (<DeviceArray>source.owner).used_by(where, False)
+    where.finish()
     return made
 
 

@@ -162,7 +162,11 @@ cdef object export_dlpack(object owner, const gpukern_tensor *tensor, bint versi
         managed.manager_ctx = <void *>owner
         managed.deleter = delete_versioned
         Py_INCREF(owner)
-        return PyCapsule_New(managed, "dltensor_versioned", destroy_capsule)
+        try:
+            return PyCapsule_New(managed, "dltensor_versioned", destroy_capsule)
+        except BaseException:
+            delete_versioned(managed)
+            raise
     plain = <DLManagedTensor *>calloc(1, sizeof(DLManagedTensor))
     if plain == NULL:
         raise MemoryError()
@@ -170,4 +174,8 @@ cdef object export_dlpack(object owner, const gpukern_tensor *tensor, bint versi
     plain.manager_ctx = <void *>owner
     plain.deleter = delete_plain
     Py_INCREF(owner)
-    return PyCapsule_New(plain, "dltensor", destroy_capsule)
+    try:
+        return PyCapsule_New(plain, "dltensor", destroy_capsule)
+    except BaseException:
+        delete_plain(plain)
+        raise

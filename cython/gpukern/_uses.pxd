@@ -32,6 +32,7 @@ cdef class Uses:
     cdef void release(self, void *data) noexcept
     cdef int begin_at_home(self, bint writes) except -1
     cdef int begin_elsewhere(self, Stream stream, bint writes) except -1
+    cdef bint written_elsewhere(self) noexcept
     cdef int move_home(self, Stream stream) except -1
     cdef int remember(self, Use use) except -1
     cdef Use use_of(self, Stream stream)

@@ -101,11 +101,14 @@ cdef class Uses:
         return 0
 
     cdef int begin_elsewhere(self, Stream stream, bint writes) except -1:
-        cdef bint captured = capture_of(self.device, stream) != 0
         cdef Use own = self.use_of(stream)
         cdef bint seen = own is not None and own.version == self.version
-        cdef Use use
         cdef bint lasting = stream.lasting or own is not None
+        cdef bint captured
+        cdef Use use
+        if seen and not writes and not self.written_elsewhere():
+            return 0  # one more look at what the stream has waited for
+        captured = capture_of(self.device, stream) != 0
         if writes and not lasting and not captured:
             # By way of the home, which then stands for all that was before.
             self.begin_at_home(True)
@@ -126,6 +129,13 @@ cdef class Uses:
             own.version = self.version
             self.remember(own)
         return 0
+
+    cdef bint written_elsewhere(self) noexcept:
+        cdef Use use
+        for use in self.elsewhere:
+            if use.wrote:
+                return True
+        return False
 
     cdef int move_home(self, Stream stream) except -1:
         """To a stream that has waited for all others."""

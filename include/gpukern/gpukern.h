@@ -105,6 +105,17 @@ typedef struct gpukern_tensor {
 } gpukern_tensor;
 
 /**
+ * How gather works on a GPU. All give the same result. GPUKERN_GATHER_AUTO is $GPUKERN_GATHER
+ * (auto, direct, partitioned) or, without it, the choice that sizes alone suggest.
+ */
+typedef enum gpukern_gather_path {
+  GPUKERN_GATHER_AUTO = 0,
+  GPUKERN_GATHER_DIRECT = 1,     /**< every item by an access of its own */
+  GPUKERN_GATHER_PARTITIONED = 2 /**< indices sorted by slices of the source, where the call has a
+                                      layout for it and scratch memory suffices; else direct */
+} gpukern_gather_path;
+
+/**
  * @brief Where and how to run. Every function takes NULL for the defaults.
  *
  * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow.
@@ -116,9 +127,12 @@ typedef struct gpukern_exec {
   gpukern_device device;
   /** A cudaStream_t of the device that computes; NULL is the legacy default stream. */
   void *stream;
+  /** A ::gpukern_gather_path. Read only where struct_size covers it. */
+  int32_t gather_path;
 } gpukern_exec;
 
-#define GPUKERN_EXEC_INIT {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL}
+#define GPUKERN_EXEC_INIT \
+  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {

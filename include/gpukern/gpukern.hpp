@@ -39,7 +39,7 @@ namespace detail {
 constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept { return &tensor; }
 
 constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
-  return {sizeof(gpukern_exec), options.device, options.stream};
+  return {sizeof(gpukern_exec), options.device, options.stream, GPUKERN_GATHER_AUTO};
 }
 
 }  // namespace detail

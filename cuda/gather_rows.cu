@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "gather_rows.cuh"
+
+namespace gpukern::gpu {
+
+void gather_rows(const DirectCall& call) {
+  const GatherArgs& args = call.args;
+  const Rows& rows = call.rows;
+  const std::int64_t chunks = args.item / rows.width;
+  const std::int64_t total = rows.outer * rows.count * chunks;
+  const RowArgs row_args{.source = args.source,
+                         .index = args.index,
+                         .out = args.out,
+                         .outer_stride = rows.outer_stride,
+                         .axis_stride = rows.axis_stride,
+                         .total = total,
+                         .chunks = Turn(chunks),
+                         .count = Turn(rows.count)};
+  const int threads = call.tuning.threads;
+  const Grid grid{ceil_divide(total, std::int64_t{threads} * kRowChunks), threads};
+  visit_chunk(rows.width, [&](auto chunk) {
+    visit_index_width(args.index_type.bytes, [&](auto raw) {
+      using Raw = decltype(raw);
+      launch(gather_rows_kernel<decltype(chunk), Raw, kRowChunks>, grid, call.stream, row_args,
+             Bounds<Raw>(args), call.fill);
+    });
+  });
+}
+
+}  // namespace gpukern::gpu

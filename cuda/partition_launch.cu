@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "partition_launch.cuh"
+
+#include <algorithm>
+
+#include "partition_fetch.cuh"
+#include "partition_restore.cuh"
+#include "partition_sample.cuh"
+#include "partition_sort.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+int multiprocessors() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+        "cudaDeviceGetAttribute");
+  return count;
+}
+
+/// Cuts one allocation into aligned pieces: first measures, then hands out.
+class Layout {
+ public:
+  explicit Layout(std::byte* memory = nullptr) : memory_(memory) {}
+  template <class T>
+  T* take(std::int64_t count) {
+    std::byte* const at = memory_ == nullptr ? nullptr : memory_ + bytes_;
+    bytes_ += ceil_divide(count * static_cast<std::int64_t>(sizeof(T)), 256) * 256;
+    return reinterpret_cast<T*>(at);
+  }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* memory_;
+  std::int64_t bytes_ = 0;
+};
+
+/// Hands out the scratch memory.
+void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan,
+                     std::int64_t item, std::int64_t tiles) {
+  const std::int64_t tile = item <= 4 ? kTile<4> : kTile<8>;
+  partition.state = layout.take<PartitionState>(1);
+  partition.heavy_of = layout.take<unsigned>(plan.buckets);
+  partition.extra_parts = layout.take<ExtraPart>(plan.buckets);
+  partition.starts = layout.take<std::uint16_t>(tiles * partition.starts_stride);
+  partition.places = layout.take<std::uint16_t>(tiles * tile);
+  // Until the last pass, out serves as scratch memory where it is large enough.
+  partition.offsets_stride = plan.capacity * plan.offset_bytes();
+  const bool in_out = plan.staged() ? partition.offsets_stride <= tile * item
+                                    : partition.offsets_stride == tile * item;
+  partition.offsets =
+      in_out ? partition.out : layout.take<std::byte>(tiles * partition.offsets_stride);
+  partition.items = partition.out;
+  partition.items_stride = tile * item;
+  if (plan.staged()) {
+    partition.items_stride = plan.capacity * item;
+    partition.items = layout.take<std::byte>(tiles * partition.items_stride);
+  }
+}
+
+/// Looks at a sample of the indices; gathers at once if it says so. Else the passes will work.
+template <class Item, class Raw>
+void launch_direct(const Partition& partition, const DirectCall& call) {
+  launch(partition_sample_kernel<Raw>, Grid{1, kPartitionThreads}, call.stream,
+         partition, Bounds<Raw>(call.args), std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
+         call.args.item, call.tuning.partition.window,
+         call.args.path == GPUKERN_GATHER_PARTITIONED);
+  GatherArgs args = call.args;
+  Rows rows = call.rows;
+  rows.count = std::int64_t{partition.tiles} * kTile<sizeof(Item)>;
+  gather_items_if({args, rows, call.fill, call.tuning, call.stream}, &partition.state->local);
+}
+
+template <class Item, class Raw, class Position, class Shape>
+void launch_sort(const Partition& partition, const DirectCall& call) {
+  launch_direct<Item, Raw>(partition, call);
+  constexpr int kThreads = kSortThreads<kTile<sizeof(Item)>>;
+  const std::size_t shared = counter_bytes(partition.buckets) +
+                             partition.capacity * sizeof(typename Shape::Offset);
+  launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
+         Grid{std::int64_t{multiprocessors()} * 1024 / kThreads, kThreads, shared, true},
+         call.stream, partition, Bounds<Raw>(call.args));
+}
+
+template <class Item, int kUnit>
+void launch_staged(const Partition& partition, const DirectCall& call) {
+  using Shape = Staged<kUnit>;
+  if (call.args.index_type.bytes == 4)
+    launch_sort<Item, std::uint32_t, std::int32_t, Shape>(partition, call);
+  else
+    launch_sort<Item, std::uint64_t, std::int32_t, Shape>(partition, call);
+  const std::size_t slice = (std::size_t{3} << partition.shift) * sizeof(Item);
+  launch(partition_fetch_staged_kernel<Item, kUnit>,
+         Grid{multiprocessors(), kPartitionThreads, slice, true}, call.stream, partition);
+  launch(partition_restore_kernel<Item, kUnit>,
+         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item), true},
+         call.stream, partition, call.fill);
+}
+
+template <class Item>
+void launch_cached(const Partition& partition, const DirectCall& call) {
+  if (call.args.index_type.bytes == 4)
+    launch_sort<Item, std::uint32_t, std::int32_t, Cached>(partition, call);
+  else if (call.args.n <= std::int64_t{1} << 31)
+    launch_sort<Item, std::uint64_t, std::int32_t, Cached>(partition, call);
+  else
+    launch_sort<Item, std::uint64_t, std::int64_t, Cached>(partition, call);
+  // Not before the sort has left the multiprocessors: its shared memory is wanted as L1 cache.
+  launch(partition_fetch_cached_kernel<Item>,
+         Grid{std::int64_t{multiprocessors()} * FetchCached<Item>::kBlocks, kFetchCachedThreads}, call.stream,
+         partition);
+  launch(partition_restore_kernel<Item, 1>,
+         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item), true},
+         call.stream, partition, call.fill);
+}
+
+void launch_passes(const Partition& partition, const DirectCall& call, const PartitionPlan& plan) {
+  switch (call.args.item) {
+    case 1:
+      return launch_staged<std::uint8_t, 4>(partition, call);
+    case 2:
+      return launch_staged<std::uint16_t, 4>(partition, call);
+    case 4:
+      if (plan.unit == 4) return launch_staged<std::uint32_t, 4>(partition, call);
+      if (plan.unit == 2) return launch_staged<std::uint32_t, 2>(partition, call);
+      return launch_cached<std::uint32_t>(partition, call);
+    default:
+      if (plan.unit == 2) return launch_staged<std::uint64_t, 2>(partition, call);
+      return launch_cached<std::uint64_t>(partition, call);
+  }
+}
+
+}  // namespace
+
+bool partition_kernels_present() {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, partition_fetch_cached_kernel<std::uint32_t>), "cudaFuncGetAttributes");
+  return attributes.ptxVersion >= 90;
+}
+
+void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,
+                   std::int64_t tiles) {
+  const GatherArgs& args = call.args;
+  const auto buckets = static_cast<unsigned>(plan.buckets);
+  const std::int64_t tile = args.item <= 4 ? kTile<4> : kTile<8>;
+  const auto usual = static_cast<unsigned>(tile / plan.unit / plan.buckets) + 1;
+  Partition partition{.source = args.source,
+                      .index = args.index,
+                      .out = args.out,
+                      .n = args.n,
+                      .tiles = static_cast<unsigned>(tiles),
+                      .buckets = buckets,
+                      .shift = plan.shift,
+                      .capacity = static_cast<unsigned>(plan.capacity),
+                      .starts_stride = round_up(buckets + 1, 2),
+                      .heavy = 4 * usual,
+                      .heavy_units = 4 * usual * static_cast<unsigned>(tiles)};
+  Layout measure;
+  lay_out(measure, partition, plan, args.item, tiles);
+  const Buffer scratch(backend, measure.bytes(), call.stream);
+  Layout hand_out(static_cast<std::byte*>(scratch.data()));
+  lay_out(hand_out, partition, plan, args.item, tiles);
+  launch_passes(partition, call, plan);
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The first pass: the indices of a tile in the order of their buckets, by counting.
+#pragma once
+
+#include <cub/block/block_scan.cuh>
+
+#include "gather_bounds.cuh"
+#include "launch.cuh"
+#include "partition.cuh"
+#include "gather_vector.cuh"
+
+namespace gpukern::gpu {
+
+/// Bytes of positions that a thread keeps in registers; the rest are read again, from the L2 cache.
+inline constexpr int kKeptBytes = 64;
+
+/// Vectors of indices that a thread has in flight.
+inline constexpr int kBatch = 4;
+
+/// Kept apart, so that the loops over common indices stay short.
+template <class Raw>
+__device__ __noinline__ std::int64_t uncommon_position(const Bounds<Raw>& bounds, Raw raw) {
+  return bounds.position(raw);
+}
+
+/// Threads that sort a tile. Two blocks with half a tile each share a multiprocessor: while one
+/// waits at a barrier, the other works.
+template <int kTileItems>
+inline constexpr int kSortThreads = kTileItems == kTile<8> ? 512 : 1024;
+
+template <int kTileItems, class Raw, class Position, class Shape>
+struct SortTile {
+  static constexpr int kThreads = kSortThreads<kTileItems>;
+  using Offset = typename Shape::Offset;
+  static constexpr int kUnit = Shape::kUnit;
+  static constexpr int kCount = 16 / sizeof(Raw);  ///< indices that a thread reads at once
+  static constexpr int kSteps = kTileItems / (kThreads * kCount);
+  static constexpr int kMostKept = kKeptBytes / static_cast<int>(sizeof(Position)) / kCount;
+  static constexpr int kKept = kSteps < kMostKept ? kSteps : kMostKept;
+  static constexpr int kLastBatch = kKept + (kSteps - kKept - 1) / kBatch * kBatch;
+  using Scan = cub::BlockScan<unsigned, kThreads>;
+
+  struct Shared {
+    typename Scan::TempStorage scan;
+    unsigned units;
+  };
+
+  const Partition& call;
+  const Bounds<Raw>& bounds;
+  Shared& shared;
+  unsigned* counter;  ///< [buckets]; first counts, then the next place of each bucket
+  Offset* sorted;     ///< [capacity]
+  std::int64_t tile = 0;
+
+  using Indices = Vector<Raw, kCount>;
+
+  __device__ std::int64_t element(int step) const {
+    return (std::int64_t{step} * kThreads + threadIdx.x) * kCount;
+  }
+
+  /// Steps from `first` on, all loads before the first use: a branch between them would serialise
+  /// them. Steps beyond the last are not read.
+  template <int kLoads>
+  __device__ void load(int first, Indices (&raw)[kLoads]) const {
+    const auto* from = reinterpret_cast<const Raw*>(call.index) + tile * kTileItems;
+#pragma unroll
+    for (int s = 0; s < kLoads; ++s)
+      if (first + s < kSteps) raw[s] = *reinterpret_cast<const Indices*>(from + element(first + s));
+  }
+
+  __device__ void resolve(const Indices& raw, Position (&position)[kCount]) const {
+    bool common = true;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      position[k] = static_cast<Position>(raw.element[k]);
+      common = common && raw.element[k] <= bounds.last;
+    }
+    if (common) return;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      position[k] = static_cast<Position>(uncommon_position(bounds, raw.element[k]));
+  }
+
+  /// Bad indices have a counter of their own behind the buckets.
+  __device__ unsigned bucket(Position position) const {
+    const unsigned b = static_cast<unsigned>(position >> call.shift) / Shape::kFactor;
+    return position < 0 ? call.buckets : b;
+  }
+
+  __device__ void count(const Position (&position)[kCount]) {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) atomicAdd(counter + bucket(position[k]), 1);
+  }
+
+  __device__ void note_heavy(unsigned b, unsigned run) const {
+    const unsigned before = atomicAdd(call.heavy_of + b, run);
+    for (unsigned part = before / call.heavy_units; part < (before + run) / call.heavy_units;
+         ++part)
+      call.extra_parts[atomicAdd(&call.state->extra_parts, 1)] = {b, part + 1};
+  }
+
+  /// Turns counts into places, padded to units, and writes the tile's row of starts.
+  __device__ void lay_out() {
+    const unsigned per_thread = (call.buckets + kThreads - 1) / kThreads;
+    const unsigned begin = min(threadIdx.x * per_thread, call.buckets);
+    const unsigned end = min(begin + per_thread, call.buckets);
+    unsigned mine = 0;
+    for (unsigned b = begin; b < end; ++b) mine += (counter[b] + kUnit - 1) / kUnit;
+    unsigned start = 0;
+    unsigned units = 0;
+    Scan(shared.scan).ExclusiveSum(mine, start, units);
+    std::uint16_t* const row = call.starts + tile * call.starts_stride;
+    for (unsigned b = begin; b < end; ++b) {
+      const unsigned items = counter[b];
+      const unsigned run = (items + kUnit - 1) / kUnit;
+      row[b] = static_cast<std::uint16_t>(start);
+      counter[b] = start * kUnit;
+      for (unsigned pad = items; pad < run * kUnit; ++pad) sorted[start * kUnit + pad] = 0;
+      if (run > call.heavy) note_heavy(b, run);
+      start += run;
+    }
+    if (threadIdx.x == 0) {
+      row[call.buckets] = static_cast<std::uint16_t>(units);
+      shared.units = units;
+    }
+  }
+
+  /// Puts an index into its bucket. Its memory may have changed since it was counted: the place is
+  /// inside the tile nevertheless, and the offset inside a slice.
+  __device__ unsigned place(Position position) {
+    const unsigned b = bucket(position);
+    const unsigned at = min(atomicAdd(counter + b, 1), call.capacity - 1);
+    const Position first = static_cast<Position>(b * Shape::kFactor) << call.shift;
+    if (position >= 0) sorted[at] = static_cast<Offset>(position - first);
+    return position < 0 ? kNoPlace : at;
+  }
+
+  __device__ void place_all(int step, const Position (&position)[kCount]) {
+    Vector<std::uint16_t, kCount> places;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      places.element[k] = static_cast<std::uint16_t>(place(position[k]));
+    std::uint16_t* const to = call.places + tile * kTileItems + element(step);
+    store_once(reinterpret_cast<Vector<std::uint16_t, kCount>*>(to), places);
+  }
+
+  __device__ void write() const {
+    constexpr unsigned kWord = 16 / sizeof(Offset);
+    auto* const to = reinterpret_cast<uint4*>(call.offsets + tile * call.offsets_stride);
+    const auto* const from = reinterpret_cast<const uint4*>(sorted);
+    const unsigned words = (shared.units * kUnit + kWord - 1) / kWord;
+    for (unsigned w = threadIdx.x; w < words; w += kThreads) __stcs(to + w, from[w]);
+  }
+};
+
+/// `Position` is signed and holds every position.
+template <int kTileItems, class Raw, class Position, class Shape>
+__global__ void __launch_bounds__(kSortThreads<kTileItems>, 1024 / kSortThreads<kTileItems>)
+    partition_sort_kernel(const __grid_constant__ Partition call,
+                          const __grid_constant__ Bounds<Raw> bounds) {
+  using Tile = SortTile<kTileItems, Raw, Position, Shape>;
+#if __CUDA_ARCH__ >= 900
+  constexpr int kCount = Tile::kCount;
+  extern __shared__ __align__(128) std::byte dynamic[];
+  __shared__ typename Tile::Shared shared;
+  wait_for_previous();
+  if (call.state->local) return;
+  auto* const counter = reinterpret_cast<unsigned*>(dynamic);
+  auto* const sorted =
+      reinterpret_cast<typename Shape::Offset*>(dynamic + counter_bytes(call.buckets));
+  Tile tile{call, bounds, shared, counter, sorted};
+  for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
+    for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
+    __syncthreads();
+    Position kept[Tile::kKept][kCount];
+#pragma unroll
+    for (int first = 0; first < Tile::kKept; first += kBatch) {
+      typename Tile::Indices raw[kBatch];
+      tile.load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= Tile::kKept) continue;
+        tile.resolve(raw[s], kept[first + s]);
+        tile.count(kept[first + s]);
+      }
+    }
+    Position position[kCount];
+#pragma unroll 1
+    for (int first = Tile::kKept; first < Tile::kSteps; first += kBatch) {
+      typename Tile::Indices raw[kBatch];
+      tile.load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= Tile::kSteps) continue;
+        tile.resolve(raw[s], position);
+        tile.count(position);
+      }
+    }
+    __syncthreads();
+    tile.lay_out();
+    __syncthreads();
+    // What was read last is the likeliest to be in the L2 cache still.
+#pragma unroll 1
+    for (int first = Tile::kLastBatch; first >= Tile::kKept; first -= kBatch) {
+      typename Tile::Indices raw[kBatch];
+      tile.load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= Tile::kSteps) continue;
+        tile.resolve(raw[s], position);
+        tile.place_all(first + s, position);
+      }
+    }
+#pragma unroll
+    for (int step = 0; step < Tile::kKept; ++step) tile.place_all(step, kept[step]);
+    __syncthreads();
+    tile.write();
+    __syncthreads();
+  }
+#endif
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,226 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""DeviceArrays on several streams: order, lifetime, CUDA graphs."""
+
+import ctypes
+import gc
+import threading
+
+import cuda_driver
+import numpy as np
+import pytest
+
+import gpukern
+
+pytestmark = pytest.mark.gpu
+
+COUNT = 4096
+FORMS = {"object": lambda stream: stream, "int": lambda stream: stream.handle}
+
+
+@pytest.fixture(params=FORMS)
+def form(request):
+    """How a stream is given: as an object, or as a handle that may be gone after the call."""
+    return FORMS[request.param]
+
+
+@pytest.fixture
+def streams():
+    return [cuda_driver.Stream() for _ in range(3)]
+
+
+@pytest.fixture
+def reverse():
+    """An index that reverses an array."""
+    return gpukern.to_device(np.arange(COUNT, dtype=np.int32)[::-1])
+
+
+def test_calls_on_three_streams_are_put_in_order(streams, form, reverse):
+    producer, middle, consumer = streams
+    one = gpukern.to_device(np.ones(COUNT, np.float32))
+    zero = gpukern.to_device(np.zeros(COUNT, np.float32))
+    x = gpukern.to_device(np.zeros(COUNT, np.float32))
+    y = gpukern.to_device(np.zeros(COUNT, np.float32))
+    total = gpukern.to_device(np.zeros(COUNT, np.float32))
+    rounds = 1000
+    for _ in range(rounds):
+        producer.delay(50)
+        gpukern.saxpy(1, x, one, out=x, stream=form(producer))
+        gpukern.gather(x, reverse, mode="clip", out=y, stream=form(middle))
+        gpukern.saxpy(1, y, total, out=total, stream=form(consumer))
+        gpukern.saxpy(0, zero, zero, out=y, stream=form(consumer))
+    assert np.array_equal(total.numpy(), np.full(COUNT, rounds * (rounds + 1) / 2, np.float32))
+
+
+def test_readers_do_not_wait_for_each_other(streams, reverse):
+    slow, fast, _ = streams
+    x = gpukern.to_device(np.arange(COUNT, dtype=np.float32))
+    one, two = (gpukern.empty(COUNT, np.float32) for _ in range(2))
+    one.numpy()
+    slow.delay(500_000)
+    gpukern.gather(x, reverse, mode="clip", out=one, stream=slow)
+    gpukern.gather(x, reverse, mode="clip", out=two, stream=fast)
+    fast.synchronize()
+    # The slow stream is still at it.
+    assert cuda_driver.driver().cuStreamQuery(ctypes.c_void_p(slow.handle)) != 0
+    gpukern.saxpy(1, x, x, out=x)  # a writer waits for both
+    assert np.array_equal(one.numpy(), np.arange(COUNT, dtype=np.float32)[::-1])
+
+
+def test_memory_is_not_freed_before_its_last_use(streams, form, reverse):
+    out = gpukern.empty(COUNT, np.float32)
+    for number in range(200):
+        source = gpukern.to_device(np.full(COUNT, number, np.float32))
+        for stream in streams[:2]:
+            stream.delay(200)
+            gpukern.gather(source, reverse, mode="wrap", out=out, stream=form(stream))
+        del source
+        # Whoever gets that memory next writes to it on another stream.
+        others = [gpukern.to_device(np.full(COUNT, -1, np.float32)) for _ in range(3)]
+        assert np.array_equal(out.numpy(), np.full(COUNT, number, np.float32))
+        del others
+
+
+def test_streams_may_be_destroyed_before_arrays(reverse, form):
+    for number in range(20):
+        first, second = cuda_driver.Stream(), cuda_driver.Stream()
+        x = gpukern.to_device(np.full(COUNT, number, np.float32), stream=form(first))
+        y = gpukern.saxpy(1, x, x, stream=form(first))
+        second.delay(1000)
+        z = gpukern.gather(y, reverse, mode="clip", stream=form(second))
+        gpukern.gather(x, reverse, mode="clip", stream=form(second))
+        if form is FORMS["int"]:
+            first.destroy()
+            second.destroy()
+        del first, second
+        gc.collect()
+        del x, y
+        assert np.array_equal(z.numpy(), np.full(COUNT, 2 * number, np.float32))
+
+
+def test_per_thread_default_streams_keep_the_order(reverse):
+    results = []
+
+    def work():
+        x = gpukern.to_device(np.zeros(COUNT, np.float32), stream=2)
+        one = gpukern.to_device(np.ones(COUNT, np.float32), stream=2)
+        for _ in range(100):
+            gpukern.saxpy(1, x, one, out=x, stream=2)
+        results.append(gpukern.gather(x, reverse, mode="clip", stream=2))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        assert np.array_equal(result.numpy(), np.full(COUNT, 100, np.float32))
+    assert len(results) == 8
+
+
+def test_dlpack_consumers_work_on_their_stream(streams, reverse):
+    producer, consumer, _ = streams
+    for number in range(1, 100):
+        x = gpukern.to_device(np.zeros(COUNT, np.int32))
+        producer.delay(200)
+        gpukern.saxpy(1, x, gpukern.to_device(np.full(COUNT, number, np.int32)), out=x,
+                      stream=producer)  # fmt: skip
+        pointer = x.__cuda_array_interface__["data"][0]
+        capsule = x.__dlpack__(stream=consumer.handle)
+        y = gpukern.empty(COUNT, np.int32)
+        target = y.__cuda_array_interface__["data"][0]
+        consumer.delay(200)
+        cuda_driver.cuda(
+            "cuMemcpyDtoDAsync_v2",
+            ctypes.c_uint64(target),
+            ctypes.c_uint64(pointer),
+            ctypes.c_size_t(4 * COUNT),
+            ctypes.c_void_p(consumer.handle),
+        )
+        del x, capsule
+        others = [gpukern.to_device(np.full(COUNT, -1, np.int32)) for _ in range(3)]
+        consumer.synchronize()
+        assert np.array_equal(y.numpy(), np.full(COUNT, number, np.int32))
+        del others
+
+
+@pytest.mark.parametrize("capture_mode", [0, 1, 2])
+@pytest.mark.parametrize("mode", ["wrap", "clip", "fill"])
+def test_graphs_run_again_on_new_data(streams, reverse, mode, capture_mode):
+    stream = streams[0]
+    x = gpukern.to_device(np.zeros(COUNT, np.float32))
+    out = gpukern.empty(COUNT, np.float32)
+    fresh = np.zeros(COUNT, np.float32)
+    with stream.capture(capture_mode) as graph:
+        taken = gpukern.gather(x, reverse, mode=mode, fill_value=3, stream=stream)
+        gpukern.saxpy(2, taken, x, out=out, stream=stream)
+        del taken
+        gpukern.empty(COUNT, np.float32)
+    for number in range(5):
+        fresh = np.arange(COUNT, dtype=np.float32) + number
+        x = refill(x, fresh)
+        others = [gpukern.to_device(np.full(COUNT, -1, np.float32)) for _ in range(3)]
+        graph.launch()
+        assert np.array_equal(out.numpy(), 2 * fresh[::-1] + fresh)
+        assert all(np.all(other.numpy() == -1) for other in others)
+
+
+def refill(array, values):
+    """Copies new values into the same memory."""
+    gpukern.saxpy(1, gpukern.to_device(values), gpukern.to_device(np.zeros_like(values)), out=array)
+    array.numpy()
+    return array
+
+
+def test_raise_under_capture_names_the_way_out(streams, reverse):
+    x = gpukern.to_device(np.zeros(COUNT, np.float32))
+    with (
+        streams[0].capture(),
+        pytest.raises(gpukern.GpukernValueError, match="wrap, clip or fill while a CUDA graph"),
+    ):
+        gpukern.gather(x, reverse, stream=streams[0])
+
+
+def test_arrays_of_a_capture_are_not_used_outside_it(streams, reverse):
+    x = gpukern.to_device(np.zeros(COUNT, np.float32))
+    with streams[0].capture():
+        y = gpukern.gather(x, reverse, mode="clip", stream=streams[0])
+        with pytest.raises(gpukern.GpukernValueError, match="captures a CUDA graph"):
+            gpukern.gather(y, reverse, mode="clip", stream=streams[1])
+
+
+def test_torch_graphs(rng):
+    torch = pytest.importorskip("torch")
+    x = torch.rand(COUNT, device="cuda")
+    index = torch.randint(0, COUNT, (COUNT,), device="cuda")
+    out = torch.empty_like(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        gpukern.gather(x, index, mode="clip", out=out)
+        total = gpukern.saxpy(2, out, x)
+    for _ in range(3):
+        x.copy_(torch.rand(COUNT, device="cuda"))
+        index.copy_(torch.randint(0, COUNT, (COUNT,), device="cuda"))
+        graph.replay()
+        assert torch.equal(out, x[index])
+        assert torch.allclose(torch.as_tensor(total), 2 * x[index] + x)
+
+
+def test_cupy_graphs(rng):
+    cupy = pytest.importorskip("cupy")
+    x = cupy.asarray(rng.random(COUNT, np.float32))
+    index = cupy.asarray(rng.integers(0, COUNT, COUNT))
+    out = cupy.empty_like(x)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()
+        gpukern.gather(x, index, mode="wrap", out=out)
+        graph = stream.end_capture()
+    for _ in range(3):
+        x[...] = cupy.asarray(rng.random(COUNT, np.float32))
+        cupy.cuda.Device().synchronize()
+        graph.launch(stream)
+        stream.synchronize()
+        assert cupy.array_equal(out, x[index])
