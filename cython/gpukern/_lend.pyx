@@ -168,6 +168,7 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
                const Operand *third) except -1:
     """Puts a call on the first operand's stream, behind the work on the others'."""
     order.c.struct_size = sizeof(gpukern_exec)
+    order.c.gather_path = 0  # GPUKERN_GATHER_AUTO
     order.c.device.device_type = GPUKERN_DEVICE_DEFAULT
     order.c.device.device_id = 0
     order.c.stream = first.stream
