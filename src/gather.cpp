@@ -176,10 +176,12 @@ gpukern_gather_path default_path() {
   fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
 }
 
-gpukern_gather_path checked_path(const gpukern_exec* exec) {
+gpukern_gather_path checked_path(const gpukern_exec* exec, std::int64_t indices) {
+  // Few indices go one way only; to ask the environment would cost them as much as to gather.
+  constexpr std::int64_t kFew = 4096;
   constexpr std::size_t kEnd = offsetof(gpukern_exec, gather_path) + sizeof(std::int32_t);
   if (exec == nullptr || exec->struct_size < kEnd || exec->gather_path == GPUKERN_GATHER_AUTO)
-    return default_path();
+    return indices < kFew ? GPUKERN_GATHER_DIRECT : default_path();
   require(exec->gather_path == GPUKERN_GATHER_DIRECT ||
               exec->gather_path == GPUKERN_GATHER_PARTITIONED,
           GPUKERN_VALUE_ERROR,
@@ -201,7 +203,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
   const Axis axis = checked_axis(source.tensor, raw_axis);
   require_out(out, source.tensor, index.tensor, axis);
   const Call call("gather", {&source, &index, &out}, exec);
-  const gpukern_gather_path path = checked_path(exec);
+  const gpukern_gather_path path = checked_path(exec, index.tensor.count());
   Tensor fill;
   if (mode == GPUKERN_FILL && raw_fill != nullptr)
     fill = checked_fill_value(raw_fill, source.tensor, axis);
