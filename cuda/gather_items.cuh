@@ -31,7 +31,9 @@ __device__ Vector<Raw, kCount> load_indices(const std::byte* index, std::int64_t
 }
 
 /// out[i] = source[index[i]]. A thread moves kVectors vectors of kCount neighbouring items; index
-/// and out are aligned to such vectors.
+/// and out are aligned to such vectors. In between, lanes exchange indices, and items back, so that
+/// kCount lanes read the items of neighbouring indices at once: where these rise in small steps, a
+/// line of the source is asked for by fewer requests.
 template <class Item, class Raw, int kCount, int kVectors>
 __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
                                     const __grid_constant__ Bounds<Raw> bounds,
@@ -46,6 +48,7 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
   Vector<Item, kCount> items[kVectors];
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
+    transpose(raw[v].element);
     std::int64_t position[kCount];
     bounds.positions(raw[v].element, position);
 #pragma unroll
@@ -54,6 +57,7 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
           position[j] < 0
               ? fill.chunk<Item>(0)
               : __ldg(reinterpret_cast<const Item*>(args.source + position[j] * args.axis_stride));
+    transpose(items[v].element);
   }
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {

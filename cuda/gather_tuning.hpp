@@ -17,8 +17,8 @@ namespace gpukern::gpu {
 inline constexpr int kItemVectors = 2;
 /// Chunks of rows, of 16 bytes where alignment allows.
 inline constexpr int kRowChunks = 4;
-/// Shifted words of 16 bytes. Each takes two loads.
-inline constexpr int kShiftedWords = 2;
+/// Words of 16 bytes that pass through shared memory, which holds them instead of registers.
+inline constexpr int kStagedWords = 4;
 /// Outer positions of the inner-axis kernel, a vector of items from each.
 inline constexpr int kInnerRows = 4;
 
@@ -27,16 +27,30 @@ struct GatherTuning {
   int compute_capability;  ///< 90 is 9.0: for this one and later ones
   int threads;             ///< in a block
 
-  // Rows of `shift_from` bytes and more whose addresses are only multiples of `shift_width` or less
-  // are moved by shifted words.
-  std::int64_t shift_from;
-  std::int64_t shift_width;
+  // Rows of `staged_from` bytes and more whose addresses are only multiples of `staged_width` or
+  // less pass through shared memory.
+  std::int64_t staged_from;
+  std::int64_t staged_width;
+  int staged_threads;  ///< in a block; with kStagedWords that is its tile
 
-  // The inner-axis kernel serves this many outer positions with one reading of the index; it is
-  // used from so many outer positions and so many indices on.
+  // Inner axes. Where there are more than `inner_sparse` positions for each index, every index is
+  // gathered on its own: most of a row is not asked for.
+  std::int64_t inner_sparse;
+
+  // Rows of such lengths in bytes are gathered from shared memory, if there are as many rows as
+  // blocks are wanted.
+  std::int64_t inner_staged_from;
+  std::int64_t inner_staged_to;
+  std::int64_t inner_staged_blocks;
+  std::int64_t inner_staged_bytes;  ///< of shared memory in a block, or one row
+  int inner_staged_threads;
+
+  // Else a block reads the index once for `inner_per_block` rows, from so many rows and so many
+  // indices on, up to rows of so many bytes.
   std::int64_t inner_per_block;
   std::int64_t inner_from;
   std::int64_t inner_count_from;
+  std::int64_t inner_row_to;
 };
 
 /// The tuning of the current device.
