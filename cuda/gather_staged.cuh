@@ -114,8 +114,7 @@ __device__ std::byte out_byte(const StagedArgs& args, const Bounds<Raw>& bounds,
                               std::int64_t at) {
   const Turn::Place row = args.bytes.locate(at);
   const Turn::Place outer = args.count.locate(row.turn);
-  const std::int64_t position =
-      bounds.position(reinterpret_cast<const Raw*>(args.index)[outer.at]);
+  const std::int64_t position = bounds.position(reinterpret_cast<const Raw*>(args.index)[outer.at]);
   if (position >= 0)
     return args.source[outer.turn * args.outer_stride + position * args.axis_stride + row.at];
   return fill.data != nullptr ? fill.data[row.at] : fill.chunk<std::byte>(row.at);
@@ -136,11 +135,10 @@ __global__ void gather_staged_kernel(const __grid_constant__ StagedArgs args,
   const auto bytes = static_cast<int>(begin + tile_bytes < back ? tile_bytes : back - begin);
   if (bytes > 0) {
     const Turn::Place first = args.bytes.locate(begin);
-    const auto parts =
-        static_cast<int>(args.bytes.advance(first, bytes - 1).turn - first.turn) + 1;
+    const auto parts = static_cast<int>(args.bytes.advance(first, bytes - 1).turn - first.turn) + 1;
     auto* const part = reinterpret_cast<Part*>(shared_words());
-    const StagedTile<Raw> tile{args, bounds, fill, first, bytes, parts, part,
-                               shared_words() + parts};
+    const StagedTile<Raw> tile{args,  bounds, fill, first,
+                               bytes, parts,  part, shared_words() + parts};
     tile.locate_all();
     __syncthreads();
     tile.stage();
