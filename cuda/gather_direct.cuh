@@ -34,7 +34,7 @@ struct DirectCall {
 bool gather_items(const DirectCall& call);
 
 /// Items of rows.width bytes on a contiguous inner axis: gathered from rows in shared memory.
-/// Declines rows that are too long or too few.
+/// Declines rows that are too long, too few or hardly asked for.
 bool gather_inner_staged(const DirectCall& call);
 
 /// Items of rows.width bytes on an inner axis: an index is read once for several outer positions.

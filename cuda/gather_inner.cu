@@ -9,6 +9,7 @@ bool gather_inner_items(const DirectCall& call) {
   const GatherArgs& args = call.args;
   const Rows& rows = call.rows;
   if (rows.outer < call.tuning.inner_from || rows.count < call.tuning.inner_count_from ||
+      args.n > call.tuning.inner_sparse * rows.count ||
       args.n * args.item > call.tuning.inner_row_to)
     return false;
   visit_chunk(rows.width, [&](auto item) {

@@ -19,14 +19,17 @@ bool gather_inner_staged(const DirectCall& call) {
   const auto& [args, rows, fill, tuning, stream] = call;
   const std::int64_t row = args.n * args.item;
   if (rows.axis_stride != args.item || row < tuning.inner_staged_from ||
-      row > tuning.inner_staged_to || rows.outer < tuning.inner_staged_blocks)
+      row > tuning.inner_staged_to || row > tuning.inner_staged_sparse * rows.count ||
+      rows.outer < tuning.inner_staged_blocks)
     return false;
   const std::int64_t words = most_words(row);
   // As many rows as the shared memory takes, unless too few blocks would be left.
+  const std::int64_t bytes =
+      args.item < 4 ? tuning.inner_staged_narrow_bytes : tuning.inner_staged_bytes;
   const std::int64_t rows_per_block = std::max<std::int64_t>(
-      std::min(tuning.inner_staged_bytes / (words * 16), rows.outer / tuning.inner_staged_blocks),
-      1);
-  const int threads = tuning.inner_staged_threads;
+      std::min(bytes / (words * 16), rows.outer / tuning.inner_staged_blocks), 1);
+  const int threads =
+      row > tuning.inner_staged_long ? tuning.inner_staged_long_threads : tuning.threads;
   const Grid grid{ceil_divide(rows.outer, rows_per_block), threads,
                   static_cast<std::size_t>(rows_per_block * words * 16)};
   visit_chunk(rows.width, [&](auto item) {

@@ -21,7 +21,7 @@ bool gather_items(const DirectCall& call) {
                                .out = args.out,
                                .axis_stride = call.rows.axis_stride,
                                .count = call.rows.count};
-      const int threads = call.tuning.threads;
+      const int threads = call.tuning.item_threads;
       const std::int64_t per_block = std::int64_t{threads} * kItemVectors * kCount;
       launch(gather_items_kernel<Item, Raw, kCount, kItemVectors>,
              Grid{ceil_divide(call.rows.count, per_block), threads}, call.stream, item_args,

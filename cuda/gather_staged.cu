@@ -5,11 +5,14 @@
 
 namespace gpukern::gpu {
 
-void gather_staged_rows(const DirectCall& call) {
+namespace {
+
+template <int kWords>
+void gather_tiles(const DirectCall& call) {
   const GatherArgs& args = call.args;
   const Rows& rows = call.rows;
   const int threads = call.tuning.staged_threads;
-  const std::int64_t tile = std::int64_t{threads} * kStagedWords * 16;
+  const std::int64_t tile = std::int64_t{threads} * kWords * 16;
   const StagedArgs staged{.source = args.source,
                           .memory = source_span(args, rows),
                           .index = args.index,
@@ -25,9 +28,18 @@ void gather_staged_rows(const DirectCall& call) {
   const Grid grid{ceil_divide(staged.total, tile), threads, shared};
   visit_index_width(args.index_type.bytes, [&](auto raw) {
     using Raw = decltype(raw);
-    launch(gather_staged_kernel<Raw, kStagedWords>, grid, call.stream, staged, Bounds<Raw>(args),
+    launch(gather_staged_kernel<Raw, kWords>, grid, call.stream, staged, Bounds<Raw>(args),
            call.fill);
   });
+}
+
+}  // namespace
+
+void gather_staged_rows(const DirectCall& call) {
+  if (call.args.item < call.tuning.staged_long)
+    gather_tiles<kStagedWordsShort>(call);
+  else
+    gather_tiles<kStagedWordsLong>(call);
 }
 
 }  // namespace gpukern::gpu

@@ -4,7 +4,9 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 
 #include "check.hpp"
 #include "gather_tuning.hpp"
@@ -12,24 +14,39 @@
 namespace gpukern::gpu {
 namespace {
 
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+// The figures are of an H200, uniform int32 indices. Rows: the fraction of a device copy's
+// bandwidth, with 16 GiB of source and 2 GiB of out. Inner axes: GB/s written, float32.
 constexpr GatherTuning kFirst{
     .compute_capability = 0,
-    .threads = 256,         // five blocks or more at 48 registers a thread
-    .staged_from = 16,      // below, a word of out has more than two rows
-    .staged_width = 4,      // 8-byte chunks keep up with the memory, 4-byte ones do not
-    .staged_threads = 128,  // 8 KiB a tile, 96 KiB a multiprocessor
-    // H200, f32: a quarter of the positions, 840 GB/s written singly, 250 to 860 otherwise.
-    .inner_sparse = 2,
-    .inner_staged_from = 64,         // below, the words at both ends of a row are most of it
-    .inner_staged_to = 32 << 10,     // a block has no more than 64 KiB of shared memory
-    .inner_staged_blocks = 264,      // two for each of 132 multiprocessors
-    .inner_staged_bytes = 32 << 10,  // H200: 1996 GB/s; with 64 KiB 1831, with 96 KiB 1549
-    .inner_staged_threads = 512,
-    .inner_per_block = 16,    // reading the index costs a sixteenth of a read for each item
+    .threads = 256,       // five blocks or more at 48 registers a thread
+    .item_threads = 128,  // as with 256, 8-byte items, sorted, 642 us against 652
+    // From seven chunks on: 7 B 0.109 against 0.098 chunk by chunk, 36 B 0.411 against 0.375; not
+    // 3 B, 0.043 against 0.049, nor 20 B, 0.274 against 0.275. Chunks of 8 bytes, 24 B: 0.320
+    // against 0.322, 200 B: 0.777 against 0.723. Of 16 bytes, 1 KiB: 0.946 against 0.968. The
+    // lengths 14, 28 and 96 lie between measured ones.
+    .staged_from = {7, 14, 28, 96, kNever},
+    // 4 KiB a tile against 16 KiB: 33 B 0.384, 0.350; 64 B 0.690, 0.692; 300 B 0.641, 0.816.
+    .staged_long = 64,
+    .staged_threads = 128,  // 16 KiB a tile with 256 threads: 300 B 0.719, 1001 B 0.808, not 0.892
+    .inner_staged_from = 32,      // 64 B 1933 against 894 singly; no shorter ones measured
+    .inner_staged_to = 32 << 10,  // a block has no more than 64 KiB of shared memory
+    // A row of which every fourth float32 is asked for: 828 against 801 singly.
+    .inner_staged_sparse = 16,
+    .inner_staged_blocks = 264,             // two for each of 132 multiprocessors
+    .inner_staged_bytes = 16 << 10,         // 1 KiB rows 2032; with 8 KiB 1720, with 32 KiB 1989
+    .inner_staged_narrow_bytes = 32 << 10,  // 3000 B rows of bytes 1438; with 16 KiB 1307
+    // Few blocks with such rows fit a multiprocessor: 64 KB 1953, with 256 threads 1484. 16 KiB
+    // 1513 with 512 threads, with 256 2049.
+    .inner_staged_long = 32 << 10,
+    .inner_staged_long_threads = 512,
+    .inner_per_block = 8,     // 16,000 indices 618, for 16 rows 599; sorted 2092, 2044
     .inner_from = 4,          // a group of kInnerRows
-    .inner_count_from = 128,  // below, half of a block would idle
-    // 32 MiB of rows at work fit the L2. H200, f32, random: 1 MiB 541 GB/s against 546 singly;
-    // 16 MiB 162 against 484. Sorted: 2035 against 1008.
+    .inner_count_from = 256,  // 997 against 929 singly; 128 indices 499 against 898
+    .inner_sparse = 2,        // one of two positions, sorted: 1440 against 998 singly
+    // The rows at work fit the L2. 256 KiB 566 against 581 singly, 4 MiB 436 against 539; but
+    // sorted, 64 KB, 2092 against 1026.
     .inner_row_to = 2 << 20,
 };
 
@@ -37,7 +54,7 @@ constexpr GatherTuning kFirst{
 constexpr GatherTuning large_shared_memory() {
   GatherTuning tuning = kFirst;
   tuning.compute_capability = 80;
-  // H200, f32, random: 1 KiB to 64 KiB 1700 to 2000 GB/s written; singly 670 to 1030.
+  // 64 KB rows 1953 against 663 singly.
   tuning.inner_staged_to = 64 << 10;
   return tuning;
 }

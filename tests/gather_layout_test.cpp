@@ -50,7 +50,8 @@ class GatherLayoutTest : public PlaceTest {
 };
 
 TEST_P(GatherLayoutTest, RowsOfEveryLengthAtEveryAddress) {
-  for (const std::int64_t row : {16, 17, 31, 33, 47, 48, 49, 63, 64, 100, 127, 300, 1001, 9001}) {
+  for (const std::int64_t row : {1,  3,  7,  9,  13, 14,  15,  16,  17,   31,   33,
+                                 47, 48, 49, 63, 64, 100, 127, 300, 1001, 9001, 20001}) {
     for (int trial = 0; trial < 12; ++trial) {
       const Offsets offsets{between(random_, 0, 17), 0, between(random_, 0, 17)};
       SCOPED_TRACE("row " + std::to_string(row) + ", source at " + std::to_string(offsets.source) +
@@ -62,7 +63,7 @@ TEST_P(GatherLayoutTest, RowsOfEveryLengthAtEveryAddress) {
 }
 
 TEST_P(GatherLayoutTest, WideElementsAtEveryAddress) {
-  for (const int width : {12, 24, 48, 50, 60, 100, 255}) {
+  for (const int width : {7, 12, 14, 24, 28, 48, 50, 60, 72, 100, 104, 255}) {
     for (int trial = 0; trial < 8; ++trial) {
       const Offsets offsets{between(random_, 0, 17), 0, between(random_, 0, 17)};
       SCOPED_TRACE("width " + std::to_string(width) + ", source at " +
@@ -113,10 +114,10 @@ TEST_P(GatherLayoutTest, InnerAxes) {
 
 TEST_P(GatherLayoutTest, ManyRowsOnAnInnerAxis) {
   for (const int width : {1, 2, 4, 8, 16}) {
-    for (const std::int64_t bytes : {64, 80, 1008, 33008}) {
+    for (const std::int64_t bytes : {32, 64, 80, 1008, 33008}) {
       if (bytes > 1008 && width != 8) continue;
       const std::int64_t n = bytes / width;
-      for (const std::int64_t count : {n / 2, n - 1, 2 * n}) {
+      for (const std::int64_t count : {n / 4, n / 2, n - 1, 2 * n}) {
         const std::int64_t outer = between(random_, 264, bytes > 1008 ? 270 : 1100);
         SCOPED_TRACE("width " + std::to_string(width) + ", n " + std::to_string(n) + ", count " +
                      std::to_string(count) + ", outer " + std::to_string(outer));
