@@ -4,6 +4,7 @@
 // Which kernel a gather goes to.
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "gather_partition.hpp"
@@ -54,11 +55,9 @@ std::optional<Rows> as_rows(const GatherArgs& args, std::int64_t width) {
 void gather_direct(const DirectCall& call) {
   const auto& [args, rows, fill, tuning, stream] = call;
   if (args.item == rows.width && rows.outer == 1 && gather_items(call)) return;
-  if (args.item == rows.width && rows.outer >= tuning.inner_from &&
-      rows.count >= tuning.inner_count_from)
-    return gather_inner_items(call);
-  if (args.item >= tuning.shift_from && rows.width <= tuning.shift_width)
-    return gather_shifted_rows(call);
+  if (args.item == rows.width && (gather_inner_staged(call) || gather_inner_items(call))) return;
+  if (args.item >= tuning.staged_from[std::countr_zero(static_cast<unsigned>(rows.width))])
+    return gather_staged_rows(call);
   gather_rows(call);
 }
 

@@ -37,14 +37,19 @@ bool gather_items(const DirectCall& call);
 /// `*condition` on the device is not zero.
 void gather_items_if(const DirectCall& call, const unsigned* condition);
 
+/// Items of rows.width bytes on a contiguous inner axis: gathered from rows in shared memory.
+/// Declines rows that are too long, too few or hardly asked for.
+bool gather_inner_staged(const DirectCall& call);
+
 /// Items of rows.width bytes on an inner axis: an index is read once for several outer positions.
-void gather_inner_items(const DirectCall& call);
+/// Declines where that is no gain.
+bool gather_inner_items(const DirectCall& call);
 
 /// Items of any length, moved by chunks of rows.width bytes.
 void gather_rows(const DirectCall& call);
 
-/// Items of 16 bytes and more of any alignment: aligned words out, shifted from aligned words in.
-void gather_shifted_rows(const DirectCall& call);
+/// Items of any length and alignment: aligned words in, through shared memory, aligned words out.
+void gather_staged_rows(const DirectCall& call);
 
 /// Any strides, any alignment, an axis of any number of dimensions.
 void gather_strided(const GatherArgs& args, const Fill& fill, std::int64_t width,

@@ -5,9 +5,13 @@
 
 namespace gpukern::gpu {
 
-void gather_inner_items(const DirectCall& call) {
+bool gather_inner_items(const DirectCall& call) {
   const GatherArgs& args = call.args;
   const Rows& rows = call.rows;
+  if (rows.outer < call.tuning.inner_from || rows.count < call.tuning.inner_count_from ||
+      args.n > call.tuning.inner_sparse * rows.count ||
+      args.n * args.item > call.tuning.inner_row_to)
+    return false;
   visit_chunk(rows.width, [&](auto item) {
     using Item = decltype(item);
     constexpr int kCount = kVectorItems<Item>;
@@ -30,6 +34,7 @@ void gather_inner_items(const DirectCall& call) {
            Grid{inner.tiles * ceil_divide(rows.outer, per_block), threads}, call.stream, inner,
            Bounds<std::uint64_t>(args), call.fill);
   });
+  return true;
 }
 
 }  // namespace gpukern::gpu

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-
 #include "gather_items.cuh"
 
 namespace gpukern::gpu {
@@ -31,7 +29,7 @@ bool gather_items(const DirectCall& call) {
       fits = alignment_of(args.index) >= std::int64_t{alignof(Vector<Raw, kCount>)} &&
              alignment_of(args.out) >= std::int64_t{alignof(Vector<Item, kCount>)};
       if (!fits) return;
-      const int threads = call.tuning.threads;
+      const int threads = call.tuning.item_threads;
       const std::int64_t per_block = std::int64_t{threads} * kItemVectors * kCount;
       launch(gather_items_kernel<Item, Raw, kCount, kItemVectors>,
              Grid{ceil_divide(call.rows.count, per_block), threads}, call.stream,
@@ -42,13 +40,13 @@ bool gather_items(const DirectCall& call) {
 }
 
 void gather_items_if(const DirectCall& call, const unsigned* condition) {
-  visit_chunk(std::min<std::int64_t>(call.rows.width, 8), [&](auto item) {
-    visit_index_width(std::max(call.args.index_type.bytes, 4), [&](auto raw) {
+  visit_chunk(call.rows.width, [&](auto item) {
+    visit_index_width(call.args.index_type.bytes, [&](auto raw) {
       using Item = decltype(item);
       using Raw = decltype(raw);
       if constexpr (sizeof(Item) <= 8 && sizeof(Raw) >= 4) {
         launch(gather_items_if_kernel<Item, Raw, kVectorItems<Item>, kItemVectors>,
-               Grid{call.tuning.partition.direct_blocks, 256, 0, true}, call.stream,
+               Grid{call.tuning.partition.direct_blocks, kItemIfThreads, 0, true}, call.stream,
                item_args(call, condition), Bounds<Raw>(call.args), call.fill);
       }
     });

@@ -4,7 +4,9 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 
 #include "check.hpp"
 #include "gather_tuning.hpp"
@@ -12,44 +14,76 @@
 namespace gpukern::gpu {
 namespace {
 
-/// By rising compute capability.
-constexpr GatherTuning kTunings[] = {
-    {
-        .compute_capability = 0,
-        .threads = 256,           // five blocks or more at 48 registers a thread
-        .shift_from = 48,         // below, the accesses to the rows bind, not their width
-        .shift_width = 4,         // 8-byte chunks keep up with the memory, 4-byte ones hardly
-        .inner_per_block = 16,    // reading the index costs a sixteenth of a read for each item
-        .inner_from = 4,          // a group of kInnerRows
-        .inner_count_from = 128,  // below, half of a block would idle
-        .partition = {},          // needs the bulk copies and 227 KiB of shared memory of 9.0
-    },
-    {
-        .compute_capability = 90,
-        .threads = 256,
-        .shift_from = 48,
-        .shift_width = 4,
-        .inner_per_block = 16,
-        .inner_from = 4,
-        .inner_count_from = 128,
-        .partition =
-            {
-                .direct_items = 37,     // any direct kernel, 128 Mi of 4 bytes
-                .source_bytes = 4000,   // a stream
-                .staged_items_4 = 112,  // 24 bytes an item at 4 TB/s are 167; short runs cost
-                .staged_items_8 = 80,
-                .cached_items = 66,  // the L2 cache answers 110 to 140 sectors a nanosecond
-                .fixed = 30000,
-                .staged_buckets = 5500,     // runs of 9 items; 18 are a third faster
-                .source_from = 44 << 20,    // three quarters of 60 MB
-                .count_from = 32 << 20,     // 0.2 ms or more: the sample costs 0.016
-                .direct_blocks = 132 * 96,  // 6 fit; these many idle for 8 us, and balance well
-                .window = 16 << 20,         // a quarter of 60 MB, whose halves mirror each other
-                .cached_hot = 25 << 20,     // 12 MB and 50 MB are up to a quarter slower
-                .cached_slice = 8 << 20,
-            },
-    },
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+// The figures are of an H200, uniform int32 indices. Rows: the fraction of a device copy's
+// bandwidth, with 16 GiB of source and 2 GiB of out. Inner axes: GB/s written, float32.
+constexpr GatherTuning kFirst{
+    .compute_capability = 0,
+    .threads = 256,       // five blocks or more at 48 registers a thread
+    .item_threads = 128,  // as with 256, 8-byte items, sorted, 642 us against 652
+    // From seven chunks on: 7 B 0.109 against 0.098 chunk by chunk, 36 B 0.411 against 0.375; not
+    // 3 B, 0.043 against 0.049, nor 20 B, 0.274 against 0.275. Chunks of 8 bytes, 24 B: 0.320
+    // against 0.322, 200 B: 0.777 against 0.723. Of 16 bytes, 1 KiB: 0.946 against 0.968. The
+    // lengths 14, 28 and 96 lie between measured ones.
+    .staged_from = {7, 14, 28, 96, kNever},
+    // 4 KiB a tile against 16 KiB: 33 B 0.384, 0.350; 64 B 0.690, 0.692; 300 B 0.641, 0.816.
+    .staged_long = 64,
+    .staged_threads = 128,  // 16 KiB a tile with 256 threads: 300 B 0.719, 1001 B 0.808, not 0.892
+    .inner_staged_from = 32,      // 64 B 1933 against 894 singly; no shorter ones measured
+    .inner_staged_to = 32 << 10,  // a block has no more than 64 KiB of shared memory
+    // A row of which every fourth float32 is asked for: 828 against 801 singly.
+    .inner_staged_sparse = 16,
+    .inner_staged_blocks = 264,             // two for each of 132 multiprocessors
+    .inner_staged_bytes = 16 << 10,         // 1 KiB rows 2032; with 8 KiB 1720, with 32 KiB 1989
+    .inner_staged_narrow_bytes = 32 << 10,  // 3000 B rows of bytes 1438; with 16 KiB 1307
+    // Few blocks with such rows fit a multiprocessor: 64 KB 1953, with 256 threads 1484. 16 KiB
+    // 1513 with 512 threads, with 256 2049.
+    .inner_staged_long = 32 << 10,
+    .inner_staged_long_threads = 512,
+    .inner_per_block = 8,     // 16,000 indices 618, for 16 rows 599; sorted 2092, 2044
+    .inner_from = 4,          // a group of kInnerRows
+    .inner_count_from = 256,  // 997 against 929 singly; 128 indices 499 against 898
+    .inner_sparse = 2,        // one of two positions, sorted: 1440 against 998 singly
+    // The rows at work fit the L2. 256 KiB 566 against 581 singly, 4 MiB 436 against 539; but
+    // sorted, 64 KB, 2092 against 1026.
+    .inner_row_to = 2 << 20,
+    .partition = {},
 };
+
+/// Shared memory of 100 KiB a block and more.
+constexpr GatherTuning large_shared_memory() {
+  GatherTuning tuning = kFirst;
+  tuning.compute_capability = 80;
+  // 64 KB rows 1953 against 663 singly.
+  tuning.inner_staged_to = 64 << 10;
+  return tuning;
+}
+
+/// The bulk copies and the 227 KiB of shared memory that the partitioned gather needs.
+constexpr GatherTuning hopper() {
+  GatherTuning tuning = large_shared_memory();
+  tuning.compute_capability = 90;
+  tuning.partition = {
+      .direct_items = 37,     // any direct kernel, 128 Mi of 4 bytes
+      .source_bytes = 4000,   // a stream
+      .staged_items_4 = 112,  // 24 bytes an item at 4 TB/s are 167; short runs cost
+      .staged_items_8 = 80,
+      .cached_items = 66,  // the L2 cache answers 110 to 140 sectors a nanosecond
+      .fixed = 30000,
+      .staged_buckets = 5500,     // runs of 9 items; 18 are a third faster
+      .source_from = 44 << 20,    // three quarters of 60 MB
+      .count_from = 32 << 20,     // 0.2 ms or more: the sample costs 0.016
+      .direct_blocks = 132 * 96,  // 6 fit; these many idle for 8 us, and balance well
+      .window = 16 << 20,         // a quarter of 60 MB, whose halves mirror each other
+      .cached_hot = 25 << 20,     // 12 MB and 50 MB are up to a quarter slower
+      .cached_slice = 8 << 20,
+  };
+  return tuning;
+}
+
+/// By rising compute capability.
+constexpr GatherTuning kTunings[] = {kFirst, large_shared_memory(), hopper()};
 
 const GatherTuning& tuning_of(int device) {
   int major = 0;

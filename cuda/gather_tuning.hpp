@@ -17,8 +17,10 @@ namespace gpukern::gpu {
 inline constexpr int kItemVectors = 2;
 /// Chunks of rows, of 16 bytes where alignment allows.
 inline constexpr int kRowChunks = 4;
-/// Shifted words of 16 bytes. Each takes two loads.
-inline constexpr int kShiftedWords = 2;
+/// Words of 16 bytes that pass through shared memory, which holds them instead of registers: of
+/// short rows, whose places take as much shared memory as they do, and of long ones.
+inline constexpr int kStagedWordsShort = 2;
+inline constexpr int kStagedWordsLong = 8;
 /// Outer positions of the inner-axis kernel, a vector of items from each.
 inline constexpr int kInnerRows = 4;
 
@@ -42,18 +44,33 @@ struct PartitionTuning {
 /// What may differ from GPU to GPU.
 struct GatherTuning {
   int compute_capability;  ///< 90 is 9.0: for this one and later ones
-  int threads;             ///< in a block
+  int threads;             ///< in a block, where nothing else is said
+  int item_threads;        ///< of the kernel for vectors of items
 
-  // Rows of `shift_from` bytes and more whose addresses are only multiples of `shift_width` or less
-  // are moved by shifted words.
-  std::int64_t shift_from;
-  std::int64_t shift_width;
+  // Rows pass through shared memory from so many bytes on, by their width: 1, 2, 4, 8 and 16.
+  std::int64_t staged_from[5];
+  std::int64_t staged_long;  ///< from so many bytes on, kStagedWordsLong
+  int staged_threads;        ///< in a block; with the words that is its tile
 
-  // The inner-axis kernel serves this many outer positions with one reading of the index; it is
-  // used from so many outer positions and so many indices on.
+  // Inner axes. Rows of such lengths in bytes are gathered from shared memory, if there are as many
+  // rows as blocks are wanted, and no more than so many bytes of a row for each index.
+  std::int64_t inner_staged_from;
+  std::int64_t inner_staged_to;
+  std::int64_t inner_staged_sparse;
+  std::int64_t inner_staged_blocks;
+  std::int64_t inner_staged_bytes;         ///< of shared memory in a block, or one row
+  std::int64_t inner_staged_narrow_bytes;  ///< the same, for items below 4 bytes
+  std::int64_t inner_staged_long;          ///< rows beyond so many bytes have more threads
+  int inner_staged_long_threads;
+
+  // Else a block reads the index once for `inner_per_block` rows, from so many rows and so many
+  // indices on, up to so many positions for each index and so many bytes in a row. Else every index
+  // is gathered on its own.
   std::int64_t inner_per_block;
   std::int64_t inner_from;
   std::int64_t inner_count_from;
+  std::int64_t inner_sparse;
+  std::int64_t inner_row_to;
 
   PartitionTuning partition;
 };

@@ -63,4 +63,36 @@ __device__ void store_once(T* to, const T& value) {
   }
 }
 
+/// The value of the lane whose number differs from this one's by the bits of `mask`.
+template <class T>
+__device__ T of_lane_xor(T value, unsigned mask) {
+  constexpr unsigned kWords = (sizeof(T) + 3) / 4;
+  std::uint32_t words[kWords]{};
+  std::memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) words[w] = __shfl_xor_sync(~0U, words[w], mask);
+  T other;
+  std::memcpy(&other, words, sizeof(T));
+  return other;
+}
+
+/// Transposes the square of kCount elements in each of kCount neighbouring lanes.
+template <class T, int kCount>
+__device__ void transpose(T (&element)[kCount]) {
+#pragma unroll
+  for (int bit = 1; bit < kCount; bit *= 2) {
+    const bool upper = (threadIdx.x & bit) != 0;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      if ((j & bit) != 0) continue;
+      const T low = element[j];
+      const T high = element[j | bit];
+      const T sent = upper ? low : high;
+      const T other = of_lane_xor(sent, bit);
+      element[j] = upper ? other : low;
+      element[j | bit] = upper ? high : other;
+    }
+  }
+}
+
 }  // namespace gpukern::gpu

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Gathers whose lengths and addresses decide how the GPU moves them: vectors, chunks, shifted
-// words.
+// Gathers whose lengths and addresses decide how the GPU moves them: vectors, chunks, words that
+// pass through shared memory.
 
 #include "gather_oracle.hpp"
 
@@ -50,7 +50,8 @@ class GatherLayoutTest : public PlaceTest {
 };
 
 TEST_P(GatherLayoutTest, RowsOfEveryLengthAtEveryAddress) {
-  for (const std::int64_t row : {16, 17, 31, 33, 47, 48, 49, 63, 64, 100, 127, 300, 1001, 9001}) {
+  for (const std::int64_t row : {1,  3,  7,  9,  13, 14,  15,  16,  17,   31,   33,
+                                 47, 48, 49, 63, 64, 100, 127, 300, 1001, 9001, 20001}) {
     for (int trial = 0; trial < 12; ++trial) {
       const Offsets offsets{between(random_, 0, 17), 0, between(random_, 0, 17)};
       SCOPED_TRACE("row " + std::to_string(row) + ", source at " + std::to_string(offsets.source) +
@@ -62,7 +63,7 @@ TEST_P(GatherLayoutTest, RowsOfEveryLengthAtEveryAddress) {
 }
 
 TEST_P(GatherLayoutTest, WideElementsAtEveryAddress) {
-  for (const int width : {12, 24, 48, 50, 60, 100, 255}) {
+  for (const int width : {7, 12, 14, 24, 28, 48, 50, 60, 72, 100, 104, 255}) {
     for (int trial = 0; trial < 8; ++trial) {
       const Offsets offsets{between(random_, 0, 17), 0, between(random_, 0, 17)};
       SCOPED_TRACE("width " + std::to_string(width) + ", source at " +
@@ -109,6 +110,43 @@ TEST_P(GatherLayoutTest, InnerAxes) {
   }
   for (const std::int64_t row : {3, 16, 50, 64, 200})
     check(bytes_dtype(2), {37, 30, row}, kInt64.dtype, {41}, 1, GPUKERN_FILL);
+}
+
+TEST_P(GatherLayoutTest, ManyRowsOnAnInnerAxis) {
+  for (const int width : {1, 2, 4, 8, 16}) {
+    for (const std::int64_t bytes : {32, 64, 80, 1008, 33008}) {
+      if (bytes > 1008 && width != 8) continue;
+      const std::int64_t n = bytes / width;
+      for (const std::int64_t count : {n / 4, n / 2, n - 1, 2 * n}) {
+        const std::int64_t outer = between(random_, 264, bytes > 1008 ? 270 : 1100);
+        SCOPED_TRACE("width " + std::to_string(width) + ", n " + std::to_string(n) + ", count " +
+                     std::to_string(count) + ", outer " + std::to_string(outer));
+        check(bytes_dtype(width), {outer, n}, kIndexTypes[count % 8 / 4 + 2].dtype, {count}, -1,
+              kModes[outer % 4], {between(random_, 0, 17), count % 3 * 8, count % 2 * width});
+      }
+    }
+  }
+  // Index types of every width.
+  for (const IndexType& type : kIndexTypes)
+    check(bytes_dtype(4), {300, 100}, type.dtype, {131}, 1, GPUKERN_FILL, {4, 1, 0});
+}
+
+TEST_P(GatherLayoutTest, ManyRowsThatLieApart) {
+  for (const std::int64_t gap : {1, 3, 16}) {
+    Tight source(place(), bytes_dtype(2), {500, 50 + gap}, gap);
+    source.shape[1] = 50;
+    Tight index(place(), kInt32.dtype, {60}, 0);
+    Tight out(place(), bytes_dtype(2), {500, 60}, 1);
+    fill_random(source.storage.host, random_);
+    fill_indices(index, random_, 50);
+    expect_gather({source, index, 1, GPUKERN_RAISE, out}, place());
+    std::swap(source.shape[0], source.shape[1]);  // columns, from the last row up
+    std::swap(source.strides[0], source.strides[1]);
+    source.offset += 499 * (50 + gap) * source.item();
+    source.strides[1] *= -1;
+    Tight columns(place(), bytes_dtype(2), {60, 500}, 0);
+    expect_gather({source, index, 0, GPUKERN_RAISE, columns}, place());
+  }
 }
 
 TEST_P(GatherLayoutTest, FewPositionsOnAnInnerAxis) {
