@@ -112,6 +112,12 @@ def _allocate_numba(like, shape, device_id):
 ALLOCATORS = {"torch": _allocate_torch, "cupy": _allocate_cupy, "numba": _allocate_numba}
 
 
+def empty_like_of(library):
+    """The library's own function for an array of the shape, dtype and device of a C-contiguous one;
+    None unless it is faster than the allocator."""
+    return sys.modules["torch"].empty_like if library == "torch" else None
+
+
 def adopt(library, array):
     """Hands an array to the library, without a copy, by its own DLPack import."""
     if library == "jax":

@@ -18,6 +18,7 @@ cdef class Kind:
     cdef object library
     cdef object refusal
     cdef object allocate
+    cdef object empty_like
     cdef const ExchangeApi *api
     cdef object requires_grad
     cdef CupyAttributes attributes

@@ -60,6 +60,7 @@ cdef Kind new_kind(object kind):
     made.library = _interop.library_of(kind)
     made.refusal = _interop.refusal_of(made.library, kind)
     made.allocate = _interop.ALLOCATORS.get(made.library)
+    made.empty_like = _interop.empty_like_of(made.library)
     made.api = exchange_api(kind)
     if made.api != NULL:
         made.protocol = BY_EXCHANGE

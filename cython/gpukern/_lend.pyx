@@ -150,8 +150,26 @@ cdef object new_array_like(object array, const Operand *operand, int ndim, const
     kind = <Kind>operand.kind
     if kind.allocate is None:
         return None
+    if kind.empty_like is not None and is_like(operand, ndim, shape):
+        return kind.empty_like(array)
     sizes = tuple([shape[d] for d in range(ndim)])
     return kind.allocate(array, sizes, operand.c.device.device_id)
+
+
+cdef bint is_like(const Operand *operand, int ndim, const int64_t *shape) noexcept:
+    """Whether a C-contiguous array of this shape has the layout of a lent one."""
+    cdef const gpukern_tensor *tensor = &operand.c
+    cdef int64_t stride = 1
+    cdef int d
+    if tensor.ndim != ndim:
+        return False
+    for d in range(ndim - 1, -1, -1):
+        if tensor.shape[d] != shape[d]:
+            return False
+        if tensor.strides != NULL and tensor.strides[d] != stride:
+            return False
+        stride *= shape[d]
+    return True
 
 
 cdef bint together(const Operand *first, const Operand *second, const Operand *third) noexcept:
