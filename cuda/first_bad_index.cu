@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "../src/buffer.hpp"
+#include "capture.hpp"
 #include "gather_direct.cuh"
 #include "gather_vector.cuh"
-#include "capture.hpp"
 #include "index.cuh"
 #include "kernels.hpp"
 #include "launch.cuh"

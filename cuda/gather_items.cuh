@@ -78,8 +78,8 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
 template <class Item, class Raw, int kCount, int kVectors>
 __global__ void __launch_bounds__(256, 6)
     gather_items_if_kernel(const __grid_constant__ ItemArgs args,
-                                       const __grid_constant__ Bounds<Raw> bounds,
-                                       const __grid_constant__ Fill fill) {
+                           const __grid_constant__ Bounds<Raw> bounds,
+                           const __grid_constant__ Fill fill) {
   wait_for_previous();
   if (*args.condition == 0) return;
   const std::int64_t per_block = std::int64_t{blockDim.x} * kVectors * kCount;

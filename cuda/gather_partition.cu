@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "gather_partition.hpp"
-
 #include <algorithm>
 
+#include "gather_partition.hpp"
 #include "partition_launch.cuh"
 
 namespace gpukern::gpu {
@@ -33,8 +32,7 @@ bool fits(const PartitionPlan& plan, std::int64_t item) {
 PartitionPlan staged_plan(const DirectCall& call, int unit) {
   PartitionPlan plan{.unit = unit, .shift = call.args.item <= 4 ? 14 : 13};
   plan.buckets = ceil_divide(call.args.n, std::int64_t{3} << plan.shift);
-  plan.capacity =
-      ceil_divide(tile_items(call.args.item) + (unit - 1) * plan.buckets, 128) * 128;
+  plan.capacity = ceil_divide(tile_items(call.args.item) + (unit - 1) * plan.buckets, 128) * 128;
   return plan;
 }
 
@@ -92,7 +90,8 @@ std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
   const std::int64_t tiles = call.rows.count / tile_items(call.args.item);
   if (tiles == 0 || !serves(call)) return 0;
   const PartitionPlan plan = make_plan(call, tiles);
-  if (plan.buckets == 0 || (call.args.path != GPUKERN_GATHER_PARTITIONED && !pays(call, plan))) return 0;
+  if (plan.buckets == 0 || (call.args.path != GPUKERN_GATHER_PARTITIONED && !pays(call, plan)))
+    return 0;
   try {
     run_partition(backend, call, plan, tiles);
   } catch (const Error& error) {

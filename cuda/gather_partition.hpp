@@ -9,8 +9,9 @@
 namespace gpukern::gpu {
 
 /// Gathers as many leading items as whole tiles hold and returns their number: 0 where the path
-/// does not serve the call, does not pay (unless GatherArgs::path forces it), or scratch memory is short. Serves items
-/// of 1, 2, 4 and 8 bytes, densely packed, by indices of 4 and 8 bytes, all aligned to 16 bytes.
+/// does not serve the call, does not pay (unless GatherArgs::path forces it), or scratch memory is
+/// short. Serves items of 1, 2, 4 and 8 bytes, densely packed, by indices of 4 and 8 bytes, all
+/// aligned to 16 bytes.
 std::int64_t gather_partitioned(Backend& backend, const DirectCall& call);
 
 }  // namespace gpukern::gpu

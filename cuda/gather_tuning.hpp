@@ -34,9 +34,9 @@ struct PartitionTuning {
   std::int64_t source_from = 0;     ///< bytes; from the L2 cache, direct access is fast
   std::int64_t count_from = 0;      ///< indices; below, the sample and idle passes cost too much
   int direct_blocks = 0;            ///< of the direct kernel that waits for the sample's word
-  std::int64_t window = 0;       ///< bytes: neighbouring indices this close are fast anyway
-  std::int64_t cached_hot = 0;   ///< bytes of slices that blocks use at the same time
-  std::int64_t cached_slice = 0; ///< bytes of a slice at most
+  std::int64_t window = 0;          ///< bytes: neighbouring indices this close are fast anyway
+  std::int64_t cached_hot = 0;      ///< bytes of slices that blocks use at the same time
+  std::int64_t cached_slice = 0;    ///< bytes of a slice at most
 };
 
 /// What may differ from GPU to GPU.

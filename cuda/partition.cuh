@@ -8,9 +8,10 @@
 //   sort     brings the indices of a tile into the order of their slices ("buckets"),
 //   fetch    goes through the slices and fetches the items that the tiles want of each,
 //   restore  brings the items of a tile back into the order of the indices.
-// All passes stream. Before them a sample of the indices tells whether direct access is fast, as for
-// sorted or skewed indices; then the passes do nothing, and a direct kernel does the work. It is the radix partitioning of database joins, undone afterwards (S. Manegold,
-// P. Boncz, M. Kersten: Optimizing main-memory join on modern hardware, 2002).
+// All passes stream. Before them a sample of the indices tells whether direct access is fast, as
+// for sorted or skewed indices; then the passes do nothing, and a direct kernel does the work. It
+// is the radix partitioning of database joins, undone afterwards (S. Manegold, P. Boncz, M.
+// Kersten: Optimizing main-memory join on modern hardware, 2002).
 #pragma once
 
 #include <cstddef>

@@ -4,10 +4,10 @@
 // The second pass: slice by slice, the items that the tiles want of it.
 #pragma once
 
+#include "gather_vector.cuh"
 #include "launch.cuh"
 #include "partition.cuh"
 #include "shared_copy.cuh"
-#include "gather_vector.cuh"
 
 namespace gpukern::gpu {
 
@@ -20,8 +20,7 @@ struct Run {
 __device__ inline Run load_run(const Partition& call, unsigned bucket, unsigned tile,
                                unsigned tiles_end) {
   if (tile >= tiles_end) return {};
-  const std::uint16_t* const start =
-      call.starts + std::int64_t{tile} * call.starts_stride + bucket;
+  const std::uint16_t* const start = call.starts + std::int64_t{tile} * call.starts_stride + bucket;
   return {start[0], start[1]};
 }
 
@@ -78,8 +77,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   const unsigned lane = threadIdx.x % 32;
   SharedCopy copy(barrier);
   for (unsigned p = blockIdx.x; p < parts; p += gridDim.x) {
-    const ExtraPart part =
-        p < call.buckets ? ExtraPart{p, 0} : call.extra_parts[p - call.buckets];
+    const ExtraPart part = p < call.buckets ? ExtraPart{p, 0} : call.extra_parts[p - call.buckets];
     const unsigned of = 1 + call.heavy_of[part.bucket] / call.heavy_units;
     const auto share = [&](unsigned number) {
       return static_cast<unsigned>(std::uint64_t{call.tiles} * number / of);
@@ -87,8 +85,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
     const unsigned tiles_end = share(part.number + 1);
     const std::int64_t first = static_cast<std::int64_t>(part.bucket * Shape::kFactor)
                                << call.shift;
-    const std::int64_t items =
-        min(std::int64_t{Shape::kFactor} << call.shift, call.n - first);
+    const std::int64_t items = min(std::int64_t{Shape::kFactor} << call.shift, call.n - first);
     copy.start(slice, call.source + first * sizeof(Item),
                static_cast<unsigned>(items * sizeof(Item)));
     unsigned tile = share(part.number) + threadIdx.x / 32 * 32;

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "partition_launch.cuh"
-
 #include <algorithm>
 
 #include "partition_fetch.cuh"
+#include "partition_launch.cuh"
 #include "partition_restore.cuh"
 #include "partition_sample.cuh"
 #include "partition_sort.cuh"
@@ -40,8 +39,8 @@ class Layout {
 };
 
 /// Hands out the scratch memory.
-void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan,
-                     std::int64_t item, std::int64_t tiles) {
+void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan, std::int64_t item,
+             std::int64_t tiles) {
   const std::int64_t tile = item <= 4 ? kTile<4> : kTile<8>;
   partition.state = layout.take<PartitionState>(1);
   partition.heavy_of = layout.take<unsigned>(plan.buckets);
@@ -65,8 +64,8 @@ void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan,
 /// Looks at a sample of the indices; gathers at once if it says so. Else the passes will work.
 template <class Item, class Raw>
 void launch_direct(const Partition& partition, const DirectCall& call) {
-  launch(partition_sample_kernel<Raw>, Grid{1, kPartitionThreads}, call.stream,
-         partition, Bounds<Raw>(call.args), std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
+  launch(partition_sample_kernel<Raw>, Grid{1, kPartitionThreads}, call.stream, partition,
+         Bounds<Raw>(call.args), std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
          call.args.item, call.tuning.partition.window,
          call.args.path == GPUKERN_GATHER_PARTITIONED);
   GatherArgs args = call.args;
@@ -79,8 +78,8 @@ template <class Item, class Raw, class Position, class Shape>
 void launch_sort(const Partition& partition, const DirectCall& call) {
   launch_direct<Item, Raw>(partition, call);
   constexpr int kThreads = kSortThreads<kTile<sizeof(Item)>>;
-  const std::size_t shared = counter_bytes(partition.buckets) +
-                             partition.capacity * sizeof(typename Shape::Offset);
+  const std::size_t shared =
+      counter_bytes(partition.buckets) + partition.capacity * sizeof(typename Shape::Offset);
   launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
          Grid{std::int64_t{multiprocessors()} * 1024 / kThreads, kThreads, shared, true},
          call.stream, partition, Bounds<Raw>(call.args));
@@ -111,8 +110,8 @@ void launch_cached(const Partition& partition, const DirectCall& call) {
     launch_sort<Item, std::uint64_t, std::int64_t, Cached>(partition, call);
   // Not before the sort has left the multiprocessors: its shared memory is wanted as L1 cache.
   launch(partition_fetch_cached_kernel<Item>,
-         Grid{std::int64_t{multiprocessors()} * FetchCached<Item>::kBlocks, kFetchCachedThreads}, call.stream,
-         partition);
+         Grid{std::int64_t{multiprocessors()} * FetchCached<Item>::kBlocks, kFetchCachedThreads},
+         call.stream, partition);
   launch(partition_restore_kernel<Item, 1>,
          Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item), true},
          call.stream, partition, call.fill);
@@ -138,7 +137,8 @@ void launch_passes(const Partition& partition, const DirectCall& call, const Par
 
 bool partition_kernels_present() {
   cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, partition_fetch_cached_kernel<std::uint32_t>), "cudaFuncGetAttributes");
+  check(cudaFuncGetAttributes(&attributes, partition_fetch_cached_kernel<std::uint32_t>),
+        "cudaFuncGetAttributes");
   return attributes.ptxVersion >= 90;
 }
 

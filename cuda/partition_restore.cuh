@@ -5,10 +5,10 @@
 #pragma once
 
 #include "gather_fill.cuh"
+#include "gather_vector.cuh"
 #include "launch.cuh"
 #include "partition.cuh"
 #include "shared_copy.cuh"
-#include "gather_vector.cuh"
 
 namespace gpukern::gpu {
 

@@ -13,15 +13,14 @@ namespace gpukern::gpu {
 inline constexpr int kStretches = 4;
 inline constexpr int kStretch = 4 * kPartitionThreads;
 
-/// Direct access is fast if the indices of a stretch meet few different sectors of 32 bytes (sorted,
-/// in blocks, often the same), or if those of a warp stay in a window that the L2 cache holds
-/// (sorted, but far apart). A forced partition is never called off.
+/// Direct access is fast if the indices of a stretch meet few different sectors of 32 bytes
+/// (sorted, in blocks, often the same), or if those of a warp stay in a window that the L2 cache
+/// holds (sorted, but far apart). A forced partition is never called off.
 template <class Raw>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_sample_kernel(const __grid_constant__ Partition call,
                             const __grid_constant__ Bounds<Raw> bounds, std::int64_t count,
-                            std::int64_t item, std::int64_t window,
-                            bool forced) {
+                            std::int64_t item, std::int64_t window, bool forced) {
 #if __CUDA_ARCH__ >= 900
   constexpr int kBitmapWords = 2048;
   constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // Fibonacci hashing (Knuth, TAOCP 3, 6.4)

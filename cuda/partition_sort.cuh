@@ -7,9 +7,9 @@
 #include <cub/block/block_scan.cuh>
 
 #include "gather_bounds.cuh"
+#include "gather_vector.cuh"
 #include "launch.cuh"
 #include "partition.cuh"
-#include "gather_vector.cuh"
 
 namespace gpukern::gpu {
 

@@ -180,11 +180,11 @@ gpukern_gather_path checked_path(const gpukern_exec* exec) {
   constexpr std::size_t kEnd = offsetof(gpukern_exec, gather_path) + sizeof(std::int32_t);
   if (exec == nullptr || exec->struct_size < kEnd || exec->gather_path == GPUKERN_GATHER_AUTO)
     return default_path();
-  require(exec->gather_path == GPUKERN_GATHER_DIRECT ||
-              exec->gather_path == GPUKERN_GATHER_PARTITIONED,
-          GPUKERN_VALUE_ERROR,
-          "gather: gather_path must be one of auto (0), direct (1), partitioned (2), got ",
-          exec->gather_path);
+  require(
+      exec->gather_path == GPUKERN_GATHER_DIRECT || exec->gather_path == GPUKERN_GATHER_PARTITIONED,
+      GPUKERN_VALUE_ERROR,
+      "gather: gather_path must be one of auto (0), direct (1), partitioned (2), got ",
+      exec->gather_path);
   return static_cast<gpukern_gather_path>(exec->gather_path);
 }
 
