@@ -48,7 +48,7 @@ void gather_items_if(const DirectCall& call, const unsigned* condition) {
       using Raw = decltype(raw);
       if constexpr (sizeof(Item) <= 8 && sizeof(Raw) >= 4) {
         launch(gather_items_if_kernel<Item, Raw, kVectorItems<Item>, kItemVectors>,
-               Grid{call.tuning.partition.direct_blocks, 256, 0, true}, call.stream,
+               Grid{call.tuning.partition.direct_blocks, kThreads, 0, true}, call.stream,
                item_args(call, condition), Bounds<Raw>(call.args), call.fill);
       }
     });
