@@ -18,6 +18,11 @@ class BulkBarrier {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
 
+  /// Lets later bulk copies overwrite what this thread has written to shared memory.
+  __device__ static void order_writes() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+
   /// Announces the bytes of all copies of a phase; must be called once for each phase.
   __device__ void expect(unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(&state_)),

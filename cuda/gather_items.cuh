@@ -92,7 +92,7 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
 
 /// The same by blocks that go on until all is done, unless the condition is zero.
 template <class Item, class Raw, int kCount, int kVectors>
-__global__ void __launch_bounds__(kItemIfThreads, kItemIfBlocks)
+__global__ void __launch_bounds__(kItemIfThreads, resident_blocks(kItemIfBlocks, kItemIfThreads))
     gather_items_if_kernel(const __grid_constant__ ItemArgs args,
                            const __grid_constant__ Bounds<Raw> bounds,
                            const __grid_constant__ Fill fill) {

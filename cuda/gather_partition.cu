@@ -9,15 +9,12 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Shared memory of a block, less what the kernels declare.
-constexpr std::int64_t kSharedBytes = (227 << 10) - 2048;
-
 bool serves(const DirectCall& call) {
   const GatherArgs& args = call.args;
   return call.rows.outer == 1 && call.rows.width == args.item && args.item <= 8 &&
          call.rows.axis_stride == args.item && args.index_type.bytes >= 4 &&
          alignment_of(args.source) == 16 && alignment_of(args.index) == 16 &&
-         alignment_of(args.out) == 16 && partition_kernels_present();
+         alignment_of(args.out) == 16;
 }
 
 std::int64_t tile_items(std::int64_t item) { return item <= 4 ? kTile<4> : kTile<8>; }
@@ -25,8 +22,8 @@ std::int64_t tile_items(std::int64_t item) { return item <= 4 ? kTile<4> : kTile
 /// Whether the sort and the restoring of tiles with so many buckets find room in shared memory.
 bool fits(const PartitionPlan& plan, std::int64_t item) {
   const std::int64_t counters = counter_bytes(static_cast<unsigned>(plan.buckets));
-  return plan.capacity < kNoPlace && plan.capacity * item <= kSharedBytes &&
-         counters + plan.capacity * plan.offset_bytes() <= kSharedBytes;
+  return plan.capacity < kNoPlace && plan.capacity * item <= kMostSharedBytes &&
+         counters + plan.capacity * plan.offset_bytes() <= kMostSharedBytes;
 }
 
 PartitionPlan staged_plan(const DirectCall& call, int unit) {
@@ -87,16 +84,18 @@ bool pays(const DirectCall& call, const PartitionPlan& plan) {
 
 std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
   if (call.tuning.partition.direct_items == 0) return 0;
-  const std::int64_t tiles = call.rows.count / tile_items(call.args.item);
+  const std::int64_t tiles = std::min(call.rows.count / tile_items(call.args.item), kMostTiles);
   if (tiles == 0 || !serves(call)) return 0;
   const PartitionPlan plan = make_plan(call, tiles);
   if (plan.buckets == 0 || (call.args.path != GPUKERN_GATHER_PARTITIONED && !pays(call, plan)))
     return 0;
+  if (!partition_kernels_present()) return 0;
   try {
     run_partition(backend, call, plan, tiles);
   } catch (const Error& error) {
-    // Raised by the allocation, before anything was launched.
-    if (error.status() == GPUKERN_MEMORY_ERROR) return 0;
+    // There is no scratch memory: too little is left, or (a value error) a device without memory
+    // pools is captured. Whatever passes run nevertheless, the direct kernels write over it.
+    if (error.status() == GPUKERN_MEMORY_ERROR || error.status() == GPUKERN_VALUE_ERROR) return 0;
     throw;
   }
   return tiles * tile_items(call.args.item);

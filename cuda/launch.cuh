@@ -17,6 +17,25 @@ namespace gpukern::gpu {
 
 inline constexpr int kThreads = 256;
 
+/// Threads that a multiprocessor holds (CUDA C++ Programming Guide, compute capabilities).
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+inline constexpr int kResidentThreads = 1024;
+#elif defined(__CUDA_ARCH__) && \
+    ((__CUDA_ARCH__ >= 860 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1100)
+inline constexpr int kResidentThreads = 1536;
+#else
+inline constexpr int kResidentThreads = 2048;
+#endif
+
+/// For __launch_bounds__: ptxas refuses more blocks than fit.
+constexpr int resident_blocks(int wanted, int threads) {
+  return wanted * threads <= kResidentThreads ? wanted : kResidentThreads / threads;
+}
+
+/// Dynamic shared memory that a block may ask for where it is more than 32 KiB: the 227 KiB of
+/// compute capability 9.0 and 10.x, less what the kernels declare.
+inline constexpr std::int64_t kMostSharedBytes = (227 << 10) - 2048;
+
 /// The shape of a launch.
 struct Grid {
   std::int64_t blocks;
@@ -34,11 +53,12 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
             const Arguments&... arguments) {
   require(grid.blocks <= std::numeric_limits<std::int32_t>::max(), GPUKERN_VALUE_ERROR,
           "the arrays are too large for one kernel launch");
-  // 48 KiB are allowed in any case, less what the kernel declares.
+  // 48 KiB are allowed in any case, less what the kernel declares. The limit is the kernel's, not
+  // this launch's: one that differed could fall between another thread's limit and its launch.
   constexpr std::size_t kSharedByDefault = std::size_t{32} << 10;
   if (grid.shared_bytes > kSharedByDefault) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(grid.shared_bytes)),
+                               static_cast<int>(kMostSharedBytes)),
           "cudaFuncSetAttribute");
   }
   cudaLaunchConfig_t config{};

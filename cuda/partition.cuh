@@ -24,6 +24,9 @@ namespace gpukern::gpu {
 inline constexpr int kPartitionThreads = 1024;
 inline constexpr int kFetchCachedThreads = 256;
 
+/// Tiles of a call at most: their units are counted in 32-bit numbers.
+inline constexpr std::int64_t kMostTiles = 1 << 17;
+
 /// Neighbouring tiles whose runs a warp of the cached fetch takes.
 inline constexpr int kFetchCachedTiles = 4;
 
@@ -76,7 +79,7 @@ struct Partition {
   int shift = 0;          ///< a slice has kFactor << shift items
   unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
   unsigned starts_stride = 0;
-  unsigned heavy = 0;        ///< units in a run from which they count as heavy
+  unsigned heavy = 0;        ///< units in a run from which they count as heavy; staged only
   unsigned heavy_units = 0;  ///< so many of them in a bucket make a part more
   PartitionState* state = nullptr;
   unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs

@@ -176,7 +176,8 @@ struct FetchCached {
 };
 
 template <class Item>
-__global__ void __launch_bounds__(kFetchCachedThreads, FetchCached<Item>::kBlocks)
+__global__ void __launch_bounds__(kFetchCachedThreads,
+                                  resident_blocks(FetchCached<Item>::kBlocks, kFetchCachedThreads))
     partition_fetch_cached_kernel(const __grid_constant__ Partition call) {
   using Fetch = FetchCached<Item>;
   wait_for_previous();

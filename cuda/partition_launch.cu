@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <limits>
 
 #include "partition_fetch.cuh"
 #include "partition_launch.cuh"
@@ -136,6 +137,12 @@ void launch_passes(const Partition& partition, const DirectCall& call, const Par
 }  // namespace
 
 bool partition_kernels_present() {
+  int device = 0;
+  int shared_bytes = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
+  if (shared_bytes < 227 << 10) return false;
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, partition_fetch_cached_kernel<std::uint32_t>),
         "cudaFuncGetAttributes");
@@ -147,7 +154,8 @@ void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan
   const GatherArgs& args = call.args;
   const auto buckets = static_cast<unsigned>(plan.buckets);
   const std::int64_t tile = args.item <= 4 ? kTile<4> : kTile<8>;
-  const auto usual = static_cast<unsigned>(tile / plan.unit / plan.buckets) + 1;
+  const std::int64_t heavy = 4 * (tile / plan.unit / plan.buckets + 1);
+  constexpr std::int64_t kMost = std::numeric_limits<unsigned>::max();
   Partition partition{.source = args.source,
                       .index = args.index,
                       .out = args.out,
@@ -157,8 +165,8 @@ void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan
                       .shift = plan.shift,
                       .capacity = static_cast<unsigned>(plan.capacity),
                       .starts_stride = round_up(buckets + 1, 2),
-                      .heavy = 4 * usual,
-                      .heavy_units = 4 * usual * static_cast<unsigned>(tiles)};
+                      .heavy = static_cast<unsigned>(plan.staged() ? heavy : kMost),
+                      .heavy_units = static_cast<unsigned>(std::min(heavy * tiles, kMost))};
   Layout measure;
   lay_out(measure, partition, plan, args.item, tiles);
   const Buffer scratch(backend, measure.bytes(), call.stream);

@@ -40,7 +40,8 @@ struct SortTile {
   static constexpr int kMostKept = kKeptBytes / static_cast<int>(sizeof(Position)) / kCount;
   static constexpr int kKept = kSteps < kMostKept ? kSteps : kMostKept;
   static constexpr int kLastBatch = kKept + (kSteps - kKept - 1) / kBatch * kBatch;
-  using Scan = cub::BlockScan<unsigned, kThreads>;
+  // The algorithm that takes least shared memory: offsets and counters need it.
+  using Scan = cub::BlockScan<unsigned, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
   struct Shared {
     typename Scan::TempStorage scan;
@@ -55,6 +56,17 @@ struct SortTile {
   std::int64_t tile = 0;
 
   using Indices = Vector<Raw, kCount>;
+
+  /// Where indices change between counting and placing, a run has places that nothing is put into.
+  /// They hold offsets of earlier tiles then, or these zeros, all inside a slice. (The fetch from
+  /// the cache looks itself.)
+  __device__ void clear() const {
+    if constexpr (kUnit > 1) {
+      auto* const words = reinterpret_cast<uint4*>(sorted);
+      const unsigned count = call.capacity * sizeof(Offset) / sizeof(uint4);
+      for (unsigned w = threadIdx.x; w < count; w += kThreads) words[w] = {};
+    }
+  }
 
   __device__ std::int64_t element(int step) const {
     return (std::int64_t{step} * kThreads + threadIdx.x) * kCount;
@@ -165,12 +177,13 @@ __global__ void __launch_bounds__(kSortThreads<kTileItems>, 1024 / kSortThreads<
   constexpr int kCount = Tile::kCount;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ typename Tile::Shared shared;
-  wait_for_previous();
-  if (call.state->local) return;
   auto* const counter = reinterpret_cast<unsigned*>(dynamic);
   auto* const sorted =
       reinterpret_cast<typename Shape::Offset*>(dynamic + counter_bytes(call.buckets));
   Tile tile{call, bounds, shared, counter, sorted};
+  tile.clear();
+  wait_for_previous();
+  if (call.state->local) return;
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
     __syncthreads();

@@ -33,9 +33,11 @@ class SharedCopy {
     }
     // Nothing is read that is not part of the source: its last bytes come one by one.
     rest_ = whole < bytes;
-    if (whole + threadIdx.x < bytes)
+    if (whole + threadIdx.x < bytes) {
       static_cast<std::byte*>(to)[whole + threadIdx.x] =
           static_cast<const std::byte*>(from)[whole + threadIdx.x];
+      BulkBarrier::order_writes();
+    }
   }
 
   /// Waits for the copy. The memory may be used again after a __syncthreads() of the caller.
