@@ -6,7 +6,7 @@ from gpukern._tensor cimport Tensor
 
 cdef Tensor as_tensor(object array, str what, Launch launch)
 cdef Tensor as_output(object array, str what, Launch launch)
-cdef Tensor new_result(Tensor like, Tensor shape, Launch launch)
+cdef Tensor new_result(object array, Tensor like, Tensor shape, Launch launch)
 cdef object finished(Tensor like, Tensor result)
 cdef Tensor on_device(Tensor tensor, Tensor beside, Launch launch)
-cdef int used(Tensor tensor, Launch launch) except -1
+cdef int enqueued(Launch launch, Tensor first, Tensor second, Tensor out) except -1

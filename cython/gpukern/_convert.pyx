@@ -8,59 +8,93 @@ cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 from libc.stdint cimport uintptr_t
 
-from gpukern._capi cimport GPUKERN_CUDA, GPUKERN_CUDA_MANAGED, gpukern_device
+from gpukern._capi cimport (
+    GPUKERN_CUDA, GPUKERN_CUDA_MANAGED, gpukern_device, gpukern_pointer_device,
+)
 from gpukern._device_array cimport DeviceArray, copy_to, new_device_array
-from gpukern._dlpack cimport dlpack_device, import_dlpack
+from gpukern._dlpack cimport describe_lent, dlpack_device, import_dlpack
 from gpukern._dtype cimport describe
+from gpukern._error cimport check
+from gpukern._exchange cimport exchange_stream, import_exchange
+from gpukern._kind cimport BY_EXCHANGE, BY_INTERFACE, BY_NUMPY, Kind, kind_of
+from gpukern._lend cimport lend_of_kind
+from gpukern._operand cimport Operand
 from gpukern._stream cimport Launch, as_stream, stream_of_handle
 from gpukern._tensor cimport Tensor, new_ndarray, tensor_of_ndarray
 
 import numpy as np
 
 from gpukern import _interop
-from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueError
+from gpukern.errors import (
+    GpukernBufferError, GpukernError, GpukernTypeError, GpukernValueError,
+)
 
 cnp.import_array()
-
-# Per type: the protocol by which its arrays come in, and the library that they belong to.
-cdef enum:
-    BY_NUMPY
-    BY_DLPACK
-    BY_CUDA_ARRAY_INTERFACE
-
-cdef dict known_types = {}
-
-
-cdef tuple protocol_of(type kind):
-    found = known_types.get(kind)
-    if found is None:
-        if hasattr(kind, "__dlpack__"):
-            protocol = BY_DLPACK
-        elif hasattr(kind, "__cuda_array_interface__"):
-            protocol = BY_CUDA_ARRAY_INTERFACE
-        else:
-            protocol = BY_NUMPY
-        found = known_types[kind] = (protocol, _interop.library_of(kind))
-    return found
 
 
 cdef Tensor as_tensor(object array, str what, Launch launch):
     """Describes an array for a call that runs on the launch's stream."""
+    cdef Kind kind
     if isinstance(array, cnp.ndarray):
         return tensor_of_ndarray(array)
     if isinstance(array, DeviceArray):
         (<DeviceArray>array).order(launch)
         return view_of(array)
-    protocol, library = protocol_of(type(array))
-    if protocol == BY_DLPACK:
-        return tensor_of_dlpack(array, library, what, launch)
+    kind = kind_of(array)
+    if kind.refusal is not None:
+        raise GpukernBufferError(f"{what} {kind.refusal}")
     # An object may have the interface of its own, without its type: a proxy, a namespace.
-    if protocol == BY_CUDA_ARRAY_INTERFACE or hasattr(array, "__cuda_array_interface__"):
-        return tensor_of_interface(array, what, launch)
+    if kind.protocol == BY_INTERFACE or (
+            kind.protocol == BY_NUMPY and hasattr(array, "__cuda_array_interface__")):
+        return tensor_of_interface(array, kind, what, launch)
+    if kind.protocol != BY_NUMPY:
+        return tensor_of_library(array, kind, what, launch)
     made = np.asarray(array)
     if made.dtype.hasobject and not isinstance(array, (list, tuple)):
         raise GpukernTypeError(f"{what} must be an array, got {type(array).__name__}")
     return tensor_of_ndarray(made)
+
+
+cdef Tensor tensor_of_library(object array, Kind kind, str what, Launch launch):
+    """Imports an array that says by itself what it is; its words of refusal become ours."""
+    cdef Operand operand
+    cdef Tensor tensor = None
+    why = _interop.why_not(kind.library, array)
+    if why is not None:
+        raise GpukernBufferError(f"{what} {why}")
+    try:
+        if lend_of_kind(kind, array, &operand, NULL):
+            tensor = tensor_of_operand(&operand, array, what, launch)
+        elif kind.protocol == BY_EXCHANGE:
+            tensor = tensor_of_exchange(array, kind, what, launch)
+        else:
+            tensor = tensor_of_dlpack(array, kind.library, what, launch)
+    except (GpukernError, MemoryError):
+        raise
+    except Exception as error:
+        first_line = str(error).partition("\n")[0]
+        raise GpukernBufferError(
+            f"{what} could not be had from {type(array).__name__}: {first_line}") from error
+    tensor.library = kind.library
+    return tensor
+
+
+cdef Tensor tensor_of_operand(const Operand *operand, object array, str what, Launch launch):
+    cdef Tensor tensor = describe_lent(&operand.c, what)
+    tensor.owner = array
+    if not tensor.host:
+        launch.follow(operand.c.device, stream_of_handle(<uintptr_t>operand.stream, None))
+    return tensor
+
+
+cdef Tensor tensor_of_exchange(object array, Kind kind, str what, Launch launch):
+    """Imports an array of a library whose arrays may be read-only, or of many dimensions."""
+    cdef Tensor tensor = import_exchange(array, kind.api, what)
+    cdef void *stream
+    if not tensor.host:
+        stream = exchange_stream(kind.api, tensor.c.device.device_id)
+        launch.follow(tensor.c.device, stream_of_handle(<uintptr_t>stream, None))
+    return tensor
 
 
 cdef Tensor view_of(DeviceArray array):
@@ -83,20 +117,17 @@ cdef Tensor view_of(DeviceArray array):
 cdef Tensor tensor_of_dlpack(object array, object library, str what, Launch launch):
     cdef gpukern_device device = dlpack_device(array, what)
     cdef object number = None
-    cdef Tensor tensor
     if device.device_type in (GPUKERN_CUDA, GPUKERN_CUDA_MANAGED):
         stream = None
-        if launch.stream is None and library is not None:
+        if library is not None:
             stream = _interop.current_stream(library, device.device_id)
         launch.follow(device, None if stream is None else as_stream(stream))
         # DLPack's number of the legacy default stream is 1.
         number = <uintptr_t>launch.c.stream or 1
-    tensor = import_dlpack(array, device, number, what)
-    tensor.library = library
-    return tensor
+    return import_dlpack(array, device, number, what)
 
 
-cdef Tensor tensor_of_interface(object array, str what, Launch launch):
+cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch):
     """Imports an array by __cuda_array_interface__, version 3 and before."""
     cdef dict interface = array.__cuda_array_interface__
     cdef Tensor tensor = Tensor.__new__(Tensor)
@@ -113,10 +144,9 @@ cdef Tensor tensor_of_interface(object array, str what, Launch launch):
         tensor.c.shape[d] = shape[d]
     set_byte_strides(tensor, interface.get("strides"), what)
     tensor.c.data = <void *><uintptr_t>(pointer or 0)
-    tensor.c.device.device_type = GPUKERN_CUDA
-    tensor.c.device.device_id = interface_device(array)
+    tensor.c.device = interface_device(tensor.c.data)
     tensor.owner = array
-    tensor.library = _interop.library_of(type(array))
+    tensor.library = kind.library
     stream = interface.get("stream")
     if stream is not None and stream == 0:
         raise GpukernValueError(f"{what} must name stream 1 or 2, got 0, which is ambiguous")
@@ -131,14 +161,14 @@ cdef object interface_dtype(dict interface):
     return np.dtype(interface["typestr"])
 
 
-cdef int interface_device(object array) except -1:
-    """The interface does not name a device; the libraries that have it do, each in its way."""
-    device = getattr(array, "device", None)
-    for name in ("id", "index"):  # CuPy and torch
-        number = getattr(device, name, None)
-        if isinstance(number, int):
-            return number
-    return 0
+cdef gpukern_device interface_device(const void *data) except *:
+    """The interface does not name the device; CUDA knows it from the address."""
+    cdef gpukern_device device
+    check(gpukern_pointer_device(data, &device))
+    if device.device_type not in (GPUKERN_CUDA, GPUKERN_CUDA_MANAGED):
+        # No memory, or the host's that the GPU reads in place.
+        device.device_type, device.device_id = GPUKERN_CUDA, 0
+    return device
 
 
 cdef int set_byte_strides(Tensor tensor, object strides, str what) except -1:
@@ -159,13 +189,13 @@ cdef int set_byte_strides(Tensor tensor, object strides, str what) except -1:
 cdef Tensor as_output(object array, str what, Launch launch):
     """Describes an array to write to, which has to lend its own memory."""
     cdef Tensor tensor
-    cdef bint lends = isinstance(array, (cnp.ndarray, DeviceArray))
-    if not lends:
-        protocol, library = protocol_of(type(array))
-        if library == "jax":
+    cdef Kind kind
+    if not isinstance(array, (cnp.ndarray, DeviceArray)):
+        kind = kind_of(array)
+        if kind.library == "jax":
             raise GpukernTypeError(f"{what} must not be a JAX array, which cannot be written to")
-        lends = protocol != BY_NUMPY or hasattr(array, "__cuda_array_interface__")
-        if not lends and not PyObject_CheckBuffer(array):
+        if (kind.protocol == BY_NUMPY and not hasattr(array, "__cuda_array_interface__")
+                and not PyObject_CheckBuffer(array)):
             raise GpukernTypeError(f"{what} must be an array, got {type(array).__name__}")
     tensor = as_tensor(array, what, launch)
     if isinstance(array, DeviceArray):
@@ -175,18 +205,29 @@ cdef Tensor as_output(object array, str what, Launch launch):
     return tensor
 
 
-cdef Tensor new_result(Tensor like, Tensor shape, Launch launch):
-    """Uninitialised memory beside `like`, of its dtype and of the shape (and ndim) of `shape`."""
+cdef Tensor new_result(object array, Tensor like, Tensor shape, Launch launch):
+    """Uninitialised memory beside `like`, which describes `array`, of its dtype and of the shape
+    (and ndim) of `shape`; from the allocator of the array's library where that has one."""
+    cdef Kind kind
     shape.dtype = like.dtype
     shape.itemsize = like.itemsize
     shape.c.dtype = like.c.dtype
-    if like.host and like.library is None and not isinstance(like.owner, DeviceArray):
+    if like.library is not None:
+        kind = kind_of(array)
+        if kind.allocate is not None:
+            made = kind.allocate(array, shape.shape(), like.c.device.device_id)
+            shape = as_output(made, "the result", launch)
+            shape.made = made
+            return shape
+    elif like.host and not isinstance(like.owner, DeviceArray):
         return tensor_of_ndarray(new_ndarray(like.dtype, shape.c.ndim, shape.c.shape))
     return view_of(new_device_array(shape, like.c.device, launch))
 
 
 cdef object finished(Tensor like, Tensor result):
     """The result as the kind of array that `like` came from; 0-d ndarrays become scalars."""
+    if result.made is not None:
+        return result.made
     if isinstance(result.owner, cnp.ndarray):
         if result.c.ndim == 0:
             return cnp.PyArray_ToScalar(result.c.data, result.owner)
@@ -203,8 +244,15 @@ cdef Tensor on_device(Tensor tensor, Tensor beside, Launch launch):
     return view_of(copy_to(tensor, beside.c.device, launch))
 
 
-cdef int used(Tensor tensor, Launch launch) except -1:
-    """Notes work that was enqueued on the array behind a tensor."""
+cdef int enqueued(Launch launch, Tensor first, Tensor second, Tensor out) except -1:
+    """Notes that a call's work was enqueued, for those who use its arrays next."""
+    used_by(first, launch, False)
+    used_by(second, launch, False)
+    used_by(out, launch, True)
+    return launch.finish()
+
+
+cdef int used_by(Tensor tensor, Launch launch, bint writes) except -1:
     if isinstance(tensor.owner, DeviceArray):
-        (<DeviceArray>tensor.owner).used_by(launch)
+        (<DeviceArray>tensor.owner).used_by(launch, writes)
     return 0

@@ -23,6 +23,12 @@ cdef struct DLManagedTensorVersioned:
     uint64_t flags
     gpukern_tensor dl_tensor
 
+cdef class Import:
+    cdef DLManagedTensor *plain
+    cdef DLManagedTensorVersioned *versioned
+
 cdef gpukern_device dlpack_device(object array, str what) except *
 cdef Tensor import_dlpack(object array, gpukern_device device, object stream, str what)
+cdef Tensor tensor_of_import(Import owner, str what)
+cdef Tensor describe_lent(const gpukern_tensor *source, str what)
 cdef object export_dlpack(object owner, const gpukern_tensor *tensor, bint versioned, bint copied)

@@ -33,8 +33,6 @@ cdef tuple MAX_VERSION = (1, 1)
 @cython.final
 cdef class Import:
     """A tensor that another library lent us, given back when nobody needs it any more."""
-    cdef DLManagedTensor *plain
-    cdef DLManagedTensorVersioned *versioned
 
     def __dealloc__(self):
         if self.plain != NULL and self.plain.deleter != NULL:
@@ -56,11 +54,8 @@ cdef gpukern_device dlpack_device(object array, str what) except *:
     return device
 
 
-cdef object capsule_of(object array, object stream, str what):
+cdef object capsule_of(object array, object stream):
     cdef dict options = {} if stream is None else {"stream": stream}
-    if getattr(array, "requires_grad", False):
-        raise GpukernBufferError(
-            f"{what} requires gradients, which gpukern does not compute; pass its detach()")
     try:
         return array.__dlpack__(max_version=MAX_VERSION, **options)
     except TypeError:  # a producer from before DLPack 1.0
@@ -74,10 +69,6 @@ cdef Import take_over(object capsule, str what):
         owner.versioned = <DLManagedTensorVersioned *>PyCapsule_GetPointer(
             capsule, "dltensor_versioned")
         PyCapsule_SetName(capsule, "used_dltensor_versioned")
-        if owner.versioned.version.major != 1:
-            # Nothing but the deleter may be touched; the owner calls it.
-            raise GpukernBufferError(
-                f"{what} must speak DLPack 1, got {owner.versioned.version.major}")
     elif PyCapsule_IsValid(capsule, "dltensor"):
         owner.plain = <DLManagedTensor *>PyCapsule_GetPointer(capsule, "dltensor")
         PyCapsule_SetName(capsule, "used_dltensor")
@@ -89,15 +80,28 @@ cdef Import take_over(object capsule, str what):
 
 cdef Tensor import_dlpack(object array, gpukern_device device, object stream, str what):
     """Imports an array; its data are ready on `stream` (DLPack's number; None on the CPU)."""
-    cdef Import owner = take_over(capsule_of(array, stream, what), what)
-    cdef gpukern_tensor *source
+    return tensor_of_import(take_over(capsule_of(array, stream), what), what)
+
+
+cdef Tensor tensor_of_import(Import owner, str what):
+    cdef Tensor tensor
+    if owner.versioned == NULL:
+        tensor = describe_lent(&owner.plain.dl_tensor, what)
+    elif owner.versioned.version.major != 1:
+        # Nothing but the deleter may be touched; the owner calls it.
+        raise GpukernBufferError(
+            f"{what} must speak DLPack 1, got {owner.versioned.version.major}")
+    else:
+        tensor = describe_lent(&owner.versioned.dl_tensor, what)
+        tensor.readonly = owner.versioned.flags & READ_ONLY
+    tensor.owner = owner
+    return tensor
+
+
+cdef Tensor describe_lent(const gpukern_tensor *source, str what):
+    """A copy of the description, which has no owner yet."""
     cdef Tensor tensor = Tensor.__new__(Tensor)
     cdef int d
-    if owner.versioned != NULL:
-        source = &owner.versioned.dl_tensor
-        tensor.readonly = owner.versioned.flags & READ_ONLY
-    else:
-        source = &owner.plain.dl_tensor
     if source.dtype.bits * source.dtype.lanes % 8 or source.dtype.bits * source.dtype.lanes == 0:
         raise GpukernTypeError(f"{what} must have elements of whole bytes, got "
                                f"{source.dtype.bits} bits in {source.dtype.lanes} lanes")
@@ -116,7 +120,6 @@ cdef Tensor import_dlpack(object array, gpukern_device device, object stream, st
     tensor.dtype = numpy_dtype(source.dtype)
     tensor.itemsize = source.dtype.bits * source.dtype.lanes // 8
     tensor.host = source.device.device_type in (GPUKERN_CPU, GPUKERN_CUDA_HOST)
-    tensor.owner = owner
     return tensor
 
 

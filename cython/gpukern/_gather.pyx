@@ -5,15 +5,20 @@
 """gather: the Python function."""
 
 cimport numpy as cnp
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_AXIS_NONE, GPUKERN_CLIP, GPUKERN_FILL, GPUKERN_OPAQUE, GPUKERN_RAISE, GPUKERN_WRAP,
-    gpukern_copy, gpukern_gather, gpukern_mode, gpukern_tensor,
+    GPUKERN_AXIS_NONE, GPUKERN_CLIP, GPUKERN_FILL, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
+    GPUKERN_RAISE, GPUKERN_UINT, GPUKERN_WRAP, gpukern_copy, gpukern_gather, gpukern_mode,
+    gpukern_tensor,
 )
-from gpukern._convert cimport as_output, as_tensor, finished, new_result, on_device, used
+from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_result, on_device
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
+from gpukern._lend cimport (
+    Order, begin, end, is_short, lend, new_array_like, returned, together,
+)
+from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._scalar cimport fill_tensor
 from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, bytes_of, tensor_of_ndarray
@@ -28,6 +33,10 @@ from gpukern.errors import (
 )
 
 cnp.import_array()
+
+cdef enum:
+    # As many dimensions as tensors of one more than GPUKERN_MAX_NDIM make.
+    MAX_RESULT_NDIM = 2 * (GPUKERN_MAX_NDIM + 1)
 
 cdef dict MODES = {"raise": GPUKERN_RAISE, "wrap": GPUKERN_WRAP, "clip": GPUKERN_CLIP,
                    "fill": GPUKERN_FILL}
@@ -81,6 +90,11 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     -----
     On a GPU the call only enqueues its work, but for mode 'raise', which waits for the stream.
     """
+    cdef object quick = None
+    if device is None and stream is None:
+        quick = gather_quickly(source, index, axis, as_mode(mode), fill_value, out)
+        if quick is not None:
+            return quick
     cdef bint subclass = isinstance(source, cnp.ndarray) and type(source) is not cnp.ndarray
     if subclass or is_array_of_objects(source):
         special = _numpy_rules.special_gather(source)
@@ -96,7 +110,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     require_plain(src.dtype, "gather: source")
     idx = on_device(idx, src, where)
     if out is None:
-        dst = new_result(src, result_shape(src, idx, c_axis), where)
+        dst = new_result(source, src, result_shape(src, idx, c_axis), where)
     else:
         dst = as_output(out, "gather: out", where)
         # The C side sees no more than the size of what has no type code.
@@ -109,6 +123,50 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     if subclass:
         return _numpy_rules.like(source, dst.owner)
     return finished(src, dst)
+
+
+cdef object gather_quickly(object source, object index, object axis, gpukern_mode mode,
+                           object fill_value, object out):
+    """The call on plain arrays, see _lend.pxd; None for one that takes the long way."""
+    cdef Operand src, idx, dst
+    cdef int32_t c_axis
+    if mode == GPUKERN_FILL and not (type(fill_value) is int and fill_value == 0):
+        return None
+    if not (plain_axis(axis, &c_axis) and lend(source, &src, NULL) and lend(index, &idx, &src)):
+        return None
+    # NumPy's index of another dtype has its own words on the long way.
+    if idx.c.dtype.code != GPUKERN_INT and idx.c.dtype.code != GPUKERN_UINT:
+        return None
+    cdef object result = new_result_like(source, &src, &idx, c_axis) if out is None else out
+    if result is None or not lend(result, &dst, &src) or dst.readonly:
+        return None
+    if not together(&src, &idx, &dst):
+        return None
+    cdef Order order
+    begin(&order, &src, &idx, &dst)
+    if is_short(&dst):
+        check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
+    else:
+        with nogil:
+            check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
+    end(&order, &src)
+    return result if out is not None else returned(result, &dst)
+
+
+cdef bint plain_axis(object axis, int32_t *number) except -1:
+    if axis is None:
+        number[0] = GPUKERN_AXIS_NONE
+        return True
+    if type(axis) is not int or not -GPUKERN_MAX_NDIM <= axis <= GPUKERN_MAX_NDIM:
+        return False
+    number[0] = axis
+    return True
+
+
+cdef object new_result_like(object source, const Operand *src, const Operand *idx, int32_t axis):
+    cdef int64_t[MAX_RESULT_NDIM] sizes
+    cdef int ndim = result_sizes(&src.c, &idx.c, axis, sizes)
+    return new_array_like(source, src, ndim, sizes) if ndim <= OPERAND_NDIM else None
 
 
 cdef bint is_array_of_objects(object source):
@@ -170,24 +228,34 @@ cdef cnp.ndarray index_of_numbers(object index, cnp.ndarray array):
 
 
 cdef Tensor result_shape(Tensor source, Tensor index, int32_t axis):
-    """A tensor of the result's shape; of any shape for an axis that the C side refuses."""
     cdef Tensor shape = Tensor.__new__(Tensor)
-    cdef int ndim = source.c.ndim
+    cdef int64_t[MAX_RESULT_NDIM] sizes
+    cdef int d, ndim = result_sizes(&source.c, &index.c, axis, sizes)
+    shape.resize(ndim)
+    for d in range(ndim):
+        shape.c.shape[d] = sizes[d]
+    return shape
+
+
+cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
+                      int64_t *sizes) noexcept:
+    """The result's shape, and as value how many dimensions it has; for an axis that the C side
+    refuses any shape."""
+    cdef int ndim = source.ndim
     cdef int d, first = 0, last = ndim, put = 0
     if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
         first = axis + ndim if axis < 0 else axis
         last = first + 1
-    shape.resize(first + index.c.ndim + ndim - last)
     for d in range(first):
-        shape.c.shape[put] = source.c.shape[d]
+        sizes[put] = source.shape[d]
         put += 1
-    for d in range(index.c.ndim):
-        shape.c.shape[put] = index.c.shape[d]
+    for d in range(index.ndim):
+        sizes[put] = index.shape[d]
         put += 1
     for d in range(last, ndim):
-        shape.c.shape[put] = source.c.shape[d]
+        sizes[put] = source.shape[d]
         put += 1
-    return shape
+    return put
 
 
 cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, object fill_value,
@@ -208,11 +276,7 @@ cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, objec
         fill_c = &fill.c
     with nogil:
         check(gpukern_gather(&source.c, &index.c, axis, mode, fill_c, &out.c, &where.c))
-    used(source, where)
-    used(index, where)
-    used(out, where)
-    where.finish()
-    return 0
+    return enqueued(where, source, index, out)
 
 
 cdef tuple along_axis(Tensor source, int32_t axis):

@@ -8,23 +8,108 @@ Nothing here imports a library: an array of a library exists only where that was
 
 import sys
 
-# Where a library's types say that they live, by the library. JAX has two packages.
-LIBRARY_OF_PACKAGE = {"torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
+# Where a library's types say that they live, by the library.
+LIBRARY_OF_PACKAGE = {
+    "torch": "torch",
+    "cupy": "cupy",
+    "jax": "jax",
+    "jaxlib": "jax",
+    "numba": "numba",
+    "numba_cuda": "numba",
+}
 
 
 def library_of(kind):
-    """The name of the library that a type belongs to, None for all but the known ones."""
-    return LIBRARY_OF_PACKAGE.get(kind.__module__.partition(".")[0])
+    """The name of the library that a type belongs to, None for all but the known ones.
+
+    A subclass belongs to the library of the array type that it derives from.
+    """
+    for base in kind.__mro__:
+        library = LIBRARY_OF_PACKAGE.get(base.__module__.partition(".")[0])
+        if library is not None:
+            return library
+    return None
+
+
+def refusal_of(library, kind):
+    """Why no array of a type can come in, as the end of a sentence; None if they can."""
+    if library == "torch":
+        torch = sys.modules["torch"]
+        if issubclass(kind, torch.Tensor) and (
+            kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+        ):
+            return (
+                f"is a {kind.__name__}, which holds no plain memory (it is lazy, sharded or "
+                "wrapped); pass the tensor inside, such as to_local() of a DTensor, and wrap "
+                "gpukern as a custom operator to trace it"
+            )
+    if library == "jax" and issubclass(kind, sys.modules["jax"].core.Tracer):
+        return (
+            "is traced by JAX and has no memory yet; call gpukern outside of jax.jit, jax.vmap "
+            "and jax.grad, or through jax.pure_callback"
+        )
+    return None
+
+
+def why_not(library, array):
+    """Why one array of a library cannot come in, as the end of a sentence; None if it can."""
+    if getattr(array, "requires_grad", False):
+        return "requires gradients, which gpukern does not compute; pass its detach()"
+    if library == "torch":
+        return _why_not_tensor(sys.modules["torch"], array)
+    if library == "jax":
+        if array.is_deleted():
+            return "has been deleted or donated"
+        devices = array.sharding.device_set
+        if len(devices) > 1:
+            return (
+                f"is sharded over {len(devices)} devices; pass the data of one of its "
+                "addressable_shards"
+            )
+    return None
+
+
+def _why_not_tensor(torch, tensor):
+    if tensor.layout != torch.strided:
+        return f"has the layout {tensor.layout}; pass its to_dense()"
+    if tensor.is_conj() or tensor.is_neg():
+        return "is conjugated or negated lazily; pass its resolve_conj().resolve_neg()"
+    if tensor.is_meta:
+        return "lies on the meta device and has no memory"
+    return None
 
 
 def current_stream(library, device_id):
-    """The stream that the library would use now on a CUDA device; None if it has none to tell."""
-    module = sys.modules.get(library)
+    """The handle of the library's current stream on a CUDA device; None if it has none to tell."""
     if library == "torch":
-        return module.cuda.current_stream(device_id)
+        return sys.modules["torch"].cuda.current_stream(device_id).cuda_stream
     if library == "cupy":
-        return module.cuda.get_current_stream(device_id)
+        return sys.modules["cupy"].cuda.get_current_stream(device_id).ptr
     return None
+
+
+def _allocate_torch(like, shape, device_id):
+    return like.new_empty(shape)
+
+
+def _allocate_cupy(like, shape, device_id):
+    cupy = sys.modules["cupy"]
+    made = cupy.ndarray(shape, like.dtype)
+    if made.data.device_id != device_id:
+        with cupy.cuda.Device(device_id):
+            made = cupy.ndarray(shape, like.dtype)
+    return made
+
+
+def _allocate_numba(like, shape, device_id):
+    cuda = sys.modules["numba.cuda"]
+    with cuda.gpus[device_id]:
+        return cuda.device_array(shape, like.dtype, stream=like.stream)
+
+
+# Per library: an uninitialised, C-contiguous array beside `like`, of its dtype, from the library's
+# own allocator. JAX has none to offer, and adopts our memory.
+ALLOCATORS = {"torch": _allocate_torch, "cupy": _allocate_cupy, "numba": _allocate_numba}
 
 
 def adopt(library, array):

@@ -7,9 +7,13 @@
 cimport numpy as cnp
 
 from gpukern._capi cimport GPUKERN_OPAQUE, gpukern_saxpy
-from gpukern._convert cimport as_output, as_tensor, finished, new_result, used
+from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_result
 from gpukern._dtype cimport is_native
 from gpukern._error cimport check
+from gpukern._lend cimport (
+    Order, begin, end, is_short, lend, new_array_like, returned, together,
+)
+from gpukern._operand cimport Operand
 from gpukern._scalar cimport store_scalar
 from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
@@ -64,13 +68,18 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     and then rounded. Complex types use an fma for each product. Integers wrap around. The CPU and
     every GPU give the same bits. On a GPU the call only enqueues its work.
     """
+    cdef object quick = None
+    if device is None and stream is None:
+        quick = saxpy_quickly(a, x, y, out)
+        if quick is not None:
+            return quick
     cdef Launch where = new_launch(device, stream)
     cdef Tensor xs = as_operand(x, "saxpy: x", where)
     cdef Tensor ys = as_operand(y, "saxpy: y", where)
     cdef Tensor dst, target = None
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
     if out is None:
-        dst = new_result(xs, same_shape(xs), where)
+        dst = new_result(x, xs, same_shape(xs), where)
     else:
         target = as_output(out, "saxpy: out", where)
         dst = plain(target, copy=False)
@@ -78,15 +87,36 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     store_scalar(a, xs.c.dtype, a_bytes)
     with nogil:
         check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &where.c))
-    used(xs, where)
-    used(ys, where)
-    used(dst, where)
-    where.finish()
+    enqueued(where, xs, ys, dst)
     if out is None:
         return finished(xs, dst)
     if dst is not target:
         target.owner[...] = dst.owner
     return out
+
+
+cdef object saxpy_quickly(object a, object x, object y, object out):
+    """The call on plain arrays, see _lend.pxd; None for one that takes the long way."""
+    cdef Operand xs, ys, dst
+    cdef Order order
+    cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
+    if not (lend(x, &xs, NULL) and lend(y, &ys, &xs)):
+        return None
+    cdef object result = new_array_like(x, &xs, xs.c.ndim, xs.shape) if out is None else out
+    if result is None or not lend(result, &dst, &xs) or dst.readonly:
+        return None
+    if not together(&xs, &ys, &dst):
+        return None
+    a_bytes[0] = a_bytes[1] = 0
+    store_scalar(a, xs.c.dtype, a_bytes)
+    begin(&order, &xs, &ys, &dst)
+    if is_short(&dst):
+        check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
+    else:
+        with nogil:
+            check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
+    end(&order, &xs)
+    return result if out is not None else returned(result, &dst)
 
 
 cdef Tensor as_operand(object array, str what, Launch where):

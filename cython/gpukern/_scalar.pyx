@@ -5,6 +5,7 @@
 """Python's and NumPy's scalars as elements of an array: gather's fill_value and saxpy's a."""
 
 cimport numpy as cnp
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memcpy
 
 from gpukern._capi cimport (
@@ -80,13 +81,8 @@ cdef object bfloat16_array(object value):
 
 cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1:
     """Stores saxpy's `a` as one element; stores nothing for a dtype that the C side refuses."""
-    if type(a) is float and dtype.code == GPUKERN_FLOAT:
-        if dtype.bits == 32:
-            (<float *>stored)[0] = <float><double>a
-            return 0
-        if dtype.bits == 64:
-            (<double *>stored)[0] = a
-            return 0
+    if store_plainly(a, dtype, stored):
+        return 0
     rank = RANK_OF_CODE.get(dtype.code)
     if rank is None or dtype.lanes != 1 or dtype.bits < 16 or dtype.bits > 128:
         return 0
@@ -98,6 +94,36 @@ cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1:
     data = element_bytes(value, rank, dtype)
     memcpy(stored, <const char *>data, len(data))
     return 0
+
+
+cdef bint store_plainly(object a, gpukern_dtype dtype, void *stored) except -1:
+    """Stores a Python number where C rounds it as NumPy does; returns False for any other."""
+    cdef double number
+    cdef int overflow = 0
+    cdef long long whole
+    if type(a) is float:
+        number = a
+    elif type(a) is int:
+        whole = PyLong_AsLongLongAndOverflow(a, &overflow)
+        number = <double>whole
+        # Integers that float64 does not hold would be rounded twice.
+        if overflow or not -2**53 <= whole <= 2**53:
+            return False
+        if dtype.code == GPUKERN_INT and dtype.bits == 64:
+            (<long long *>stored)[0] = whole
+            return True
+        if dtype.code == GPUKERN_INT and dtype.bits == 32 and -2**31 <= whole < 2**31:
+            (<int *>stored)[0] = <int>whole
+            return True
+    else:
+        return False
+    if dtype.code == GPUKERN_FLOAT and dtype.bits == 32:
+        (<float *>stored)[0] = <float>number
+        return True
+    if dtype.code == GPUKERN_FLOAT and dtype.bits == 64:
+        (<double *>stored)[0] = number
+        return True
+    return False
 
 
 cdef str name_of(gpukern_dtype dtype):

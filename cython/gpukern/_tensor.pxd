@@ -14,6 +14,7 @@ cdef class Tensor:
     cdef object dtype
     cdef object owner
     cdef object library
+    cdef object made
     cdef bint host
     cdef bint readonly
     cdef bint odd

@@ -33,6 +33,7 @@ cdef class Tensor:
 
     `dtype` is NumPy's; `owner` holds the memory: an ndarray, a DeviceArray or an import. `library`
     names the array library that the caller's array came from, None for NumPy and for ourselves.
+    `made` is the library's array that was made for a result.
     `odd` marks a layout that counts of elements cannot express: see bytes_of().
     """
 

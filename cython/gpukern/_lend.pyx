@@ -1,0 +1,221 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Plain arrays as operands on the stack, and their order on streams."""
+
+cimport numpy as cnp
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport getenv
+
+from gpukern._capi cimport (
+    GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_OPAQUE,
+    gpukern_device, gpukern_exec, gpukern_stream_capture, gpukern_stream_wait, gpukern_tensor,
+)
+from gpukern._descriptor cimport get
+from gpukern._dtype cimport describe
+from gpukern._error cimport check
+from gpukern._exchange cimport exchange_stream
+from gpukern._kind cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
+from gpukern._operand cimport OPERAND_NDIM, Operand
+from gpukern._tensor cimport new_ndarray
+
+cdef extern from "numpy/arrayobject.h":
+    void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
+
+cnp.import_array()
+
+cdef enum:
+    # Elements of an output that take less time than giving the GIL away and getting it back.
+    SHORT = 512
+
+
+cdef bint lend(object array, Operand *operand, const Operand *beside) except -1:
+    """Describes an array; returns False for one that takes the long way, which has the words for
+    what a library refuses. What is known of an operand `beside` it is not asked for again."""
+    if type(array) is cnp.ndarray:
+        return lend_ndarray(array, operand)
+    try:
+        return lend_of_kind(kind_of(array), array, operand, beside)
+    except Exception:
+        return False
+
+
+cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
+    cdef int d, ndim = cnp.PyArray_NDIM(array)
+    cdef cnp.npy_intp *shape = cnp.PyArray_DIMS(array)
+    cdef cnp.npy_intp *strides = cnp.PyArray_STRIDES(array)
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(array)
+    describe(<cnp.dtype>PyArray_DTYPE(array), &operand.c.dtype)
+    if ndim > OPERAND_NDIM or operand.c.dtype.code == GPUKERN_OPAQUE:
+        return False
+    operand.c.data = cnp.PyArray_DATA(array)
+    operand.c.device.device_type = GPUKERN_CPU
+    operand.c.device.device_id = 0
+    operand.c.byte_offset = 0
+    operand.c.ndim = ndim
+    operand.c.shape = operand.shape
+    operand.c.strides = NULL
+    operand.readonly = not cnp.PyArray_ISWRITEABLE(array)
+    operand.kind = NULL
+    operand.stream = NULL
+    for d in range(ndim):
+        operand.shape[d] = shape[d]
+    if cnp.PyArray_IS_C_CONTIGUOUS(array):
+        return True
+    operand.c.strides = operand.strides
+    for d in range(ndim):
+        operand.strides[d] = 0
+        if shape[d] > 1:
+            if strides[d] % size != 0:
+                return False
+            operand.strides[d] = strides[d] // size
+    return True
+
+
+cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
+                       const Operand *beside) except -1:
+    """As lend(), for an array of a library."""
+    if kind.protocol == BY_EXCHANGE:
+        if not lend_by_exchange(kind, array, operand):
+            return False
+    elif kind.protocol != BY_ATTRIBUTES or not kind.attributes.fill(array, operand):
+        return False
+    operand.kind = <PyObject *>kind
+    operand.stream = NULL
+    if operand.c.device.device_type == GPUKERN_CPU:
+        return True
+    if (beside != NULL and beside.kind == operand.kind
+            and same_device(&beside.c.device, &operand.c.device)):
+        operand.stream = beside.stream
+        return True
+    return find_stream(kind, operand)
+
+
+cdef bint lend_by_exchange(Kind kind, object array, Operand *operand) except -1:
+    cdef int d
+    # Only of torch do we know that what it lends may be written to, and what it does not tell.
+    if (kind.library != "torch" or kind.refusal is not None
+            or kind.api.dltensor_from_py_object_no_sync == NULL
+            or get(kind.requires_grad, array) is not False):
+        return False
+    kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
+    if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
+        return False
+    operand.readonly = False
+    for d in range(operand.c.ndim):
+        operand.shape[d] = operand.c.shape[d]
+        operand.strides[d] = operand.c.strides[d]
+    operand.c.shape = operand.shape
+    operand.c.strides = operand.strides
+    return not (may_be_lazy(&operand.c) and (array.is_conj() or array.is_neg()))
+
+
+cdef bint may_be_lazy(const gpukern_tensor *tensor) noexcept:
+    """Whether torch may have left a conjugation or a negation of the elements for later.
+
+    A tensor with a negation left is the imaginary part of a complex one: its strides are even.
+    """
+    cdef int64_t stride = 1
+    cdef int d
+    if tensor.dtype.code == GPUKERN_COMPLEX:
+        return True
+    for d in range(tensor.ndim - 1, -1, -1):
+        if tensor.shape[d] != 1 and tensor.strides[d] != stride:
+            return True
+        stride *= tensor.shape[d]
+    return stride == 1
+
+
+cdef bint find_stream(Kind kind, Operand *operand) except -1:
+    cdef int device_id = operand.c.device.device_id
+    if operand.c.device.device_type != GPUKERN_CUDA:
+        return False
+    if kind.protocol == BY_ATTRIBUTES:
+        operand.stream = kind.attributes.current_stream(device_id)
+    else:
+        operand.stream = exchange_stream(kind.api, device_id)
+    if operand.stream == <void *>1:  # another name of the legacy default stream
+        operand.stream = NULL
+    return True
+
+
+cdef object new_array_like(object array, const Operand *operand, int ndim, const int64_t *shape):
+    """An uninitialised array of the kind, dtype and device of a lent one; None if it has no kind
+    of its own to allocate."""
+    cdef Kind kind
+    if operand.kind == NULL:
+        return new_ndarray(<cnp.dtype>PyArray_DTYPE(array), ndim, shape)
+    kind = <Kind>operand.kind
+    if kind.allocate is None:
+        return None
+    sizes = tuple([shape[d] for d in range(ndim)])
+    return kind.allocate(array, sizes, operand.c.device.device_id)
+
+
+cdef bint together(const Operand *first, const Operand *second, const Operand *third) noexcept:
+    """Whether three operands lie on one device."""
+    return (same_device(&first.c.device, &second.c.device)
+            and same_device(&first.c.device, &third.c.device))
+
+
+cdef bint same_device(const gpukern_device *a, const gpukern_device *b) noexcept:
+    return a.device_type == b.device_type and a.device_id == b.device_id
+
+
+cdef int begin(Order *order, const Operand *first, const Operand *second,
+               const Operand *third) except -1:
+    """Puts a call on the first operand's stream, behind the work on the others'."""
+    order.c.struct_size = sizeof(gpukern_exec)
+    order.c.device.device_type = GPUKERN_DEVICE_DEFAULT
+    order.c.device.device_id = 0
+    order.c.stream = first.stream
+    order.count = 0
+    if second.stream != first.stream:
+        add_other(order, second)
+    if third.stream != first.stream and third.stream != second.stream:
+        add_other(order, third)
+    return 0
+
+
+cdef int add_other(Order *order, const Operand *operand) except -1:
+    order.others[order.count] = operand.stream
+    order.count += 1
+    return check(gpukern_stream_wait(operand.c.device, order.c.stream, operand.stream))
+
+
+cdef int end(Order *order, const Operand *first) except -1:
+    """Lets the other operands' streams wait for the call, which is still to use their memory."""
+    cdef uint64_t here, there
+    cdef int i
+    for i in range(order.count):
+        check(gpukern_stream_capture(first.c.device, order.c.stream, &here))
+        check(gpukern_stream_capture(first.c.device, order.others[i], &there))
+        if here == there:  # a stream that waited for a captured one would join that capture
+            check(gpukern_stream_wait(first.c.device, order.others[i], order.c.stream))
+    return 0
+
+
+cdef object returned(object array, const Operand *operand):
+    """A new array as a call returns it: of NumPy's 0-d ones the scalar."""
+    if operand.kind == NULL and operand.c.ndim == 0:
+        return cnp.PyArray_ToScalar(operand.c.data, <cnp.ndarray>array)
+    return array
+
+
+cdef bint is_short(const Operand *out) noexcept:
+    """Whether a call takes less time than giving the GIL away for it would."""
+    cdef int64_t count = 1
+    cdef int d
+    cdef const char *device
+    if out.c.device.device_type != GPUKERN_CPU:
+        return False
+    for d in range(out.c.ndim):
+        if out.shape[d] > SHORT:
+            return False
+        count *= out.shape[d]
+        if count > SHORT:
+            return False
+    device = getenv("GPUKERN_DEVICE")
+    return device == NULL or device[0] == 0 or device[0] == c"c" and device[1] == c"p"
