@@ -178,8 +178,7 @@ std::atomic<Pool*> current_pool{nullptr};
 
 Pool& pool() {
   // In the child of a fork() the threads are gone, and their pool with whatever it had locked.
-  static const int watching =
-      pthread_atfork(nullptr, nullptr, [] { current_pool.store(nullptr); });
+  static const int watching = pthread_atfork(nullptr, nullptr, [] { current_pool.store(nullptr); });
   static_cast<void>(watching);
   Pool* found = current_pool.load(std::memory_order_acquire);
   if (found != nullptr) return *found;
