@@ -42,6 +42,7 @@ TEST(ParallelTest, RangesCoverEverySize) {
 
 TEST(ParallelTest, CallersShareTheThreads) {
   std::vector<std::thread> callers;
+  callers.reserve(8);
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back([caller] {
       for (int round = 0; round < 20; ++round) compute(50000 + 7001 * round, caller);

@@ -38,8 +38,8 @@ cdef class Kept:
 cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1:
     """Keeps the owner of an array until the work enqueued on a stream has run.
 
-    While that stream captures a CUDA graph nothing is kept: what a graph works on is the caller's to
-    keep as long as the graph.
+    While that stream captures a CUDA graph nothing is kept: what a graph works on is the caller's
+    to keep as long as the graph.
     """
     global kept_count
     cdef Kept kept = Kept.__new__(Kept)

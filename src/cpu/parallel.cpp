@@ -107,7 +107,7 @@ class Pool {
 
  private:
   void open(Job& job) {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     jobs_.push_back(&job);
     for (; helpers_ < job.wanted; ++helpers_)
       if (!start_helper(static_cast<std::size_t>(helpers_) + 1)) break;
@@ -117,7 +117,7 @@ class Pool {
   /// No helper joins any more, and those at work have finished.
   void close(Job& job) {
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       forget(job);
     }
     auto finished = [&job] { return job.helpers.load(std::memory_order_acquire) == 0; };
@@ -127,7 +127,7 @@ class Pool {
   }
 
   void forget(const Job& job) {
-    jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), &job), jobs_.end());
+    std::erase(jobs_, &job);
     any_jobs_.store(!jobs_.empty(), std::memory_order_relaxed);
   }
 
