@@ -46,4 +46,6 @@ set(version_script "${PROJECT_SOURCE_DIR}/cmake/gpukern.map")
 set_target_properties(gpukern PROPERTIES LINK_DEPENDS "${version_script}" SKIP_BUILD_RPATH ON)
 target_link_options(
   gpukern PRIVATE "LINKER:--version-script=${version_script}" "LINKER:--exclude-libs,ALL"
-  "LINKER:-z,defs" "LINKER:--as-needed")
+  "LINKER:-z,defs" "LINKER:--as-needed"
+  # Its threads would be left without their code.
+  "LINKER:-z,nodelete")

@@ -48,6 +48,7 @@ class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(int device) : device_(device), context_(primary_context(device)) {
     const ContextGuard guard(context_);
+    const RelaxedCapture relaxed;
     int pools = 0;
     check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_),
           "cudaDeviceGetAttribute");
@@ -117,6 +118,7 @@ class CudaBackend final : public Backend {
   void synchronize(Stream stream) override {
     const ContextGuard guard(context_);
     require_no_capture(stream, "a stream is not waited for while it captures a CUDA graph");
+    const RelaxedCapture relaxed;
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
 
@@ -135,6 +137,10 @@ class CudaBackend final : public Backend {
   void wait_event(Stream stream, Event event) override {
     const ContextGuard guard(context_);
     gpu::wait_event(cuda_stream(stream), static_cast<cudaEvent_t>(event));
+  }
+  bool is_done(Event event) override {
+    const ContextGuard guard(context_);
+    return gpu::is_done(static_cast<cudaEvent_t>(event));
   }
   void release_event(Event event) override { events_.give_back(static_cast<cudaEvent_t>(event)); }
 
@@ -171,6 +177,7 @@ class CudaBackend final : public Backend {
     require_no_capture(stream,
                        "host arrays cannot take part while a CUDA graph is captured: their copies "
                        "are waited for");
+    const RelaxedCapture relaxed;
     check(cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(stream)), "cudaMemcpyAsync");
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }

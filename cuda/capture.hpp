@@ -10,7 +10,8 @@
 
 namespace gpukern::gpu {
 
-/// Lets this thread allocate while a stream is captured, by any thread, without breaking that.
+/// Lets this thread allocate, wait, ask and copy host memory on streams that are not captured while
+/// another one is, by any thread, without breaking that capture.
 class RelaxedCapture {
  public:
   RelaxedCapture() { exchange(); }

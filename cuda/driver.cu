@@ -31,6 +31,7 @@ Driver find_all() {
   find("cuDeviceGet", found.device);
   find("cuDevicePrimaryCtxRetain", found.retain_primary);
   find("cuPointerGetAttributes", found.pointer_attributes);
+  find("cuEventQuery", found.query_event);
   return found;
 }
 

@@ -18,6 +18,7 @@ struct Driver {
   decltype(&cuDeviceGet) device = nullptr;
   decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr;
   decltype(&cuPointerGetAttributes) pointer_attributes = nullptr;
+  decltype(&cuEventQuery) query_event = nullptr;
 };
 
 /// Throws where there is no driver.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "capture.hpp"
+#include "driver.hpp"
 #include "events.hpp"
 
 namespace gpukern::gpu {
@@ -86,6 +87,15 @@ void wait_event(cudaStream_t stream, cudaEvent_t event) {
   if (capture.id != 0) return;
   require_not_blocked(capture);
   check(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
+}
+
+bool is_done(cudaEvent_t event) {
+  const RelaxedCapture relaxed;
+  // The runtime would leave "not ready" behind as the thread's last error.
+  const CUresult result = driver().query_event(event);
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(result, "cuEventQuery");
+  return true;
 }
 
 }  // namespace gpukern::gpu

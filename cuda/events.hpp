@@ -26,5 +26,6 @@ class EventCache {
 void wait(EventCache& events, cudaStream_t stream, cudaStream_t other);
 cudaEvent_t record(EventCache& events, cudaStream_t stream, cudaEvent_t event);
 void wait_event(cudaStream_t stream, cudaEvent_t event);
+bool is_done(cudaEvent_t event);
 
 }  // namespace gpukern::gpu

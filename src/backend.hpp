@@ -106,6 +106,7 @@ class Backend {
   /// and the event to the backend, if what is enqueued does not run by itself.
   virtual Event record(Stream /*stream*/, Event event) { return event; }
   virtual void wait_event(Stream /*stream*/, Event /*event*/) {}
+  virtual bool is_done(Event /*event*/) { return true; }
   virtual void release_event(Event /*event*/) {}
 };
 

@@ -23,13 +23,13 @@ bool clashes(const Tensor& out, const Tensor& input) {
 }
 
 SaxpyArgs saxpy_args(const void* a, const Tensor& x, const Tensor& y, const Tensor& out) {
-  SaxpyArgs args{.dtype = x.dtype,
-                 .a = {},
-                 .x = x.data,
-                 .y = y.data,
-                 .out = out.data,
-                 .item = x.item,
-                 .loop = {}};
+  // Not as one initializer, for which GCC clears the whole struct first.
+  SaxpyArgs args;
+  args.dtype = x.dtype;
+  args.x = x.data;
+  args.y = y.data;
+  args.out = out.data;
+  args.item = x.item;
   std::memcpy(args.a, a, static_cast<std::size_t>(x.item));
   for (int d = 0; d < x.ndim; ++d)
     args.loop.push(x.shape[d], {x.stride[d], y.stride[d], out.stride[d]});

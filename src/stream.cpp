@@ -45,6 +45,15 @@ extern "C" gpukern_status gpukern_event_wait(gpukern_device device, void* stream
   });
 }
 
+extern "C" gpukern_status gpukern_event_done(gpukern_device device, const gpukern_event* event,
+                                             int32_t* done) {
+  return guard([&] {
+    require(done != nullptr, GPUKERN_VALUE_ERROR, "event_done: done must not be NULL");
+    gpukern::Backend& backend = backend_for(checked_device(device, {"event_done", "device"}));
+    *done = event == nullptr || backend.is_done(const_cast<gpukern_event*>(event)) ? 1 : 0;
+  });
+}
+
 extern "C" gpukern_status gpukern_event_release(gpukern_device device, gpukern_event* event) {
   return guard([&] {
     if (event == nullptr) return;

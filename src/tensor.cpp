@@ -10,7 +10,7 @@ std::ostream& operator<<(std::ostream& text, const DeviceName& name) {
   return text << "cuda:" << name.device.id;
 }
 
-Device checked_device(gpukern_device device, ArgumentName name) {
+Device checked_device(gpukern_device device, const ArgumentName& name) {
   switch (device.device_type) {
     case GPUKERN_CPU:
     case GPUKERN_CUDA_HOST:
@@ -61,7 +61,7 @@ std::ostream& operator<<(std::ostream& text, const ShapeText& shape) {
 namespace {
 
 /// Copies the sizes and counts the elements, so that no later product of sizes overflows.
-void set_shape(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
+void set_shape(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& name) {
   std::int64_t bytes = tensor.item;
   std::uint64_t total = 1;
   bool empty = false;
@@ -80,7 +80,7 @@ void set_shape(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
   tensor.total = static_cast<std::int64_t>(total);
 }
 
-void set_strides(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
+void set_strides(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& name) {
   std::int64_t contiguous = tensor.item;
   std::int64_t span = 0;
   bool fits = true;
@@ -103,7 +103,7 @@ void set_strides(const gpukern_tensor& raw, Tensor& tensor, ArgumentName name) {
 
 }  // namespace
 
-Tensor checked_tensor(const gpukern_tensor* raw, ArgumentName name) {
+Tensor checked_tensor(const gpukern_tensor* raw, const ArgumentName& name) {
   require(raw != nullptr, GPUKERN_VALUE_ERROR, name, " must not be NULL");
   require(raw->ndim >= 0 && raw->ndim <= GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, name,
           " must have 0 to ", GPUKERN_MAX_NDIM, " dimensions, got ", raw->ndim);
@@ -139,7 +139,7 @@ Tensor contiguous_at(void* data, Device device, const Tensor& like) {
   return tensor;
 }
 
-void require_writable(const Tensor& tensor, ArgumentName name) {
+void require_writable(const Tensor& tensor, const ArgumentName& name) {
   if (tensor.count() == 0) return;
   for (int d = 0; d < tensor.ndim; ++d)
     require(tensor.shape[d] <= 1 || tensor.stride[d] != 0, GPUKERN_VALUE_ERROR, name,

@@ -29,7 +29,7 @@ inline DeviceName device_name(Device device) { return {device}; }
 std::ostream& operator<<(std::ostream& text, const DeviceName& name);
 
 /// Checks a device of the ABI.
-Device checked_device(gpukern_device device, ArgumentName name);
+Device checked_device(gpukern_device device, const ArgumentName& name);
 
 struct ShapeText;
 
@@ -65,13 +65,13 @@ std::ostream& operator<<(std::ostream& text, const ShapeText& shape);
 inline ShapeText Tensor::shape_text() const { return {*this}; }
 
 /// Checks one tensor argument and converts it.
-Tensor checked_tensor(const gpukern_tensor* tensor, ArgumentName name);
+Tensor checked_tensor(const gpukern_tensor* tensor, const ArgumentName& name);
 
 /// As `like`, C-contiguous at `data`.
 Tensor contiguous_at(void* data, Device device, const Tensor& like);
 
 /// Requires that no two elements share memory for certain (a zero stride), as an output must.
-void require_writable(const Tensor& tensor, ArgumentName name);
+void require_writable(const Tensor& tensor, const ArgumentName& name);
 
 /// Whether any byte may belong to both: by the extents in memory, so it may err towards true.
 bool may_overlap(const Tensor& a, const Tensor& b);

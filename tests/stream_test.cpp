@@ -29,6 +29,9 @@ TEST(StreamOnTheCpuTest, HasNothingToOrder) {
   EXPECT_EQ(gpukern_stream_wait(kCpu, nullptr, nullptr), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_event_record(kCpu, nullptr, &event), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_event_wait(kCpu, nullptr, event), GPUKERN_SUCCESS);
+  std::int32_t done = 0;
+  EXPECT_EQ(gpukern_event_done(kCpu, event, &done), GPUKERN_SUCCESS);
+  EXPECT_EQ(done, 1);
   EXPECT_EQ(gpukern_event_release(kCpu, event), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_stream_capture(kCpu, nullptr, &capture), GPUKERN_SUCCESS);
   EXPECT_EQ(capture, 0U);
@@ -36,6 +39,8 @@ TEST(StreamOnTheCpuTest, HasNothingToOrder) {
                "stream_capture: capture must not be NULL");
   expect_error(gpukern_event_record(kCpu, nullptr, nullptr), GPUKERN_VALUE_ERROR,
                "event_record: event must not be NULL");
+  expect_error(gpukern_event_done(kCpu, event, nullptr), GPUKERN_VALUE_ERROR,
+               "event_done: done must not be NULL");
   expect_error(gpukern_stream_wait({GPUKERN_CUDA, 1000}, nullptr, nullptr), GPUKERN_DEVICE_ERROR,
                "there is no ");
 }
@@ -137,8 +142,14 @@ TEST_F(StreamTest, NothingWaitsOnTheHost) {
   EXPECT_EQ(gpukern_stream_wait(kCuda, other, slow), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_event_record(kCuda, slow, &event), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_event_wait(kCuda, other, event), GPUKERN_SUCCESS);
-  EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
+  std::int32_t done = -1;
+  EXPECT_EQ(gpukern_event_done(kCuda, event, &done), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(done, 0);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+  slow.synchronize();
+  EXPECT_EQ(gpukern_event_done(kCuda, event, &done), GPUKERN_SUCCESS);
+  EXPECT_EQ(done, 1);
+  EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
 }
 
 TEST_F(StreamTest, DefaultStreamsTakePart) {

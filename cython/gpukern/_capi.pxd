@@ -116,6 +116,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
                                         gpukern_event **event)
     gpukern_status gpukern_event_wait(gpukern_device device, void *stream,
                                       const gpukern_event *event)
+    gpukern_status gpukern_event_done(gpukern_device device, const gpukern_event *event,
+                                      int32_t *done)
     gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event)
 
     gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,

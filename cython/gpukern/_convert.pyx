@@ -16,6 +16,7 @@ from gpukern._dlpack cimport describe_lent, dlpack_device, import_dlpack
 from gpukern._dtype cimport describe
 from gpukern._error cimport check
 from gpukern._exchange cimport exchange_stream, import_exchange
+from gpukern._keep cimport keep_until_done
 from gpukern._kind cimport BY_EXCHANGE, BY_INTERFACE, BY_NUMPY, Kind, kind_of
 from gpukern._lend cimport lend_of_kind
 from gpukern._operand cimport Operand
@@ -117,14 +118,17 @@ cdef Tensor view_of(DeviceArray array):
 cdef Tensor tensor_of_dlpack(object array, object library, str what, Launch launch):
     cdef gpukern_device device = dlpack_device(array, what)
     cdef object number = None
+    cdef object stream = None
+    cdef Tensor tensor
     if device.device_type in (GPUKERN_CUDA, GPUKERN_CUDA_MANAGED):
-        stream = None
         if library is not None:
             stream = _interop.current_stream(library, device.device_id)
         launch.follow(device, None if stream is None else as_stream(stream))
         # DLPack's number of the legacy default stream is 1.
         number = <uintptr_t>launch.c.stream or 1
-    return import_dlpack(array, device, number, what)
+    tensor = import_dlpack(array, device, number, what)
+    tensor.unordered = stream is None and not tensor.host
+    return tensor
 
 
 cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch):
@@ -151,6 +155,7 @@ cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch
     if stream is not None and stream == 0:
         raise GpukernValueError(f"{what} must name stream 1 or 2, got 0, which is ambiguous")
     launch.follow(tensor.c.device, None if stream is None else stream_of_handle(stream, None))
+    tensor.unordered = stream is None
     return tensor
 
 
@@ -255,4 +260,6 @@ cdef int enqueued(Launch launch, Tensor first, Tensor second, Tensor out) except
 cdef int used_by(Tensor tensor, Launch launch, bint writes) except -1:
     if isinstance(tensor.owner, DeviceArray):
         (<DeviceArray>tensor.owner).used_by(launch, writes)
+    elif tensor.unordered:
+        keep_until_done(tensor.owner, tensor.c.device, launch.c.stream)
     return 0

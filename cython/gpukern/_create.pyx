@@ -7,7 +7,7 @@
 cimport numpy as cnp
 
 from gpukern._capi cimport GPUKERN_DEVICE_DEFAULT, gpukern_device
-from gpukern._convert cimport as_tensor
+from gpukern._convert cimport as_tensor, used_by
 from gpukern._device_array cimport DeviceArray, copy_to, new_device_array
 from gpukern._dtype cimport describe, require_plain
 from gpukern._stream cimport Launch, as_device, new_launch
@@ -85,8 +85,7 @@ def to_device(array, device=0, stream=None):
     if source.odd:
         source = tensor_of_ndarray(np.ascontiguousarray(source.owner).reshape(source.shape()))
     cdef DeviceArray made = copy_to(source, target, where)
-    if isinstance(source.owner, DeviceArray):
-        (<DeviceArray>source.owner).used_by(where, False)
+    used_by(source, where, False)
     where.finish()
     return made
 

@@ -17,6 +17,7 @@ from gpukern._descriptor cimport get
 from gpukern._dtype cimport describe
 from gpukern._error cimport check
 from gpukern._exchange cimport exchange_stream
+from gpukern._keep cimport kept_count, let_go
 from gpukern._kind cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._tensor cimport new_ndarray
@@ -185,6 +186,8 @@ cdef bint same_device(const gpukern_device *a, const gpukern_device *b) noexcept
 cdef int begin(Order *order, const Operand *first, const Operand *second,
                const Operand *third) except -1:
     """Puts a call on the first operand's stream, behind the work on the others'."""
+    if kept_count > 0:
+        let_go()
     order.c.struct_size = sizeof(gpukern_exec)
     order.c.gather_path = 0  # GPUKERN_GATHER_AUTO
     order.c.device.device_type = GPUKERN_DEVICE_DEFAULT

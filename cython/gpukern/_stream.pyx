@@ -12,6 +12,7 @@ from gpukern._capi cimport (
     gpukern_stream_wait,
 )
 from gpukern._error cimport check
+from gpukern._keep cimport kept_count, let_go
 
 import operator
 import sys
@@ -172,6 +173,8 @@ cdef class Launch:
 
 cdef Launch new_launch(object device, object stream):
     cdef Launch made = Launch.__new__(Launch)
+    if kept_count > 0:
+        let_go()
     made.c.struct_size = sizeof(gpukern_exec)
     made.c.device = as_device(device)
     # Beside device arrays, 'cuda' without a number is the device where they lie.

@@ -18,6 +18,7 @@ cdef class Tensor:
     cdef bint host
     cdef bint readonly
     cdef bint odd
+    cdef bint unordered
     cdef int resize(self, Py_ssize_t ndim) except -1
     cdef void set_contiguous(self) noexcept
     cdef tuple shape(self)

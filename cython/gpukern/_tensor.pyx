@@ -34,7 +34,8 @@ cdef class Tensor:
     `dtype` is NumPy's; `owner` holds the memory: an ndarray, a DeviceArray or an import. `library`
     names the array library that the caller's array came from, None for NumPy and for ourselves.
     `made` is the library's array that was made for a result.
-    `odd` marks a layout that counts of elements cannot express: see bytes_of().
+    `odd` marks a layout that counts of elements cannot express: see bytes_of(). `unordered` marks
+    device memory whose library told no stream in whose order it is freed: see _keep.pyx.
     """
 
     def __dealloc__(self):
@@ -124,6 +125,7 @@ cdef Tensor bytes_of(Tensor tensor):
     made.owner = tensor.owner
     made.host = tensor.host
     made.readonly = tensor.readonly
+    made.unordered = tensor.unordered
     for d in range(ndim):
         made.c.shape[d] = tensor.c.shape[d]
         made.c.strides[d] = tensor.c.strides[d] * tensor.itemsize

@@ -306,6 +306,14 @@ GPUKERN_API gpukern_status gpukern_event_wait(gpukern_device device, void *strea
                                               const gpukern_event *event);
 
 /**
+ * @brief Tells, without waiting, whether the work before a mark has run.
+ * @param[in] event may be NULL, which nothing is before
+ * @param[out] done 1 or 0
+ */
+GPUKERN_API gpukern_status gpukern_event_done(gpukern_device device, const gpukern_event *event,
+                                              int32_t *done);
+
+/**
  * @brief Gives a mark back. Waits that were asked for stay in force.
  * @param[in] event may be NULL
  */

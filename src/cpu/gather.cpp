@@ -128,21 +128,37 @@ void copy_run(const GatherArgs& args, const Steps& step, const Run& run, std::in
   }
 }
 
-/// A run along the index.
+/// A run along the index; `offset_of` gives the source's byte offset of a position.
+template <class Width, class OffsetOf>
+void move_items(const GatherArgs& args, std::int64_t out_step, const Run& run,
+                const std::int64_t* position, Width width, const OffsetOf& offset_of) {
+  // Far enough ahead for memory to answer; items that lie in a cache do not mind.
+  constexpr std::int64_t kAhead = 24;
+  const std::int64_t ahead = std::max<std::int64_t>(0, run.length - kAhead);
+  auto move = [&](std::int64_t i) {
+    std::byte* out = run.out + i * out_step;
+    if (position[i] < 0)
+      fill_item(args, run.fill, 0, out, width);
+    else
+      std::memcpy(out, run.source + offset_of(position[i]), width);
+  };
+  for (std::int64_t i = 0; i < ahead; ++i) {
+    __builtin_prefetch(run.source + offset_of(std::max<std::int64_t>(0, position[i + kAhead])));
+    move(i);
+  }
+  for (std::int64_t i = ahead; i < run.length; ++i) move(i);
+}
+
 template <class Width>
 void gather_run(const GatherArgs& args, const Steps& step, const Run& run, const Block& position,
                 Width width) {
-  const bool plain = args.axis.ndim <= 1;
   const std::int64_t axis_step = args.axis.ndim == 1 ? args.axis.stride[0][0] : 0;
-  for (std::int64_t i = 0; i < run.length; ++i) {
-    std::byte* out = run.out + i * step.out;
-    const std::int64_t at = position[static_cast<std::size_t>(i)];
-    if (at < 0) {
-      fill_item(args, run.fill, 0, out, width);
-      continue;
-    }
-    std::memcpy(out, run.source + (plain ? at * axis_step : axis_offset(args.axis, at)), width);
-  }
+  if (args.axis.ndim <= 1)
+    move_items(args, step.out, run, position.data(), width,
+               [axis_step](std::int64_t at) { return at * axis_step; });
+  else
+    move_items(args, step.out, run, position.data(), width,
+               [&args](std::int64_t at) { return axis_offset(args.axis, at); });
 }
 
 template <class Width>

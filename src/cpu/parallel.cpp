@@ -8,39 +8,201 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 namespace gpukern::cpu {
 namespace {
 
-std::atomic<bool> pool_is_gone{false};
+// A helper that finds nothing to do looks on for so long before it sleeps: to wake it takes about
+// as much, and calls often come one after the other.
+constexpr std::chrono::microseconds kLook{30};
 
-// From the start: any other user of OpenMP in the process may have made the pool that is gone.
-[[maybe_unused]] const int kWatching =
-    pthread_atfork(nullptr, nullptr, [] { pool_is_gone.store(true, std::memory_order_relaxed); });
+// Ranges per thread, so that fast threads take work off slow ones.
+constexpr std::int64_t kRangesPerThread = 4;
+
+void pause() {
+#ifdef GPUKERN_X86
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Spins until the condition holds; false if that takes longer than kLook.
+template <class Condition>
+bool look_for(const Condition& condition) {
+  const auto end = std::chrono::steady_clock::now() + kLook;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (condition()) return true;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+/// What one thread begins with, on a cache line of its own.
+struct alignas(64) Share {
+  std::atomic<std::int64_t> next;
+  std::int64_t end;
+};
+
+/// One call's work. It lives on the caller's stack, so a helper takes part only while it is counted
+/// in `helpers`.
+class Job {
+ public:
+  Job(RangeBody body, const void* context, std::int64_t count, std::int64_t range,
+      std::int64_t threads)
+      : wanted(static_cast<int>(threads) - 1),
+        body_(body),
+        context_(context),
+        range_(range),
+        shares_(static_cast<std::size_t>(threads)) {
+    // Shares of whole ranges; count / threads first: count * thread could overflow.
+    const std::int64_t share = (count / threads / range + 1) * range;
+    std::int64_t begin = 0;
+    for (Share& part : shares_) {
+      part.next.store(begin, std::memory_order_relaxed);
+      begin = part.end = std::min(count, begin + share);
+    }
+  }
+
+  /// Works off one share, then what the others have left. From call to call a thread begins with
+  /// the same share, whose data may lie in its core's cache still.
+  void work(std::size_t thread) {
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      Share& share = shares_[(thread + i) % shares_.size()];
+      for (;;) {
+        const std::int64_t begin = share.next.fetch_add(range_, std::memory_order_relaxed);
+        if (begin >= share.end) break;
+        body_(context_, begin, std::min(begin + range_, share.end));
+      }
+    }
+  }
+
+  int wanted;  ///< helpers that may still join; under the pool's lock, as all changes of `helpers`
+  std::atomic<int> helpers{0};
+
+ private:
+  RangeBody body_;
+  const void* context_;
+  std::int64_t range_;
+  std::vector<Share> shares_;
+};
+
+/// Threads that help the callers of one process. Never destroyed: it ends with the process.
+class Pool {
+ public:
+  void run(Job& job) {
+    open(job);
+    work_.notify_one();
+    job.work(0);
+    close(job);
+  }
+
+ private:
+  void open(Job& job) {
+    const std::scoped_lock lock(mutex_);
+    jobs_.push_back(&job);
+    for (; helpers_ < job.wanted; ++helpers_)
+      if (!start_helper(static_cast<std::size_t>(helpers_) + 1)) break;
+    any_jobs_.store(true, std::memory_order_relaxed);
+  }
+
+  /// No helper joins any more, and those at work have finished.
+  void close(Job& job) {
+    {
+      const std::scoped_lock lock(mutex_);
+      forget(job);
+    }
+    auto finished = [&job] { return job.helpers.load(std::memory_order_acquire) == 0; };
+    if (look_for(finished)) return;
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, finished);
+  }
+
+  void forget(const Job& job) {
+    std::erase(jobs_, &job);
+    any_jobs_.store(!jobs_.empty(), std::memory_order_relaxed);
+  }
+
+  bool start_helper(std::size_t number) {
+    // Signals are for the threads of the program.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = true;
+    try {
+      std::thread([this, number] { help(number); }).detach();
+    } catch (const std::system_error&) {  // as many as the system has: the caller works on alone
+      started = false;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
+  }
+
+  [[noreturn]] void help(std::size_t number) {
+    for (;;) {
+      look_for([this] { return any_jobs_.load(std::memory_order_relaxed); });
+      std::unique_lock lock(mutex_);
+      work_.wait(lock, [this] { return !jobs_.empty(); });
+      Job& job = *jobs_.front();
+      job.helpers.fetch_add(1, std::memory_order_relaxed);
+      if (--job.wanted == 0) forget(job);
+      const bool more = !jobs_.empty();
+      lock.unlock();
+      // Helpers wake each other: the caller has better things to do.
+      if (more) work_.notify_one();
+      job.work(number);
+      lock.lock();
+      // The last look at the job, which may be gone then.
+      if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable finished_;
+  std::vector<Job*> jobs_;  ///< those that want helpers
+  std::atomic<bool> any_jobs_{false};
+  int helpers_ = 0;
+};
+
+std::atomic<Pool*> current_pool{nullptr};
+
+Pool& pool() {
+  // In the child of a fork() the threads are gone, and their pool with whatever it had locked.
+  static const int watching = pthread_atfork(nullptr, nullptr, [] { current_pool.store(nullptr); });
+  static_cast<void>(watching);
+  Pool* found = current_pool.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  auto made = std::make_unique<Pool>();
+  if (!current_pool.compare_exchange_strong(found, made.get())) return *found;
+  return *made.release();
+}
 
 }  // namespace
 
-int thread_limit() {
-  return pool_is_gone.load(std::memory_order_relaxed) ? 1 : omp_get_max_threads();
-}
+int thread_limit() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads(); }
 
 void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const void* context) {
-  const std::int64_t shares = std::min<std::int64_t>(thread_limit(), (count + grain - 1) / grain);
-  if (shares <= 1) {
-    if (count > 0) body(context, 0, count);
+  const std::int64_t threads = std::min<std::int64_t>(thread_limit(), count / grain);
+  if (threads <= 1) {
+    body(context, 0, count);
     return;
   }
-#pragma omp parallel num_threads(static_cast<int>(shares))
-  {
-    // OpenMP may grant fewer threads than asked for.
-    const std::int64_t threads = omp_get_num_threads();
-    const std::int64_t thread = omp_get_thread_num();
-    // count / threads first: count * thread could overflow.
-    const std::int64_t share = count / threads;
-    const std::int64_t rest = count % threads;
-    const std::int64_t begin = thread * share + std::min(thread, rest);
-    body(context, begin, begin + share + (thread < rest ? 1 : 0));
-  }
+  // Ranges of whole cache lines, where there are that many positions.
+  constexpr std::int64_t kLine = 64;
+  std::int64_t range = std::max(grain, count / (threads * kRangesPerThread) + 1);
+  if (grain >= kLine) range = (range + kLine - 1) / kLine * kLine;
+  Job job(body, context, count, range, threads);
+  pool().run(job);
 }
 
 }  // namespace gpukern::cpu

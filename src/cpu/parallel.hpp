@@ -8,17 +8,25 @@
 
 namespace gpukern::cpu {
 
-/// How many threads a call may use here: OpenMP's answer (OMP_NUM_THREADS, affinity, cgroup), but
-/// one in the child of a fork(), whose parent's OpenMP threads are gone and would be waited for.
+/// How many threads a call may use here: OpenMP's answer (OMP_NUM_THREADS, omp_set_num_threads(),
+/// affinity, cgroup), which is what people set, and one inside a parallel region of theirs.
 int thread_limit();
 
 using RangeBody = void (*)(const void* context, std::int64_t begin, std::int64_t end);
 void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const void* context);
 
-/// Calls body(begin, end) for ranges that cover [0, count), on as many threads as there are
-/// `grain` positions each. The body must not throw.
+/// Calls body(begin, end) for ranges that cover [0, count), on as many threads as there are whole
+/// `grain` positions each. The body must not throw, nor call this function.
+///
+/// The threads are our own, not OpenMP's: there each call waits for all threads of its team, also
+/// for one that other work keeps off its core and that has nothing left to do. Here a caller waits
+/// only for threads that are at work on its ranges.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
+  if (count < 2 * grain) {
+    if (count > 0) body(0, count);
+    return;
+  }
   run_parallel(
       count, grain,
       [](const void* context, std::int64_t begin, std::int64_t end) {

@@ -26,19 +26,23 @@ template <int Operands, class Body>
 void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t end,
                   const Body& body) {
   const int inner = loop.ndim - 1;
-  std::array<std::int64_t, GPUKERN_MAX_NDIM> at{};
   std::array<std::int64_t, Operands> offset{};
+  if (inner <= 0) {
+    for (int k = 0; k < Operands; ++k) offset[k] = begin * run_stride(loop, k);
+    if (begin < end) body(offset, end - begin);
+    return;
+  }
+  std::int64_t at[GPUKERN_MAX_NDIM];  // set for the dimensions that there are
   for (std::int64_t rest = begin, d = inner; d >= 0; --d) {
     at[d] = rest % loop.extent[d];
     rest /= loop.extent[d];
     for (int k = 0; k < Operands; ++k) offset[k] += at[d] * loop.stride[k][d];
   }
   for (std::int64_t position = begin; position < end;) {
-    const std::int64_t row = inner < 0 ? 1 : loop.extent[inner] - at[inner];
-    const std::int64_t length = std::min(row, end - position);
+    const std::int64_t length = std::min(loop.extent[inner] - at[inner], end - position);
     body(offset, length);
     position += length;
-    if (inner < 0 || position == end) continue;
+    if (position == end) continue;
     // A run that is not the last one reaches the end of its row: on to the next.
     for (int k = 0; k < Operands; ++k) offset[k] -= at[inner] * loop.stride[k][inner];
     at[inner] = 0;
@@ -71,9 +75,9 @@ void visit_width(std::int64_t item, const Visit& visit) {
   }
 }
 
-/// How many positions are worth a thread of their own: 32 KiB of work.
+/// How many positions are worth a thread of their own: 64 KiB of results.
 inline std::int64_t grain_of(std::int64_t item) {
-  return std::max<std::int64_t>(1, (std::int64_t{32} << 10) / item);
+  return std::max<std::int64_t>(1, (std::int64_t{64} << 10) / item);
 }
 
 }  // namespace gpukern::cpu

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cfenv>
 #include <cstdlib>
 #include <string_view>
 
 #include "backend.hpp"
 #include "parallel.hpp"
+#include "rounding.hpp"
 #include "runs.hpp"
 #include "saxpy_kernels.hpp"
 
@@ -44,21 +44,6 @@ SaxpyKernel kernel_for(gpukern_dtype dtype) {
 #undef GPUKERN_ROW
   fail(GPUKERN_INTERNAL_ERROR, "saxpy: no kernel for ", dtype_name(dtype));
 }
-
-/// Round to nearest and keep subnormals, whatever mode another library left this thread in.
-class DefaultFloatingPoint {
- public:
-  DefaultFloatingPoint() {
-    std::fegetenv(&saved_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
-  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
-  ~DefaultFloatingPoint() { std::fesetenv(&saved_); }
-
- private:
-  std::fenv_t saved_{};
-};
 
 /// A strided or misaligned operand passes through a buffer in the first-level cache.
 constexpr std::int64_t kBufferBytes = 4096;

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The floating-point mode of the calling thread: without effect on results, and left as it was.
+
+#include <cfenv>
+#include <limits>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "support.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kCount = 37;
+constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+
+/// 1.5 * x + y of values whose sum is rounded, and of subnormals.
+class RoundingTest : public testing::Test {
+ protected:
+  RoundingTest() {
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+      const bool tiny = i % 2 == 0;
+      x_[i] = tiny ? kTiny * static_cast<float>(2 * i) : 1 + static_cast<float>(i) / 3;
+      y_[i] = tiny ? kTiny * static_cast<float>(i) : -1e-6F / static_cast<float>(i + 1);
+    }
+    compute(expected_);
+  }
+
+  /// Nothing here but the call rounds: it runs in the mode that is tested.
+  void compute(std::vector<float>& out) {
+    std::int64_t count = kCount;
+    const gpukern_dtype dtype{GPUKERN_FLOAT, 32, 1};
+    const gpukern_tensor x{x_.data(), kCpu, 1, dtype, &count, nullptr, 0};
+    const gpukern_tensor y{y_.data(), kCpu, 1, dtype, &count, nullptr, 0};
+    const gpukern_tensor to{out.data(), kCpu, 1, dtype, &count, nullptr, 0};
+    const float a = 1.5F;
+    EXPECT_EQ(gpukern_saxpy(&a, &x, &y, &to, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+  }
+
+  std::vector<float> expected_ = std::vector<float>(kCount);
+  std::vector<float> out_ = std::vector<float>(kCount);
+
+ private:
+  std::vector<float> x_ = std::vector<float>(kCount);
+  std::vector<float> y_ = std::vector<float>(kCount);
+};
+
+TEST_F(RoundingTest, DoesNotDependOnTheCallersMode) {
+  EXPECT_EQ(expected_[2], kTiny * 8);
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    ASSERT_EQ(std::fesetround(mode), 0);
+    compute(out_);
+    const int after = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(after, mode);
+    EXPECT_EQ(out_, expected_);
+  }
+}
+
+TEST_F(RoundingTest, ExceptionFlagsStayAsTheyWere) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  compute(out_);
+  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+  std::feraiseexcept(FE_DIVBYZERO);
+  compute(out_);
+  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), FE_DIVBYZERO);
+  std::feclearexcept(FE_ALL_EXCEPT);
+}
+
+#if defined(__x86_64__)
+TEST_F(RoundingTest, SubnormalsAreKeptWhereTheCallerFlushesThem) {
+  const unsigned before = _mm_getcsr();
+  constexpr unsigned kFlushBoth = 0x8040;
+  _mm_setcsr(before | kFlushBoth);
+  compute(out_);
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_EQ(after & kFlushBoth, kFlushBoth);
+  EXPECT_EQ(out_, expected_);
+}
+#endif
+
+}  // namespace
+}  // namespace gpukern_test
