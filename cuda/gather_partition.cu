@@ -84,8 +84,7 @@ bool pays(const DirectCall& call, const PartitionPlan& plan) {
 
 std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
   if (call.tuning.partition.direct_items == 0) return 0;
-  const std::int64_t tiles =
-      std::min(call.rows.count / tile_items(call.args.item), kMostTiles);
+  const std::int64_t tiles = std::min(call.rows.count / tile_items(call.args.item), kMostTiles);
   if (tiles == 0 || !serves(call)) return 0;
   const PartitionPlan plan = make_plan(call, tiles);
   if (plan.buckets == 0 || (call.args.path != GPUKERN_GATHER_PARTITIONED && !pays(call, plan)))

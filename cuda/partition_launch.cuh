@@ -20,9 +20,9 @@ struct PartitionPlan {
   [[nodiscard]] std::int64_t offset_bytes() const { return staged() ? 2 : 4; }
 };
 
-/// Whether the passes run on the current device: with 227 KiB of shared memory for a block, and code
-/// for compute capability 9.0 or later. (PTX of an older one, compiled at load, would hold empty
-/// kernels; 12.0 has less memory.)
+/// Whether the passes run on the current device: with 227 KiB of shared memory for a block, and
+/// code for compute capability 9.0 or later. (PTX of an older one, compiled at load, would hold
+/// empty kernels; 12.0 has less memory.)
 bool partition_kernels_present();
 
 /// Enqueues all passes for whole tiles. Throws GPUKERN_MEMORY_ERROR before the first launch if

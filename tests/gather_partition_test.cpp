@@ -52,7 +52,8 @@ class IndexMaker {
       case Spread::Equal:
         return high_ - high_ / 3;
       case Spread::HotSlice:
-        return random_() % 8 == 0 ? good() : high_ - static_cast<Wide>(random_() % 64) % (high_ + 1);
+        return random_() % 8 == 0 ? good()
+                                  : high_ - static_cast<Wide>(random_() % 64) % (high_ + 1);
       case Spread::HalfBad:
         return random_() % 2 == 0 ? good() : bad();
       case Spread::AllBad:
@@ -64,7 +65,9 @@ class IndexMaker {
   }
 
  private:
-  Wide good() { return low_ + static_cast<Wide>(random_() % static_cast<std::uint64_t>(high_ - low_ + 1)); }
+  Wide good() {
+    return low_ + static_cast<Wide>(random_() % static_cast<std::uint64_t>(high_ - low_ + 1));
+  }
   Wide bad() {
     const auto far = static_cast<Wide>(random_() % (random_() % 2 == 0 ? 10 : 1000000007));
     if (random_() % 2 == 0 && call_.type->lowest < 0)
@@ -82,8 +85,8 @@ class IndexMaker {
 void write_expected(const PartitionCase& call, const Bytes& source, const std::byte* fill,
                     std::int64_t k, Wide index, Bytes& out) {
   const bool plain = index >= 0 && index < call.n;  // spares a division of 128 bits
-  const auto position = plain ? std::optional(static_cast<std::int64_t>(index))
-                              : resolve(index, call.n, call.mode);
+  const auto position =
+      plain ? std::optional(static_cast<std::int64_t>(index)) : resolve(index, call.n, call.mode);
   const auto width = static_cast<std::size_t>(call.width);
   const std::byte* const from =
       position ? source.data() + call.source_shift + *position * call.width : fill;
@@ -168,8 +171,8 @@ TEST_P(GatherPartitionTest, SourcesAndResultsOfEveryLength) {
 TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
   for (const int width : {1, 4, 8})
     for (const std::int64_t n : {kSlice - 3, 40 * kSlice + 1})
-      for (const Spread spread : {Spread::Sorted, Spread::Equal, Spread::HotSlice, Spread::AllBad,
-                                  Spread::BadAtTheEnd}) {
+      for (const Spread spread :
+           {Spread::Sorted, Spread::Equal, Spread::HotSlice, Spread::AllBad, Spread::BadAtTheEnd}) {
         PartitionCase call{.width = width, .n = n, .mode = GPUKERN_FILL, .spread = spread};
         call.fill = true;
         call.count = 12 * call.tile() + 1;
@@ -222,8 +225,9 @@ TEST_P(GatherPartitionTest, StridedSourcesAndItemsOfSeveralElements) {
     const Expected expected = gather_oracle(call);
     for (Memory* memory : {&source.storage, &index.storage, &out.storage}) memory->commit();
     const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-    ASSERT_EQ(gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_WRAP, nullptr, &tensors[2], &exec),
-              GPUKERN_SUCCESS)
+    ASSERT_EQ(
+        gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_WRAP, nullptr, &tensors[2], &exec),
+        GPUKERN_SUCCESS)
         << gpukern_last_error();
     out.storage.fetch();
     EXPECT_TRUE(same_bytes(expected.out, out.storage.host));
@@ -232,6 +236,7 @@ TEST_P(GatherPartitionTest, StridedSourcesAndItemsOfSeveralElements) {
 
 TEST_P(GatherPartitionTest, SeveralThreadsWithPlansOfTheirOwn) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([this, t] {
       for (int round = 0; round < 10; ++round)

@@ -210,7 +210,8 @@ template <Output Out, InputOf<element_t<Out>> Source, class Indices>
 void gather(const Source& source, const Indices& index, Out&& out,
             const GatherOptions<element_t<Out>>& options = {}) {
   const TensorRef fill_value(&options.fill_value, {});
-  const gpukern_exec exec = detail::c_exec(options.exec, static_cast<gpukern_gather_path>(options.path));
+  const gpukern_exec exec =
+      detail::c_exec(options.exec, static_cast<gpukern_gather_path>(options.path));
   check(gpukern_gather(
       detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
       options.axis, static_cast<gpukern_mode>(options.mode), detail::address(fill_value.c_tensor()),
