@@ -182,6 +182,24 @@ TEST_P(GatherErrorTest, ModeMustBeKnown) {
                    static_cast<gpukern_mode>(mode));
 }
 
+TEST_P(GatherErrorTest, PathMustBeKnown) {
+  Array source(place(), kFloat32, {2});
+  Array index(place(), kInt64.dtype, {4});
+  Array out(place(), kFloat32, {4});
+  const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
+  gpukern_exec exec = exec_at(place());
+  const auto run = [&] {
+    return gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_CLIP, nullptr, &tensors[2], &exec);
+  };
+  for (const int path : {-1, 3}) {
+    exec.gather_path = path;
+    expect_error(run(), GPUKERN_VALUE_ERROR, "gather: gather_path must be one of ");
+  }
+  // A program compiled before the field was there does not set it.
+  exec.struct_size = offsetof(gpukern_exec, gather_path);
+  EXPECT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
+}
+
 TEST_P(GatherErrorTest, TooManyDimensions) {
   Array source(place(), kFloat32, Shape(40, 1));
   Array index(place(), kInt64.dtype, Shape(40, 1));

@@ -354,6 +354,25 @@ TEST_P(HppDevice, HostMemoryIsComputedWhereOptionsSay) {
   EXPECT_EQ(out, (Floats{8, 4}));
 }
 
+TEST_P(HppDevice, EveryPathOfGather) {
+  using gpukern::GatherPath;
+  std::vector<std::int32_t> index(100'000);
+  for (std::size_t k = 0; k < index.size(); ++k)
+    index[k] = static_cast<std::int32_t>(k * 7919 % 1000);
+  Floats numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  const Floats expected(index.begin(), index.end());
+  const gpukern::ExecOptions exec{.device = device()};
+  for (const auto path : {GatherPath::automatic, GatherPath::direct, GatherPath::partitioned}) {
+    Floats out(index.size());
+    gather(numbers, index, out, {.exec = exec, .path = path});
+    EXPECT_EQ(out, expected);
+  }
+  Floats out(index.size());
+  EXPECT_THROW(gather(numbers, index, out, {.exec = exec, .path = static_cast<GatherPath>(3)}),
+               gpukern::ValueError);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, HppDevice, testing::Values(GPUKERN_CPU, GPUKERN_CUDA),
                          [](const auto& device) {
                            return device.param == GPUKERN_CUDA ? "cuda" : "cpu";

@@ -38,8 +38,9 @@ namespace detail {
 /// The address of a temporary, good until the end of the full expression.
 constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept { return &tensor; }
 
-constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
-  return {sizeof(gpukern_exec), options.device, options.stream, GPUKERN_GATHER_AUTO};
+constexpr gpukern_exec c_exec(const ExecOptions& options,
+                              gpukern_gather_path path = GPUKERN_GATHER_AUTO) noexcept {
+  return {sizeof(gpukern_exec), options.device, options.stream, path};
 }
 
 }  // namespace detail
@@ -180,6 +181,13 @@ enum class Mode {
   fill = GPUKERN_FILL     ///< [-n, 0) counts from the end; anything else gives fill_value
 };
 
+/// How gather works on a GPU; see gpukern_gather_path. All give the same result.
+enum class GatherPath {
+  automatic = GPUKERN_GATHER_AUTO,  ///< what $GPUKERN_GATHER says, or the sizes and indices suggest
+  direct = GPUKERN_GATHER_DIRECT,
+  partitioned = GPUKERN_GATHER_PARTITIONED
+};
+
 /// The axis of a gather from the source flattened in C order.
 inline constexpr std::int32_t kFlattened = GPUKERN_AXIS_NONE;
 
@@ -189,6 +197,7 @@ struct GatherOptions {
   Mode mode = Mode::raise;
   T fill_value{};
   ExecOptions exec{};
+  GatherPath path = GatherPath::automatic;
 };
 
 /// Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
@@ -201,7 +210,8 @@ template <Output Out, InputOf<element_t<Out>> Source, class Indices>
 void gather(const Source& source, const Indices& index, Out&& out,
             const GatherOptions<element_t<Out>>& options = {}) {
   const TensorRef fill_value(&options.fill_value, {});
-  const gpukern_exec exec = detail::c_exec(options.exec);
+  const gpukern_exec exec =
+      detail::c_exec(options.exec, static_cast<gpukern_gather_path>(options.path));
   check(gpukern_gather(
       detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
       options.axis, static_cast<gpukern_mode>(options.mode), detail::address(fill_value.c_tensor()),

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The partitioned gather, forced. Where it does not serve a call, or on the CPU, the result is the
+// same; which calls it serves, graphs tell (gather_path_test.cpp).
+
+#include <thread>
+
+#include "device_memory.hpp"
+#include "gather_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+/// How the indices are spread over the source. Those from HalfBad on are out of bounds in part.
+enum class Spread { Uniform, Sorted, Equal, HotSlice, HalfBad, AllBad, BadAtTheEnd };
+
+struct PartitionCase {
+  int width = 4;
+  const IndexType* type = &kInt32;
+  std::int64_t n = 1000;
+  std::int64_t count = 1000;
+  gpukern_mode mode = GPUKERN_RAISE;
+  Spread spread = Spread::Uniform;
+  bool fill = false;
+  int source_shift = 0;  ///< bytes off alignment
+  int index_shift = 0;
+  int out_shift = 0;
+
+  [[nodiscard]] std::int64_t tile() const { return (width <= 4 ? 48 : 24) << 10; }
+};
+
+std::string text_of(const PartitionCase& call) {
+  return "width " + std::to_string(call.width) + ", " + call.type->name + ", n " +
+         std::to_string(call.n) + ", count " + std::to_string(call.count) + ", mode " +
+         std::to_string(call.mode) + ", spread " + std::to_string(static_cast<int>(call.spread));
+}
+
+class IndexMaker {
+ public:
+  explicit IndexMaker(const PartitionCase& call)
+      : call_(call),
+        low_(std::max<Wide>(call.type->lowest, -Wide{call.n})),
+        high_(std::min<Wide>(call.type->highest, Wide{call.n} - 1)) {}
+
+  Wide operator()(std::int64_t k) {
+    switch (call_.spread) {
+      case Spread::Uniform:
+        return good();
+      case Spread::Sorted:
+        return std::min<Wide>(high_, Wide{k} * call_.n / call_.count);
+      case Spread::Equal:
+        return high_ - high_ / 3;
+      case Spread::HotSlice:
+        return random_() % 8 == 0 ? good()
+                                  : high_ - static_cast<Wide>(random_() % 64) % (high_ + 1);
+      case Spread::HalfBad:
+        return random_() % 2 == 0 ? good() : bad();
+      case Spread::AllBad:
+        return bad();
+      case Spread::BadAtTheEnd:
+        return k < call_.count - 100 ? good() : bad();
+    }
+    return 0;
+  }
+
+ private:
+  Wide good() {
+    return low_ + static_cast<Wide>(random_() % static_cast<std::uint64_t>(high_ - low_ + 1));
+  }
+  Wide bad() {
+    const auto far = static_cast<Wide>(random_() % (random_() % 2 == 0 ? 10 : 1000000007));
+    if (random_() % 2 == 0 && call_.type->lowest < 0)
+      return std::max<Wide>(call_.type->lowest, -Wide{call_.n} - 1 - far);
+    return std::min<Wide>(call_.type->highest, Wide{call_.n} + far);
+  }
+
+  const PartitionCase& call_;
+  Wide low_;
+  Wide high_;
+  Random random_{99};
+};
+
+/// One item of the result, as gather_oracle() has it, but fast enough for millions.
+void write_expected(const PartitionCase& call, const Bytes& source, const std::byte* fill,
+                    std::int64_t k, Wide index, Bytes& out) {
+  const bool plain = index >= 0 && index < call.n;  // spares a division of 128 bits
+  const auto position =
+      plain ? std::optional(static_cast<std::int64_t>(index)) : resolve(index, call.n, call.mode);
+  const auto width = static_cast<std::size_t>(call.width);
+  const std::byte* const from =
+      position ? source.data() + call.source_shift + *position * call.width : fill;
+  std::memcpy(out.data() + kGuard + call.out_shift + k * call.width, from, width);
+}
+
+/// The memories of source and index end with their last element: a checker sees reads behind it.
+void check(const PartitionCase& call, Place place,
+           gpukern_gather_path path = GPUKERN_GATHER_PARTITIONED) {
+  SCOPED_TRACE(text_of(call));
+  const auto bytes = [](std::int64_t size) { return static_cast<std::size_t>(size); };
+  const std::int64_t index_item = item_bytes(call.type->dtype);
+  Memory source(place, bytes(call.source_shift + call.n * call.width));
+  Memory index(place, bytes(call.index_shift + call.count * index_item));
+  Memory out(place, bytes(2 * kGuard + call.out_shift + call.count * call.width));
+  Random random(5);
+  fill_random(source.host, random);
+  fill_random(out.host, random);
+  Bytes fill(16);
+  if (call.fill) fill_random(fill, random);
+
+  Bytes expected = out.host;
+  IndexMaker make(call);
+  for (std::int64_t k = 0; k < call.count; ++k) {
+    const Wide value = make(k);
+    store_index(index.host, call.index_shift + k * index_item, call.type->dtype, value);
+    write_expected(call, source.host, fill.data(), k, value, expected);
+  }
+  for (Memory* memory : {&source, &index, &out}) memory->commit();
+
+  const gpukern_dtype dtype = bytes_dtype(call.width);
+  const View from{&source, dtype, {call.n}, {1}, call.source_shift};
+  const View at{&index, call.type->dtype, {call.count}, {1}, call.index_shift};
+  const View to{&out, dtype, {call.count}, {1}, kGuard + call.out_shift};
+  gpukern_exec exec = exec_at(place);
+  exec.gather_path = path;
+  const gpukern_tensor tensors[] = {from.tensor(), at.tensor(), to.tensor()};
+  const gpukern_tensor value{fill.data(), kCpu, 0, dtype, nullptr, nullptr, 0};
+  ASSERT_EQ(gpukern_gather(&tensors[0], &tensors[1], 0, call.mode, call.fill ? &value : nullptr,
+                           &tensors[2], &exec),
+            GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  out.fetch();
+  EXPECT_TRUE(same_bytes(expected, out.host));
+}
+
+class GatherPartitionTest : public PlaceTest {};
+
+constexpr std::int64_t kSlice = 3 << 14;
+constexpr const IndexType* kWideTypes[] = {&kIndexTypes[2], &kIndexTypes[3], &kIndexTypes[6],
+                                           &kIndexTypes[7]};
+constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+
+TEST_P(GatherPartitionTest, EveryWidthIndexTypeAndMode) {
+  for (const int width : {1, 2, 4, 8})
+    for (const IndexType* type : kWideTypes)
+      for (const gpukern_mode mode : kModes) {
+        PartitionCase call{.width = width, .type = type, .n = 3 * kSlice + 5, .mode = mode};
+        call.count = 2 * call.tile() + 17;
+        check(call, place());
+        if (mode == GPUKERN_RAISE) continue;
+        call.spread = Spread::HalfBad;
+        call.fill = mode == GPUKERN_FILL;
+        check(call, place());
+      }
+}
+
+TEST_P(GatherPartitionTest, SourcesAndResultsOfEveryLength) {
+  for (const int width : {1, 2, 4, 8})
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1000}, kSlice,
+                                 3 * kSlice + 5, std::int64_t{5} << 20}) {
+      PartitionCase call{.width = width, .n = n};
+      for (const std::int64_t count : {call.tile() - 1, call.tile(), call.tile() + 1}) {
+        call.count = count;
+        check(call, place());
+      }
+    }
+  for (const int width : {1, 2, 4, 8})
+    check({.width = width, .type = &kInt64, .n = 5 << 20, .count = (1 << 20) + 3}, place());
+}
+
+TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
+  for (const int width : {1, 4, 8})
+    for (const std::int64_t n : {kSlice - 3, 40 * kSlice + 1})
+      for (const Spread spread :
+           {Spread::Sorted, Spread::Equal, Spread::HotSlice, Spread::AllBad, Spread::BadAtTheEnd}) {
+        PartitionCase call{.width = width, .n = n, .mode = GPUKERN_FILL, .spread = spread};
+        call.fill = true;
+        call.count = 12 * call.tile() + 1;
+        check(call, place());
+      }
+}
+
+// More tiles than blocks, and heavy slices in many parts.
+TEST_P(GatherPartitionTest, ManyTiles) {
+  for (const int width : {1, 8})
+    for (const Spread spread : {Spread::Uniform, Spread::Equal, Spread::HotSlice}) {
+      PartitionCase call{.width = width, .n = 100 * kSlice, .mode = GPUKERN_WRAP, .spread = spread};
+      call.count = 150 * call.tile() + 3;
+      check(call, place());
+    }
+}
+
+TEST_P(GatherPartitionTest, WhatItDoesNotServe) {
+  for (const int width : {3, 5, 12, 16})
+    check({.width = width, .n = 50000, .count = 100001, .mode = GPUKERN_CLIP}, place());
+  for (const int type : {0, 1, 4, 5})
+    check({.type = &kIndexTypes[type], .n = 120, .count = 100001}, place());
+  for (const int width : {1, 4, 8}) {
+    const PartitionCase call{.width = width, .n = 50000, .count = 100001};
+    for (const int shift : {1, 4, 8}) {
+      PartitionCase source = call;
+      source.source_shift = shift;
+      check(source, place());
+      PartitionCase index = call;
+      index.index_shift = shift;
+      check(index, place());
+      PartitionCase out = call;
+      out.out_shift = shift;
+      check(out, place());
+    }
+  }
+}
+
+TEST_P(GatherPartitionTest, StridedSourcesAndItemsOfSeveralElements) {
+  Random random(3);
+  for (const Layout layout : {Layout::Contiguous, Layout::Strided, Layout::Reversed}) {
+    Array source(place(), bytes_dtype(2), {3000, 2}, layout);
+    Array index(place(), kInt32.dtype, {300, 200});
+    Array out(place(), bytes_dtype(2), {300, 200, 2});
+    fill_random(source.storage.host, random);
+    fill_indices(index, random, 3000, 9);
+    gpukern_exec exec = exec_at(place());
+    exec.gather_path = GPUKERN_GATHER_PARTITIONED;
+    const Gather call{source, index, 0, GPUKERN_WRAP, out};
+    const Expected expected = gather_oracle(call);
+    for (Memory* memory : {&source.storage, &index.storage, &out.storage}) memory->commit();
+    const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
+    ASSERT_EQ(
+        gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_WRAP, nullptr, &tensors[2], &exec),
+        GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    out.storage.fetch();
+    EXPECT_TRUE(same_bytes(expected.out, out.storage.host));
+  }
+}
+
+TEST_P(GatherPartitionTest, SeveralThreadsWithPlansOfTheirOwn) {
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([this, t] {
+      for (int round = 0; round < 10; ++round)
+        check({.width = t % 2 == 0 ? 4 : 8, .n = (1 + 37 * t) * kSlice, .count = 60000}, place());
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, GatherPartitionTest, testing::Values(Place::Cpu, Place::Cuda),
+                         [](const testing::TestParamInfo<Place>& parameter) {
+                           return place_name(parameter.param);
+                         });
+
+}  // namespace
+}  // namespace gpukern_test

@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Which way gather takes on a GPU, told by the number of a captured graph's nodes, and what needs
+// large arrays: their contents are made on the GPU, and every item is known from its position.
+
+#include <cstdlib>
+#include <optional>
+
+#include "device_table.hpp"
+#include "gather_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kMebi = 1 << 20;
+
+/// $GPUKERN_GATHER for a while; nullptr is none.
+class Environment {
+ public:
+  explicit Environment(const char* value) {
+    if (const char* before = std::getenv(kName)) before_ = before;
+    set(value);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { set(before_ ? before_->c_str() : nullptr); }
+
+  static void set(const char* value) {
+    static_cast<void>(value != nullptr ? setenv(kName, value, 1) : unsetenv(kName));
+  }
+
+ private:
+  static constexpr const char* kName = "GPUKERN_GATHER";
+  std::optional<std::string> before_;
+};
+
+/// Whether the partitioned gather runs on the device.
+bool partitions() {
+  gpukern_device_info info{};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(gpukern_device_query(0, &info), GPUKERN_SUCCESS) << gpukern_last_error();
+  return info.compute_capability_major == 9 || info.compute_capability_major == 10;
+}
+
+class GatherPathTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+    context_.emplace();
+  }
+
+  struct Arrays {
+    void* source;
+    std::int64_t n;
+    void* index;
+    std::int64_t count;
+    void* out;
+    int width = 4;
+    int index_width = 4;
+  };
+
+  static gpukern_status gather(const Arrays& a, gpukern_gather_path path, void* stream = nullptr,
+                               gpukern_mode mode = GPUKERN_WRAP) {
+    std::int64_t n = a.n;
+    std::int64_t count = a.count;
+    const auto bits = static_cast<std::uint8_t>(8 * a.index_width);
+    const gpukern_tensor source{a.source, kCuda, 1, bytes_dtype(a.width), &n, nullptr, 0};
+    const gpukern_tensor index{a.index, kCuda, 1, {GPUKERN_INT, bits, 1}, &count, nullptr, 0};
+    const gpukern_tensor out{a.out, kCuda, 1, bytes_dtype(a.width), &count, nullptr, 0};
+    gpukern_exec exec = GPUKERN_EXEC_INIT;
+    exec.stream = stream;
+    exec.gather_path = path;
+    return gpukern_gather(&source, &index, 0, mode, nullptr, &out, &exec);
+  }
+
+  /// One node is the direct kernel. The graph is not run, so the arrays need not be as long.
+  static std::size_t nodes(const Arrays& arrays, gpukern_gather_path path) {
+    const StreamHandle stream;
+    stream.begin_capture();
+    EXPECT_EQ(gather(arrays, path, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+    return Graph(stream).nodes();
+  }
+
+  /// Random indices, also negative ones, or rising ones.
+  template <class Index>
+  static std::vector<Index> indices(std::int64_t n, std::int64_t count, bool sorted = false) {
+    std::vector<Index> values(static_cast<std::size_t>(count));
+    for (std::int64_t k = 0; k < count; ++k) {
+      const auto at = static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(k)) %
+                                                static_cast<std::uint64_t>(n));
+      const std::int64_t shuffled = k % 5 == 0 ? at - n : at;
+      values[static_cast<std::size_t>(k)] = static_cast<Index>(sorted ? k * n / count : shuffled);
+    }
+    return values;
+  }
+
+  template <class T, class Index>
+  static void expect_items(const Table<T>& table, std::int64_t n, const std::vector<Index>& index,
+                           const std::vector<T>& items) {
+    for (std::size_t k = 0; k < index.size(); ++k) {
+      const auto at = static_cast<std::int64_t>(index[k]);
+      ASSERT_EQ(items[k], table.item(at < 0 ? at + n : at)) << k;
+    }
+  }
+
+  /// Items of T from a table of n, by the slices in the L2 cache.
+  template <class T, class Index>
+  static void check_cached(std::int64_t n) {
+    const Table<T> table(n / Table<T>::kColumns + 1);
+    const auto index = indices<Index>(n, 3 * kMebi + 5);
+    const auto count = static_cast<std::int64_t>(index.size());
+    const DeviceMemory<int> index_memory(count * static_cast<std::int64_t>(sizeof(Index) / 4));
+    const DeviceMemory<int> out(count * static_cast<std::int64_t>(sizeof(T) / 4));
+    write_items(index_memory, index);
+    const Arrays arrays{table.data(), n,         index_memory.data(), count,
+                        out.data(),   sizeof(T), sizeof(Index)};
+    for (const auto mode : {GPUKERN_RAISE, GPUKERN_WRAP}) {
+      ASSERT_EQ(gather(arrays, GPUKERN_GATHER_PARTITIONED, nullptr, mode), GPUKERN_SUCCESS)
+          << gpukern_last_error();
+      std::vector<T> items(index.size());
+      read_back(items.data(), out.data(), out.bytes());
+      expect_items(table, n, index, items);
+    }
+  }
+
+ private:
+  std::optional<OnDevice> context_;
+  Environment environment_{nullptr};
+};
+
+TEST_F(GatherPathTest, WhatIsServedAndWhatIsNot) {
+  if (!partitions()) GTEST_SKIP() << "the device is not of compute capability 9.0 or 10.x";
+  const DeviceMemory<int> memory(kMebi);
+  auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
+  const Arrays usual{bytes, 50000, bytes, 60000, bytes + 2 * kMebi};
+  EXPECT_EQ(nodes(usual, GPUKERN_GATHER_DIRECT), 1U);
+  EXPECT_GT(nodes(usual, GPUKERN_GATHER_PARTITIONED), 5U);
+  EXPECT_EQ(nodes(usual, GPUKERN_GATHER_AUTO), 1U) << "too small to pay";
+  for (const int width : {1, 2, 8}) {
+    Arrays other = usual;
+    other.width = width;
+    EXPECT_GT(nodes(other, GPUKERN_GATHER_PARTITIONED), 5U) << width;
+  }
+  const auto expect_direct = [&](const auto& change) {
+    Arrays other = usual;
+    change(other);
+    EXPECT_EQ(nodes(other, GPUKERN_GATHER_PARTITIONED), 1U);
+  };
+  expect_direct([](Arrays& a) { a.width = 16; });
+  expect_direct([](Arrays& a) { a.width = 3; });
+  expect_direct([](Arrays& a) { a.index_width = 2; });
+  expect_direct([](Arrays& a) { a.count = (48 << 10) - 1; });
+  expect_direct([](Arrays& a) { a.source = static_cast<std::byte*>(a.source) + 8; });
+  expect_direct([](Arrays& a) { a.index = static_cast<std::byte*>(a.index) + 8; });
+  expect_direct([](Arrays& a) { a.out = static_cast<std::byte*>(a.out) + 8; });
+}
+
+TEST_F(GatherPathTest, TheEnvironmentChooses) {
+  if (!partitions()) GTEST_SKIP() << "the device is not of compute capability 9.0 or 10.x";
+  const DeviceMemory<int> memory(kMebi);
+  auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
+  const Arrays arrays{bytes, 50000, bytes, 60000, bytes + 2 * kMebi};
+  const Environment environment("partitioned");
+  EXPECT_GT(nodes(arrays, GPUKERN_GATHER_AUTO), 5U);
+  EXPECT_EQ(nodes(arrays, GPUKERN_GATHER_DIRECT), 1U) << "exec goes before";
+  Environment::set("direct");
+  EXPECT_EQ(nodes(arrays, GPUKERN_GATHER_AUTO), 1U);
+}
+
+TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
+  const DeviceMemory<int> memory(8);
+  const Environment environment("fast");
+  const Arrays arrays{memory.data(), 2, memory.data() + 2, 2, memory.data() + 4};
+  expect_error(gather(arrays, GPUKERN_GATHER_AUTO), GPUKERN_VALUE_ERROR,
+               "GPUKERN_GATHER must be auto, direct or partitioned, got fast");
+}
+
+// One graph, replayed with random and with sorted indices: the device chooses, each time anew.
+TEST_F(GatherPathTest, AutomaticLooksAtTheIndicesOfEachReplay) {
+  constexpr std::int64_t kN = 24 * kMebi;
+  constexpr std::int64_t kCount = 40 * kMebi + 7;
+  const Table<std::int32_t> table(kN / Table<std::int32_t>::kColumns);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  const Arrays arrays{table.data(), kN, index.data(), kCount, out.data()};
+  cuda("cuCtxSynchronize");
+  const StreamHandle stream;
+  stream.begin_capture();
+  ASSERT_EQ(gather(arrays, GPUKERN_GATHER_AUTO, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+  const Graph graph(stream);
+  if (partitions()) {
+    EXPECT_GT(graph.nodes(), 5U);
+  }
+  for (const bool sorted : {false, true, false}) {
+    const auto values = indices<int>(kN, kCount, sorted);
+    index.write(values);
+    enqueue_fill(out.data(), 0xabababab, static_cast<std::size_t>(kCount), nullptr);
+    cuda("cuCtxSynchronize");
+    graph.launch(stream);
+    stream.synchronize();
+    expect_items(table, kN, values, out.read());
+  }
+}
+
+TEST_F(GatherPathTest, SourcesBeyondSlicesInSharedMemory) {
+  check_cached<std::int32_t, std::int32_t>(5501 * (std::int64_t{3} << 14) - 3);
+  check_cached<std::int64_t, std::int32_t>(4400 * (std::int64_t{3} << 13) + 1);
+  check_cached<std::int64_t, std::int64_t>(4400 * (std::int64_t{3} << 13) + 1);
+}
+
+TEST_F(GatherPathTest, MoreThanFourGibiItems) {
+  gpukern_device_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(gpukern_device_query(0, &info), GPUKERN_SUCCESS) << gpukern_last_error();
+  if (info.total_memory_bytes >> 30 < 32) GTEST_SKIP() << "too little GPU memory";
+  check_cached<std::int32_t, std::int64_t>((std::int64_t{1} << 32) + 5);
+}
+
+// Indices that another stream changes all the time: any result, but no access out of bounds.
+TEST_F(GatherPathTest, IndicesChangeMeanwhile) {
+  constexpr std::int64_t kN = 5 * kMebi + 3;
+  constexpr std::int64_t kCount = 4 * kMebi;
+  const DeviceMemory<int> source(2 * kN);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> one(kCount);
+  const DeviceMemory<int> other(kCount);
+  const DeviceMemory<int> out(2 * kCount + 32);
+  one.write(indices<int>(kN, kCount));
+  other.write(std::vector<int>(kCount, INT32_MIN));
+  index.write(one.read());
+  enqueue_fill(out.data(), 77, 2 * kCount + 32, nullptr);
+  cuda("cuCtxSynchronize");
+  const StreamHandle writing;
+  const StreamHandle stream;
+  for (int round = 0; round < 20; ++round) {
+    for (int k = 0; k < 4; ++k) {
+      const auto& from = (k + round) % 2 == 0 ? one : other;
+      enqueue_copy(index.data(), from.data(), index.bytes(), writing);
+    }
+    for (const int width : {4, 8})
+      EXPECT_EQ(
+          gather({source.data(), kN, index.data(), kCount, out.data() + 16, width},
+                 GPUKERN_GATHER_PARTITIONED, stream, round % 2 == 0 ? GPUKERN_WRAP : GPUKERN_FILL),
+          GPUKERN_SUCCESS)
+          << gpukern_last_error();
+  }
+  writing.synchronize();
+  stream.synchronize();
+  const auto after = out.read();
+  EXPECT_EQ(std::vector<int>(after.begin(), after.begin() + 16), std::vector<int>(16, 77));
+  EXPECT_EQ(std::vector<int>(after.end() - 16, after.end()), std::vector<int>(16, 77));
+}
+
+// The direct kernels take over where the pool has no scratch memory left.
+TEST_F(GatherPathTest, WithoutScratchMemory) {
+  constexpr std::int64_t kN = 24 * kMebi;
+  constexpr std::int64_t kCount = 40 * kMebi;
+  const Table<std::int32_t> table(kN / Table<std::int32_t>::kColumns);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  const auto values = indices<int>(kN, kCount);
+  index.write(values);
+  const Arrays arrays{table.data(), kN, index.data(), kCount, out.data()};
+  for (const auto path : {GPUKERN_GATHER_DIRECT, GPUKERN_GATHER_PARTITIONED})
+    ASSERT_EQ(gather(arrays, path), GPUKERN_SUCCESS) << gpukern_last_error();
+  std::vector<void*> taken;
+  for (std::size_t bytes = std::size_t{16} << 30; bytes >= std::size_t{128} << 20; bytes /= 2) {
+    void* data = nullptr;
+    while (gpukern_allocate(kCuda, bytes, nullptr, &data) == GPUKERN_SUCCESS) taken.push_back(data);
+  }
+  enqueue_fill(out.data(), 0xabababab, static_cast<std::size_t>(kCount), nullptr);
+  EXPECT_EQ(gather(arrays, GPUKERN_GATHER_PARTITIONED), GPUKERN_SUCCESS) << gpukern_last_error();
+  expect_items(table, kN, values, out.read());
+  for (void* data : taken) gpukern_release(kCuda, data, nullptr);
+  EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+}
+
+}  // namespace
+}  // namespace gpukern_test
