@@ -232,6 +232,7 @@ std::optional<BadIndex> first_bad_index(Backend& backend, const IndexArgs& args,
   const Mailbox box = mailboxes.take(backend, stream);
   box.outcome->position = kNone;
   search(args, box, stream);
+  const RelaxedCapture relaxed;
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   const bool found = box.outcome->position != kNone;
   const BadIndex bad{box.outcome->value};

@@ -169,9 +169,11 @@ TEST_F(GatherPathTest, TheEnvironmentChooses) {
 }
 
 TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
-  const DeviceMemory<int> memory(8);
+  constexpr std::int64_t kCount = 4096;  // fewer go one way only, and nobody asks
+  const DeviceMemory<int> memory(3 * kCount);
   const Environment environment("fast");
-  const Arrays arrays{memory.data(), 2, memory.data() + 2, 2, memory.data() + 4};
+  const Arrays arrays{memory.data(), kCount, memory.data() + kCount, kCount,
+                      memory.data() + 2 * kCount};
   expect_error(gather(arrays, GPUKERN_GATHER_AUTO), GPUKERN_VALUE_ERROR,
                "GPUKERN_GATHER must be auto, direct or partitioned, got fast");
 }

@@ -113,8 +113,7 @@ ALLOCATORS = {"torch": _allocate_torch, "cupy": _allocate_cupy, "numba": _alloca
 
 
 def empty_like_of(library):
-    """The library's own function for an array of the shape, dtype and device of a C-contiguous one;
-    None unless it is faster than the allocator."""
+    """The library's own way to an array like a C-contiguous one, where it is the faster one."""
     return sys.modules["torch"].empty_like if library == "torch" else None
 
 
