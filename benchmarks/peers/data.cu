@@ -107,15 +107,17 @@ BENCH_API std::int64_t bench_index_at(int distribution, std::int64_t i, std::int
                                                    static_cast<std::uint64_t>(n), seed));
 }
 
-/// Counts the 4-byte words (or bytes, where the size is odd) that differ. `scratch` holds 8 bytes
-/// on the device. Waits for the stream.
+/// Counts the 4-byte words (or bytes, where size or addresses are no multiples) that differ.
+/// `scratch` holds 8 bytes on the device. Waits for the stream.
 BENCH_API int bench_compare(const void* left, const void* right, std::int64_t bytes, void* scratch,
                             std::int64_t* differ, void* stream) {
   return guard([&] {
     auto* cuda_stream = static_cast<cudaStream_t>(stream);
     auto* counter = static_cast<unsigned long long*>(scratch);
     check(cudaMemsetAsync(counter, 0, sizeof(*counter), cuda_stream));
-    if (bytes % 4 == 0)
+    const auto addresses =
+        reinterpret_cast<std::uintptr_t>(left) | reinterpret_cast<std::uintptr_t>(right);
+    if (bytes % 4 == 0 && addresses % 4 == 0)
       launch(bench::compare_kernel<std::uint32_t>, threads_for(bytes / 4), stream,
              static_cast<const std::uint32_t*>(left), static_cast<const std::uint32_t*>(right),
              bytes / 4, counter);
