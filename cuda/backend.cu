@@ -65,7 +65,7 @@ class CudaBackend final : public Backend {
   void saxpy(const SaxpyArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
     require_open(stream);
-    gpu::saxpy(device_, args, cuda_stream(stream));
+    gpu::saxpy(args, cuda_stream(stream));
   }
   void copy(const CopyArgs& args, Stream stream) override {
     const ContextGuard guard(context_);

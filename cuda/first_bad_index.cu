@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -43,15 +44,19 @@ struct Mailbox {
 
 Mailbox make_mailbox(Backend& backend, cudaStream_t stream) {
   const RelaxedCapture relaxed;
-  Mailbox box;
-  void* outcome = nullptr;
-  check(cudaHostAlloc(&outcome, sizeof(Outcome), cudaHostAllocMapped | cudaHostAllocPortable),
+  void* pinned = nullptr;
+  check(cudaHostAlloc(&pinned, sizeof(Outcome), cudaHostAllocMapped | cudaHostAllocPortable),
         "cudaHostAlloc");
-  box.outcome = static_cast<Outcome*>(outcome);
-  check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&box.outcome_on_device), outcome, 0),
+  // Not lost where there is no device memory left.
+  const auto release = [](void* memory) { static_cast<void>(cudaFreeHost(memory)); };
+  std::unique_ptr<void, decltype(release)> outcome(pinned, release);
+  Mailbox box;
+  box.outcome = static_cast<Outcome*>(pinned);
+  check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&box.outcome_on_device), pinned, 0),
         "cudaHostGetDevicePointer");
   box.shared = static_cast<Shared*>(backend.allocate(sizeof(Shared), stream));
   check(cudaMemsetAsync(box.shared, 0, sizeof(Shared), stream), "cudaMemsetAsync");
+  static_cast<void>(outcome.release());
   return box;
 }
 

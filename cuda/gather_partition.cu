@@ -17,13 +17,11 @@ bool serves(const DirectCall& call) {
          alignment_of(args.out) == 16;
 }
 
-std::int64_t tile_items(std::int64_t item) { return item <= 4 ? kTile<4> : kTile<8>; }
-
 /// Whether the sort and the restoring of tiles with so many buckets find room in shared memory.
 bool fits(const PartitionPlan& plan, std::int64_t item) {
   const std::int64_t counters = counter_bytes(static_cast<unsigned>(plan.buckets));
-  return plan.capacity < kNoPlace && plan.capacity * item <= kMostSharedBytes &&
-         counters + plan.capacity * plan.offset_bytes() <= kMostSharedBytes;
+  return plan.capacity < kNoPlace && plan.capacity * item <= kPartitionSharedBytes &&
+         counters + plan.capacity * plan.offset_bytes() <= kPartitionSharedBytes;
 }
 
 PartitionPlan staged_plan(const DirectCall& call, int unit) {
@@ -36,10 +34,12 @@ PartitionPlan staged_plan(const DirectCall& call, int unit) {
 /// Slices so large that those in use at a time fill `cached_hot`: blocks take the buckets in order,
 /// so the more tiles a bucket has, the fewer buckets are in use.
 PartitionPlan cached_plan(const DirectCall& call, std::int64_t tiles) {
-  constexpr std::int64_t kTilesInUse = 132 * 64 * kFetchCachedTiles;  // 64 warps a processor
+  const std::int64_t warps = std::int64_t{device_facts().multiprocessors} * kFetchCachedWarps;
+  const std::int64_t tiles_in_use = warps * kFetchCachedTiles;
   const PartitionTuning& tuning = call.tuning.partition;
   const std::int64_t item = call.args.item;
-  const double hot = static_cast<double>(tuning.cached_hot * tiles) / kTilesInUse;
+  const double hot =
+      static_cast<double>(tuning.cached_hot * tiles) / static_cast<double>(tiles_in_use);
   PartitionPlan plan{.unit = 1, .capacity = tile_items(item)};
   while (item << (plan.shift + 1) <= std::min<double>(hot, tuning.cached_slice)) ++plan.shift;
   // Few enough buckets for the counters, and runs that are not all too short.

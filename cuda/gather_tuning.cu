@@ -1,14 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cuda_runtime.h>
-
-#include <atomic>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 
-#include "check.hpp"
+#include "device_facts.hpp"
 #include "gather_tuning.hpp"
 
 namespace gpukern::gpu {
@@ -85,33 +81,10 @@ constexpr GatherTuning hopper() {
 /// By rising compute capability.
 constexpr GatherTuning kTunings[] = {kFirst, large_shared_memory(), hopper()};
 
-const GatherTuning& tuning_of(int device) {
-  int major = 0;
-  int minor = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-        "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
-        "cudaDeviceGetAttribute");
-  const auto* tuning = std::end(kTunings) - 1;
-  while (tuning != std::begin(kTunings) && tuning->compute_capability > 10 * major + minor)
-    --tuning;
-  return *tuning;
-}
-
 }  // namespace
 
 const GatherTuning& gather_tuning() {
-  constexpr int kRemembered = 64;
-  static std::atomic<const GatherTuning*> remembered[kRemembered];
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  if (device >= kRemembered) return tuning_of(device);
-  const GatherTuning* tuning = remembered[device].load(std::memory_order_relaxed);
-  if (tuning == nullptr) {
-    tuning = &tuning_of(device);
-    remembered[device].store(tuning, std::memory_order_relaxed);
-  }
-  return *tuning;
+  return line_for(kTunings, device_facts().compute_capability);
 }
 
 }  // namespace gpukern::gpu

@@ -12,6 +12,7 @@
 
 #include "../src/loop.hpp"
 #include "check.hpp"
+#include "device_facts.hpp"
 
 namespace gpukern::gpu {
 
@@ -32,9 +33,8 @@ constexpr int resident_blocks(int wanted, int threads) {
   return wanted * threads <= kResidentThreads ? wanted : kResidentThreads / threads;
 }
 
-/// Dynamic shared memory that a block may ask for where it is more than 32 KiB: the 227 KiB of
-/// compute capability 9.0 and 10.x, less what the kernels declare.
-inline constexpr std::int64_t kMostSharedBytes = (227 << 10) - 2048;
+/// Of the shared memory of a block, what is left to the variables that kernels declare.
+inline constexpr std::int64_t kDeclaredSharedBytes = 2048;
 
 /// The shape of a launch.
 struct Grid {
@@ -57,9 +57,10 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
   // this launch's: one that differed could fall between another thread's limit and its launch.
   constexpr std::size_t kSharedByDefault = std::size_t{32} << 10;
   if (grid.shared_bytes > kSharedByDefault) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(kMostSharedBytes)),
-          "cudaFuncSetAttribute");
+    check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(device_facts().shared_bytes - kDeclaredSharedBytes)),
+        "cudaFuncSetAttribute");
   }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid.blocks));

@@ -27,6 +27,9 @@ inline constexpr int kFetchCachedThreads = 256;
 /// Tiles of a call at most: their units are counted in 32-bit numbers.
 inline constexpr std::int64_t kMostTiles = 1 << 17;
 
+/// Warps of the cached fetch on a multiprocessor.
+inline constexpr int kFetchCachedWarps = 64;
+
 /// Neighbouring tiles whose runs a warp of the cached fetch takes.
 inline constexpr int kFetchCachedTiles = 4;
 
@@ -37,6 +40,13 @@ inline constexpr unsigned kNoPlace = 0xffff;
 /// Indices in a tile: its items fill the shared memory of one multiprocessor.
 template <std::size_t kItemBytes>
 inline constexpr int kTile = (kItemBytes <= 4 ? 48 : 24) << 10;
+inline std::int64_t tile_items(std::int64_t item_bytes) {
+  return item_bytes <= 4 ? kTile<4> : kTile<8>;
+}
+
+/// Dynamic shared memory of a block: the 227 KiB of compute capability 9.0 and 10.x, less what the
+/// kernels declare. On GPUs with less there is no partitioned path.
+inline constexpr std::int64_t kPartitionSharedBytes = (227 << 10) - 2048;
 
 /// Slices in shared memory. Runs (the part of a tile that one bucket owns) are padded to units, so
 /// that a thread moves a vector.

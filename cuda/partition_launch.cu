@@ -13,15 +13,6 @@
 namespace gpukern::gpu {
 namespace {
 
-int multiprocessors() {
-  int device = 0;
-  int count = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
-        "cudaDeviceGetAttribute");
-  return count;
-}
-
 /// Cuts one allocation into aligned pieces: first measures, then hands out.
 class Layout {
  public:
@@ -42,7 +33,7 @@ class Layout {
 /// Hands out the scratch memory.
 void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan, std::int64_t item,
              std::int64_t tiles) {
-  const std::int64_t tile = item <= 4 ? kTile<4> : kTile<8>;
+  const std::int64_t tile = tile_items(item);
   partition.state = layout.take<PartitionState>(1);
   partition.heavy_of = layout.take<unsigned>(plan.buckets);
   partition.extra_parts = layout.take<ExtraPart>(plan.buckets);
@@ -81,9 +72,10 @@ void launch_sort(const Partition& partition, const DirectCall& call) {
   constexpr int kThreads = kSortThreads<kTile<sizeof(Item)>>;
   const std::size_t shared =
       counter_bytes(partition.buckets) + partition.capacity * sizeof(typename Shape::Offset);
-  launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
-         Grid{std::int64_t{multiprocessors()} * 1024 / kThreads, kThreads, shared, true},
-         call.stream, partition, Bounds<Raw>(call.args));
+  launch(
+      partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
+      Grid{std::int64_t{device_facts().multiprocessors} * 1024 / kThreads, kThreads, shared, true},
+      call.stream, partition, Bounds<Raw>(call.args));
 }
 
 template <class Item, int kUnit>
@@ -95,9 +87,11 @@ void launch_staged(const Partition& partition, const DirectCall& call) {
     launch_sort<Item, std::uint64_t, std::int32_t, Shape>(partition, call);
   const std::size_t slice = (std::size_t{3} << partition.shift) * sizeof(Item);
   launch(partition_fetch_staged_kernel<Item, kUnit>,
-         Grid{multiprocessors(), kPartitionThreads, slice, true}, call.stream, partition);
+         Grid{device_facts().multiprocessors, kPartitionThreads, slice, true}, call.stream,
+         partition);
   launch(partition_restore_kernel<Item, kUnit>,
-         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item), true},
+         Grid{device_facts().multiprocessors, kPartitionThreads, partition.capacity * sizeof(Item),
+              true},
          call.stream, partition, call.fill);
 }
 
@@ -111,10 +105,12 @@ void launch_cached(const Partition& partition, const DirectCall& call) {
     launch_sort<Item, std::uint64_t, std::int64_t, Cached>(partition, call);
   // Not before the sort has left the multiprocessors: its shared memory is wanted as L1 cache.
   launch(partition_fetch_cached_kernel<Item>,
-         Grid{std::int64_t{multiprocessors()} * FetchCached<Item>::kBlocks, kFetchCachedThreads},
+         Grid{std::int64_t{device_facts().multiprocessors} * FetchCached<Item>::kBlocks,
+              kFetchCachedThreads},
          call.stream, partition);
   launch(partition_restore_kernel<Item, 1>,
-         Grid{multiprocessors(), kPartitionThreads, partition.capacity * sizeof(Item), true},
+         Grid{device_facts().multiprocessors, kPartitionThreads, partition.capacity * sizeof(Item),
+              true},
          call.stream, partition, call.fill);
 }
 
@@ -137,12 +133,7 @@ void launch_passes(const Partition& partition, const DirectCall& call, const Par
 }  // namespace
 
 bool partition_kernels_present() {
-  int device = 0;
-  int shared_bytes = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "cudaDeviceGetAttribute");
-  if (shared_bytes < 227 << 10) return false;
+  if (device_facts().shared_bytes < kPartitionSharedBytes + kDeclaredSharedBytes) return false;
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, partition_fetch_cached_kernel<std::uint32_t>),
         "cudaFuncGetAttributes");
@@ -153,7 +144,7 @@ void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan
                    std::int64_t tiles) {
   const GatherArgs& args = call.args;
   const auto buckets = static_cast<unsigned>(plan.buckets);
-  const std::int64_t tile = args.item <= 4 ? kTile<4> : kTile<8>;
+  const std::int64_t tile = tile_items(args.item);
   const std::int64_t heavy = 4 * (tile / plan.unit / plan.buckets + 1);
   constexpr std::int64_t kMost = std::numeric_limits<unsigned>::max();
   Partition partition{.source = args.source,

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstring>
 
 #include "../src/dtype.hpp"
@@ -17,24 +15,6 @@ namespace {
 
 // Whole cache lines of out for each warp.
 constexpr std::int64_t kLineBytes = 128;
-
-/// The tuning of a device. Asks CUDA for its compute capability once.
-const SaxpyTuning& tuning_of(int device) {
-  static std::array<std::atomic<const SaxpyTuning*>, 64> known{};
-  const auto slot = static_cast<std::size_t>(device);
-  const SaxpyTuning* tuning = slot < known.size() ? known[slot].load() : nullptr;
-  if (tuning == nullptr) {
-    int major = 0;
-    int minor = 0;
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-          "cudaDeviceGetAttribute");
-    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
-          "cudaDeviceGetAttribute");
-    tuning = &saxpy_tuning(10 * major + minor);
-    if (slot < known.size()) known[slot].store(tuning);
-  }
-  return *tuning;
-}
 
 std::int64_t shift_of(const std::byte* address, std::int64_t bytes) {
   return reinterpret_cast<std::intptr_t>(address) & (bytes - 1);
@@ -66,10 +46,9 @@ Parting part(const SaxpyArgs& args, std::int64_t count) {
 }
 
 template <class T>
-void saxpy_contiguous(int device, const SaxpyArgs& args, T a, std::int64_t count,
-                      cudaStream_t stream) {
+void saxpy_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
   const auto [span, shifted] = part(args, count);
-  const int threads = tuning_of(device).threads;
+  const int threads = line_for(kSaxpyTunings, device_facts().compute_capability).threads;
   launch(shifted ? saxpy_shifted_kernel<T> : saxpy_kernel<T>,
          {ceil_divide(span.packs + span.edges, threads), threads}, stream, span, a);
 }
@@ -91,24 +70,23 @@ void saxpy_strided(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t 
 }
 
 template <class T>
-void saxpy_typed(int device, const SaxpyArgs& args, cudaStream_t stream) {
+void saxpy_typed(const SaxpyArgs& args, cudaStream_t stream) {
   T a;
   std::memcpy(&a, args.a, sizeof(T));
   const std::int64_t count = args.loop.count();
   bool contiguous = true;
   for (int k = 0; k < 3; ++k) contiguous = contiguous && args.loop.contiguous(k, args.item);
   if (contiguous)
-    saxpy_contiguous(device, args, a, count, stream);
+    saxpy_contiguous(args, a, count, stream);
   else
     saxpy_strided(args, a, count, stream);
 }
 
 }  // namespace
 
-void saxpy(int device, const SaxpyArgs& args, cudaStream_t stream) {
-  visit_saxpy_dtype(args.dtype, [&](auto tag) {
-    saxpy_typed<typename decltype(tag)::type>(device, args, stream);
-  });
+void saxpy(const SaxpyArgs& args, cudaStream_t stream) {
+  visit_saxpy_dtype(args.dtype,
+                    [&](auto tag) { saxpy_typed<typename decltype(tag)::type>(args, stream); });
 }
 
 }  // namespace gpukern::gpu

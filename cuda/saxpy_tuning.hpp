@@ -5,8 +5,6 @@
 // What was measured: benchmarks/notes/saxpy.md.
 #pragma once
 
-#include <iterator>
-
 namespace gpukern::gpu {
 
 // A thread takes one pack, 16 bytes of x, of y and of out, on every GPU: registers hold packs, so
@@ -26,13 +24,5 @@ inline constexpr SaxpyTuning kSaxpyTunings[] = {
     // threads 0.993-0.994. From 1 Ki to 16 Mi 128 and 256 differ by less than 1%.
     {.compute_capability = 0, .threads = 128},
 };
-
-/// The line for a compute capability.
-constexpr const SaxpyTuning& saxpy_tuning(int compute_capability) {
-  const auto* tuning = std::end(kSaxpyTunings) - 1;
-  while (tuning != std::begin(kSaxpyTunings) && tuning->compute_capability > compute_capability)
-    --tuning;
-  return *tuning;
-}
 
 }  // namespace gpukern::gpu

@@ -106,7 +106,8 @@ typedef struct gpukern_tensor {
 
 /**
  * How gather works on a GPU. All give the same result. GPUKERN_GATHER_AUTO is $GPUKERN_GATHER
- * (auto, direct, partitioned) or, without it, the choice that sizes alone suggest.
+ * (auto, direct, partitioned; asked for 4096 indices and more) or, without it, the choice that
+ * sizes suggest, and then a sample of the indices on the GPU.
  */
 typedef enum gpukern_gather_path {
   GPUKERN_GATHER_AUTO = 0,

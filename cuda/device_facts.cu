@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "device_facts.hpp"
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <atomic>
+
+#include "check.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+int attribute(cudaDeviceAttr name, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, name, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+DeviceFacts ask(int device) {
+  return {.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+                                attribute(cudaDevAttrComputeCapabilityMinor, device),
+          .multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device),
+          .shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device)};
+}
+
+}  // namespace
+
+DeviceFacts device_facts() {
+  // A device's facts stay for the life of the process. Two threads may ask at once: they get the
+  // same answers, and a few bytes are lost.
+  static std::array<std::atomic<const DeviceFacts*>, 64> known{};
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  const auto slot = static_cast<std::size_t>(device);
+  if (slot >= known.size()) return ask(device);
+  const DeviceFacts* facts = known[slot].load(std::memory_order_acquire);
+  if (facts == nullptr) {
+    facts = new DeviceFacts(ask(device));
+    known[slot].store(facts, std::memory_order_release);
+  }
+  return *facts;
+}
+
+}  // namespace gpukern::gpu

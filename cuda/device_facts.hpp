@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What launches and tunings ask of a GPU.
+#pragma once
+
+#include <cstdint>
+
+namespace gpukern::gpu {
+
+struct DeviceFacts {
+  int compute_capability = 0;  ///< 90 is 9.0
+  int multiprocessors = 0;
+  std::int64_t shared_bytes = 0;  ///< of shared memory that a block may ask for
+};
+
+/// Of the current device. Asked of CUDA once for each.
+DeviceFacts device_facts();
+
+/// The line of a table, ordered by rising compute capability, that serves a device.
+template <class Tuning, int kLines>
+const Tuning& line_for(const Tuning (&table)[kLines], int compute_capability) {
+  int line = kLines - 1;
+  while (line > 0 && table[line].compute_capability > compute_capability) --line;
+  return table[line];
+}
+
+}  // namespace gpukern::gpu
