@@ -192,7 +192,10 @@ def main(arguments=None):
     parser.add_argument("folder", type=Path, help="holds results.json")
     parser.add_argument("--no-plots", action="store_true", help="tables only")
     options = parser.parse_args(arguments)
-    results = json.loads((options.folder / "results.json").read_text(encoding="utf-8"))
+    source = options.folder / "results.json"
+    if not source.is_file():
+        parser.error(f"there is no {source}")
+    results = json.loads(source.read_text(encoding="utf-8"))
     for path in write(results, options.folder, not options.no_plots):
         print(path)
     return 0

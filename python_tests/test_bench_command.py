@@ -26,6 +26,13 @@ def test_the_command_measures_every_case(capsys):
     assert "WRONG" not in printed
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "much"])
+def test_sizes_are_divided_by_positive_numbers(number, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["bench", "--shrink", number])
+    assert "--shrink" in capsys.readouterr().err
+
+
 def test_a_wrong_result_of_gpukern_is_seen(capsys, monkeypatch):
     kind = _bench.HostGpukern if WITHOUT_GPU else _bench.DeviceGpukern
     monkeypatch.setattr(kind, "saxpy", lambda self, x, y: (int, lambda: np.zeros_like(x)))

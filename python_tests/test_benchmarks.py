@@ -169,6 +169,13 @@ def test_two_of_each_dtype():
             assert np.frombuffer(raw, name)[0] == 2
 
 
+def test_a_report_needs_results(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        report.main([str(tmp_path)])
+    assert "results.json" in capsys.readouterr().err
+
+
+
 def test_plots_are_drawn_where_matplotlib_is(bench, tmp_path):
     pytest.importorskip("matplotlib")
     tables = shrunk(suites.tables_of(["saxpy"], quick=False))[:1]

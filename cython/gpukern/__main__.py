@@ -7,6 +7,13 @@ import argparse
 import sys
 
 
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)  # argparse words it: "invalid positive value: '0'"
+    return number
+
+
 def main(arguments=None):
     """Runs one of the commands and returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m gpukern", description=__doc__)
@@ -14,7 +21,7 @@ def main(arguments=None):
     commands.add_parser("info", help="print versions, backends and devices, and what is missing")
     commands.add_parser("demo", help="run gather and saxpy at full size, checked and timed")
     bench = commands.add_parser("bench", help="time both operations beside NumPy, torch and CuPy")
-    bench.add_argument("--shrink", type=int, default=1, help="divide the sizes by this")
+    bench.add_argument("--shrink", type=positive, default=1, help="divide the sizes by this")
     options = parser.parse_args(arguments)
     if options.command == "info":
         from gpukern._info import describe
