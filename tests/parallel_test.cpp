@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -108,11 +107,15 @@ TEST(ParallelTest, HelpersUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
   omp_set_num_threads(2);
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   const int wrong = in_child([&all] {
-    int bound = 0;
-    for (const pid_t id : thread_ids()) {
-      cpu_set_t cores;
-      if (id == getpid() || sched_getaffinity(id, sizeof cores, &cores) != 0) continue;
-      bound += CPU_EQUAL(&cores, &all) ? 0 : 1;
+    int bound = 1;
+    for (int tries = 0; bound > 0 && tries < 1000; ++tries) {  // a helper may not have begun yet
+      bound = 0;
+      for (const pid_t id : thread_ids()) {
+        cpu_set_t cores;
+        if (id == getpid() || sched_getaffinity(id, sizeof cores, &cores) != 0) continue;
+        bound += CPU_EQUAL(&cores, &all) ? 0 : 1;
+      }
+      usleep(1000);
     }
     return thread_ids().size() == 2 ? bound : 98;
   });

@@ -147,7 +147,7 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
     if is_short(&dst):
         check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     else:
-        pins = pinned(source), pinned(index), pinned(out)
+        _pins = pinned(source), pinned(index), pinned(out)
         with nogil:
             check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     end(&order, &src)
