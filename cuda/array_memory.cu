@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <iterator>
+#include <memory>
+#include <utility>
+
 #include "array_memory.hpp"
 #include "check.hpp"
 
@@ -24,7 +28,13 @@ void* ArrayMemory::allocate(std::size_t bytes, cudaStream_t stream) {
   const Capture capture = capture_of(stream);
   if (!capture.any()) return allocate_on(device_, pool_, bytes, stream);
   void* data = allocate_now(bytes);
-  if (capture.id != 0) hold(capture.graph, data, true);
+  if (capture.id == 0) return data;
+  try {
+    hold(capture.graph, data, true);
+  } catch (...) {
+    release(data, own_stream());
+    throw;
+  }
   return data;
 }
 
@@ -33,12 +43,14 @@ void ArrayMemory::release(void* data, cudaStream_t stream) {
   free_pending();
   const Capture capture = capture_of(stream);
   if (any_held_.load(std::memory_order_acquire) && release_held(data, stream, capture)) return;
-  if (capture.id != 0)
+  if (capture.id != 0) {
     hold(capture.graph, data, false);
-  else if (capture.blocked)
-    free_later({.data = data, .behind_legacy = true});
-  else
+  } else if (capture.blocked) {
+    std::list<Pending> later{{.data = data, .behind_legacy = true}};
+    free_later(later);
+  } else {
     free(data, stream);
+  }
 }
 
 /// Memory that is there for any stream from now on, also for one that runs nothing yet.
@@ -50,13 +62,14 @@ void* ArrayMemory::allocate_now(std::size_t bytes) {
 }
 
 void ArrayMemory::hold(cudaGraph_t graph, void* data, bool by_caller) {
-  auto* held = new Held{.home = this, .memory = {.data = data}, .by_caller = by_caller};
+  auto held = std::make_unique<Held>(
+      Held{.home = this, .memory = {{.data = data}}, .by_caller = by_caller});
   if (by_caller) {
     const std::lock_guard lock(mutex_);
-    held_.emplace(data, held);
+    held_.emplace(data, held.get());
     any_held_.store(true, std::memory_order_release);
   }
-  hold(graph, held);
+  hold(graph, held.release());
 }
 
 /// Ties the memory to a graph. Should CUDA refuse, it is as if that graph had been and gone.
@@ -78,24 +91,24 @@ void ArrayMemory::hold(cudaGraph_t graph, Held* held) {
 }
 
 /// Called by CUDA when a graph, its executables and their launches are gone. Must not call CUDA.
-void ArrayMemory::graph_is_gone(void* argument) {
+void ArrayMemory::graph_is_gone(void* argument) noexcept {
   auto* held = static_cast<Held*>(argument);
   held->home->let_go(held, false);
 }
 
 /// The caller's end, or a graph's. With the last one the memory is to be freed; where only the
 /// caller is left it is ordinary memory again.
-void ArrayMemory::let_go(Held* held, bool caller) {
+void ArrayMemory::let_go(Held* held, bool caller) noexcept {
   const std::lock_guard lock(mutex_);
   if (caller)
     held->by_caller = false;
   else
     --held->graphs;
-  if (caller || held->graphs == 0) held_.erase(held->memory.data);
+  if (caller || held->graphs == 0) held_.erase(held->memory.front().data);
   any_held_.store(!held_.empty(), std::memory_order_release);
   if (held->graphs > 0) return;
   if (!held->by_caller) {
-    pending_.push_back(held->memory);
+    pending_.splice(pending_.end(), held->memory);
     any_pending_.store(true, std::memory_order_release);
   }
   delete held;
@@ -111,8 +124,8 @@ bool ArrayMemory::release_held(void* data, cudaStream_t stream, const Capture& c
     const auto found = held_.find(data);
     if (found != held_.end()) {
       held = found->second;
-      held->memory.last_use = last_use;
-      held->memory.behind_legacy = capture.blocked;
+      held->memory.front().last_use = last_use;
+      held->memory.front().behind_legacy = capture.blocked;
       ++held->graphs;  // stays until this function is done with it
     }
   }
@@ -120,37 +133,52 @@ bool ArrayMemory::release_held(void* data, cudaStream_t stream, const Capture& c
     if (last_use != nullptr) events_.give_back(last_use);
     return false;
   }
+  // Released whatever happens: a caller that gets an error has no other way to do it.
+  struct End {
+    Held* held;
+    ~End() {
+      held->home->let_go(held, true);
+      held->home->let_go(held, false);
+    }
+  } const end{held};
   if (capture.id != 0) hold(capture.graph, held);
-  let_go(held, true);
-  let_go(held, false);
   return true;
 }
 
-void ArrayMemory::free_later(const Pending& pending) {
+void ArrayMemory::free_later(std::list<Pending>& pending) noexcept {
   const std::lock_guard lock(mutex_);
-  pending_.push_back(pending);
+  pending_.splice(pending_.end(), pending);
   any_pending_.store(true, std::memory_order_release);
 }
 
-void ArrayMemory::free_pending() {
+/// Frees what waited for it. What CUDA refuses waits on: it is no affair of the present caller.
+void ArrayMemory::free_pending() noexcept {
   if (!any_pending_.load(std::memory_order_acquire)) return;
-  std::vector<Pending> ready;
+  std::list<Pending> ready;
   {
     const std::lock_guard lock(mutex_);
     ready.swap(pending_);
     any_pending_.store(false, std::memory_order_release);
   }
-  for (const Pending& pending : ready) {
-    if (pending.behind_legacy && gpu::capture_of(cudaStreamLegacy).blocked) {
-      free_later(pending);
-      continue;
-    }
+  for (auto pending = ready.begin(); pending != ready.end();) {
+    pending = try_to_free(*pending) ? ready.erase(pending) : std::next(pending);
+  }
+  if (!ready.empty()) free_later(ready);
+}
+
+bool ArrayMemory::try_to_free(Pending& pending) noexcept {
+  try {
+    if (pending.behind_legacy && gpu::capture_of(cudaStreamLegacy).blocked) return false;
     cudaStream_t stream = pending.behind_legacy ? cudaStreamLegacy : own_stream();
     if (pending.last_use != nullptr) {
       check(cudaStreamWaitEvent(stream, pending.last_use, 0), "cudaStreamWaitEvent");
-      events_.give_back(pending.last_use);
+      // Moved to this stream's order now, for a free that is refused and tried again too.
+      events_.give_back(std::exchange(pending.last_use, nullptr));
     }
     free(pending.data, stream);
+    return true;
+  } catch (...) {
+    return false;
   }
 }
 

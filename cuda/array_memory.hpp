@@ -8,9 +8,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <list>
 #include <mutex>
 #include <unordered_map>
-#include <vector>
 
 #include "capture.hpp"
 #include "events.hpp"
@@ -33,7 +33,8 @@ class ArrayMemory {
   void release(void* data, cudaStream_t stream);
 
  private:
-  /// Memory to be freed when CUDA may be called again.
+  /// Memory to be freed when CUDA may be called again. In lists, whose nodes move from one to the
+  /// other without a need of memory: what CUDA calls back must not fail.
   struct Pending {
     void* data;
     cudaEvent_t last_use = nullptr;  ///< of the caller
@@ -42,19 +43,20 @@ class ArrayMemory {
   /// Memory that graphs hold on to.
   struct Held {
     ArrayMemory* home;
-    Pending memory;
+    std::list<Pending> memory;  ///< one node
     bool by_caller;
     int graphs = 0;
   };
 
-  static void graph_is_gone(void* held);
+  static void graph_is_gone(void* held) noexcept;
   void* allocate_now(std::size_t bytes);
   void hold(cudaGraph_t graph, Held* held);
   void hold(cudaGraph_t graph, void* data, bool by_caller);
-  void let_go(Held* held, bool caller);
+  void let_go(Held* held, bool caller) noexcept;
   bool release_held(void* data, cudaStream_t stream, const Capture& capture);
-  void free_pending();
-  void free_later(const Pending& pending);
+  void free_pending() noexcept;
+  bool try_to_free(Pending& pending) noexcept;
+  void free_later(std::list<Pending>& pending) noexcept;
   cudaStream_t own_stream();
   void free(void* data, cudaStream_t stream);
 
@@ -63,7 +65,7 @@ class ArrayMemory {
   EventCache& events_;
   std::mutex mutex_;  ///< never held during a call of CUDA, which may call graph_is_gone()
   std::unordered_map<void*, Held*> held_;
-  std::vector<Pending> pending_;
+  std::list<Pending> pending_;
   cudaStream_t own_stream_ = nullptr;
   std::atomic<bool> any_held_{false};
   std::atomic<bool> any_pending_{false};

@@ -52,6 +52,8 @@ bool same_stream(cudaStream_t a, cudaStream_t b) {
   return one_name(a) == one_name(b);
 }
 
+bool is_legacy(cudaStream_t stream) { return same_stream(stream, cudaStreamLegacy); }
+
 }  // namespace
 
 void wait(EventCache& events, cudaStream_t stream, cudaStream_t other) {
@@ -63,6 +65,10 @@ void wait(EventCache& events, cudaStream_t stream, cudaStream_t other) {
   require_not_blocked(there);
   require(here.id == 0 || here.id == there.id, GPUKERN_VALUE_ERROR,
           "stream_wait: both streams capture, each another CUDA graph");
+  // CUDA would refuse, and the capture of the other stream would be lost.
+  require(there.id == 0 || !is_legacy(stream), GPUKERN_VALUE_ERROR,
+          "stream_wait: the legacy default stream cannot join the capture of a CUDA graph; pass "
+          "the stream that captures");
   const Borrowed event(events);
   check(cudaEventRecord(event.get(), other), "cudaEventRecord");
   check(cudaStreamWaitEvent(stream, event.get(), 0), "cudaStreamWaitEvent");

@@ -190,6 +190,44 @@ def test_arrays_of_a_capture_are_not_used_outside_it(streams, reverse):
             gpukern.gather(y, reverse, mode="clip", stream=streams[1])
 
 
+def test_a_capture_keeps_what_its_streams_were_lent(streams):
+    """The array goes while a consumer's stream captures, which its home cannot wait for."""
+    stream = streams[0]
+    x = gpukern.to_device(np.arange(COUNT, dtype=np.int32))
+    out = gpukern.empty(COUNT, np.int32)
+    out.numpy()
+    source, target = (array.__cuda_array_interface__["data"][0] for array in (x, out))
+    capsule = x.__dlpack__(stream=stream.handle)
+    stream.synchronize()
+    with stream.capture() as graph:
+        cuda_driver.cuda(
+            "cuMemcpyDtoDAsync_v2",
+            ctypes.c_uint64(target),
+            ctypes.c_uint64(source),
+            ctypes.c_size_t(4 * COUNT),
+            ctypes.c_void_p(stream.handle),
+        )
+        del x, capsule
+    others = [gpukern.to_device(np.full(COUNT, -1, np.int32)) for _ in range(3)]
+    graph.launch()
+    assert np.array_equal(out.numpy(), np.arange(COUNT))
+    del others
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_the_streams_of_sources_stay_out_of_a_capture(streams, reverse, library):
+    xp = pytest.importorskip(library)
+    x = xp.ones(COUNT, dtype=xp.float32) if library == "cupy" else xp.ones(COUNT, device="cuda")
+    out = gpukern.empty(COUNT, np.float32)
+    xp.cuda.Device().synchronize() if library == "cupy" else xp.cuda.synchronize()
+    with streams[0].capture() as graph:
+        gpukern.gather(x, reverse, mode="clip", out=out, stream=streams[0])
+        x += 1  # on the library's own stream: at once, not in the graph
+    for _ in range(2):
+        graph.launch()
+        assert np.array_equal(out.numpy(), np.full(COUNT, 2, np.float32))
+
+
 def test_torch_graphs(rng):
     torch = pytest.importorskip("torch")
     x = torch.rand(COUNT, device="cuda")

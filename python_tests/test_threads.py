@@ -5,6 +5,7 @@
 
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -97,3 +98,27 @@ def test_the_gil_is_released():
         other.join()
     # Without the GIL's release the other thread could beat at the edges of a call only.
     assert during > 40
+
+
+@pytest.mark.parametrize("call", ["gather", "saxpy"])
+def test_no_thread_frees_an_array_at_work(call):
+    """resize(refcheck=False) would free memory that is in use while the GIL is free."""
+    x, out = np.ones(10_000_000), np.empty(10_000_000)
+    y = np.arange(x.size) if call == "gather" else np.ones(x.size)
+
+    def work():
+        gather(x, y, mode="clip", out=out) if call == "gather" else saxpy(2.0, x, y, out=out)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    pinned = []
+    while worker.is_alive():
+        pinned.append([weakref.getweakrefcount(array) for array in (x, y, out)])
+        time.sleep(0.0002)
+    worker.join()
+    assert [1, 1, 1] in pinned
+    assert weakref.getweakrefcount(x) == 0
+    held = weakref.ref(x)  # NumPy's rule that the call relies on
+    with pytest.raises(ValueError, match="resize"):
+        x.resize(10, refcheck=False)
+    del held

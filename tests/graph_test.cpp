@@ -287,5 +287,13 @@ TEST_F(GraphTest, TheLegacyStreamKeepsOffACaptureThatItWouldBreak) {
   gather(source, index, out, GPUKERN_CLIP, nullptr);
 }
 
+TEST_F(GraphTest, TheLegacyStreamJoinsNoCapture) {
+  const StreamHandle captured(kNonBlocking);
+  captured.begin_capture(kThreadLocal);
+  expect_error(gpukern_stream_wait(kCuda, nullptr, captured), GPUKERN_VALUE_ERROR,
+               "stream_wait: the legacy default stream cannot join");
+  const Graph graph(captured);
+}
+
 }  // namespace
 }  // namespace gpukern_test

@@ -3,6 +3,14 @@
 
 // Host arrays large enough for several threads, from several callers at once.
 
+#include <dirent.h>
+#include <omp.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -49,6 +57,71 @@ TEST(ParallelTest, CallersShareTheThreads) {
     });
   }
   for (std::thread& caller : callers) caller.join();
+}
+
+/// The numbers of this process's threads.
+std::vector<pid_t> thread_ids() {
+  std::vector<pid_t> ids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/task"), &closedir);
+  if (folder == nullptr) return ids;
+  while (const dirent* entry = readdir(folder.get()))  // NOLINT(concurrency-mt-unsafe)
+    if (entry->d_name[0] != '.')
+      ids.push_back(static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)));
+  return ids;
+}
+
+/// Computes in a child of a fork(), where no thread but the caller is left; `check` gives the
+/// child's exit status.
+template <class Check>
+int in_child(const Check& check) {
+  const pid_t child = fork();
+  if (child == 0) {
+    compute(400000, 0);
+    _exit(testing::Test::HasFailure() ? 99 : check());
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Whether a given call gets help is up to the system; that there is somebody to help is not.
+TEST(ParallelTest, HelpersAreStartedAsFarAsAllowed) {
+  const int before = omp_get_max_threads();
+  for (const int allowed : {1, 2, 3}) {
+    omp_set_num_threads(allowed);
+    EXPECT_EQ(in_child([] { return static_cast<int>(thread_ids().size()); }), allowed);
+  }
+  omp_set_num_threads(before);
+}
+
+TEST(ParallelTest, HelpersUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one core";
+  int core = 0;
+  while (!CPU_ISSET(core, &all)) ++core;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(2);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const int wrong = in_child([&all] {
+    int bound = 1;
+    for (int tries = 0; bound > 0 && tries < 1000; ++tries) {  // a helper may not have begun yet
+      bound = 0;
+      for (const pid_t id : thread_ids()) {
+        cpu_set_t cores;
+        if (id == getpid() || sched_getaffinity(id, sizeof cores, &cores) != 0) continue;
+        bound += CPU_EQUAL(&cores, &all) ? 0 : 1;
+      }
+      usleep(1000);
+    }
+    return thread_ids().size() == 2 ? bound : 98;
+  });
+  EXPECT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  omp_set_num_threads(before);
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

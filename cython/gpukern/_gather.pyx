@@ -16,7 +16,7 @@ from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_resu
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_short, lend, new_array_like, returned, together,
+    Order, begin, end, is_short, lend, new_array_like, pinned, returned, together,
 )
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._scalar cimport fill_tensor
@@ -147,6 +147,7 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
     if is_short(&dst):
         check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     else:
+        _pins = pinned(source), pinned(index), pinned(out)
         with nogil:
             check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     end(&order, &src)

@@ -6,12 +6,13 @@
 
 cimport numpy as cnp
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from cpython.weakref cimport PyWeakref_NewRef
+from libc.stdint cimport int64_t
 from libc.stdlib cimport getenv
 
 from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_OPAQUE,
-    gpukern_device, gpukern_exec, gpukern_stream_capture, gpukern_stream_wait, gpukern_tensor,
+    gpukern_device, gpukern_exec, gpukern_stream_wait, gpukern_tensor,
 )
 from gpukern._descriptor cimport get
 from gpukern._dtype cimport describe
@@ -20,6 +21,7 @@ from gpukern._exchange cimport exchange_stream
 from gpukern._keep cimport kept_count, let_go
 from gpukern._kind cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
 from gpukern._operand cimport OPERAND_NDIM, Operand
+from gpukern._stream cimport wait_back
 from gpukern._tensor cimport new_ndarray
 
 cdef extern from "numpy/arrayobject.h":
@@ -209,14 +211,20 @@ cdef int add_other(Order *order, const Operand *operand) except -1:
 
 cdef int end(Order *order, const Operand *first) except -1:
     """Lets the other operands' streams wait for the call, which is still to use their memory."""
-    cdef uint64_t here, there
     cdef int i
     for i in range(order.count):
-        check(gpukern_stream_capture(first.c.device, order.c.stream, &here))
-        check(gpukern_stream_capture(first.c.device, order.others[i], &there))
-        if here == there:  # a stream that waited for a captured one would join that capture
-            check(gpukern_stream_wait(first.c.device, order.others[i], order.c.stream))
+        wait_back(first.c.device, order.others[i], order.c.stream)
     return 0
+
+
+cdef object pinned(object array):
+    """What keeps the memory of an ndarray in its place while the GIL is released, for as long as
+    it is kept itself; None for other arrays.
+
+    Another thread's resize(refcheck=False) frees memory that the caller's reference and even a
+    Py_buffer stand for. Of an array with a weak reference NumPy refuses to do so.
+    """
+    return PyWeakref_NewRef(array, None) if type(array) is cnp.ndarray else None
 
 
 cdef object returned(object array, const Operand *operand):

@@ -11,7 +11,7 @@ from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_resu
 from gpukern._dtype cimport is_native
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_short, lend, new_array_like, returned, together,
+    Order, begin, end, is_short, lend, new_array_like, pinned, returned, together,
 )
 from gpukern._operand cimport Operand
 from gpukern._scalar cimport store_scalar
@@ -113,6 +113,7 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
     if is_short(&dst):
         check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
     else:
+        _pins = pinned(x), pinned(y), pinned(out)
         with nogil:
             check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
     end(&order, &xs)

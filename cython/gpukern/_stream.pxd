@@ -17,6 +17,7 @@ cdef class Launch:
     cdef int follow(self, gpukern_device device, Stream stream) except -1
     cdef int finish(self) except -1
 
+cdef int wait_back(gpukern_device device, void *stream, void *call) except -1 nogil
 cdef Stream as_stream(object stream)
 cdef Stream stream_of_handle(object handle, object owner)
 cdef Stream legacy_stream()

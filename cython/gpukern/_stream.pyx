@@ -5,11 +5,11 @@
 """Where a call runs: the device= and stream= arguments, and the order between streams."""
 
 cimport cython
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport uint64_t, uintptr_t
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_exec,
-    gpukern_stream_wait,
+    gpukern_stream_capture, gpukern_stream_wait,
 )
 from gpukern._error cimport check
 from gpukern._keep cimport kept_count, let_go
@@ -55,6 +55,17 @@ cdef Stream legacy_stream():
 cdef bint same_stream(Stream a, Stream b) noexcept:
     """Whether both are one stream to this thread, as long as both exist."""
     return a.handle == b.handle
+
+
+cdef int wait_back(gpukern_device device, void *stream, void *call) except -1 nogil:
+    """Lets a stream that a call waited for wait for the call in turn, unless only one of them
+    captures a CUDA graph: a stream that waited for a captured one would join that capture."""
+    cdef uint64_t here = 0, there = 0
+    check(gpukern_stream_capture(device, stream, &here))
+    check(gpukern_stream_capture(device, call, &there))
+    if here == there:
+        check(gpukern_stream_wait(device, stream, call))
+    return 0
 
 
 cdef Stream as_stream(object stream):
@@ -166,7 +177,7 @@ cdef class Launch:
             return 0
         for stream in self.others:
             with nogil:
-                check(gpukern_stream_wait(self.device, stream.handle, self.c.stream))
+                wait_back(self.device, stream.handle, self.c.stream)
         self.others = None
         return 0
 

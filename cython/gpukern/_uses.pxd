@@ -30,6 +30,7 @@ cdef class Uses:
     cdef void settle_new(self) noexcept
     cdef int lend(self, list streams) except -1
     cdef void release(self, void *data) noexcept
+    cdef Stream capturing(self)
     cdef int begin_at_home(self, bint writes) except -1
     cdef int begin_elsewhere(self, Stream stream, bint writes) except -1
     cdef bint written_elsewhere(self) noexcept

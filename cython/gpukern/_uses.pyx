@@ -83,17 +83,19 @@ cdef class Uses:
 
     cdef int begin_at_home(self, bint writes) except -1:
         cdef Use use
-        cdef list kept = []
+        cdef Py_ssize_t i = 0
         if capture_of(self.device, self.home):
             return 0
-        for use in self.elsewhere:
+        # In place: to make a list could start the collector, which must not come back here.
+        while i < len(self.elsewhere):
+            use = self.elsewhere[i]
             if writes or use.wrote:
                 self.wait(self.home, use, False)
                 self.wrote |= use.wrote
+                del self.elsewhere[i]
                 forget(self.device, use)
             else:
-                kept.append(use)
-        self.elsewhere = kept
+                i += 1
         self.busy = True
         if writes:
             self.wrote = True
@@ -142,7 +144,7 @@ cdef class Uses:
         cdef Use use
         for use in self.elsewhere:
             forget(self.device, use)
-        self.elsewhere = []
+        self.elsewhere.clear()  # in place, as above
         self.home = stream
         self.busy = self.wrote = True
         self.version += 1
@@ -212,35 +214,67 @@ cdef class Uses:
         process refuses, and then the memory is lost or given back anyway.
         """
         cdef gpukern_exec where
-        cdef uint64_t capture = 0
-        cdef void *waiter = self.home.handle
-        cdef Use use
+        cdef Stream holder = self.home
         cdef Stream stream
+        cdef Use use
+        cdef void *waiter = self.home.handle
         where.struct_size = sizeof(gpukern_exec)
+        where.gather_path = 0  # GPUKERN_GATHER_AUTO
         where.device.device_type = GPUKERN_DEVICE_DEFAULT
         where.device.device_id = 0
         if self.elsewhere or self.consumers:
-            with nogil:
-                gpukern_stream_capture(self.device, waiter, &capture)
-        if capture != 0:
-            # A graph cannot wait for work outside it; this one case is left to the host.
-            waiter = PER_THREAD
+            holder = self.capturing()
+            if holder is None:
+                holder = self.home
+            else:
+                # A graph cannot wait for work outside it; this one case is left to the host.
+                waiter = PER_THREAD
         for stream in self.consumers:
-            with nogil:
-                gpukern_stream_wait(self.device, waiter, stream.handle)
+            wait_outside(self.device, waiter, stream.handle)
         for use in self.elsewhere:
-            with nogil:
-                if use.stream is None:
+            if use.stream is not None:
+                wait_outside(self.device, waiter, use.stream.handle)
+            else:
+                with nogil:
                     gpukern_event_wait(self.device, waiter, use.event)
-                else:
-                    gpukern_stream_wait(self.device, waiter, use.stream.handle)
             forget(self.device, use)
+        if holder is not self.home:
+            wait_outside(self.device, waiter, self.home.handle)
         with nogil:
             if waiter == PER_THREAD:
                 where.stream = waiter
                 gpukern_synchronize(self.device, &where)
-            where.stream = self.home.handle
+            where.stream = holder.handle
             gpukern_release(self.device, data, &where)
+
+    cdef Stream capturing(self):
+        """A stream that captures a CUDA graph, which then is to keep the memory: the home before
+        the others. None if no stream of these captures."""
+        cdef Stream stream
+        cdef Use use
+        if captures(self.device, self.home.handle):
+            return self.home
+        for stream in self.consumers:
+            if captures(self.device, stream.handle):
+                return stream
+        for use in self.elsewhere:
+            if use.stream is not None and captures(self.device, use.stream.handle):
+                return use.stream
+        return None
+
+
+cdef bint captures(gpukern_device device, void *stream) noexcept:
+    cdef uint64_t capture = 0
+    with nogil:
+        gpukern_stream_capture(device, stream, &capture)
+    return capture != 0
+
+
+cdef void wait_outside(gpukern_device device, void *stream, void *other) noexcept:
+    """Waits for another stream, unless that captures: this one would be drawn into the capture."""
+    if not captures(device, other):
+        with nogil:
+            gpukern_stream_wait(device, stream, other)
 
 
 cdef uint64_t capture_of(gpukern_device device, Stream stream) except? 0xffffffff:

@@ -5,6 +5,8 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +15,6 @@
 #include <csignal>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -26,6 +27,24 @@ constexpr std::chrono::microseconds kLook{30};
 
 // Ranges per thread, so that fast threads take work off slow ones.
 constexpr std::int64_t kRangesPerThread = 4;
+
+/// The cores that the process may use: those of its first thread when this library was loaded, as
+/// OpenMP counts them.
+class ProcessCores {
+ public:
+  ProcessCores() noexcept : known_(sched_getaffinity(getpid(), sizeof cores_, &cores_) == 0) {}
+
+  /// Lets the calling thread use them all, whatever its maker was bound to.
+  void use() const {
+    if (known_) static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof cores_, &cores_));
+  }
+
+ private:
+  cpu_set_t cores_{};
+  bool known_;
+};
+
+const ProcessCores kProcessCores;
 
 void pause() {
 #ifdef GPUKERN_X86
@@ -140,7 +159,7 @@ class Pool {
     bool started = true;
     try {
       std::thread([this, number] { help(number); }).detach();
-    } catch (const std::system_error&) {  // as many as the system has: the caller works on alone
+    } catch (...) {  // no more threads, or no memory for one: the caller works on alone
       started = false;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -148,6 +167,7 @@ class Pool {
   }
 
   [[noreturn]] void help(std::size_t number) {
+    kProcessCores.use();
     for (;;) {
       look_for([this] { return any_jobs_.load(std::memory_order_relaxed); });
       std::unique_lock lock(mutex_);
