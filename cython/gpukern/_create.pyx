@@ -56,7 +56,8 @@ def empty(shape, dtype=np.float64, device=0):
         if total >= 2**63:
             raise GpukernValueError(f"empty: shape must take less than 2**63 bytes, got {sizes}")
         like.c.shape[d] = sizes[d]
-    return new_device_array(like, concrete_device(device), new_launch(None, None))
+    return new_device_array(like, concrete_device(device, "empty: device"),
+                            new_launch("empty", None, None))
 
 
 def to_device(array, device=0, stream=None):
@@ -76,8 +77,8 @@ def to_device(array, device=0, stream=None):
     DeviceArray
         C-contiguous, of the same shape and dtype. Host arrays are copied when the call returns.
     """
-    cdef gpukern_device target = concrete_device(device)
-    cdef Launch where = new_launch(None, stream)
+    cdef gpukern_device target = concrete_device(device, "to_device: device")
+    cdef Launch where = new_launch("to_device", None, stream)
     if _numpy_rules.is_masked(array):
         raise GpukernTypeError("to_device: array must not be a masked array")
     cdef Tensor source = as_tensor(array, "to_device: array", where)
@@ -90,10 +91,10 @@ def to_device(array, device=0, stream=None):
     return made
 
 
-cdef gpukern_device concrete_device(object device) except *:
-    cdef gpukern_device found = as_device(device)
+cdef gpukern_device concrete_device(object device, str what) except *:
+    cdef gpukern_device found = as_device(device, what)
     if found.device_type == GPUKERN_DEVICE_DEFAULT:
-        raise GpukernTypeError("device must be an int or a str, got None")
+        raise GpukernTypeError(f"{what} must be an int or a str, got None")
     return found
 
 

@@ -17,11 +17,11 @@ cdef class Launch:
     cdef int follow(self, gpukern_device device, Stream stream) except -1
     cdef int finish(self) except -1
 
-cdef Stream as_stream(object stream)
-cdef Stream stream_of_handle(object handle, object owner)
+cdef Stream as_stream(object stream, str what=*)
+cdef Stream stream_of_handle(object handle, object owner, str what=*)
 cdef Stream legacy_stream()
 cdef bint same_stream(Stream a, Stream b) noexcept
 cdef Stream consumer_stream(object stream, int device_id)
 cdef list current_streams(int device_id)
-cdef Launch new_launch(object device, object stream)
-cdef gpukern_device as_device(object device) except *
+cdef Launch new_launch(str function, object device, object stream)
+cdef gpukern_device as_device(object device, str what=*) except *
