@@ -41,8 +41,11 @@ def empty(shape, dtype=np.float64, device=0):
     """
     cdef Tensor like = Tensor.__new__(Tensor)
     cdef Py_ssize_t d
-    sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
-    like.dtype = np.dtype(dtype)
+    try:
+        sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
+        like.dtype = np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise GpukernTypeError(f"empty: {error}") from None
     require_device_dtype(like.dtype, "empty: dtype")
     describe(like.dtype, &like.c.dtype)
     like.itemsize = like.dtype.itemsize

@@ -185,7 +185,7 @@ cdef Launch new_launch(str function, object device, object stream):
     if kept_count > 0:
         let_go()
     made.c.struct_size = sizeof(gpukern_exec)
-    made.c.device = as_device(device, f"{function}: device")
+    made.c.device = as_device(device, "device" if device is None else f"{function}: device")
     # Beside device arrays, 'cuda' without a number is the device where they lie.
     made.any_cuda = device == "cuda" if isinstance(device, str) else False
     if stream is not None:
