@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "device_facts.hpp"
-
 #include <cuda_runtime.h>
 
 #include <array>
 #include <atomic>
 
 #include "check.hpp"
+#include "device_facts.hpp"
 
 namespace gpukern::gpu {
 namespace {

@@ -74,6 +74,15 @@ def test_errors_are_those_of_gather_and_saxpy():
         typed.saxpy_into(1.0, out, np.zeros(2), out)
 
 
+def test_a_keeps_its_kind():
+    whole, single = np.arange(3), np.zeros(3, "f4")
+    for a, x in [(2.9, whole), (2j, single), (True + 0.5, whole.astype("i4"))]:
+        with pytest.raises(gpukern.GpukernTypeError, match=r"saxpy: a must convert to .* kind"):
+            typed.saxpy_into(a, x, x, x.copy())
+    with pytest.raises(gpukern.GpukernOverflowError):
+        typed.saxpy_into(2**63, whole, whole, whole.copy())
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_saxpy_into(rng, number):
     x, y = rng.integers(-9, 9, (2, 50)).astype(number)

@@ -47,10 +47,21 @@ cdef Tensor as_tensor(object array, str what, Launch launch):
     # An object may have the interface of its own, without its type: a proxy, a namespace.
     if kind.protocol == BY_INTERFACE or (
             kind.protocol == BY_NUMPY and hasattr(array, "__cuda_array_interface__")):
-        return tensor_of_interface(array, kind, what, launch)
+        try:
+            return tensor_of_interface(array, kind, what, launch)
+        except (GpukernError, MemoryError):
+            raise
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+            raise GpukernTypeError(
+                f"{what} has a malformed __cuda_array_interface__: {error!r}") from error
     if kind.protocol != BY_NUMPY:
         return tensor_of_library(array, kind, what, launch)
-    made = np.asarray(array)
+    try:
+        made = np.asarray(array)
+    except ValueError as error:  # a ragged list
+        raise GpukernValueError(f"{what}: {error}") from error
+    except TypeError as error:
+        raise GpukernTypeError(f"{what}: {error}") from error
     if made.dtype.hasobject and not isinstance(array, (list, tuple)):
         raise GpukernTypeError(f"{what} must be an array, got {type(array).__name__}")
     return tensor_of_ndarray(made)
@@ -146,6 +157,8 @@ cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch
     tensor.resize(len(shape))
     for d in range(tensor.c.ndim):
         tensor.c.shape[d] = shape[d]
+        if tensor.c.shape[d] < 0:
+            raise GpukernValueError(f"{what} must have no negative size, got shape {shape}")
     set_byte_strides(tensor, interface.get("strides"), what)
     tensor.c.data = <void *><uintptr_t>(pointer or 0)
     tensor.c.device = interface_device(tensor.c.data)
@@ -154,7 +167,8 @@ cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch
     stream = interface.get("stream")
     if stream is not None and stream == 0:
         raise GpukernValueError(f"{what} must name stream 1 or 2, got 0, which is ambiguous")
-    launch.follow(tensor.c.device, None if stream is None else stream_of_handle(stream, None))
+    launch.follow(tensor.c.device, None if stream is None else stream_of_handle(
+        stream, None, f"{what}: the stream of its interface"))
     tensor.unordered = stream is None
     return tensor
 

@@ -41,8 +41,11 @@ def empty(shape, dtype=np.float64, device=0):
     """
     cdef Tensor like = Tensor.__new__(Tensor)
     cdef Py_ssize_t d
-    sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
-    like.dtype = np.dtype(dtype)
+    try:
+        sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
+        like.dtype = np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise GpukernTypeError(f"empty: {error}") from None
     require_device_dtype(like.dtype, "empty: dtype")
     describe(like.dtype, &like.c.dtype)
     like.itemsize = like.dtype.itemsize
@@ -56,7 +59,8 @@ def empty(shape, dtype=np.float64, device=0):
         if total >= 2**63:
             raise GpukernValueError(f"empty: shape must take less than 2**63 bytes, got {sizes}")
         like.c.shape[d] = sizes[d]
-    return new_device_array(like, concrete_device(device), new_launch(None, None))
+    return new_device_array(like, concrete_device(device, "empty: device"),
+                            new_launch("empty", None, None))
 
 
 def to_device(array, device=0, stream=None):
@@ -76,8 +80,8 @@ def to_device(array, device=0, stream=None):
     DeviceArray
         C-contiguous, of the same shape and dtype. Host arrays are copied when the call returns.
     """
-    cdef gpukern_device target = concrete_device(device)
-    cdef Launch where = new_launch(None, stream)
+    cdef gpukern_device target = concrete_device(device, "to_device: device")
+    cdef Launch where = new_launch("to_device", None, stream)
     if _numpy_rules.is_masked(array):
         raise GpukernTypeError("to_device: array must not be a masked array")
     cdef Tensor source = as_tensor(array, "to_device: array", where)
@@ -90,10 +94,10 @@ def to_device(array, device=0, stream=None):
     return made
 
 
-cdef gpukern_device concrete_device(object device) except *:
-    cdef gpukern_device found = as_device(device)
+cdef gpukern_device concrete_device(object device, str what) except *:
+    cdef gpukern_device found = as_device(device, what)
     if found.device_type == GPUKERN_DEVICE_DEFAULT:
-        raise GpukernTypeError("device must be an int or a str, got None")
+        raise GpukernTypeError(f"{what} must be an int or a str, got None")
     return found
 
 

@@ -176,7 +176,8 @@ cdef class DeviceArray:
         numpy.ndarray
             ``out`` if it was given.
         """
-        cdef Launch where = new_launch(None, self.stream() if stream is None else stream)
+        cdef Launch where = new_launch(
+            "numpy", None, self.stream() if stream is None else stream)
         cdef cnp.ndarray result
         cdef Tensor destination
         cdef uint64_t begun = 0
@@ -260,7 +261,7 @@ cdef class DeviceArray:
         return target
 
     cdef DeviceArray copy_at(self, gpukern_device device):
-        cdef Launch where = new_launch(None, self.stream())
+        cdef Launch where = new_launch("__dlpack__", None, self.stream())
         self.order(where)
         return copy_to(self.tensor, device, where)
 

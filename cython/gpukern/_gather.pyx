@@ -16,7 +16,7 @@ from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_resu
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_short, lend, new_array_like, pinned, returned, together,
+    Order, begin, end, is_short, lend, new_array_like, note_write, pinned, returned, together,
 )
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._scalar cimport fill_tensor
@@ -101,7 +101,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         if special is not None:
             return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
                            device=device, stream=stream)
-    cdef Launch where = new_launch(device, stream)
+    cdef Launch where = new_launch("gather", device, stream)
     cdef gpukern_mode c_mode = as_mode(mode)
     cdef Tensor src = as_tensor(source, "gather: source", where)
     cdef Tensor idx = as_index(index, where)
@@ -119,6 +119,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
     run(src, idx, c_axis, c_mode, fill_value, dst, where)
     if out is not None:
+        note_write(out)
         return out
     if subclass:
         return _numpy_rules.like(source, dst.owner)
@@ -151,7 +152,10 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
         with nogil:
             check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     end(&order, &src)
-    return result if out is not None else returned(result, &dst)
+    if out is None:
+        return returned(result, &dst)
+    note_write(out)
+    return out
 
 
 cdef bint plain_axis(object axis, int32_t *number) except -1:
@@ -200,6 +204,8 @@ cdef int32_t as_axis(object axis, Tensor source) except *:
 
 cdef Tensor as_index(object index, Launch where):
     """The index as the C side takes it: native, and of a layout that elements can express."""
+    if isinstance(index, int):
+        require_held(index)
     cdef Tensor tensor = as_tensor(index, "gather: index", where)
     cdef cnp.ndarray array
     if not isinstance(tensor.owner, cnp.ndarray):
@@ -223,9 +229,20 @@ cdef cnp.ndarray index_of_numbers(object index, cnp.ndarray array):
         return array.astype(np.intp)
     if array.dtype.hasobject:
         for number in array.flat:
-            if isinstance(number, int) and not -2**63 <= number < 2**64:
-                raise GpukernIndexError(f"index {number} fits no integer dtype")
+            require_held(number)
+    elif array.dtype.kind == "f" and isinstance(index, (list, tuple)):
+        # NumPy makes floats of negative ints and such from 2**63 on in one list.
+        for number in np.array(index, object).flat:
+            if isinstance(number, int) and number >= 2**63:
+                raise GpukernIndexError(
+                    f"index {number} fits no integer dtype together with negative ones")
     return array
+
+
+cdef int require_held(object number) except -1:
+    if isinstance(number, int) and not -2**63 <= number < 2**64:
+        raise GpukernIndexError(f"index {number} fits no integer dtype")
+    return 0
 
 
 cdef Tensor result_shape(Tensor source, Tensor index, int32_t axis):

@@ -8,6 +8,8 @@ Nothing here imports a library: an array of a library exists only where that was
 
 import sys
 
+import numpy as np
+
 # Where a library's types say that they live, by the library.
 LIBRARY_OF_PACKAGE = {
     "torch": "torch",
@@ -69,6 +71,24 @@ def why_not(library, array):
     return None
 
 
+def why_no_value(library, array):
+    """Why an array cannot stand for a scalar, as the end of a sentence; None if it can."""
+    # One that is on several devices has its value on each of them.
+    if library == "jax":
+        return "has been deleted or donated" if array.is_deleted() else None
+    return why_not(library, array)
+
+
+def host_array(library, array):
+    """A small array of a library as an ndarray of the same values."""
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return (array.float() if array.dtype == torch.bfloat16 else array).numpy()
+    if library == "cupy":
+        return sys.modules["cupy"].asnumpy(array)
+    return np.asarray(array)
+
+
 def _why_not_tensor(torch, tensor):
     if tensor.layout != torch.strided:
         return f"has the layout {tensor.layout}; pass its to_dense()"
@@ -76,7 +96,21 @@ def _why_not_tensor(torch, tensor):
         return "is conjugated or negated lazily; pass its resolve_conj().resolve_neg()"
     if tensor.is_meta:
         return "lies on the meta device and has no memory"
+    if _is_traced(torch):
+        return (
+            "would be missed by the trace that is running; wrap gpukern as a custom operator, "
+            "as in examples/torch_custom_op.py"
+        )
+    forward_ad = torch.autograd.forward_ad
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+        return "has a forward-mode tangent, which gpukern does not compute; pass its primal"
     return None
+
+
+def _is_traced(torch):
+    """Whether torch records or takes over what its operators do on this thread."""
+    count_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+    return torch.jit.is_tracing() or (count_modes is not None and count_modes() > 0)
 
 
 def current_stream(library, device_id):

@@ -3,6 +3,7 @@
 
 from gpukern._cupy cimport CupyAttributes
 from gpukern._exchange cimport ExchangeApi
+from gpukern._torch cimport TorchState
 
 # How the arrays of a type come in.
 cdef enum Protocol:
@@ -22,5 +23,6 @@ cdef class Kind:
     cdef const ExchangeApi *api
     cdef object requires_grad
     cdef CupyAttributes attributes
+    cdef TorchState torch
 
 cdef Kind kind_of(object array)

@@ -11,6 +11,7 @@ from cpython.ref cimport PyObject
 
 from gpukern._cupy cimport cupy_attributes
 from gpukern._exchange cimport exchange_api
+from gpukern._torch cimport torch_state
 
 from gpukern import _interop
 
@@ -30,6 +31,7 @@ cdef class Kind:
 
     `library` is a name, None for NumPy and for libraries that we do not know. `refusal` says why no
     array of this type can come in. `allocate(like, shape)` makes an array of the library's own.
+    `torch` is there for torch's types.
     """
 
 
@@ -61,6 +63,8 @@ cdef Kind new_kind(object kind):
     made.refusal = _interop.refusal_of(made.library, kind)
     made.allocate = _interop.ALLOCATORS.get(made.library)
     made.empty_like = _interop.empty_like_of(made.library)
+    if made.library == "torch":
+        made.torch = torch_state()
     made.api = exchange_api(kind)
     if made.api != NULL:
         made.protocol = BY_EXCHANGE

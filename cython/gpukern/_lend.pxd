@@ -33,5 +33,6 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
                const Operand *third) except -1
 cdef int end(Order *order, const Operand *first) except -1
 cdef object pinned(object array)
+cdef int note_write(object out) except -1
 cdef object returned(object array, const Operand *operand)
 cdef bint is_short(const Operand *out) noexcept

@@ -81,7 +81,7 @@ cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
                        const Operand *beside) except -1:
     """As lend(), for an array of a library."""
     if kind.protocol == BY_EXCHANGE:
-        if not lend_by_exchange(kind, array, operand):
+        if not lend_by_exchange(kind, array, operand, beside):
             return False
     elif kind.protocol != BY_ATTRIBUTES or not kind.attributes.fill(array, operand):
         return False
@@ -96,12 +96,16 @@ cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
     return find_stream(kind, operand)
 
 
-cdef bint lend_by_exchange(Kind kind, object array, Operand *operand) except -1:
+cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
+                           const Operand *beside) except -1:
     cdef int d
     # Only of torch do we know that what it lends may be written to, and what it does not tell.
     if (kind.library != "torch" or kind.refusal is not None
             or kind.api.dltensor_from_py_object_no_sync == NULL
             or get(kind.requires_grad, array) is not False):
+        return False
+    # Once a call; a second tensor is of the same thread.
+    if (beside == NULL or beside.kind != <PyObject *>kind) and not kind.torch.is_plain():
         return False
     kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
     if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
@@ -225,6 +229,16 @@ cdef object pinned(object array):
     Py_buffer stand for. Of an array with a weak reference NumPy refuses to do so.
     """
     return PyWeakref_NewRef(array, None) if type(array) is cnp.ndarray else None
+
+
+cdef int note_write(object out) except -1:
+    """Tells the library of a given output that it was written to, where that matters to it."""
+    cdef Kind kind
+    if type(out) is not cnp.ndarray:
+        kind = kind_of(out)
+        if kind.torch is not None:
+            kind.torch.note_write(out)
+    return 0
 
 
 cdef object returned(object array, const Operand *operand):

@@ -11,7 +11,7 @@ from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_resu
 from gpukern._dtype cimport is_native
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_short, lend, new_array_like, pinned, returned, together,
+    Order, begin, end, is_short, lend, new_array_like, note_write, pinned, returned, together,
 )
 from gpukern._operand cimport Operand
 from gpukern._scalar cimport store_scalar
@@ -73,7 +73,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
         quick = saxpy_quickly(a, x, y, out)
         if quick is not None:
             return quick
-    cdef Launch where = new_launch(device, stream)
+    cdef Launch where = new_launch("saxpy", device, stream)
     cdef Tensor xs = as_operand(x, "saxpy: x", where)
     cdef Tensor ys = as_operand(y, "saxpy: y", where)
     cdef Tensor dst, target = None
@@ -92,6 +92,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
         return finished(xs, dst)
     if dst is not target:
         target.owner[...] = dst.owner
+    note_write(out)
     return out
 
 
@@ -117,7 +118,10 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
         with nogil:
             check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
     end(&order, &xs)
-    return result if out is not None else returned(result, &dst)
+    if out is None:
+        return returned(result, &dst)
+    note_write(out)
+    return out
 
 
 cdef Tensor as_operand(object array, str what, Launch where):

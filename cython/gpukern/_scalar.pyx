@@ -12,13 +12,14 @@ from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, gpukern_dtype,
 )
 from gpukern._dtype cimport bfloat16_bits, describe, numpy_dtype
+from gpukern._kind cimport Kind, kind_of
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
 
 import math
 
 import numpy as np
 
-from gpukern import _numpy_rules
+from gpukern import _interop, _numpy_rules
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
 cnp.import_array()
@@ -40,6 +41,7 @@ cdef Tensor fill_tensor(object fill_value, Tensor source):
         return None
     if _numpy_rules.is_masked(fill_value):
         raise GpukernTypeError("gather: fill_value must not be masked")
+    fill_value = on_host(fill_value, "gather: fill_value")
     try:
         if source.c.dtype.code == GPUKERN_BFLOAT:
             filled = bfloat16_array(fill_value)
@@ -54,6 +56,24 @@ cdef Tensor fill_tensor(object fill_value, Tensor source):
     tensor = tensor_of_ndarray(filled)
     tensor.c.dtype = source.c.dtype
     return tensor
+
+
+cdef object on_host(object value, str what):
+    """What NumPy understands, in place of an array of a library's."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value
+    cdef Kind kind = kind_of(value)
+    if kind.library is None:
+        return value
+    why = kind.refusal or _interop.why_no_value(kind.library, value)
+    if why is not None:
+        raise GpukernTypeError(f"{what} {why}")
+    try:
+        return _interop.host_array(kind.library, value)
+    except (TypeError, ValueError, RuntimeError):
+        dtype = getattr(value, "dtype", None)
+        raise GpukernTypeError(
+            f"{what} must be of a dtype that NumPy has, on the host; got {dtype}") from None
 
 
 cdef object converted(object value, object dtype):
@@ -85,6 +105,8 @@ cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1:
         return 0
     rank = RANK_OF_CODE.get(dtype.code)
     if rank is None or dtype.lanes != 1 or dtype.bits < 16 or dtype.bits > 128:
+        return 0
+    if dtype.code == GPUKERN_COMPLEX and dtype.bits < 64:
         return 0
     value = number_of(a)
     if rank_of(value) > rank:
@@ -137,7 +159,7 @@ cdef object number_of(object a):
         return a
     if _numpy_rules.is_masked(a):
         raise GpukernTypeError("saxpy: a must not be masked")
-    array = np.asarray(a)
+    array = np.asarray(on_host(a, "saxpy: a"))
     if array.ndim != 0:
         raise GpukernTypeError(f"saxpy: a must be a scalar, got an array of shape {array.shape}")
     describe(array.dtype, &described)

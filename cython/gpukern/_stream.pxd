@@ -18,11 +18,11 @@ cdef class Launch:
     cdef int finish(self) except -1
 
 cdef int wait_back(gpukern_device device, void *stream, void *call) except -1 nogil
-cdef Stream as_stream(object stream)
-cdef Stream stream_of_handle(object handle, object owner)
+cdef Stream as_stream(object stream, str what=*)
+cdef Stream stream_of_handle(object handle, object owner, str what=*)
 cdef Stream legacy_stream()
 cdef bint same_stream(Stream a, Stream b) noexcept
 cdef Stream consumer_stream(object stream, int device_id)
 cdef list current_streams(int device_id)
-cdef Launch new_launch(object device, object stream)
-cdef gpukern_device as_device(object device) except *
+cdef Launch new_launch(str function, object device, object stream)
+cdef gpukern_device as_device(object device, str what=*) except *

@@ -31,12 +31,16 @@ cdef class Stream:
     """
 
 
-cdef Stream stream_of_handle(object handle, object owner):
+cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
     """A stream by its number, kept alive by `owner`; None if nobody promises that it stays."""
     cdef Stream stream = Stream.__new__(Stream)
-    value = operator.index(handle)
-    if value < 0:
-        raise GpukernValueError(f"stream must be a handle from 0 on, got {value}")
+    try:
+        value = operator.index(handle)
+    except TypeError:
+        raise GpukernTypeError(
+            f"{what} must have an int as its handle, got {type(handle).__name__}") from None
+    if not 0 <= value < 2**64:
+        raise GpukernValueError(f"{what} must be a handle from 0 to 2**64 - 1, got {value}")
     # 1 (cudaStreamLegacy) is another name of 0; one name makes handles comparable.
     stream.handle = NULL if value == 1 else <void *><uintptr_t>value
     stream.owner = owner
@@ -68,25 +72,29 @@ cdef int wait_back(gpukern_device device, void *stream, void *call) except -1 no
     return 0
 
 
-cdef Stream as_stream(object stream):
+cdef Stream as_stream(object stream, str what="stream"):
     """Accepts an int handle and the stream objects of CUDA's Python libraries."""
     if isinstance(stream, Stream):
         return stream
     if isinstance(stream, int) and not isinstance(stream, bool):
-        return stream_of_handle(stream, None)
+        return stream_of_handle(stream, None, what)
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
-        version, handle = protocol() if callable(protocol) else protocol
+        spoken = protocol() if callable(protocol) else protocol
+        if not isinstance(spoken, (tuple, list)) or len(spoken) != 2:
+            raise GpukernTypeError(
+                f"{what} must give (version, handle) as its __cuda_stream__, got {spoken!r}")
+        version, handle = spoken
         if version != 0:
             raise GpukernValueError(
-                f"stream must speak version 0 of __cuda_stream__, got version {version}")
-        return stream_of_handle(handle, stream)
+                f"{what} must speak version 0 of __cuda_stream__, got version {version}")
+        return stream_of_handle(handle, stream, what)
     for name in ("cuda_stream", "ptr"):  # torch and CuPy before they had the protocol
         handle = getattr(stream, name, None)
         if isinstance(handle, int):
-            return stream_of_handle(handle, stream)
+            return stream_of_handle(handle, stream, what)
     raise GpukernTypeError(
-        "stream must be None, an int or an object with __cuda_stream__, "
+        f"{what} must be None, an int or an object with __cuda_stream__, "
         f"got {type(stream).__name__}")
 
 
@@ -121,7 +129,7 @@ cdef list current_streams(int device_id):
     return [stream for stream in found if (<Stream>stream).lasting]
 
 
-cdef gpukern_device as_device(object device) except *:
+cdef gpukern_device as_device(object device, str what="device") except *:
     """Accepts None, 'cpu', 'cuda', 'cuda:N' and the ordinal N of a CUDA device."""
     cdef gpukern_device found
     found.device_id = 0
@@ -135,15 +143,15 @@ cdef gpukern_device as_device(object device) except *:
             found.device_type = GPUKERN_CUDA
             found.device_id = int(number or "0")
         else:
-            raise GpukernValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {device!r}")
+            raise GpukernValueError(f"{what} must be 'cpu', 'cuda' or 'cuda:N', got {device!r}")
     elif isinstance(device, int) and not isinstance(device, bool):
         found.device_type = GPUKERN_CUDA
         if not 0 <= device < 2**31:
-            raise GpukernValueError(f"device must be an ordinal from 0 on, got {device}")
+            raise GpukernValueError(f"{what} must be an ordinal from 0 on, got {device}")
         found.device_id = device
     else:
         raise GpukernTypeError(
-            f"device must be None, a str or an int, got {type(device).__name__}")
+            f"{what} must be None, a str or an int, got {type(device).__name__}")
     return found
 
 
@@ -182,15 +190,16 @@ cdef class Launch:
         return 0
 
 
-cdef Launch new_launch(object device, object stream):
+cdef Launch new_launch(str function, object device, object stream):
+    """The launch of a call; errors name its function."""
     cdef Launch made = Launch.__new__(Launch)
     if kept_count > 0:
         let_go()
     made.c.struct_size = sizeof(gpukern_exec)
-    made.c.device = as_device(device)
+    made.c.device = as_device(device, "device" if device is None else f"{function}: device")
     # Beside device arrays, 'cuda' without a number is the device where they lie.
     made.any_cuda = device == "cuda" if isinstance(device, str) else False
     if stream is not None:
-        made.stream = as_stream(stream)
+        made.stream = as_stream(stream, f"{function}: stream")
         made.c.stream = made.stream.handle
     return made

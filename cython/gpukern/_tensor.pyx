@@ -13,7 +13,7 @@ from libc.stdlib cimport free, malloc
 from gpukern._capi cimport GPUKERN_CPU, GPUKERN_MAX_NDIM, GPUKERN_UINT
 from gpukern._dtype cimport describe
 
-from gpukern.errors import GpukernValueError
+from gpukern.errors import GpukernMemoryError, GpukernValueError
 
 cdef extern from "numpy/arrayobject.h":
     PyTypeObject PyArray_Type
@@ -51,7 +51,7 @@ cdef class Tensor:
         if ndim > 8:
             self.large = storage = <int64_t *>malloc(2 * ndim * sizeof(int64_t))
             if storage == NULL:
-                raise MemoryError()
+                raise GpukernMemoryError("no host memory for a shape")
         self.c.ndim = <int>ndim
         self.c.shape = storage
         self.c.strides = storage + ndim

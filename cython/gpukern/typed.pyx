@@ -13,10 +13,11 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_gather,
-    gpukern_mode, gpukern_saxpy, gpukern_tensor,
+    GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
+    gpukern_gather, gpukern_mode, gpukern_saxpy, gpukern_tensor,
 )
 from gpukern._error cimport check
+from gpukern._scalar cimport store_scalar
 
 from gpukern.errors import GpukernValueError
 
@@ -145,7 +146,16 @@ def python_saxpy_into(a, const saxpy_number[:] x, const saxpy_number[:] y, saxpy
     float32, float64, complex64, complex128, int32 or int64 of one dimension; see
     :func:`gpukern.saxpy`.
     """
-    cdef saxpy_number scalar = a
+    cdef saxpy_number scalar = 0
+    cdef gpukern_dtype dtype
+    dtype.code = GPUKERN_FLOAT
+    if saxpy_number is int32_t or saxpy_number is int64_t:
+        dtype.code = GPUKERN_INT
+    elif saxpy_number is cython.floatcomplex or saxpy_number is cython.doublecomplex:
+        dtype.code = GPUKERN_COMPLEX
+    dtype.bits = <unsigned char>(8 * sizeof(saxpy_number))
+    dtype.lanes = 1
+    store_scalar(a, dtype, &scalar)
     with nogil:
         saxpy_into(scalar, x, y, out)
 

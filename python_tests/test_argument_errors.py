@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Malformed streams, interfaces, scalars and indices: typed errors that name the argument."""
+
+import numpy as np
+import pytest
+
+import gpukern
+
+X = np.ones(3, "f4")
+GOOD = {"shape": (3,), "typestr": "<f4", "data": (0, False), "version": 3}
+
+
+class Speaker:
+    """What speaks a protocol, in whatever words it is given."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+
+@pytest.mark.parametrize("spoken", [(0,), 3, None, (0, "x"), (1, 0), (0, 2**64), (0, -1)])
+def test_malformed_streams(spoken):
+    for stream in (Speaker(__cuda_stream__=lambda: spoken), Speaker(__cuda_stream__=spoken)):
+        if spoken is None and stream.__cuda_stream__ is None:
+            continue
+        with pytest.raises((TypeError, ValueError), match="^saxpy: stream must ") as caught:
+            gpukern.saxpy(1.0, X, X, stream=stream)
+        assert isinstance(caught.value, gpukern.GpukernError)
+
+
+@pytest.mark.parametrize("stream", [2**64, -1])
+def test_streams_that_are_no_handles(stream):
+    with pytest.raises(gpukern.GpukernValueError, match="^gather: stream must be a handle"):
+        gpukern.gather(X, [0], stream=stream)
+
+
+def test_devices_are_named_by_function():
+    with pytest.raises(gpukern.GpukernValueError, match="^gather: device must be 'cpu'"):
+        gpukern.gather(X, [0], device="gpu")
+    with pytest.raises(gpukern.GpukernTypeError, match="^to_device: device must be an int or"):
+        gpukern.to_device(X, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"shape": 3}, {"shape": ("a",)}, {"shape": (-3,)}, {"shape": (2**70,)}, {"typestr": "zz"},
+     {"typestr": 5}, {"data": 5}, {"data": ("a", False)}, {"data": (2**70, False)},
+     {"data": (-1, False)}, {"strides": 3}, {"strides": ("a",)}, {"strides": (2**70,)},
+     {"descr": 5}, {"descr": [1, 2]}],
+)  # fmt: skip
+def test_malformed_interfaces(change):
+    bad = Speaker(__cuda_array_interface__={**GOOD, **change})
+    with pytest.raises(gpukern.GpukernError, match=r"^saxpy: x "):
+        gpukern.saxpy(1.0, bad, bad)
+
+
+@pytest.mark.parametrize("interface", [None, [], {}])
+def test_interfaces_that_are_none(interface):
+    with pytest.raises(gpukern.GpukernTypeError, match="^gather: source has a malformed"):
+        gpukern.gather(Speaker(__cuda_array_interface__=interface), [0])
+
+
+def test_indices_that_no_integer_dtype_holds():
+    for index in (2**70, -(2**70), [2**70], [-1, 2**63]):
+        with pytest.raises(gpukern.GpukernIndexError, match="fits no integer dtype"):
+            gpukern.gather(X, index)
+
+
+def test_ragged_lists():
+    with pytest.raises(gpukern.GpukernValueError, match="^gather: source: "):
+        gpukern.gather([[1], [1, 2]], [0])
+
+
+def scalars_of_torch():
+    torch = pytest.importorskip("torch")
+    return {
+        "requires gradients": torch.tensor(2.0, requires_grad=True),
+        "is conjugated": torch.tensor(2j).conj(),
+        "meta device": torch.ones((), device="meta"),
+        "has the layout": torch.ones(1).to_sparse(),
+        "torch.complex32": torch.ones((), dtype=torch.complex32),
+    }
+
+
+def refused(words, value):
+    with pytest.raises(gpukern.GpukernTypeError, match=f"^saxpy: a .*{words}"):
+        gpukern.saxpy(value, X, X)
+    with pytest.raises(gpukern.GpukernTypeError, match=f"^gather: fill_value .*{words}"):
+        gpukern.gather(X, [9], mode="fill", fill_value=value)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scalars_of_torch():
+    for words, value in scalars_of_torch().items():
+        refused(words, value)
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.bfloat16, torch.float16, torch.float32, torch.int8):
+        two = torch.tensor(2, dtype=dtype)
+        assert np.array_equal(gpukern.saxpy(two, X, X), 3 * X)
+        assert gpukern.gather(X, [9], mode="fill", fill_value=two)[0] == 2
+    numbers = torch.ones(3, dtype=torch.complex32)
+    with pytest.raises(gpukern.GpukernTypeError, match="saxpy: x must have one of the dtypes"):
+        gpukern.saxpy(1.0, numbers, numbers)
+
+
+def test_scalars_of_jax():
+    jax = pytest.importorskip("jax")
+    two = jax.numpy.asarray(2, "bfloat16")
+    assert np.array_equal(gpukern.saxpy(two, X, X), 3 * X)
+    assert gpukern.gather(X, [9], mode="fill", fill_value=two)[0] == 2
+    two.delete()
+    refused("has been deleted", two)
+    with pytest.raises(gpukern.GpukernTypeError, match="^saxpy: a is traced by JAX"):
+        jax.jit(lambda a: gpukern.saxpy(a, X, X))(2.0)

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls amid torch's traces, forward-mode derivatives and saved tensors."""
+
+import pytest
+
+import gpukern
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+INDEX = torch.tensor([2, 0])
+CALLS = {
+    "saxpy": lambda x: gpukern.saxpy(2.0, x, x),
+    "saxpy, out": lambda x: gpukern.saxpy(2.0, x, x, out=torch.empty(3)),
+    "gather": lambda x: gpukern.gather(x, INDEX),
+    "gather, long way": lambda x: gpukern.gather(x, [2, 0], device="cpu"),
+}
+
+
+def trace_by_fx(call):
+    make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
+    make_fx(call)(torch.ones(3))
+
+
+def trace_by_jit(call):
+    torch.jit.trace(call, torch.ones(3))
+
+
+def run_in_mode(call):
+    dispatch = pytest.importorskip("torch.utils._python_dispatch")
+
+    class Mode(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    x = torch.ones(3)
+    with Mode():
+        call(x)
+
+
+@pytest.mark.parametrize("trace", [trace_by_fx, trace_by_jit, run_in_mode])
+@pytest.mark.parametrize("name", list(CALLS))
+def test_no_trace_goes_on_without_the_call(name, trace):
+    words = "a FakeTensor|would be missed by the trace.*custom operator|holds no plain memory"
+    with pytest.raises(gpukern.GpukernBufferError, match=words):
+        trace(CALLS[name])
+    CALLS[name](torch.ones(3))
+
+
+def test_tangents_are_refused():
+    forward_ad = torch.autograd.forward_ad
+    x, tangent = torch.ones(3), torch.ones(3)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, tangent)
+        for call in CALLS.values():
+            with pytest.raises(gpukern.GpukernBufferError, match="forward-mode tangent"):
+                call(dual)
+            call(x)
+        with pytest.raises(gpukern.GpukernBufferError, match=r"^saxpy: y has a forward-mode"):
+            gpukern.saxpy(1.0, x, dual)
+    for call in CALLS.values():
+        with pytest.raises(gpukern.GpukernBufferError):
+            torch.func.jvp(call, (x,), (tangent,))
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_outputs_count_as_written(device):
+    x, index = torch.ones(3), torch.tensor([0, 2])
+    for write in (
+        lambda out: gpukern.saxpy(2.0, x, x, out=out, device=device),
+        lambda out: gpukern.gather(x, index, out=out[:2], device=device),
+    ):
+        saved = torch.ones(3)
+        version = saved._version
+        product = (torch.ones(3, requires_grad=True) * saved).sum()
+        write(saved)
+        assert saved._version > version
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.backward()
+    with torch.inference_mode():
+        out = torch.empty(3)
+        assert gpukern.saxpy(2.0, x, x, out=out) is out
