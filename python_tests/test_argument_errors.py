@@ -24,21 +24,21 @@ def test_malformed_streams(spoken):
     for stream in (Speaker(__cuda_stream__=lambda: spoken), Speaker(__cuda_stream__=spoken)):
         if spoken is None and stream.__cuda_stream__ is None:
             continue
-        with pytest.raises((TypeError, ValueError), match="^saxpy: stream must ") as caught:
+        with pytest.raises((TypeError, ValueError), match=r"^saxpy: stream must ") as caught:
             gpukern.saxpy(1.0, X, X, stream=stream)
         assert isinstance(caught.value, gpukern.GpukernError)
 
 
 @pytest.mark.parametrize("stream", [2**64, -1])
 def test_streams_that_are_no_handles(stream):
-    with pytest.raises(gpukern.GpukernValueError, match="^gather: stream must be a handle"):
+    with pytest.raises(gpukern.GpukernValueError, match=r"^gather: stream must be a handle"):
         gpukern.gather(X, [0], stream=stream)
 
 
 def test_devices_are_named_by_function():
-    with pytest.raises(gpukern.GpukernValueError, match="^gather: device must be 'cpu'"):
+    with pytest.raises(gpukern.GpukernValueError, match=r"^gather: device must be 'cpu'"):
         gpukern.gather(X, [0], device="gpu")
-    with pytest.raises(gpukern.GpukernTypeError, match="^to_device: device must be an int or"):
+    with pytest.raises(gpukern.GpukernTypeError, match=r"^to_device: device must be an int or"):
         gpukern.to_device(X, None)
 
 
@@ -57,7 +57,7 @@ def test_malformed_interfaces(change):
 
 @pytest.mark.parametrize("interface", [None, [], {}])
 def test_interfaces_that_are_none(interface):
-    with pytest.raises(gpukern.GpukernTypeError, match="^gather: source has a malformed"):
+    with pytest.raises(gpukern.GpukernTypeError, match=r"^gather: source has a malformed"):
         gpukern.gather(Speaker(__cuda_array_interface__=interface), [0])
 
 
@@ -68,7 +68,7 @@ def test_indices_that_no_integer_dtype_holds():
 
 
 def test_ragged_lists():
-    with pytest.raises(gpukern.GpukernValueError, match="^gather: source: "):
+    with pytest.raises(gpukern.GpukernValueError, match=r"^gather: source: "):
         gpukern.gather([[1], [1, 2]], [0])
 
 
@@ -111,5 +111,5 @@ def test_scalars_of_jax():
     assert gpukern.gather(X, [9], mode="fill", fill_value=two)[0] == 2
     two.delete()
     refused("has been deleted", two)
-    with pytest.raises(gpukern.GpukernTypeError, match="^saxpy: a is traced by JAX"):
+    with pytest.raises(gpukern.GpukernTypeError, match=r"^saxpy: a is traced by JAX"):
         jax.jit(lambda a: gpukern.saxpy(a, X, X))(2.0)
