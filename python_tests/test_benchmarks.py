@@ -175,7 +175,6 @@ def test_a_report_needs_results(tmp_path, capsys):
     assert "results.json" in capsys.readouterr().err
 
 
-
 def test_plots_are_drawn_where_matplotlib_is(bench, tmp_path):
     pytest.importorskip("matplotlib")
     tables = shrunk(suites.tables_of(["saxpy"], quick=False))[:1]
