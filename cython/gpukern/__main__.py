@@ -8,6 +8,7 @@ import sys
 
 
 def positive(text):
+    """A number of at least one, for argparse."""
     number = int(text)
     if number < 1:
         raise ValueError(text)  # argparse words it: "invalid positive value: '0'"
