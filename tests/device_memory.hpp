@@ -5,12 +5,25 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cuda_driver.hpp"
 #include "support.hpp"
 
 namespace gpukern_test {
+
+/// Tests with the primary context of the first GPU; skipped where there is none.
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+    context_.emplace();
+  }
+
+ private:
+  std::optional<OnDevice> context_;
+};
 
 /// int32 or float memory of a device, allocated and released in the order of a stream.
 template <class T>

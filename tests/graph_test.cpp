@@ -19,16 +19,7 @@ std::vector<int> counting(int first) {
   return values;
 }
 
-class GraphTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-    context_.emplace();
-  }
-
- private:
-  std::optional<OnDevice> context_;
-};
+class GraphTest : public GpuTest {};
 
 class GraphModeTest : public GraphTest, public testing::WithParamInterface<CaptureMode> {};
 

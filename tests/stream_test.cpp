@@ -4,7 +4,6 @@
 // The order between streams, and the memory that goes with it.
 
 #include <chrono>
-#include <optional>
 
 #include "cuda_driver.hpp"
 #include "device_memory.hpp"
@@ -12,16 +11,7 @@
 namespace gpukern_test {
 namespace {
 
-class StreamTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-    context_.emplace();
-  }
-
- private:
-  std::optional<OnDevice> context_;
-};
+class StreamTest : public GpuTest {};
 
 TEST(StreamOnTheCpuTest, HasNothingToOrder) {
   gpukern_event* event = nullptr;
