@@ -44,6 +44,10 @@ CUcontext primary_context(int device) {
   return context;
 }
 
+constexpr const char* kRaiseUnderCapture =
+    "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got raise, which has "
+    "to wait for the stream";
+
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(int device) : device_(device), context_(primary_context(device)) {
@@ -62,6 +66,12 @@ class CudaBackend final : public Backend {
     require_open(stream);
     gpu::gather(*this, args, cuda_stream(stream));
   }
+  bool gather_checked(const GatherArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_no_capture(stream, kRaiseUnderCapture);
+    require_open(stream);
+    return gpu::gather_checked(*this, args, cuda_stream(stream));
+  }
   void saxpy(const SaxpyArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
     require_open(stream);
@@ -75,10 +85,7 @@ class CudaBackend final : public Backend {
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
-    require_no_capture(
-        stream,
-        "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got "
-        "raise, which has to wait for the stream");
+    require_no_capture(stream, kRaiseUnderCapture);
     return gpu::first_bad_index(*this, args, cuda_stream(stream));
   }
 

@@ -11,6 +11,7 @@
 namespace gpukern::gpu {
 
 void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream);
+bool gather_checked(Backend& backend, const GatherArgs& args, cudaStream_t stream);
 void saxpy(const SaxpyArgs& args, cudaStream_t stream);
 void copy(const CopyArgs& args, cudaStream_t stream);
 std::optional<BadIndex> first_bad_index(Backend& backend, const IndexArgs& args,

@@ -30,6 +30,7 @@ struct GatherArgs {
   IndexType index_type;
   gpukern_mode mode = GPUKERN_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
+  std::uint64_t* bad = nullptr;           ///< of the backend's own use, see gather_checked()
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
   std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
@@ -80,6 +81,9 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual void gather(const GatherArgs& args, Stream stream) = 0;
+  /// Gathers by indices that nobody has checked, in mode "raise", and waits for the stream. False
+  /// if one was bad, and out may hold anything; or where this is no gain, and nothing was done.
+  virtual bool gather_checked(const GatherArgs& /*args*/, Stream /*stream*/) { return false; }
   virtual void saxpy(const SaxpyArgs& args, Stream stream) = 0;
   virtual void copy(const CopyArgs& args, Stream stream) = 0;
 

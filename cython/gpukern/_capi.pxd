@@ -71,6 +71,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         gpukern_device device
         void *stream
         int32_t gather_path
+        int32_t out_may_change
 
     ctypedef struct gpukern_cuda_info:
         size_t struct_size

@@ -117,6 +117,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         if (dst.c.dtype.code == GPUKERN_OPAQUE or src.odd or dst.odd) and dst.dtype != src.dtype:
             raise GpukernTypeError(
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
+    where.c.out_may_change = out is None
     run(src, idx, c_axis, c_mode, fill_value, dst, where)
     if out is not None:
         note_write(out)
@@ -145,6 +146,7 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
         return None
     cdef Order order
     begin(&order, &src, &idx, &dst)
+    order.c.out_may_change = out is None
     if is_short(&dst):
         check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     else:

@@ -130,10 +130,14 @@ typedef struct gpukern_exec {
   void *stream;
   /** A ::gpukern_gather_path. Read only where struct_size covers it. */
   int32_t gather_path;
+  /** Nonzero: a gather in mode GPUKERN_RAISE may leave anything in `out` when it returns
+   * GPUKERN_INDEX_ERROR, so that indices are checked on the way and not beforehand. Read only where
+   * struct_size covers it. */
+  int32_t out_may_change;
 } gpukern_exec;
 
 #define GPUKERN_EXEC_INIT \
-  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO}
+  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO, 0}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {
@@ -344,8 +348,8 @@ GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_
  *            source.shape[:axis] + index.shape + source.shape[axis+1:]
  * @param[in] exec may be NULL
  * @return GPUKERN_INDEX_ERROR in mode GPUKERN_RAISE names the first bad index in C order and
- *         leaves out as it was; in every mode, an index into an empty axis is that error too,
- *         unless the result is empty.
+ *         leaves out as it was (but see gpukern_exec::out_may_change); in every mode, an index into
+ * an empty axis is that error too, unless the result is empty.
  */
 GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
                                           int32_t axis, gpukern_mode mode,

@@ -38,9 +38,11 @@ namespace detail {
 /// The address of a temporary, good until the end of the full expression.
 constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept { return &tensor; }
 
-constexpr gpukern_exec c_exec(const ExecOptions& options,
-                              gpukern_gather_path path = GPUKERN_GATHER_AUTO) noexcept {
-  return {sizeof(gpukern_exec), options.device, options.stream, path};
+constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.device = options.device;
+  exec.stream = options.stream;
+  return exec;
 }
 
 }  // namespace detail
@@ -198,20 +200,22 @@ struct GatherOptions {
   T fill_value{};
   ExecOptions exec{};
   GatherPath path = GatherPath::automatic;
+  bool out_may_change = false;  ///< also where Mode::raise throws; spares a look at the indices
 };
 
 /// Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
 ///
 /// The shape of out is source.shape[:axis] + index.shape + source.shape[axis+1:].
-/// Mode::raise waits for the stream and throws IndexError, leaving out as it was; the other modes
-/// only enqueue. See gpukern_gather().
+/// Mode::raise waits for the stream and throws IndexError, leaving out as it was unless
+/// GatherOptions::out_may_change; the other modes only enqueue. See gpukern_gather().
 template <Output Out, InputOf<element_t<Out>> Source, class Indices>
   requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
 void gather(const Source& source, const Indices& index, Out&& out,
             const GatherOptions<element_t<Out>>& options = {}) {
   const TensorRef fill_value(&options.fill_value, {});
-  const gpukern_exec exec =
-      detail::c_exec(options.exec, static_cast<gpukern_gather_path>(options.path));
+  gpukern_exec exec = detail::c_exec(options.exec);
+  exec.gather_path = static_cast<gpukern_gather_path>(options.path);
+  exec.out_may_change = options.out_may_change;
   check(gpukern_gather(
       detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
       options.axis, static_cast<gpukern_mode>(options.mode), detail::address(fill_value.c_tensor()),
