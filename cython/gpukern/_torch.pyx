@@ -10,9 +10,9 @@ gpukern._interop. These are the cheap questions; where a version of torch lacks 
 functions, the question has no answer and the call goes on.
 
 Python's way to the answers takes a third of a call: for each of them torch builds objects and
-guards that a look at a counter has no need of. So the three C++ functions behind it are called
-where torch's libraries export them under their names of today, arguments included. Otherwise
-Python's way is taken. See benchmarks/notes/call_cost.md.
+guards that a look at a counter has no need of. So the three C++ functions behind it are called, in
+the releases of torch that this was tried with, where its libraries export them. Otherwise Python's
+way is taken. See benchmarks/notes/call_cost.md.
 """
 
 from cpython.long cimport PyLong_AsVoidPtr
@@ -20,6 +20,10 @@ from cpython.long cimport PyLong_AsVoidPtr
 from gpukern._descriptor cimport get
 
 import sys
+
+# The first and the last release that the functions in C++ were tried with. Their names hold their
+# arguments, but nothing holds what these are made of: other releases go Python's way.
+KNOWN_TORCH = ((2, 11), (2, 15))
 
 cdef extern from "<dlfcn.h>" nogil:
     int RTLD_LAZY, RTLD_NOLOAD
@@ -77,16 +81,32 @@ cdef TorchState torch_state(object kind):
             made.increment_version((torch.empty(0, device="cpu"),))
         except TypeError:  # an older one takes a single tensor
             made.increment_version = getattr(torch.autograd.graph, "increment_version", None)
+    if KNOWN_TORCH[0] <= release_of(torch) <= KNOWN_TORCH[1]:
+        find_functions(made, torch, kind)
+    return made
+
+
+cdef int find_functions(TorchState made, object torch, object kind) except -1:
+    """Looks for torch's functions in C++."""
     made.c_count_modes = <CountModes>symbol(
         "libc10.so", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv")
     made.c_tracing_state = <TracingState>symbol(
         "libtorch_cpu.so", "_ZN5torch3jit6tracer15getTracingStateEv")
     # A subclass may have a say in what its attributes are.
-    if kind is torch.Tensor and hasattr(type(kind._cdata), "__get__"):
-        made.address = kind._cdata
-        made.c_bump_version = <BumpVersion>symbol(
-            "libtorch_cpu.so", "_ZN5torch8autograd4impl12bump_versionERKN2at6TensorE")
-    return made
+    if kind is not torch.Tensor or not hasattr(type(kind._cdata), "__get__"):
+        return 0
+    made.address = kind._cdata
+    made.c_bump_version = <BumpVersion>symbol(
+        "libtorch_cpu.so", "_ZN5torch8autograd4impl12bump_versionERKN2at6TensorE")
+    return 0
+
+
+cdef tuple release_of(object torch):
+    """(major, minor) of torch's version; (0, 0) if it cannot be read."""
+    try:
+        return tuple(map(int, str(torch.__version__).split(".")[:2]))
+    except ValueError:
+        return (0, 0)
 
 
 cdef void *symbol(const char *library, const char *name) noexcept:
