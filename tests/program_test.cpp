@@ -55,7 +55,8 @@ TEST_F(ProgramTest, ErrorsShowTheLines) {
 
 TEST_F(ProgramTest, LogsAreWholeAndTheThreadsOwn) {
   std::string source;
-  for (int i = 0; i < 90; ++i) source += "__device__ int f" + std::to_string(i) + "() { return nothing; }\n";
+  for (int i = 0; i < 90; ++i)
+    source += "__device__ int f" + std::to_string(i) + "() { return nothing; }\n";
   EXPECT_EQ(Compiled({.source = source}).status(), GPUKERN_COMPILE_ERROR);
   const char* log = nullptr;
   ASSERT_EQ(gpukern_compile_log(&log), GPUKERN_SUCCESS);
