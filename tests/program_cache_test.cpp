@@ -85,7 +85,7 @@ TEST_F(ProgramCacheTest, EveryPartOfADescriptionCounts) {
       {.source = kAdd, .options = {"-DA"}},
       {.source = kAdd, .options = {"-DA", "-DB"}},
       {.source = kAdd, .options = {"-DB", "-DA"}},
-      {.source = kAdd, .options = {"-DA-DB"}},
+      {.source = kAdd, .options = {"-DAB"}},
       {.source = kAdd, .architecture = "sm_80"},
       {.source = kAdd, .architecture = "compute_90"},
       {.source = kAdd, .headers = {{"a", "b"}}},
