@@ -44,14 +44,16 @@ extern "C" {
 /** What a call came to. 0 is success; see gpukern_last_error() for the words. */
 typedef enum gpukern_status {
   GPUKERN_SUCCESS = 0,
-  GPUKERN_VALUE_ERROR = 1,   /**< a shape, size, device or option that does not fit */
-  GPUKERN_TYPE_ERROR = 2,    /**< a dtype that does not fit */
-  GPUKERN_INDEX_ERROR = 3,   /**< an index out of bounds, or any index into an empty axis */
-  GPUKERN_AXIS_ERROR = 4,    /**< an axis out of range */
-  GPUKERN_MEMORY_ERROR = 5,  /**< host or device memory ran out */
-  GPUKERN_DEVICE_ERROR = 6,  /**< the device asked for is not there */
-  GPUKERN_CUDA_ERROR = 7,    /**< CUDA reported an error */
-  GPUKERN_INTERNAL_ERROR = 8 /**< a defect of gpukern */
+  GPUKERN_VALUE_ERROR = 1,    /**< a shape, size, device or option that does not fit */
+  GPUKERN_TYPE_ERROR = 2,     /**< a dtype that does not fit */
+  GPUKERN_INDEX_ERROR = 3,    /**< an index out of bounds, or any index into an empty axis */
+  GPUKERN_AXIS_ERROR = 4,     /**< an axis out of range */
+  GPUKERN_MEMORY_ERROR = 5,   /**< host or device memory ran out */
+  GPUKERN_DEVICE_ERROR = 6,   /**< the device asked for is not there */
+  GPUKERN_CUDA_ERROR = 7,     /**< CUDA reported an error */
+  GPUKERN_INTERNAL_ERROR = 8, /**< a defect of gpukern */
+  GPUKERN_COMPILE_ERROR = 9,  /**< NVRTC refused a program's source, see program.h */
+  GPUKERN_CONTEXT_LOST = 10 /**< a kernel trapped or faulted: CUDA works no more in this process */
 } gpukern_status;
 
 /** Device types, numbered as in DLPack. */
