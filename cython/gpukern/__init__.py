@@ -16,6 +16,7 @@ from gpukern._device_array import DeviceArray
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern._saxpy import saxpy
+from gpukern._status import get_num_threads, set_num_threads
 from gpukern.errors import (
     GpukernAxisError,
     GpukernBufferError,
@@ -50,8 +51,10 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "get_library_dir",
+    "get_num_threads",
     "info",
     "saxpy",
+    "set_num_threads",
     "to_device",
     "typed",
 ]

@@ -100,6 +100,9 @@ cdef extern from "gpukern/gpukern.h" nogil:
     const char *gpukern_last_error()
     const char *gpukern_status_name(gpukern_status status)
 
+    gpukern_status gpukern_set_num_threads(int32_t threads)
+    int32_t gpukern_num_threads()
+
     gpukern_status gpukern_cuda_query(gpukern_cuda_info *info)
     gpukern_status gpukern_device_count(int32_t *count)
     gpukern_status gpukern_device_query(int32_t device_id, gpukern_device_info *info)

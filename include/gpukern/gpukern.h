@@ -169,6 +169,25 @@ GPUKERN_API const char *gpukern_last_error(void);
 /** @brief Returns the name of a status, such as "GPUKERN_INDEX_ERROR"; never NULL. */
 GPUKERN_API const char *gpukern_status_name(gpukern_status status);
 
+/* ---- threads of the CPU ------------------------------------------------------------------------
+ */
+
+/**
+ * @brief Sets how many threads compute on the CPU at once in this process, all calls together.
+ *
+ * Each caller computes itself; helpers join until together they are so many. Small calls stay with
+ * their caller. Calls at work keep the helpers they have.
+ *
+ * @param[in] threads at least 1; 0 for the default: $OMP_NUM_THREADS as it was at the first call,
+ *            else the cores of the process's affinity mask when the library was loaded, no more
+ *            than its control group's CPU quota
+ * @return GPUKERN_VALUE_ERROR for a negative number
+ */
+GPUKERN_API gpukern_status gpukern_set_num_threads(int32_t threads);
+
+/** @brief Returns how many threads compute on the CPU at once; see gpukern_set_num_threads(). */
+GPUKERN_API int32_t gpukern_num_threads(void);
+
 /* ---- devices ------------------------------------------------------------------------------ */
 
 /** What is known of CUDA in this process. */

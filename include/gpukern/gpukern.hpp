@@ -59,6 +59,13 @@ inline std::string version() {
 /// Whether the library that was loaded fits the header that this program was compiled with.
 inline bool abi_matches() noexcept { return gpukern_abi_version() == GPUKERN_ABI_VERSION; }
 
+/// Sets how many threads compute on the CPU at once in this process; 0 for the default. See
+/// gpukern_set_num_threads().
+inline void set_num_threads(std::int32_t threads) { check(gpukern_set_num_threads(threads)); }
+
+/// How many threads compute on the CPU at once.
+inline std::int32_t num_threads() noexcept { return gpukern_num_threads(); }
+
 /// The number of usable CUDA devices; 0 without a driver, a GPU or a CUDA build.
 inline std::int32_t device_count() {
   std::int32_t count = 0;
