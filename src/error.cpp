@@ -46,10 +46,12 @@ gpukern_status record_current_exception() noexcept {
 extern "C" const char* gpukern_last_error(void) { return gpukern::last_message.data(); }
 
 extern "C" const char* gpukern_status_name(gpukern_status status) {
+  static constexpr const char* kUnknown = "unknown status";
   static constexpr std::array names{
       "GPUKERN_SUCCESS",      "GPUKERN_VALUE_ERROR", "GPUKERN_TYPE_ERROR",
       "GPUKERN_INDEX_ERROR",  "GPUKERN_AXIS_ERROR",  "GPUKERN_MEMORY_ERROR",
-      "GPUKERN_DEVICE_ERROR", "GPUKERN_CUDA_ERROR",  "GPUKERN_INTERNAL_ERROR"};
+      "GPUKERN_DEVICE_ERROR", "GPUKERN_CUDA_ERROR",  "GPUKERN_INTERNAL_ERROR",
+      kUnknown,               kUnknown,              "GPUKERN_CANCELLED"};
   const auto code = static_cast<std::size_t>(status);
-  return code < names.size() ? names[code] : "unknown status";
+  return code < names.size() ? names[code] : kUnknown;
 }

@@ -29,6 +29,7 @@ TEST(StatusTest, EachHasItsOwnName) {
   EXPECT_STREQ(gpukern_status_name(GPUKERN_SUCCESS), "GPUKERN_SUCCESS");
   EXPECT_STREQ(gpukern_status_name(GPUKERN_INDEX_ERROR), "GPUKERN_INDEX_ERROR");
   EXPECT_STREQ(gpukern_status_name(GPUKERN_INTERNAL_ERROR), "GPUKERN_INTERNAL_ERROR");
+  EXPECT_STREQ(gpukern_status_name(GPUKERN_CANCELLED), "GPUKERN_CANCELLED");
 }
 
 TEST(StatusTest, UnknownOnesHaveAName) {

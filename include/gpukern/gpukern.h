@@ -51,7 +51,8 @@ typedef enum gpukern_status {
   GPUKERN_MEMORY_ERROR = 5,  /**< host or device memory ran out */
   GPUKERN_DEVICE_ERROR = 6,  /**< the device asked for is not there */
   GPUKERN_CUDA_ERROR = 7,    /**< CUDA reported an error */
-  GPUKERN_INTERNAL_ERROR = 8 /**< a defect of gpukern */
+  GPUKERN_INTERNAL_ERROR = 8, /**< a defect of gpukern */
+  GPUKERN_CANCELLED = 11      /**< the caller's progress callback stopped the call */
 } gpukern_status;
 
 /** Device types, numbered as in DLPack. */
@@ -59,7 +60,7 @@ typedef enum gpukern_device_type {
   GPUKERN_DEVICE_DEFAULT = 0, /**< in ::gpukern_exec only: $GPUKERN_DEVICE, or the CPU */
   GPUKERN_CPU = 1,
   GPUKERN_CUDA = 2,
-  GPUKERN_CUDA_HOST = 3,    /**< page-locked host memory; computed as GPUKERN_CPU */
+  GPUKERN_CUDA_HOST = 3,    /**< page-locked ("pinned") host memory; computed as GPUKERN_CPU */
   GPUKERN_CUDA_MANAGED = 13 /**< computed as GPUKERN_CUDA */
 } gpukern_device_type;
 
@@ -117,6 +118,22 @@ typedef enum gpukern_gather_path {
 } gpukern_gather_path;
 
 /**
+ * @brief Called by a call on host tensors between the parts of its work, on the calling thread.
+ *
+ * May call gpukern. Must not throw through it.
+ *
+ * @param[in] user gpukern_exec::progress_user
+ * @param[in] done_bytes what is in place; `total_bytes` the last time. Never falls
+ * @param[in] total_bytes of out, and of a source that is copied to the GPU as a whole
+ * @return 0 to go on. Anything else stops the call, also behind the last part: it returns
+ *         GPUKERN_CANCELLED, out is written in part, and all that the call held is released.
+ */
+typedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
+
+/** What gpukern_exec::device_memory_limit is by default: 1 GiB. */
+#define GPUKERN_DEVICE_MEMORY_LIMIT 1073741824
+
+/**
  * @brief Where and how to run. Every function takes NULL for the defaults.
  *
  * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow.
@@ -128,12 +145,22 @@ typedef struct gpukern_exec {
   gpukern_device device;
   /** A cudaStream_t of the device that computes; NULL is the legacy default stream. */
   void *stream;
-  /** A ::gpukern_gather_path. Read only where struct_size covers it. */
+  /** A ::gpukern_gather_path. Read only where struct_size covers it, as all that follows. */
   int32_t gather_path;
+  /** Bytes of device memory that a call on host tensors may use at a time: they pass through the
+   * GPU in chunks, so that they may be larger than its memory. 0 is $GPUKERN_DEVICE_MEMORY (a
+   * number of bytes; K, M, G or T behind it mean 2^10, 2^20, 2^30, 2^40), or without it
+   * GPUKERN_DEVICE_MEMORY_LIMIT. A call takes what one element needs in any case. */
+  size_t device_memory_limit;
+  /** NULL, or called between the parts of a call's work on host tensors. Not called for work on
+   * device tensors, which is only enqueued. */
+  gpukern_progress progress;
+  void *progress_user; /**< handed to `progress` */
 } gpukern_exec;
 
-#define GPUKERN_EXEC_INIT \
-  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO}
+#define GPUKERN_EXEC_INIT                                                                 \
+  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO, 0, NULL, \
+   NULL}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {
@@ -207,11 +234,15 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
 /**
  * @brief Allocates memory, aligned to at least 64 bytes on the CPU and 256 on a GPU.
  *
+ * GPUKERN_CUDA_HOST gives page-locked memory, which a GPU copies at full speed and reads in place
+ * (see gpukern_gather()); without a GPU it gives memory as on the CPU. To page-lock takes tens of
+ * milliseconds for each gigabyte.
+ *
  * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
  * While that stream captures a CUDA graph, the memory is there at once, and stays until both
  * gpukern_release() was called and the graph with its executables is gone.
  *
- * @param[in] device GPUKERN_CPU or GPUKERN_CUDA, and the ordinal
+ * @param[in] device GPUKERN_CPU, GPUKERN_CUDA_HOST or GPUKERN_CUDA, and the ordinal
  * @param[in] bytes may be 0, which gives NULL
  * @param[in] exec only its stream is used; may be NULL
  * @param[out] data the memory; release with gpukern_release()
@@ -225,6 +256,10 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
  * While that stream captures a CUDA graph, the memory is freed when the graph with its executables
  * is gone: the capture goes on, and no launch frees it.
  *
+ * Page-locked memory is freed at once. CUDA may wait for the GPU to do so; do not rely on it: work
+ * that was enqueued on the memory has to be done before.
+ *
+ * @param[in] device as it was given to gpukern_allocate()
  * @param[in] data may be NULL
  */
 GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
@@ -333,6 +368,14 @@ GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_
  * know; during stream capture GPUKERN_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
  * GPU are ready on return.
  *
+ * A source in page-locked host memory goes with index and out on a GPU as well: the GPU reads the
+ * items where they lie, on the stream, without a wait of the host, and the memory must stay valid
+ * and unchanged until that work has run. The source may be larger than the GPU's memory.
+ *
+ * Host tensors computed on a GPU: the source is copied there only if it finds room and most of it
+ * is read. Else the GPU reads it in place if it is page-locked, and if it is not, the CPU's threads
+ * take the items where they lie.
+ *
  * @param[in] source any shape, any element size of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened source
@@ -361,7 +404,8 @@ GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gp
  * Subnormals are kept. A NaN result is always the one quiet NaN with a clear sign and no payload.
  * So all devices give the same bits.
  *
- * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return.
+ * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return; they pass through
+ * it in chunks, those in page-locked memory without another copy on the host.
  *
  * @param[in] a one element of x's dtype, in host memory, read before the call returns
  * @param[in] x any shape; float16, bfloat16, float32, float64, complex64, complex128, int32 or

@@ -40,7 +40,8 @@ constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept {
 
 constexpr gpukern_exec c_exec(const ExecOptions& options,
                               gpukern_gather_path path = GPUKERN_GATHER_AUTO) noexcept {
-  return {sizeof(gpukern_exec), options.device, options.stream, path};
+  return {sizeof(gpukern_exec), options.device,   options.stream,       path,
+          options.device_memory_limit,  options.progress, options.progress_user};
 }
 
 }  // namespace detail

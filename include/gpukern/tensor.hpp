@@ -55,6 +55,7 @@ using AxisError = StatusError<GPUKERN_AXIS_ERROR>;
 using MemoryError = StatusError<GPUKERN_MEMORY_ERROR>;
 using DeviceError = StatusError<GPUKERN_DEVICE_ERROR>;
 using CudaError = StatusError<GPUKERN_CUDA_ERROR>;
+using Cancelled = StatusError<GPUKERN_CANCELLED>;
 
 /// Throws the calling thread's last error unless the status is GPUKERN_SUCCESS.
 inline void check(gpukern_status status) {
@@ -75,6 +76,8 @@ inline void check(gpukern_status status) {
       throw DeviceError(gpukern_last_error());
     case GPUKERN_CUDA_ERROR:
       throw CudaError(gpukern_last_error());
+    case GPUKERN_CANCELLED:
+      throw Cancelled(gpukern_last_error());
     case GPUKERN_INTERNAL_ERROR:
       break;
   }
@@ -159,6 +162,9 @@ constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKER
 struct ExecOptions {
   Device device = kDefaultDevice;
   void* stream = nullptr;
+  std::size_t device_memory_limit = 0;  ///< see gpukern_exec
+  gpukern_progress progress = nullptr;  ///< called between the parts of a call on host data
+  void* progress_user = nullptr;        ///< handed to `progress`
 };
 
 // ---- tensors --------------------------------------------------------------------------------
