@@ -20,13 +20,14 @@ std::int64_t aligned(std::int64_t bytes) {
 
 /// A number of bytes such as "2G".
 std::int64_t parse_bytes(std::string_view text) {
-  constexpr std::string_view kUnits = "KMGT";
+  constexpr std::string_view kUnits = " KMGT";  // by their powers of 1024
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  const std::size_t power = unit.empty() ? 0 : kUnits.find(unit.front()) + 1;
-  const int shift = 10 * static_cast<int>(power);
-  require(error == std::errc() && number > 0 && unit.size() <= 1 && power <= kUnits.size() &&
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const std::size_t power = unit.empty() ? 0 : kUnits.find(unit);
+  const bool known = power < kUnits.size() && unit.size() <= 1 && unit != " ";
+  const int shift = known ? 10 * static_cast<int>(power) : 0;
+  require(error == std::errc() && known && number > 0 &&
               number <= std::numeric_limits<std::int64_t>::max() >> shift,
           GPUKERN_VALUE_ERROR,
           "GPUKERN_DEVICE_MEMORY must be a number of bytes, such as 2147483648 or 2G, got ", text);

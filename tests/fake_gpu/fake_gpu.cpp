@@ -61,7 +61,7 @@ void FakeGpu::gather(const gpukern::GatherArgs& args, Stream stream) {
   if (args.fill_value != nullptr)
     fill->assign(args.fill_value, args.fill_value + args.fill_size);
   ++launches_;
-  enqueue(stream, [args, fill]() mutable {
+  enqueue(stream, [args = gpukern::GatherArgs(args), fill]() mutable {
     if (args.fill_value != nullptr) args.fill_value = fill->data();
     gpukern::cpu::backend().gather(args, nullptr);
   });
