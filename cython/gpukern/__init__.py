@@ -15,10 +15,12 @@ from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
+from gpukern._pinned import pinned_empty
 from gpukern._saxpy import saxpy
 from gpukern.errors import (
     GpukernAxisError,
     GpukernBufferError,
+    GpukernCancelled,
     GpukernCudaError,
     GpukernDeviceError,
     GpukernError,
@@ -34,6 +36,7 @@ __all__ = [
     "DeviceArray",
     "GpukernAxisError",
     "GpukernBufferError",
+    "GpukernCancelled",
     "GpukernCudaError",
     "GpukernDeviceError",
     "GpukernError",
@@ -51,6 +54,7 @@ __all__ = [
     "get_include",
     "get_library_dir",
     "info",
+    "pinned_empty",
     "saxpy",
     "to_device",
     "typed",
