@@ -99,7 +99,7 @@ class Backend {
   virtual void synchronize(Stream stream) = 0;
 
   // What pipelines between host and device memory are made of. Only pinned (page-locked) host
-  // memory goes to and fro without a wait.
+  // memory is copied without a wait.
   virtual Stream make_stream() { return nullptr; }
   virtual void release_stream(Stream /*stream*/) {}
   virtual void* allocate_pinned(std::size_t bytes) { return allocate(bytes, nullptr); }

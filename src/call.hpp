@@ -42,8 +42,8 @@ Stream checked_stream(const gpukern_exec* exec);
 /// Waits if host memory takes part, also on the CPU's side of a transfer.
 void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
-/// An output as a call writes it: itself, or fresh memory beside it if it has to be kept `apart` from
-/// the inputs. finish() brings the result home. Refers to the tensor that it is made of.
+/// An output as a call writes it: itself, or fresh memory beside it if it has to be kept `apart`
+/// from the inputs. finish() brings the result home. Refers to the tensor that it is made of.
 class Output {
  public:
   Output(const Call& call, const Tensor& tensor, bool apart);

@@ -47,11 +47,18 @@ extern "C" const char* gpukern_last_error(void) { return gpukern::last_message.d
 
 extern "C" const char* gpukern_status_name(gpukern_status status) {
   static constexpr const char* kUnknown = "unknown status";
-  static constexpr std::array names{
-      "GPUKERN_SUCCESS",      "GPUKERN_VALUE_ERROR", "GPUKERN_TYPE_ERROR",
-      "GPUKERN_INDEX_ERROR",  "GPUKERN_AXIS_ERROR",  "GPUKERN_MEMORY_ERROR",
-      "GPUKERN_DEVICE_ERROR", "GPUKERN_CUDA_ERROR",  "GPUKERN_INTERNAL_ERROR",
-      kUnknown,               kUnknown,              "GPUKERN_CANCELLED"};
+  static constexpr std::array names{"GPUKERN_SUCCESS",
+                                    "GPUKERN_VALUE_ERROR",
+                                    "GPUKERN_TYPE_ERROR",
+                                    "GPUKERN_INDEX_ERROR",
+                                    "GPUKERN_AXIS_ERROR",
+                                    "GPUKERN_MEMORY_ERROR",
+                                    "GPUKERN_DEVICE_ERROR",
+                                    "GPUKERN_CUDA_ERROR",
+                                    "GPUKERN_INTERNAL_ERROR",
+                                    kUnknown,
+                                    kUnknown,
+                                    "GPUKERN_CANCELLED"};
   const auto code = static_cast<std::size_t>(status);
   return code < names.size() ? names[code] : kUnknown;
 }

@@ -140,7 +140,8 @@ Call call_for(const Argument& source, const Argument& index, const Argument& out
   if (from.count() == 0) return call;
   from.data = seen_in_place(call.backend, source.tensor);
   require(from.data != nullptr, GPUKERN_VALUE_ERROR, source.name, " must lie on ",
-          device_name(call.device), " like index, or in page-locked host memory, which the GPU "
+          device_name(call.device),
+          " like index, or in page-locked host memory, which the GPU "
           "reads in place (pinned_empty in Python, gpukern_allocate with GPUKERN_CUDA_HOST in C), "
           "got pageable host memory");
   return call;

@@ -16,13 +16,12 @@ SourceWay source_way(const SourceFacts& facts) {
   const auto out = static_cast<double>(facts.out_bytes);
   const double through = std::max(out, static_cast<double>(facts.index_bytes));
   const double threads = facts.threads;
-  const double on_host = std::max(items / (kThreadItems * threads),
-                                  out / std::min(kThreadBytes * threads, kCpuBytes));
+  const double on_host =
+      std::max(items / (kThreadItems * threads), out / std::min(kThreadBytes * threads, kCpuBytes));
   const double in_place = std::max(items / kInPlaceItems, through / kInPlaceBytes);
-  const double copied =
-      source / (facts.pinned ? kPinnedCopy : kStagedCopy) + through / kStagedCopy;
+  const double copied = source / (facts.pinned ? kPinnedCopy : kStagedCopy) + through / kStagedCopy;
   const bool finds_room = facts.source_bytes <= facts.limit / kSourcePart;
-  if (finds_room && copied <= on_host && !(facts.pinned && in_place < copied))
+  if (finds_room && copied <= on_host && (!facts.pinned || copied <= in_place))
     return SourceWay::Copied;
   return facts.pinned && in_place <= on_host ? SourceWay::InPlace : SourceWay::OnHost;
 }
@@ -123,8 +122,7 @@ class GatherPipeline {
     const GatherArgs part = part_of(args_, slice);
     chunk.send(0, part.index, index_layout(slice), chunk.memory(0));
     gather_.call.backend.gather(in_chunk(part, chunk.memory(0), chunk.memory(1)), chunk.work());
-    chunk.fetch(1, chunk.memory(1), part.out,
-                gpukern::layout_of(slice.loop, kOut, args_.item));
+    chunk.fetch(1, chunk.memory(1), part.out, gpukern::layout_of(slice.loop, kOut, args_.item));
   }
 
   const GatherCall& gather_;
@@ -169,11 +167,11 @@ void gather_through(const GatherCall& gather, std::int64_t limit, Progress& prog
                                     .threads = cpu::thread_limit()});
   progress.expect(out.bytes() + (way == SourceWay::Copied ? source.bytes() : 0));
   if (way == SourceWay::OnHost)
-    return gather_in_parts(gather.call.home,
-                           gather_args(gather.operands, gather.axis, gather.mode), progress);
+    return gather_in_parts(gather.call.home, gather_args(gather.operands, gather.axis, gather.mode),
+                           progress);
   // The layout in which the GPU sees the source; where it lies is known later if it is copied.
-  Tensor there = way == SourceWay::Copied ? contiguous_at(nullptr, gather.call.device, source)
-                                          : source;
+  Tensor there =
+      way == SourceWay::Copied ? contiguous_at(nullptr, gather.call.device, source) : source;
   there.data = seen;
   GatherArgs args = gather_args({there, index, out, fill}, gather.axis, gather.mode);
   args.path = way == SourceWay::Copied ? gather.path : GPUKERN_GATHER_DIRECT;

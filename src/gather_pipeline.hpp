@@ -33,8 +33,8 @@ struct SourceFacts {
 /// The quickest way by the rates of pipeline_tuning.hpp.
 SourceWay source_way(const SourceFacts& facts);
 
-/// A gather as far as its front brings it: out overlaps neither of the others, and the index has been
-/// checked.
+/// A gather as far as its front brings it: out overlaps neither of the others, and the index has
+/// been checked.
 struct GatherCall {
   const Call& call;
   GatherOperands operands;

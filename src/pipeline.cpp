@@ -66,11 +66,12 @@ namespace {
 /// Lanes that no call uses now. More than kKept would hold on to much pinned memory: callers at the
 /// same time share one PCIe.
 class SpareLanes {
+  using Spare = std::pair<Backend*, Lanes>;
+
  public:
   Lanes take(Backend& device) {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(spare_.begin(), spare_.end(),
-                                    [&](const auto& entry) { return entry.first == &device; });
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(spare_, &device, &Spare::first);
     if (found == spare_.end()) return {};
     const Lanes lanes = found->second;
     spare_.erase(found);
@@ -78,10 +79,8 @@ class SpareLanes {
   }
   /// False if there are enough.
   bool keep(Backend& device, const Lanes& lanes) {
-    const std::lock_guard lock(mutex_);
-    const auto kept =
-        std::count_if(spare_.begin(), spare_.end(),
-                      [&](const auto& entry) { return entry.first == &device; });
+    const std::scoped_lock lock(mutex_);
+    const auto kept = std::ranges::count(spare_, &device, &Spare::first);
     if (kept >= kKept) return false;
     spare_.emplace_back(&device, lanes);
     return true;
@@ -90,7 +89,7 @@ class SpareLanes {
  private:
   static constexpr std::ptrdiff_t kKept = 2;
   std::mutex mutex_;
-  std::vector<std::pair<Backend*, Lanes>> spare_;
+  std::vector<Spare> spare_;
 };
 
 SpareLanes& spare_lanes() {

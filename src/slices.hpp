@@ -12,7 +12,8 @@
 
 namespace gpukern {
 
-/// A part of a loop nest: a loop of its own, whose operands begin `offset` bytes behind their bases.
+/// A part of a loop nest: a loop of its own, whose operands begin `offset` bytes behind their
+/// bases.
 template <int Operands>
 struct Slice {
   Loop<Operands> loop;

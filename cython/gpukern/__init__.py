@@ -20,7 +20,7 @@ from gpukern._saxpy import saxpy
 from gpukern.errors import (
     GpukernAxisError,
     GpukernBufferError,
-    GpukernCancelled,
+    GpukernCancelledError,
     GpukernCudaError,
     GpukernDeviceError,
     GpukernError,
@@ -36,7 +36,7 @@ __all__ = [
     "DeviceArray",
     "GpukernAxisError",
     "GpukernBufferError",
-    "GpukernCancelled",
+    "GpukernCancelledError",
     "GpukernCudaError",
     "GpukernDeviceError",
     "GpukernError",

@@ -95,7 +95,8 @@ cdef Tensor shape_of(object shape, object dtype, str function):
         # Zeros count as one, so that no later product of the sizes overflows.
         total *= max(sizes[d], 1)
         if total >= 2**63:
-            raise GpukernValueError(f"{function}: shape must take less than 2**63 bytes, got {sizes}")
+            raise GpukernValueError(
+                f"{function}: shape must take less than 2**63 bytes, got {sizes}")
         like.c.shape[d] = sizes[d]
     return like
 

@@ -18,7 +18,8 @@ from gpukern._convert cimport (
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned, together,
+    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
+    together,
 )
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._scalar cimport fill_tensor

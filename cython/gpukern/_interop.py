@@ -170,7 +170,7 @@ def _typed_numba(like, shape, dtype, device_id):
         return cuda.device_array(shape, dtype, stream=like.stream)
 
 
-# As ALLOCATORS, of a dtype of NumPy's or of the library's own; None where the library has no such arrays.
+# As ALLOCATORS, of a dtype of NumPy's or of the library's own; None for one that it does not have.
 TYPED_ALLOCATORS = {"torch": _typed_torch, "cupy": _typed_cupy, "numba": _typed_numba}
 
 

@@ -38,8 +38,9 @@ def gather_objects(source, index, *, axis, mode, fill_value, out, progress, **wh
         raise GpukernTypeError(f"gather: out must be an ndarray of dtype object, got {kind}")
     # One byte in place of each object: this brings all errors with it, and what is to be filled.
     shadow = np.broadcast_to(np.uint8(1), source.shape)
-    known = np.asarray(gather(shadow, index, axis=axis, mode=mode, fill_value=0, progress=progress,
-                              **where), bool)
+    known = np.asarray(
+        gather(shadow, index, axis=axis, mode=mode, fill_value=0, progress=progress, **where), bool
+    )
     if known.size == 0:
         result = np.empty(known.shape, object)
     else:

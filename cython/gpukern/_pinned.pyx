@@ -7,7 +7,6 @@
 cimport cython
 cimport numpy as cnp
 from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
-from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
     GPUKERN_CUDA_HOST, GPUKERN_MAX_NDIM, gpukern_allocate, gpukern_device, gpukern_release,

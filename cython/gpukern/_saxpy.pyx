@@ -11,7 +11,8 @@ from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_resu
 from gpukern._dtype cimport is_native
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned, together,
+    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
+    together,
 )
 from gpukern._operand cimport Operand
 from gpukern._scalar cimport store_scalar

@@ -50,7 +50,7 @@ class GpukernCudaError(GpukernError, RuntimeError):
     """CUDA reported an error."""
 
 
-class GpukernCancelled(GpukernError, RuntimeError):
+class GpukernCancelledError(GpukernError, RuntimeError):
     """A progress callback of the C ABI stopped the call; in Python its own exception comes out."""
 
 
@@ -68,5 +68,5 @@ ERROR_OF_STATUS = {
     6: GpukernDeviceError,
     7: GpukernCudaError,
     8: GpukernInternalError,
-    11: GpukernCancelled,
+    11: GpukernCancelledError,
 }

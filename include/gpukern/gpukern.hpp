@@ -40,8 +40,8 @@ constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept {
 
 constexpr gpukern_exec c_exec(const ExecOptions& options,
                               gpukern_gather_path path = GPUKERN_GATHER_AUTO) noexcept {
-  return {sizeof(gpukern_exec), options.device,   options.stream,       path,
-          options.device_memory_limit,  options.progress, options.progress_user};
+  return {sizeof(gpukern_exec),        options.device,   options.stream,       path,
+          options.device_memory_limit, options.progress, options.progress_user};
 }
 
 }  // namespace detail
@@ -100,7 +100,7 @@ void copy(const Source& source, Out&& out, const ExecOptions& options = {}) {
 /// Owns uninitialised memory of a device, allocated and released in the order of a stream.
 ///
 /// On a GPU the stream must outlive the buffer. `DeviceBuffer<T>(n, kCpu)` works the same
-/// way without a GPU.
+/// way without a GPU, and `DeviceBuffer<T>(n, kPinned)` is host memory that GPUs read in place.
 template <Element T>
 class DeviceBuffer {
  public:

@@ -156,6 +156,8 @@ using Device = gpukern_device;
 /// In ExecOptions: host data goes where $GPUKERN_DEVICE says, or to the CPU.
 inline constexpr Device kDefaultDevice{GPUKERN_DEVICE_DEFAULT, 0};
 inline constexpr Device kCpu{GPUKERN_CPU, 0};
+/// Page-locked host memory, which GPUs copy at full speed and read in place; plain without a GPU.
+inline constexpr Device kPinned{GPUKERN_CUDA_HOST, 0};
 constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKERN_CUDA, ordinal}; }
 
 /// Where host data is computed, and the cudaStream_t of the GPU that computes.

@@ -23,7 +23,7 @@ FakeGpu& fake_gpu() {
 FakeGpu::Queue& FakeGpu::queue_of(Stream stream) { return queues_[stream]; }
 
 void FakeGpu::enqueue(Stream stream, std::function<void()> run) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   queue_of(stream).steps.push_back({std::move(run)});
 }
 
@@ -47,7 +47,7 @@ FakeGpu::Memory::const_iterator FakeGpu::find(const Memory& memory, const void* 
 
 /// A kernel that reads pageable memory would end a real context.
 void FakeGpu::require_reachable(const void* data) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   gpukern::require(find(device_memory_, data) != device_memory_.end() ||
                        find(pinned_memory_, data) != pinned_memory_.end(),
                    GPUKERN_CUDA_ERROR, "an illegal memory access was encountered");
@@ -58,8 +58,7 @@ void FakeGpu::gather(const gpukern::GatherArgs& args, Stream stream) {
     require_reachable(data);
   // As a kernel's parameters: the fill value is read now.
   auto fill = std::make_shared<std::vector<std::byte>>();
-  if (args.fill_value != nullptr)
-    fill->assign(args.fill_value, args.fill_value + args.fill_size);
+  if (args.fill_value != nullptr) fill->assign(args.fill_value, args.fill_value + args.fill_size);
   ++launches_;
   enqueue(stream, [args = gpukern::GatherArgs(args), fill]() mutable {
     if (args.fill_value != nullptr) args.fill_value = fill->data();
@@ -88,7 +87,7 @@ std::optional<gpukern::BadIndex> FakeGpu::first_bad_index(const gpukern::IndexAr
 }
 
 void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   gpukern::require(bytes < std::size_t{1} << 40, GPUKERN_MEMORY_ERROR, "out of memory");
   auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{256}));
   std::memset(data, 0xcd, bytes);
@@ -99,7 +98,7 @@ void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {
 }
 
 void FakeGpu::release(void* data, Stream stream) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   // Gone for the caller now, for the GPU in the order of the stream.
   const auto found = device_memory_.find(static_cast<std::byte*>(data));
   in_use_ -= found->second;
@@ -117,7 +116,7 @@ void FakeGpu::download(void* to, const void* from, std::size_t bytes, Stream str
 }
 
 void FakeGpu::synchronize(Stream stream) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   Queue& queue = queue_of(stream);
   run_until(queue, queue.end());
 }
@@ -125,19 +124,19 @@ void FakeGpu::synchronize(Stream stream) {
 Stream FakeGpu::make_stream() { return new char; }
 
 void FakeGpu::release_stream(Stream stream) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   synchronize(stream);
 }
 
 void* FakeGpu::allocate_pinned(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{4096}));
   pinned_memory_.emplace(data, bytes);
   return data;
 }
 
 void FakeGpu::release_pinned(void* data) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   pinned_memory_.erase(static_cast<std::byte*>(data));
   ::operator delete(data, std::align_val_t{4096});
 }
@@ -153,20 +152,20 @@ void FakeGpu::enqueue_download(void* pinned, const void* from, std::size_t bytes
 }
 
 std::byte* FakeGpu::pinned_view(const std::byte* begin, const std::byte* end) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const auto found = find(pinned_memory_, begin);
   const bool all = found != pinned_memory_.end() && end <= found->first + found->second;
   return all ? const_cast<std::byte*>(begin) : nullptr;
 }
 
 void FakeGpu::wait(Stream stream, Stream other) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   Queue& before = queue_of(other);
   if (stream != other) queue_of(stream).steps.push_back({nullptr, &before, before.end()});
 }
 
 Event FakeGpu::record(Stream stream, Event event) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   auto* const mark = event != nullptr ? static_cast<Mark*>(event) : new Mark;
   Queue& queue = queue_of(stream);
   *mark = {&queue, queue.end()};
@@ -174,19 +173,19 @@ Event FakeGpu::record(Stream stream, Event event) {
 }
 
 void FakeGpu::wait_event(Stream stream, Event event) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const Mark& mark = *static_cast<Mark*>(event);
   queue_of(stream).steps.push_back({nullptr, mark.queue, mark.position});
 }
 
 bool FakeGpu::is_done(Event event) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const Mark& mark = *static_cast<Mark*>(event);
   return mark.queue->done >= mark.position;
 }
 
 void FakeGpu::await_event(Event event) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const Mark& mark = *static_cast<Mark*>(event);
   run_until(*mark.queue, mark.position);
 }
@@ -194,24 +193,24 @@ void FakeGpu::await_event(Event event) {
 void FakeGpu::release_event(Event event) { delete static_cast<Mark*>(event); }
 
 gpukern_device FakeGpu::device_of(const void* data) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (find(device_memory_, data) != device_memory_.end()) return {GPUKERN_CUDA, 0};
   if (find(pinned_memory_, data) != pinned_memory_.end()) return {GPUKERN_CUDA_HOST, 0};
   return {GPUKERN_CPU, 0};
 }
 
 std::size_t FakeGpu::take_peak_bytes() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   return std::exchange(peak_, in_use_);
 }
 
 std::size_t FakeGpu::bytes_in_use() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   return in_use_;
 }
 
 std::size_t FakeGpu::waiting() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   std::size_t steps = 0;
   for (const auto& [stream, queue] : queues_) steps += queue.steps.size();
   return steps;
@@ -227,8 +226,6 @@ CudaStatus query_status() { return {.built = true, .device_count = 1, .reason = 
 
 void query_device(int /*device_id*/, gpukern_device_info& info) { info.multiprocessor_count = 1; }
 
-gpukern_device pointer_device(const void* data) {
-  return gpukern_test::fake_gpu().device_of(data);
-}
+gpukern_device pointer_device(const void* data) { return gpukern_test::fake_gpu().device_of(data); }
 
 }  // namespace gpukern::gpu

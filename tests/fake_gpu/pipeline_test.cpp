@@ -89,8 +89,7 @@ TEST(PipelineTest, SaxpyTakesAnyLayout) {
     Shape shape(random() % 4);
     for (auto& size : shape) size = between(random, 1, 40);
     const auto array = [&](const auto& layouts) {
-      return Array(Place::CudaHost, type.dtype, shape,
-                   layouts[random() % std::size(layouts)]);
+      return Array(Place::CudaHost, type.dtype, shape, layouts[random() % std::size(layouts)]);
     };
     const Array x = array(kInputLayouts);
     const Array y = array(kInputLayouts);
@@ -120,8 +119,8 @@ TEST(PipelineTest, GatherTakesAnyLayoutByEveryWay) {
     Array index(Place::CudaHost, type.dtype, index_shape, layout(kInputLayouts));
     Array out(Place::CudaHost, dtype, gather_shape(shape, index_shape, axis),
               layout(kOutputLayouts));
-    Array fill(Place::Cpu, dtype, random() % 2 == 0 ? Shape{} : Shape(shape.begin() + axis + 1,
-                                                                      shape.end()));
+    Array fill(Place::Cpu, dtype,
+               random() % 2 == 0 ? Shape{} : Shape(shape.begin() + axis + 1, shape.end()));
     for (const Array* each : {&source, &out, &fill}) fill_random(each->memory->host, random);
     const auto mode = static_cast<gpukern_mode>(random() % 4);
     const std::int64_t size = shape[static_cast<std::size_t>(axis)];
@@ -139,8 +138,7 @@ TEST(PipelineTest, GatherTakesAnyLayoutByEveryWay) {
 struct FloatGather {
   FloatGather(std::int64_t n, std::int64_t count, bool pinned)
       : source(n, pinned), index(static_cast<std::size_t>(count)), out(count, pinned, 5), size(n) {
-    for (std::size_t i = 0; i < index.size(); ++i)
-      index[i] = -1 - static_cast<std::int64_t>(i) % n;
+    for (std::size_t i = 0; i < index.size(); ++i) index[i] = -1 - static_cast<std::int64_t>(i) % n;
   }
   gpukern_status run(const gpukern_exec& exec, gpukern_mode mode = GPUKERN_RAISE) {
     auto count = static_cast<std::int64_t>(index.size());
@@ -247,6 +245,7 @@ TEST(PipelineTest, ReportsUntilAllIsDone) {
 
 TEST(PipelineTest, ManyThreads) {
   std::vector<std::thread> callers;
+  callers.reserve(6);
   for (int caller = 0; caller < 6; ++caller) {
     callers.emplace_back([caller] {
       for (int round = 0; round < 10; ++round) {

@@ -104,8 +104,11 @@ class Setting {
 TEST(DeviceMemoryLimitTest, IsTheCallersOrTheEnvironmentsOrTheDefault) {
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   EXPECT_EQ(gpukern::device_memory_limit(nullptr), GPUKERN_DEVICE_MEMORY_LIMIT);
-  for (const auto& [text, bytes] : {std::pair("1", std::int64_t{1}), {"2048K", 2 * kMi},
-                                    {"3M", 3 * kMi}, {"2G", 2 * kGi}, {"1T", 1024 * kGi},
+  for (const auto& [text, bytes] : {std::pair("1", std::int64_t{1}),
+                                    {"2048K", 2 * kMi},
+                                    {"3M", 3 * kMi},
+                                    {"2G", 2 * kGi},
+                                    {"1T", 1024 * kGi},
                                     {"", kGi}}) {
     const Setting setting(text);
     EXPECT_EQ(gpukern::device_memory_limit(&exec), bytes) << text;
