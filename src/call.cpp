@@ -59,7 +59,8 @@ Call::Call(const char* function, std::initializer_list<const Argument*> argument
            const gpukern_exec* exec)
     : device((checked_stream(exec), compute_device(function, arguments, exec))),
       stream(checked_stream(exec)),
-      backend(backend_for(device)) {}
+      backend(backend_for(device)),
+      home(backend_for((*arguments.begin())->tensor.device)) {}
 
 namespace {
 
@@ -138,19 +139,11 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream) {
     download(source, destination, stream);
 }
 
-Input::Input(const Call& call, const Tensor& tensor) : tensor_(&tensor) {
-  if (tensor.device == call.device) return;
-  buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
-  copy_ = contiguous_at(buffer_.data(), call.device, tensor);
-  transfer(tensor, copy_, call.stream);
-  tensor_ = &copy_;
-}
-
 Output::Output(const Call& call, const Tensor& tensor, bool apart)
     : call_(call), home_(tensor), tensor_(&tensor) {
-  if (tensor.device == call.device && !apart) return;
-  buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
-  apart_ = contiguous_at(buffer_.data(), call.device, tensor);
+  if (!apart) return;
+  buffer_ = Buffer(call.home, tensor.bytes(), call.stream);
+  apart_ = contiguous_at(buffer_.data(), tensor.device, tensor);
   tensor_ = &apart_;
 }
 

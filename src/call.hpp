@@ -26,9 +26,13 @@ struct Call {
   Call(const char* function, std::initializer_list<const Argument*> arguments,
        const gpukern_exec* exec);
 
+  /// Whether host arrays are computed on a GPU.
+  [[nodiscard]] bool travels() const { return &backend != &home; }
+
   Device device;
   Stream stream;
   Backend& backend;
+  Backend& home;  ///< of the memory where the arguments lie
 };
 
 /// Checks exec and returns its stream; the default stream for NULL.
@@ -38,25 +42,8 @@ Stream checked_stream(const gpukern_exec* exec);
 /// Waits if host memory takes part, also on the CPU's side of a transfer.
 void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
-// Both refer to the tensor that they are made of.
-
-/// An input as the computing device sees it: itself, or a copy if it lies elsewhere.
-class Input {
- public:
-  Input(const Call& call, const Tensor& tensor);
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-  ~Input() = default;
-  [[nodiscard]] const Tensor& tensor() const { return *tensor_; }
-
- private:
-  const Tensor* tensor_;
-  Buffer buffer_;
-  Tensor copy_;
-};
-
-/// An output as the computing device sees it: itself, or fresh memory if it lies elsewhere or has
-/// to be kept `apart` from the inputs. finish() brings the result home.
+/// An output as a call writes it: itself, or fresh memory beside it if it has to be kept `apart`
+/// from the inputs. finish() brings the result home. Refers to the tensor that it is made of.
 class Output {
  public:
   Output(const Call& call, const Tensor& tensor, bool apart);

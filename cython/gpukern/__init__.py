@@ -15,11 +15,13 @@ from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
+from gpukern._pinned import pinned_empty
 from gpukern._saxpy import saxpy
 from gpukern._status import get_num_threads, set_num_threads
 from gpukern.errors import (
     GpukernAxisError,
     GpukernBufferError,
+    GpukernCancelledError,
     GpukernCudaError,
     GpukernDeviceError,
     GpukernError,
@@ -35,6 +37,7 @@ __all__ = [
     "DeviceArray",
     "GpukernAxisError",
     "GpukernBufferError",
+    "GpukernCancelledError",
     "GpukernCudaError",
     "GpukernDeviceError",
     "GpukernError",
@@ -53,6 +56,7 @@ __all__ = [
     "get_library_dir",
     "get_num_threads",
     "info",
+    "pinned_empty",
     "saxpy",
     "set_num_threads",
     "to_device",

@@ -27,6 +27,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_INTERNAL_ERROR
         GPUKERN_COMPILE_ERROR
         GPUKERN_CONTEXT_LOST
+        GPUKERN_CANCELLED
 
     ctypedef enum gpukern_device_type:
         GPUKERN_DEVICE_DEFAULT
@@ -68,12 +69,18 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int64_t *strides
         uint64_t byte_offset
 
+    ctypedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes,
+                                         uint64_t total_bytes) noexcept
+
     ctypedef struct gpukern_exec:
         size_t struct_size
         gpukern_device device
         void *stream
         int32_t gather_path
         int32_t out_may_change
+        size_t device_memory_limit
+        gpukern_progress progress
+        void *progress_user
 
     ctypedef struct gpukern_cuda_info:
         size_t struct_size

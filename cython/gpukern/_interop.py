@@ -146,6 +146,34 @@ def _allocate_numba(like, shape, device_id):
 ALLOCATORS = {"torch": _allocate_torch, "cupy": _allocate_cupy, "numba": _allocate_numba}
 
 
+def _typed_torch(like, shape, dtype, device_id):
+    torch = sys.modules["torch"]
+    # NumPy's names are torch's too, as far as torch has such dtypes.
+    if isinstance(dtype, np.dtype) and dtype.isnative:
+        dtype = getattr(torch, dtype.name, None)
+    return like.new_empty(shape, dtype=dtype) if isinstance(dtype, torch.dtype) else None
+
+
+def _typed_cupy(like, shape, dtype, device_id):
+    if dtype is None or dtype.kind not in "biufc" or not dtype.isnative:
+        return None
+    cupy = sys.modules["cupy"]
+    with cupy.cuda.Device(device_id):
+        return cupy.ndarray(shape, dtype)
+
+
+def _typed_numba(like, shape, dtype, device_id):
+    if dtype is None:
+        return None
+    cuda = sys.modules["numba.cuda"]
+    with cuda.gpus[device_id]:
+        return cuda.device_array(shape, dtype, stream=like.stream)
+
+
+# As ALLOCATORS, of a dtype of NumPy's or of the library's own; None for one that it does not have.
+TYPED_ALLOCATORS = {"torch": _typed_torch, "cupy": _typed_cupy, "numba": _typed_numba}
+
+
 def empty_like_of(library):
     """The library's own way to an array like a C-contiguous one, where it is the faster one."""
     return sys.modules["torch"].empty_like if library == "torch" else None

@@ -36,3 +36,4 @@ cdef object pinned(object first, object second, object third, const gpukern_devi
 cdef int note_write(object out) except -1
 cdef object returned(object array, const Operand *operand)
 cdef bint is_short(const Operand *out) noexcept
+cdef bint is_long(const Operand *out) noexcept

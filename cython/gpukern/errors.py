@@ -50,6 +50,10 @@ class GpukernCudaError(GpukernError, RuntimeError):
     """CUDA reported an error."""
 
 
+class GpukernCancelledError(GpukernError, RuntimeError):
+    """A progress callback of the C ABI stopped the call; in Python its own exception comes out."""
+
+
 class GpukernInternalError(GpukernError, RuntimeError):
     """A defect of gpukern; please report it."""
 
@@ -64,4 +68,5 @@ ERROR_OF_STATUS = {
     6: GpukernDeviceError,
     7: GpukernCudaError,
     8: GpukernInternalError,
+    11: GpukernCancelledError,
 }
