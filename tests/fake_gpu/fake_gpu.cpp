@@ -8,6 +8,7 @@
 #include <new>
 
 #include "../../cuda/backend.hpp"
+#include "../../cuda/program.hpp"
 #include "cpu/backend.hpp"
 
 namespace gpukern_test {
@@ -227,5 +228,7 @@ CudaStatus query_status() { return {.built = true, .device_count = 1, .reason = 
 void query_device(int /*device_id*/, gpukern_device_info& info) { info.multiprocessor_count = 1; }
 
 gpukern_device pointer_device(const void* data) { return gpukern_test::fake_gpu().device_of(data); }
+
+ProgramBackend& programs() { fail(GPUKERN_DEVICE_ERROR, "the fake GPU runs no programs"); }
 
 }  // namespace gpukern::gpu
