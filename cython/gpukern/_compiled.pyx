@@ -1,0 +1,275 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Element-wise functions for arguments of given types: their kernels, and how these are launched."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from gpukern._capi cimport (
+    GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT,
+    gpukern_dtype, gpukern_exec, gpukern_header, gpukern_kernel, gpukern_kernel_launch,
+    gpukern_kernel_release, gpukern_launch, gpukern_program, gpukern_program_compile,
+    gpukern_program_desc, gpukern_program_kernel, gpukern_program_release, gpukern_tensor,
+)
+from gpukern._error cimport check
+from gpukern._layout cimport (
+    BLOCK_THREADS, BYTES, ITEMS, MAX_OPERANDS, PACKS, Plan, plan_loop,
+)
+
+import numpy as np
+
+from gpukern import _codegen, _host, _promotion
+from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
+
+# By number. The last three are those of Python's numbers.
+TYPE_NAMES = (
+    None, "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "bfloat16", "complex64", "complex128", "int", "float",
+    "complex",
+)
+cdef dict TYPE_NUMBERS = {name: number for number, name in enumerate(TYPE_NAMES)}
+cdef int WEAK_INT = TYPE_NUMBERS["int"] | BY_VALUE
+cdef int WEAK_FLOAT = TYPE_NUMBERS["float"] | BY_VALUE
+cdef int WEAK_COMPLEX = TYPE_NUMBERS["complex"] | BY_VALUE
+cdef int BOOL = TYPE_NUMBERS["bool"] | BY_VALUE
+cdef tuple KIND_NAMES = ("packs", "rows", "items", "bytes")
+cdef dict CODES = {"b": GPUKERN_BOOL, "i": GPUKERN_INT, "u": GPUKERN_UINT, "f": GPUKERN_FLOAT,
+                   "c": GPUKERN_COMPLEX}
+
+
+cdef int log2_bytes(int bits) noexcept nogil:
+    """0 to 4 for 8 to 128 bits; 8 for any other number."""
+    cdef int power = 0
+    while power <= 4:
+        if bits == 8 << power:
+            return power
+        power += 1
+    return 8
+
+
+cdef int type_number(const gpukern_dtype *dtype) noexcept nogil:
+    """The number of a dtype, NO_TYPE for one that is not computed with."""
+    cdef int power = log2_bytes(dtype.bits)
+    if dtype.lanes != 1:
+        return NO_TYPE
+    if dtype.code == GPUKERN_FLOAT and 1 <= power <= 3:
+        return 9 + power
+    if dtype.code == GPUKERN_INT and power <= 3:
+        return 2 + power
+    if dtype.code == GPUKERN_UINT and power <= 3:
+        return 6 + power
+    if dtype.code == GPUKERN_BOOL and power == 0:
+        return 1
+    if dtype.code == GPUKERN_BFLOAT and power == 1:
+        return 13
+    if dtype.code == GPUKERN_COMPLEX and 3 <= power <= 4:
+        return 11 + power
+    return NO_TYPE
+
+
+cdef int number_argument(object value, Slot *slot) except -1:
+    """Stores a Python or NumPy number and returns its type; NO_TYPE for what is none."""
+    cdef int overflow = 0
+    kind = type(value)
+    if kind is float:
+        slot.word[0] = value
+        return WEAK_FLOAT
+    if kind is int:
+        (<long long *>slot.word)[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            raise GpukernOverflowError(f"elementwise: Python integer {value} needs over 64 bits")
+        return WEAK_INT
+    if kind is bool:
+        (<char *>slot.word)[0] = value
+        return BOOL
+    if kind is complex:
+        slot.word[0], slot.word[1] = value.real, value.imag
+        return WEAK_COMPLEX
+    if isinstance(value, np.generic):
+        return store_generic(value, slot)
+    return NO_TYPE
+
+
+cdef int store_generic(object value, Slot *slot) except -1:
+    cdef bytes data = value.tobytes()
+    name = value.dtype.name
+    number = TYPE_NUMBERS.get(name)
+    if number is None or not value.dtype.isnative:
+        raise GpukernTypeError(f"elementwise: a number of dtype {name} is not one to compute with")
+    memcpy(slot.word, <const char *>data, len(data))
+    return number | BY_VALUE
+
+
+@cython.final
+cdef class Compiled:
+    """A kernel on one device."""
+
+    def __dealloc__(self):
+        gpukern_kernel_release(self.kernel)
+
+
+@cython.final
+cdef class Signature:
+    """A function for arguments of given types and an output of a given one."""
+
+    cdef int enqueue(self, const gpukern_tensor *const *tensors, int operands,
+                     const Numbers *numbers, int32_t device,
+                     const gpukern_exec *where) except -1:
+        """Launches the kernel that suits the operands, tensors[0] being the output."""
+        cdef Plan plan
+        cdef gpukern_launch launch
+        cdef const void *arguments[2]
+        cdef size_t sizes[2]
+        cdef Compiled compiled
+        plan_loop(&plan, tensors, operands, self.items)
+        if plan.blocks == 0:
+            return 0
+        if plan.blocks >= <int64_t>1 << 31:
+            raise GpukernValueError("elementwise: the arrays are too large for one kernel launch")
+        if self.limits is not None:
+            self.require_fit(numbers)
+        compiled = self.kernel_of(&plan, device)
+        arguments[0] = plan.words
+        sizes[0] = plan.bytes
+        arguments[1] = numbers.slot
+        sizes[1] = numbers.count * sizeof(Slot)
+        memset(&launch, 0, sizeof(launch))
+        launch.struct_size = sizeof(launch)
+        launch.grid[0] = <unsigned int>plan.blocks
+        launch.grid[1] = launch.grid[2] = 1
+        launch.block[0] = BLOCK_THREADS
+        launch.block[1] = launch.block[2] = 1
+        return check(gpukern_kernel_launch(compiled.kernel, &launch, arguments, sizes,
+                                           2 if numbers.count else 1, where))
+
+    cdef Compiled kernel_of(self, const Plan *plan, int32_t device):
+        """The kernel for a plan, from memory if it was ever used."""
+        cdef char key[KEY_BYTES]
+        cdef int k
+        memset(key, 0, sizeof(key))
+        memcpy(key, &device, sizeof(device))
+        key[4] = <char>plan.kind
+        key[5] = plan.wide
+        if plan.kind != PACKS:
+            key[6] = <char>plan.rank
+        if plan.kind != ITEMS and plan.kind != BYTES:
+            memcpy(key + 8, plan.flags, plan.operands)
+        if self.last is not None and memcmp(key, self.last_key, sizeof(key)) == 0:
+            return self.last
+        name = PyBytes_FromStringAndSize(key, sizeof(key))
+        found = self.kernels.get(name)
+        if found is None:
+            found = self.kernels.setdefault(name, self.compiled(plan, device))
+        return self.remember(key, found)
+
+    cdef Compiled remember(self, const char *key, Compiled compiled):
+        # Without the GIL another thread may be here too: a key must never name another's kernel.
+        if not FREE_THREADED:
+            memcpy(self.last_key, key, sizeof(self.last_key))
+            self.last = compiled
+        return compiled
+
+    cdef Compiled compiled(self, const Plan *plan, int32_t device):
+        flags = iter([chr(plan.flags[k]) for k in range(1, plan.operands)])
+        flags = "".join(["c" if number else next(flags) for number in self.is_number])
+        layout = _codegen.Layout(KIND_NAMES[<int>plan.kind], flags, plan.rank, plan.wide)
+        return compile_kernel(_codegen.source(self.typed, self.out_name, layout), device)
+
+    cdef int require_fit(self, const Numbers *numbers) except -1:
+        """Refuses a Python int that the integer dtype it takes does not hold, as NumPy does."""
+        cdef long long value
+        for place, position, low, high in self.limits:
+            value = (<const long long *>numbers.slot[<int>place].word)[0]
+            if not low <= value <= high:
+                name = self.typed.function.inputs[position]
+                raise GpukernOverflowError(
+                    f"{self.typed.function.name}: {name} must lie in [{low}, {high}], got {value}")
+        return 0
+
+    cdef object host_function(self):
+        if self.host is None:
+            self.host = _host.HostFunction(self.typed, self.out_name)
+        return self.host
+
+
+cdef Signature new_signature(object function, const char *types, int count):
+    """The signature for `count` types of arguments and the type of an output that was given."""
+    cdef Signature made = Signature.__new__(Signature)
+    names = tuple([TYPE_NAMES[types[i] & ~BY_VALUE] for i in range(count)])
+    made.is_number = tuple([bool(types[i] & BY_VALUE) for i in range(count)])
+    made.typed = _promotion.typed(function, names)
+    made.out_name = TYPE_NAMES[types[count]] or made.typed.result
+    result, out = [numpy_name(each) for each in (made.typed.result, made.out_name)]
+    if not np.can_cast(result, out, "same_kind"):
+        raise GpukernTypeError(
+            f"{function.name}: out must be of a dtype that {made.typed.result} converts to without "
+            f"changing kind, got {made.out_name}")
+    described = np.dtype(out)
+    made.out_dtype.code = (
+        GPUKERN_BFLOAT if made.out_name == "bfloat16" else CODES[described.kind])
+    made.out_dtype.bits = 8 * <int>described.itemsize
+    made.out_dtype.lanes = 1
+    made.items = _codegen.pack_items(made.typed, made.is_number, made.out_name)
+    made.limits = int_limits(made.typed, made.is_number)
+    made.kernels = {}
+    return made
+
+
+cdef object numpy_name(object name):
+    """A dtype of the same kind and size, which NumPy has."""
+    return "float16" if name == "bfloat16" else name
+
+
+cdef object int_limits(object typed, object is_number):
+    """For each weak int of the arguments that becomes an integer: its place among the numbers, its
+    position, and the limits; None if there is none."""
+    limits = {}
+    for step in typed.steps:
+        for value, wanted in zip(step.operands, step.operand_types):
+            if value.kind == "input" and value.type == "int" and "int" in wanted:
+                known = np.iinfo(wanted)
+                low, high = limits.get(value.content, (-2**63, 2**63 - 1))
+                limits[value.content] = max(low, known.min), min(high, known.max)
+    places = [position for position, number in enumerate(is_number) if number]
+    found = [(places.index(position), position, *pair) for position, pair in limits.items()]
+    return found or None
+
+
+cdef Compiled compile_kernel(object source, int32_t device):
+    cdef gpukern_program_desc desc
+    cdef gpukern_program *program = NULL
+    cdef Compiled made = Compiled.__new__(Compiled)
+    cdef gpukern_header headers[4]
+    cdef const char *options[64]
+    cdef list kept = []  # what the pointers point into
+    cdef const char *name
+    memset(&desc, 0, sizeof(desc))
+    desc.struct_size = sizeof(desc)
+    texts = [text.encode() for text in (source.text, f"{source.kernel}.cu", source.kernel)]
+    desc.source, desc.name, name = texts[0], texts[1], texts[2]
+    desc.device = device
+    for i, pair in enumerate(_codegen.headers()):
+        encoded = [text.encode() for text in pair]
+        kept.append(encoded)
+        headers[<int>i].name, headers[<int>i].source = encoded[0], encoded[1]
+        desc.header_count += 1
+    if len(source.options) > 64:
+        raise GpukernValueError("elementwise: at most 64 options are possible")
+    for i, option in enumerate(source.options):
+        encoded = option.encode()
+        kept.append(encoded)
+        options[<int>i] = encoded
+        desc.option_count += 1
+    desc.headers = headers
+    desc.options = options
+    with nogil:
+        check(gpukern_program_compile(&desc, &program))
+        status = gpukern_program_kernel(program, name, device, &made.kernel)
+        gpukern_program_release(program)
+        check(status)
+    return made
