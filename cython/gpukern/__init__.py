@@ -13,6 +13,7 @@ Host arrays are computed where they lie, device arrays on their GPU. See the fun
 from gpukern import errors, typed
 from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
+from gpukern._elementwise import Elementwise, elementwise
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern._saxpy import saxpy
@@ -32,6 +33,7 @@ from gpukern.errors import (
 
 __all__ = [
     "DeviceArray",
+    "Elementwise",
     "GpukernAxisError",
     "GpukernBufferError",
     "GpukernCudaError",
@@ -44,6 +46,7 @@ __all__ = [
     "GpukernTypeError",
     "GpukernValueError",
     "__version__",
+    "elementwise",
     "empty",
     "errors",
     "gather",

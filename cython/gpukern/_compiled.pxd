@@ -4,10 +4,10 @@
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_tensor
+from gpukern._layout cimport Plan
 
 cdef enum:
     MAX_ARGUMENTS = 32  # _expression.MAX_INPUTS
-    KEY_BYTES = MAX_ARGUMENTS + 16
 
 # Types by number; see TYPE_NAMES. A number by value is marked, as is a Python number, which is weak.
 cdef enum TypeNumber:
@@ -31,16 +31,17 @@ cdef class Signature:
     cdef readonly object out_name
     cdef object limits
     cdef gpukern_dtype out_dtype
+    cdef int out_type
     cdef int items
-    cdef dict kernels
-    cdef object host
-    cdef char last_key[KEY_BYTES]
-    cdef Compiled last
+    cdef dict kernels  # by layout and device; the host's function under None
     cdef int enqueue(self, const gpukern_tensor *const *tensors, int operands,
                      const Numbers *numbers, int32_t device,
                      const gpukern_exec *where) except -1
+    cdef Compiled kernel_of(self, const Plan *plan, int32_t device)
+    cdef Compiled compiled(self, const Plan *plan, int32_t device)
+    cdef int require_fit(self, const Numbers *numbers) except -1
     cdef object host_function(self)
 
 cdef int type_number(const gpukern_dtype *dtype) noexcept nogil
 cdef int number_argument(object value, Slot *slot) except -1
-cdef Signature new_signature(object function, const char *types, int count)
+cdef Signature signature_of(object function, dict signatures, const char *types)

@@ -8,7 +8,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT,
@@ -17,9 +17,7 @@ from gpukern._capi cimport (
     gpukern_program_desc, gpukern_program_kernel, gpukern_program_release, gpukern_tensor,
 )
 from gpukern._error cimport check
-from gpukern._layout cimport (
-    BLOCK_THREADS, BYTES, ITEMS, MAX_OPERANDS, PACKS, Plan, plan_loop,
-)
+from gpukern._layout cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
 
 import numpy as np
 
@@ -149,30 +147,19 @@ cdef class Signature:
 
     cdef Compiled kernel_of(self, const Plan *plan, int32_t device):
         """The kernel for a plan, from memory if it was ever used."""
-        cdef char key[KEY_BYTES]
-        cdef int k
-        memset(key, 0, sizeof(key))
+        cdef char key[MAX_OPERANDS + 8]
         memcpy(key, &device, sizeof(device))
         key[4] = <char>plan.kind
         key[5] = plan.wide
-        if plan.kind != PACKS:
-            key[6] = <char>plan.rank
-        if plan.kind != ITEMS and plan.kind != BYTES:
-            memcpy(key + 8, plan.flags, plan.operands)
-        if self.last is not None and memcmp(key, self.last_key, sizeof(key)) == 0:
-            return self.last
-        name = PyBytes_FromStringAndSize(key, sizeof(key))
+        key[6] = <char>(plan.rank if plan.kind != PACKS else 0)
+        key[7] = 0
+        memcpy(key + 8, plan.flags, plan.operands)
+        name = PyBytes_FromStringAndSize(key, 8 + plan.operands)
         found = self.kernels.get(name)
         if found is None:
+            # Another thread may be as far as this: all keep the one that came first.
             found = self.kernels.setdefault(name, self.compiled(plan, device))
-        return self.remember(key, found)
-
-    cdef Compiled remember(self, const char *key, Compiled compiled):
-        # Without the GIL another thread may be here too: a key must never name another's kernel.
-        if not FREE_THREADED:
-            memcpy(self.last_key, key, sizeof(self.last_key))
-            self.last = compiled
-        return compiled
+        return found
 
     cdef Compiled compiled(self, const Plan *plan, int32_t device):
         flags = iter([chr(plan.flags[k]) for k in range(1, plan.operands)])
@@ -192,18 +179,31 @@ cdef class Signature:
         return 0
 
     cdef object host_function(self):
-        if self.host is None:
-            self.host = _host.HostFunction(self.typed, self.out_name)
-        return self.host
+        found = self.kernels.get(None)
+        if found is None:
+            made = _host.HostFunction(self.typed, self.out_name)
+            found = self.kernels.setdefault(None, made)
+        return found
+
+
+cdef Signature signature_of(object function, dict signatures, const char *types):
+    """The signature for the types of the arguments, and behind them that of an output that was
+    given or NO_TYPE; from memory if there is one."""
+    cdef int count = len(function.inputs)
+    key = PyBytes_FromStringAndSize(types, count + 1)
+    found = signatures.get(key)
+    if found is None:
+        found = signatures.setdefault(key, new_signature(function, types, count))
+    return found
 
 
 cdef Signature new_signature(object function, const char *types, int count):
-    """The signature for `count` types of arguments and the type of an output that was given."""
     cdef Signature made = Signature.__new__(Signature)
     names = tuple([TYPE_NAMES[types[i] & ~BY_VALUE] for i in range(count)])
     made.is_number = tuple([bool(types[i] & BY_VALUE) for i in range(count)])
     made.typed = _promotion.typed(function, names)
     made.out_name = TYPE_NAMES[types[count]] or made.typed.result
+    made.out_type = TYPE_NUMBERS[made.out_name]
     result, out = [numpy_name(each) for each in (made.typed.result, made.out_name)]
     if not np.can_cast(result, out, "same_kind"):
         raise GpukernTypeError(

@@ -11,7 +11,12 @@ import numpy as np
 
 from gpukern._functions import UFUNCS
 from gpukern._promotion import WEAK_TYPES
-from gpukern.errors import GpukernDeviceError, GpukernTypeError
+from gpukern.errors import (
+    GpukernDeviceError,
+    GpukernOverflowError,
+    GpukernTypeError,
+    GpukernValueError,
+)
 
 BLOCK = 1 << 15  # elements; a few temporary arrays of these fit the second-level cache of a core
 # Fewer elements for each thread are not worth its start.
@@ -34,9 +39,21 @@ class HostFunction:
         self.compute = writer.compiled(False)  # f(*arrays) -> array
         self.write = writer.compiled(True)  # f(*arrays, out)
 
+    def call(self, arguments, out):
+        """Compute into an array, or a new one where that is None."""
+        try:
+            if out is None:
+                return self.new(arguments)
+            shape = broadcast(self.typed.function, arguments)
+            require_shape(self.typed.function, out, shape)
+            self.into(arguments, out)
+        except OverflowError as error:  # a Python int that does not fit its array's dtype
+            raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
+        return out
+
     def new(self, arguments):
         """Compute a new array, a scalar where all arguments have no dimensions."""
-        shape = np.broadcast_shapes(*(np.shape(each) for each in arguments))
+        shape = broadcast(self.typed.function, arguments)
         if math.prod(shape) <= BLOCK:
             with np.errstate(all="ignore"):
                 result = self.compute(*arguments)
@@ -80,6 +97,23 @@ class HostFunction:
         with np.errstate(all="ignore"):
             for part in parts:
                 self.write(*(piece(each, part) for each in arguments), out[part])
+
+
+def broadcast(function, arguments):
+    """The shape of the result."""
+    shapes = [np.shape(each) for each in arguments]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise GpukernValueError(
+            f"{function.name}: shapes {', '.join(map(str, shapes))} do not broadcast"
+        ) from None
+
+
+def require_shape(function, out, shape):
+    """Refuse an output of another shape than the result's."""
+    if out.shape != shape:
+        raise GpukernValueError(f"{function.name}: out must have shape {shape}, got {out.shape}")
 
 
 def thread_count():
