@@ -27,22 +27,7 @@ constexpr std::uint64_t kPoolKeepsPart = 16;
 
 std::atomic<bool> forked_after_cuda{false};
 
-void require_no_fork() {
-  require(!forked_after_cuda.load(std::memory_order_relaxed), GPUKERN_CUDA_ERROR,
-          "CUDA was used before this process was forked and does not work in the child; start "
-          "the process with the \"spawn\" method instead");
-}
-
 cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
-
-/// The context that the CUDA runtime and all libraries share; kept for the life of the process.
-CUcontext primary_context(int device) {
-  CUdevice handle = 0;
-  check(driver().device(&handle, device), "cuDeviceGet");
-  CUcontext context = nullptr;
-  check(driver().retain_primary(&context, handle), "cuDevicePrimaryCtxRetain");
-  return context;
-}
 
 class CudaBackend final : public Backend {
  public:
@@ -202,6 +187,12 @@ std::string reason_for(cudaError_t error) {
 }
 
 }  // namespace
+
+void require_no_fork() {
+  require(!forked_after_cuda.load(std::memory_order_relaxed), GPUKERN_CUDA_ERROR,
+          "CUDA was used before this process was forked and does not work in the child; start "
+          "the process with the \"spawn\" method instead");
+}
 
 CudaStatus query_status() {
   static const int watched = pthread_atfork(

@@ -110,6 +110,9 @@ class Backend {
   virtual void release_event(Event /*event*/) {}
 };
 
+/// Throws GPUKERN_DEVICE_ERROR if there is no such CUDA device.
+void require_cuda_device(int device_id);
+
 /// Throws GPUKERN_DEVICE_ERROR if there is no such device.
 Backend& backend_for(Device device);
 
