@@ -11,13 +11,18 @@ Host arrays are computed where they lie, device arrays on their GPU. See the fun
 """
 
 from gpukern import errors, typed
+from gpukern._arguments import In, InOut, Out
 from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
 from gpukern._elementwise import Elementwise, elementwise
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
+from gpukern._kernel import Kernel
+from gpukern._program import Program, cache_info, clear_cache
 from gpukern._saxpy import saxpy
 from gpukern.errors import (
+    CompileError,
+    ContextLostError,
     GpukernAxisError,
     GpukernBufferError,
     GpukernCudaError,
@@ -32,6 +37,8 @@ from gpukern.errors import (
 )
 
 __all__ = [
+    "CompileError",
+    "ContextLostError",
     "DeviceArray",
     "Elementwise",
     "GpukernAxisError",
@@ -45,7 +52,14 @@ __all__ = [
     "GpukernOverflowError",
     "GpukernTypeError",
     "GpukernValueError",
+    "In",
+    "InOut",
+    "Kernel",
+    "Out",
+    "Program",
     "__version__",
+    "cache_info",
+    "clear_cache",
     "elementwise",
     "empty",
     "errors",
