@@ -35,11 +35,11 @@ cdef class Signature:
     cdef int items
     cdef dict kernels  # by layout and device; the host's function under None
     cdef int enqueue(self, const gpukern_tensor *const *tensors, int operands,
-                     const Numbers *numbers, int32_t device,
+                     Numbers *numbers, int32_t device,
                      const gpukern_exec *where) except -1
     cdef Compiled kernel_of(self, const Plan *plan, int32_t device)
     cdef Compiled compiled(self, const Plan *plan, int32_t device)
-    cdef int require_fit(self, const Numbers *numbers) except -1
+    cdef int require_fit(self, Numbers *numbers) except -1
     cdef object host_function(self)
 
 cdef int type_number(const gpukern_dtype *dtype) noexcept nogil

@@ -12,12 +12,12 @@ from libc.string cimport memcpy, memset
 
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT,
-    gpukern_dtype, gpukern_exec, gpukern_header, gpukern_kernel, gpukern_kernel_launch,
-    gpukern_kernel_release, gpukern_launch, gpukern_program, gpukern_program_compile,
-    gpukern_program_desc, gpukern_program_kernel, gpukern_program_release, gpukern_tensor,
+    gpukern_dtype, gpukern_exec, gpukern_kernel_launch, gpukern_kernel_release, gpukern_launch,
+    gpukern_program_kernel, gpukern_tensor,
 )
 from gpukern._error cimport check
 from gpukern._layout cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
+from gpukern._program cimport Program
 
 import numpy as np
 
@@ -73,12 +73,14 @@ cdef int type_number(const gpukern_dtype *dtype) noexcept nogil:
 cdef int number_argument(object value, Slot *slot) except -1:
     """Stores a Python or NumPy number and returns its type; NO_TYPE for what is none."""
     cdef int overflow = 0
+    cdef long long whole
     kind = type(value)
     if kind is float:
         slot.word[0] = value
         return WEAK_FLOAT
     if kind is int:
-        (<long long *>slot.word)[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+        whole = PyLong_AsLongLongAndOverflow(value, &overflow)
+        memcpy(slot.word, &whole, sizeof(whole))
         if overflow:
             raise GpukernOverflowError(f"elementwise: Python integer {value} needs over 64 bits")
         return WEAK_INT
@@ -116,7 +118,7 @@ cdef class Signature:
     """A function for arguments of given types and an output of a given one."""
 
     cdef int enqueue(self, const gpukern_tensor *const *tensors, int operands,
-                     const Numbers *numbers, int32_t device,
+                     Numbers *numbers, int32_t device,
                      const gpukern_exec *where) except -1:
         """Launches the kernel that suits the operands, tensors[0] being the output."""
         cdef Plan plan
@@ -142,8 +144,11 @@ cdef class Signature:
         launch.grid[1] = launch.grid[2] = 1
         launch.block[0] = BLOCK_THREADS
         launch.block[1] = launch.block[2] = 1
-        return check(gpukern_kernel_launch(compiled.kernel, &launch, arguments, sizes,
-                                           2 if numbers.count else 1, where))
+        cdef size_t parameters = 2 if numbers.count > 0 else 1
+        with nogil:
+            check(gpukern_kernel_launch(compiled.kernel, &launch, arguments, sizes, parameters,
+                                        where))
+        return 0
 
     cdef Compiled kernel_of(self, const Plan *plan, int32_t device):
         """The kernel for a plan, from memory if it was ever used."""
@@ -167,11 +172,11 @@ cdef class Signature:
         layout = _codegen.Layout(KIND_NAMES[<int>plan.kind], flags, plan.rank, plan.wide)
         return compile_kernel(_codegen.source(self.typed, self.out_name, layout), device)
 
-    cdef int require_fit(self, const Numbers *numbers) except -1:
+    cdef int require_fit(self, Numbers *numbers) except -1:
         """Refuses a Python int that the integer dtype it takes does not hold, as NumPy does."""
         cdef long long value
         for place, position, low, high in self.limits:
-            value = (<const long long *>numbers.slot[<int>place].word)[0]
+            memcpy(&value, numbers.slot[<int>place].word, sizeof(value))
             if not low <= value <= high:
                 name = self.typed.function.inputs[position]
                 raise GpukernOverflowError(
@@ -241,35 +246,12 @@ cdef object int_limits(object typed, object is_number):
 
 
 cdef Compiled compile_kernel(object source, int32_t device):
-    cdef gpukern_program_desc desc
-    cdef gpukern_program *program = NULL
+    """Compiles a source, or finds it compiled on disk."""
     cdef Compiled made = Compiled.__new__(Compiled)
-    cdef gpukern_header headers[4]
-    cdef const char *options[64]
-    cdef list kept = []  # what the pointers point into
-    cdef const char *name
-    memset(&desc, 0, sizeof(desc))
-    desc.struct_size = sizeof(desc)
-    texts = [text.encode() for text in (source.text, f"{source.kernel}.cu", source.kernel)]
-    desc.source, desc.name, name = texts[0], texts[1], texts[2]
-    desc.device = device
-    for i, pair in enumerate(_codegen.headers()):
-        encoded = [text.encode() for text in pair]
-        kept.append(encoded)
-        headers[<int>i].name, headers[<int>i].source = encoded[0], encoded[1]
-        desc.header_count += 1
-    if len(source.options) > 64:
-        raise GpukernValueError("elementwise: at most 64 options are possible")
-    for i, option in enumerate(source.options):
-        encoded = option.encode()
-        kept.append(encoded)
-        options[<int>i] = encoded
-        desc.option_count += 1
-    desc.headers = headers
-    desc.options = options
+    cdef Program program = Program(source.text, source.options, f"{source.kernel}.cu",
+                                   dict(_codegen.headers()), device=device)
+    cdef bytes encoded = source.kernel.encode()
+    cdef const char *name = encoded
     with nogil:
-        check(gpukern_program_compile(&desc, &program))
-        status = gpukern_program_kernel(program, name, device, &made.kernel)
-        gpukern_program_release(program)
-        check(status)
+        check(gpukern_program_kernel(program.c, name, device, &made.kernel))
     return made

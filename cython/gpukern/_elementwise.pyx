@@ -296,7 +296,7 @@ cdef class Elementwise:
         host = signature_of(self.function, self.signatures, types).host_function()
         return host.call(arguments, out)
 
-    cdef object on_gpu(self, object first, Operand *operands, int count, const Numbers *numbers,
+    cdef object on_gpu(self, object first, Operand *operands, int count, Numbers *numbers,
                        char *types, object out):
         cdef const gpukern_tensor *tensors[MAX_OPERANDS]
         cdef int64_t shape[OPERAND_NDIM]
@@ -373,7 +373,7 @@ cdef bint fits(const Operand *operands, int count, int ndim, const int64_t *shap
 
 cdef int launch(Signature signature, const Operand *operands,
                 const gpukern_tensor *const *tensors, int count,
-                const Numbers *numbers) except -1:
+                Numbers *numbers) except -1:
     """Launches on the first argument's stream, behind the work on the others'."""
     cdef gpukern_exec where
     cdef void *others[MAX_OPERANDS]
