@@ -36,7 +36,7 @@ EXPRESSIONS = [
     ("fmod(a, b)", "np.fmod(a, b)"),
     ("sin(a) * cos(b) + tan(a)", "np.sin(a) * np.cos(b) + np.tan(a)"),
     ("atan2(a, b) + hypot(a, b)", "np.arctan2(a, b) + np.hypot(a, b)"),
-    ("exp(-a * a / 2.0) / sqrt(2 * M_PI)", "np.exp(-a * a / 2.0) / np.sqrt(2 * np.pi)"),
+    ("exp(-a * a / 2.0) / sqrt(2 * M_PI)", "np.exp(-a * a / 2.0) / 2.5066282746310002"),
     ("log1p(abs(a)) + floor(b) + ceil(a) + rint(b)",
      "np.log1p(abs(a)) + np.floor(b) + np.ceil(a) + np.rint(b)"),
     ("max(a, b) - min(a, 0.25)", "np.maximum(a, b) - np.minimum(a, 0.25)"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukern import _functions
 from gpukern._expression import MAX_INPUTS, Call, Cast, Constant, DeviceCall, Function, Input
-from gpukern.errors import GpukernTypeError, GpukernValueError
+from gpukern.errors import GpukernValueError
 
 TOKEN = re.compile(
     r"""\s*(?:
@@ -84,7 +84,7 @@ class Parser:
         """Parse all of the text."""
         root = self.conditional()
         if self.kind != "end":
-            self.fail(f"expected an operator, got {self.token!r}")
+            self.fail(f"expected an operator, got {self.shown()}")
         if not 1 <= len(self.inputs) <= MAX_INPUTS:
             self.fail(f"expected 1 to {MAX_INPUTS} inputs, got {len(self.inputs)}")
         options.setdefault("name", "elementwise")
@@ -104,6 +104,10 @@ class Parser:
         """Raise the error of the token at hand."""
         raise GpukernValueError(f"elementwise: column {self.start + 1} of {self.text!r}: {why}")
 
+    def shown(self):
+        """The token at hand, for a message."""
+        return repr(self.token) if self.token else "the end"
+
     def accept(self, sign):
         """Go past a sign if it is the next token."""
         if self.kind != "sign" or self.token != sign:
@@ -114,7 +118,7 @@ class Parser:
     def expect(self, sign):
         """Go past a sign, which must be the next token."""
         if not self.accept(sign):
-            self.fail(f"expected {sign!r}, got {self.token or 'the end'!r}")
+            self.fail(f"expected {sign!r}, got {self.shown()}")
 
     def conditional(self):
         """Parse ``a ? b : c``, the loosest of all, from right to left."""
@@ -148,7 +152,7 @@ class Parser:
             return self.parenthesis()
         token, kind, start = self.token, self.kind, self.start
         if kind not in ("number", "name"):
-            self.fail(f"expected a value, got {token or 'the end'!r}")
+            self.fail(f"expected a value, got {self.shown()}")
         self.advance()
         if kind == "number":
             return Constant(self.number(token, start))
@@ -216,11 +220,3 @@ class Parser:
             self.fail(f"{name} is none of the inputs {tuple(self.inputs)!r}")
         self.inputs[name] = Input(len(self.inputs))
         return self.inputs[name]
-
-
-def require_text(text):
-    """Refuse what is neither a function nor an expression."""
-    if not isinstance(text, str):
-        raise GpukernTypeError(
-            f"elementwise: expected a str or a function, got {type(text).__name__}"
-        )

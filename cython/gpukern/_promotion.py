@@ -209,7 +209,7 @@ def simple_power(operands, types):
         return "power", operands, types
     function = shortcuts.get(exponent.content)
     is_float = "float" in types[0] or "complex" in types[0]
-    is_square = function == "square" and exponent.type == "int" and "int" in types[0]
+    is_square = function == "square" and exponent.type == "int"
     if function is None or not (is_float or is_square):
         return "power", operands, types
     return function, (base,), types[:1]

@@ -207,10 +207,11 @@ class Translator:
         return result
 
     def translate_Compare(self, node):  # noqa: N802
+        functions = [self.operator(COMPARE, operator, node) for operator in node.ops]
         left, *others = [self.expression(each) for each in (node.left, *node.comparators)]
         result = None
-        for operator, right in zip(node.ops, others, strict=True):
-            link = Call(self.operator(COMPARE, operator, node), (left, right))
+        for function, right in zip(functions, others, strict=True):
+            link = Call(function, (left, right))
             result = link if result is None else Call("logical_and", (result, link))
             left = right
         return result
