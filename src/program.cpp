@@ -124,7 +124,8 @@ extern "C" gpukern_status gpukern_compile_log(const char** log) {
 
 extern "C" gpukern_status gpukern_nvrtc_search(const char* directory) {
   return guard([&] {
-    require(directory != nullptr, GPUKERN_VALUE_ERROR, "nvrtc_search: directory must not be NULL");
+    require(directory != nullptr && *directory != '\0', GPUKERN_VALUE_ERROR,
+            "nvrtc_search: directory must not be NULL or empty");
     if (gpukern::has_programs()) program_backend().search(directory);
   });
 }
