@@ -74,6 +74,7 @@ test: requirements
 	cmake --build $(BUILD) --parallel $(JOBS)
 	@rm -rf $(REPORTS); mkdir -p $(REPORTS)
 	@status=0; \
+	export GPUKERN_TEST_TOOLKIT=$$(echo $(abspath $(VENV))/lib/python*/site-packages/nvidia/cu13); \
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error \
 	  --output-junit $(abspath $(REPORTS))/ctest.xml || status=1; \
 	$(BIN)/python -m pytest -rs --junitxml=$(REPORTS)/pytest.xml python_tests || status=1; \

@@ -105,7 +105,7 @@ std::vector<std::string> options_of_ours(const std::string& architecture) {
 }
 
 [[noreturn]] void report(const Nvrtc& nvrtc, NvrtcResult result, const ProgramRequest& request,
-                         std::string log) {
+                         const std::string& log) {
   if (result == NvrtcResult::InvalidOption)
     fail(GPUKERN_VALUE_ERROR, "program_compile: options: ", log);
   if (result != NvrtcResult::Compilation) check(nvrtc, result, "nvrtcCompileProgram");
@@ -115,7 +115,7 @@ std::vector<std::string> options_of_ours(const std::string& architecture) {
   if (lacks_file && place.include.empty())
     message += " (there are no CUDA headers in " + place.searched_include +
                ": pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl)";
-  throw CompileError(message + ":\n" + log, std::move(log));
+  throw CompileError(message + ":\n" + log, log);
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Compiled compile_with_nvrtc(const ProgramRequest& request) {
   for (const std::string& option : ours) options.push_back(option.c_str());
   const NvrtcResult outcome = source.compile(options);
   result.log = source.log();
-  if (outcome != NvrtcResult::Success) report(opened, outcome, request, std::move(result.log));
+  if (outcome != NvrtcResult::Success) report(opened, outcome, request, result.log);
 
   result.ptx = source.ptx();
   if (!result.architecture.starts_with("compute_")) result.cubin = source.cubin();

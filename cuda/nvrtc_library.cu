@@ -46,9 +46,8 @@ std::string environment(const char* name) {
   return text != nullptr ? text : "";
 }
 
-/// Toolkits, in the order in which they are searched.
-std::vector<std::string> roots() {
-  if (const std::string own = environment("GPUKERN_NVRTC"); !own.empty()) return {own};
+/// In the order in which they are searched.
+std::vector<std::string> toolkits() {
   std::vector<std::string> found = added_roots();
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
     if (std::string root = environment(name); !root.empty()) found.push_back(std::move(root));
@@ -98,7 +97,7 @@ std::string builtins_beside(const fs::path& library) {
 }
 
 void find_headers(NvrtcPlace& place) {
-  std::vector<std::string> places = roots();
+  std::vector<std::string> places = toolkits();
   places.insert(places.begin(), fs::path(place.library).parent_path().parent_path().string());
   for (const std::string& root : places) {
     const fs::path include = fs::path(root) / "include";
@@ -123,16 +122,16 @@ void set_identity(NvrtcPlace& place) {
 
 NvrtcPlace find_place() {
   NvrtcPlace place;
-  const std::vector<std::string> places = roots();
+  const std::string named = environment("GPUKERN_NVRTC");
+  const std::vector<std::string> places =
+      named.empty() ? toolkits() : std::vector<std::string>{named};
   for (const std::string& root : places)
     if (place.library = library_below(root); !place.library.empty()) break;
-  const bool named = !environment("GPUKERN_NVRTC").empty();
-  if (place.library.empty() && !named) place.library = library_of_loader();
+  if (place.library.empty() && named.empty()) place.library = library_of_loader();
   require(!place.library.empty(), GPUKERN_DEVICE_ERROR,
-          "programs are compiled by NVRTC, but there "
-          "is no ",
-          library_name(kMajors[0]), named ? " at $GPUKERN_NVRTC, " : " in ", joined(places),
-          named ? "" : ", or on the loader's path",
+          "programs are compiled by NVRTC, but there is no ", library_name(kMajors[0]),
+          named.empty() ? " in " : " at $GPUKERN_NVRTC, ", joined(places),
+          named.empty() ? ", or on the loader's path" : "",
           "; install one (pip install nvidia-cuda-nvrtc), or name its place by GPUKERN_NVRTC");
   place.builtins = builtins_beside(place.library);
   find_headers(place);

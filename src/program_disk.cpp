@@ -78,10 +78,11 @@ bool make_directories(const fs::path& path) {
 }
 
 /// Code is run from here: nobody else may have a hand in it.
-bool is_ours_alone(const std::string& directory) {
+bool is_ours_or_missing(const std::string& directory) {
   struct stat facts{};
-  return stat(directory.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
-         facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  if (stat(directory.c_str(), &facts) != 0) return errno == ENOENT;
+  return S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
+         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 std::optional<std::string> read_all(const File& file) {
@@ -141,8 +142,7 @@ void remove_quietly(const fs::path& path) {
 }  // namespace
 
 DiskCache::DiskCache() : directory_(wanted_directory()), limit_(wanted_limit()) {
-  if (directory_.empty()) return;
-  if (!make_directories(directory_) || !is_ours_alone(directory_)) directory_.clear();
+  if (!directory_.empty() && !is_ours_or_missing(directory_)) directory_.clear();
 }
 
 DiskCache::Found DiskCache::find(const Digest& key) const {
@@ -163,6 +163,7 @@ DiskCache::Found DiskCache::find(const Digest& key) const {
 void DiskCache::store(const Digest& key, const Compiled& program) const {
   const std::string bytes = entry_of(key, program);
   if (directory_.empty() || bytes.size() > limit_) return;
+  if (!make_directories(directory_) || !is_ours_or_missing(directory_)) return;
   static std::atomic<unsigned> counter{0};
   const std::string unfinished = directory_ + '/' + hex(key) + '.' + std::to_string(getpid()) +
                                  '.' + std::to_string(++counter) + std::string(kUnfinishedSuffix);

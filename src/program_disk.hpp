@@ -16,7 +16,7 @@ namespace gpukern {
 /// The cache's directory and bound, as the environment has them now.
 class DiskCache {
  public:
-  /// Makes the directory where it is missing. "" if there is none to be used.
+  /// Without a directory if the one that is named is not this user's alone.
   DiskCache();
 
   struct Found {
@@ -26,8 +26,8 @@ class DiskCache {
   /// Marks the entry as used.
   [[nodiscard]] Found find(const Digest& key) const;
 
-  /// Writes an entry and makes room for it. What cannot be written is left: the program was
-  /// compiled, and will be again.
+  /// Writes an entry, into a directory made for it if need be, and makes room for it. What cannot
+  /// be written is left: the program was compiled, and will be again.
   void store(const Digest& key, const Compiled& program) const;
 
   struct Usage {
@@ -37,6 +37,7 @@ class DiskCache {
   [[nodiscard]] Usage usage() const;
   void clear() const;
 
+  /// "" if there is no disk cache; need not exist yet.
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::uint64_t limit() const { return limit_; }
 

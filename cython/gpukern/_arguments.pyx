@@ -270,6 +270,8 @@ cdef Tensor host_tensor(HostArgument argument, str what):
     cdef Tensor tensor
     cdef object array = argument.array
     if argument.comes_out:
+        if isinstance(array, bytes):  # which NumPy would take for a scalar
+            raise GpukernValueError(f"{what} is read-only")
         tensor = as_output(array, what, nowhere)
     else:
         tensor = as_tensor(array, what, nowhere)

@@ -298,9 +298,11 @@ cdef bint place_own(Kernel kernel, DeviceArray array, const Slot *slot, void **t
 
 cdef bint place_lent(Kernel kernel, object array, const Slot *slot, void **to,
                      Frame *frame) except -1:
-    cdef Operand *operand = &frame.first if frame.lent_count == 0 else &frame.other
-    cdef const Operand *beside = NULL if frame.lent_count == 0 else &frame.first
+    cdef Operand *operand = &frame.first
+    cdef const Operand *beside = NULL
     cdef Kind kind = kind_of(array)
+    if frame.lent_count > 0:
+        operand, beside = &frame.other, &frame.first
     if kind.attributes is not None:
         if not lend_address(kind, array, operand, beside):
             return False

@@ -13,3 +13,4 @@ cdef class Program:
     cdef bytes part(self, gpukern_program_part which)
     cdef str text(self, gpukern_program_part which)
     cdef object find(self, str name, int device_id)
+    cdef object entry_of(self, str ptx, str name)

@@ -13,7 +13,8 @@ from gpukern._capi cimport (
     GPUKERN_PROGRAM_LOG, GPUKERN_PROGRAM_PTX, gpukern_cache_clear, gpukern_cache_info,
     gpukern_cache_query, gpukern_compile_log, gpukern_device, gpukern_header, gpukern_last_error,
     gpukern_nvrtc_query, gpukern_nvrtc_search, gpukern_program_compile, gpukern_program_desc,
-    gpukern_program_get, gpukern_program_part, gpukern_program_release, gpukern_status,
+    gpukern_program_get, gpukern_program_name, gpukern_program_part,
+    gpukern_program_release, gpukern_status,
 )
 from gpukern._error cimport check
 from gpukern._kernel cimport Kernel, load_kernel
@@ -178,14 +179,23 @@ cdef class Program:
 
     cdef object find(self, str name, int device_id):
         cdef str ptx = self.ptx
-        entry = _signature.entry_of(ptx, name)
-        if entry is None and name not in self.name_expressions:
-            known = ", ".join([_signature.readable(each) for each in _signature.entries(ptx)])
+        entry = self.entry_of(ptx, name)
+        if entry is None:
+            known = ", ".join(map(_signature.readable, _signature.entries(ptx)))
             raise GpukernValueError(
                 f"kernel: {self.name} has no kernel {name!r}; it has {known or 'none'}. An instance "
                 "of a template is compiled if it is among name_expressions")
-        signature = _signature.parameters(ptx, entry) if entry is not None else None
-        return load_kernel(self.c, name, name if entry is None else entry, device_id, signature)
+        return load_kernel(self.c, name, entry, device_id, _signature.parameters(ptx, entry))
+
+    cdef object entry_of(self, str ptx, str name):
+        """A kernel's name in the code; None if there is no such kernel."""
+        cdef const char *in_code = NULL
+        cdef bytes encoded
+        if name not in self.name_expressions:
+            return _signature.entry_of(ptx, name)
+        encoded = name.encode()
+        check(gpukern_program_name(self.c, encoded, &in_code))
+        return in_code.decode()
 
 
 cdef int ordinal_of(object device, str what) except -1:
