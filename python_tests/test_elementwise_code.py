@@ -22,9 +22,7 @@ def compiled(expression, types, layout, out_type=None, **options):
     typed = _promotion.typed(function, types)
     source = _codegen.source(typed, out_type or typed.result, layout)
     headers = dict(_codegen.headers())
-    program = Program(
-        source.text, source.options, source.kernel, headers, architecture="sm_90"
-    )
+    program = Program(source.text, source.options, source.kernel, headers, architecture="sm_90")
     assert program.log == ""
     return program.ptx
 
@@ -45,7 +43,9 @@ def test_every_function_of_every_dtype(name):
     calls = list(calls_of(name))
     assert len(calls) >= (20 if "complex" in name else 60)
     convert = "" if "complex" in name else "double"
-    compiled(" + ".join(f"{convert}({call})" for call in calls), (name,), _codegen.Layout("packs", "v"))
+    compiled(
+        " + ".join(f"{convert}({call})" for call in calls), (name,), _codegen.Layout("packs", "v")
+    )
 
 
 @pytest.mark.parametrize("first", NAMES)

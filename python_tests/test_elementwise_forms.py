@@ -122,7 +122,7 @@ def everything_by_numpy(a, b):
     d = e = np.sin(c) + math.sqrt(2) * COUNT
     d = d + abs(b) ** 2
     d = d - np.minimum(a, b) // 2
-    low = (0 < a) & (a < 1.5) & ~(b > 1)
+    low = (a > 0) & (a < 1.5) & ~(b > 1)
     return np.where(low | (b == 0), (d + e).astype("f8"), np.maximum(a, b) % 3 - np.pi)
 
 
@@ -254,7 +254,7 @@ def matrix(a):
 
 
 def nothing(a):
-    a = a + 1  # noqa: F841
+    a = a + 1
 
 
 def bare(a):
@@ -283,10 +283,10 @@ def conversion(a):
 
 
 def comprehension(a):
-    return [x for x in a]
+    return [x for x in a]  # noqa: C416
 
 
-def behind(a):
+def behind(a):  # noqa: RET503
     return a
     a = 1
 

@@ -14,10 +14,11 @@ from gpukern import errors, typed
 from gpukern._arguments import In, InOut, Out
 from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
-from gpukern._elementwise import Elementwise, elementwise
+from gpukern._elementwise import Elementwise
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern._kernel import Kernel
+from gpukern._make_function import elementwise
 from gpukern._program import Program, cache_info, clear_cache
 from gpukern._saxpy import saxpy
 from gpukern.errors import (

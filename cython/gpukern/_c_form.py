@@ -60,6 +60,7 @@ def translate(text, inputs=None, **options):
         The names of the arguments; by default the free names, in the order in which they come.
     **options
         Further fields of the Function.
+
     """
     return Parser(text, inputs).function(**options)
 

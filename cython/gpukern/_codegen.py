@@ -17,7 +17,7 @@ import numpy as np
 from gpukern import _functions
 from gpukern._promotion import SIZES, STRONG
 
-HEADERS = ("elementwise.cuh", "elementwise_memory.cuh")
+HEADERS = ("elementwise_types.cuh", "elementwise_functions.cuh", "elementwise_memory.cuh")
 # NumPy rounds after each operation: no multiplication may be fused with an addition.
 OPTIONS = ("--std=c++17", "--fmad=false")
 PACK_BYTES = 16
@@ -35,7 +35,7 @@ NARROW = ("float16", "bfloat16")
 # Where our header has another name than NumPy, or CUDA's own function will do.
 DEVICE_NAMES = {
     **{name: f"::{name}" for name in _functions.TRANSCENDENTAL if not name.startswith("arc")},
-    **{f"arc{name}": f"::a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{f"arc{name}": f"::a{name}" for name in _functions.words("sin cos tan sinh cosh tanh")},
     "arctan2": "::atan2",
     "power": "gpukern::power",
     "sqrt": "::sqrt",
@@ -43,8 +43,9 @@ DEVICE_NAMES = {
     "copysign": "::copysign",
     **{
         name: f"gpukern::{name}_"
-        for name in "fabs fmod remainder floor ceil trunc fmax fmin isnan isinf isfinite "
-        "signbit".split()
+        for name in _functions.words(
+            "fabs fmod remainder floor ceil trunc fmax fmin isnan isinf isfinite signbit"
+        )
     },
 }
 

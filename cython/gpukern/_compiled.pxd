@@ -9,7 +9,7 @@ from gpukern._layout cimport Plan
 cdef enum:
     MAX_ARGUMENTS = 32  # _expression.MAX_INPUTS
 
-# Types by number; see TYPE_NAMES. A number by value is marked, as is a Python number, which is weak.
+# Types by number, see TYPE_NAMES. BY_VALUE marks a number among the arguments.
 cdef enum TypeNumber:
     NO_TYPE = 0
     BY_VALUE = 0x40

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Element-wise functions for arguments of given types: their kernels, and how these are launched."""
+"""Element-wise functions for arguments of given types, their kernels and launches."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize

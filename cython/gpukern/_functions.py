@@ -4,7 +4,7 @@
 """THE table of what element-wise functions may call, and the names that both forms have for it.
 
 Everything is named as NumPy names it. An operation's types are those of NumPy's ufunc of that name;
-`elementwise.cuh` has a device function of that name. Three are no ufuncs: ``where``, ``real`` and
+`elementwise_functions.cuh` has a device function of that name. Three are no ufuncs: ``where``, ``real`` and
 ``imag``.
 """
 
@@ -13,27 +13,35 @@ import math
 
 import numpy as np
 
+words = str.split
+
 # Worth few instructions, so that many elements a thread cost little.
-ARITHMETIC = (
+ARITHMETIC = words(
     "add subtract multiply divide floor_divide remainder fmod negative positive absolute fabs "
     "square reciprocal sqrt floor ceil trunc rint sign copysign fmax fmin maximum minimum isnan "
     "isinf isfinite signbit logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
     "bitwise_xor invert left_shift right_shift less less_equal greater greater_equal equal "
     "not_equal conjugate degrees radians"
-).split()
-TRANSCENDENTAL = (
+)
+TRANSCENDENTAL = words(
     "power cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh "
     "cosh tanh arcsinh arccosh arctanh hypot"
-).split()
+)
 
 UFUNCS = {name: getattr(np, name) for name in ARITHMETIC + TRANSCENDENTAL}
-ARITY = {name: ufunc.nin for name, ufunc in UFUNCS.items()} | {"where": 3, "real": 1, "imag": 1}
-COMPARISONS = frozenset("less less_equal greater greater_equal equal not_equal".split())
+ARITY = {name: ufunc.types[0].index("->") for name, ufunc in UFUNCS.items()} | {
+    "where": 3,
+    "real": 1,
+    "imag": 1,
+}
+COMPARISONS = frozenset(words("less less_equal greater greater_equal equal not_equal"))
 LOGICAL = frozenset(name for name in UFUNCS if name.startswith("logical_"))
 # What the device computes with complex numbers.
 COMPLEX = frozenset(
-    "add subtract multiply divide negative positive absolute square reciprocal conjugate equal "
-    "not_equal isnan isinf isfinite where real imag".split()
+    words(
+        "add subtract multiply divide negative positive absolute square reciprocal conjugate equal "
+        "not_equal isnan isinf isfinite where real imag"
+    )
 )
 
 # C's name, where NumPy has another one.

@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.stdlib cimport getenv
 
 from gpukern._capi cimport (
-    GPUKERN_CUDA, GPUKERN_CUDA_MANAGED, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_copy,
-    gpukern_device_count, gpukern_tensor,
+    GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_copy, gpukern_device_count,
+    gpukern_tensor,
 )
 from gpukern._compiled cimport (
     MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
@@ -200,15 +200,13 @@ cdef Tensor new_output(object array, Tensor like, Tensor shape, Signature signat
 
 
 cdef Tensor contiguous_like(Tensor target, Launch where):
-    cdef Tensor made = as_output(new_device_array(target, target.c.device, where), "the result",
-                                 where)
-    return made
+    return as_output(new_device_array(target, target.c.device, where), "the result", where)
 
 
 cdef Signature require_output(object function, dict signatures, char *types, Tensor target,
                               Tensor shape, Tensor first):
     """The signature with the type of an output that was given, if that can be written to."""
-    cdef int d, type_ = type_number(&target.c.dtype)
+    cdef int d
     if target.shape() != shape.shape():
         raise GpukernValueError(
             f"{function.name}: out must have shape {shape.shape()}, got {target.shape()}")

@@ -186,6 +186,18 @@ def require_known(name):
         raise GpukernTypeError(f"elementwise: dtype {name} is not one to compute with")
 
 
+def dtype_name(dtype):
+    """The name of a dtype to compute with, None for None."""
+    if dtype is None:
+        return None
+    try:
+        found = dtype if dtype == "bfloat16" else np.dtype(dtype).name
+    except TypeError as error:
+        raise GpukernTypeError(f"elementwise: dtype: {error}") from None
+    require_known(found)
+    return found
+
+
 def require_fit(operand, wanted):
     """Refuse a Python int that the integer dtype it takes does not hold, as NumPy does."""
     if operand.kind == "constant" and operand.type == "int" and wanted in COMPARED_INTEGERS:
@@ -225,8 +237,11 @@ def compared_exactly(operands, types):
             wide = "uint64" if operand.kind == "constant" and operand.content >= 2**63 else "int64"
             require_fit(operand, wide)
     return tuple(
-        each if each != "int" else "uint64" if operand.kind == "constant"
-        and operand.content >= 2**63 else "int64"
+        each
+        if each != "int"
+        else "uint64"
+        if operand.kind == "constant" and operand.content >= 2**63
+        else "int64"
         for operand, each in zip(operands, types, strict=True)
     )
 

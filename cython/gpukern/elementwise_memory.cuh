@@ -8,6 +8,8 @@
 
 namespace gpukern {
 
+constexpr int kThreads = 128;  // see cuda/saxpy_tuning.hpp
+
 /// A boolean in memory is any byte but 0; as the type that is read and written.
 template <class T>
 struct Memory {
