@@ -24,6 +24,8 @@ import numpy as np
 from gpukern import _codegen, _host, _promotion
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
+cdef object GENERIC = np.generic
+
 # By number. The last three are those of Python's numbers.
 TYPE_NAMES = (
     None, "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -90,7 +92,7 @@ cdef int number_argument(object value, Slot *slot) except -1:
     if kind is complex:
         slot.word[0], slot.word[1] = value.real, value.imag
         return WEAK_COMPLEX
-    if isinstance(value, np.generic):
+    if isinstance(value, GENERIC):
         return store_generic(value, slot)
     return NO_TYPE
 

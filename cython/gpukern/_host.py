@@ -36,6 +36,9 @@ class HostFunction:
         self.typed = typed
         self.out_type = out_type
         writer = Writer(typed, out_type)
+        self.uses_all = {value.content for value in inputs_of(typed)} == set(
+            range(len(typed.types))
+        )
         self.compute = writer.compiled(False)  # f(*arrays) -> array
         self.write = writer.compiled(True)  # f(*arrays, out)
 
@@ -53,6 +56,13 @@ class HostFunction:
 
     def new(self, arguments):
         """Compute a new array, a scalar where all arguments have no dimensions."""
+        if self.uses_all and all(map(is_short, arguments)):
+            try:
+                with np.errstate(all="ignore"):
+                    return self.compute(*arguments)
+            except ValueError:  # for shapes, which have words of our own
+                broadcast(self.typed.function, arguments)
+                raise
         shape = broadcast(self.typed.function, arguments)
         if math.prod(shape) <= BLOCK:
             with np.errstate(all="ignore"):
@@ -97,6 +107,18 @@ class HostFunction:
         with np.errstate(all="ignore"):
             for part in parts:
                 self.write(*(piece(each, part) for each in arguments), out[part])
+
+
+def is_short(argument):
+    """Whether it is a number or a row that a single block holds."""
+    ndim = getattr(argument, "ndim", 0)
+    return ndim == 0 or (ndim == 1 and argument.size <= BLOCK)
+
+
+def inputs_of(typed):
+    """The values that are arguments of the function."""
+    values = [typed.root, *(value for step in typed.steps for value in step.operands)]
+    return [value for value in values if value.kind == "input"]
 
 
 def broadcast(function, arguments):
