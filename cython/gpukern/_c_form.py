@@ -51,16 +51,8 @@ UNARY = {"-": "negative", "+": "positive", "~": "invert", "!": "logical_not"}
 
 
 def translate(text, inputs=None, **options):
-    """The Function of an expression.
-
-    Parameters
-    ----------
-    text : str
-    inputs : sequence of str, optional
-        The names of the arguments; by default the free names, in the order in which they come.
-    **options
-        Further fields of the Function.
-
+    """The Function of an expression; its inputs are the free names in the order in which they come,
+    unless they are given. The options are further fields of the Function.
     """
     return Parser(text, inputs).function(**options)
 

@@ -320,8 +320,9 @@ class Kernel:
             f"char* out[{items}];",
             "#pragma unroll",
             f"for (int i = 0; i < {items}; ++i) {{",
-            "  // Behind the end the last item is read once more, so that no load waits for a branch.",
-            f"  const {self.offset} p = gpukern::smaller(first + i * gpukern::kThreads, count - 1);",
+            "  // Behind the end the last item is read again, so that no load waits for a branch.",
+            f"  const {self.offset} p = "
+            "gpukern::smaller(first + i * gpukern::kThreads, count - 1);",
             f"  gpukern::int64 offset[{operands}];",
             "  gpukern::unravel(nest, p, offset);",
             "  out[i] = nest.address[0] + offset[0];",
