@@ -51,8 +51,10 @@ UNARY = {"-": "negative", "+": "positive", "~": "invert", "!": "logical_not"}
 
 
 def translate(text, inputs=None, **options):
-    """The Function of an expression; its inputs are the free names in the order in which they come,
-    unless they are given. The options are further fields of the Function.
+    """The Function of an expression.
+
+    Its inputs are the free names, in the order in which they come, unless they are given. The
+    options are further fields of the Function.
     """
     return Parser(text, inputs).function(**options)
 
