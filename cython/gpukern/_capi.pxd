@@ -205,6 +205,8 @@ cdef extern from "gpukern/program.h" nogil:
     gpukern_status gpukern_program_release(gpukern_program *program)
     gpukern_status gpukern_program_get(gpukern_program *program, gpukern_program_part part,
                                        const void **data, size_t *size)
+    gpukern_status gpukern_program_name(gpukern_program *program, const char *name,
+                                        const char **name_in_code)
     gpukern_status gpukern_compile_log(const char **log)
 
     gpukern_status gpukern_program_kernel(gpukern_program *program, const char *name,
