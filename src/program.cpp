@@ -19,7 +19,7 @@ std::string kernels_of(std::string_view ptx) {
   constexpr std::size_t kNamed = 8;
   std::string names;
   std::size_t count = 0;
-  for (std::size_t at = ptx.find(kEntry); at != ptx.npos; at = ptx.find(kEntry, at)) {
+  for (std::size_t at = ptx.find(kEntry); at != std::string_view::npos; at = ptx.find(kEntry, at)) {
     at += kEntry.size();
     if (++count > kNamed) return names + ", ...";
     names += names.empty() ? "" : ", ";
@@ -28,7 +28,7 @@ std::string kernels_of(std::string_view ptx) {
   return names.empty() ? "none" : names;
 }
 
-const std::string& name_in_code(const Compiled& compiled, const std::string& name) {
+std::string name_in_code(const Compiled& compiled, const std::string& name) {
   for (const auto& [expression, in_code] : compiled.names)
     if (expression == name) return in_code;
   return name;
@@ -71,7 +71,7 @@ void get(const gpukern_program* program, gpukern_program_part part, const void**
 
 std::unique_ptr<Kernel> Program::kernel(const std::string& name, int device) {
   require_cuda_device(device);
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   std::unique_ptr<Module>& module = modules_[device];
   if (module == nullptr) module = program_backend().load(compiled_, device);
   std::unique_ptr<Kernel> kernel = module->kernel(name_in_code(compiled_, name));

@@ -41,7 +41,7 @@ class MemoryCache {
 
   std::shared_ptr<Place> place(const std::string& key) {
     std::shared_ptr<Place> dropped;  // after the lock: modules may be unloaded
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (const auto found = index_.find(key); found != index_.end()) {
       places_.splice(places_.begin(), places_, found->second);
       return found->second->second;
@@ -58,7 +58,7 @@ class MemoryCache {
 
   void clear() {
     Places dropped;
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     index_.clear();
     dropped.swap(places_);
   }
@@ -118,7 +118,7 @@ std::shared_ptr<Program> find_or_compile(const ProgramRequest& request) {
   if (uses_files(request)) return compile(request);
   const std::string key = key_of(request);
   const std::shared_ptr<Place> place = MemoryCache::get().place(key);
-  const std::lock_guard lock(place->mutex);
+  const std::scoped_lock lock(place->mutex);
   if (place->program != nullptr) {
     ++counters.memory_hits;
     return place->program;

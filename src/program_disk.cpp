@@ -93,7 +93,7 @@ std::optional<std::string> read_all(const File& file) {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = read(file.handle(), bytes.data() + done, bytes.size() - done);
-    if (got <= 0 && !(got < 0 && errno == EINTR)) return {};
+    if (got == 0 || (got < 0 && errno != EINTR)) return {};
     if (got > 0) done += static_cast<std::size_t>(got);
   }
   return bytes;

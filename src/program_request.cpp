@@ -111,14 +111,16 @@ void append(std::string& key, std::string_view text) {
 }
 
 bool asks_for_time(std::string_view text) {
-  return text.find("__DATE__") != text.npos || text.find("__TIME__") != text.npos ||
-         text.find("__TIMESTAMP__") != text.npos;
+  return text.find("__DATE__") != std::string_view::npos ||
+         text.find("__TIME__") != std::string_view::npos ||
+         text.find("__TIMESTAMP__") != std::string_view::npos;
 }
 
 /// Whether a directive names a file from a root or a parent directory, or by a macro.
 bool includes_from_elsewhere(std::string_view text) {
   constexpr std::string_view kWord = "include";
-  for (std::size_t at = text.find(kWord); at != text.npos; at = text.find(kWord, at + 1)) {
+  for (std::size_t at = text.find(kWord); at != std::string_view::npos;
+       at = text.find(kWord, at + 1)) {
     std::string_view before = text.substr(0, at);
     before = before.substr(0, before.find_last_not_of(" \t") + 1);
     std::string_view name = text.substr(at + kWord.size());

@@ -31,7 +31,7 @@ class KernelHandle {
 
   template <class... Values>
   gpukern_status launch(const gpukern_launch& shape, void* stream, const Values&... values) const {
-    const void* const addresses[] = {&values..., nullptr};
+    const void* const addresses[] = {static_cast<const void*>(&values)..., nullptr};
     const std::size_t bytes[] = {sizeof values..., 0};
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.stream = stream;
@@ -178,14 +178,15 @@ TEST_F(KernelTest, ArgumentsAreCheckedBeforeTheLaunch) {
   expect_error(kernel.launch(shape, nullptr, p, 2.0, n, 3), GPUKERN_TYPE_ERROR,
                "kernel_launch: argument 3 must have 1 bytes, got 4");
   const std::size_t bytes[] = {8, 8, 4, 1};
-  const void* const values[] = {&p, nullptr, &n, &n};
+  const void* const address = static_cast<const void*>(&p);
+  const void* const values[] = {address, nullptr, &n, &n};
   expect_error(gpukern_kernel_launch(kernel, &shape, nullptr, bytes, 4, nullptr),
                GPUKERN_VALUE_ERROR, "kernel_launch: arguments and argument_bytes must not be NULL");
   expect_error(gpukern_kernel_launch(kernel, &shape, values, bytes, 4, nullptr),
                GPUKERN_VALUE_ERROR, "kernel_launch: arguments[1] must not be NULL");
   const char c = 3;
   const double a = 2;
-  const void* const whole[] = {&p, &a, &n, &c};
+  const void* const whole[] = {address, &a, &n, &c};
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   exec.device = kCpu;
   expect_error(gpukern_kernel_launch(kernel, &shape, whole, bytes, 4, &exec), GPUKERN_VALUE_ERROR,
@@ -321,6 +322,7 @@ TEST_F(KernelTest, ThreadsShareAKernel) {
   x.write({0});
   cuda("cuCtxSynchronize");
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&] {
       for (int i = 0; i < kLaunches; ++i)

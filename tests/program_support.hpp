@@ -29,10 +29,12 @@ inline constexpr char kAdd[] =
 /// What to compile, with memory of its own; for sm_90 unless it says otherwise.
 struct Description {
   std::string source;
+  // NOLINTBEGIN(readability-redundant-member-init): else GCC warns where one is left out
   std::vector<const char*> options{};
   const char* architecture = "sm_90";
   std::vector<gpukern_header> headers{};
   std::vector<const char*> names{};
+  // NOLINTEND(readability-redundant-member-init)
   const char* name = nullptr;
 
   [[nodiscard]] gpukern_program_desc desc() const {
@@ -135,7 +137,7 @@ class ProgramTest : public testing::Test {
  private:
   struct Folder {
     Folder() {
-      std::string name = testing::TempDir() + "gpukern-XXXXXX";
+      std::string name = testing::TempDir() + "gpukern-" + std::string(6, 'X');
       path = mkdtemp(name.data());
     }
     Folder(const Folder&) = delete;

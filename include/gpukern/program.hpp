@@ -49,12 +49,14 @@ class CompileError : public StatusError<GPUKERN_COMPILE_ERROR> {
 
 /// How to compile; see gpukern_program_desc.
 struct ProgramOptions {
+  // NOLINTBEGIN(readability-redundant-member-init): else GCC warns where one is left out
   std::string name = "program.cu";
   std::string architecture{};  ///< "sm_90", "compute_90"; "" is that of `device`
   std::int32_t device = 0;
   std::vector<std::string> options{};
   std::vector<std::pair<std::string, std::string>> headers{};  ///< names and sources
   std::vector<std::string> name_expressions{};
+  // NOLINTEND(readability-redundant-member-init)
 };
 
 /// The shape of a launch, and the stream of the kernel's device that it is enqueued on.
@@ -74,7 +76,7 @@ constexpr std::uint32_t dimension(std::uint32_t given, std::size_t axis) noexcep
 }
 
 template <class T>
-constexpr const T& argument(const T& value) noexcept {
+constexpr T argument(const T& value) noexcept {
   static_assert(std::is_trivially_copyable_v<T>, "a kernel takes trivially copyable values");
   return value;
 }
@@ -137,7 +139,8 @@ class Kernel {
   template <class... Values>
   void operator()(const Launch& shape, Values&&... values) const {
     const auto enqueue = [&](const auto&... given) {
-      const std::array<const void*, sizeof...(Values)> addresses{&given...};
+      const std::array<const void*, sizeof...(Values)> addresses{
+          static_cast<const void*>(&given)...};
       const std::array<std::size_t, sizeof...(Values)> bytes{sizeof given...};
       launch(shape, addresses, bytes);
     };
@@ -158,6 +161,7 @@ class Program {
     const std::vector<const char*> options = detail::c_strings(how.options);
     const std::vector<const char*> names = detail::c_strings(how.name_expressions);
     std::vector<gpukern_header> headers;
+    headers.reserve(how.headers.size());
     for (const auto& [name, text] : how.headers) headers.push_back({name.c_str(), text.c_str()});
     gpukern_program_desc desc = GPUKERN_PROGRAM_DESC_INIT;
     desc.source = source.c_str();
