@@ -85,7 +85,7 @@ def test_template_instances():
 
 
 def test_compile_errors_show_the_lines():
-    with pytest.raises(gpukern.CompileError, match="wrong.cu") as caught:
+    with pytest.raises(gpukern.CompileError, match=r"wrong\.cu") as caught:
         compiled("__global__ void f() {\n  no_such_name = 1;\n}\n", name="wrong.cu")
     assert "no_such_name" in str(caught.value)
     assert "(2)" in str(caught.value)

@@ -9,7 +9,7 @@ _kernel.pyx has the quick way, which refuses nothing.
 
 cimport cython
 cimport numpy as cnp
-from libc.stdint cimport int32_t, uint64_t, uintptr_t
+from libc.stdint cimport uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
 from gpukern._capi cimport (

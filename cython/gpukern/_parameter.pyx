@@ -11,12 +11,13 @@ int. NumPy's scalars have sizes and kinds of their own, which have to be the par
 cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport Py_TYPE, PyTypeObject
+from cpython.ref cimport PyObject
 from libc.math cimport isinf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from gpukern._capi cimport (
-    GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT,
+    GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT,
     gpukern_dtype,
 )
 from gpukern._dtype cimport bfloat16_bits, describe
@@ -26,14 +27,23 @@ import sys
 
 import numpy as np
 
-from gpukern import _signature
 from gpukern.errors import GpukernOverflowError, GpukernTypeError
 
 cdef extern from "numpy/arrayobject.h":
     PyTypeObject PyFloatArrType_Type, PyDoubleArrType_Type
     PyTypeObject PyIntArrType_Type, PyLongArrType_Type
     PyTypeObject PyUIntArrType_Type, PyULongArrType_Type
-    void PyArray_ScalarAsCtype(object scalar, void *to)
+
+# NumPy's scalars with their values: PyArray_ScalarAsCtype() costs as much as a whole call.
+cdef extern from "numpy/arrayscalars.h":
+    ctypedef struct PyFloatScalarObject:
+        float obval
+    ctypedef struct PyDoubleScalarObject:
+        double obval
+    ctypedef struct PyIntScalarObject:
+        int obval
+    ctypedef struct PyLongScalarObject:
+        long obval
 
 cnp.import_array()
 
@@ -134,20 +144,35 @@ cdef bint store_plainly(object value, const Slot *slot, void *to) except -1:
             return store_whole(value is True, slot, to)
         (<uint8_t *>to)[0] = value is True
         return True
-    if slot.size == 4:
-        if (kind == &PyFloatArrType_Type and slot.kind == FLOAT
-                or kind == &PyIntArrType_Type and (slot.kind == SIGNED or slot.kind == INTEGER)
-                or kind == &PyUIntArrType_Type and (slot.kind == UNSIGNED
-                                                    or slot.kind == INTEGER)):
-            PyArray_ScalarAsCtype(value, to)
-            return True
-    elif slot.size == 8:
-        if (kind == &PyDoubleArrType_Type and slot.kind == FLOAT
-                or kind == &PyLongArrType_Type and (slot.kind == SIGNED or slot.kind == WORD)
-                or kind == &PyULongArrType_Type and (slot.kind == UNSIGNED or slot.kind == WORD)):
-            PyArray_ScalarAsCtype(value, to)
-            return True
-    return False
+    return store_plain_scalar(<PyObject *>value, kind, slot, to)
+
+
+cdef bint store_plain_scalar(PyObject *value, PyTypeObject *kind, const Slot *slot,
+                             void *to) noexcept:
+    """Stores a NumPy scalar of a common type where the parameter is of that type."""
+    if kind == &PyFloatArrType_Type and slot.kind == FLOAT and slot.size == 4:
+        (<float *>to)[0] = (<PyFloatScalarObject *>value).obval
+    elif kind == &PyDoubleArrType_Type and slot.kind == FLOAT and slot.size == 8:
+        (<double *>to)[0] = (<PyDoubleScalarObject *>value).obval
+    elif kind == &PyIntArrType_Type and (slot.kind == SIGNED or slot.kind == INTEGER):
+        if slot.size != 4:
+            return False
+        (<int32_t *>to)[0] = (<PyIntScalarObject *>value).obval
+    elif kind == &PyLongArrType_Type and (slot.kind == SIGNED or slot.kind == WORD):
+        if slot.size != sizeof(long):
+            return False
+        (<long *>to)[0] = (<PyLongScalarObject *>value).obval
+    elif kind == &PyUIntArrType_Type and (slot.kind == UNSIGNED or slot.kind == INTEGER):
+        if slot.size != 4:
+            return False
+        (<int32_t *>to)[0] = (<PyIntScalarObject *>value).obval
+    elif kind == &PyULongArrType_Type and (slot.kind == UNSIGNED or slot.kind == WORD):
+        if slot.size != sizeof(long):
+            return False
+        (<long *>to)[0] = (<PyLongScalarObject *>value).obval
+    else:
+        return False
+    return True
 
 
 cdef bint store_double(double value, size_t size, void *to) noexcept:

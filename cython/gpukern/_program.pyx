@@ -13,11 +13,11 @@ from gpukern._capi cimport (
     GPUKERN_PROGRAM_LOG, GPUKERN_PROGRAM_PTX, gpukern_cache_clear, gpukern_cache_info,
     gpukern_cache_query, gpukern_compile_log, gpukern_device, gpukern_header, gpukern_last_error,
     gpukern_nvrtc_query, gpukern_nvrtc_search, gpukern_program_compile, gpukern_program_desc,
-    gpukern_program_get, gpukern_program_name, gpukern_program_part,
-    gpukern_program_release, gpukern_status,
+    gpukern_program_get, gpukern_program_name, gpukern_program_part, gpukern_program_release,
+    gpukern_status,
 )
 from gpukern._error cimport check
-from gpukern._kernel cimport Kernel, load_kernel
+from gpukern._kernel cimport load_kernel
 from gpukern._stream cimport as_device
 
 import os
@@ -183,8 +183,8 @@ cdef class Program:
         if entry is None:
             known = ", ".join(map(_signature.readable, _signature.entries(ptx)))
             raise GpukernValueError(
-                f"kernel: {self.name} has no kernel {name!r}; it has {known or 'none'}. An instance "
-                "of a template is compiled if it is among name_expressions")
+                f"kernel: {self.name} has no kernel {name!r}; it has {known or 'none'}. "
+                "Instances of templates are compiled if they are among name_expressions")
         return load_kernel(self.c, name, entry, device_id, _signature.parameters(ptx, entry))
 
     cdef object entry_of(self, str ptx, str name):

@@ -30,14 +30,11 @@ static struct {
 static const struct {
   const char *name;
   void *slot;
-} SYMBOLS[] = {{"gpukern_last_error", &api.last_error},
-               {"gpukern_device_count", &api.device_count},
-               {"gpukern_program_compile", &api.compile},
-               {"gpukern_program_release", &api.release},
-               {"gpukern_program_kernel", &api.kernel},
-               {"gpukern_kernel_release", &api.kernel_release},
-               {"gpukern_kernel_launch", &api.launch},
-               {"gpukern_synchronize", &api.synchronize}};
+} SYMBOLS[] = {
+    {"gpukern_last_error", &api.last_error},   {"gpukern_device_count", &api.device_count},
+    {"gpukern_program_compile", &api.compile}, {"gpukern_program_release", &api.release},
+    {"gpukern_program_kernel", &api.kernel},   {"gpukern_kernel_release", &api.kernel_release},
+    {"gpukern_kernel_launch", &api.launch},    {"gpukern_synchronize", &api.synchronize}};
 
 static void fail(const char *message) {
   fprintf(stderr, "%s\n", message);
