@@ -30,6 +30,7 @@ struct GatherArgs {
   IndexType index_type;
   gpukern_mode mode = GPUKERN_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
+  bool in_place = false;                  ///< a GPU reads a source in host memory
   std::uint64_t* bad = nullptr;           ///< of the backend's own use, see gather_checked()
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at

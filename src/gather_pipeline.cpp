@@ -176,6 +176,7 @@ void gather_through(const GatherCall& gather, std::int64_t limit, Progress& prog
   there.data = seen;
   GatherArgs args = gather_args({there, index, out, fill}, gather.axis, gather.mode);
   args.path = way == SourceWay::Copied ? gather.path : GPUKERN_GATHER_DIRECT;
+  args.in_place = way == SourceWay::InPlace;
   GatherPipeline(gather, args, way, limit).run(progress);
 }
 
