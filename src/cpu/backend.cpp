@@ -15,6 +15,7 @@ constexpr std::align_val_t kAlignment{64};
 class CpuBackend final : public Backend {
  public:
   void gather(const GatherArgs& args, Stream) override { cpu::gather(args); }
+  bool gather_checked(const GatherArgs& args, Stream) override { return cpu::gather(args); }
   void saxpy(const SaxpyArgs& args, Stream) override { cpu::saxpy(args); }
   void copy(const CopyArgs& args, Stream) override { cpu::copy(args); }
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
