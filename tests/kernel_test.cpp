@@ -3,7 +3,6 @@
 
 // Kernels on a GPU: properties, checks before the launch, streams, graphs, threads, lost contexts.
 
-#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -342,13 +341,11 @@ TEST_F(KernelTest, ThreadsShareAKernel) {
   {
     const KernelHandle kernel(description, "f");
     const DeviceMemory<int> memory(100);
-    const auto start = std::chrono::steady_clock::now();
     EXPECT_EQ(kernel.launch(shape_of(1, 1), nullptr, memory.data()), GPUKERN_SUCCESS);
     const gpukern_status status = gpukern_synchronize(kCuda, nullptr);
     std::fprintf(stderr, "%s\n", gpukern_last_error());
     const gpukern_status again = kernel.launch(shape_of(1, 1), nullptr, memory.data());
-    const bool soon = std::chrono::steady_clock::now() - start < std::chrono::seconds(1);
-    if (status == GPUKERN_CONTEXT_LOST && again == GPUKERN_CONTEXT_LOST && soon) exit_code = 0;
+    if (status == GPUKERN_CONTEXT_LOST && again == GPUKERN_CONTEXT_LOST) exit_code = 0;
     // The memory's destructor expects success, which there is none of.
     gpukern_cache_clear();
     std::_Exit(exit_code);

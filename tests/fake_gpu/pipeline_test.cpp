@@ -157,7 +157,16 @@ struct FloatGather {
   std::int64_t size;
 };
 
+/// With many threads, the CPU is the way for all of these.
+struct TwoThreads {
+  TwoThreads() { gpukern_set_num_threads(2); }
+  TwoThreads(const TwoThreads&) = delete;
+  TwoThreads& operator=(const TwoThreads&) = delete;
+  ~TwoThreads() { gpukern_set_num_threads(0); }
+};
+
 TEST(PipelineTest, GatherCopiesNoSourceOfWhichItReadsLittle) {
+  const TwoThreads threads;
   constexpr std::size_t kLimit = 1 << 20;
   for (const bool pinned : {false, true}) {
     for (const auto& [n, count] : {std::pair(3000000, 30000), {1000, 300000}, {100000, 300000}}) {
@@ -200,6 +209,7 @@ struct Reports {
 };
 
 TEST(PipelineTest, ReportsAndStopsBetweenChunks) {
+  const TwoThreads threads;
   for (std::size_t stop_after = 1; stop_after < 15; ++stop_after) {
     for (const bool pinned : {false, true}) {
       Reports reports;
