@@ -66,8 +66,7 @@ def device_memory():
     size = int(found[1]) << 10 * " KMGT".index(found[2] or " ") if found else 0
     if text and not 0 < size < 2**63:
         raise GpukernValueError(
-            "GPUKERN_DEVICE_MEMORY must be a number of bytes, such as 2147483648 or 2G, "
-            f"got {text}"
+            f"GPUKERN_DEVICE_MEMORY must be a number of bytes, such as 2147483648 or 2G, got {text}"
         )
     return size if text else DEVICE_MEMORY
 

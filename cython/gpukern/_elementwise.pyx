@@ -11,8 +11,8 @@ from libc.stdlib cimport getenv
 from libc.string cimport memset
 
 from gpukern._capi cimport (
-    GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_dtype, gpukern_exec,
-    gpukern_stream_wait, gpukern_tensor,
+    GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_dtype, gpukern_exec, gpukern_stream_wait,
+    gpukern_tensor,
 )
 from gpukern._compiled cimport (
     MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
