@@ -290,6 +290,45 @@ def test_host_arrays_through_the_gpu(rng):
     assert f(np.zeros((0, 3)), 1, device="cuda").shape == (0, 3)
 
 
+@pytest.mark.parametrize("memory", [1, 5000, 10**6])
+def test_host_arrays_in_little_device_memory(rng, memory, monkeypatch):
+    f = elementwise("a * 2 + b")
+    a, b = rng.normal(size=(2, 30, 40))
+    for arguments in ((a, b), (a, 3), (a[::2], b[::2]), (a[0], b), (a.T, b.T), (a[0, 0], b)):
+        expected = f(*arguments)
+        result = f(*arguments, device="cuda", device_memory=memory)
+        np.testing.assert_array_equal(result, expected)
+        monkeypatch.setenv("GPUKERN_DEVICE_MEMORY", str(memory))
+        monkeypatch.setenv("GPUKERN_DEVICE", "cuda")
+        np.testing.assert_array_equal(f(*arguments), expected)
+        monkeypatch.undo()
+    expected = f(a[:-1], b[1:])
+    f(a[:-1], b[1:], out=a[1:], device="cuda", device_memory=memory)
+    np.testing.assert_array_equal(a[1:], expected)
+
+
+def test_device_arrays_beside_each_other(rng):
+    """All DeviceArrays, on streams that differ, in place, broadcast, of another dtype, empty."""
+    f = elementwise("a * 2 + b")
+    a, b = rng.normal(size=(2, 50, 60)).astype("f4")
+    expected = f(a, b)
+    x, y = gpukern.to_device(a), gpukern.to_device(b, stream=2)
+    np.testing.assert_array_equal(f(x, y).numpy(), expected)
+    row = gpukern.to_device(b[0])
+    np.testing.assert_array_equal(f(x, row).numpy(), f(a, b[0]))
+    np.testing.assert_array_equal(f(row, x).numpy(), f(b[0], a))
+    wide = gpukern.empty(a.shape, "f8")
+    assert f(x, y, out=wide) is wide
+    np.testing.assert_array_equal(wide.numpy(), expected)
+    assert f(x, y, out=x) is x
+    np.testing.assert_array_equal(x.numpy(), expected)
+    nothing = f(gpukern.empty((0, 60), "f4"), row)
+    assert (nothing.shape, nothing.dtype) == ((0, 60), np.float32)
+    deep = gpukern.to_device(a.reshape((1,) * 8 + a.shape))
+    assert f(deep, y).shape == deep.shape
+    assert elementwise("a < b")(y, row).dtype == bool
+
+
 def test_functions_of_cuda(rng):
     a, b = rng.normal(size=(2, 500)).astype("f4")
     expected = (a.astype("f8") * b + 2).astype("f4")

@@ -21,4 +21,5 @@ class Elementwise:
         out: Any | None = None,
         device: Device | None = None,
         stream: Stream | None = None,
+        device_memory: int | None = None,
     ) -> Any: ...

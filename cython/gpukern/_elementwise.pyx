@@ -11,8 +11,8 @@ from libc.stdlib cimport getenv
 from libc.string cimport memset
 
 from gpukern._capi cimport (
-    GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_dtype, gpukern_exec,
-    gpukern_stream_wait, gpukern_tensor,
+    GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_dtype, gpukern_exec, gpukern_stream_wait,
+    gpukern_tensor,
 )
 from gpukern._compiled cimport (
     MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
@@ -46,7 +46,7 @@ cdef object LONG_WAY = object()
 cdef class Elementwise:
     """A function of arrays, made by :func:`elementwise`.
 
-    ``f(*arguments, out=None, device=None, stream=None)``
+    ``f(*arguments, out=None, device=None, stream=None, device_memory=None)``
 
     Parameters
     ----------
@@ -64,6 +64,9 @@ cdef class Elementwise:
         a GPU in any case.
     stream : optional
         As in :func:`saxpy`; on a GPU the call only enqueues its work.
+    device_memory : int, optional
+        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
+        default $GPUKERN_DEVICE_MEMORY, or 1 GiB. They go in parts, one after the other.
 
     Returns
     -------
@@ -131,7 +134,7 @@ cdef class Elementwise:
         names = tuple([weak.get(each) or _promotion.dtype_name(each) for each in dtypes])
         return _promotion.typed(self.function, names)
 
-    def __call__(self, *arguments, out=None, device=None, stream=None):
+    def __call__(self, *arguments, out=None, device=None, stream=None, device_memory=None):
         if len(arguments) != self.count:
             raise GpukernTypeError(
                 f"{self.function.name} takes {self.count} arguments, got {len(arguments)}")
@@ -139,7 +142,8 @@ cdef class Elementwise:
             result = self.quickly(arguments, out)
             if result is not LONG_WAY:
                 return result
-        return long_way(self.function, self.signatures, arguments, out, device, stream)
+        return long_way(self.function, self.signatures, arguments, out, device, stream,
+                        device_memory)
 
     cdef object quickly(self, tuple arguments, object out):
         """The call on plain arrays, see _lend.pxd."""

@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 
+from gpukern._blocks import apart, blocks, piece
 from gpukern._functions import UFUNCS
 from gpukern._promotion import WEAK_TYPES
 from gpukern._status import get_num_threads
@@ -173,49 +174,6 @@ def require_shape(function, out, shape):
     """Refuse an output of another shape than the result's."""
     if out.shape != shape:
         raise GpukernValueError(f"{function.name}: out must have shape {shape}, got {out.shape}")
-
-
-def blocks(shape, size):
-    """Slices that part an array into blocks of about `size` elements, in C order."""
-    if not shape:
-        yield ()
-        return
-    inner = math.prod(shape[1:])
-    if inner > size:
-        for i in range(shape[0]):
-            for rest in blocks(shape[1:], size):
-                yield (slice(i, i + 1), *rest)
-        return
-    step = max(size // max(inner, 1), 1)
-    for first in range(0, shape[0], step):
-        yield (slice(first, first + step), *(slice(None),) * (len(shape) - 1))
-
-
-def piece(argument, part):
-    """What of an argument, which broadcasts, belongs to a block."""
-    ndim = getattr(argument, "ndim", 0)
-    if ndim == 0:
-        return argument
-    own = part[len(part) - ndim :]
-    return argument[
-        tuple(
-            slice(None) if size == 1 else each
-            for size, each in zip(argument.shape, own, strict=True)
-        )
-    ]
-
-
-def apart(argument, out):
-    """The argument, or a copy where `out` is written before all of the argument is read."""
-    if not isinstance(argument, np.ndarray) or not np.may_share_memory(argument, out):
-        return argument
-    same = (
-        argument.ctypes.data == out.ctypes.data
-        and argument.shape == out.shape
-        and argument.strides == out.strides
-        and argument.dtype == out.dtype
-    )
-    return argument if same else argument.copy()
 
 
 def host_dtype(name):

@@ -25,26 +25,21 @@ from gpukern._lend cimport note_write
 from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
 
-import math
-
 import numpy as np
 
-from gpukern import _host, _numpy_rules
+from gpukern import _blocks, _host, _numpy_rules
 from gpukern._compiled import TYPE_NAMES
 from gpukern._create import empty, to_device
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cnp.import_array()
 
-cdef enum:
-    # Elements that host arrays send to a GPU at once, which bounds the memory they take there.
-    PARCEL = 1 << 25
-
 
 cdef object long_way(object function, dict signatures, tuple arguments, object out, object device,
-                     object stream):
+                     object stream, object device_memory):
     """The call, on the caller's arguments as they are."""
     cdef Launch where = new_launch(function.name, device, stream)
+    where.limit_memory(device_memory, f"{function.name}: device_memory")
     cdef list tensors = []  # None for a number
     cdef Tensor tensor, first = None
     cdef Numbers numbers
@@ -285,7 +280,8 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
     if device is None:
         result = signature.host_function().call(views, view)
     else:
-        result = through_gpu(function, signatures, views, view, signature.out_name, device, stream)
+        result = through_gpu(function, signatures, views, view, signature.out_name, device, stream,
+                             where.c.device_memory_limit)
     if target is None:
         return result
     if out is None:
@@ -313,25 +309,13 @@ cdef object gpu_for_host(object function, Launch where):
 
 
 cdef object through_gpu(object function, dict signatures, list views, object out, object out_name,
-                        int32_t device, object stream):
-    """Sends ndarrays to a GPU and the result back, in parcels where the layout allows it."""
+                        int32_t device, object stream, size_t memory):
+    """Sends ndarrays to a GPU and the result back, parcel by parcel, in so many bytes of device
+    memory; 0 is the default."""
     shape = _host.broadcast(function, views)
     result = np.empty(shape, _host.host_dtype(out_name)) if out is None else out
     _host.require_shape(function, result, shape)
-    whole = [isinstance(view, np.ndarray) and view.ndim > 0 for view in views]
-    if shape and result.flags.c_contiguous and all([
-            not along or (view.shape == shape and view.flags.c_contiguous)
-            for view, along in zip(views, whole)]):
-        size, parcel = math.prod(shape), PARCEL
-        flat = [view.reshape(-1) if along else view for view, along in zip(views, whole)]
-        places = result.reshape(-1)
-    else:
-        size, parcel, flat, places = 1, 1, views, result
-        whole = [False] * len(views)
-    for begin in range(0, size, parcel):
-        part = slice(begin, begin + parcel)
-        moved = [view[part] if along else view for view, along in zip(flat, whole)]
-        target = places[part] if any(whole) else result
+    for moved, target in _blocks.parcels(views, result, memory or _blocks.device_memory()):
         send(function, signatures, moved, target, device, stream)
     return result[()] if out is None else out
 
@@ -345,6 +329,6 @@ cdef int send(object function, dict signatures, list parts, object out, int32_t 
     if not any([isinstance(part, DeviceArray) for part in moved]):
         moved = (to_device(np.asarray(parts[0]), device, stream), *moved[1:])
     target = empty(out.shape, out.dtype, device)
-    long_way(function, signatures, moved, target, None, stream)
+    long_way(function, signatures, moved, target, None, stream, None)
     target.numpy(out=out, stream=stream)
     return 0

@@ -68,10 +68,11 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     Both forms mean the same. Types are NumPy's: of operands as of its ufuncs, Python numbers and
     literals are weak (NEP 50), ``/`` of integers gives float64, ``%`` has the sign of the divisor,
     integers wrap around, and ``and``, ``or``, ``not`` give booleans. A C literal with an ``f`` is a
-    float32. Values computed from numbers only stay weak. Both sides of a conditional expression are
-    computed, as with ``np.where``; no value gives an error or a warning: integer division by zero
-    gives 0, and on a GPU an integer to a negative power gives its whole part. bfloat16 takes in
-    numbers, bool and 8-bit integers, float32 takes in bfloat16.
+    float32. As in Python, operators and functions of ``math`` and Python itself give weak numbers
+    for numbers only; functions of NumPy, and all functions in a C expression, do not. Both sides of
+    a conditional expression are computed, as with ``np.where``; no value gives an error or a
+    warning: integer division by zero gives 0, and on a GPU an integer to a negative power gives its
+    whole part. bfloat16 takes in numbers, bool and 8-bit integers, float32 takes in bfloat16.
 
     ``+ - * / sqrt``, comparisons, conversions between floats and all operations on integers give
     the same bits as NumPy; the transcendental functions may differ in the last places, on GPUs as

@@ -3,11 +3,11 @@
 
 """Types of a function's values, for arguments of given types: NumPy's own, asked of its ufuncs.
 
-A type is a name: a dtype's, or 'int', 'float' and 'complex' for a Python number, which is weak
-(NEP 50): it takes the type of the array that it meets. What Python itself computes from weak values
+A type is a name: a dtype's, or 'int', 'float' and 'complex' for a Python number, which is weak (NEP
+50): it takes the type of the array that it meets. What Python itself computes from weak values
 only, by operators and by functions of its own, stays weak; what a function of NumPy's computes from
-them does not. NumPy need not have bfloat16: it goes with numbers, bool and the 8-bit integers, wider
-floats take it in, and anything else has to be converted first, as in ml_dtypes.
+them does not. NumPy need not have bfloat16: it goes with numbers, bool and the 8-bit integers,
+wider floats take it in, and anything else has to be converted first, as in ml_dtypes.
 """
 
 from dataclasses import dataclass
