@@ -265,10 +265,9 @@ bool gather(const GatherArgs& args) {
                         });
   }
   const Plan plan(args);
-  return gather_parts(args.loop.count(), plan.grain(args.item),
-                      [&](std::int64_t begin, std::int64_t end) {
-                        return gather_range(args, plan, begin, end);
-                      });
+  return gather_parts(
+      args.loop.count(), plan.grain(args.item),
+      [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
 }
 
 }  // namespace gpukern::cpu
