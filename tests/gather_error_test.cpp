@@ -231,6 +231,7 @@ TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
     run({7}, 0, count, kFloat32, Layout::Strided);
     run({7}, 0, count, kFloat32, Layout::Unaligned);
   }
+  run({7, 70000}, 0, 3, kFloat32);  // items that several threads share
 }
 
 TEST_P(GatherErrorTest, TooManyDimensions) {

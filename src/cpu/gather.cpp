@@ -121,7 +121,8 @@ struct Plan {
         resolved(args.axis.ndim > 1 || args.index_type.bytes < 4 || !args.index_type.is_signed) {
     // What the axis spans, in bytes that are fetched.
     const std::int64_t step = std::max(args.item, std::min(std::abs(source_step), kCacheLine));
-    far = args.axis.ndim > 1 || args.n > 2 * core_cache_bytes() / step;
+    far =
+        args.loop.count() > kFew && (args.axis.ndim > 1 || args.n > 2 * core_cache_bytes() / step);
     const bool packed =
         !far && !resolved &&
         is_packed(args.item, source_step, args.index_type.bytes, run_stride(args.loop, kIndex),
@@ -135,6 +136,9 @@ struct Plan {
     });
   }
 
+  /// Items that the core's cache may hold from call to call, however far apart they lie.
+  static constexpr std::int64_t kFew = 4096;
+
   /// How many positions take about as long as to wake a thread.
   [[nodiscard]] std::int64_t grain(std::int64_t item) const {
     constexpr std::int64_t kNanoseconds = 30000;
@@ -145,7 +149,7 @@ struct Plan {
   std::int64_t source_step;
   ResolveRun resolve;
   bool resolved;     ///< indices pass through a block of positions or offsets
-  bool far = false;  ///< the source is larger than a core's cache
+  bool far = false;  ///< the items are fetched from beyond the core's cache
   MoveItems move = nullptr;
 };
 
@@ -265,10 +269,9 @@ bool gather(const GatherArgs& args) {
                         });
   }
   const Plan plan(args);
-  return gather_parts(args.loop.count(), plan.grain(args.item),
-                      [&](std::int64_t begin, std::int64_t end) {
-                        return gather_range(args, plan, begin, end);
-                      });
+  return gather_parts(
+      args.loop.count(), plan.grain(args.item),
+      [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
 }
 
 }  // namespace gpukern::cpu

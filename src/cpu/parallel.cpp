@@ -22,7 +22,11 @@ namespace {
 
 // A helper that finds nothing to do looks on for so long before it sleeps: to wake it takes about
 // as much, and calls often come one after the other.
-constexpr std::chrono::microseconds kLook{30};
+constexpr std::chrono::microseconds kLook{50};
+
+// Sleepers that one thread wakes, which wake others in turn: in a row, the last of 16 would come
+// when the work is done, and to wake them all would keep one thread from it.
+constexpr int kWakes = 3;
 
 // Ranges per thread, so that fast threads take work off slow ones.
 constexpr std::int64_t kRangesPerThread = 16;
@@ -99,8 +103,7 @@ class Job {
 class Pool {
  public:
   void run(Job& job) {
-    open(job);
-    work_.notify_one();
+    wake(open(job));
     job.work(0);
     close(job);
   }
@@ -109,29 +112,40 @@ class Pool {
   /// Whether a helper may begin: callers and helpers at work together keep to the limit.
   [[nodiscard]] bool wants_helper() const { return !jobs_.empty() && busy_ < thread_limit(); }
 
+  /// How many helpers the first job lacks, as far as one thread is to wake them.
+  [[nodiscard]] int lacking() const {
+    return wants_helper() ? std::min({jobs_.front()->wanted, thread_limit() - busy_, kWakes}) : 0;
+  }
+
+  void wake(int helpers) {
+    for (int i = 0; i < helpers; ++i) work_.notify_one();
+  }
+
   /// Shows the state to helpers that look on without the lock. Behind every change of it.
   void show() { wants_helper_.store(wants_helper(), std::memory_order_relaxed); }
 
-  void open(Job& job) {
+  /// Returns how many helpers to wake, as the others that do.
+  int open(Job& job) {
     const std::scoped_lock lock(mutex_);
     jobs_.push_back(&job);
     ++busy_;
     for (; helpers_ < job.wanted; ++helpers_)
       if (!start_helper(static_cast<std::size_t>(helpers_) + 1)) break;
     show();
+    return lacking();
   }
 
   /// No helper joins any more, and those at work have finished.
   void close(Job& job) {
-    bool more = false;
+    int more = 0;
     {
       const std::scoped_lock lock(mutex_);
       --busy_;
       std::erase(jobs_, &job);
       show();
-      more = wants_helper();
+      more = lacking();
     }
-    if (more) work_.notify_one();
+    wake(more);
     auto finished = [&job] { return job.helpers.load(std::memory_order_acquire) == 0; };
     if (look_for(finished)) return;
     std::unique_lock lock(mutex_);
@@ -165,10 +179,9 @@ class Pool {
       job.helpers.fetch_add(1, std::memory_order_relaxed);
       if (--job.wanted == 0) std::erase(jobs_, &job);
       show();
-      const bool more = wants_helper();
+      const int more = lacking();
       lock.unlock();
-      // Helpers wake each other: the caller has better things to do.
-      if (more) work_.notify_one();
+      wake(more);
       job.work(number);
       lock.lock();
       --busy_;
@@ -208,10 +221,12 @@ void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const 
     body(context, 0, count);
     return;
   }
-  // Ranges of whole cache lines, where there are that many positions.
+  // A thread that comes late leaves a part of its grain to others. Ranges of whole cache lines,
+  // where there are that many positions.
   constexpr std::int64_t kLine = 64;
-  std::int64_t range = std::max(grain, count / (threads * kRangesPerThread) + 1);
-  if (grain >= kLine) range = (range + kLine - 1) / kLine * kLine;
+  constexpr std::int64_t kRangesPerGrain = 4;
+  std::int64_t range = std::max(grain / kRangesPerGrain, count / (threads * kRangesPerThread)) + 1;
+  if (range >= kLine) range = (range + kLine - 1) / kLine * kLine;
   Job job(body, context, count, range, threads);
   pool().run(job);
 }

@@ -48,7 +48,7 @@ SaxpyKernel kernel_for(gpukern_dtype dtype) {
 }
 
 /// Results that are worth a thread of their own: they take longer than to wake one.
-constexpr std::int64_t kGrainBytes = std::int64_t{128} << 10;
+constexpr std::int64_t kGrainBytes = std::int64_t{256} << 10;
 
 /// A strided or misaligned operand passes through a buffer in the first-level cache.
 constexpr std::int64_t kBufferBytes = 4096;
