@@ -5,9 +5,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "backend.hpp"
 #include "buffer.hpp"
+#include "plan.hpp"
 #include "tensor.hpp"
 
 namespace gpukern {
@@ -20,15 +22,33 @@ struct Argument {
   Tensor tensor;
 };
 
-/// Where one call runs.
+/// A device that computes, and why it does.
+struct Place {
+  Device device;
+  gpukern_plan_rule rule;
+};
+
+/// Where one call runs; or, with exec->plan, would run: the backend then notes what it is asked.
 struct Call {
   /// Requires that all arguments lie on one device and picks the device that computes.
   Call(const char* function, std::initializer_list<const Argument*> arguments,
        const gpukern_exec* exec);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() = default;
+
+  /// Moves an operand between host and device, or within one; see transfer().
+  void move(const Tensor& source, const Tensor& destination) const;
 
   Device device;
   Stream stream;
-  Backend& backend;
+  gpukern_plan* plan;  ///< filled instead of running; nullptr in a call that runs
+  std::optional<PlanningBackend> planner;
+  Backend& backend;  ///< the device's, or the planner in its place
+
+ private:
+  Call(const Place& place, const gpukern_exec* exec);
+  Backend& planning(Backend& real, gpukern_plan_rule rule);
 };
 
 /// Checks exec and returns its stream; the default stream for NULL.

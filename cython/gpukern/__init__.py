@@ -13,6 +13,7 @@ Host arrays are computed where they lie, device arrays on their GPU. See the fun
 from gpukern import errors, typed
 from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
+from gpukern._explain import Plan, explain
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern._saxpy import saxpy
@@ -43,9 +44,11 @@ __all__ = [
     "GpukernOverflowError",
     "GpukernTypeError",
     "GpukernValueError",
+    "Plan",
     "__version__",
     "empty",
     "errors",
+    "explain",
     "gather",
     "get_cmake_dir",
     "get_include",

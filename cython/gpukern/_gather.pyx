@@ -118,6 +118,8 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
             raise GpukernTypeError(
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
     run(src, idx, c_axis, c_mode, fill_value, dst, where)
+    if where.c.plan != NULL:
+        return None  # there is no result
     if out is not None:
         note_write(out)
         return out

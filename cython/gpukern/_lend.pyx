@@ -196,6 +196,7 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
         let_go()
     order.c.struct_size = sizeof(gpukern_exec)
     order.c.gather_path = 0  # GPUKERN_GATHER_AUTO
+    order.c.plan = NULL
     order.c.device.device_type = GPUKERN_DEVICE_DEFAULT
     order.c.device.device_id = 0
     order.c.stream = first.stream

@@ -40,7 +40,7 @@ constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept {
 
 constexpr gpukern_exec c_exec(const ExecOptions& options,
                               gpukern_gather_path path = GPUKERN_GATHER_AUTO) noexcept {
-  return {sizeof(gpukern_exec), options.device, options.stream, path};
+  return {sizeof(gpukern_exec), options.device, options.stream, path, options.plan};
 }
 
 }  // namespace detail

@@ -155,10 +155,12 @@ inline constexpr Device kDefaultDevice{GPUKERN_DEVICE_DEFAULT, 0};
 inline constexpr Device kCpu{GPUKERN_CPU, 0};
 constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKERN_CUDA, ordinal}; }
 
-/// Where host data is computed, and the cudaStream_t of the GPU that computes.
+/// Where host data is computed, and the cudaStream_t of the GPU that computes. With a plan, gather,
+/// saxpy and copy only tell there what they would do; see gpukern_exec::plan.
 struct ExecOptions {
   Device device = kDefaultDevice;
   void* stream = nullptr;
+  gpukern_plan* plan = nullptr;
 };
 
 // ---- tensors --------------------------------------------------------------------------------

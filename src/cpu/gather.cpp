@@ -188,8 +188,12 @@ void gather_range(const GatherArgs& args, Resolve resolve, std::int64_t begin, s
 /// Items so long that one of them is worth several threads: shared out in pieces.
 constexpr std::int64_t kPiece = std::int64_t{64} << 10;
 
+bool is_long(std::int64_t item) { return item >= 2 * kPiece; }
+
+std::int64_t pieces_of(std::int64_t item) { return (item + kPiece - 1) / kPiece; }
+
 void gather_long_items(const GatherArgs& args, Resolve resolve) {
-  const std::int64_t pieces = (args.item + kPiece - 1) / kPiece;
+  const std::int64_t pieces = pieces_of(args.item);
   parallel_for(args.loop.count() * pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t at = p % pieces * kPiece;
@@ -212,13 +216,19 @@ void gather_long_items(const GatherArgs& args, Resolve resolve) {
 
 void gather(const GatherArgs& args) {
   const Resolve resolve = resolve_for(args.index_type, args.mode);
-  if (args.item >= 2 * kPiece) {
+  if (is_long(args.item)) {
     gather_long_items(args, resolve);
     return;
   }
   parallel_for(args.loop.count(), grain_of(args.item), [&](std::int64_t begin, std::int64_t end) {
     visit_width(args.item, [&](auto width) { gather_range(args, resolve, begin, end, width); });
   });
+}
+
+int gather_threads(const GatherArgs& args) {
+  const std::int64_t count = args.loop.count();
+  return is_long(args.item) ? threads_for(count * pieces_of(args.item), 1)
+                            : threads_for(count, grain_of(args.item));
 }
 
 std::optional<BadIndex> first_bad_index(const IndexArgs& args) {

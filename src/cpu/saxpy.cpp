@@ -116,4 +116,8 @@ void saxpy(const SaxpyArgs& args) {
   });
 }
 
+int saxpy_threads(const SaxpyArgs& args) {
+  return threads_for(args.loop.count(), grain_of(args.item));
+}
+
 }  // namespace gpukern::cpu
