@@ -86,9 +86,7 @@ def one_way(to_gpu, to_host):
         at = bench.pinned(at)
         cupy = library(bench, "cupy")
         there = [cupy.module.empty(case.n, case.dtype) for _ in range(2)]
-        return partial(
-            cupy.transfer, ((there[0], at.x),) * to_gpu, ((at.out, there[1]),) * to_host
-        )
+        return partial(cupy.transfer, ((there[0], at.x),) * to_gpu, ((at.out, there[1]),) * to_host)
 
     return make
 

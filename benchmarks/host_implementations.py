@@ -167,9 +167,7 @@ def copy_to_result(bench, case, at):
     if case.distribution != "uniform":
         raise NotApplicable("the same as for uniform indices")
     to, origin = at.out.reshape(-1).view(np.uint8), at.source if case.rows else at.index
-    return partial(
-        bench.copier.copy, to[:size], origin[: case.n].reshape(-1).view(np.uint8)[:size]
-    )
+    return partial(bench.copier.copy, to[:size], origin[: case.n].reshape(-1).view(np.uint8)[:size])
 
 
 def copy_bytes(case):

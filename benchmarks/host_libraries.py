@@ -3,6 +3,7 @@
 """What the benchmarks of host arrays stand beside: torch, Numba and CuPy, and two ceilings."""
 
 import ctypes
+import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -116,7 +117,7 @@ class Copier:
         cuts = [size * k // threads // 64 * 64 for k in range(threads)] + [size]
         jobs = [
             self.pool.submit(ctypes.memmove, target + low, start + low, high - low)
-            for low, high in zip(cuts[1:], cuts[2:], strict=False)
+            for low, high in itertools.pairwise(cuts[1:])
         ]
         ctypes.memmove(target, start, cuts[1])
         for job in jobs:

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "gpukern/plan.h"
 #include "index.hpp"
 #include "loop.hpp"
 #include "tensor.hpp"

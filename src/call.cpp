@@ -29,7 +29,7 @@ Place host_place(const char* function, const gpukern_exec* exec) {
 }
 
 Place compute_place(const char* function, std::initializer_list<const Argument*> arguments,
-                      const gpukern_exec* exec) {
+                    const gpukern_exec* exec) {
   const Argument& first = **arguments.begin();
   const Device place = first.tensor.device;
   for (const Argument* argument : arguments) {

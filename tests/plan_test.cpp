@@ -3,6 +3,8 @@
 
 // Calls that tell what they would do, and do nothing.
 
+#include "gpukern/plan.h"
+
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
@@ -123,9 +125,9 @@ TEST_P(PlanTest, TouchesNoMemory) {
   gpukern_plan plan = GPUKERN_PLAN_INIT;
   gpukern_exec exec = exec_at(place());
   exec.plan = &plan;
-  ASSERT_EQ(gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_RAISE, nullptr, &out_tensor,
-                           &exec),
-            GPUKERN_SUCCESS)
+  ASSERT_EQ(
+      gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_RAISE, nullptr, &out_tensor, &exec),
+      GPUKERN_SUCCESS)
       << gpukern_last_error();
   ASSERT_EQ(gpukern_copy(&source_tensor, &out_tensor, &exec), GPUKERN_SUCCESS);
   out.memory.fetch();

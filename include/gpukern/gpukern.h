@@ -116,50 +116,8 @@ typedef enum gpukern_gather_path {
                                       layout for it and scratch memory suffices; else direct */
 } gpukern_gather_path;
 
-/** Why a call computes where it does. */
-typedef enum gpukern_plan_rule {
-  GPUKERN_RULE_NONE = 0,        /**< no operation has filled the plan */
-  GPUKERN_RULE_ARRAYS = 1,      /**< device tensors are computed where they lie */
-  GPUKERN_RULE_ARGUMENT = 2,    /**< exec->device names the device for host tensors */
-  GPUKERN_RULE_ENVIRONMENT = 3, /**< $GPUKERN_DEVICE names it */
-  GPUKERN_RULE_HOST = 4,        /**< host tensors are computed where they lie */
-  GPUKERN_RULE_NO_GPU = 5       /**< $GPUKERN_DEVICE is cuda, but there is no GPU */
-} gpukern_plan_rule;
-
-/** The way that a call takes there. */
-typedef enum gpukern_plan_path {
-  GPUKERN_PATH_NONE = 0,       /**< there is nothing to compute */
-  GPUKERN_PATH_CONTIGUOUS = 1, /**< operands without gaps, moved by wide accesses */
-  GPUKERN_PATH_STRIDED = 2,    /**< positions one by one, for any layout */
-  GPUKERN_PATH_ITEMS = 3,      /**< gather, each item by an access of its own */
-  GPUKERN_PATH_ROWS = 4,       /**< gather, items that take several accesses */
-  GPUKERN_PATH_PARTITIONED = 5 /**< gather, indices sorted by slices of the source; unless it was
-                                    asked for, a sample on the GPU may turn it to single items */
-} gpukern_plan_path;
-
-/**
- * @brief What a call would do, see gpukern_exec::plan.
- *
- * Set `struct_size` to `sizeof(gpukern_plan)` and the rest to zero (GPUKERN_PLAN_INIT does). The
- * byte counts are added to what they hold. They take an item of gather for read once for each
- * index.
- */
-typedef struct gpukern_plan {
-  size_t struct_size;
-  gpukern_device device; /**< that computes: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
-  int32_t rule;          /**< a ::gpukern_plan_rule */
-  int32_t path;          /**< a ::gpukern_plan_path */
-  int32_t threads;       /**< of the CPU that take part, with the caller's; 0 on a GPU */
-  int32_t chunks;        /**< pieces in which host tensors cross to a GPU and back; 0: none cross */
-  int64_t bytes_read;    /**< by the device that computes, from its own memory */
-  int64_t bytes_written; /**< likewise */
-  int64_t bytes_to_device;   /**< from the host */
-  int64_t bytes_from_device; /**< to the host */
-  int64_t bytes_allocated;   /**< of the computing device's memory, for the time of the call */
-} gpukern_plan;
-
-#define GPUKERN_PLAN_INIT \
-  {sizeof(gpukern_plan), {GPUKERN_DEVICE_DEFAULT, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/** What a call would do: gpukern/plan.h. */
+typedef struct gpukern_plan gpukern_plan;
 
 /**
  * @brief Where and how to run. Every function takes NULL for the defaults.
@@ -176,7 +134,7 @@ typedef struct gpukern_exec {
   /** A ::gpukern_gather_path. Read only where struct_size covers it. */
   int32_t gather_path;
   /** If not NULL, gpukern_gather(), gpukern_saxpy() and gpukern_copy() check their arguments as
-   * ever, then tell here what they would do, and do nothing: no tensor's memory is read or
+   * ever, but tell here what they would do instead of doing it: no tensor's memory is read or
    * written, nothing is enqueued. Read only where struct_size covers it. */
   gpukern_plan *plan;
 } gpukern_exec;
