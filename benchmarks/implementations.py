@@ -142,15 +142,15 @@ def forced(path, call):
     return run
 
 
-def gather_gpukern(mode="clip", path=None):
-    """Make gather by gpukern in a mode, perhaps by one of its paths."""
+def gather_gpukern(mode="clip", path=None, new_out=False):
+    """Make gather by gpukern in a mode, perhaps by one of its paths, perhaps into a new array."""
 
     def make(bench, case, at):
         native = bench.native
         source = native.tensor(at.source, (case.m, *case.row), case.dtype)
         index = native.tensor(at.index, (case.n,), case.index)
         out = native.tensor(at.out, (case.n, *case.row), case.dtype)
-        call = native.gather_call(source, index, out, mode)
+        call = native.gather_call(source, index, out, mode, new_out)
         return forced(path, call) if path else call
 
     return make
@@ -273,7 +273,12 @@ IMPLEMENTATIONS = {
         Implementation("gpukern wrap", OURS, gather_gpukern("wrap", "direct")),
         Implementation("gpukern clip", OURS, gather_gpukern("clip", "direct")),
         Implementation("gpukern fill", OURS, gather_gpukern("fill", "direct")),
-        Implementation("gpukern raise", OURS, gather_gpukern("raise", "direct"), capturable=False),
+        Implementation(
+            "gpukern raise", OURS, gather_gpukern("raise", "direct", True), capturable=False
+        ),
+        Implementation(
+            "gpukern raise, out kept", OURS, gather_gpukern("raise", "direct"), capturable=False
+        ),
         Implementation("thrust", PEER, gather_native("thrust")),
         Implementation("torch", PEER, gather_torch),
         Implementation("embedding", PEER, gather_embedding, capturable=False),

@@ -63,13 +63,15 @@ class Tensor(ctypes.Structure):
 
 
 class Exec(ctypes.Structure):
-    """``gpukern_exec`` in its first version: what it may have grown keeps its default."""
+    """``gpukern_exec`` as far as we set it: what it may have grown keeps its default."""
 
     _fields_ = (
         ("struct_size", c_size_t),
         ("device_type", c_int32),
         ("device_id", c_int32),
         ("stream", c_void_p),
+        ("gather_path", c_int32),
+        ("out_may_change", c_int32),
     )
 
 
@@ -233,10 +235,11 @@ class Native:
         function = self.gpukern.gpukern_saxpy
         return lambda: self.check_gpukern(function(*arguments))
 
-    def gather_call(self, source, index, out, mode):
-        """Return a function that gathers along axis 0."""
+    def gather_call(self, source, index, out, mode, new_out=False):
+        """Return a function that gathers along axis 0, perhaps as into a new array."""
+        where = Exec(ctypes.sizeof(Exec), 0, 0, self.stream, 0, new_out)
         arguments = (byref(source), byref(index), c_int32(0), c_int(MODES[mode]), c_void_p(None))
-        arguments += (byref(out), byref(self.exec))
+        arguments += (byref(out), byref(where))
         function = self.gpukern.gpukern_gather
         return lambda: self.check_gpukern(function(*arguments))
 

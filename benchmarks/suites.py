@@ -11,7 +11,14 @@ SAXPY = ("gpukern", "cub", "plain", "cublas", "torch", "cupy", "jax", "memcpy", 
 GATHER = ("gpukern", "thrust", "torch", "cupy", "jax", "unchecked", "copy")
 FORCED = ("gpukern", "gpukern direct", "gpukern partitioned", "torch", "cupy", "unchecked")
 ROWS = ("gpukern", "torch", "embedding", "cupy", "jax", "unchecked rows", "memcpy")
-MODES = ("gpukern wrap", "gpukern clip", "gpukern fill", "gpukern raise", "unchecked")
+MODES = (
+    "gpukern wrap",
+    "gpukern clip",
+    "gpukern fill",
+    "gpukern raise",
+    "gpukern raise, out kept",
+    "unchecked",
+)
 
 # The points that issue the targets of the project: they come first.
 TARGETS = ((128 * MI, 128 * MI), (GI, GI), (128 * MI, 32 * MI), (128 * MI, MI), (MI, 128 * MI))

@@ -17,7 +17,7 @@ NVCC_MINIMUM = (12, 0)
 # What pip needs in any case to build; pyproject.toml states setuptools a second time, because
 # this backend stands on it.
 BASE_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "numpy>=2")
-NVCC_REQUIREMENT = "cuda-toolkit[nvcc,nvvm,crt,cudart,cccl]==13.0.*"
+NVCC_REQUIREMENT = "cuda-toolkit[nvcc,nvvm,crt,cudart,cccl,nvtx]==13.0.*"
 NVCC_DOWNLOAD_MB = 105  # the wheels that NVCC_REQUIREMENT means, on x86-64
 
 

@@ -103,7 +103,7 @@ macro(gpukern_enable_cuda)
     elseif(GPUKERN_CUDA STREQUAL "ON")
       message(FATAL_ERROR "gpukern: GPUKERN_CUDA=ON, but there is no nvcc >= "
               "${GPUKERN_NVCC_MINIMUM}: set CUDACXX or CMAKE_CUDA_COMPILER, or install one "
-              "(pip install 'cuda-toolkit[nvcc,nvvm,crt,cudart,cccl]==13.0.*')")
+              "(pip install 'cuda-toolkit[nvcc,nvvm,crt,cudart,cccl,nvtx]==13.0.*')")
     endif()
   endif()
   if(GPUKERN_HAVE_CUDA)

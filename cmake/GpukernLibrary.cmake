@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # The target gpukern (gpukern::gpukern). Sources are globbed so that a new op is its new files.
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
 
 file(GLOB GPUKERN_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
@@ -37,7 +36,7 @@ target_include_directories(
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_link_libraries(gpukern PRIVATE OpenMP::OpenMP_CXX Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(gpukern PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 # Where an fma is meant, it is written: none is made of a product and a sum that happen to meet.
 target_compile_options(gpukern PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
 gpukern_enable_warnings(gpukern)

@@ -27,22 +27,11 @@ constexpr std::uint64_t kPoolKeepsPart = 16;
 
 std::atomic<bool> forked_after_cuda{false};
 
-void require_no_fork() {
-  require(!forked_after_cuda.load(std::memory_order_relaxed), GPUKERN_CUDA_ERROR,
-          "CUDA was used before this process was forked and does not work in the child; start "
-          "the process with the \"spawn\" method instead");
-}
-
 cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
-/// The context that the CUDA runtime and all libraries share; kept for the life of the process.
-CUcontext primary_context(int device) {
-  CUdevice handle = 0;
-  check(driver().device(&handle, device), "cuDeviceGet");
-  CUcontext context = nullptr;
-  check(driver().retain_primary(&context, handle), "cuDevicePrimaryCtxRetain");
-  return context;
-}
+constexpr const char* kRaiseUnderCapture =
+    "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got raise, which has "
+    "to wait for the stream";
 
 class CudaBackend final : public Backend {
  public:
@@ -62,6 +51,12 @@ class CudaBackend final : public Backend {
     require_open(stream);
     gpu::gather(*this, args, cuda_stream(stream));
   }
+  bool gather_checked(const GatherArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_no_capture(stream, kRaiseUnderCapture);
+    require_open(stream);
+    return gpu::gather_checked(*this, args, cuda_stream(stream));
+  }
   void saxpy(const SaxpyArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
     require_open(stream);
@@ -75,10 +70,7 @@ class CudaBackend final : public Backend {
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
-    require_no_capture(
-        stream,
-        "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got "
-        "raise, which has to wait for the stream");
+    require_no_capture(stream, kRaiseUnderCapture);
     return gpu::first_bad_index(*this, args, cuda_stream(stream));
   }
 
@@ -122,6 +114,7 @@ class CudaBackend final : public Backend {
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
 
+  [[nodiscard]] bool checks_while_gathering() const override { return true; }
   void plan(const GatherArgs& args, gpukern_plan& plan) override {
     const ContextGuard guard(context_);
     plan.path = gather_path(args);
@@ -210,6 +203,12 @@ std::string reason_for(cudaError_t error) {
 }
 
 }  // namespace
+
+void require_no_fork() {
+  require(!forked_after_cuda.load(std::memory_order_relaxed), GPUKERN_CUDA_ERROR,
+          "CUDA was used before this process was forked and does not work in the child; start "
+          "the process with the \"spawn\" method instead");
+}
 
 CudaStatus query_status() {
   static const int watched = pthread_atfork(

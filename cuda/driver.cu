@@ -4,15 +4,12 @@
 #include "driver.hpp"
 
 namespace gpukern::gpu {
-namespace {
 
-template <class Function>
-void find(const char* name, Function& function) {
+void* driver_function(const char* name, [[maybe_unused]] unsigned version) {
   void* address = nullptr;
   auto found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-  constexpr unsigned kVersion = 12000;
-  check(cudaGetDriverEntryPointByVersion(name, &address, kVersion, cudaEnableDefault, &found),
+  check(cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &found),
         "cudaGetDriverEntryPointByVersion");
 #else
   check(cudaGetDriverEntryPoint(name, &address, cudaEnableDefault, &found),
@@ -20,8 +17,10 @@ void find(const char* name, Function& function) {
 #endif
   require(found == cudaDriverEntryPointSuccess, GPUKERN_CUDA_ERROR, "the NVIDIA driver has no ",
           name);
-  function = reinterpret_cast<Function>(address);
+  return address;
 }
+
+namespace {
 
 Driver find_all() {
   Driver found;
@@ -32,6 +31,7 @@ Driver find_all() {
   find("cuDevicePrimaryCtxRetain", found.retain_primary);
   find("cuPointerGetAttributes", found.pointer_attributes);
   find("cuEventQuery", found.query_event);
+  find("cuGetErrorString", found.error_string);
   return found;
 }
 
@@ -42,11 +42,22 @@ const Driver& driver() {
   return found;
 }
 
+CUcontext primary_context(int device) {
+  CUdevice handle = 0;
+  check(driver().device(&handle, device), "cuDeviceGet");
+  CUcontext context = nullptr;
+  check(driver().retain_primary(&context, handle), "cuDevicePrimaryCtxRetain");
+  return context;
+}
+
 void check(CUresult result, const char* call) {
   if (result == CUDA_SUCCESS) return;
-  const bool memory = result == CUDA_ERROR_OUT_OF_MEMORY;
-  fail(memory ? GPUKERN_MEMORY_ERROR : GPUKERN_CUDA_ERROR, call, " failed: driver error ",
-       static_cast<int>(result));
+  const char* text = nullptr;
+  static_cast<void>(driver().error_string(result, &text));
+  // The runtime's errors carry the driver's numbers.
+  fail(status_of(static_cast<cudaError_t>(result)), call,
+       " failed: ", text != nullptr ? text : "unknown", " (driver error ", static_cast<int>(result),
+       ")", advice_for(static_cast<cudaError_t>(result)));
 }
 
 }  // namespace gpukern::gpu

@@ -19,10 +19,25 @@ struct Driver {
   decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr;
   decltype(&cuPointerGetAttributes) pointer_attributes = nullptr;
   decltype(&cuEventQuery) query_event = nullptr;
+  decltype(&cuGetErrorString) error_string = nullptr;
 };
 
 /// Throws where there is no driver.
 const Driver& driver();
+
+/// The address of a function of the driver, as of a version of CUDA; throws if there is none.
+void* driver_function(const char* name, unsigned version = 12000);
+
+template <class Function>
+void find(const char* name, Function& function, unsigned version = 12000) {
+  function = reinterpret_cast<Function>(driver_function(name, version));
+}
+
+/// The context that the CUDA runtime and all libraries share; kept for the life of the process.
+CUcontext primary_context(int device);
+
+/// Throws in the child of a fork() that CUDA did not survive.
+void require_no_fork();
 
 /// Throws for an error of a function of the driver.
 void check(CUresult result, const char* call);

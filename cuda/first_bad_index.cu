@@ -2,103 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <deque>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <vector>
 
-#include "../src/buffer.hpp"
-#include "capture.hpp"
 #include "gather_direct.cuh"
 #include "gather_vector.cuh"
 #include "index.cuh"
 #include "kernels.hpp"
 #include "launch.cuh"
+#include "mailbox.hpp"
 
 namespace gpukern::gpu {
 namespace {
 
-constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-
-/// What the blocks of a search share, on the device. All zero between searches: the last block of
-/// each leaves it so.
-struct Shared {
-  unsigned long long first;  ///< the complement of the first bad position, 0 if there is none
-  unsigned blocks_done;
-};
-
-/// The outcome, in host memory that the device writes to.
-struct Outcome {
-  std::uint64_t position;
-  std::int64_t value;
-};
-
-/// A search's memory. Made once and used again: neither allocation nor copy is left to a search.
-struct Mailbox {
-  Shared* shared = nullptr;
-  volatile Outcome* outcome = nullptr;
-  Outcome* outcome_on_device = nullptr;
-};
-
-Mailbox make_mailbox(Backend& backend, cudaStream_t stream) {
-  const RelaxedCapture relaxed;
-  void* pinned = nullptr;
-  check(cudaHostAlloc(&pinned, sizeof(Outcome), cudaHostAllocMapped | cudaHostAllocPortable),
-        "cudaHostAlloc");
-  // Not lost where there is no device memory left.
-  const auto release = [](void* memory) { static_cast<void>(cudaFreeHost(memory)); };
-  std::unique_ptr<void, decltype(release)> outcome(pinned, release);
-  Mailbox box;
-  box.outcome = static_cast<Outcome*>(pinned);
-  check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&box.outcome_on_device), pinned, 0),
-        "cudaHostGetDevicePointer");
-  box.shared = static_cast<Shared*>(backend.allocate(sizeof(Shared), stream));
-  check(cudaMemsetAsync(box.shared, 0, sizeof(Shared), stream), "cudaMemsetAsync");
-  static_cast<void>(outcome.release());
-  return box;
-}
-
-/// The mailboxes that no search of a device uses now: as many as threads have ever searched at
-/// once.
-class Mailboxes {
- public:
-  Mailbox take(Backend& backend, cudaStream_t stream) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        const Mailbox box = idle_.back();
-        idle_.pop_back();
-        return box;
-      }
-    }
-    return make_mailbox(backend, stream);
-  }
-  void give_back(const Mailbox& box) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(box);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Mailbox> idle_;
-};
-
-Mailboxes& mailboxes_of_current_device() {
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  static std::mutex mutex;
-  // Never destroyed: CUDA may be gone before static destructors run.
-  static auto& all = *new std::deque<Mailboxes>;
-  const std::lock_guard lock(mutex);
-  while (all.size() <= static_cast<std::size_t>(device)) all.emplace_back();
-  return all[static_cast<std::size_t>(device)];
-}
+constexpr std::uint64_t kNone = Outcome::kNone;
 
 /// Ends a search: each thread brings the first bad position that it knows. The last block reports.
 template <class Load>
-__device__ void report(std::uint64_t bad, Shared* shared, Outcome* outcome, const Load& load) {
+__device__ void report(std::uint64_t bad, SearchShared* shared, Outcome* outcome,
+                       const Load& load) {
   if (bad != kNone) {
     atomicMax(&shared->first, static_cast<unsigned long long>(~bad));
     __threadfence();
@@ -120,13 +42,13 @@ struct Accepted {
   Raw last = 0;
   bool all = false;  ///< every value of the type
 
-  explicit Accepted(const IndexArgs& args) {
-    const auto n = static_cast<std::uint64_t>(args.n);
+  Accepted(IndexType type, std::int64_t length) {
+    const auto n = static_cast<std::uint64_t>(length);
     const std::uint64_t values = std::uint64_t{std::numeric_limits<Raw>::max()};
-    all = args.index_type.is_signed ? n > values / 2 : n > values;
+    all = type.is_signed ? n > values / 2 : n > values;
     if (all) return;
-    add = args.index_type.is_signed ? static_cast<Raw>(n) : Raw{0};
-    last = static_cast<Raw>(args.index_type.is_signed ? 2 * n - 1 : n - 1);
+    add = type.is_signed ? static_cast<Raw>(n) : Raw{0};
+    last = static_cast<Raw>(type.is_signed ? 2 * n - 1 : n - 1);
     if (n == 0) last = 0;
   }
   __device__ bool has(Raw raw) const { return static_cast<Raw>(raw + add) <= last; }
@@ -139,7 +61,7 @@ constexpr int kVectors = 4;
 template <class Raw>
 __global__ void __launch_bounds__(kThreads)
     first_bad_index_kernel(const Raw* index, std::int64_t count, std::int64_t front,
-                           Accepted<Raw> accepted, bool is_signed, Shared* shared,
+                           Accepted<Raw> accepted, bool is_signed, SearchShared* shared,
                            Outcome* outcome) {
   constexpr int kCount = 16 / sizeof(Raw);
   using Indices = Vector<Raw, kCount>;
@@ -178,7 +100,7 @@ __global__ void __launch_bounds__(kThreads)
 /// Indices of any layout.
 __global__ void __launch_bounds__(kThreads)
     first_bad_strided_index_kernel(const __grid_constant__ IndexArgs args, bool aligned,
-                                   std::uint64_t count, Shared* shared, Outcome* outcome) {
+                                   std::uint64_t count, SearchShared* shared, Outcome* outcome) {
   const auto load = [&](std::uint64_t position) {
     std::int64_t offset[1];
     unravel(args.loop, position, offset);
@@ -203,15 +125,15 @@ void launch_search(const IndexArgs& args, const Mailbox& box, cudaStream_t strea
   const std::int64_t front = std::min(to_aligned, count);
   const std::int64_t per_block = std::int64_t{kThreads} * kVectors * 16 / sizeof(Raw);
   launch(first_bad_index_kernel<Raw>, std::min(ceil_divide(count, per_block), kMostBlocks), stream,
-         reinterpret_cast<const Raw*>(args.index), count, front, Accepted<Raw>(args),
-         args.index_type.is_signed, box.shared, box.outcome_on_device);
+         reinterpret_cast<const Raw*>(args.index), count, front,
+         Accepted<Raw>(args.index_type, args.n), args.index_type.is_signed, box.shared,
+         box.outcome_on_device);
 }
 
 /// Whether no value of the index's type is out of bounds.
-bool nothing_to_search(const IndexArgs& args) {
+bool nothing_to_search(IndexType type, std::int64_t n) {
   bool all = false;
-  visit_index_width(args.index_type.bytes,
-                    [&](auto raw) { all = Accepted<decltype(raw)>(args).all; });
+  visit_index_width(type.bytes, [&](auto raw) { all = Accepted<decltype(raw)>(type, n).all; });
   return all;
 }
 
@@ -232,17 +154,23 @@ void search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
 
 std::optional<BadIndex> first_bad_index(Backend& backend, const IndexArgs& args,
                                         cudaStream_t stream) {
-  if (nothing_to_search(args)) return std::nullopt;
-  Mailboxes& mailboxes = mailboxes_of_current_device();
-  const Mailbox box = mailboxes.take(backend, stream);
-  box.outcome->position = kNone;
-  search(args, box, stream);
-  const RelaxedCapture relaxed;
-  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  const bool found = box.outcome->position != kNone;
-  const BadIndex bad{box.outcome->value};
-  mailboxes.give_back(box);
-  return found ? std::optional(bad) : std::nullopt;
+  if (nothing_to_search(args.index_type, args.n)) return std::nullopt;
+  MailboxLease box(backend, stream);
+  search(args, box.mailbox(), stream);
+  const Outcome outcome = box.read(stream);
+  return outcome.position != kNone ? std::optional(BadIndex{outcome.value}) : std::nullopt;
+}
+
+bool gather_checked(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
+  if (nothing_to_search(args.index_type, args.n)) {
+    gather(backend, args, stream);
+    return true;
+  }
+  MailboxLease box(backend, stream);
+  GatherArgs checked = args;
+  checked.bad = &box.mailbox().outcome_on_device->position;
+  gather(backend, checked, stream);
+  return box.read(stream).position == kNone;
 }
 
 }  // namespace gpukern::gpu

@@ -22,9 +22,10 @@ struct Bounds {
   bool is_signed = false;
   gpukern_mode mode = GPUKERN_RAISE;
   std::int64_t n = 1;
+  std::uint64_t* bad = nullptr;  ///< see GatherArgs
 
   explicit Bounds(const GatherArgs& args)
-      : is_signed(args.index_type.is_signed), mode(args.mode), n(args.n) {
+      : is_signed(args.index_type.is_signed), mode(args.mode), n(args.n), bad(args.bad) {
     const auto most =
         static_cast<std::uint64_t>(std::numeric_limits<Raw>::max() >> static_cast<int>(is_signed));
     last = static_cast<Raw>(std::min(static_cast<std::uint64_t>(n - 1), most));
@@ -33,7 +34,9 @@ struct Bounds {
   /// In [0, n), or -1 for the fill value.
   __device__ std::int64_t position(Raw raw) const {
     if (raw <= last) return static_cast<std::int64_t>(raw);
-    return resolve_index(mode, as_index(raw, is_signed), is_signed, n);
+    const std::int64_t value = as_index(raw, is_signed);
+    note_bad(bad, value, is_signed, n);
+    return resolve_index(mode, value, is_signed, n);
   }
 
   /// Of several indices: one branch where none needs a closer look.

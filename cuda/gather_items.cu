@@ -16,27 +16,37 @@ ItemArgs item_args(const DirectCall& call, const unsigned* condition) {
           .condition = condition};
 }
 
+template <class Item, class Raw, int kCount, int kVectors>
+bool launch_items(const DirectCall& call, int threads) {
+  if (alignment_of(call.args.index) < std::int64_t{alignof(Vector<Raw, kCount>)} ||
+      alignment_of(call.args.out) < std::int64_t{alignof(Vector<Item, kCount>)})
+    return false;
+  const std::int64_t per_block = std::int64_t{threads} * kVectors * kCount;
+  launch(gather_items_kernel<Item, Raw, kCount, kVectors>,
+         Grid{ceil_divide(call.rows.count, per_block), threads}, call.stream,
+         item_args(call, nullptr), Bounds<Raw>(call.args), call.fill);
+  return true;
+}
+
 }  // namespace
 
 bool gather_items(const DirectCall& call) {
-  const GatherArgs& args = call.args;
-  bool fits = false;
+  const GatherTuning& tuning = call.tuning;
+  bool served = false;
   visit_chunk(call.rows.width, [&](auto item) {
-    visit_index_width(args.index_type.bytes, [&](auto raw) {
+    visit_index_width(call.args.index_type.bytes, [&](auto raw) {
       using Item = decltype(item);
       using Raw = decltype(raw);
       constexpr int kCount = kVectorItems<Item>;
-      fits = alignment_of(args.index) >= std::int64_t{alignof(Vector<Raw, kCount>)} &&
-             alignment_of(args.out) >= std::int64_t{alignof(Vector<Item, kCount>)};
-      if (!fits) return;
-      const int threads = call.tuning.item_threads;
-      const std::int64_t per_block = std::int64_t{threads} * kItemVectors * kCount;
-      launch(gather_items_kernel<Item, Raw, kCount, kItemVectors>,
-             Grid{ceil_divide(call.rows.count, per_block), threads}, call.stream,
-             item_args(call, nullptr), Bounds<Raw>(args), call.fill);
+      if (call.rows.count < tuning.few_items)
+        served = launch_items<Item, Raw, 1, 1>(call, tuning.few_threads);
+      else if (call.args.n / tuning.sparse_ratio >= call.rows.count)
+        served = launch_items < Item, Raw, kCount<2 ? kCount : 2, 1>(call, tuning.sparse_threads);
+      else
+        served = launch_items<Item, Raw, kCount, kItemVectors>(call, tuning.item_threads);
     });
   });
-  return fits;
+  return served;
 }
 
 void gather_items_if(const DirectCall& call, const unsigned* condition) {

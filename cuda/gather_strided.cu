@@ -36,6 +36,7 @@ __global__ void __launch_bounds__(kThreads)
   unravel(args.loop, p, offset);
   const std::int64_t index =
       load_any_index(args.index + offset[kIndex], args.index_type, index_aligned);
+  note_bad(args.bad, index, args.index_type.is_signed, args.n);
   const std::int64_t position = resolve_index(args.mode, index, args.index_type.is_signed, args.n);
   auto* out = reinterpret_cast<Chunk*>(args.out + offset[kOut] + in_item);
   if (position < 0) {

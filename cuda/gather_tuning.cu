@@ -18,6 +18,15 @@ constexpr GatherTuning kFirst{
     .compute_capability = 0,
     .threads = 256,       // five blocks or more at 48 registers a thread
     .item_threads = 128,  // as with 256, 8-byte items, sorted, 642 us against 652
+    // Items/ns of 1 Ki: 0.83 with 64 threads, 0.78 with 128, 0.55 by two vectors a thread; 16
+    // Ki 6.4, 6.4, 4.9; 64 Ki 15.9, 16.1, 15.3. 1 Mi sorted: 96, 168, 279.
+    .few_items = 128 << 10,
+    .few_threads = 64,
+    // The less is in flight out of order, the better DRAM likes sorted indices far apart. 16 Mi of
+    // 1 Gi 42.6 against 39.8, of 8 Gi 37.5, 36.4; blocked ones lose, 254 against 291. A single item
+    // a thread: 45.6, 38.7, but 172.
+    .sparse_ratio = 16,
+    .sparse_threads = 256,
     // From seven chunks on: 7 B 0.109 against 0.098 chunk by chunk, 36 B 0.411 against 0.375; not
     // 3 B, 0.043 against 0.049, nor 20 B, 0.274 against 0.275. Chunks of 8 bytes, 24 B: 0.320
     // against 0.322, 200 B: 0.777 against 0.723. Of 16 bytes, 1 KiB: 0.946 against 0.968. The

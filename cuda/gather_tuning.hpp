@@ -47,6 +47,13 @@ struct GatherTuning {
   int threads;             ///< in a block, where nothing else is said
   int item_threads;        ///< of the kernel for vectors of items
 
+  // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors.
+  std::int64_t few_items;
+  int few_threads;
+  // Where the axis is so many times longer than the index, threads hold one vector of two items.
+  std::int64_t sparse_ratio;
+  int sparse_threads;
+
   // Rows pass through shared memory from so many bytes on, by their width: 1, 2, 4, 8 and 16.
   std::int64_t staged_from[5];
   std::int64_t staged_long;  ///< from so many bytes on, kStagedWordsLong

@@ -41,6 +41,13 @@ inline __device__ std::int64_t load_any_index(const std::byte* index, IndexType 
   }
 }
 
+/// Zeroes `bad`, if it is there, for an index that mode "raise" refuses. Many threads may: all
+/// write the same.
+inline __device__ void note_bad(std::uint64_t* bad, std::int64_t value, bool is_signed,
+                                std::int64_t n) {
+  if (bad != nullptr && !in_bounds(value, is_signed, n)) *bad = 0;
+}
+
 /// Whether every index that the loop visits is aligned to its width.
 template <int Operands>
 bool index_aligned(const std::byte* index, const Loop<Operands>& loop, int operand,

@@ -11,6 +11,7 @@
 namespace gpukern::gpu {
 
 void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream);
+bool gather_checked(Backend& backend, const GatherArgs& args, cudaStream_t stream);
 /// The path that gather() takes; for a partitioned one, if scratch memory suffices.
 gpukern_plan_path gather_path(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args, cudaStream_t stream);

@@ -45,23 +45,32 @@ Parting part(const SaxpyArgs& args, std::int64_t count) {
           shifted};
 }
 
+bool aligned_to(const SaxpyArgs& args, std::size_t bytes) {
+  return std::min({alignment_of(args.x), alignment_of(args.y), alignment_of(args.out)}) >=
+         static_cast<std::int64_t>(bytes);
+}
+
 template <class T>
 void saxpy_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
+  const SaxpyTuning& tuning = line_for(kSaxpyTunings, device_facts().compute_capability);
+  if constexpr (sizeof(T) <= 4) {
+    if (count <= tuning.few && aligned_to(args, alignof(T))) {
+      return launch(saxpy_few_kernel<T>, {ceil_divide(count, kSaxpyFewThreads), kSaxpyFewThreads},
+                    stream, a, reinterpret_cast<const T*>(args.x),
+                    reinterpret_cast<const T*>(args.y), reinterpret_cast<T*>(args.out), count);
+    }
+  }
   const auto [span, shifted] = part(args, count);
-  const int threads = line_for(kSaxpyTunings, device_facts().compute_capability).threads;
   launch(shifted ? saxpy_shifted_kernel<T> : saxpy_kernel<T>,
-         {ceil_divide(span.packs + span.edges, threads), threads}, stream, span, a);
+         {ceil_divide(span.packs + span.edges, tuning.threads), tuning.threads}, stream, span, a);
 }
 
 template <class T>
 void saxpy_strided(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
-  std::intptr_t bits = 0;
-  for (const void* address : {static_cast<const void*>(args.x), static_cast<const void*>(args.y),
-                              static_cast<const void*>(args.out)})
-    bits |= reinterpret_cast<std::intptr_t>(address);
+  bool aligned = aligned_to(args, alignof(T));
   for (int d = 0; d < args.loop.ndim; ++d)
-    for (const auto& strides : args.loop.stride) bits |= strides[d];
-  const bool aligned = bits % static_cast<std::intptr_t>(alignof(T)) == 0;
+    for (const auto& strides : args.loop.stride)
+      aligned = aligned && strides[d] % static_cast<std::int64_t>(alignof(T)) == 0;
   visit_offset(count, [&](auto offset) {
     using Offset = decltype(offset);
     launch(saxpy_strided_kernel<T, Offset>, ceil_divide(count, kThreads), stream, args, a, aligned,

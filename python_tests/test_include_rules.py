@@ -20,7 +20,10 @@ MAY_USE = {
     "cuda": {"include", "src", "cuda"},
 }
 # The fronts that know of the CUDA backend, and the one header through which each does.
-CUDA_FRONTS = {"src/backend.cpp": "cuda/backend.hpp"}
+CUDA_FRONTS = {
+    "src/backend.cpp": "cuda/backend.hpp",
+    "src/program_backend.cpp": "cuda/program.hpp",
+}
 C_STANDARD = {
     "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits",
     "locale", "math", "setjmp", "signal", "stdarg", "stdbool", "stddef", "stdint", "stdio",

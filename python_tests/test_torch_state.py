@@ -3,6 +3,8 @@
 
 """Calls amid torch's traces, forward-mode derivatives and saved tensors."""
 
+import threading
+
 import pytest
 
 import gpukern
@@ -82,3 +84,49 @@ def test_outputs_count_as_written(device):
     with torch.inference_mode():
         out = torch.empty(3)
         assert gpukern.saxpy(2.0, x, x, out=out) is out
+    assert gpukern.saxpy(2.0, x, x, out=out, device=device) is out
+
+
+class Subclass(torch.Tensor):
+    """A tensor with a say in what its attributes are."""
+
+
+@pytest.mark.parametrize("kind", [torch.Tensor, Subclass])
+def test_each_write_counts_once(kind):
+    x, index = torch.ones(700), torch.arange(700)
+    out = torch.empty(700).as_subclass(kind)
+    for count in range(1, 4):
+        gpukern.saxpy(2.0, x, x, out=out)
+        gpukern.gather(x, index, mode="clip", out=out[1:699].new_empty(700))
+        assert out._version == count
+    gpukern.gather(x, index, mode="clip", out=out)
+    assert out._version == 4
+    assert torch.equal(out.as_subclass(torch.Tensor), x)
+
+
+def test_integers_need_no_question_for_gradients():
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(gpukern.GpukernBufferError, match="requires gradients"):
+        gpukern.gather(x, INDEX)
+    with pytest.raises(gpukern.GpukernBufferError, match="requires gradients"):
+        gpukern.gather(torch.arange(3), INDEX, out=torch.empty(2, requires_grad=True))
+    assert gpukern.gather(torch.tensor([True, False, True]), INDEX).tolist() == [True, True]
+
+
+def test_another_thread_may_trace():
+    inside, done = threading.Event(), threading.Event()
+
+    def trace(x):
+        inside.set()
+        assert done.wait(60)
+        return x + 1
+
+    thread = threading.Thread(target=lambda: torch.jit.trace(trace, torch.ones(3)))
+    thread.start()
+    try:
+        assert inside.wait(60)
+        for call in CALLS.values():
+            call(torch.ones(3))
+    finally:
+        done.set()
+        thread.join()

@@ -31,8 +31,6 @@ const CudaStatus& cuda_status() {
   return status;
 }
 
-namespace {
-
 void require_cuda_device(int device_id) {
   const CudaStatus& status = cuda_status();
   require(status.device_count > 0, GPUKERN_DEVICE_ERROR,
@@ -41,8 +39,6 @@ void require_cuda_device(int device_id) {
           "there is no device cuda:", device_id,
           ", the devices are cuda:0 to cuda:", status.device_count - 1);
 }
-
-}  // namespace
 
 Backend& backend_for(Device device) {
   if (!device.cuda) return cpu::backend();

@@ -31,6 +31,7 @@ struct GatherArgs {
   IndexType index_type;
   gpukern_mode mode = GPUKERN_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
+  std::uint64_t* bad = nullptr;           ///< of the backend's own use, see gather_checked()
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
   std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
@@ -85,6 +86,9 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual void gather(const GatherArgs& args, Stream stream) = 0;
+  /// Gathers by indices that nobody has checked, in mode "raise", and waits for the stream. False
+  /// if one was bad, and out may hold anything; or where this is no gain, and nothing was done.
+  virtual bool gather_checked(const GatherArgs& /*args*/, Stream /*stream*/) { return false; }
   virtual void saxpy(const SaxpyArgs& args, Stream stream) = 0;
   virtual void copy(const CopyArgs& args, Stream stream) = 0;
 
@@ -106,6 +110,8 @@ class Backend {
   /// Fills in the path and the threads that a call with these arguments would take; see plan.hpp.
   virtual void plan(const GatherArgs& args, gpukern_plan& plan) = 0;
   virtual void plan(const SaxpyArgs& args, gpukern_plan& plan) = 0;
+  /// Whether gather_checked() gathers.
+  [[nodiscard]] virtual bool checks_while_gathering() const { return false; }
 
   // The order between streams. A backend that has done its work when a call returns needs none.
   virtual void wait(Stream /*stream*/, Stream /*other*/) {}
@@ -118,6 +124,9 @@ class Backend {
   virtual bool is_done(Event /*event*/) { return true; }
   virtual void release_event(Event /*event*/) {}
 };
+
+/// Throws GPUKERN_DEVICE_ERROR if there is no such CUDA device.
+void require_cuda_device(int device_id);
 
 /// Throws GPUKERN_DEVICE_ERROR if there is no such device.
 Backend& backend_for(Device device);

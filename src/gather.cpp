@@ -176,6 +176,11 @@ gpukern_gather_path default_path() {
   fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
 }
 
+bool out_may_change(const gpukern_exec* exec) {
+  constexpr std::size_t kEnd = offsetof(gpukern_exec, out_may_change) + sizeof(std::int32_t);
+  return exec != nullptr && exec->struct_size >= kEnd && exec->out_may_change != 0;
+}
+
 gpukern_gather_path checked_path(const gpukern_exec* exec, std::int64_t indices) {
   // Few indices go one way only; to ask the environment would cost them as much as to gather.
   constexpr std::int64_t kFew = 4096;
@@ -212,8 +217,10 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
   const Input index_here(call, index.tensor);
-  if (mode == GPUKERN_RAISE && index.tensor.count() > 0 && has_outer_positions(source.tensor, axis))
-    require_in_bounds(call, index_here.tensor(), axis);
+  const bool raises =
+      mode == GPUKERN_RAISE && index.tensor.count() > 0 && has_outer_positions(source.tensor, axis);
+  const bool while_gathering = count > 0 && out_may_change(exec);
+  if (raises && !while_gathering) require_in_bounds(call, index_here.tensor(), axis);
   if (count == 0) return;
 
   const bool apart =
@@ -223,7 +230,10 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
   GatherArgs args =
       gather_args({source_here.tensor(), index_here.tensor(), out_here.tensor(), fill}, axis, mode);
   args.path = path;
-  call.backend.gather(args, call.stream);
+  if (!raises || !while_gathering || !call.backend.gather_checked(args, call.stream)) {
+    if (raises && while_gathering) require_in_bounds(call, index_here.tensor(), axis);
+    call.backend.gather(args, call.stream);
+  }
   out_here.finish();
 }
 

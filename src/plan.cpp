@@ -49,6 +49,11 @@ void PlanningBackend::gather(const GatherArgs& args, Stream /*stream*/) {
   real_.plan(args, plan_);
 }
 
+bool PlanningBackend::gather_checked(const GatherArgs& args, Stream stream) {
+  if (real_.checks_while_gathering()) gather(args, stream);
+  return real_.checks_while_gathering();
+}
+
 void PlanningBackend::saxpy(const SaxpyArgs& args, Stream /*stream*/) {
   const std::int64_t bytes = args.loop.count() * args.item;
   plan_.bytes_read += 2 * bytes;

@@ -21,6 +21,7 @@ class PlanningBackend final : public Backend {
   PlanningBackend(Backend& real, gpukern_plan& plan) : real_(real), plan_(plan) {}
 
   void gather(const GatherArgs& args, Stream stream) override;
+  bool gather_checked(const GatherArgs& args, Stream stream) override;
   void saxpy(const SaxpyArgs& args, Stream stream) override;
   void copy(const CopyArgs& args, Stream stream) override;
   /// Finds none, and reads none.
@@ -33,6 +34,9 @@ class PlanningBackend final : public Backend {
   void download(void* to_host, const void* from, std::size_t bytes, Stream stream) override;
   void synchronize(Stream stream) override;
 
+  [[nodiscard]] bool checks_while_gathering() const override {
+    return real_.checks_while_gathering();
+  }
   void plan(const GatherArgs& args, gpukern_plan& plan) override { real_.plan(args, plan); }
   void plan(const SaxpyArgs& args, gpukern_plan& plan) override { real_.plan(args, plan); }
 

@@ -200,6 +200,39 @@ TEST_P(GatherErrorTest, PathMustBeKnown) {
   EXPECT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
 }
 
+// One layout for each kernel: items and rows, an inner axis, strided, misaligned, partitioned.
+TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
+  const auto run = [&](const Shape& shape, int axis, std::int64_t count, gpukern_dtype dtype,
+                       Layout layout = Layout::Contiguous) {
+    const Array source(place(), dtype, shape);
+    Array index(place(), kInt32.dtype, {count}, layout);
+    const Array out(place(), dtype, gather_shape(shape, {count}, axis));
+    const auto places = index.offsets();
+    for (std::size_t i = 0; i < places.size(); ++i)
+      store_index(index.storage.host, places[i], kInt32.dtype,
+                  i + 2 == places.size() ? -8 : static_cast<Wide>(i % 7) - 3);
+    index.storage.commit();
+    const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
+    gpukern_exec exec = exec_at(place());
+    exec.out_may_change = 1;
+    for (const gpukern_gather_path path : {GPUKERN_GATHER_DIRECT, GPUKERN_GATHER_PARTITIONED}) {
+      exec.gather_path = path;
+      expect_error(gpukern_gather(&tensors[0], &tensors[1], axis, GPUKERN_RAISE, nullptr,
+                                  &tensors[2], &exec),
+                   GPUKERN_INDEX_ERROR, "index -8 is out of bounds for axis ");
+    }
+  };
+  for (const std::int64_t count : {3, 5000, 200000}) {
+    run({7}, 0, count, kFloat32);
+    run({7, 5}, 0, count, kFloat32);
+    run({7, 33}, 0, count, bytes_dtype(3));
+    run({9, 7}, 1, count, kFloat32);
+    run({300, 7}, 1, count / 100 + 3, kFloat32);
+    run({7}, 0, count, kFloat32, Layout::Strided);
+    run({7}, 0, count, kFloat32, Layout::Unaligned);
+  }
+}
+
 TEST_P(GatherErrorTest, TooManyDimensions) {
   Array source(place(), kFloat32, Shape(40, 1));
   Array index(place(), kInt64.dtype, Shape(40, 1));

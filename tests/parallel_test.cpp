@@ -4,7 +4,6 @@
 // Host arrays large enough for several threads, from several callers at once.
 
 #include <dirent.h>
-#include <omp.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,14 +83,25 @@ int in_child(const Check& check) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+TEST(ParallelTest, TheNumberOfThreadsCanBeSetAndLeftToTheDefault) {
+  const std::int32_t before = gpukern_num_threads();
+  EXPECT_GE(before, 1);
+  EXPECT_EQ(gpukern_set_num_threads(-1), GPUKERN_VALUE_ERROR);
+  EXPECT_EQ(gpukern_num_threads(), before);
+  EXPECT_EQ(gpukern_set_num_threads(7), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_num_threads(), 7);
+  compute(300000, 0);
+  EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_num_threads(), before);
+}
+
 // Whether a given call gets help is up to the system; that there is somebody to help is not.
 TEST(ParallelTest, HelpersAreStartedAsFarAsAllowed) {
-  const int before = omp_get_max_threads();
   for (const int allowed : {1, 2, 3}) {
-    omp_set_num_threads(allowed);
+    ASSERT_EQ(gpukern_set_num_threads(allowed), GPUKERN_SUCCESS);
     EXPECT_EQ(in_child([] { return static_cast<int>(thread_ids().size()); }), allowed);
   }
-  omp_set_num_threads(before);
+  ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
 }
 
 TEST(ParallelTest, HelpersUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
@@ -103,8 +113,7 @@ TEST(ParallelTest, HelpersUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(core, &one);
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(2);
+  ASSERT_EQ(gpukern_set_num_threads(2), GPUKERN_SUCCESS);
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   const int wrong = in_child([&all] {
     int bound = 1;
@@ -120,7 +129,7 @@ TEST(ParallelTest, HelpersUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
     return thread_ids().size() == 2 ? bound : 98;
   });
   EXPECT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
-  omp_set_num_threads(before);
+  ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
   EXPECT_EQ(wrong, 0);
 }
 

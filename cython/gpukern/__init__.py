@@ -17,6 +17,7 @@ from gpukern._explain import Plan, explain
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern._saxpy import saxpy
+from gpukern._status import get_num_threads, set_num_threads
 from gpukern.errors import (
     GpukernAxisError,
     GpukernBufferError,
@@ -53,8 +54,10 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "get_library_dir",
+    "get_num_threads",
     "info",
     "saxpy",
+    "set_num_threads",
     "to_device",
     "typed",
 ]

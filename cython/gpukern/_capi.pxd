@@ -3,7 +3,7 @@
 
 """The C ABI of gpukern, as include/gpukern/gpukern.h documents it."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "gpukern/gpukern.h" nogil:
@@ -25,6 +25,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_DEVICE_ERROR
         GPUKERN_CUDA_ERROR
         GPUKERN_INTERNAL_ERROR
+        GPUKERN_COMPILE_ERROR
+        GPUKERN_CONTEXT_LOST
 
     ctypedef enum gpukern_device_type:
         GPUKERN_DEVICE_DEFAULT
@@ -73,6 +75,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         gpukern_device device
         void *stream
         int32_t gather_path
+        int32_t out_may_change
         gpukern_plan *plan
 
     ctypedef struct gpukern_cuda_info:
@@ -99,6 +102,9 @@ cdef extern from "gpukern/gpukern.h" nogil:
     int32_t gpukern_abi_version()
     const char *gpukern_last_error()
     const char *gpukern_status_name(gpukern_status status)
+
+    gpukern_status gpukern_set_num_threads(int32_t threads)
+    int32_t gpukern_num_threads()
 
     gpukern_status gpukern_cuda_query(gpukern_cuda_info *info)
     gpukern_status gpukern_device_count(int32_t *count)
@@ -160,3 +166,87 @@ cdef extern from "gpukern/plan.h" nogil:
         int64_t bytes_to_device
         int64_t bytes_from_device
         int64_t bytes_allocated
+
+
+cdef extern from "gpukern/program.h" nogil:
+    ctypedef enum gpukern_program_part:
+        GPUKERN_PROGRAM_PTX
+        GPUKERN_PROGRAM_CUBIN
+        GPUKERN_PROGRAM_LOG
+        GPUKERN_PROGRAM_ARCHITECTURE
+
+    ctypedef struct gpukern_program:
+        pass
+
+    ctypedef struct gpukern_kernel:
+        pass
+
+    ctypedef struct gpukern_header:
+        const char *name
+        const char *source
+
+    ctypedef struct gpukern_program_desc:
+        size_t struct_size
+        const char *source
+        const char *name
+        const char *architecture
+        int32_t device
+        const char *const *options
+        size_t option_count
+        const gpukern_header *headers
+        size_t header_count
+        const char *const *name_expressions
+        size_t name_expression_count
+
+    ctypedef struct gpukern_kernel_info:
+        size_t struct_size
+        int32_t parameter_count
+        int32_t max_threads_per_block
+        int32_t registers
+        uint64_t static_shared_bytes
+        uint64_t max_dynamic_shared_bytes
+        uint64_t local_bytes
+        int32_t preferred_block
+        int32_t device
+
+    ctypedef struct gpukern_launch:
+        size_t struct_size
+        uint32_t grid[3]
+        uint32_t block[3]
+        uint64_t shared_bytes
+        int32_t cooperative
+
+    ctypedef struct gpukern_cache_info:
+        size_t struct_size
+        uint64_t memory_hits
+        uint64_t disk_hits
+        uint64_t misses
+        uint64_t rejected
+        uint64_t entries
+        uint64_t bytes
+        uint64_t limit_bytes
+        const char *directory
+
+    gpukern_status gpukern_program_compile(const gpukern_program_desc *desc,
+                                           gpukern_program **program)
+    gpukern_status gpukern_program_release(gpukern_program *program)
+    gpukern_status gpukern_program_get(gpukern_program *program, gpukern_program_part part,
+                                       const void **data, size_t *size)
+    gpukern_status gpukern_compile_log(const char **log)
+
+    gpukern_status gpukern_program_kernel(gpukern_program *program, const char *name,
+                                          int32_t device, gpukern_kernel **kernel)
+    gpukern_status gpukern_kernel_release(gpukern_kernel *kernel)
+    gpukern_status gpukern_kernel_query(const gpukern_kernel *kernel, gpukern_kernel_info *info)
+    gpukern_status gpukern_kernel_parameter(const gpukern_kernel *kernel, int32_t i,
+                                            size_t *offset, size_t *bytes)
+    gpukern_status gpukern_kernel_launch(const gpukern_kernel *kernel,
+                                         const gpukern_launch *launch,
+                                         const void *const *arguments,
+                                         const size_t *argument_bytes, size_t argument_count,
+                                         const gpukern_exec *exec_)
+
+    gpukern_status gpukern_cache_query(gpukern_cache_info *info)
+    gpukern_status gpukern_cache_clear()
+    gpukern_status gpukern_nvrtc_search(const char *directory)
+    gpukern_status gpukern_nvrtc_query(int32_t *version, const char **path, const char **reason)

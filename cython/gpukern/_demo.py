@@ -162,7 +162,7 @@ def demo():
     """Runs the demonstration and returns whether every result was right."""
     found = info()
     gpu = bool(found["devices"])
-    print(f"CPU: {found['cpu_count']} processors")
+    print(f"CPU: {found['num_threads']} threads")
     if gpu:
         print(f"GPU: {found['devices'][0]['name']}")
     else:

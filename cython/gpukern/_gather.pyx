@@ -5,6 +5,7 @@
 """gather: the Python function."""
 
 cimport numpy as cnp
+from cpython.long cimport PyLong_AsLongAndOverflow
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
@@ -117,6 +118,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         if (dst.c.dtype.code == GPUKERN_OPAQUE or src.odd or dst.odd) and dst.dtype != src.dtype:
             raise GpukernTypeError(
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
+    where.c.out_may_change = out is None
     run(src, idx, c_axis, c_mode, fill_value, dst, where)
     if where.c.plan != NULL:
         return None  # there is no result
@@ -147,10 +149,11 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
         return None
     cdef Order order
     begin(&order, &src, &idx, &dst)
+    order.c.out_may_change = out is None
     if is_short(&dst):
         check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     else:
-        _pins = pinned(source), pinned(index), pinned(out)
+        _pins = pinned(source, index, out, &dst.c.device)
         with nogil:
             check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     end(&order, &src)
@@ -164,10 +167,13 @@ cdef bint plain_axis(object axis, int32_t *number) except -1:
     if axis is None:
         number[0] = GPUKERN_AXIS_NONE
         return True
-    if type(axis) is not int or not -GPUKERN_MAX_NDIM <= axis <= GPUKERN_MAX_NDIM:
+    cdef int overflow = 0
+    cdef long value
+    if type(axis) is not int:
         return False
-    number[0] = axis
-    return True
+    value = PyLong_AsLongAndOverflow(axis, &overflow)
+    number[0] = <int32_t>value
+    return not overflow and -GPUKERN_MAX_NDIM <= value <= GPUKERN_MAX_NDIM
 
 
 cdef object new_result_like(object source, const Operand *src, const Operand *idx, int32_t axis):

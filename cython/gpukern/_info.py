@@ -40,8 +40,8 @@ def info():
     dict
         ``version``, ``abi_version``, ``library`` (a path), ``cuda`` (a dict: ``built``,
         ``runtime_version``, ``driver_version``, ``device_count``, and ``reason``, which says why
-        there is no device), ``devices`` (a list of dicts), ``cpu_count``, ``default_device``,
-        ``numpy`` and ``python`` (versions).
+        there is no device), ``devices`` (a list of dicts), ``cpu_count``, ``num_threads``,
+        ``default_device``, ``numpy`` and ``python`` (versions).
 
     """
     cuda = _status.cuda_status()
@@ -52,6 +52,7 @@ def info():
         "cuda": cuda,
         "devices": [_status.device_status(number) for number in range(cuda["device_count"])],
         "cpu_count": _usable_cpus(),
+        "num_threads": _status.get_num_threads(),
         "default_device": os.environ.get("GPUKERN_DEVICE") or "cpu",
         "numpy": np.__version__,
         "python": sys.version.split()[0],
@@ -59,7 +60,7 @@ def info():
 
 
 def _usable_cpus():
-    """The processors that this process may use, which bound the threads of the CPU backend."""
+    """The processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
@@ -71,7 +72,7 @@ def describe():
     cuda = found["cuda"]
     yield f"gpukern {found['version']} (ABI {found['abi_version']}), {found['library']}"
     yield f"Python {found['python']}, NumPy {found['numpy']}"
-    yield f"CPU backend: {found['cpu_count']} processors"
+    yield f"CPU backend: {found['num_threads']} threads on {found['cpu_count']} processors"
     if cuda["built"]:
         driver = f"for CUDA {cuda['driver_version']}" if cuda["driver_version"] else "not found"
         yield f"CUDA backend: runtime {cuda['runtime_version']}, driver {driver}"

@@ -64,7 +64,7 @@ cdef Kind new_kind(object kind):
     made.allocate = _interop.ALLOCATORS.get(made.library)
     made.empty_like = _interop.empty_like_of(made.library)
     if made.library == "torch":
-        made.torch = torch_state()
+        made.torch = torch_state(kind)
     made.api = exchange_api(kind)
     if made.api != NULL:
         made.protocol = BY_EXCHANGE

@@ -11,7 +11,7 @@ that the C side checks.
 
 from libc.stdint cimport int64_t
 
-from gpukern._capi cimport gpukern_exec
+from gpukern._capi cimport gpukern_device, gpukern_exec
 from gpukern._kind cimport Kind
 from gpukern._operand cimport Operand
 
@@ -32,7 +32,7 @@ cdef bint together(const Operand *first, const Operand *second, const Operand *t
 cdef int begin(Order *order, const Operand *first, const Operand *second,
                const Operand *third) except -1
 cdef int end(Order *order, const Operand *first) except -1
-cdef object pinned(object array)
+cdef object pinned(object first, object second, object third, const gpukern_device *device)
 cdef int note_write(object out) except -1
 cdef object returned(object array, const Operand *operand)
 cdef bint is_short(const Operand *out) noexcept

@@ -11,8 +11,9 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport getenv
 
 from gpukern._capi cimport (
-    GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_OPAQUE,
-    gpukern_device, gpukern_exec, gpukern_stream_wait, gpukern_tensor,
+    GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_INT,
+    GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_device, gpukern_exec, gpukern_stream_wait,
+    gpukern_tensor,
 )
 from gpukern._descriptor cimport get
 from gpukern._dtype cimport describe
@@ -101,14 +102,15 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
     cdef int d
     # Only of torch do we know that what it lends may be written to, and what it does not tell.
     if (kind.library != "torch" or kind.refusal is not None
-            or kind.api.dltensor_from_py_object_no_sync == NULL
-            or get(kind.requires_grad, array) is not False):
+            or kind.api.dltensor_from_py_object_no_sync == NULL):
         return False
     # Once a call; a second tensor is of the same thread.
     if (beside == NULL or beside.kind != <PyObject *>kind) and not kind.torch.is_plain():
         return False
     kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
     if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
+        return False
+    if may_require_grad(operand.c.dtype.code) and get(kind.requires_grad, array) is not False:
         return False
     operand.readonly = False
     for d in range(operand.c.ndim):
@@ -117,6 +119,11 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
     operand.c.shape = operand.shape
     operand.c.strides = operand.strides
     return not (may_be_lazy(&operand.c) and (array.is_conj() or array.is_neg()))
+
+
+cdef inline bint may_require_grad(int code) noexcept:
+    """Whether torch has gradients for a dtype: it has none for integers and bool."""
+    return code != GPUKERN_INT and code != GPUKERN_UINT and code != GPUKERN_BOOL
 
 
 cdef bint may_be_lazy(const gpukern_tensor *tensor) noexcept:
@@ -196,6 +203,7 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
         let_go()
     order.c.struct_size = sizeof(gpukern_exec)
     order.c.gather_path = 0  # GPUKERN_GATHER_AUTO
+    order.c.out_may_change = 0
     order.c.plan = NULL
     order.c.device.device_type = GPUKERN_DEVICE_DEFAULT
     order.c.device.device_id = 0
@@ -222,13 +230,19 @@ cdef int end(Order *order, const Operand *first) except -1:
     return 0
 
 
-cdef object pinned(object array):
-    """What keeps the memory of an ndarray in its place while the GIL is released, for as long as
-    it is kept itself; None for other arrays.
+cdef object pinned(object first, object second, object third, const gpukern_device *device):
+    """What keeps the memory of ndarrays in its place while the GIL is released, for as long as it
+    is kept itself; None on a device, where there are none.
 
     Another thread's resize(refcheck=False) frees memory that the caller's reference and even a
     Py_buffer stand for. Of an array with a weak reference NumPy refuses to do so.
     """
+    if device.device_type != GPUKERN_CPU:
+        return None
+    return pin(first), pin(second), pin(third)
+
+
+cdef object pin(object array):
     return PyWeakref_NewRef(array, None) if type(array) is cnp.ndarray else None
 
 

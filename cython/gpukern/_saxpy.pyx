@@ -116,7 +116,7 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
     if is_short(&dst):
         check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
     else:
-        _pins = pinned(x), pinned(y), pinned(out)
+        _pins = pinned(x, y, out, &dst.c.device)
         with nogil:
             check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
     end(&order, &xs)

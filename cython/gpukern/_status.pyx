@@ -8,15 +8,57 @@ from libc.stdint cimport int32_t
 
 from gpukern._capi cimport (
     GPUKERN_CUDA, gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query, gpukern_device,
-    gpukern_device_info, gpukern_device_query, gpukern_synchronize, gpukern_version,
+    gpukern_device_info, gpukern_device_query, gpukern_num_threads, gpukern_set_num_threads,
+    gpukern_synchronize, gpukern_version,
 )
 from gpukern._error cimport check
+
+import operator
+
+from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
 def library_versions():
     """The library's version, (major, minor, patch), and the version of its ABI."""
     cdef int32_t version = gpukern_version()
     return (version // 10000, version // 100 % 100, version % 100), gpukern_abi_version()
+
+
+def set_num_threads(threads):
+    """Sets how many threads compute on the CPU at once in this process, all calls together.
+
+    Each thread that calls computes itself, without the GIL; helpers join until together they are
+    so many. Small calls stay with their caller.
+
+    Parameters
+    ----------
+    threads : int or None
+        At least 1. None for the default: ``$OMP_NUM_THREADS`` as it was at the first call, else
+        the processors that the process may use when gpukern is imported, no more than the CPU
+        quota of its control group.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no int, or below 1.
+    """
+    if threads is None:
+        check(gpukern_set_num_threads(0))
+        return
+    try:
+        number = operator.index(threads)
+    except TypeError:
+        raise GpukernTypeError(
+            "set_num_threads: threads must be an int or None, got "
+            f"{type(threads).__name__}") from None
+    if not 0 < number < 2**31:
+        raise GpukernValueError(f"set_num_threads: threads must be at least 1, got {number}")
+    check(gpukern_set_num_threads(number))
+
+
+def get_num_threads():
+    """How many threads compute on the CPU at once; see :func:`set_num_threads`."""
+    return gpukern_num_threads()
 
 
 def cuda_status():

@@ -8,32 +8,71 @@ A call reads and writes the memory of tensors, past torch's dispatcher. A trace 
 result for the answer, and a forward-mode derivative would be lost: such calls are refused by
 gpukern._interop. These are the cheap questions; where a version of torch lacks one of its private
 functions, the question has no answer and the call goes on.
+
+Python's way to the answers takes a third of a call: for each of them torch builds objects and
+guards that a look at a counter has no need of. So the three C++ functions behind it are called, in
+the releases of torch that this was tried with, where its libraries export them. Otherwise Python's
+way is taken. See benchmarks/notes/call_cost.md.
 """
+
+from cpython.long cimport PyLong_AsVoidPtr
+
+from gpukern._descriptor cimport get
 
 import sys
 
+# The first and the last release that the functions in C++ were tried with. Their names hold their
+# arguments, but nothing holds what these are made of: other releases go Python's way.
+KNOWN_TORCH = ((2, 11), (2, 15))
+
+cdef extern from "<dlfcn.h>" nogil:
+    int RTLD_LAZY, RTLD_NOLOAD
+    void *dlopen(const char *file, int mode)
+    void *dlsym(void *handle, const char *name)
+
 
 cdef class TorchState:
-    """Functions of torch's that are called for every tensor, looked up once."""
+    """Functions of torch's that are called for every tensor, looked up once.
+
+    The functions in C++ stand behind the Python functions before them, and are NULL where the
+    latter are to be called. `address` is the descriptor of a tensor's `_cdata`.
+    """
 
     cdef bint is_plain(self) except -1:
         """Whether this thread neither traces nor takes forward-mode derivatives."""
-        return ((self.count_modes is None or self.count_modes() == 0)
-                and (self.tracing_state is None or not self.tracing_state())
-                and self.forward_ad.get("_current_level", -1) < 0)
+        return not self.is_traced() and self.forward_ad.get("_current_level", -1) < 0
+
+    cdef bint is_traced(self) except -1:
+        if self.c_count_modes != NULL and self.c_tracing_state != NULL:
+            # A std::shared_ptr begins with its pointer, NULL for no trace.
+            return self.c_count_modes() != 0 or self.c_tracing_state()[0] != NULL
+        return ((self.count_modes is not None and self.count_modes() != 0)
+                or (self.is_tracing is not None and self.is_tracing()))
 
     cdef int note_write(self, object tensor) except -1:
         """Tells autograd that a tensor was written to, which it may have saved."""
+        cdef void *implementation
+        if self.c_bump_version != NULL:
+            # An at::Tensor is a pointer to its TensorImpl; the caller's reference keeps that.
+            implementation = PyLong_AsVoidPtr(get(self.address, tensor))
+            try:
+                self.c_bump_version(&implementation)
+                return 0
+            except RuntimeError:
+                # A tensor of inference mode outside of it, which Python's way passes over. The
+                # exception takes a millisecond: nobody shall pay that twice.
+                self.c_bump_version = NULL
         if self.increment_version is not None:
             self.increment_version((tensor,))
         return 0
 
 
-cdef TorchState torch_state():
+cdef TorchState torch_state(object kind):
+    """The functions for tensors of a type."""
     torch = sys.modules["torch"]
     cdef TorchState made = TorchState.__new__(TorchState)
     made.count_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
-    made.tracing_state = getattr(torch._C, "_is_tracing", None)
+    made.is_tracing = getattr(torch._C, "_is_tracing", None)
     made.forward_ad = vars(torch.autograd.forward_ad)
     # The function behind torch.autograd.graph.increment_version, at half its cost.
     made.increment_version = getattr(torch._C, "_increment_version", None)
@@ -42,4 +81,36 @@ cdef TorchState torch_state():
             made.increment_version((torch.empty(0, device="cpu"),))
         except TypeError:  # an older one takes a single tensor
             made.increment_version = getattr(torch.autograd.graph, "increment_version", None)
+    if KNOWN_TORCH[0] <= release_of(torch) <= KNOWN_TORCH[1]:
+        find_functions(made, torch, kind)
     return made
+
+
+cdef int find_functions(TorchState made, object torch, object kind) except -1:
+    """Looks for torch's functions in C++."""
+    made.c_count_modes = <CountModes>symbol(
+        "libc10.so", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv")
+    made.c_tracing_state = <TracingState>symbol(
+        "libtorch_cpu.so", "_ZN5torch3jit6tracer15getTracingStateEv")
+    # A subclass may have a say in what its attributes are.
+    if kind is not torch.Tensor or not hasattr(type(kind._cdata), "__get__"):
+        return 0
+    made.address = kind._cdata
+    made.c_bump_version = <BumpVersion>symbol(
+        "libtorch_cpu.so", "_ZN5torch8autograd4impl12bump_versionERKN2at6TensorE")
+    return 0
+
+
+cdef tuple release_of(object torch):
+    """(major, minor) of torch's version; (0, 0) if it cannot be read."""
+    try:
+        return tuple(map(int, str(torch.__version__).split(".")[:2]))
+    except ValueError:
+        return (0, 0)
+
+
+cdef void *symbol(const char *library, const char *name) noexcept:
+    """A function of a library that is loaded, NULL if there is none of that name."""
+    cdef void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD)
+    # The handle is kept: so the function stays.
+    return NULL if handle == NULL else dlsym(handle, name)

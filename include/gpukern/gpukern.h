@@ -44,14 +44,16 @@ extern "C" {
 /** What a call came to. 0 is success; see gpukern_last_error() for the words. */
 typedef enum gpukern_status {
   GPUKERN_SUCCESS = 0,
-  GPUKERN_VALUE_ERROR = 1,   /**< a shape, size, device or option that does not fit */
-  GPUKERN_TYPE_ERROR = 2,    /**< a dtype that does not fit */
-  GPUKERN_INDEX_ERROR = 3,   /**< an index out of bounds, or any index into an empty axis */
-  GPUKERN_AXIS_ERROR = 4,    /**< an axis out of range */
-  GPUKERN_MEMORY_ERROR = 5,  /**< host or device memory ran out */
-  GPUKERN_DEVICE_ERROR = 6,  /**< the device asked for is not there */
-  GPUKERN_CUDA_ERROR = 7,    /**< CUDA reported an error */
-  GPUKERN_INTERNAL_ERROR = 8 /**< a defect of gpukern */
+  GPUKERN_VALUE_ERROR = 1,    /**< a shape, size, device or option that does not fit */
+  GPUKERN_TYPE_ERROR = 2,     /**< a dtype that does not fit */
+  GPUKERN_INDEX_ERROR = 3,    /**< an index out of bounds, or any index into an empty axis */
+  GPUKERN_AXIS_ERROR = 4,     /**< an axis out of range */
+  GPUKERN_MEMORY_ERROR = 5,   /**< host or device memory ran out */
+  GPUKERN_DEVICE_ERROR = 6,   /**< the device asked for is not there */
+  GPUKERN_CUDA_ERROR = 7,     /**< CUDA reported an error */
+  GPUKERN_INTERNAL_ERROR = 8, /**< a defect of gpukern */
+  GPUKERN_COMPILE_ERROR = 9,  /**< NVRTC refused a program's source, see program.h */
+  GPUKERN_CONTEXT_LOST = 10 /**< a kernel trapped or faulted: CUDA works no more in this process */
 } gpukern_status;
 
 /** Device types, numbered as in DLPack. */
@@ -133,6 +135,10 @@ typedef struct gpukern_exec {
   void *stream;
   /** A ::gpukern_gather_path. Read only where struct_size covers it. */
   int32_t gather_path;
+  /** Nonzero: a gather in mode GPUKERN_RAISE may leave anything in `out` when it returns
+   * GPUKERN_INDEX_ERROR, so that indices are checked on the way and not beforehand. Read only where
+   * struct_size covers it. */
+  int32_t out_may_change;
   /** If not NULL, gpukern_gather(), gpukern_saxpy() and gpukern_copy() check their arguments as
    * ever, but tell here what they would do instead of doing it: no tensor's memory is read or
    * written, nothing is enqueued. Read only where struct_size covers it. */
@@ -140,7 +146,7 @@ typedef struct gpukern_exec {
 } gpukern_exec;
 
 #define GPUKERN_EXEC_INIT \
-  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO, NULL}
+  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO, 0, NULL}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {
@@ -169,6 +175,25 @@ GPUKERN_API const char *gpukern_last_error(void);
 
 /** @brief Returns the name of a status, such as "GPUKERN_INDEX_ERROR"; never NULL. */
 GPUKERN_API const char *gpukern_status_name(gpukern_status status);
+
+/* ---- threads of the CPU ------------------------------------------------------------------------
+ */
+
+/**
+ * @brief Sets how many threads compute on the CPU at once in this process, all calls together.
+ *
+ * Each caller computes itself; helpers join until together they are so many. Small calls stay with
+ * their caller. Calls at work keep the helpers they have.
+ *
+ * @param[in] threads at least 1; 0 for the default: $OMP_NUM_THREADS as it was at the first call,
+ *            else the cores of the process's affinity mask when the library was loaded, no more
+ *            than its control group's CPU quota
+ * @return GPUKERN_VALUE_ERROR for a negative number
+ */
+GPUKERN_API gpukern_status gpukern_set_num_threads(int32_t threads);
+
+/** @brief Returns how many threads compute on the CPU at once; see gpukern_set_num_threads(). */
+GPUKERN_API int32_t gpukern_num_threads(void);
 
 /* ---- devices ------------------------------------------------------------------------------ */
 
@@ -351,8 +376,8 @@ GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_
  *            source.shape[:axis] + index.shape + source.shape[axis+1:]
  * @param[in] exec may be NULL
  * @return GPUKERN_INDEX_ERROR in mode GPUKERN_RAISE names the first bad index in C order and
- *         leaves out as it was; in every mode, an index into an empty axis is that error too,
- *         unless the result is empty.
+ *         leaves out as it was (but see gpukern_exec::out_may_change); in every mode, an index into
+ * an empty axis is that error too, unless the result is empty.
  */
 GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
                                           int32_t axis, gpukern_mode mode,

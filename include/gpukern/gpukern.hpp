@@ -38,9 +38,12 @@ namespace detail {
 /// The address of a temporary, good until the end of the full expression.
 constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept { return &tensor; }
 
-constexpr gpukern_exec c_exec(const ExecOptions& options,
-                              gpukern_gather_path path = GPUKERN_GATHER_AUTO) noexcept {
-  return {sizeof(gpukern_exec), options.device, options.stream, path, options.plan};
+constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.device = options.device;
+  exec.stream = options.stream;
+  exec.plan = options.plan;
+  return exec;
 }
 
 }  // namespace detail
@@ -56,6 +59,13 @@ inline std::string version() {
 
 /// Whether the library that was loaded fits the header that this program was compiled with.
 inline bool abi_matches() noexcept { return gpukern_abi_version() == GPUKERN_ABI_VERSION; }
+
+/// Sets how many threads compute on the CPU at once in this process; 0 for the default. See
+/// gpukern_set_num_threads().
+inline void set_num_threads(std::int32_t threads) { check(gpukern_set_num_threads(threads)); }
+
+/// How many threads compute on the CPU at once.
+inline std::int32_t num_threads() noexcept { return gpukern_num_threads(); }
 
 /// The number of usable CUDA devices; 0 without a driver, a GPU or a CUDA build.
 inline std::int32_t device_count() {
@@ -198,20 +208,22 @@ struct GatherOptions {
   T fill_value{};
   ExecOptions exec{};
   GatherPath path = GatherPath::automatic;
+  bool out_may_change = false;  ///< also where Mode::raise throws; spares a look at the indices
 };
 
 /// Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
 ///
 /// The shape of out is source.shape[:axis] + index.shape + source.shape[axis+1:].
-/// Mode::raise waits for the stream and throws IndexError, leaving out as it was; the other modes
-/// only enqueue. See gpukern_gather().
+/// Mode::raise waits for the stream and throws IndexError, leaving out as it was unless
+/// GatherOptions::out_may_change; the other modes only enqueue. See gpukern_gather().
 template <Output Out, InputOf<element_t<Out>> Source, class Indices>
   requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
 void gather(const Source& source, const Indices& index, Out&& out,
             const GatherOptions<element_t<Out>>& options = {}) {
   const TensorRef fill_value(&options.fill_value, {});
-  const gpukern_exec exec =
-      detail::c_exec(options.exec, static_cast<gpukern_gather_path>(options.path));
+  gpukern_exec exec = detail::c_exec(options.exec);
+  exec.gather_path = static_cast<gpukern_gather_path>(options.path);
+  exec.out_may_change = options.out_may_change;
   check(gpukern_gather(
       detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
       options.axis, static_cast<gpukern_mode>(options.mode), detail::address(fill_value.c_tensor()),

@@ -55,6 +55,7 @@ using AxisError = StatusError<GPUKERN_AXIS_ERROR>;
 using MemoryError = StatusError<GPUKERN_MEMORY_ERROR>;
 using DeviceError = StatusError<GPUKERN_DEVICE_ERROR>;
 using CudaError = StatusError<GPUKERN_CUDA_ERROR>;
+using ContextLostError = StatusError<GPUKERN_CONTEXT_LOST>;
 
 /// Throws the calling thread's last error unless the status is GPUKERN_SUCCESS.
 inline void check(gpukern_status status) {
@@ -75,6 +76,9 @@ inline void check(gpukern_status status) {
       throw DeviceError(gpukern_last_error());
     case GPUKERN_CUDA_ERROR:
       throw CudaError(gpukern_last_error());
+    case GPUKERN_CONTEXT_LOST:
+      throw ContextLostError(gpukern_last_error());
+    case GPUKERN_COMPILE_ERROR:
     case GPUKERN_INTERNAL_ERROR:
       break;
   }

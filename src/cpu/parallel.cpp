@@ -3,10 +3,7 @@
 
 #include "parallel.hpp"
 
-#include <omp.h>
 #include <pthread.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "thread_limit.hpp"
+
 namespace gpukern::cpu {
 namespace {
 
@@ -26,25 +25,7 @@ namespace {
 constexpr std::chrono::microseconds kLook{30};
 
 // Ranges per thread, so that fast threads take work off slow ones.
-constexpr std::int64_t kRangesPerThread = 4;
-
-/// The cores that the process may use: those of its first thread when this library was loaded, as
-/// OpenMP counts them.
-class ProcessCores {
- public:
-  ProcessCores() noexcept : known_(sched_getaffinity(getpid(), sizeof cores_, &cores_) == 0) {}
-
-  /// Lets the calling thread use them all, whatever its maker was bound to.
-  void use() const {
-    if (known_) static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof cores_, &cores_));
-  }
-
- private:
-  cpu_set_t cores_{};
-  bool known_;
-};
-
-const ProcessCores kProcessCores;
+constexpr std::int64_t kRangesPerThread = 16;
 
 void pause() {
 #ifdef GPUKERN_X86
@@ -125,29 +106,36 @@ class Pool {
   }
 
  private:
+  /// Whether a helper may begin: callers and helpers at work together keep to the limit.
+  [[nodiscard]] bool wants_helper() const { return !jobs_.empty() && busy_ < thread_limit(); }
+
+  /// Shows the state to helpers that look on without the lock. Behind every change of it.
+  void show() { wants_helper_.store(wants_helper(), std::memory_order_relaxed); }
+
   void open(Job& job) {
     const std::scoped_lock lock(mutex_);
     jobs_.push_back(&job);
+    ++busy_;
     for (; helpers_ < job.wanted; ++helpers_)
       if (!start_helper(static_cast<std::size_t>(helpers_) + 1)) break;
-    any_jobs_.store(true, std::memory_order_relaxed);
+    show();
   }
 
   /// No helper joins any more, and those at work have finished.
   void close(Job& job) {
+    bool more = false;
     {
       const std::scoped_lock lock(mutex_);
-      forget(job);
+      --busy_;
+      std::erase(jobs_, &job);
+      show();
+      more = wants_helper();
     }
+    if (more) work_.notify_one();
     auto finished = [&job] { return job.helpers.load(std::memory_order_acquire) == 0; };
     if (look_for(finished)) return;
     std::unique_lock lock(mutex_);
     finished_.wait(lock, finished);
-  }
-
-  void forget(const Job& job) {
-    std::erase(jobs_, &job);
-    any_jobs_.store(!jobs_.empty(), std::memory_order_relaxed);
   }
 
   bool start_helper(std::size_t number) {
@@ -167,20 +155,24 @@ class Pool {
   }
 
   [[noreturn]] void help(std::size_t number) {
-    kProcessCores.use();
+    process_cores().use();
     for (;;) {
-      look_for([this] { return any_jobs_.load(std::memory_order_relaxed); });
+      look_for([this] { return wants_helper_.load(std::memory_order_relaxed); });
       std::unique_lock lock(mutex_);
-      work_.wait(lock, [this] { return !jobs_.empty(); });
+      work_.wait(lock, [this] { return wants_helper(); });
       Job& job = *jobs_.front();
+      ++busy_;
       job.helpers.fetch_add(1, std::memory_order_relaxed);
-      if (--job.wanted == 0) forget(job);
-      const bool more = !jobs_.empty();
+      if (--job.wanted == 0) std::erase(jobs_, &job);
+      show();
+      const bool more = wants_helper();
       lock.unlock();
       // Helpers wake each other: the caller has better things to do.
       if (more) work_.notify_one();
       job.work(number);
       lock.lock();
+      --busy_;
+      show();
       // The last look at the job, which may be gone then.
       if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
     }
@@ -190,8 +182,9 @@ class Pool {
   std::condition_variable work_;
   std::condition_variable finished_;
   std::vector<Job*> jobs_;  ///< those that want helpers
-  std::atomic<bool> any_jobs_{false};
-  int helpers_ = 0;
+  std::atomic<bool> wants_helper_{false};
+  int helpers_ = 0;  ///< threads that were started
+  int busy_ = 0;     ///< callers and helpers at work
 };
 
 std::atomic<Pool*> current_pool{nullptr};
@@ -208,8 +201,6 @@ Pool& pool() {
 }
 
 }  // namespace
-
-int thread_limit() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads(); }
 
 int threads_for(std::int64_t count, std::int64_t grain) {
   // As few do with less than two grains, without a question to the limit.

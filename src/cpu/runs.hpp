@@ -70,6 +70,10 @@ void visit_width(std::int64_t item, const Visit& visit) {
       return visit(std::integral_constant<std::size_t, 8>{});
     case 16:
       return visit(std::integral_constant<std::size_t, 16>{});
+    case 32:
+      return visit(std::integral_constant<std::size_t, 32>{});
+    case 64:
+      return visit(std::integral_constant<std::size_t, 64>{});
     default:
       return visit(static_cast<std::size_t>(item));
   }

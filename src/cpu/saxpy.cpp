@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "backend.hpp"
+#include "cache.hpp"
 #include "parallel.hpp"
 #include "rounding.hpp"
 #include "runs.hpp"
 #include "saxpy_kernels.hpp"
+#include "thread_limit.hpp"
 
 namespace gpukern::cpu {
 namespace {
@@ -44,6 +46,9 @@ SaxpyKernel kernel_for(gpukern_dtype dtype) {
 #undef GPUKERN_ROW
   fail(GPUKERN_INTERNAL_ERROR, "saxpy: no kernel for ", dtype_name(dtype));
 }
+
+/// Results that are worth a thread of their own: they take longer than to wake one.
+constexpr std::int64_t kGrainBytes = std::int64_t{128} << 10;
 
 /// A strided or misaligned operand passes through a buffer in the first-level cache.
 constexpr std::int64_t kBufferBytes = 4096;
@@ -93,6 +98,48 @@ void saxpy_buffered(const SaxpyArgs& args, SaxpyKernel kernel, Span run) {
   }
 }
 
+/// Runs shorter than this do not repay the fence at their end.
+constexpr std::int64_t kStreamedBytes = std::int64_t{16} << 10;
+
+/// Whether the results are better written past the caches: where what a thread moves does not stay
+/// in its core's cache anyway, an ordinary store would read each line of `out` first.
+bool streams(const SaxpyArgs& args) {
+  if (!kHasStreamingStores || args.out == args.x || args.out == args.y) return false;
+  const std::int64_t kept = 2 * core_cache_bytes() * thread_limit();
+  return args.loop.count() > kept / (3 * args.item);
+}
+
+/// Computes in the first-level cache, block by block, and writes whole lines past the others.
+void saxpy_streaming(const SaxpyArgs& args, SaxpyKernel kernel, Span run) {
+  constexpr std::int64_t kBlockBytes = 1024;
+  struct alignas(kCacheLine) Block {
+    std::byte bytes[kBlockBytes];
+  } block;
+  auto plain = [&](std::int64_t begin, std::int64_t count) {
+    const std::int64_t at = begin * args.item;
+    kernel(args.a, run.x + at, run.y + at, run.out + at, count);
+  };
+  const auto misaligned =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run.out) % kCacheLine);
+  const std::int64_t length = kBlockBytes / args.item;
+  // An element never straddles the boundary of a line: it is aligned, to its halves if complex.
+  std::int64_t done = (kCacheLine - misaligned) % kCacheLine / args.item;
+  if (misaligned % args.item != 0) done = run.count;
+  plain(0, std::min(done, run.count));
+  for (; done + length <= run.count; done += length) {
+    const std::int64_t at = done * args.item;
+    // The hardware's prefetchers stop at the end of a page.
+    for (std::int64_t line = kBlockBytes; line < 2 * kBlockBytes; line += kCacheLine) {
+      __builtin_prefetch(run.x + at + line);
+      __builtin_prefetch(run.y + at + line);
+    }
+    kernel(args.a, run.x + at, run.y + at, block.bytes, length);
+    store_lines(run.out + at, block.bytes, kBlockBytes);
+  }
+  store_fence();
+  if (done < run.count) plain(done, run.count - done);
+}
+
 }  // namespace
 
 void saxpy(const SaxpyArgs& args) {
@@ -102,22 +149,26 @@ void saxpy(const SaxpyArgs& args) {
   const std::int64_t out_step = run_stride(args.loop, 2);
   const bool is_complex = args.dtype.code == GPUKERN_COMPLEX;
   const std::int64_t alignment = is_complex ? args.item / 2 : args.item;
-  parallel_for(args.loop.count(), grain_of(args.item), [&](std::int64_t begin, std::int64_t end) {
-    const DefaultFloatingPoint environment;
-    for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
-      const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
-      if (direct(run.x, x_step, args.item, alignment) &&
-          direct(run.y, y_step, args.item, alignment) &&
-          direct(run.out, out_step, args.item, alignment))
-        kernel(args.a, run.x, run.y, run.out, length);
-      else
-        saxpy_buffered(args, kernel, run);
-    });
-  });
+  const bool streaming = streams(args);
+  parallel_for(
+      args.loop.count(), kGrainBytes / args.item, [&](std::int64_t begin, std::int64_t end) {
+        const DefaultFloatingPoint environment;
+        for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
+          const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
+          if (!direct(run.x, x_step, args.item, alignment) ||
+              !direct(run.y, y_step, args.item, alignment) ||
+              !direct(run.out, out_step, args.item, alignment))
+            saxpy_buffered(args, kernel, run);
+          else if (streaming && length >= kStreamedBytes / args.item)
+            saxpy_streaming(args, kernel, run);
+          else
+            kernel(args.a, run.x, run.y, run.out, length);
+        });
+      });
 }
 
 int saxpy_threads(const SaxpyArgs& args) {
-  return threads_for(args.loop.count(), grain_of(args.item));
+  return threads_for(args.loop.count(), kGrainBytes / args.item);
 }
 
 }  // namespace gpukern::cpu

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The caches of a core, and stores that go past them.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef GPUKERN_X86
+#include <emmintrin.h>
+#endif
+
+namespace gpukern::cpu {
+
+constexpr std::int64_t kCacheLine = 64;
+
+/// Bytes of one core's second-level cache, or of a common one where the system does not tell.
+inline std::int64_t core_cache_bytes() {
+  static const std::int64_t bytes = [] {
+    constexpr std::int64_t kCommon = std::int64_t{1} << 20;
+    const long told = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return told > 0 ? std::int64_t{told} : kCommon;
+  }();
+  return bytes;
+}
+
+#ifdef GPUKERN_X86
+/// Whether store_lines() leaves the caches alone.
+constexpr bool kHasStreamingStores = true;
+
+/// Writes whole cache lines to memory, without the read that an ordinary store begins with. Both
+/// pointers are aligned to 64 bytes. Other threads see the lines after store_fence().
+inline void store_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += kCacheLine) {
+    for (std::int64_t k = 0; k < kCacheLine; k += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i + k),
+                       _mm_load_si128(reinterpret_cast<const __m128i*>(from + i + k)));
+  }
+}
+
+inline void store_fence() { _mm_sfence(); }
+#else
+constexpr bool kHasStreamingStores = false;
+inline void store_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+inline void store_fence() {}
+#endif
+
+}  // namespace gpukern::cpu

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "thread_limit.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include "cgroup.hpp"
+
+namespace gpukern::cpu {
+namespace {
+
+constexpr int kMostThreads = 4096;  // a bound on slips of the pen, not on machines
+
+const ProcessCores kProcessCores;
+
+std::atomic<int> chosen{0};
+
+/// The number that $OMP_NUM_THREADS begins with, which may be a list; 0 for none.
+int threads_of_environment() {
+  const char* variable = std::getenv("OMP_NUM_THREADS");
+  std::string_view text = variable != nullptr ? variable : "";
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return std::clamp(number, 0, kMostThreads);
+}
+
+int default_limit() {
+  if (const int asked = threads_of_environment(); asked > 0) return asked;
+  const int cores = kProcessCores.count();
+  const auto quota = cgroup_cores();
+  return quota && *quota < cores ? std::max(1, static_cast<int>(std::ceil(*quota))) : cores;
+}
+
+}  // namespace
+
+ProcessCores::ProcessCores() noexcept
+    : known_(sched_getaffinity(getpid(), sizeof cores_, &cores_) == 0) {}
+
+int ProcessCores::count() const {
+  return known_ ? CPU_COUNT(&cores_)
+                : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void ProcessCores::use() const {
+  if (known_) static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof cores_, &cores_));
+}
+
+const ProcessCores& process_cores() { return kProcessCores; }
+
+int thread_limit() {
+  const int set = chosen.load(std::memory_order_relaxed);
+  if (set > 0) return set;
+  static const int found = default_limit();
+  return found;
+}
+
+void set_thread_limit(int threads) {
+  chosen.store(std::min(threads, kMostThreads), std::memory_order_relaxed);
+}
+
+}  // namespace gpukern::cpu

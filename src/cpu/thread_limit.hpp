@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How many threads compute, and on which cores.
+#pragma once
+
+#include <sched.h>
+
+namespace gpukern::cpu {
+
+/// How many threads compute at once in this process, all calls together: what was set, else
+/// $OMP_NUM_THREADS as it was at the first call, else the cores of the process's affinity mask, no
+/// more than its control group's quota.
+int thread_limit();
+
+/// Sets it; 0 for the default. Calls at work keep what they have.
+void set_thread_limit(int threads);
+
+/// The cores that the process may use: those of its first thread when this library was loaded.
+class ProcessCores {
+ public:
+  ProcessCores() noexcept;
+
+  [[nodiscard]] int count() const;
+  /// Lets the calling thread use them all, whatever its maker was bound to.
+  void use() const;
+
+ private:
+  cpu_set_t cores_{};
+  bool known_;
+};
+
+const ProcessCores& process_cores();
+
+}  // namespace gpukern::cpu
