@@ -22,6 +22,7 @@ LONG_SECONDS = 20e-3  # a call that lasts longer needs no other one to warm up
 SETTLE_SECONDS = 8e-3
 POINT_SECONDS = 4.0  # fewer rounds where they would take longer
 LEAST_ROUNDS = 3
+SHORT_SECONDS = 1.0  # more rounds where they are over sooner: what disturbs often lasts longer
 MIXED = "host mixed rows"
 CUDA_TABLES = ("host saxpy cuda", "host saxpy pinned", "host gather cuda", "host gather pinned",
                MIXED, "host link")  # fmt: skip
@@ -131,13 +132,15 @@ def is_right(implementation, call, at, reference):
 
 
 def take_turns(timers, rounds):
-    """Take a sample of each in turn, as often as the time for a point allows."""
+    """Take a sample of each in turn, so many times, or as the time for a point asks and allows."""
     start = time.perf_counter()
-    for done in range(1, rounds + 1):
+    for done in itertools.count(1):
         for timer, samples in timers:
             samples.append(timer.sample())
         spent = time.perf_counter() - start
         if done >= LEAST_ROUNDS and spent * (done + 1) / done > POINT_SECONDS:
+            return
+        if done >= rounds and spent > SHORT_SECONDS:
             return
 
 

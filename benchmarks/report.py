@@ -18,8 +18,8 @@ METHOD = (
     "library works on streams of its own."
 )
 HOST_METHOD = (
-    "Host arrays: the Python calls, by the host's clock, in turns; the best of up to {rounds} "
-    "samples, since whatever else the machine does only ever makes one slower."
+    "Host arrays: the Python calls, by the host's clock, in turns; the best sample of several, since "
+    "whatever else the machine does only ever makes one slower."
 )
 
 
@@ -123,7 +123,8 @@ def machine_lines(results):
         state = machine.get(key) or results.get(key)
         if state:
             yield f"- {name}: " + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in state.items())
-    yield f"- {machine['cpu']}, {machine['cpus']} processors in use"
+    load = f", load average {machine['load']:.1f} at the start" if "load" in machine else ""
+    yield f"- {machine['cpu']}, {machine['cpus']} processors in use{load}"
     yield "- " + ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     for name, reason in machine["missing"].items():
         yield f"- without {name}: {reason}"

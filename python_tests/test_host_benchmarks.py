@@ -33,6 +33,7 @@ def quickly(monkeypatch):
     """Short samples; and page-locked memory, and a GPU, that are the host's."""
     monkeypatch.setattr(host_measure, "SAMPLE_SECONDS", 1e-6)
     monkeypatch.setattr(host_measure, "SETTLE_SECONDS", 0)
+    monkeypatch.setattr(host_measure, "SHORT_SECONDS", 0)
     monkeypatch.setattr(host_cuda, "DEVICE", "cpu")
     monkeypatch.setattr(host_implementations, "LEAST_CEILING", 0)
     monkeypatch.setattr(gpukern, "pinned_empty", np.empty, raising=False)
