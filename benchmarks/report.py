@@ -18,8 +18,8 @@ METHOD = (
     "library works on streams of its own."
 )
 HOST_METHOD = (
-    "Host arrays: the Python calls, by the host's clock, in turns; the best sample of several, since "
-    "whatever else the machine does only ever makes one slower."
+    "Host arrays: the Python calls, by the host's clock, in turns; the best sample of several, "
+    "since whatever else the machine does only ever makes one slower."
 )
 
 

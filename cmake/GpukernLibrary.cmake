@@ -48,3 +48,16 @@ target_link_options(
   "LINKER:-z,defs" "LINKER:--as-needed"
   # Its threads would be left without their code.
   "LINKER:-z,nodelete")
+
+# The library with the tests' fake GPU in the place of the CUDA backend.
+if(GPUKERN_BUILD_TESTS)
+  add_library(gpukern_on_fake_gpu OBJECT ${GPUKERN_SOURCES} ${GPUKERN_CPU_SOURCES}
+                                         "${PROJECT_SOURCE_DIR}/tests/fake_gpu/fake_gpu.cpp")
+  target_compile_definitions(gpukern_on_fake_gpu PRIVATE GPUKERN_HAVE_CUDA=1)
+  target_include_directories(gpukern_on_fake_gpu PUBLIC "${PROJECT_SOURCE_DIR}/include"
+                                                        "${PROJECT_SOURCE_DIR}/src")
+  get_target_property(libraries gpukern LINK_LIBRARIES)
+  target_link_libraries(gpukern_on_fake_gpu PUBLIC ${libraries})
+  target_compile_options(gpukern_on_fake_gpu PRIVATE -ffp-contract=off)
+  gpukern_enable_warnings(gpukern_on_fake_gpu)
+endif()

@@ -16,6 +16,7 @@
 #include "check.hpp"
 #include "driver.hpp"
 #include "events.hpp"
+#include "host_memory.hpp"
 #include "kernels.hpp"
 
 namespace gpukern::gpu {
@@ -114,6 +115,36 @@ class CudaBackend final : public Backend {
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
 
+  Stream make_stream() override {
+    const ContextGuard guard(context_);
+    const RelaxedCapture relaxed;
+    cudaStream_t made = nullptr;
+    check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    return made;
+  }
+  void release_stream(Stream stream) override {
+    const ContextGuard guard(context_);
+    check(cudaStreamDestroy(cuda_stream(stream)), "cudaStreamDestroy");
+  }
+  void* allocate_pinned(std::size_t bytes) override {
+    const ContextGuard guard(context_);
+    return gpu::allocate_pinned(bytes);
+  }
+  void release_pinned(void* data) override {
+    const ContextGuard guard(context_);
+    gpu::release_pinned(data);
+  }
+  std::byte* pinned_view(const std::byte* begin, const std::byte* end) override {
+    const ContextGuard guard(context_);
+    return gpu::pinned_view(begin, end);
+  }
+  void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) override {
+    enqueue_copy(to, pinned, bytes, cudaMemcpyHostToDevice, stream);
+  }
+  void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) override {
+    enqueue_copy(pinned, from, bytes, cudaMemcpyDeviceToHost, stream);
+  }
+
   [[nodiscard]] bool checks_while_gathering() const override { return true; }
   void plan(const GatherArgs& args, gpukern_plan& plan) override {
     const ContextGuard guard(context_);
@@ -142,6 +173,11 @@ class CudaBackend final : public Backend {
   bool is_done(Event event) override {
     const ContextGuard guard(context_);
     return gpu::is_done(static_cast<cudaEvent_t>(event));
+  }
+  void await_event(Event event) override {
+    const ContextGuard guard(context_);
+    const RelaxedCapture relaxed;
+    check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "cudaEventSynchronize");
   }
   void release_event(Event event) override { events_.give_back(static_cast<cudaEvent_t>(event)); }
 
@@ -178,9 +214,16 @@ class CudaBackend final : public Backend {
     require_no_capture(stream,
                        "host arrays cannot take part while a CUDA graph is captured: their copies "
                        "are waited for");
+    enqueue_copy(to, from, bytes, kind, stream);
+    const RelaxedCapture relaxed;
+    check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
+  }
+
+  void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                    Stream stream) {
+    const ContextGuard guard(context_);
     const RelaxedCapture relaxed;
     check(cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(stream)), "cudaMemcpyAsync");
-    check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
 
   int device_;

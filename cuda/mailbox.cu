@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mailbox.hpp"
-
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -10,6 +8,7 @@
 
 #include "capture.hpp"
 #include "check.hpp"
+#include "mailbox.hpp"
 
 namespace gpukern::gpu {
 namespace {

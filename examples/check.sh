@@ -70,7 +70,9 @@ find_package_way() {
   require_library "$build/c_linked/c_linked" "$2"
   run "$1, find_package" c_linked "$build/c_linked/c_linked"
   run "$1, find_package" c_dlopen env LD_LIBRARY_PATH="$2" "$build/c_dlopen/c_dlopen"
+  run "$1, find_package" c_hello env LD_LIBRARY_PATH="$2" "$build/c_hello/c_hello"
   run "$1, find_package" cpp "$build/cpp/cpp"
+  run "$1, find_package" saxpy_by_hand "$build/saxpy_by_hand/saxpy_by_hand"
 }
 
 # pkg_config_way WAY LIBRARY_FOLDER
@@ -132,6 +134,9 @@ ask() { (cd / && "$python" -c "import gpukern; print(gpukern.$1())"); }
 find_package_way package "$(ask get_library_dir)" "-Dgpukern_DIR=$(ask get_cmake_dir)"
 pkg_config_way package "$(ask get_library_dir)"
 run package python "$python" examples/python/example.py
+for program in hello gather saxpy_by_hand/main vector_add polynomial; do
+  run package "$program" "$python" "examples/$program.py"
+done
 run package torch_custom_op "$python" examples/torch_custom_op.py
 run package jax_callback "$python" examples/jax_callback.py
 run package jax_ffi "$python" examples/jax_ffi/example.py

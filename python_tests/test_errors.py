@@ -13,6 +13,8 @@ import gpukern
 from gpukern import errors
 
 BUILT_IN = {
+    "CompileError": RuntimeError,
+    "ContextLostError": gpukern.GpukernCudaError,
     "GpukernValueError": ValueError,
     "GpukernTypeError": TypeError,
     "GpukernIndexError": IndexError,
@@ -43,8 +45,14 @@ def test_errors_travel_between_processes(name):
 
 
 def test_every_status_but_success_has_its_error():
-    assert sorted(errors.ERROR_OF_STATUS) == list(range(1, 9))
-    assert len(set(errors.ERROR_OF_STATUS.values())) == 8
+    assert sorted(errors.ERROR_OF_STATUS) == list(range(1, 12))
+    assert len(set(errors.ERROR_OF_STATUS.values())) == 11
+
+
+def test_a_compile_error_carries_the_log():
+    error = errors.CompileError("f.cu(1): error", "f.cu(1): error\nf.cu(2): error")
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert again.log == error.log
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ def test_info_names_versions_and_devices():
     cuda = found["cuda"]
     assert len(found["devices"]) == cuda["device_count"]
     assert bool(cuda["reason"]) == (cuda["device_count"] == 0)
+    assert bool(found["nvrtc"]["reason"]) == (found["nvrtc"]["version"] is None)
+    assert found["cache"]["misses"] >= 0
 
 
 def test_files_for_c_programs_are_there():

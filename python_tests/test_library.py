@@ -14,7 +14,7 @@ import pytest
 import gpukern
 
 LIBRARY = Path(gpukern.get_library_dir(), "libgpukern.so")
-HEADER = Path(gpukern.get_include(), "gpukern", "gpukern.h")
+HEADERS = sorted(Path(gpukern.get_include(), "gpukern").glob("*.h"))
 CUDA_LIBRARIES = re.compile(r"lib(cuda|cudart|nvrtc|nccl|nvJitLink|nvidia-ml)\b")
 
 
@@ -43,8 +43,9 @@ def declarations(header):
     return re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def test_exactly_the_functions_of_the_header_are_exported():
-    declared = set(re.findall(r"\b(gpukern_\w+)\(", declarations(HEADER)))
+def test_exactly_the_functions_of_the_headers_are_exported():
+    text = "".join(map(declarations, HEADERS))
+    declared = set(re.findall(r"\b(gpukern_\w+)\(", text))
     assert symbols("--defined-only") == declared
 
 
@@ -96,6 +97,6 @@ def test_import_brings_only_numpy():
 
 
 def test_package_holds_what_c_programs_need():
-    assert HEADER.is_file()
+    assert {"gpukern.h", "program.h"} <= {header.name for header in HEADERS}
     assert Path(gpukern.get_cmake_dir(), "gpukernConfig.cmake").is_file()
     assert Path(gpukern.get_library_dir(), "pkgconfig", "gpukern.pc").is_file()

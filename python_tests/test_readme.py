@@ -63,7 +63,9 @@ def test_python(text, tmp_path):
     for library in re.findall(r"^ *import (\w+)", text, re.MULTILINE):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed")
-    assert run([sys.executable, "-c", text], tmp_path).splitlines() == PRINTED.findall(text)
+    program = tmp_path / "program.py"  # a file: decorators read the source of functions
+    program.write_text(text, encoding="utf-8")
+    assert run([sys.executable, program], tmp_path).splitlines() == PRINTED.findall(text)
 
 
 @pytest.mark.parametrize("text", blocks("c"))

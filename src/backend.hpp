@@ -113,6 +113,24 @@ class Backend {
   /// Whether gather_checked() gathers.
   [[nodiscard]] virtual bool checks_while_gathering() const { return false; }
 
+  // What pipelines between host and device memory are made of. Only pinned (page-locked) host
+  // memory is copied without a wait.
+  virtual Stream make_stream() { return nullptr; }
+  virtual void release_stream(Stream /*stream*/) {}
+  virtual void* allocate_pinned(std::size_t bytes) { return allocate(bytes, nullptr); }
+  virtual void release_pinned(void* data) { release(data, nullptr); }
+  virtual void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
+    upload(to, pinned, bytes, stream);
+  }
+  virtual void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) {
+    download(pinned, from, bytes, stream);
+  }
+  /// Where the device sees host memory from byte `begin` to before `end`; nullptr if that is not
+  /// all pinned, in one piece.
+  virtual std::byte* pinned_view(const std::byte* /*begin*/, const std::byte* /*end*/) {
+    return nullptr;
+  }
+
   // The order between streams. A backend that has done its work when a call returns needs none.
   virtual void wait(Stream /*stream*/, Stream /*other*/) {}
   /// A number of the stream's capture into a graph, 0 if there is none.
@@ -122,6 +140,8 @@ class Backend {
   virtual Event record(Stream /*stream*/, Event event) { return event; }
   virtual void wait_event(Stream /*stream*/, Event /*event*/) {}
   virtual bool is_done(Event /*event*/) { return true; }
+  /// Lets the host wait.
+  virtual void await_event(Event /*event*/) {}
   virtual void release_event(Event /*event*/) {}
 };
 

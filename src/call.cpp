@@ -59,18 +59,21 @@ Stream checked_stream(const gpukern_exec* exec) {
 
 Call::Call(const char* function, std::initializer_list<const Argument*> arguments,
            const gpukern_exec* exec)
-    : Call((checked_stream(exec), compute_place(function, arguments, exec)), exec) {}
+    : Call((checked_stream(exec), compute_place(function, arguments, exec)),
+           (*arguments.begin())->tensor.device, exec) {}
 
-Call::Call(const Place& place, const gpukern_exec* exec)
+Call::Call(const Place& place, Device home_device, const gpukern_exec* exec)
     : device(place.device),
       stream(checked_stream(exec)),
       plan(checked_plan(exec)),
-      backend(plan == nullptr ? backend_for(device) : planning(backend_for(device), place.rule)) {}
-
-Backend& Call::planning(Backend& real, gpukern_plan_rule rule) {
+      planners(plan != nullptr ? std::make_unique<Planners>(device, home_device, *plan) : nullptr),
+      backend(planners ? planners->device : backend_for(device)),
+      home(device == home_device ? backend
+           : planners            ? planners->home
+                                 : backend_for(home_device)) {
+  if (plan == nullptr) return;
   plan->device = {device.cuda ? GPUKERN_CUDA : GPUKERN_CPU, device.id};
-  plan->rule = rule;
-  return planner.emplace(real, *plan);
+  plan->rule = place.rule;
 }
 
 void Call::move(const Tensor& source, const Tensor& destination) const {
@@ -157,19 +160,11 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream) {
     download(source, destination, stream);
 }
 
-Input::Input(const Call& call, const Tensor& tensor) : tensor_(&tensor) {
-  if (tensor.device == call.device) return;
-  buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
-  copy_ = contiguous_at(buffer_.data(), call.device, tensor);
-  call.move(tensor, copy_);
-  tensor_ = &copy_;
-}
-
 Output::Output(const Call& call, const Tensor& tensor, bool apart)
     : call_(call), home_(tensor), tensor_(&tensor) {
-  if (tensor.device == call.device && !apart) return;
-  buffer_ = Buffer(call.backend, tensor.bytes(), call.stream);
-  apart_ = contiguous_at(buffer_.data(), call.device, tensor);
+  if (!apart) return;
+  buffer_ = Buffer(call.home, tensor.bytes(), call.stream);
+  apart_ = contiguous_at(buffer_.data(), tensor.device, tensor);
   tensor_ = &apart_;
 }
 

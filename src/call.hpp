@@ -5,7 +5,7 @@
 #pragma once
 
 #include <initializer_list>
-#include <optional>
+#include <memory>
 
 #include "backend.hpp"
 #include "buffer.hpp"
@@ -28,27 +28,26 @@ struct Place {
   gpukern_plan_rule rule;
 };
 
-/// Where one call runs; or, with exec->plan, would run: the backend then notes what it is asked.
+/// Where one call runs; or, with exec->plan, would run: the backends then note what they are asked.
 struct Call {
   /// Requires that all arguments lie on one device and picks the device that computes.
   Call(const char* function, std::initializer_list<const Argument*> arguments,
        const gpukern_exec* exec);
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-  ~Call() = default;
 
-  /// Moves an operand between host and device, or within one; see transfer().
+  /// Whether host arrays are computed on a GPU.
+  [[nodiscard]] bool travels() const { return &backend != &home; }
+  /// Moves an operand, see transfer().
   void move(const Tensor& source, const Tensor& destination) const;
 
   Device device;
   Stream stream;
   gpukern_plan* plan;  ///< filled instead of running; nullptr in a call that runs
-  std::optional<PlanningBackend> planner;
-  Backend& backend;  ///< the device's, or the planner in its place
+  std::unique_ptr<Planners> planners;
+  Backend& backend;
+  Backend& home;  ///< of the memory where the arguments lie
 
  private:
-  Call(const Place& place, const gpukern_exec* exec);
-  Backend& planning(Backend& real, gpukern_plan_rule rule);
+  Call(const Place& place, Device home_device, const gpukern_exec* exec);
 };
 
 /// Checks exec and returns its stream; the default stream for NULL.
@@ -58,25 +57,8 @@ Stream checked_stream(const gpukern_exec* exec);
 /// Waits if host memory takes part, also on the CPU's side of a transfer.
 void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
-// Both refer to the tensor that they are made of.
-
-/// An input as the computing device sees it: itself, or a copy if it lies elsewhere.
-class Input {
- public:
-  Input(const Call& call, const Tensor& tensor);
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-  ~Input() = default;
-  [[nodiscard]] const Tensor& tensor() const { return *tensor_; }
-
- private:
-  const Tensor* tensor_;
-  Buffer buffer_;
-  Tensor copy_;
-};
-
-/// An output as the computing device sees it: itself, or fresh memory if it lies elsewhere or has
-/// to be kept `apart` from the inputs. finish() brings the result home.
+/// An output as a call writes it: itself, or fresh memory beside it if it has to be kept `apart`
+/// from the inputs. finish() brings the result home. Refers to the tensor that it is made of.
 class Output {
  public:
   Output(const Call& call, const Tensor& tensor, bool apart);

@@ -47,10 +47,10 @@ extern "C" const char* gpukern_last_error(void) { return gpukern::last_message.d
 
 extern "C" const char* gpukern_status_name(gpukern_status status) {
   static constexpr std::array names{
-      "GPUKERN_SUCCESS",       "GPUKERN_VALUE_ERROR", "GPUKERN_TYPE_ERROR",
-      "GPUKERN_INDEX_ERROR",   "GPUKERN_AXIS_ERROR",  "GPUKERN_MEMORY_ERROR",
-      "GPUKERN_DEVICE_ERROR",  "GPUKERN_CUDA_ERROR",  "GPUKERN_INTERNAL_ERROR",
-      "GPUKERN_COMPILE_ERROR", "GPUKERN_CONTEXT_LOST"};
+      "GPUKERN_SUCCESS",       "GPUKERN_VALUE_ERROR",  "GPUKERN_TYPE_ERROR",
+      "GPUKERN_INDEX_ERROR",   "GPUKERN_AXIS_ERROR",   "GPUKERN_MEMORY_ERROR",
+      "GPUKERN_DEVICE_ERROR",  "GPUKERN_CUDA_ERROR",   "GPUKERN_INTERNAL_ERROR",
+      "GPUKERN_COMPILE_ERROR", "GPUKERN_CONTEXT_LOST", "GPUKERN_CANCELLED"};
   const auto code = static_cast<std::size_t>(status);
   return code < names.size() ? names[code] : "unknown status";
 }

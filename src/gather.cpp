@@ -8,17 +8,12 @@
 
 #include "backend.hpp"
 #include "call.hpp"
+#include "gather_args.hpp"
+#include "gather_pipeline.hpp"
+#include "pipeline.hpp"
 
 namespace gpukern {
 namespace {
-
-/// The axis, normalised: the source's dimensions [first, last) are indexed together.
-struct Axis {
-  int number;
-  int first;
-  int last;
-  std::int64_t n;
-};
 
 Axis checked_axis(const Tensor& source, std::int32_t axis) {
   if (axis == GPUKERN_AXIS_NONE) return {0, 0, source.ndim, source.count()};
@@ -88,15 +83,11 @@ Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const
   return fill.tensor;
 }
 
-IndexType index_type(const Tensor& index) {
-  return {static_cast<std::int32_t>(index.item), index.dtype.code == GPUKERN_INT};
-}
-
 void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
   IndexArgs args{.index = index.data, .loop = {}, .n = axis.n, .index_type = index_type(index)};
   for (int d = 0; d < index.ndim; ++d) args.loop.push(index.shape[d], {index.stride[d]});
   args.loop.coalesce();
-  const auto bad = call.backend.first_bad_index(args, call.stream);
+  const auto bad = call.home.first_bad_index(args, call.stream);
   if (!bad) return;
   const std::string value = args.index_type.is_signed
                                 ? std::to_string(bad->value)
@@ -111,61 +102,6 @@ bool has_outer_positions(const Tensor& source, const Axis& axis) {
   return std::none_of(shape, shape + axis.first, [](std::int64_t size) { return size == 0; });
 }
 
-/// Makes items as long as they can be: an inner dimension without gaps joins the item.
-void absorb_inner(GatherArgs& args) {
-  Loop<4>& loop = args.loop;
-  while (loop.ndim > 0) {
-    const int d = loop.ndim - 1;
-    const std::int64_t fill = loop.stride[kFillValue][d];
-    const bool fill_repeats = fill == 0;
-    const bool fill_follows = fill == args.item && args.fill_period == args.item;
-    if (loop.stride[kIndex][d] != 0 || loop.stride[kSource][d] != args.item ||
-        loop.stride[kOut][d] != args.item || !(fill_repeats || fill_follows))
-      return;
-    if (fill_follows) args.fill_period *= loop.extent[d];
-    args.item *= loop.extent[d];
-    --loop.ndim;
-  }
-}
-
-struct GatherOperands {
-  const Tensor& source;
-  const Tensor& index;
-  const Tensor& out;
-  const Tensor& fill_value;
-};
-
-GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_mode mode) {
-  const auto& [source, index, out, fill] = operands;
-  GatherArgs args{.source = source.data,
-                  .index = index.data,
-                  .out = out.data,
-                  .item = source.item,
-                  .loop = {},
-                  .axis = {},
-                  .n = axis.n,
-                  .index_type = index_type(index),
-                  .mode = mode,
-                  .fill_value = fill.data,
-                  .fill_size = fill.bytes(),
-                  .fill_period = source.item};
-  int o = 0;
-  for (int d = 0; d < axis.first; ++d)
-    args.loop.push(source.shape[d], {source.stride[d], 0, out.stride[o++], 0});
-  for (int d = 0; d < index.ndim; ++d)
-    args.loop.push(index.shape[d], {0, index.stride[d], out.stride[o++], 0});
-  for (int d = axis.last; d < source.ndim; ++d) {
-    const int f = d - (source.ndim - fill.ndim);
-    args.loop.push(source.shape[d],
-                   {source.stride[d], 0, out.stride[o++], f >= 0 ? fill.stride[f] : 0});
-  }
-  args.loop.coalesce();
-  absorb_inner(args);
-  for (int d = axis.first; d < axis.last; ++d) args.axis.push(source.shape[d], {source.stride[d]});
-  args.axis.coalesce();
-  return args;
-}
-
 /// $GPUKERN_GATHER, read at every call so that a process may change its mind.
 gpukern_gather_path default_path() {
   const char* text = std::getenv("GPUKERN_GATHER");
@@ -174,11 +110,6 @@ gpukern_gather_path default_path() {
   if (name == "direct") return GPUKERN_GATHER_DIRECT;
   if (name == "partitioned") return GPUKERN_GATHER_PARTITIONED;
   fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
-}
-
-bool out_may_change(const gpukern_exec* exec) {
-  constexpr std::size_t kEnd = offsetof(gpukern_exec, out_may_change) + sizeof(std::int32_t);
-  return exec != nullptr && exec->struct_size >= kEnd && exec->out_may_change != 0;
 }
 
 gpukern_gather_path checked_path(const gpukern_exec* exec, std::int64_t indices) {
@@ -195,6 +126,54 @@ gpukern_gather_path checked_path(const gpukern_exec* exec, std::int64_t indices)
   return static_cast<gpukern_gather_path>(exec->gather_path);
 }
 
+/// Whether a GPU is to read a source in host memory, for an index of its own.
+bool reads_in_place(const Argument& source, const Argument& index) {
+  return !source.tensor.device.cuda && index.tensor.device.cuda;
+}
+
+/// Where the call runs. `from` becomes the source as that place sees it.
+Call call_for(const Argument& source, const Argument& index, const Argument& out, Tensor& from,
+              const gpukern_exec* exec) {
+  if (!reads_in_place(source, index)) return {"gather", {&source, &index, &out}, exec};
+  Call call("gather", {&index, &out}, exec);
+  from.device = call.device;
+  if (from.count() == 0) return call;
+  from.data = seen_in_place(call.backend, source.tensor);
+  require(from.data != nullptr, GPUKERN_VALUE_ERROR, source.name, " must lie on ",
+          device_name(call.device),
+          " like index, or in page-locked host memory, which the GPU "
+          "reads in place (pinned_empty in Python, gpukern_allocate with GPUKERN_CUDA_HOST in C), "
+          "got pageable host memory");
+  return call;
+}
+
+/// Whether indices are checked while they are used: by a GPU where its arrays lie, if the caller
+/// lets a bad index spoil out.
+bool checks_on_the_way(const Call& call, const gpukern_exec* exec) {
+  constexpr std::size_t kEnd = offsetof(gpukern_exec, out_may_change) + sizeof(std::int32_t);
+  return call.device.cuda && !call.travels() && exec != nullptr && exec->struct_size >= kEnd &&
+         exec->out_may_change != 0;
+}
+
+/// `checks`: nobody has checked the indices.
+void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
+  const Call& call = gather.call;
+  Progress progress("gather", exec);
+  if (call.travels()) return gather_through(gather, device_memory_limit(exec), progress);
+  GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode);
+  args.path = gather.path;
+  if (progress.wanted() && !call.device.cuda) {
+    progress.expect(gather.operands.out.bytes());
+    return gather_in_parts(call.backend, args, progress);
+  }
+  join_items(args);
+  if (checks) {
+    if (call.backend.gather_checked(args, call.stream)) return;
+    require_in_bounds(call, gather.operands.index, gather.axis);
+  }
+  call.backend.gather(args, call.stream);
+}
+
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
             std::int32_t raw_axis, gpukern_mode mode, const gpukern_tensor* raw_fill,
             const gpukern_tensor* raw_out, const gpukern_exec* exec) {
@@ -207,8 +186,11 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
   require_index_dtype(index);
   const Axis axis = checked_axis(source.tensor, raw_axis);
   require_out(out, source.tensor, index.tensor, axis);
-  const Call call("gather", {&source, &index, &out}, exec);
-  const gpukern_gather_path path = checked_path(exec, index.tensor.count());
+  Tensor from = source.tensor;
+  const Call call = call_for(source, index, out, from, exec);
+  const gpukern_gather_path path = reads_in_place(source, index)
+                                       ? GPUKERN_GATHER_DIRECT
+                                       : checked_path(exec, index.tensor.count());
   Tensor fill;
   if (mode == GPUKERN_FILL && raw_fill != nullptr)
     fill = checked_fill_value(raw_fill, source.tensor, axis);
@@ -216,24 +198,17 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
   const std::int64_t count = out.tensor.count();
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
-  const Input index_here(call, index.tensor);
   const bool raises =
       mode == GPUKERN_RAISE && index.tensor.count() > 0 && has_outer_positions(source.tensor, axis);
-  const bool while_gathering = count > 0 && out_may_change(exec);
-  if (raises && !while_gathering) require_in_bounds(call, index_here.tensor(), axis);
+  const bool checks = raises && count > 0 && checks_on_the_way(call, exec);
+  if (raises && !checks) require_in_bounds(call, index.tensor, axis);
   if (count == 0) return;
 
-  const bool apart =
-      may_overlap(out.tensor, source.tensor) || may_overlap(out.tensor, index.tensor);
-  const Input source_here(call, source.tensor);
+  const bool apart = may_overlap(out.tensor, from) || may_overlap(out.tensor, index.tensor);
   Output out_here(call, out.tensor, apart);
-  GatherArgs args =
-      gather_args({source_here.tensor(), index_here.tensor(), out_here.tensor(), fill}, axis, mode);
-  args.path = path;
-  if (!raises || !while_gathering || !call.backend.gather_checked(args, call.stream)) {
-    if (raises && while_gathering) require_in_bounds(call, index_here.tensor(), axis);
-    call.backend.gather(args, call.stream);
-  }
+  run({call, {from, index.tensor, out_here.tensor(), fill}, axis, mode, path}, checks, exec);
+  if (call.plan != nullptr && reads_in_place(source, index))
+    plan_reads_in_place(*call.plan, out.tensor.bytes());
   out_here.finish();
 }
 

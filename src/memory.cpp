@@ -32,6 +32,25 @@ void copy(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destinatio
     transfer(from, to, stream);
 }
 
+/// Whether a device of the ABI means pinned memory, which only a process with a GPU has.
+bool is_pinned(gpukern_device device) {
+  return device.device_type == GPUKERN_CUDA_HOST && cuda_status().device_count > 0;
+}
+
+/// The backend that pins, and that lets go what any of them has pinned.
+Backend& pinning_backend() { return backend_for({true, 0}); }
+
+void* allocate(gpukern_device device, std::size_t bytes, Stream stream) {
+  if (is_pinned(device)) return pinning_backend().allocate_pinned(bytes);
+  return backend_for(checked_device(device, {"allocate", "device"})).allocate_array(bytes, stream);
+}
+
+void release(gpukern_device device, void* data, Stream stream) {
+  if (data == nullptr) return;
+  if (is_pinned(device)) return pinning_backend().release_pinned(data);
+  backend_for(checked_device(device, {"release", "device"})).release_array(data, stream);
+}
+
 }  // namespace
 }  // namespace gpukern
 
@@ -44,20 +63,16 @@ extern "C" gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
   return guard([&] {
     gpukern::require(data != nullptr, GPUKERN_VALUE_ERROR, "allocate: data must not be NULL");
     *data = nullptr;
-    gpukern::Backend& backend = backend_for(checked_device(device, {"allocate", "device"}));
+    backend_for(checked_device(device, {"allocate", "device"}));
     gpukern::require(bytes <= PTRDIFF_MAX, GPUKERN_MEMORY_ERROR, "allocate: bytes must be at most ",
                      PTRDIFF_MAX, ", got ", bytes);
-    if (bytes > 0) *data = backend.allocate_array(bytes, checked_stream(exec));
+    if (bytes > 0) *data = gpukern::allocate(device, bytes, checked_stream(exec));
   });
 }
 
 extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
                                           const gpukern_exec* exec) {
-  return guard([&] {
-    if (data == nullptr) return;
-    backend_for(checked_device(device, {"release", "device"}))
-        .release_array(data, checked_stream(exec));
-  });
+  return guard([&] { gpukern::release(device, data, checked_stream(exec)); });
 }
 
 extern "C" gpukern_status gpukern_copy(const gpukern_tensor* source,

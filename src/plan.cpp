@@ -42,7 +42,17 @@ void plan_transfer(gpukern_plan& plan, const Tensor& source, const Tensor& desti
   (destination.device.cuda ? plan.bytes_to_device : plan.bytes_from_device) += bytes;
 }
 
+void plan_reads_in_place(gpukern_plan& plan, std::int64_t bytes) {
+  plan.bytes_read -= bytes;
+  plan.bytes_to_device += bytes;
+}
+
+void PlanningBackend::computes() {
+  plan_.device = {device_.cuda ? GPUKERN_CUDA : GPUKERN_CPU, device_.id};
+}
+
 void PlanningBackend::gather(const GatherArgs& args, Stream /*stream*/) {
+  computes();
   const std::int64_t moved = args.loop.count() * args.item;
   plan_.bytes_read += index_bytes(args.loop, kIndex, args.index_type) + moved;
   plan_.bytes_written += moved;
@@ -55,6 +65,7 @@ bool PlanningBackend::gather_checked(const GatherArgs& args, Stream stream) {
 }
 
 void PlanningBackend::saxpy(const SaxpyArgs& args, Stream /*stream*/) {
+  computes();
   const std::int64_t bytes = args.loop.count() * args.item;
   plan_.bytes_read += 2 * bytes;
   plan_.bytes_written += bytes;

@@ -15,10 +15,14 @@ gpukern_plan* checked_plan(const gpukern_exec* exec);
 /// Notes a transfer, see call.hpp.
 void plan_transfer(gpukern_plan& plan, const Tensor& source, const Tensor& destination);
 
-/// Stands in for the backend that would work.
+/// Says of so many bytes, noted as read by a GPU, that it reads them in host memory.
+void plan_reads_in_place(gpukern_plan& plan, std::int64_t bytes);
+
+/// Stands in for the backend that would work: the one that is asked to compute is the plan's.
 class PlanningBackend final : public Backend {
  public:
-  PlanningBackend(Backend& real, gpukern_plan& plan) : real_(real), plan_(plan) {}
+  PlanningBackend(Device device, gpukern_plan& plan)
+      : device_(device), real_(backend_for(device)), plan_(plan) {}
 
   void gather(const GatherArgs& args, Stream stream) override;
   bool gather_checked(const GatherArgs& args, Stream stream) override;
@@ -33,6 +37,10 @@ class PlanningBackend final : public Backend {
   void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) override;
   void download(void* to_host, const void* from, std::size_t bytes, Stream stream) override;
   void synchronize(Stream stream) override;
+  std::byte* pinned_view(const std::byte* begin, const std::byte* end) override {
+    return real_.pinned_view(begin, end);
+  }
+  std::uint64_t capture_of(Stream stream) override { return real_.capture_of(stream); }
 
   [[nodiscard]] bool checks_while_gathering() const override {
     return real_.checks_while_gathering();
@@ -41,8 +49,19 @@ class PlanningBackend final : public Backend {
   void plan(const SaxpyArgs& args, gpukern_plan& plan) override { real_.plan(args, plan); }
 
  private:
+  void computes();
+
+  Device device_;
   Backend& real_;
   gpukern_plan& plan_;
+};
+
+/// Those of a call: of the device that computes, and of the memory where the arguments lie.
+struct Planners {
+  Planners(Device computing, Device holding, gpukern_plan& plan)
+      : device(computing, plan), home(holding, plan) {}
+  PlanningBackend device;
+  PlanningBackend home;
 };
 
 }  // namespace gpukern

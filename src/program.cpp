@@ -102,6 +102,19 @@ extern "C" gpukern_status gpukern_program_get(gpukern_program* program, gpukern_
   return guard([&] { gpukern::get(program, part, data, size); });
 }
 
+extern "C" gpukern_status gpukern_program_name(gpukern_program* program, const char* name,
+                                               const char** name_in_code) {
+  return guard([&] {
+    require(program != nullptr && name != nullptr && name_in_code != nullptr, GPUKERN_VALUE_ERROR,
+            "program_name: program, name and name_in_code must not be NULL");
+    const auto& names = program->program->compiled().names;
+    const auto found = std::ranges::find(names, name, [](const auto& pair) { return pair.first; });
+    require(found != names.end(), GPUKERN_VALUE_ERROR, "program_name: there is no name expression ",
+            name);
+    *name_in_code = found->second.c_str();
+  });
+}
+
 extern "C" gpukern_status gpukern_compile_log(const char** log) {
   return guard([&] {
     require(log != nullptr, GPUKERN_VALUE_ERROR, "compile_log: log must not be NULL");

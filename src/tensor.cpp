@@ -146,13 +146,6 @@ void require_writable(const Tensor& tensor, const ArgumentName& name) {
             " must have an own place for each element, got stride 0 in dimension ", d);
 }
 
-namespace {
-
-struct Extent {
-  const std::byte* begin;
-  const std::byte* end;
-};
-
 Extent extent_of(const Tensor& tensor) {
   Extent extent{tensor.data, tensor.data + tensor.item};
   for (int d = 0; d < tensor.ndim; ++d) {
@@ -161,8 +154,6 @@ Extent extent_of(const Tensor& tensor) {
   }
   return extent;
 }
-
-}  // namespace
 
 bool may_overlap(const Tensor& a, const Tensor& b) {
   if (a.device != b.device || a.count() == 0 || b.count() == 0) return false;

@@ -73,6 +73,13 @@ Tensor contiguous_at(void* data, Device device, const Tensor& like);
 /// Requires that no two elements share memory for certain (a zero stride), as an output must.
 void require_writable(const Tensor& tensor, const ArgumentName& name);
 
+/// The memory between a tensor's first byte and its last; there is an element.
+struct Extent {
+  const std::byte* begin;
+  const std::byte* end;
+};
+Extent extent_of(const Tensor& tensor);
+
 /// Whether any byte may belong to both: by the extents in memory, so it may err towards true.
 bool may_overlap(const Tensor& a, const Tensor& b);
 

@@ -30,6 +30,7 @@ TEST(StatusTest, EachHasItsOwnName) {
   EXPECT_STREQ(gpukern_status_name(GPUKERN_INDEX_ERROR), "GPUKERN_INDEX_ERROR");
   EXPECT_STREQ(gpukern_status_name(GPUKERN_INTERNAL_ERROR), "GPUKERN_INTERNAL_ERROR");
   EXPECT_STREQ(gpukern_status_name(GPUKERN_CONTEXT_LOST), "GPUKERN_CONTEXT_LOST");
+  EXPECT_STREQ(gpukern_status_name(GPUKERN_CANCELLED), "GPUKERN_CANCELLED");
 }
 
 TEST(StatusTest, UnknownOnesHaveAName) {

@@ -11,16 +11,25 @@ Host arrays are computed where they lie, device arrays on their GPU. See the fun
 """
 
 from gpukern import errors, typed
+from gpukern._arguments import In, InOut, Out
 from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
+from gpukern._elementwise import Elementwise
 from gpukern._explain import Plan, explain
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
+from gpukern._kernel import Kernel
+from gpukern._make_function import elementwise
+from gpukern._pinned import pinned_empty
+from gpukern._program import Program, cache_info, clear_cache
 from gpukern._saxpy import saxpy
 from gpukern._status import get_num_threads, set_num_threads
 from gpukern.errors import (
+    CompileError,
+    ContextLostError,
     GpukernAxisError,
     GpukernBufferError,
+    GpukernCancelledError,
     GpukernCudaError,
     GpukernDeviceError,
     GpukernError,
@@ -33,9 +42,13 @@ from gpukern.errors import (
 )
 
 __all__ = [
+    "CompileError",
+    "ContextLostError",
     "DeviceArray",
+    "Elementwise",
     "GpukernAxisError",
     "GpukernBufferError",
+    "GpukernCancelledError",
     "GpukernCudaError",
     "GpukernDeviceError",
     "GpukernError",
@@ -45,8 +58,16 @@ __all__ = [
     "GpukernOverflowError",
     "GpukernTypeError",
     "GpukernValueError",
+    "In",
+    "InOut",
+    "Kernel",
+    "Out",
     "Plan",
+    "Program",
     "__version__",
+    "cache_info",
+    "clear_cache",
+    "elementwise",
     "empty",
     "errors",
     "explain",
@@ -56,6 +77,7 @@ __all__ = [
     "get_library_dir",
     "get_num_threads",
     "info",
+    "pinned_empty",
     "saxpy",
     "set_num_threads",
     "to_device",

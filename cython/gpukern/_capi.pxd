@@ -27,6 +27,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_INTERNAL_ERROR
         GPUKERN_COMPILE_ERROR
         GPUKERN_CONTEXT_LOST
+        GPUKERN_CANCELLED
 
     ctypedef enum gpukern_device_type:
         GPUKERN_DEVICE_DEFAULT
@@ -70,12 +71,18 @@ cdef extern from "gpukern/gpukern.h" nogil:
 
     ctypedef struct gpukern_plan  # below
 
+    ctypedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes,
+                                         uint64_t total_bytes) noexcept
+
     ctypedef struct gpukern_exec:
         size_t struct_size
         gpukern_device device
         void *stream
         int32_t gather_path
         int32_t out_may_change
+        size_t device_memory_limit
+        gpukern_progress progress
+        void *progress_user
         gpukern_plan *plan
 
     ctypedef struct gpukern_cuda_info:
@@ -145,6 +152,7 @@ cdef extern from "gpukern/plan.h" nogil:
         GPUKERN_RULE_ENVIRONMENT
         GPUKERN_RULE_HOST
         GPUKERN_RULE_NO_GPU
+        GPUKERN_RULE_SOURCE
 
     ctypedef enum gpukern_plan_path:
         GPUKERN_PATH_NONE
@@ -232,6 +240,8 @@ cdef extern from "gpukern/program.h" nogil:
     gpukern_status gpukern_program_release(gpukern_program *program)
     gpukern_status gpukern_program_get(gpukern_program *program, gpukern_program_part part,
                                        const void **data, size_t *size)
+    gpukern_status gpukern_program_name(gpukern_program *program, const char *name,
+                                        const char **name_in_code)
     gpukern_status gpukern_compile_log(const char **log)
 
     gpukern_status gpukern_program_kernel(gpukern_program *program, const char *name,

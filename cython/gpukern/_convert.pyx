@@ -224,13 +224,18 @@ cdef Tensor as_output(object array, str what, Launch launch):
     return tensor
 
 
-cdef Tensor new_result(object array, Tensor like, Tensor shape, Launch launch):
+cdef Tensor new_result(object array, Tensor like, Tensor shape, Launch launch, object beside=None,
+                       Tensor place=None):
     """Uninitialised memory beside `like`, which describes `array`, of its dtype and of the shape
-    (and ndim) of `shape`; from the allocator of the array's library where that has one."""
+    (and ndim) of `shape`; from the allocator of the array's library where that has one. With
+    `beside`, an array that `place` describes, it is memory beside that one and of its kind."""
     cdef Kind kind
     shape.dtype = like.dtype
     shape.itemsize = like.itemsize
     shape.c.dtype = like.c.dtype
+    if beside is not None:
+        same = like.library is not None and like.library == place.library
+        return new_result_beside(beside, place, array.dtype if same else like.dtype, shape, launch)
     if like.library is not None:
         kind = kind_of(array)
         if kind.allocate is not None:
@@ -243,6 +248,20 @@ cdef Tensor new_result(object array, Tensor like, Tensor shape, Launch launch):
     return view_of(new_device_array(shape, like.c.device, launch))
 
 
+cdef Tensor new_result_beside(object array, Tensor place, object dtype, Tensor shape,
+                              Launch launch):
+    """As new_result(), beside an array on a GPU of another dtype; in the words of the library that
+    the dtype comes from, NumPy's or that of the array."""
+    allocate = _interop.TYPED_ALLOCATORS.get(place.library)
+    if allocate is not None:
+        made = allocate(array, shape.shape(), dtype, place.c.device.device_id)
+        if made is not None:
+            shape = as_output(made, "the result", launch)
+            shape.made = made
+            return shape
+    return view_of(new_device_array(shape, place.c.device, launch))
+
+
 cdef object finished(Tensor like, Tensor result):
     """The result as the kind of array that `like` came from; 0-d ndarrays become scalars."""
     if result.made is not None:
@@ -253,6 +272,15 @@ cdef object finished(Tensor like, Tensor result):
         return result.owner
     if like.library is not None:
         return _interop.adopt(like.library, result.owner)
+    return result.owner
+
+
+cdef object finished_beside(Tensor place, Tensor result):
+    """A result of new_result_beside(): our own array where the library has none of such a dtype."""
+    if result.made is not None:
+        return result.made
+    if place.library == "jax":
+        return _interop.adopt(place.library, result.owner)
     return result.owner
 
 

@@ -39,26 +39,8 @@ def empty(shape, dtype=np.float64, device=0):
     DeviceArray
         Its memory is ordered on the legacy default stream.
     """
-    cdef Tensor like = Tensor.__new__(Tensor)
-    cdef Py_ssize_t d
-    try:
-        sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
-        like.dtype = np.dtype(dtype)
-    except (TypeError, ValueError) as error:
-        raise GpukernTypeError(f"empty: {error}") from None
+    cdef Tensor like = shape_of(shape, dtype, "empty")
     require_device_dtype(like.dtype, "empty: dtype")
-    describe(like.dtype, &like.c.dtype)
-    like.itemsize = like.dtype.itemsize
-    like.resize(len(sizes))
-    total = like.itemsize
-    for d in range(len(sizes)):
-        if sizes[d] < 0:
-            raise GpukernValueError(f"empty: shape must have no negative size, got {sizes[d]}")
-        # Zeros count as one, so that no later product of the sizes overflows.
-        total *= max(sizes[d], 1)
-        if total >= 2**63:
-            raise GpukernValueError(f"empty: shape must take less than 2**63 bytes, got {sizes}")
-        like.c.shape[d] = sizes[d]
     return new_device_array(like, concrete_device(device, "empty: device"),
                             new_launch("empty", None, None))
 
@@ -92,6 +74,31 @@ def to_device(array, device=0, stream=None):
     used_by(source, where, False)
     where.finish()
     return made
+
+
+cdef Tensor shape_of(object shape, object dtype, str function):
+    """What an array to be made is to be like: shape and dtype, checked to have a size."""
+    cdef Tensor like = Tensor.__new__(Tensor)
+    cdef Py_ssize_t d
+    try:
+        sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
+        like.dtype = np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise GpukernTypeError(f"{function}: {error}") from None
+    describe(like.dtype, &like.c.dtype)
+    like.itemsize = like.dtype.itemsize
+    like.resize(len(sizes))
+    total = like.itemsize
+    for d in range(len(sizes)):
+        if sizes[d] < 0:
+            raise GpukernValueError(f"{function}: shape must have no negative size, got {sizes[d]}")
+        # Zeros count as one, so that no later product of the sizes overflows.
+        total *= max(sizes[d], 1)
+        if total >= 2**63:
+            raise GpukernValueError(
+                f"{function}: shape must take less than 2**63 bytes, got {sizes}")
+        like.c.shape[d] = sizes[d]
+    return like
 
 
 cdef gpukern_device concrete_device(object device, str what) except *:

@@ -10,6 +10,7 @@ cdef class CupyAttributes:
     cdef object pointer, device_id
     cdef StreamOfDevice stream_of_device
     cdef bint fill(self, object array, Operand *operand) except -1
+    cdef bint fill_pointer(self, object array, Operand *operand) except -1
     cdef void *current_stream(self, int device_id) except? NULL
 
 cdef CupyAttributes cupy_attributes(object kind)

@@ -75,6 +75,17 @@ cdef class CupyAttributes:
             operand.shape[d] = shape[d]
         return contiguous or fill_strides(get(self.strides, array), dtype.itemsize, operand)
 
+    cdef bint fill_pointer(self, object array, Operand *operand) except -1:
+        """Describes where an array lies and its dtype, without its shape."""
+        cdef object memory = get(self.data, array)
+        describe(get(self.dtype, array), &operand.c.dtype)
+        operand.c.data = <void *><uintptr_t>get(self.pointer, memory)
+        operand.c.device.device_type = GPUKERN_CUDA
+        operand.c.device.device_id = get(self.device_id, memory)
+        operand.c.byte_offset = 0
+        operand.readonly = False
+        return True
+
     cdef void *current_stream(self, int device_id) except? NULL:
         if self.stream_of_device != NULL:
             return <void *>self.stream_of_device(device_id)

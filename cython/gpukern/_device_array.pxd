@@ -18,3 +18,4 @@ cdef class DeviceArray:
 
 cdef DeviceArray new_device_array(Tensor like, gpukern_device device, Launch launch)
 cdef DeviceArray copy_to(Tensor source, gpukern_device device, Launch launch)
+cdef int copy_tensor(Tensor source, Tensor destination, Launch where) except -1

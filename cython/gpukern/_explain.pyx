@@ -12,7 +12,7 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_ITEMS, GPUKERN_PATH_NONE,
     GPUKERN_PATH_PARTITIONED, GPUKERN_PATH_ROWS, GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARGUMENT,
     GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_NO_GPU,
-    gpukern_plan,
+    GPUKERN_RULE_SOURCE, gpukern_plan,
 )
 from gpukern._stream cimport PlanRequest
 
@@ -41,6 +41,7 @@ cdef dict RULES = {
     GPUKERN_RULE_ENVIRONMENT: "GPUKERN_DEVICE names it",
     GPUKERN_RULE_HOST: "host arrays are computed where they lie",
     GPUKERN_RULE_NO_GPU: "GPUKERN_DEVICE is cuda, but there is no GPU",
+    GPUKERN_RULE_SOURCE: "a GPU was named, but the items are sooner taken where the source lies",
 }
 
 
@@ -60,11 +61,11 @@ cdef class Plan:
         several accesses), 'strided' or 'partitioned' (indices sorted by slices of the source; a
         sample of them on the GPU may turn it to 'items'); 'nothing to do'.
     threads : int
-        Of the CPU that take part; 0 on a GPU.
+        Of the CPU that take part, also in staging for a GPU; 0 for none.
     chunks : int
-        Pieces in which host arrays cross to a GPU and back; 0 if none cross.
+        In which host arrays cross to a GPU and back; 0 for none.
     bytes_read, bytes_written : int
-        Of its own memory by what computes. An item of gather counts once for each index.
+        By what computes, of memory beside it. An item of gather counts once for each index.
     bytes_to_device, bytes_from_device : int
         Between the host and a GPU.
     bytes_allocated : int
@@ -83,11 +84,12 @@ cdef class Plan:
             how = f"{self.threads} thread{'s' if self.threads > 1 else ''}, {how}"
         parts.append(how)
         parts.append(f"reads {size_text(self.bytes_read)}, writes {size_text(self.bytes_written)}")
-        if self.chunks:
-            parts.append(
-                f"{size_text(self.bytes_to_device)} to the GPU, "
-                f"{size_text(self.bytes_from_device)} back, in {self.chunks} "
-                f"piece{'s' if self.chunks > 1 else ''}")
+        if self.bytes_to_device or self.bytes_from_device:
+            across = (f"{size_text(self.bytes_to_device)} to the GPU, "
+                      f"{size_text(self.bytes_from_device)} back")
+            if self.chunks:
+                across += f", in {self.chunks} chunk{'s' if self.chunks > 1 else ''}"
+            parts.append(across)
         if self.bytes_allocated:
             parts.append(f"allocates {size_text(self.bytes_allocated)}")
         return "; ".join(parts)

@@ -13,16 +13,20 @@ from gpukern._capi cimport (
     GPUKERN_RAISE, GPUKERN_UINT, GPUKERN_WRAP, gpukern_copy, gpukern_gather, gpukern_mode,
     gpukern_tensor,
 )
-from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_result, on_device
+from gpukern._convert cimport (
+    as_output, as_tensor, enqueued, finished, finished_beside, new_result, on_device,
+)
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_short, lend, new_array_like, note_write, pinned, returned, together,
+    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
+    together,
 )
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._scalar cimport fill_tensor
 from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, bytes_of, tensor_of_ndarray
+from gpukern._watch cimport Watch, watch, watch_signals, watched
 
 import operator
 
@@ -44,7 +48,7 @@ cdef dict MODES = {"raise": GPUKERN_RAISE, "wrap": GPUKERN_WRAP, "clip": GPUKERN
 
 
 def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, device=None,
-           stream=None):
+           stream=None, progress=None, device_memory=None):
     """Takes items of an array along an axis: ``out[a, i, b] = source[a, index[i], b]``.
 
     Parameters
@@ -52,7 +56,8 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     source : array
         Of any dtype of fixed width. A host array: a NumPy array, what has the buffer protocol, a
         list. A device array: DeviceArray, or what has ``__dlpack__`` or
-        ``__cuda_array_interface__``.
+        ``__cuda_array_interface__``. Beside an index on a GPU, also a host array in pinned memory
+        (:func:`pinned_empty`, or pinned by another library), which the GPU reads in place.
     index : array of an integer dtype, or int
         Any shape. A host index beside a device source is copied to the device.
     axis : int or None
@@ -72,11 +77,18 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     stream : optional
         An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
         library that the arrays come from, or the legacy default stream.
+    progress : callable, optional
+        Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
+        An exception from it stops the call and comes out of it; `out` is then written in part.
+    device_memory : int, optional
+        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
+        default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
 
     Returns
     -------
     array
-        `out`, or a new C-contiguous array of the source's kind. As in :func:`numpy.take`, a 0-d
+        `out`, or a new C-contiguous array of the source's kind; of the index's kind where that is
+        on a GPU and the source is not. As in :func:`numpy.take`, a 0-d
         result of NumPy arrays is a scalar and subclasses of ndarray are kept.
 
     Raises
@@ -90,9 +102,10 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     Notes
     -----
     On a GPU the call only enqueues its work, but for mode 'raise', which waits for the stream.
+    Ctrl-C stops long calls on host arrays between the parts of their work.
     """
     cdef object quick = None
-    if device is None and stream is None:
+    if device is None and stream is None and progress is None:
         quick = gather_quickly(source, index, axis, as_mode(mode), fill_value, out)
         if quick is not None:
             return quick
@@ -101,8 +114,10 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         special = _numpy_rules.special_gather(source)
         if special is not None:
             return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
-                           device=device, stream=stream)
+                           device=device, stream=stream, progress=progress,
+                           device_memory=device_memory)
     cdef Launch where = new_launch("gather", device, stream)
+    where.limit_memory(device_memory, "gather: device_memory")
     cdef gpukern_mode c_mode = as_mode(mode)
     cdef Tensor src = as_tensor(source, "gather: source", where)
     cdef Tensor idx = as_index(index, where)
@@ -110,8 +125,13 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     cdef int32_t c_axis = as_axis(axis, src)
     require_plain(src.dtype, "gather: source")
     idx = on_device(idx, src, where)
+    cdef bint in_place = src.host and not idx.host
+    if in_place:
+        # The library that pinned the memory does not know of the stream that is to read it.
+        src.unordered = True
     if out is None:
-        dst = new_result(source, src, result_shape(src, idx, c_axis), where)
+        dst = new_result(source, src, result_shape(src, idx, c_axis), where,
+                         index if in_place else None, idx)
     else:
         dst = as_output(out, "gather: out", where)
         # The C side sees no more than the size of what has no type code.
@@ -119,12 +139,14 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
             raise GpukernTypeError(
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
     where.c.out_may_change = out is None
-    run(src, idx, c_axis, c_mode, fill_value, dst, where)
+    run(src, idx, c_axis, c_mode, fill_value, dst, where, progress)
     if where.c.plan != NULL:
         return None  # there is no result
     if out is not None:
         note_write(out)
         return out
+    if in_place:
+        return finished_beside(idx, dst)
     if subclass:
         return _numpy_rules.like(source, dst.owner)
     return finished(src, dst)
@@ -134,6 +156,7 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
                            object fill_value, object out):
     """The call on plain arrays, see _lend.pxd; None for one that takes the long way."""
     cdef Operand src, idx, dst
+    cdef Watch eye
     cdef int32_t c_axis
     if mode == GPUKERN_FILL and not (type(fill_value) is int and fill_value == 0):
         return None
@@ -154,8 +177,11 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
         check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     else:
         _pins = pinned(source, index, out, &dst.c.device)
+        eye.error = NULL
+        if is_long(&dst):
+            watch_signals(&eye, &order.c)
         with nogil:
-            check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
+            watched(&eye, gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
     end(&order, &src)
     if out is None:
         return returned(result, &dst)
@@ -285,7 +311,8 @@ cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index,
 
 
 cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, object fill_value,
-             Tensor out, Launch where) except -1:
+             Tensor out, Launch where, object progress) except -1:
+    cdef Watch eye
     cdef Tensor fill = None
     cdef const gpukern_tensor *fill_c = NULL
     if source.itemsize == 0:
@@ -300,8 +327,9 @@ cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, objec
         fill = None if fill is None else bytes_of(fill)
     if fill is not None:
         fill_c = &fill.c
+    watch(&eye, &where.c, progress, out.count() * out.itemsize, "gather")
     with nogil:
-        check(gpukern_gather(&source.c, &index.c, axis, mode, fill_c, &out.c, &where.c))
+        watched(&eye, gpukern_gather(&source.c, &index.c, axis, mode, fill_c, &out.c, &where.c))
     return enqueued(where, source, index, out)
 
 

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from gpukern import _status
+from gpukern import _program, _status
 
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 
@@ -33,15 +33,17 @@ def get_cmake_dir():
 def info():
     """Describes the library, the backends and the machine.
 
-    This looks for CUDA devices; importing gpukern does not.
+    This looks for CUDA devices and for NVRTC; importing gpukern does not.
 
     Returns
     -------
     dict
         ``version``, ``abi_version``, ``library`` (a path), ``cuda`` (a dict: ``built``,
         ``runtime_version``, ``driver_version``, ``device_count``, and ``reason``, which says why
-        there is no device), ``devices`` (a list of dicts), ``cpu_count``, ``num_threads``,
-        ``default_device``, ``numpy`` and ``python`` (versions).
+        there is no device), ``devices`` (a list of dicts), ``nvrtc`` (a dict: ``version``,
+        ``path``, and ``reason``, which says why there is none), ``cache`` (see
+        :func:`cache_info`), ``cpu_count``, ``num_threads``, ``default_device``, ``numpy`` and
+        ``python`` (versions).
 
     """
     cuda = _status.cuda_status()
@@ -51,6 +53,8 @@ def info():
         "library": os.path.join(get_library_dir(), "libgpukern.so"),
         "cuda": cuda,
         "devices": [_status.device_status(number) for number in range(cuda["device_count"])],
+        "nvrtc": _program.nvrtc_status(),
+        "cache": _program.cache_info(),
         "cpu_count": _usable_cpus(),
         "num_threads": _status.get_num_threads(),
         "default_device": os.environ.get("GPUKERN_DEVICE") or "cpu",
@@ -86,8 +90,24 @@ def describe():
         )
     if not found["devices"]:
         yield f"No CUDA device: {cuda['reason']}"
+    yield from _describe_programs(found["nvrtc"], found["cache"])
     default = found["default_device"]
     if default in ("cpu", "cuda"):
         yield f"Host arrays are computed on: {default} (GPUKERN_DEVICE sets it)"
     else:
         yield f"GPUKERN_DEVICE must be cpu or cuda, got {default}: calls on host arrays fail"
+
+
+def _describe_programs(nvrtc, cache):
+    """What compiles programs at run time, and where they are kept."""
+    if nvrtc["version"]:
+        yield f"NVRTC: {nvrtc['version']}, {nvrtc['path']}"
+    else:
+        yield f"No NVRTC: {nvrtc['reason']}"
+    if cache["directory"]:
+        yield (
+            f"Compiled programs: {cache['entries']} files of {cache['bytes']} bytes in "
+            f"{cache['directory']}, at most {cache['limit_bytes'] / 2**20:.0f} MiB"
+        )
+    else:
+        yield "Compiled programs: kept in memory only (GPUKERN_CACHE_DIR sets a folder)"

@@ -27,6 +27,7 @@ cdef struct Order:
 cdef bint lend(object array, Operand *operand, const Operand *beside) except -1
 cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
                        const Operand *beside) except -1
+cdef bint find_stream(Kind kind, Operand *operand) except -1
 cdef object new_array_like(object array, const Operand *operand, int ndim, const int64_t *shape)
 cdef bint together(const Operand *first, const Operand *second, const Operand *third) noexcept
 cdef int begin(Order *order, const Operand *first, const Operand *second,
@@ -36,3 +37,4 @@ cdef object pinned(object first, object second, object third, const gpukern_devi
 cdef int note_write(object out) except -1
 cdef object returned(object array, const Operand *operand)
 cdef bint is_short(const Operand *out) noexcept
+cdef bint is_long(const Operand *out) noexcept

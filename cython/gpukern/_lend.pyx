@@ -24,6 +24,7 @@ from gpukern._kind cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._stream cimport wait_back
 from gpukern._tensor cimport new_ndarray
+from gpukern._watch cimport LONG
 
 cdef extern from "numpy/arrayobject.h":
     void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
@@ -204,6 +205,9 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
     order.c.struct_size = sizeof(gpukern_exec)
     order.c.gather_path = 0  # GPUKERN_GATHER_AUTO
     order.c.out_may_change = 0
+    order.c.device_memory_limit = 0
+    order.c.progress = NULL
+    order.c.progress_user = NULL
     order.c.plan = NULL
     order.c.device.device_type = GPUKERN_DEVICE_DEFAULT
     order.c.device.device_id = 0
@@ -228,6 +232,19 @@ cdef int end(Order *order, const Operand *first) except -1:
     for i in range(order.count):
         wait_back(first.c.device, order.others[i], order.c.stream)
     return 0
+
+
+cdef bint is_long(const Operand *out) noexcept:
+    """Whether a call looks at signals, see _watch.pxd."""
+    cdef int64_t count = 1
+    cdef int d
+    if out.c.device.device_type != GPUKERN_CPU:
+        return False
+    for d in range(out.c.ndim):
+        if out.shape[d] == 0 or count > LONG // out.shape[d]:
+            return out.shape[d] != 0
+        count *= out.shape[d]
+    return count * (out.c.dtype.bits * out.c.dtype.lanes // 8) >= LONG
 
 
 cdef object pinned(object first, object second, object third, const gpukern_device *device):

@@ -29,7 +29,7 @@ def like(source, result):
     return wrapped[()] if wrapped.ndim == 0 else wrapped
 
 
-def gather_objects(source, index, *, axis, mode, fill_value, out, **where):
+def gather_objects(source, index, *, axis, mode, fill_value, out, progress, **where):
     """Gathers references to Python objects: our indices, NumPy's reference counts."""
     from gpukern._gather import gather
 
@@ -38,7 +38,9 @@ def gather_objects(source, index, *, axis, mode, fill_value, out, **where):
         raise GpukernTypeError(f"gather: out must be an ndarray of dtype object, got {kind}")
     # One byte in place of each object: this brings all errors with it, and what is to be filled.
     shadow = np.broadcast_to(np.uint8(1), source.shape)
-    known = np.asarray(gather(shadow, index, axis=axis, mode=mode, fill_value=0, **where), bool)
+    known = np.asarray(
+        gather(shadow, index, axis=axis, mode=mode, fill_value=0, progress=progress, **where), bool
+    )
     if known.size == 0:
         result = np.empty(known.shape, object)
     else:
@@ -81,7 +83,7 @@ def gather_masked(source, index, *, out, **options):
         index = index.filled(0)
     # The data first: they bring the errors.
     data = gather(source.data, index, out=getattr(out, "data", None), **options)
-    mask_options = {**options, "fill_value": 0}
+    mask_options = {**options, "fill_value": 0, "progress": None}
     if source.mask is masked.nomask:
         mask = index_mask
     else:

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+from collections.abc import Callable
 from typing import Any
 
 from gpukern._typing import Array, Device, Scalar, Stream
@@ -13,4 +14,6 @@ def saxpy(
     out: Any | None = None,
     device: Device | None = None,
     stream: Stream | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    device_memory: int | None = None,
 ) -> Any: ...

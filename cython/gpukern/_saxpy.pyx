@@ -11,12 +11,14 @@ from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_resu
 from gpukern._dtype cimport is_native
 from gpukern._error cimport check
 from gpukern._lend cimport (
-    Order, begin, end, is_short, lend, new_array_like, note_write, pinned, returned, together,
+    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
+    together,
 )
 from gpukern._operand cimport Operand
 from gpukern._scalar cimport store_scalar
 from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
+from gpukern._watch cimport Watch, watch, watch_signals, watched
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from gpukern.errors import GpukernTypeError
 cnp.import_array()
 
 
-def saxpy(a, x, y, *, out=None, device=None, stream=None):
+def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_memory=None):
     """Computes ``a * x + y`` with one rounding: a fused multiply-add.
 
     Parameters
@@ -46,6 +48,12 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     stream : optional
         An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
         library that the arrays come from, or the legacy default stream.
+    progress : callable, optional
+        Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
+        An exception from it stops the call and comes out of it; `out` is then written in part.
+    device_memory : int, optional
+        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
+        default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
 
     Returns
     -------
@@ -66,14 +74,17 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
     -----
     Real types give ``fma(a, x, y)``, correctly rounded; the 16-bit types are computed in float32
     and then rounded. Complex types use an fma for each product. Integers wrap around. The CPU and
-    every GPU give the same bits. On a GPU the call only enqueues its work.
+    every GPU give the same bits. On a GPU the call only enqueues its work. Ctrl-C stops long calls
+    on host arrays between the parts of their work.
     """
     cdef object quick = None
-    if device is None and stream is None:
+    if device is None and stream is None and progress is None:
         quick = saxpy_quickly(a, x, y, out)
         if quick is not None:
             return quick
+    cdef Watch eye
     cdef Launch where = new_launch("saxpy", device, stream)
+    where.limit_memory(device_memory, "saxpy: device_memory")
     cdef Tensor xs = as_operand(x, "saxpy: x", where)
     cdef Tensor ys = as_operand(y, "saxpy: y", where)
     cdef Tensor dst, target = None
@@ -85,8 +96,9 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None):
         dst = plain(target, copy=False)
     a_bytes[0] = a_bytes[1] = 0
     store_scalar(a, xs.c.dtype, a_bytes)
+    watch(&eye, &where.c, progress, dst.count() * dst.itemsize, "saxpy")
     with nogil:
-        check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &where.c))
+        watched(&eye, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &where.c))
     enqueued(where, xs, ys, dst)
     if where.c.plan != NULL:
         return None  # there is no result
@@ -102,6 +114,7 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
     """The call on plain arrays, see _lend.pxd; None for one that takes the long way."""
     cdef Operand xs, ys, dst
     cdef Order order
+    cdef Watch eye
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
     if not (lend(x, &xs, NULL) and lend(y, &ys, &xs)):
         return None
@@ -117,8 +130,11 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
         check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
     else:
         _pins = pinned(x, y, out, &dst.c.device)
+        eye.error = NULL
+        if is_long(&dst):
+            watch_signals(&eye, &order.c)
         with nogil:
-            check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
+            watched(&eye, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
     end(&order, &xs)
     if out is None:
         return returned(result, &dst)

@@ -6,3 +6,4 @@ from gpukern._tensor cimport Tensor
 
 cdef Tensor fill_tensor(object fill_value, Tensor source)
 cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1
+cdef object float_of_int(object value)

@@ -18,6 +18,7 @@ cdef class Launch:
     cdef bint any_cuda
     cdef gpukern_device device
     cdef list others
+    cdef int limit_memory(self, object limit, str what) except -1
     cdef int follow(self, gpukern_device device, Stream stream) except -1
     cdef int finish(self) except -1
 

@@ -184,6 +184,19 @@ cdef class Launch:
             self.others.append(stream)
         return 0
 
+    cdef int limit_memory(self, object limit, str what) except -1:
+        """Bounds the device memory that host arrays use on their way; None is the default."""
+        if limit is None:
+            return 0
+        try:
+            number = operator.index(limit)
+        except TypeError:
+            raise GpukernTypeError(f"{what} must be an int, got {type(limit).__name__}") from None
+        if not 0 < number < 2**63:
+            raise GpukernValueError(f"{what} must be a number of bytes, got {number}")
+        self.c.device_memory_limit = number
+        return 0
+
     cdef int finish(self) except -1:
         """Orders the streams that the call followed behind its work: whoever works on them next
         finds the results, and whoever frees memory in their order frees it after the call."""

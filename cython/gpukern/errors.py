@@ -50,6 +50,28 @@ class GpukernCudaError(GpukernError, RuntimeError):
     """CUDA reported an error."""
 
 
+class GpukernCancelledError(GpukernError, RuntimeError):
+    """A progress callback of the C ABI stopped the call; in Python its own exception comes out."""
+
+
+class CompileError(GpukernError, RuntimeError):
+    """A program that does not compile. The message shows the compiler's errors with their lines.
+
+    ``log`` is all that the compiler said.
+    """
+
+    def __init__(self, message="", log=None):
+        super().__init__(message)
+        self.log = message if log is None else log
+
+
+class ContextLostError(GpukernCudaError):
+    """A kernel trapped, or read or wrote out of bounds: CUDA is lost to this process.
+
+    Every later call that needs the GPU gives this error. Start a new process.
+    """
+
+
 class GpukernInternalError(GpukernError, RuntimeError):
     """A defect of gpukern; please report it."""
 
@@ -64,4 +86,7 @@ ERROR_OF_STATUS = {
     6: GpukernDeviceError,
     7: GpukernCudaError,
     8: GpukernInternalError,
+    9: CompileError,
+    10: ContextLostError,
+    11: GpukernCancelledError,
 }

@@ -7,6 +7,7 @@ memoryviews, on a GPU by a kernel of our own beside calls of its C ABI, all on o
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.string cimport memset
 
 from gpukern cimport (
     GPUKERN_CUDA, GPUKERN_FLOAT, GPUKERN_WRAP, check, gather_rows_into, gpukern_allocate,
@@ -158,6 +159,7 @@ cdef int add_bags_on_gpu(float scale, table, index, out, stream) except -1:
 
 cdef gpukern_exec on_stream(gpukern_device device, stream) except *:
     cdef gpukern_exec where
+    memset(&where, 0, sizeof(where))  # zeros are the defaults of all that is not set here
     where.struct_size = sizeof(gpukern_exec)
     where.device = device
     where.stream = NULL if stream is None else <void *><uintptr_t>handle_of(stream)

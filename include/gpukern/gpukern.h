@@ -53,7 +53,8 @@ typedef enum gpukern_status {
   GPUKERN_CUDA_ERROR = 7,     /**< CUDA reported an error */
   GPUKERN_INTERNAL_ERROR = 8, /**< a defect of gpukern */
   GPUKERN_COMPILE_ERROR = 9,  /**< NVRTC refused a program's source, see program.h */
-  GPUKERN_CONTEXT_LOST = 10 /**< a kernel trapped or faulted: CUDA works no more in this process */
+  GPUKERN_CONTEXT_LOST = 10,  /**< a kernel trapped or faulted: CUDA works no more here */
+  GPUKERN_CANCELLED = 11      /**< the caller's progress callback stopped the call */
 } gpukern_status;
 
 /** Device types, numbered as in DLPack. */
@@ -61,7 +62,7 @@ typedef enum gpukern_device_type {
   GPUKERN_DEVICE_DEFAULT = 0, /**< in ::gpukern_exec only: $GPUKERN_DEVICE, or the CPU */
   GPUKERN_CPU = 1,
   GPUKERN_CUDA = 2,
-  GPUKERN_CUDA_HOST = 3,    /**< page-locked host memory; computed as GPUKERN_CPU */
+  GPUKERN_CUDA_HOST = 3,    /**< page-locked ("pinned") host memory; computed as GPUKERN_CPU */
   GPUKERN_CUDA_MANAGED = 13 /**< computed as GPUKERN_CUDA */
 } gpukern_device_type;
 
@@ -118,8 +119,23 @@ typedef enum gpukern_gather_path {
                                       layout for it and scratch memory suffices; else direct */
 } gpukern_gather_path;
 
-/** What a call would do: gpukern/plan.h. */
-typedef struct gpukern_plan gpukern_plan;
+typedef struct gpukern_plan gpukern_plan; /**< what a call would do: gpukern/plan.h */
+
+/**
+ * @brief Called by a call on host tensors between the parts of its work, on the calling thread.
+ *
+ * May call gpukern. Must not throw through it.
+ *
+ * @param[in] user gpukern_exec::progress_user
+ * @param[in] done_bytes what is in place; `total_bytes` the last time. Never falls
+ * @param[in] total_bytes of out, and of a source that is copied to the GPU as a whole
+ * @return 0 to go on. Anything else stops the call, also behind the last part: it returns
+ *         GPUKERN_CANCELLED, out is written in part, and all that the call held is released.
+ */
+typedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
+
+/** What gpukern_exec::device_memory_limit is by default: 1 GiB. */
+#define GPUKERN_DEVICE_MEMORY_LIMIT 1073741824
 
 /**
  * @brief Where and how to run. Every function takes NULL for the defaults.
@@ -133,20 +149,33 @@ typedef struct gpukern_exec {
   gpukern_device device;
   /** A cudaStream_t of the device that computes; NULL is the legacy default stream. */
   void *stream;
-  /** A ::gpukern_gather_path. Read only where struct_size covers it. */
+  /** A ::gpukern_gather_path. Read only where struct_size covers it, as all that follows. */
   int32_t gather_path;
   /** Nonzero: a gather in mode GPUKERN_RAISE may leave anything in `out` when it returns
-   * GPUKERN_INDEX_ERROR, so that indices are checked on the way and not beforehand. Read only where
-   * struct_size covers it. */
+   * GPUKERN_INDEX_ERROR, so that indices are checked on the way and not beforehand. */
   int32_t out_may_change;
-  /** If not NULL, gpukern_gather(), gpukern_saxpy() and gpukern_copy() check their arguments as
-   * ever, but tell here what they would do instead of doing it: no tensor's memory is read or
-   * written, nothing is enqueued. Read only where struct_size covers it. */
-  gpukern_plan *plan;
+  /** Bytes of device memory that a call on host tensors may use at a time: they pass through the
+   * GPU in chunks, so that they may be larger than its memory. 0 is $GPUKERN_DEVICE_MEMORY (a
+   * number of bytes; K, M, G or T behind it mean 2^10, 2^20, 2^30, 2^40), or without it
+   * GPUKERN_DEVICE_MEMORY_LIMIT. A call takes what one element needs in any case. */
+  size_t device_memory_limit;
+  /** NULL, or called between the parts of a call's work on host tensors. Not called for work on
+   * device tensors, which is only enqueued. */
+  gpukern_progress progress;
+  void *progress_user; /**< handed to `progress` */
+  gpukern_plan *plan; /**< if not NULL, filled in place of running, see gpukern/plan.h */
 } gpukern_exec;
 
-#define GPUKERN_EXEC_INIT \
-  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO, 0, NULL}
+#define GPUKERN_EXEC_INIT       \
+  {sizeof(gpukern_exec),        \
+   {GPUKERN_DEVICE_DEFAULT, 0}, \
+   NULL,                        \
+   GPUKERN_GATHER_AUTO,         \
+   0,                           \
+   0,                           \
+   NULL,                        \
+   NULL,                        \
+   NULL}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {
@@ -239,11 +268,15 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
 /**
  * @brief Allocates memory, aligned to at least 64 bytes on the CPU and 256 on a GPU.
  *
+ * GPUKERN_CUDA_HOST gives page-locked memory, which a GPU copies at full speed and reads in place
+ * (see gpukern_gather()); without a GPU it gives memory as on the CPU. To page-lock takes tens of
+ * milliseconds for each gigabyte.
+ *
  * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
  * While that stream captures a CUDA graph, the memory is there at once, and stays until both
  * gpukern_release() was called and the graph with its executables is gone.
  *
- * @param[in] device GPUKERN_CPU or GPUKERN_CUDA, and the ordinal
+ * @param[in] device GPUKERN_CPU, GPUKERN_CUDA_HOST or GPUKERN_CUDA, and the ordinal
  * @param[in] bytes may be 0, which gives NULL
  * @param[in] exec only its stream is used; may be NULL
  * @param[out] data the memory; release with gpukern_release()
@@ -257,6 +290,10 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
  * While that stream captures a CUDA graph, the memory is freed when the graph with its executables
  * is gone: the capture goes on, and no launch frees it.
  *
+ * Page-locked memory is freed at once. CUDA may wait for the GPU to do so; do not rely on it: work
+ * that was enqueued on the memory has to be done before.
+ *
+ * @param[in] device as it was given to gpukern_allocate()
  * @param[in] data may be NULL
  */
 GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
@@ -291,67 +328,6 @@ GPUKERN_API gpukern_status gpukern_synchronize(gpukern_device device, const gpuk
  */
 GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_device *device);
 
-/* ---- streams -------------------------------------------------------------------------------- */
-
-/* A stream is a cudaStream_t of the device: NULL or 1 for the legacy default stream, 2 for the
- * per-thread default stream of the calling thread. Nothing here waits on the host. On GPUKERN_CPU,
- * where all work is done when a call returns, these functions succeed and do nothing. */
-
-/**
- * @brief Lets the work enqueued later on `stream` wait for the work enqueued so far on `other`.
- *
- * While `other` captures a CUDA graph, `stream` joins that capture, as with CUDA's own events. A
- * graph cannot wait for work outside it: while `stream` captures and `other` does not, the call
- * does nothing, and the graph is to be launched behind that work.
- *
- * @return GPUKERN_VALUE_ERROR for two streams that capture two graphs, and for the legacy stream
- *         while a stream that blocks it captures
- */
-GPUKERN_API gpukern_status gpukern_stream_wait(gpukern_device device, void *stream, void *other);
-
-/**
- * @brief Tells whether a stream captures a CUDA graph.
- * @param[out] capture a number of the capture, unique in the process; 0 if there is none
- */
-GPUKERN_API gpukern_status gpukern_stream_capture(gpukern_device device, void *stream,
-                                                  uint64_t *capture);
-
-/** A point in the work of a stream, which other streams can wait for when the stream is gone. */
-typedef struct gpukern_event gpukern_event;
-
-/**
- * @brief Marks the point that the work on a stream has reached.
- * @param[in,out] event a mark of the same device to move, or NULL for a new one; release with
- *                gpukern_event_release(). NULL afterwards while the stream captures a CUDA graph:
- *                what is captured has not run, so that there is nothing to wait for.
- */
-GPUKERN_API gpukern_status gpukern_event_record(gpukern_device device, void *stream,
-                                                gpukern_event **event);
-
-/**
- * @brief Lets the work enqueued later on `stream` wait for the work before a mark.
- *
- * Does nothing while `stream` captures a CUDA graph, see gpukern_stream_wait().
- *
- * @param[in] event may be NULL, which does nothing
- */
-GPUKERN_API gpukern_status gpukern_event_wait(gpukern_device device, void *stream,
-                                              const gpukern_event *event);
-
-/**
- * @brief Tells, without waiting, whether the work before a mark has run.
- * @param[in] event may be NULL, which nothing is before
- * @param[out] done 1 or 0
- */
-GPUKERN_API gpukern_status gpukern_event_done(gpukern_device device, const gpukern_event *event,
-                                              int32_t *done);
-
-/**
- * @brief Gives a mark back. Waits that were asked for stay in force.
- * @param[in] event may be NULL
- */
-GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event);
-
 /* ---- operations ----------------------------------------------------------------------------- */
 
 /**
@@ -364,6 +340,14 @@ GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_
  * Stream behaviour: enqueues, but for GPUKERN_RAISE, which waits for the stream since it has to
  * know; during stream capture GPUKERN_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
  * GPU are ready on return.
+ *
+ * A source in page-locked host memory goes with index and out on a GPU as well: the GPU reads the
+ * items where they lie, on the stream, without a wait of the host, and the memory must stay valid
+ * and unchanged until that work has run. The source may be larger than the GPU's memory.
+ *
+ * Host tensors computed on a GPU: the source is copied there only if it finds room and most of it
+ * is read. Else the GPU reads it in place if it is page-locked, and if it is not, the CPU's threads
+ * take the items where they lie.
  *
  * @param[in] source any shape, any element size of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
@@ -393,7 +377,8 @@ GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gp
  * Subnormals are kept. A NaN result is always the one quiet NaN with a clear sign and no payload.
  * So all devices give the same bits.
  *
- * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return.
+ * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return; they pass through
+ * it in chunks, those in page-locked memory without another copy on the host.
  *
  * @param[in] a one element of x's dtype, in host memory, read before the call returns
  * @param[in] x any shape; float16, bfloat16, float32, float64, complex64, complex128, int32 or
@@ -409,5 +394,7 @@ GPUKERN_API gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x,
 #ifdef __cplusplus
 }
 #endif
+
+#include "gpukern/stream.h"
 
 #endif /* GPUKERN_GPUKERN_H */

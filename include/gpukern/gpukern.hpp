@@ -42,6 +42,9 @@ constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   exec.device = options.device;
   exec.stream = options.stream;
+  exec.device_memory_limit = options.device_memory_limit;
+  exec.progress = options.progress;
+  exec.progress_user = options.progress_user;
   exec.plan = options.plan;
   return exec;
 }
@@ -109,7 +112,7 @@ void copy(const Source& source, Out&& out, const ExecOptions& options = {}) {
 /// Owns uninitialised memory of a device, allocated and released in the order of a stream.
 ///
 /// On a GPU the stream must outlive the buffer. `DeviceBuffer<T>(n, kCpu)` works the same
-/// way without a GPU.
+/// way without a GPU, and `DeviceBuffer<T>(n, kPinned)` is host memory that GPUs read in place.
 template <Element T>
 class DeviceBuffer {
  public:

@@ -6,6 +6,11 @@
  * @file plan.h
  * @brief Where a call would run, why, and what it would move: gpukern_exec::plan.
  *
+ * With a plan, gpukern_gather(), gpukern_saxpy() and gpukern_copy() check their arguments as ever, but
+ * tell what they would do instead of doing it: no tensor's memory is read or written, so that indices
+ * are not checked, nothing is enqueued, and gpukern_exec::progress is not called. Other functions
+ * ignore it. The field is read only where gpukern_exec::struct_size covers it.
+ *
  * @code
  * gpukern_plan plan = GPUKERN_PLAN_INIT;
  * gpukern_exec exec = GPUKERN_EXEC_INIT;
@@ -29,7 +34,9 @@ typedef enum gpukern_plan_rule {
   GPUKERN_RULE_ARGUMENT = 2,    /**< exec->device names the device for host tensors */
   GPUKERN_RULE_ENVIRONMENT = 3, /**< $GPUKERN_DEVICE names it */
   GPUKERN_RULE_HOST = 4,        /**< host tensors are computed where they lie */
-  GPUKERN_RULE_NO_GPU = 5       /**< $GPUKERN_DEVICE is cuda, but there is no GPU */
+  GPUKERN_RULE_NO_GPU = 5,      /**< $GPUKERN_DEVICE is cuda, but there is no GPU */
+  GPUKERN_RULE_SOURCE = 6 /**< a GPU was named, but a gather that reads little of its source is
+                               sooner done where that lies */
 } gpukern_plan_rule;
 
 /** The way that a call takes there. */
@@ -52,13 +59,13 @@ typedef enum gpukern_plan_path {
  */
 struct gpukern_plan {
   size_t struct_size;
-  gpukern_device device; /**< that computes: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
-  int32_t rule;          /**< a ::gpukern_plan_rule */
-  int32_t path;          /**< a ::gpukern_plan_path */
-  int32_t threads;       /**< of the CPU that take part, with the caller's; 0 on a GPU */
-  int32_t chunks;        /**< pieces in which host tensors cross to a GPU and back; 0: none cross */
-  int64_t bytes_read;    /**< by the device that computes, from its own memory */
-  int64_t bytes_written; /**< likewise */
+  gpukern_device device;     /**< that computes: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
+  int32_t rule;              /**< a ::gpukern_plan_rule */
+  int32_t path;              /**< a ::gpukern_plan_path */
+  int32_t threads;           /**< of the CPU that take part, with the caller's; 0 for none */
+  int32_t chunks;            /**< in which host tensors cross to a GPU and back; 0 for none */
+  int64_t bytes_read;        /**< by what computes, from memory beside it */
+  int64_t bytes_written;     /**< likewise */
   int64_t bytes_to_device;   /**< from the host */
   int64_t bytes_from_device; /**< to the host */
   int64_t bytes_allocated;   /**< of the computing device's memory, for the time of the call */

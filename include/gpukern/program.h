@@ -114,6 +114,15 @@ GPUKERN_API gpukern_status gpukern_program_get(gpukern_program *program, gpukern
                                                const void **data, size_t *size);
 
 /**
+ * @brief Finds the name that the compiler gave the kernel of a name expression, as PTX shows it.
+ * @param[in] name one of the program's name expressions
+ * @param[out] name_in_code owned by the program, valid until it is released
+ * @return GPUKERN_VALUE_ERROR for any other name
+ */
+GPUKERN_API gpukern_status gpukern_program_name(gpukern_program *program, const char *name,
+                                                const char **name_in_code);
+
+/**
  * @brief Returns NVRTC's whole log of the calling thread's last gpukern_program_compile() that
  *        failed with GPUKERN_COMPILE_ERROR.
  * @param[out] log NUL-terminated UTF-8, "" if there was none; owned by the library, valid until the

@@ -56,6 +56,7 @@ using MemoryError = StatusError<GPUKERN_MEMORY_ERROR>;
 using DeviceError = StatusError<GPUKERN_DEVICE_ERROR>;
 using CudaError = StatusError<GPUKERN_CUDA_ERROR>;
 using ContextLostError = StatusError<GPUKERN_CONTEXT_LOST>;
+using Cancelled = StatusError<GPUKERN_CANCELLED>;
 
 /// Throws the calling thread's last error unless the status is GPUKERN_SUCCESS.
 inline void check(gpukern_status status) {
@@ -78,6 +79,8 @@ inline void check(gpukern_status status) {
       throw CudaError(gpukern_last_error());
     case GPUKERN_CONTEXT_LOST:
       throw ContextLostError(gpukern_last_error());
+    case GPUKERN_CANCELLED:
+      throw Cancelled(gpukern_last_error());
     case GPUKERN_COMPILE_ERROR:
     case GPUKERN_INTERNAL_ERROR:
       break;
@@ -157,6 +160,8 @@ using Device = gpukern_device;
 /// In ExecOptions: host data goes where $GPUKERN_DEVICE says, or to the CPU.
 inline constexpr Device kDefaultDevice{GPUKERN_DEVICE_DEFAULT, 0};
 inline constexpr Device kCpu{GPUKERN_CPU, 0};
+/// Page-locked host memory, which GPUs copy at full speed and read in place; plain without a GPU.
+inline constexpr Device kPinned{GPUKERN_CUDA_HOST, 0};
 constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKERN_CUDA, ordinal}; }
 
 /// Where host data is computed, and the cudaStream_t of the GPU that computes. With a plan, gather,
@@ -164,6 +169,9 @@ constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKER
 struct ExecOptions {
   Device device = kDefaultDevice;
   void* stream = nullptr;
+  std::size_t device_memory_limit = 0;  ///< see gpukern_exec
+  gpukern_progress progress = nullptr;  ///< called between the parts of a call on host data
+  void* progress_user = nullptr;        ///< handed to `progress`
   gpukern_plan* plan = nullptr;
 };
 

@@ -77,12 +77,13 @@ std::optional<double> quota_of(const std::string& folder, bool v2) {
 std::optional<double> cgroup_cores(const std::string& root) {
   std::optional<double> cores;
   for (const Mount& mount : mounts(root)) {
+    const std::string top = root + mount.point;
     std::string path = own_group(root, mount.v2);
     // What is mounted may be a group below the top: a container's own.
     if (mount.group != "/" && path.starts_with(mount.group)) path.erase(0, mount.group.size());
     for (;;) {
       while (path.ends_with('/')) path.pop_back();
-      const auto quota = quota_of(root + mount.point + path, mount.v2);
+      const auto quota = quota_of(top + path, mount.v2);
       if (quota) cores = std::min(*quota, cores.value_or(*quota));
       if (path.empty()) break;
       path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));

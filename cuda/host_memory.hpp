@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Host memory as the current device knows it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace gpukern::gpu {
+
+// As the functions of Backend with these names; the device is current.
+void* allocate_pinned(std::size_t bytes);
+void release_pinned(void* data);
+std::byte* pinned_view(const std::byte* begin, const std::byte* end);
+
+}  // namespace gpukern::gpu

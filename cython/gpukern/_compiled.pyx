@@ -1,0 +1,259 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Element-wise functions for arguments of given types, their kernels and launches."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from gpukern._capi cimport (
+    GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT,
+    gpukern_dtype, gpukern_exec, gpukern_kernel_launch, gpukern_kernel_release, gpukern_launch,
+    gpukern_program_kernel, gpukern_tensor,
+)
+from gpukern._error cimport check
+from gpukern._layout cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
+from gpukern._program cimport Program
+
+import numpy as np
+
+from gpukern import _codegen, _host, _promotion
+from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
+
+cdef object GENERIC = np.generic
+
+# By number. The last three are those of Python's numbers.
+TYPE_NAMES = (
+    None, "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "bfloat16", "complex64", "complex128", "int", "float",
+    "complex",
+)
+cdef dict TYPE_NUMBERS = {name: number for number, name in enumerate(TYPE_NAMES)}
+cdef int WEAK_INT = TYPE_NUMBERS["int"] | BY_VALUE
+cdef int WEAK_FLOAT = TYPE_NUMBERS["float"] | BY_VALUE
+cdef int WEAK_COMPLEX = TYPE_NUMBERS["complex"] | BY_VALUE
+cdef int BOOL = TYPE_NUMBERS["bool"] | BY_VALUE
+cdef tuple KIND_NAMES = ("packs", "rows", "items", "bytes")
+cdef dict CODES = {"b": GPUKERN_BOOL, "i": GPUKERN_INT, "u": GPUKERN_UINT, "f": GPUKERN_FLOAT,
+                   "c": GPUKERN_COMPLEX}
+
+
+cdef int log2_bytes(int bits) noexcept nogil:
+    """0 to 4 for 8 to 128 bits; 8 for any other number."""
+    cdef int power = 0
+    while power <= 4:
+        if bits == 8 << power:
+            return power
+        power += 1
+    return 8
+
+
+cdef int type_number(const gpukern_dtype *dtype) noexcept nogil:
+    """The number of a dtype, NO_TYPE for one that is not computed with."""
+    cdef int power = log2_bytes(dtype.bits)
+    if dtype.lanes != 1:
+        return NO_TYPE
+    if dtype.code == GPUKERN_FLOAT and 1 <= power <= 3:
+        return 9 + power
+    if dtype.code == GPUKERN_INT and power <= 3:
+        return 2 + power
+    if dtype.code == GPUKERN_UINT and power <= 3:
+        return 6 + power
+    if dtype.code == GPUKERN_BOOL and power == 0:
+        return 1
+    if dtype.code == GPUKERN_BFLOAT and power == 1:
+        return 13
+    if dtype.code == GPUKERN_COMPLEX and 3 <= power <= 4:
+        return 11 + power
+    return NO_TYPE
+
+
+cdef int number_argument(object value, Slot *slot) except -1:
+    """Stores a Python or NumPy number and returns its type; NO_TYPE for what is none."""
+    cdef int overflow = 0
+    cdef long long whole
+    kind = type(value)
+    if kind is float:
+        slot.word[0] = value
+        return WEAK_FLOAT
+    if kind is int:
+        whole = PyLong_AsLongLongAndOverflow(value, &overflow)
+        memcpy(slot.word, &whole, sizeof(whole))
+        if overflow:
+            raise GpukernOverflowError(f"elementwise: Python integer {value} needs over 64 bits")
+        return WEAK_INT
+    if kind is bool:
+        (<char *>slot.word)[0] = value
+        return BOOL
+    if kind is complex:
+        slot.word[0], slot.word[1] = value.real, value.imag
+        return WEAK_COMPLEX
+    if isinstance(value, GENERIC):
+        return store_generic(value, slot)
+    return NO_TYPE
+
+
+cdef int store_generic(object value, Slot *slot) except -1:
+    cdef bytes data = value.tobytes()
+    name = value.dtype.name
+    number = TYPE_NUMBERS.get(name)
+    if number is None or not value.dtype.isnative:
+        raise GpukernTypeError(f"elementwise: a number of dtype {name} is not one to compute with")
+    memcpy(slot.word, <const char *>data, len(data))
+    return number | BY_VALUE
+
+
+@cython.final
+cdef class Compiled:
+    """A kernel on one device."""
+
+    def __dealloc__(self):
+        gpukern_kernel_release(self.kernel)
+
+
+@cython.final
+cdef class Signature:
+    """A function for arguments of given types and an output of a given one."""
+
+    cdef int enqueue(self, const gpukern_tensor *const *tensors, int operands,
+                     Numbers *numbers, int32_t device,
+                     const gpukern_exec *where) except -1:
+        """Launches the kernel that suits the operands, tensors[0] being the output."""
+        cdef Plan plan
+        cdef gpukern_launch launch
+        cdef const void *arguments[2]
+        cdef size_t sizes[2]
+        cdef Compiled compiled
+        plan_loop(&plan, tensors, operands, self.items)
+        if plan.blocks == 0:
+            return 0
+        if plan.blocks >= <int64_t>1 << 31:
+            raise GpukernValueError("elementwise: the arrays are too large for one kernel launch")
+        if self.limits is not None:
+            self.require_fit(numbers)
+        compiled = self.kernel_of(&plan, device)
+        arguments[0] = plan.words
+        sizes[0] = plan.bytes
+        arguments[1] = numbers.slot
+        sizes[1] = numbers.count * sizeof(Slot)
+        memset(&launch, 0, sizeof(launch))
+        launch.struct_size = sizeof(launch)
+        launch.grid[0] = <unsigned int>plan.blocks
+        launch.grid[1] = launch.grid[2] = 1
+        launch.block[0] = BLOCK_THREADS
+        launch.block[1] = launch.block[2] = 1
+        cdef size_t parameters = 2 if numbers.count > 0 else 1
+        with nogil:
+            check(gpukern_kernel_launch(compiled.kernel, &launch, arguments, sizes, parameters,
+                                        where))
+        return 0
+
+    cdef Compiled kernel_of(self, const Plan *plan, int32_t device):
+        """The kernel for a plan, from memory if it was ever used."""
+        cdef char key[MAX_OPERANDS + 8]
+        memcpy(key, &device, sizeof(device))
+        key[4] = <char>plan.kind
+        key[5] = plan.wide
+        key[6] = <char>(plan.rank if plan.kind != PACKS else 0)
+        key[7] = 0
+        memcpy(key + 8, plan.flags, plan.operands)
+        name = PyBytes_FromStringAndSize(key, 8 + plan.operands)
+        found = self.kernels.get(name)
+        if found is None:
+            # Another thread may be as far as this: all keep the one that came first.
+            found = self.kernels.setdefault(name, self.compiled(plan, device))
+        return found
+
+    cdef Compiled compiled(self, const Plan *plan, int32_t device):
+        flags = iter([chr(plan.flags[k]) for k in range(1, plan.operands)])
+        flags = "".join(["c" if number else next(flags) for number in self.is_number])
+        layout = _codegen.Layout(KIND_NAMES[<int>plan.kind], flags, plan.rank, plan.wide)
+        return compile_kernel(_codegen.source(self.typed, self.out_name, layout), device)
+
+    cdef int require_fit(self, Numbers *numbers) except -1:
+        """Refuses a Python int that the integer dtype it takes does not hold, as NumPy does."""
+        cdef long long value
+        for place, position, low, high in self.limits:
+            memcpy(&value, numbers.slot[<int>place].word, sizeof(value))
+            if not low <= value <= high:
+                name = self.typed.function.inputs[position]
+                raise GpukernOverflowError(
+                    f"{self.typed.function.name}: {name} must lie in [{low}, {high}], got {value}")
+        return 0
+
+    cdef object host_function(self):
+        found = self.kernels.get(None)
+        if found is None:
+            made = _host.HostFunction(self.typed, self.out_name)
+            found = self.kernels.setdefault(None, made)
+        return found
+
+
+cdef Signature signature_of(object function, dict signatures, const char *types):
+    """The signature for the types of the arguments, and behind them that of an output that was
+    given or NO_TYPE; from memory if there is one."""
+    cdef int count = len(function.inputs)
+    key = PyBytes_FromStringAndSize(types, count + 1)
+    found = signatures.get(key)
+    if found is None:
+        found = signatures.setdefault(key, new_signature(function, types, count))
+    return found
+
+
+cdef Signature new_signature(object function, const char *types, int count):
+    cdef Signature made = Signature.__new__(Signature)
+    names = tuple([TYPE_NAMES[types[i] & ~BY_VALUE] for i in range(count)])
+    made.is_number = tuple([bool(types[i] & BY_VALUE) for i in range(count)])
+    made.typed = _promotion.typed(function, names)
+    made.out_name = TYPE_NAMES[types[count]] or made.typed.result
+    made.out_type = TYPE_NUMBERS[made.out_name]
+    result, out = [numpy_name(each) for each in (made.typed.result, made.out_name)]
+    if not np.can_cast(result, out, "same_kind"):
+        raise GpukernTypeError(
+            f"{function.name}: out must be of a dtype that {made.typed.result} converts to without "
+            f"changing kind, got {made.out_name}")
+    described = np.dtype(out)
+    made.out_dtype.code = (
+        GPUKERN_BFLOAT if made.out_name == "bfloat16" else CODES[described.kind])
+    made.out_dtype.bits = 8 * <int>described.itemsize
+    made.out_dtype.lanes = 1
+    made.items = _codegen.pack_items(made.typed, made.is_number, made.out_name)
+    made.limits = int_limits(made.typed, made.is_number)
+    made.kernels = {}
+    return made
+
+
+cdef object numpy_name(object name):
+    """A dtype of the same kind and size, which NumPy has."""
+    return "float16" if name == "bfloat16" else name
+
+
+cdef object int_limits(object typed, object is_number):
+    """For each weak int of the arguments that becomes an integer: its place among the numbers, its
+    position, and the limits; None if there is none."""
+    limits = {}
+    for step in typed.steps:
+        for value, wanted in zip(step.operands, step.operand_types):
+            if value.kind == "input" and value.type == "int" and "int" in wanted:
+                known = np.iinfo(wanted)
+                low, high = limits.get(value.content, (-2**63, 2**63 - 1))
+                limits[value.content] = max(low, known.min), min(high, known.max)
+    places = [position for position, number in enumerate(is_number) if number]
+    found = [(places.index(position), position, *pair) for position, pair in limits.items()]
+    return found or None
+
+
+cdef Compiled compile_kernel(object source, int32_t device):
+    """Compiles a source, or finds it compiled on disk."""
+    cdef Compiled made = Compiled.__new__(Compiled)
+    cdef Program program = Program(source.text, source.options, f"{source.kernel}.cu",
+                                   dict(_codegen.headers()), device=device)
+    cdef bytes encoded = source.kernel.encode()
+    cdef const char *name = encoded
+    with nogil:
+        check(gpukern_program_kernel(program.c, name, device, &made.kernel))
+    return made

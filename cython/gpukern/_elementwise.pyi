@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any, final
+
+import numpy.typing as npt
+
+from gpukern._typing import Array, Device, Scalar, Stream
+
+@final
+class Elementwise:
+    __name__: str
+    __qualname__: str
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+    def result_dtype(self, *dtypes: npt.DTypeLike) -> str: ...
+    def source(self, *dtypes: npt.DTypeLike) -> str: ...
+    def __call__(
+        self,
+        *arguments: Array | Scalar,
+        out: Any | None = None,
+        device: Device | None = None,
+        stream: Stream | None = None,
+    ) -> Any: ...

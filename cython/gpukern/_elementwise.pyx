@@ -1,0 +1,294 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Functions of arrays, and the quick way of their calls."""
+
+cimport cython
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+from libc.stdlib cimport getenv
+from libc.string cimport memset
+
+from gpukern._capi cimport (
+    GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_dtype, gpukern_exec,
+    gpukern_stream_wait, gpukern_tensor,
+)
+from gpukern._compiled cimport (
+    MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
+)
+from gpukern._dtype cimport describe
+from gpukern._error cimport check
+from gpukern._keep cimport kept_count, let_go
+from gpukern._kind cimport Kind
+from gpukern._layout cimport MAX_OPERANDS, broadcast, overlap, same_place
+from gpukern._lend cimport lend, new_array_like, note_write
+from gpukern._long_way cimport long_way
+from gpukern._operand cimport OPERAND_NDIM, Operand
+from gpukern._stream cimport wait_back
+
+from gpukern import _codegen, _promotion
+from gpukern.errors import GpukernTypeError
+
+cdef extern from "numpy/arrayobject.h":
+    void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
+
+cnp.import_array()
+
+# What the quick way returns for a call that it leaves to the long way.
+cdef object LONG_WAY = object()
+
+
+@cython.final
+cdef class Elementwise:
+    """A function of arrays, made by :func:`elementwise`.
+
+    ``f(*arguments, out=None, device=None, stream=None)``
+
+    Parameters
+    ----------
+    *arguments : array or number
+        One for each of `inputs`, at most 32. Arrays of any library that gpukern takes, of dtype
+        bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 or
+        complex128, of any strides, that broadcast as in NumPy and lie on one device. Python numbers
+        are weak; NumPy scalars and 0-d arrays of the host are not.
+    out : array, optional
+        Written to and returned. Of the shape of the result, and of a dtype to which that converts
+        by the rule 'same_kind'. May overlap the arguments in any way.
+    device : {'cpu', 'cuda', 'cuda:N'} or int, optional
+        Where host arrays are computed, as in :func:`saxpy`. On the CPU the function is computed by
+        NumPy, block by block, on all cores where that pays. One that calls CUDA C++ is computed on
+        a GPU in any case.
+    stream : optional
+        As in :func:`saxpy`; on a GPU the call only enqueues its work.
+
+    Returns
+    -------
+    array
+        `out`, or a new C-contiguous array of the kind of the first array; a scalar for 0-d ndarrays
+        and for numbers alone.
+
+    Raises
+    ------
+    TypeError
+        For a wrong number of arguments, and dtypes that the function does not know.
+    ValueError
+        For shapes that do not broadcast and devices that differ.
+    OverflowError
+        For a Python int that does not fit the integer dtype it meets.
+    CompileError
+        If CUDA C++ in the function does not compile, with the compiler's log.
+
+    Notes
+    -----
+    A kernel is compiled at the first call with new types or a new kind of layout (contiguous,
+    strided), and kept in memory and on disk with :class:`Program`'s.
+    """
+
+    cdef readonly object function
+    cdef dict signatures
+    cdef Py_ssize_t count
+    cdef bint is_device_only
+    cdef dict __dict__
+
+    def __init__(self, function):
+        self.function = function
+        self.signatures = {}
+        self.count = len(function.inputs)
+        self.is_device_only = bool(function.device_names())
+        self.__name__ = self.__qualname__ = function.name
+
+    def __repr__(self):
+        return f"<elementwise {self.function.name}({', '.join(self.function.inputs)})>"
+
+    @property
+    def inputs(self):
+        """The names of the arguments."""
+        return self.function.inputs
+
+    def result_dtype(self, *dtypes):
+        """The name of the result's dtype for arguments of these dtypes.
+
+        `dtypes` are dtypes, 'bfloat16', or the types of Python's numbers: int, float, complex.
+        """
+        return self.typed(dtypes).result
+
+    def source(self, *dtypes):
+        """The CUDA C++ of the kernel for contiguous arrays of these dtypes, and numbers for int,
+        float and complex; it includes headers of gpukern's."""
+        typed = self.typed(dtypes)
+        flags = "".join(["c" if each in _promotion.WEAK_TYPES else "v" for each in typed.types])
+        return _codegen.source(typed, typed.result, _codegen.Layout("packs", flags)).text
+
+    cdef object typed(self, dtypes):
+        if len(dtypes) != self.count:
+            raise GpukernTypeError(
+                f"{self.function.name} takes {self.count} arguments, got {len(dtypes)} dtypes")
+        weak = {type_: name for name, type_ in _promotion.WEAK_TYPES.items()}
+        names = tuple([weak.get(each) or _promotion.dtype_name(each) for each in dtypes])
+        return _promotion.typed(self.function, names)
+
+    def __call__(self, *arguments, out=None, device=None, stream=None):
+        if len(arguments) != self.count:
+            raise GpukernTypeError(
+                f"{self.function.name} takes {self.count} arguments, got {len(arguments)}")
+        if device is None and stream is None:
+            result = self.quickly(arguments, out)
+            if result is not LONG_WAY:
+                return result
+        return long_way(self.function, self.signatures, arguments, out, device, stream)
+
+    cdef object quickly(self, tuple arguments, object out):
+        """The call on plain arrays, see _lend.pxd."""
+        cdef Operand operands[MAX_OPERANDS]
+        cdef char types[MAX_ARGUMENTS + 1]
+        cdef Numbers numbers
+        cdef int i, type_, count = 1, hosts = 0
+        cdef gpukern_dtype dtype
+        cdef object first = None
+        numbers.count = 0
+        for i in range(self.count):
+            argument = arguments[i]
+            if type(argument) is cnp.ndarray:
+                describe(<cnp.dtype>PyArray_DTYPE(argument), &dtype)
+                type_ = type_number(&dtype)
+                hosts += 1
+            else:
+                type_ = number_argument(argument, &numbers.slot[numbers.count])
+                if type_ != NO_TYPE:
+                    numbers.count += 1
+                else:
+                    if not lend(argument, &operands[count], &operands[1] if count > 1 else NULL):
+                        return LONG_WAY
+                    type_ = type_number(&operands[count].c.dtype)
+                    if count == 1:
+                        first = argument
+                    count += 1
+            if type_ == NO_TYPE:
+                return LONG_WAY
+            types[i] = <char>type_
+        types[self.count] = NO_TYPE
+        if count == 1:
+            return self.on_host(arguments, out, types)
+        if hosts > 0 or not on_one_gpu(operands, count):
+            return LONG_WAY
+        return self.on_gpu(first, operands, count, &numbers, types, out)
+
+    cdef object on_host(self, tuple arguments, object out, char *types):
+        cdef gpukern_dtype dtype
+        cdef const char *wanted = getenv("GPUKERN_DEVICE")
+        if self.is_device_only or (wanted != NULL and wanted[0] != 0):
+            return LONG_WAY
+        if out is not None:
+            if type(out) is not cnp.ndarray or not cnp.PyArray_ISWRITEABLE(out):
+                return LONG_WAY
+            describe(<cnp.dtype>PyArray_DTYPE(out), &dtype)
+            types[self.count] = <char>type_number(&dtype)
+            if types[self.count] == NO_TYPE:
+                return LONG_WAY
+        host = signature_of(self.function, self.signatures, types).host_function()
+        return host.call(arguments, out)
+
+    cdef object on_gpu(self, object first, Operand *operands, int count, Numbers *numbers,
+                       char *types, object out):
+        cdef const gpukern_tensor *tensors[MAX_OPERANDS]
+        cdef int64_t shape[OPERAND_NDIM]
+        cdef int k, ndim = 0
+        cdef Signature signature = signature_of(self.function, self.signatures, types)
+        for k in range(count):
+            tensors[k] = &operands[k].c
+        for k in range(1, count):
+            if not broadcast(tensors[k], &ndim, shape):
+                return LONG_WAY
+        cdef object result = out
+        if out is None:
+            result = new_array(first, &operands[1], ndim, shape, signature,
+                               type_number(&operands[1].c.dtype))
+        if result is None or not lend(result, &operands[0], &operands[1]):
+            return LONG_WAY
+        if out is not None:
+            if not fits(operands, count, ndim, shape):
+                return LONG_WAY
+            k = type_number(&operands[0].c.dtype)
+            if k != signature.out_type:
+                if k == NO_TYPE:
+                    return LONG_WAY
+                types[self.count] = <char>k
+                signature = signature_of(self.function, self.signatures, types)
+        launch(signature, operands, tensors, count, numbers)
+        if out is not None:
+            note_write(out)
+        return result
+
+
+cdef bint on_one_gpu(const Operand *operands, int count) noexcept:
+    cdef int k
+    cdef const gpukern_device *device = &operands[1].c.device
+    for k in range(1, count):
+        if (operands[k].c.device.device_type != GPUKERN_CUDA
+                or operands[k].c.device.device_id != device.device_id):
+            return False
+    return True
+
+
+cdef object new_array(object array, const Operand *operand, int ndim, const int64_t *shape,
+                      Signature signature, int own_type):
+    """An uninitialised array beside a lent one; None if its library allocates none."""
+    cdef Kind kind
+    if signature.out_type == own_type:
+        return new_array_like(array, operand, ndim, shape)
+    kind = <Kind>operand.kind
+    if kind.allocate is None:
+        return None
+    sizes = tuple([shape[d] for d in range(ndim)])
+    return kind.allocate(array, sizes, operand.c.device.device_id, signature.out_name)
+
+
+cdef bint fits(const Operand *operands, int count, int ndim, const int64_t *shape) noexcept:
+    """Whether an output can be written to as it is while the arguments are read."""
+    cdef const gpukern_tensor *out = &operands[0].c
+    cdef int d, k
+    if operands[0].readonly or out.ndim != ndim:
+        return False
+    if (out.device.device_type != GPUKERN_CUDA
+            or out.device.device_id != operands[1].c.device.device_id):
+        return False
+    for d in range(ndim):
+        if out.shape[d] != shape[d]:
+            return False
+        if out.strides != NULL and out.strides[d] == 0 and shape[d] > 1:
+            return False
+    for k in range(1, count):
+        if overlap(out, &operands[k].c) and not same_place(out, &operands[k].c):
+            return False
+    return True
+
+
+cdef int launch(Signature signature, const Operand *operands,
+                const gpukern_tensor *const *tensors, int count,
+                Numbers *numbers) except -1:
+    """Launches on the first argument's stream, behind the work on the others'."""
+    cdef gpukern_exec where
+    cdef void *others[MAX_OPERANDS]
+    cdef int i, k, waited = 0
+    cdef gpukern_device device = operands[1].c.device
+    if kept_count > 0:
+        let_go()
+    memset(&where, 0, sizeof(where))
+    where.struct_size = sizeof(where)
+    where.device.device_type = GPUKERN_DEVICE_DEFAULT
+    where.stream = operands[1].stream
+    for k in range(count):
+        if operands[k].stream == where.stream:
+            continue
+        for i in range(waited):
+            if others[i] == operands[k].stream:
+                break
+        else:
+            others[waited] = operands[k].stream
+            waited += 1
+            check(gpukern_stream_wait(device, where.stream, operands[k].stream))
+    signature.enqueue(tensors, count, numbers, device.device_id, &where)
+    for i in range(waited):
+        wait_back(device, others[i], where.stream)
+    return 0

@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""THE table of what element-wise functions may call, and the names that both forms have for it.
+
+Everything is named as NumPy names it. An operation's types are those of NumPy's ufunc of that name;
+`elementwise_functions.cuh` has a device function of that name. Three are no ufuncs: ``where``,
+``real`` and ``imag``.
+"""
+
+import builtins
+import math
+
+import numpy as np
+
+words = str.split
+
+# Worth few instructions, so that many elements a thread cost little.
+ARITHMETIC = words(
+    "add subtract multiply divide floor_divide remainder fmod negative positive absolute fabs "
+    "square reciprocal sqrt floor ceil trunc rint sign copysign fmax fmin maximum minimum isnan "
+    "isinf isfinite signbit logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
+    "bitwise_xor invert left_shift right_shift less less_equal greater greater_equal equal "
+    "not_equal conjugate degrees radians"
+)
+TRANSCENDENTAL = words(
+    "power cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh "
+    "cosh tanh arcsinh arccosh arctanh hypot"
+)
+
+UFUNCS = {name: getattr(np, name) for name in ARITHMETIC + TRANSCENDENTAL}
+ARITY = {name: ufunc.types[0].index("->") for name, ufunc in UFUNCS.items()} | {
+    "where": 3,
+    "real": 1,
+    "imag": 1,
+}
+COMPARISONS = frozenset(words("less less_equal greater greater_equal equal not_equal"))
+LOGICAL = frozenset(name for name in UFUNCS if name.startswith("logical_"))
+# What the device computes with complex numbers.
+COMPLEX = frozenset(
+    words(
+        "add subtract multiply divide negative positive absolute square reciprocal conjugate equal "
+        "not_equal isnan isinf isfinite where real imag"
+    )
+)
+
+# C's name, where NumPy has another one.
+C_NAMES = {
+    **{name: name for name in ARITY},
+    "abs": "absolute",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "conj": "conjugate",
+    "max": "maximum",
+    "min": "minimum",
+    "pow": "power",
+}
+C_CONSTANTS = {
+    "true": True,
+    "false": False,
+    "M_PI": math.pi,
+    "M_E": math.e,
+    "INFINITY": math.inf,
+    "NAN": math.nan,
+}
+C_TYPES = {
+    "bool": "bool",
+    "int": "int32",
+    "unsigned": "uint32",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+def _python_functions():
+    found = {ufunc: name for name, ufunc in UFUNCS.items()}
+    for name in dir(math):
+        known = {"fabs": "fabs", "fmod": "fmod"}.get(name) or C_NAMES.get(name)
+        if known is not None and known in ARITY:
+            found[getattr(math, name)] = known
+    found |= {np.where: "where", np.real: "real", np.imag: "imag"}
+    found |= {np.abs: "absolute", builtins.abs: "absolute", builtins.pow: "power"}
+    return found | {builtins.min: "minimum", builtins.max: "maximum"}
+
+
+# By the function itself, so that it does not matter under which name a program imports it.
+PYTHON_FUNCTIONS = _python_functions()
+PYTHON_TYPES = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}

@@ -1,0 +1,283 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Element-wise functions on the host: NumPy's ufuncs on blocks that stay in a core's cache."""
+
+import math
+import os
+import threading
+
+import numpy as np
+
+from gpukern._functions import UFUNCS
+from gpukern._promotion import WEAK_TYPES
+from gpukern.errors import (
+    GpukernDeviceError,
+    GpukernOverflowError,
+    GpukernTypeError,
+    GpukernValueError,
+)
+
+BLOCK = 1 << 15  # elements; a few temporary arrays of these fit the second-level cache of a core
+# Fewer elements for each thread are not worth its start.
+LEAST_FOR_THREAD = 1 << 19
+
+
+class HostFunction:
+    """A typed function as a Python function that calls NumPy."""
+
+    def __init__(self, typed, out_type):
+        names = typed.function.device_names()
+        if names:
+            raise GpukernDeviceError(
+                f"{typed.function.name}: {', '.join(names)} is CUDA C++, which needs a GPU; only "
+                "functions that NumPy has are computed on the CPU"
+            )
+        self.typed = typed
+        self.out_type = out_type
+        writer = Writer(typed, out_type)
+        self.uses_all = {value.content for value in inputs_of(typed)} == set(
+            range(len(typed.types))
+        )
+        self.compute = writer.compiled(False)  # f(*arrays) -> array
+        self.write = writer.compiled(True)  # f(*arrays, out)
+
+    def call(self, arguments, out):
+        """Compute into an array, or a new one where that is None."""
+        try:
+            if out is None:
+                return self.new(arguments)
+            shape = broadcast(self.typed.function, arguments)
+            require_shape(self.typed.function, out, shape)
+            self.into(arguments, out)
+        except OverflowError as error:  # a Python int that does not fit its array's dtype
+            raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
+        return out
+
+    def new(self, arguments):
+        """Compute a new array, a scalar where all arguments have no dimensions."""
+        if self.uses_all and all(map(is_short, arguments)):
+            try:
+                with np.errstate(all="ignore"):
+                    return self.compute(*arguments)
+            except ValueError:  # for shapes, which have words of our own
+                broadcast(self.typed.function, arguments)
+                raise
+        shape = broadcast(self.typed.function, arguments)
+        if math.prod(shape) <= BLOCK:
+            with np.errstate(all="ignore"):
+                result = self.compute(*arguments)
+            if result.shape == shape:  # unless it does not depend on all arguments
+                return result
+        out = np.empty(shape, host_dtype(self.out_type))
+        self.into(arguments, out)
+        return out[()]
+
+    def into(self, arguments, out):
+        """Compute into an array of the result's shape."""
+        arguments = [apart(each, out) for each in arguments]
+        parts = list(blocks(out.shape, BLOCK))
+        count = min(thread_count(), out.size // LEAST_FOR_THREAD)
+        if count <= 1:
+            self.run(arguments, out, parts)
+            return
+        errors = []
+        step = -(-len(parts) // count)
+
+        def work(mine):
+            try:
+                self.run(arguments, out, mine)
+            except BaseException as error:  # for the caller's thread
+                errors.append(error)
+
+        # Threads of this call alone: none is left to a fork() or to the end of the process.
+        threads = [
+            threading.Thread(target=work, args=(parts[first : first + step],))
+            for first in range(0, len(parts), step)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+
+    def run(self, arguments, out, parts):
+        """Compute some blocks."""
+        with np.errstate(all="ignore"):
+            for part in parts:
+                self.write(*(piece(each, part) for each in arguments), out[part])
+
+
+def is_short(argument):
+    """Whether it is a number or a row that a single block holds."""
+    ndim = getattr(argument, "ndim", 0)
+    return ndim == 0 or (ndim == 1 and argument.size <= BLOCK)
+
+
+def inputs_of(typed):
+    """The values that are arguments of the function."""
+    values = [typed.root, *(value for step in typed.steps for value in step.operands)]
+    return [value for value in values if value.kind == "input"]
+
+
+def broadcast(function, arguments):
+    """The shape of the result."""
+    shapes = [np.shape(each) for each in arguments]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise GpukernValueError(
+            f"{function.name}: shapes {', '.join(map(str, shapes))} do not broadcast"
+        ) from None
+
+
+def require_shape(function, out, shape):
+    """Refuse an output of another shape than the result's."""
+    if out.shape != shape:
+        raise GpukernValueError(f"{function.name}: out must have shape {shape}, got {out.shape}")
+
+
+def thread_count():
+    """How many threads may compute."""
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    available = len(os.sched_getaffinity(0))
+    return min(available, int(limit)) if limit.isdecimal() and int(limit) > 0 else available
+
+
+def blocks(shape, size):
+    """Slices that part an array into blocks of about `size` elements, in C order."""
+    if not shape:
+        yield ()
+        return
+    inner = math.prod(shape[1:])
+    if inner > size:
+        for i in range(shape[0]):
+            for rest in blocks(shape[1:], size):
+                yield (slice(i, i + 1), *rest)
+        return
+    step = max(size // max(inner, 1), 1)
+    for first in range(0, shape[0], step):
+        yield (slice(first, first + step), *(slice(None),) * (len(shape) - 1))
+
+
+def piece(argument, part):
+    """What of an argument, which broadcasts, belongs to a block."""
+    ndim = getattr(argument, "ndim", 0)
+    if ndim == 0:
+        return argument
+    own = part[len(part) - ndim :]
+    return argument[
+        tuple(
+            slice(None) if size == 1 else each
+            for size, each in zip(argument.shape, own, strict=True)
+        )
+    ]
+
+
+def apart(argument, out):
+    """The argument, or a copy where `out` is written before all of the argument is read."""
+    if not isinstance(argument, np.ndarray) or not np.may_share_memory(argument, out):
+        return argument
+    same = (
+        argument.ctypes.data == out.ctypes.data
+        and argument.shape == out.shape
+        and argument.strides == out.strides
+        and argument.dtype == out.dtype
+    )
+    return argument if same else argument.copy()
+
+
+def host_dtype(name):
+    """NumPy's dtype; bfloat16 is that of ml_dtypes."""
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise GpukernTypeError(
+            "elementwise: bfloat16 on the CPU needs the package ml_dtypes"
+        ) from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+class Writer:
+    """Writes the Python source of a typed function."""
+
+    def __init__(self, typed, out_type):
+        self.typed = typed
+        self.out_type = out_type
+        self.numbers = {id(step): i for i, step in enumerate(typed.steps)}
+        self.names = {"np": np, "asarray": np.asarray, "copyto": np.copyto, "item": item}
+        if "bfloat16" in (out_type, *typed.types, *(step.computed for step in typed.steps)):
+            self.names["bfloat16"] = host_dtype("bfloat16").type
+
+    def compiled(self, writes):
+        """Compile ``f(*arguments)``, or ``f(*arguments, out)``."""
+        parameters = [f"x{i}" for i in range(len(self.typed.types))]
+        lines = [f"def function({', '.join(parameters + ['out'] * writes)}):"]
+        *others, last = self.typed.steps or (None,)
+        for step in others:
+            lines.append(f"    t{self.numbers[id(step)]} = {self.step(step)}")
+        lines += self.ending(last, writes)
+        exec(compile("\n".join(lines), f"<{self.typed.function.name}>", "exec"), self.names)
+        return self.names["function"]
+
+    def ending(self, last, writes):
+        """The last step, which is the root in all but the plainest functions, and the return."""
+        root = self.typed.root
+        is_root = last is not None and root.content is last
+        is_ufunc = is_root and last.function in UFUNCS and not self.is_weak(root)
+        if writes and is_ufunc and last.computed == self.typed.result == self.out_type:
+            return [f"    {self.call(last, ', out=out')}"]
+        lines = [] if last is None else [f"    t{self.numbers[id(last)]} = {self.step(last)}"]
+        result = self.value(root)
+        if root.kind != "step" or root.type != self.typed.result:
+            result = f"asarray({result}).astype({self.dtype(self.typed.result)})"
+        if writes:
+            return [*lines, f"    copyto(out, {result}, casting='unsafe')"]
+        if self.out_type != self.typed.result:
+            result = f"asarray({result}).astype({self.dtype(self.out_type)})"
+        return [*lines, f"    return {result}[()]"]
+
+    def dtype(self, name):
+        """A dtype."""
+        return "bfloat16" if name == "bfloat16" else f"'{name}'"
+
+    def is_weak(self, value):
+        return value.type in WEAK_TYPES
+
+    def step(self, step):
+        """The expression of a step; a weak result is a Python number again."""
+        weak = step.function != "cast" and all(self.is_weak(each) for each in step.operands)
+        text = self.call(step)
+        return f"item({text})" if weak else text
+
+    def call(self, step, more=""):
+        """The call of NumPy's function."""
+        if step.function == "cast":
+            return f"asarray({self.value(step.operands[0])}).astype({self.dtype(step.computed)})"
+        texts = []
+        for value, wanted in zip(step.operands, step.operand_types, strict=True):
+            text = self.value(value)
+            # A Python number is not weak to ml_dtypes' bfloat16.
+            is_number = wanted == "bfloat16" and self.is_weak(value)
+            texts.append(f"bfloat16({text})" if is_number else text)
+        if step.function == "where":
+            texts[0] = f"asarray({texts[0]}, bool)"
+        return f"np.{step.function}({', '.join(texts)}{more})"
+
+    def value(self, value):
+        """A value: an argument, the result of a step, or a number by a name of its own."""
+        if value.kind == "input":
+            return f"x{value.content}"
+        if value.kind == "step":
+            return f"t{self.numbers[id(value.content)]}"
+        name = f"c{len(self.names)}"
+        self.names[name] = value.content
+        return name
+
+
+def item(result):
+    """A result of numbers as a Python number."""
+    return np.asarray(result).item()

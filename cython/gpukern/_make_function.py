@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""elementwise: makes functions of arrays, written in a line."""
+
+import functools
+
+from gpukern import _c_form, _promotion, _python_form
+from gpukern._elementwise import Elementwise
+from gpukern.errors import GpukernTypeError
+
+
+def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="", options=()):
+    """Makes a function that computes each element of its result from those of its arguments.
+
+    Written as a C expression, or as a Python function by decoration::
+
+        polynomial = gpukern.elementwise("(a * 10 + 2) * ((b + 2) * 10 - 5) * 5")
+
+        @gpukern.elementwise
+        def clipped_sine(x, limit):
+            y = np.sin(x)
+            return y if abs(y) < limit else limit
+
+    The result is called with arrays and numbers: see :class:`Elementwise`.
+
+    Parameters
+    ----------
+    function : str or function
+        A C expression: numbers, names, ``+ - * / %``, comparisons, ``&& || !``, ``& | ^ ~ << >>``,
+        ``c ? a : b``, conversions such as ``(float)a`` and ``int32_t(a)``, ``M_PI``, ``INFINITY``,
+        and calls; with C's precedence. Its arguments are its free names, in the order in which they
+        come, or `inputs`.
+
+        Or a Python function: assignments to local names and a ``return``, of arithmetic,
+        comparisons, ``and or not``, ``a if c else b``, conversions such as ``np.float32(a)``, and
+        calls. Other names stand for the numbers that they are when it is decorated.
+
+        Known functions are those of NumPy's ufuncs that compute element by element with numbers,
+        under NumPy's, C's or Python's names (``np.arctan2``, ``math.atan2``, ``atan2``), ``where``,
+        and ``min``, ``max``, ``abs``, ``pow``. In a C expression any other name is a function of
+        CUDA C++ (``fmaf(a, x, y)``, or one of the preamble), which only a GPU computes; its result
+        is converted to the type to which its arguments promote.
+    inputs : sequence of str, optional
+        The names of the arguments of a C expression.
+    dtype : dtype, optional
+        Of the result, to which the value is converted; by default what promotion gives.
+    name : str, optional
+        In messages and profiles; by default the Python function's, or 'elementwise'.
+    preamble : str
+        CUDA C++ that stands before the kernels: includes, ``__device__`` functions.
+    options : sequence of str
+        Of NVRTC, as in :class:`Program`. Without ``--fmad=true`` nothing is contracted to a fused
+        multiply-add, so that the GPU rounds as NumPy does.
+
+    Returns
+    -------
+    Elementwise
+        Or a decorator, if `function` is None.
+
+    Raises
+    ------
+    ValueError
+        For what cannot be translated, naming file and line, or the column.
+
+    Notes
+    -----
+    Both forms mean the same. Types are NumPy's: of operands as of its ufuncs, Python numbers and
+    literals are weak (NEP 50), ``/`` of integers gives float64, ``%`` has the sign of the divisor,
+    integers wrap around, and ``and``, ``or``, ``not`` give booleans. A C literal with an ``f`` is a
+    float32. Values computed from numbers only stay weak. Both sides of a conditional expression are
+    computed, as with ``np.where``; no value gives an error or a warning: integer division by zero
+    gives 0, and on a GPU an integer to a negative power gives its whole part. bfloat16 takes in
+    numbers, bool and 8-bit integers, float32 takes in bfloat16.
+
+    ``+ - * / sqrt``, comparisons, conversions between floats and all operations on integers give
+    the same bits as NumPy; the transcendental functions may differ in the last places, on GPUs as
+    between CPUs. Complex numbers know ``+ - * /``, ``abs``, ``conj``, ``real``, ``imag``, ``==``
+    and ``!=``.
+
+    """
+    if function is None:
+        return functools.partial(
+            elementwise, inputs=inputs, dtype=dtype, name=name, preamble=preamble, options=options
+        )
+    if isinstance(options, str) or not all(isinstance(each, str) for each in options):
+        raise GpukernTypeError(f"elementwise: options must be a sequence of str, got {options!r}")
+    if not isinstance(preamble, str):
+        raise GpukernTypeError(
+            f"elementwise: preamble must be a str, got {type(preamble).__name__}"
+        )
+    more = {"dtype": _promotion.dtype_name(dtype), "preamble": preamble, "options": tuple(options)}
+    if name is not None:
+        more["name"] = str(name)
+    if isinstance(function, str):
+        return Elementwise(_c_form.translate(function, inputs, **more))
+    if not hasattr(function, "__code__"):
+        raise GpukernTypeError(
+            f"elementwise: expected a str or a Python function, got {type(function).__name__}"
+        )
+    if inputs is not None:
+        raise GpukernTypeError("elementwise: inputs are given with an expression only")
+    made = Elementwise(_python_form.translate(function, **more))
+    functools.update_wrapper(made, function)
+    return made

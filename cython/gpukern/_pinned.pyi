@@ -1,0 +1,9 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+def pinned_empty(shape: int | Sequence[int], dtype: npt.DTypeLike = ...) -> npt.NDArray[Any]: ...

@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""pinned_empty(): NumPy arrays in memory that a GPU copies at full speed and reads in place."""
+
+cimport cython
+cimport numpy as cnp
+from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
+
+from gpukern._capi cimport (
+    GPUKERN_CUDA_HOST, GPUKERN_MAX_NDIM, gpukern_allocate, gpukern_device, gpukern_release,
+)
+from gpukern._create cimport shape_of
+from gpukern._dtype cimport require_plain
+from gpukern._error cimport check
+from gpukern._tensor cimport Tensor, new_ndarray
+
+cdef extern from "numpy/arrayobject.h":
+    PyTypeObject PyArray_Type
+    # Steals the reference to the dtype, which numpy's own .pxd leaves to the caller.
+    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype dtype, int ndim,
+                                const cnp.npy_intp *shape, const cnp.npy_intp *strides,
+                                void *data, int flags, PyObject *like)
+
+cnp.import_array()
+
+
+@cython.no_gc
+@cython.final
+cdef class PinnedMemory:
+    """Page-locked memory: the base of the arrays on it, whose last view frees it."""
+
+    cdef void *data
+
+    def __dealloc__(self):
+        # At the end of the process CUDA may be gone, and the memory with it: no one is told.
+        gpukern_release(pinned_device(), self.data, NULL)
+
+
+cdef gpukern_device pinned_device() noexcept nogil:
+    cdef gpukern_device device
+    device.device_type = GPUKERN_CUDA_HOST
+    device.device_id = 0
+    return device
+
+
+def pinned_empty(shape, dtype=float):
+    """Allocates an uninitialised NumPy array in page-locked ("pinned") host memory.
+
+    Arrays there pass through a GPU without another copy on the host, and :func:`gather` lets a GPU
+    read them in place. Page-locking takes tens of milliseconds for each gigabyte: keep such arrays.
+    Without a GPU the memory is plain, aligned to 64 bytes at least.
+
+    Parameters
+    ----------
+    shape : int or sequence of ints
+    dtype : optional
+        Whatever NumPy takes for a dtype of fixed width, without Python objects.
+
+    Returns
+    -------
+    numpy.ndarray
+        C-contiguous and writeable. Its memory is freed with the last view of it, for which CUDA may
+        wait until the GPU is idle.
+
+    Raises
+    ------
+    MemoryError
+        If there is not so much memory, or it may not be locked.
+    """
+    cdef Tensor like = shape_of(shape, dtype, "pinned_empty")
+    cdef PinnedMemory memory = PinnedMemory.__new__(PinnedMemory)
+    cdef size_t bytes_ = like.count() * like.itemsize
+    cdef cnp.dtype kind = like.dtype
+    require_plain(kind, "pinned_empty: dtype")
+    if bytes_ == 0 or like.c.ndim > GPUKERN_MAX_NDIM:
+        return new_ndarray(kind, like.c.ndim, like.c.shape)
+    with nogil:
+        check(gpukern_allocate(pinned_device(), bytes_, NULL, &memory.data))
+    Py_INCREF(kind)
+    array = PyArray_NewFromDescr(&PyArray_Type, kind, like.c.ndim,
+                                 <const cnp.npy_intp *>like.c.shape, NULL, memory.data,
+                                 cnp.NPY_ARRAY_CARRAY, NULL)
+    cnp.set_array_base(array, memory)
+    return array

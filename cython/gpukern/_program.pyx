@@ -1,0 +1,307 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Program: CUDA C++ compiled at run time, and the cache of compiled programs."""
+
+cimport cython
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from gpukern._capi cimport (
+    GPUKERN_COMPILE_ERROR, GPUKERN_CUDA, GPUKERN_PROGRAM_ARCHITECTURE, GPUKERN_PROGRAM_CUBIN,
+    GPUKERN_PROGRAM_LOG, GPUKERN_PROGRAM_PTX, gpukern_cache_clear, gpukern_cache_info,
+    gpukern_cache_query, gpukern_compile_log, gpukern_device, gpukern_header, gpukern_last_error,
+    gpukern_nvrtc_query, gpukern_nvrtc_search, gpukern_program_compile, gpukern_program_desc,
+    gpukern_program_get, gpukern_program_name, gpukern_program_part, gpukern_program_release,
+    gpukern_status,
+)
+from gpukern._error cimport check
+from gpukern._kernel cimport load_kernel
+from gpukern._stream cimport as_device
+
+import os
+
+from gpukern import _nvrtc, _signature
+from gpukern.errors import CompileError, GpukernTypeError, GpukernValueError
+
+cdef bint searched = False
+
+
+@cython.final
+cdef class Program:
+    """CUDA C++ compiled by NVRTC, or found compiled in the cache.
+
+    >>> program = Program(source, options=["--std=c++20"], name_expressions=["scale<float>"])
+    >>> kernel = program.kernel("scale<float>")
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++. ``cuda_fp16.h`` and the other CUDA headers are found where CUDA is installed.
+    options : sequence of str
+        NVRTC's, one a string: ``--fmad=false``, ``-DN=4``, ``-I/usr/include/mine``.
+    name : str
+        The file name that messages show.
+    headers : mapping of str to str
+        Headers in memory: the source of each name that ``#include`` finds.
+    name_expressions : sequence of str
+        The instances of templates to compile, such as ``"scale<float>"``.
+    architecture : str, optional
+        What to compile for: ``"sm_90"`` gives machine code, ``"compute_90"`` PTX alone. By default
+        that of `device`; compiling for a named one needs no GPU.
+    device : str or int, optional
+        The device to compile for and to load kernels on; by default 0.
+
+    Raises
+    ------
+    CompileError
+        For a source that does not compile; the message shows the errors with their lines.
+    ValueError
+        For an option or architecture that NVRTC does not know.
+    RuntimeError
+        Without NVRTC, and without a device or a named architecture.
+    """
+
+    def __init__(self, source, options=(), name="program.cu", headers=None, name_expressions=(),
+                 architecture=None, device=None):
+        cdef gpukern_program_desc desc
+        cdef vector[const char *] option_list, expression_list
+        cdef vector[gpukern_header] header_list
+        cdef gpukern_header header
+        cdef gpukern_status status
+        cdef list kept = []  # what the pointers point into
+        if self.c != NULL:
+            raise GpukernTypeError("Program: a program is compiled once; make another one")
+        search_packages()
+        self.kernels = {}
+        self.device_id = ordinal_of(device, "Program: device")
+        self.name = name
+        self.name_expressions = tuple(
+            texts(name_expressions, "Program: name_expressions", kept, &expression_list))
+        texts(options, "Program: options", kept, &option_list)
+        for key, value in items_of(headers):
+            header.name = text(key, "Program: a header's name", kept)
+            header.source = text(value, "Program: a header's source", kept)
+            header_list.push_back(header)
+        desc.struct_size = sizeof(desc)
+        desc.source = text(source, "Program: source", kept)
+        desc.name = text(name, "Program: name", kept)
+        desc.architecture = NULL
+        if architecture is not None:
+            desc.architecture = text(architecture, "Program: architecture", kept)
+        desc.device = self.device_id
+        desc.options = option_list.data()
+        desc.option_count = option_list.size()
+        desc.headers = header_list.data()
+        desc.header_count = header_list.size()
+        desc.name_expressions = expression_list.data()
+        desc.name_expression_count = expression_list.size()
+        with nogil:
+            status = gpukern_program_compile(&desc, &self.c)
+        if status == GPUKERN_COMPILE_ERROR:
+            raise compile_error()
+        check(status)
+
+    def __dealloc__(self):
+        gpukern_program_release(self.c)
+
+    def __repr__(self):
+        return f"<gpukern.Program {self.name} for {self.architecture}>"
+
+    cdef bytes part(self, gpukern_program_part which):
+        cdef const void *data = NULL
+        cdef size_t size = 0
+        with nogil:
+            check(gpukern_program_get(self.c, which, &data, &size))
+        return (<const char *>data)[:size]
+
+    cdef str text(self, gpukern_program_part which):
+        return self.part(which).decode("utf-8", "replace")
+
+    @property
+    def ptx(self):
+        """The PTX, a str."""
+        return self.text(GPUKERN_PROGRAM_PTX)
+
+    @property
+    def cubin(self):
+        """The machine code, bytes; empty for an architecture ``compute_XX``."""
+        return self.part(GPUKERN_PROGRAM_CUBIN)
+
+    @property
+    def log(self):
+        """What the compiler said, such as warnings; often empty."""
+        return self.text(GPUKERN_PROGRAM_LOG)
+
+    @property
+    def architecture(self):
+        """What the program was compiled for, such as ``'sm_90'``."""
+        return self.text(GPUKERN_PROGRAM_ARCHITECTURE)
+
+    @property
+    def kernel_names(self):
+        """The names of the kernels as the compiler mangled them, a tuple of str."""
+        return tuple(_signature.entries(self.ptx))
+
+    def kernel(self, name, device=None):
+        """Loads a kernel on a device.
+
+        Parameters
+        ----------
+        name : str
+            Of an ``extern "C"`` kernel or of any other, which may be qualified (``"ns::f"``); one
+            of the program's name expressions; or a mangled name.
+        device : str or int, optional
+            By default the program's.
+
+        Returns
+        -------
+        Kernel
+            It keeps what it needs of the program.
+
+        Raises
+        ------
+        ValueError
+            If there is no such kernel; the message names those that there are.
+        RuntimeError
+            If there is no such device.
+        """
+        if not isinstance(name, str):
+            raise GpukernTypeError(f"kernel: name must be a str, got {type(name).__name__}")
+        cdef int device_id = self.device_id
+        if device is not None:
+            device_id = ordinal_of(device, "kernel: device")
+        found = self.kernels.get((name, device_id))
+        if found is None:
+            found = self.kernels.setdefault((name, device_id), self.find(name, device_id))
+        return found
+
+    cdef object find(self, str name, int device_id):
+        cdef str ptx = self.ptx
+        entry = self.entry_of(ptx, name)
+        if entry is None:
+            known = ", ".join(map(_signature.readable, _signature.entries(ptx)))
+            raise GpukernValueError(
+                f"kernel: {self.name} has no kernel {name!r}; it has {known or 'none'}. "
+                "Instances of templates are compiled if they are among name_expressions")
+        return load_kernel(self.c, name, entry, device_id, _signature.parameters(ptx, entry))
+
+    cdef object entry_of(self, str ptx, str name):
+        """A kernel's name in the code; None if there is no such kernel."""
+        cdef const char *in_code = NULL
+        cdef bytes encoded
+        if name not in self.name_expressions:
+            return _signature.entry_of(ptx, name)
+        encoded = name.encode()
+        check(gpukern_program_name(self.c, encoded, &in_code))
+        return in_code.decode()
+
+
+cdef int ordinal_of(object device, str what) except -1:
+    cdef gpukern_device found
+    if device is None:
+        return 0
+    found = as_device(device, what)
+    if found.device_type != GPUKERN_CUDA:
+        raise GpukernValueError(f"{what} must be a CUDA device, got {device!r}")
+    return found.device_id
+
+
+cdef const char *text(object value, str what, list kept) except NULL:
+    """A str for C; `kept` holds its memory."""
+    cdef bytes encoded
+    if not isinstance(value, str):
+        raise GpukernTypeError(f"{what} must be a str, got {type(value).__name__}")
+    encoded = value.encode()
+    if 0 in encoded:
+        raise GpukernValueError(f"{what} must hold no NUL character")
+    kept.append(encoded)
+    return encoded
+
+
+cdef list texts(object values, str what, list kept, vector[const char *] *found):
+    """A sequence of str for C, and as a list."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise GpukernTypeError(
+            f"{what} must be a sequence of str, got {type(values).__name__}: {values!r}")
+    cdef list listed = list(values)
+    for value in listed:
+        found.push_back(text(value, what, kept))
+    return listed
+
+
+cdef list items_of(object headers):
+    if headers is None:
+        return []
+    if not hasattr(headers, "items"):
+        raise GpukernTypeError(f"Program: headers must be a mapping of names to sources, "
+                               f"got {type(headers).__name__}")
+    return list(headers.items())
+
+
+cdef object compile_error():
+    """The error of this thread's compile, with all that NVRTC said."""
+    cdef const char *log = NULL
+    message = gpukern_last_error().decode("utf-8", "replace")
+    check(gpukern_compile_log(&log))
+    return CompileError(message, log.decode("utf-8", "replace"))
+
+
+cdef int search_packages() except -1:
+    """Names the folders of PyPI's packages to the library, once."""
+    global searched
+    if searched:
+        return 0
+    for directory in _nvrtc.directories():
+        check(gpukern_nvrtc_search(os.fsencode(directory)))
+    searched = True
+    return 0
+
+
+def cache_info():
+    """Describes the cache of compiled programs.
+
+    Returns
+    -------
+    dict
+        ``memory_hits``, ``disk_hits``, ``misses`` (compiles) and ``rejected`` (damaged or foreign
+        entries, compiled anew) count what this process did. ``entries``, ``bytes``,
+        ``limit_bytes`` and ``directory`` describe the cache on disk; without one the directory is
+        None. $GPUKERN_CACHE_DIR and $GPUKERN_CACHE_LIMIT set the last two.
+    """
+    cdef gpukern_cache_info info
+    info.struct_size = sizeof(info)
+    with nogil:
+        check(gpukern_cache_query(&info))
+    return {
+        "memory_hits": info.memory_hits,
+        "disk_hits": info.disk_hits,
+        "misses": info.misses,
+        "rejected": info.rejected,
+        "entries": info.entries,
+        "bytes": info.bytes,
+        "limit_bytes": info.limit_bytes,
+        "directory": info.directory.decode("utf-8", "surrogateescape") or None,
+    }
+
+
+def clear_cache():
+    """Empties the cache of compiled programs, in memory and on disk, and its counters."""
+    with nogil:
+        check(gpukern_cache_clear())
+
+
+def nvrtc_status():
+    """NVRTC's version, its path, and why there is none, as a dict; opens it if need be."""
+    cdef int32_t version = 0
+    cdef const char *path = NULL
+    cdef const char *reason = NULL
+    search_packages()
+    with nogil:
+        check(gpukern_nvrtc_query(&version, &path, &reason))
+    return {
+        "version": f"{version // 1000}.{version % 1000 // 10}" if version else None,
+        "path": path.decode("utf-8", "surrogateescape") or None,
+        "reason": reason.decode("utf-8", "replace"),
+    }

@@ -1,0 +1,302 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Types of a function's values, for arguments of given types: NumPy's own, asked of its ufuncs.
+
+A type is a name: a dtype's, or 'int', 'float' and 'complex' for a Python number, which is weak
+(NEP 50): it takes the type of the array that it meets. Values that are computed from weak ones only
+stay weak. NumPy need not have bfloat16: it goes with numbers, bool and the 8-bit integers, wider
+floats take it in, and anything else has to be converted first, as in ml_dtypes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpukern import _functions
+from gpukern._expression import Call, Cast, Constant, Input, walk
+from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
+
+# The dtype that a weak value has where it meets no array.
+STRONG = {"int": "int64", "float": "float64", "complex": "complex128"}
+WEAK_TYPES = {"int": int, "float": float, "complex": complex}
+WEAK_OF_KIND = {"i": "int", "u": "int", "f": "float", "c": "complex"}
+SIZES = {
+    "bool": 1,
+    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float16": 2,
+    "bfloat16": 2,
+    "float32": 4,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+WITH_BFLOAT16 = ("bool", "int8", "uint8", "bfloat16", "int", "float")
+ABOVE_BFLOAT16 = ("float32", "float64", "complex64", "complex128")
+COMPARED_INTEGERS = frozenset(name for name in SIZES if "int" in name)
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """An input ('input'), a number ('constant') or the result of a step ('step')."""
+
+    kind: str
+    type: str
+    content: object  # the input's position, the number, or the step's
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A function of values, each converted to its operand type; 'cast' and 'device' are two more.
+
+    `computed` is the dtype that comes out of it, which a weak value has as well.
+    """
+
+    function: str
+    operands: tuple
+    operand_types: tuple
+    computed: str
+    name: str = ""  # of a function that only a GPU has
+
+
+@dataclass(frozen=True, eq=False)
+class Typed:
+    """A function for arguments of given types."""
+
+    function: object
+    types: tuple
+    steps: tuple
+    root: Value
+    result: str  # the dtype of the result
+
+
+def typed(function, types):
+    """Give each node its type; GpukernTypeError where NumPy has no loop for the operands."""
+    return Typing(function, types).run()
+
+
+class Typing:
+    """One pass over the nodes of a function."""
+
+    def __init__(self, function, types):
+        self.function = function
+        self.types = types
+        self.steps = []
+        self.values = {}
+
+    def run(self):
+        """Type all nodes."""
+        for node in walk(self.function.root):
+            self.values[id(node)] = self.value(node)
+        root = self.values[id(self.function.root)]
+        result = self.function.dtype or STRONG.get(root.type, root.type)
+        return Typed(self.function, self.types, tuple(self.steps), root, result)
+
+    def value(self, node):
+        """The value of a node, whose operands have theirs."""
+        if isinstance(node, Input):
+            return Value("input", self.types[node.position], node.position)
+        if isinstance(node, Constant):
+            return constant(node.value)
+        if isinstance(node, Cast):
+            operand = self.values[id(node.argument)]
+            return self.step("cast", (operand,), (operand.type,), node.dtype)
+        operands = tuple(self.values[id(each)] for each in node.arguments)
+        if not isinstance(node, Call):
+            return self.device_call(node.name, operands)
+        return self.call(node.function, operands)
+
+    def step(self, function, operands, operand_types, computed, **more):
+        """Add a step; one of numbers only is computed at once."""
+        if more.get("name") is None and all(each.kind == "constant" for each in operands):
+            return folded(function, operands, computed)
+        weak = function != "cast" and all(each.type in WEAK_TYPES for each in operands)
+        kind = "c" if computed.startswith("complex") else computed[0]
+        self.steps.append(Step(function, operands, operand_types, computed, **more))
+        made = WEAK_OF_KIND.get(kind, computed) if weak else computed
+        return Value("step", made, self.steps[-1])
+
+    def device_call(self, name, operands):
+        """A function of CUDA C++: its result is converted to the type of its arguments."""
+        common = promoted(tuple(each.type for each in operands))
+        types = tuple(common if each.type in WEAK_TYPES else each.type for each in operands)
+        return self.step("device", operands, types, common, name=name)
+
+    def call(self, function, operands):
+        """A function of the table."""
+        types = tuple(each.type for each in operands)
+        if all(each in WEAK_TYPES for each in types):
+            types = tuple(STRONG[each] for each in types)
+        if function == "where":
+            common = promoted(types[1:])
+            return self.step(function, operands, ("bool", common, common), common)
+        if function in ("real", "imag"):
+            part = {"complex64": "float32", "complex128": "float64"}.get(types[0], types[0])
+            return self.step(function, operands, types, part)
+        if function == "power":
+            function, operands, types = simple_power(operands, types)
+        if function in _functions.COMPARISONS:
+            exact = compared_exactly(operands, types)
+            if exact is not None:
+                return self.step(function, operands, exact, "bool")
+        *operand_types, computed = resolved(function, types)
+        if function in _functions.LOGICAL:
+            operand_types = ["bool"] * len(operands)
+        if function not in _functions.COMPLEX and any("complex" in each for each in operand_types):
+            raise GpukernTypeError(f"elementwise: {function} is not known for complex numbers")
+        for operand, wanted in zip(operands, operand_types, strict=True):
+            require_fit(operand, wanted)
+        if function == "power" and "int" in computed and is_negative(operands[1]):
+            raise GpukernValueError("Integers to negative integer powers are not allowed.")
+        return self.step(function, operands, tuple(operand_types), computed)
+
+
+def constant(number):
+    """A Python number is weak, but for a bool; a NumPy scalar is not."""
+    if isinstance(number, np.generic):
+        require_known(number.dtype.name)
+        return Value("constant", number.dtype.name, number)
+    return Value("constant", type(number).__name__, number)
+
+
+def folded(function, operands, computed):
+    """A function of numbers, computed by NumPy."""
+    numbers = [each.content for each in operands]
+    with np.errstate(all="ignore"):
+        if function == "cast":
+            require_numpy(computed)
+            return constant(np.array(numbers[0]).astype(computed)[()])
+        if function == "where":
+            return constant(numbers[1] if numbers[0] else numbers[2])
+        ufunc = getattr(np, function)
+        result = ufunc(*numbers)
+    weak = not any(isinstance(number, (np.generic, bool)) for number in numbers)
+    return constant(result.item() if weak else np.asarray(result)[()])
+
+
+def require_numpy(name):
+    """Refuse bfloat16 where only NumPy computes."""
+    if name == "bfloat16":
+        raise GpukernTypeError("elementwise: a number cannot be converted to bfloat16")
+
+
+def require_known(name):
+    """Refuse dtypes that the device does not compute with."""
+    if name not in SIZES:
+        raise GpukernTypeError(f"elementwise: dtype {name} is not one to compute with")
+
+
+def dtype_name(dtype):
+    """The name of a dtype to compute with, None for None."""
+    if dtype is None:
+        return None
+    try:
+        found = dtype if dtype == "bfloat16" else np.dtype(dtype).name
+    except TypeError as error:
+        raise GpukernTypeError(f"elementwise: dtype: {error}") from None
+    require_known(found)
+    return found
+
+
+def require_fit(operand, wanted):
+    """Refuse a Python int that the integer dtype it takes does not hold, as NumPy does."""
+    if operand.kind == "constant" and operand.type == "int" and wanted in COMPARED_INTEGERS:
+        limits = np.iinfo(wanted)
+        if not limits.min <= operand.content <= limits.max:
+            raise GpukernOverflowError(
+                f"elementwise: Python integer {operand.content} out of bounds for {wanted}"
+            )
+
+
+def is_negative(operand):
+    """Whether a value is known to be a negative number."""
+    return operand.kind == "constant" and operand.content < 0
+
+
+def simple_power(operands, types):
+    """NumPy's short cuts for a base of floats and a number as the exponent."""
+    base, exponent = operands
+    shortcuts = {2: "square", 1: "positive", 0.5: "sqrt", -1: "reciprocal"}
+    if exponent.kind != "constant" or exponent.type not in ("int", "float"):
+        return "power", operands, types
+    function = shortcuts.get(exponent.content)
+    is_float = "float" in types[0] or "complex" in types[0]
+    is_square = function == "square" and exponent.type == "int"
+    if function is None or not (is_float or is_square):
+        return "power", operands, types
+    return function, (base,), types[:1]
+
+
+def compared_exactly(operands, types):
+    """The operand types for an integer dtype beside a Python int, which need not fit it."""
+    weak = [each.type == "int" for each in operands]
+    if not any(weak) or not all(each in COMPARED_INTEGERS or each == "int" for each in types):
+        return None
+    for operand in operands:
+        if operand.type == "int":
+            wide = "uint64" if operand.kind == "constant" and operand.content >= 2**63 else "int64"
+            require_fit(operand, wide)
+    return tuple(
+        each
+        if each != "int"
+        else "uint64"
+        if operand.kind == "constant" and operand.content >= 2**63
+        else "int64"
+        for operand, each in zip(operands, types, strict=True)
+    )
+
+
+def promoted(types):
+    """The dtype of values of these types in one array."""
+    if all(each in WEAK_TYPES for each in types):
+        types = tuple(STRONG[each] for each in types)
+    if "bfloat16" in types:
+        types = without_bfloat16(types)
+        return renamed(np.result_type(*(number_or_dtype(each) for each in types)).name, types)
+    return np.result_type(*(number_or_dtype(each) for each in types)).name
+
+
+def number_or_dtype(name):
+    """What numpy.result_type takes for a type: a number for a weak one."""
+    return WEAK_TYPES[name](0) if name in WEAK_TYPES else np.dtype(name)
+
+
+def resolved(function, types):
+    """The types of NumPy's loop: the operands' and the result's."""
+    ufunc = _functions.UFUNCS[function]
+    spelled = without_bfloat16(types) if "bfloat16" in types else types
+    asked = tuple(WEAK_TYPES.get(each) or np.dtype(each) for each in spelled)
+    try:
+        found = ufunc.resolve_dtypes((*asked, None))
+    except TypeError:
+        raise GpukernTypeError(
+            f"elementwise: {function} is not known for {', '.join(types)}"
+        ) from None
+    names = [each.name for each in found]
+    for name in names:
+        require_known(name)
+    return [renamed(name, spelled) for name in names] if spelled is not types else names
+
+
+class Spelled(tuple):
+    """Types in which another one stands for bfloat16."""
+
+    __slots__ = ()
+
+
+def without_bfloat16(types):
+    """The types with float16 in the place of bfloat16, or with the wider float that takes it in."""
+    others = [each for each in types if each not in WITH_BFLOAT16]
+    for each in others:
+        if each not in ABOVE_BFLOAT16:
+            raise GpukernTypeError(
+                f"elementwise: bfloat16 does not go with {each}; convert one of them first"
+            )
+    if others:
+        return tuple("float32" if each == "bfloat16" else each for each in types)
+    return Spelled("float16" if each not in WEAK_TYPES else each for each in types)
+
+
+def renamed(name, types):
+    """The name of a dtype that came out of such types."""
+    return "bfloat16" if isinstance(types, Spelled) and name == "float16" else name

@@ -1,0 +1,260 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Python form of an element-wise function: its source, translated when it is decorated."""
+
+import ast
+import builtins
+import inspect
+import textwrap
+
+import numpy as np
+
+from gpukern import _functions
+from gpukern._expression import MAX_INPUTS, Call, Cast, Constant, Function, Input
+from gpukern.errors import GpukernValueError
+
+BINARY = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.Pow: "power",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
+}
+UNARY = {
+    ast.USub: "negative",
+    ast.UAdd: "positive",
+    ast.Invert: "invert",
+    ast.Not: "logical_not",
+}
+COMPARE = {
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+BOOLEAN = {ast.And: "logical_and", ast.Or: "logical_or"}
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+
+def translate(function, **options):
+    """The Function of a Python function or lambda; GpukernValueError names what it cannot hold."""
+    return Translator(function).translate(**options)
+
+
+class Translator:
+    """Walks over the syntax tree of one function."""
+
+    def __init__(self, function):
+        self.function = function
+        self.name = function.__name__
+        code = function.__code__
+        self.file, self.first_line = code.co_filename, code.co_firstlineno
+        closure = inspect.getclosurevars(function)
+        self.outside = {**vars(builtins), **closure.globals, **closure.nonlocals}
+        self.values = {}
+
+    def translate(self, **options):
+        """Translate the whole function."""
+        definition = self.definition()
+        parameters = self.parameters(definition)
+        self.values = {name: Input(position) for position, name in enumerate(parameters)}
+        if isinstance(definition, ast.Lambda):
+            root = self.expression(definition.body)
+        else:
+            root = self.body(definition)
+        text = ast.unparse(definition)
+        return Function(name=self.name, inputs=parameters, root=root, text=text, **options)
+
+    def definition(self):
+        """The function's node in its source."""
+        try:
+            source = textwrap.dedent(inspect.getsource(self.function))
+            tree = ast.parse(source)
+        except (OSError, SyntaxError) as error:
+            raise GpukernValueError(
+                f"elementwise: the source of {self.name} cannot be read ({error}); "
+                "give the function as a string"
+            ) from None
+        wanted = ast.Lambda if self.name == "<lambda>" else ast.FunctionDef
+        found = [node for node in ast.walk(tree) if isinstance(node, wanted)]
+        if wanted is ast.Lambda and len(found) > 1:
+            found = [node for node in found if self.is_compiled_from(node)]
+        if not found or (wanted is ast.Lambda and len(found) > 1):
+            raise GpukernValueError(
+                f"elementwise: {self.file}:{self.first_line}: expected one function or lambda "
+                f"here, found {len(found)}"
+            )
+        return found[0]
+
+    def is_compiled_from(self, node):
+        """Whether a lambda's node gives the code of the function at hand."""
+        module = compile(ast.Expression(node), self.file, "eval")
+        code = next(part for part in module.co_consts if inspect.iscode(part))
+        own = self.function.__code__
+        return (code.co_code, code.co_consts, code.co_varnames, code.co_names) == (
+            own.co_code,
+            own.co_consts,
+            own.co_varnames,
+            own.co_names,
+        )
+
+    def parameters(self, definition):
+        """The names of the parameters, which must be plain ones."""
+        given = definition.args
+        if given.vararg or given.kwarg or given.kwonlyargs or given.defaults:
+            self.fail(definition, "parameters must be plain names, without defaults or stars")
+        names = tuple(each.arg for each in (*given.posonlyargs, *given.args))
+        if not 1 <= len(names) <= MAX_INPUTS:
+            self.fail(definition, f"expected 1 to {MAX_INPUTS} parameters, got {len(names)}")
+        return names
+
+    def fail(self, node, why):
+        """Raise the error of a node."""
+        line = self.first_line + getattr(node, "lineno", 1) - 1
+        try:
+            shown = f": {ast.unparse(node).splitlines()[0]}"
+        except (AttributeError, IndexError, TypeError):
+            shown = ""
+        raise GpukernValueError(f"elementwise: {self.file}:{line}: {why}{shown}") from None
+
+    def body(self, definition):
+        """Assignments to local names, and a return at the end."""
+        statements = definition.body
+        if ast.get_docstring(definition, clean=False) is not None:
+            statements = statements[1:]
+        for statement in statements:
+            if isinstance(statement, ast.Return):
+                if statement is not statements[-1]:
+                    self.fail(statements[-1], "there is code behind the return")
+                if statement.value is None:
+                    self.fail(statement, "the function must return a value")
+                return self.expression(statement.value)
+            self.assign(statement)
+        return self.fail(definition, "the function must end with a return")
+
+    def assign(self, statement):
+        """``name = value``, with a type or not, and ``name += value``."""
+        targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+        value = getattr(statement, "value", None)
+        allowed = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+        if not isinstance(statement, allowed) or value is None:
+            kind = type(statement).__name__
+            self.fail(statement, f"expected assignments and a return, got a statement {kind}")
+        for target in targets:
+            if not isinstance(target, ast.Name):
+                self.fail(statement, "expected an assignment to a plain name")
+        result = self.expression(value)
+        if isinstance(statement, ast.AugAssign):
+            before = self.expression(ast.copy_location(ast.Name(targets[0].id), statement))
+            result = Call(self.operator(BINARY, statement.op, statement), (before, result))
+        for target in targets:
+            self.values[target.id] = result
+
+    def operator(self, table, operator, node):
+        """The function of an operator."""
+        function = table.get(type(operator))
+        if function is None:
+            self.fail(node, f"the operator {type(operator).__name__} is not known")
+        return function
+
+    def expression(self, node):
+        """Translate an expression."""
+        translate = getattr(self, f"translate_{type(node).__name__}", None)
+        if translate is None:
+            self.fail(node, f"an expression {type(node).__name__} cannot be translated")
+        return translate(node)
+
+    def translate_Constant(self, node):  # noqa: N802  (named after the node, as the others)
+        return self.number(node, node.value)
+
+    def translate_Name(self, node):  # noqa: N802
+        if node.id in self.values:
+            return self.values[node.id]
+        return self.number(node, self.resolve(node))
+
+    def translate_Attribute(self, node):  # noqa: N802
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id not in self.values:
+            return self.number(node, self.resolve(node))
+        if node.attr in ("real", "imag"):
+            return Call(node.attr, (self.expression(node.value),))
+        return self.fail(node, f"the attribute {node.attr} is not known")
+
+    def translate_BinOp(self, node):  # noqa: N802
+        function = self.operator(BINARY, node.op, node)
+        return Call(function, (self.expression(node.left), self.expression(node.right)))
+
+    def translate_UnaryOp(self, node):  # noqa: N802
+        return Call(self.operator(UNARY, node.op, node), (self.expression(node.operand),))
+
+    def translate_BoolOp(self, node):  # noqa: N802
+        function = BOOLEAN[type(node.op)]
+        result, *others = [self.expression(value) for value in node.values]
+        for other in others:
+            result = Call(function, (result, other))
+        return result
+
+    def translate_Compare(self, node):  # noqa: N802
+        functions = [self.operator(COMPARE, operator, node) for operator in node.ops]
+        left, *others = [self.expression(each) for each in (node.left, *node.comparators)]
+        result = None
+        for function, right in zip(functions, others, strict=True):
+            link = Call(function, (left, right))
+            result = link if result is None else Call("logical_and", (result, link))
+            left = right
+        return result
+
+    def translate_IfExp(self, node):  # noqa: N802
+        parts = (node.test, node.body, node.orelse)
+        return Call("where", tuple(self.expression(part) for part in parts))
+
+    def translate_Call(self, node):  # noqa: N802
+        called = self.resolve(node.func)
+        if node.keywords or any(isinstance(each, ast.Starred) for each in node.args):
+            self.fail(node, "a call must have plain arguments")
+        arguments = tuple(self.expression(each) for each in node.args)
+        try:
+            function = _functions.PYTHON_FUNCTIONS.get(called)
+            dtype = _functions.PYTHON_TYPES.get(called)
+        except TypeError:  # not hashable
+            function = dtype = None
+        if isinstance(called, type) and issubclass(called, (np.number, np.bool_)):
+            dtype = np.dtype(called).name
+        expected = 1 if dtype is not None else _functions.ARITY.get(function)
+        if expected is None:
+            self.fail(node, "the function is not one of those that can be translated")
+        if len(arguments) != expected:
+            self.fail(node, f"expected {expected} arguments, got {len(arguments)}")
+        return Cast(dtype, arguments[0]) if dtype is not None else Call(function, arguments)
+
+    def resolve(self, node):
+        """The object that a name, or a name with attributes, stands for outside the function."""
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            try:
+                return getattr(owner, node.attr)
+            except AttributeError:
+                self.fail(node, f"there is no {node.attr}")
+        if not isinstance(node, ast.Name) or node.id in self.values:
+            self.fail(node, "expected the name of a function")
+        if node.id not in self.outside:
+            self.fail(node, f"the name {node.id} is not known when the function is decorated")
+        return self.outside[node.id]
+
+    def number(self, node, value):
+        """A number, as it is when the function is decorated."""
+        if not isinstance(value, NUMBERS):
+            self.fail(node, f"expected a number, got {type(value).__name__}")
+        return Constant(value)

@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a kernel's parameters are, read from the program's PTX and from mangled names.
+
+The driver tells sizes alone. PTX tells floats from integers and from structures, and the mangled
+name of a kernel of C++ linkage tells the types as they were written. An ``extern "C"`` kernel has
+no such name: a parameter of 64 bits is a WORD there, an integer or a pointer, unless the code
+turns it into a global address, as it does with each pointer that it follows.
+
+PTX: "PTX ISA", section "Kernel Function Parameter Attributes". Names: the Itanium C++ ABI.
+"""
+
+import re
+from typing import NamedTuple
+
+from gpukern._demangle import demangled
+
+# What may be passed to a parameter.
+UNKNOWN, BYTES, FLOAT, HALF, BFLOAT, INTEGER, SIGNED, UNSIGNED, BOOL, POINTER, WORD = range(11)
+
+# By the type's name in a demangled signature.
+KIND_OF_TYPE = {
+    "bool": BOOL,
+    "char": INTEGER,
+    "signed char": SIGNED,
+    "unsigned char": UNSIGNED,
+    "short": SIGNED,
+    "unsigned short": UNSIGNED,
+    "int": SIGNED,
+    "unsigned int": UNSIGNED,
+    "long": SIGNED,
+    "unsigned long": UNSIGNED,
+    "long long": SIGNED,
+    "unsigned long long": UNSIGNED,
+    "float": FLOAT,
+    "double": FLOAT,
+    "__half": HALF,
+    "__nv_bfloat16": BFLOAT,
+}
+
+# What a pointer's target is in an array's dtype: its kind and bits. Bytes may hold anything.
+POINTEES = {
+    "short": (INTEGER, 16),
+    "unsigned short": (INTEGER, 16),
+    "int": (INTEGER, 32),
+    "unsigned int": (INTEGER, 32),
+    "long": (INTEGER, 64),
+    "unsigned long": (INTEGER, 64),
+    "long long": (INTEGER, 64),
+    "unsigned long long": (INTEGER, 64),
+    "float": (FLOAT, 32),
+    "double": (FLOAT, 64),
+    "__half": (HALF, 16),
+    "__nv_bfloat16": (BFLOAT, 16),
+}
+
+ENTRY = re.compile(r"\.entry\s+([\w$.]+)\s*(?:\(([^()]*)\))?")
+PARAMETER = re.compile(r"\.param((?:\s+\.\w+(?:\s+\d+)?)+)\s+([\w$.]+)(?:\[(\d+)\])?")
+LOADED = re.compile(r"ld\.param\.[ub]64\s+(%\w+),\s*\[([\w$.]+)\];")
+FOLLOWED = re.compile(r"cvta\.to\.global\.u64\s+%\w+,\s*(%\w+);")
+
+
+class Parameter(NamedTuple):
+    """One parameter of a kernel."""
+
+    size: int  # bytes
+    kind: int
+    type: str | None = None  # as C++ writes it, where the kernel's name tells it
+    constant: bool = False  # a pointer to what the kernel only reads
+    pointee: tuple[int, int] | None = None  # kind and bits of what a pointer leads to
+
+
+def description(parameter):
+    """What is known of a parameter whose type in C++ is not, in a few words."""
+    bits = 8 * parameter.size
+    words = {
+        FLOAT: "double" if parameter.size == 8 else "float",
+        INTEGER: f"{bits}-bit integer",
+        POINTER: "pointer",
+        WORD: f"pointer or {bits}-bit integer",
+    }
+    return words.get(parameter.kind, f"{parameter.size} bytes")
+
+
+def entries(ptx):
+    """The names of the kernels in PTX, as the compiler mangled them."""
+    return [match[1] for match in ENTRY.finditer(ptx)]
+
+
+def readable(entry):
+    """A kernel's name as it was written."""
+    return split(demangled(entry))[0] or entry
+
+
+def entry_of(ptx, name):
+    """The entry of a kernel by its name in C++; None if there is not exactly one.
+
+    The name may be mangled or not, and qualified; that of an instance of a template has its
+    arguments as the demangler writes them.
+    """
+    known = entries(ptx)
+    if name in known:
+        return name
+    found = [entry for entry in known if split(demangled(entry))[0] == name.lstrip("&")]
+    return found[0] if len(found) == 1 else None
+
+
+def parameters(ptx, entry):
+    """The parameters of a kernel, a list; None if PTX has no such entry."""
+    found = next((match for match in ENTRY.finditer(ptx) if match[1] == entry), None)
+    if found is None:
+        return None
+    declared = list(PARAMETER.finditer(found[2] or ""))
+    end = ENTRY.search(ptx, found.end())
+    followed = followed_by(ptx[found.end() : end.start() if end else len(ptx)])
+    made = [of_ptx(match, match[2] in followed) for match in declared]
+    types = split(demangled(entry))[1]
+    if types is None or len(types) != len(made):
+        return made
+    return [of_type(text, parameter) for text, parameter in zip(types, made, strict=True)]
+
+
+def followed_by(body):
+    """The parameters that a kernel's code turns into global addresses."""
+    parameter_in = {match[1]: match[2] for match in LOADED.finditer(body)}
+    return {parameter_in.get(match[1]) for match in FOLLOWED.finditer(body)}
+
+
+def of_ptx(declared, followed):
+    """A parameter as PTX declares it."""
+    words = declared[1].split()
+    if declared[3] is not None:
+        return Parameter(int(declared[3]), BYTES)
+    # The alignment's number stands among the words.
+    scalar = next(word for word in words if word[2:].isdigit() and word[1] in "fsub")
+    size = int(scalar[2:]) // 8
+    if scalar[1] == "f" and size in (4, 8):
+        return Parameter(size, FLOAT)
+    if scalar[1] in "su" and size == 8:
+        return Parameter(size, POINTER if followed or ".ptr" in words else WORD)
+    return Parameter(size, INTEGER if scalar[1] in "su" else BYTES)
+
+
+def of_type(text, parameter):
+    """The parameter, with what its type in C++ adds."""
+    if "(*" in text:
+        return parameter._replace(kind=POINTER, type=text, constant=True)
+    if text.endswith("*"):
+        target, constant = unqualified(text[:-1])
+        pointee = POINTEES.get(target)
+        return parameter._replace(kind=POINTER, type=text, constant=constant, pointee=pointee)
+    # An enumeration is an integer, as PTX says; what else has no name here is a structure.
+    return parameter._replace(kind=KIND_OF_TYPE.get(text, parameter.kind), type=text)
+
+
+def unqualified(text):
+    """A type without its outermost qualifiers, and whether const was among them."""
+    constant = False
+    while (stripped := text.removesuffix(" const").removesuffix(" volatile")) != text:
+        constant = constant or text.endswith(" const")
+        text = stripped
+    return text, constant
+
+
+def split(signature):
+    """The name of a function and its parameters' types; None for these if it tells none.
+
+    ``void ns::f<float>(float const*, int)`` gives ``ns::f<float>`` and two types.
+    """
+    if signature is None or not signature.endswith(")"):
+        return signature, None
+    depth, start = 0, len(signature)
+    while start > 0:
+        start -= 1
+        depth += (signature[start] == ")") - (signature[start] == "(")
+        if depth == 0:
+            break
+    inside = signature[start + 1 : -1]
+    return without_result(signature[:start]), split_types(inside)
+
+
+def without_result(name):
+    """A template instance's name without the type of its result, which stands in front."""
+    depth = 0
+    for position in range(len(name) - 1, -1, -1):
+        depth += (name[position] in ">)") - (name[position] in "<(")
+        if depth == 0 and name[position] == " ":
+            return name[position + 1 :]
+    return name
+
+
+def split_types(text):
+    """The types of a list, apart at the commas outside of brackets."""
+    types, depth, start = [], 0, 0
+    for position, letter in enumerate(text):
+        depth += (letter in "<([{") - (letter in ">)]}")
+        if letter == "," and depth == 0:
+            types.append(text[start:position].strip())
+            start = position + 1
+    last = text[start:].strip()
+    return [*types, last] if last and last != "void" else types

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Progress callbacks and signals during calls that take long."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uint64_t
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
+from gpukern._capi cimport GPUKERN_CANCELLED, gpukern_exec, gpukern_status
+from gpukern._error cimport check
+
+from gpukern.errors import GpukernTypeError
+
+# Between two looks at signals, for which the GIL is taken.
+cdef double LOOK = 0.05
+
+
+cdef double now() noexcept nogil:
+    cdef timespec time
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec + 1e-9 * time.tv_nsec
+
+
+cdef int watch(Watch *self, gpukern_exec *exec_, object progress, Py_ssize_t bytes_,
+               str function) except -1:
+    """Lets a call report to `progress`, a callable or None, and look at signals if its result is
+    large."""
+    self.error = NULL
+    if progress is not None or bytes_ >= LONG:
+        watch_signals(self, exec_)
+    if progress is None:
+        return 0
+    if not callable(progress):
+        raise GpukernTypeError(
+            f"{function}: progress must be callable or None, got {type(progress).__name__}")
+    self.callback = <PyObject *>progress
+    return 0
+
+
+cdef void watch_signals(Watch *self, gpukern_exec *exec_) noexcept:
+    self.callback = NULL
+    self.error = NULL
+    self.next_look = now() + LOOK
+    exec_.progress = between_parts
+    exec_.progress_user = self
+
+
+cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
+    cdef Watch *self = <Watch *>user
+    cdef double time = now()
+    if self.callback == NULL and time < self.next_look:
+        return 0
+    self.next_look = time + LOOK
+    return ask_python(self, done_bytes, total_bytes)
+
+
+cdef int32_t ask_python(Watch *self, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
+    try:
+        if self.callback != NULL:
+            (<object>self.callback)(done_bytes, total_bytes)
+        PyErr_CheckSignals()
+    except BaseException as error:
+        Py_INCREF(error)
+        self.error = <PyObject *>error
+        return 1
+    return 0
+
+
+cdef int watched(Watch *self, gpukern_status status) except -1 nogil:
+    """As check(), for a watched call: raises what stopped it."""
+    if status != GPUKERN_CANCELLED:
+        return check(status)
+    with gil:
+        error = <object>self.error
+        Py_DECREF(error)
+        self.error = NULL
+        raise error

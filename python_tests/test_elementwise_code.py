@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kernels of element-wise functions compile, which takes NVRTC and no GPU."""
+
+import itertools
+
+import pytest
+
+import gpukern
+from gpukern import Program, _c_form, _codegen, _functions, _program, _promotion
+
+pytestmark = pytest.mark.skipif(
+    _program.nvrtc_status()["version"] is None, reason="NVRTC is not installed"
+)
+
+NAMES = list(_promotion.SIZES)
+
+
+def compiled(expression, types, layout, out_type=None, **options):
+    function = _c_form.translate(expression, **options)
+    typed = _promotion.typed(function, types)
+    source = _codegen.source(typed, out_type or typed.result, layout)
+    headers = dict(_codegen.headers())
+    program = Program(source.text, source.options, source.kernel, headers, architecture="sm_90")
+    assert program.log == ""
+    return program.ptx
+
+
+def calls_of(name):
+    """A sum with each function that a dtype knows."""
+    for function, count in _functions.ARITY.items():
+        arguments = ", ".join("a" * count)
+        try:
+            _promotion.typed(_c_form.translate(f"{function}({arguments})"), (name,))
+        except TypeError:
+            continue
+        yield f"{function}({arguments})"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_of_every_dtype(name):
+    calls = list(calls_of(name))
+    assert len(calls) >= (20 if "complex" in name else 60)
+    convert = "" if "complex" in name else "double"
+    compiled(
+        " + ".join(f"{convert}({call})" for call in calls), (name,), _codegen.Layout("packs", "v")
+    )
+
+
+@pytest.mark.parametrize("first", NAMES)
+def test_pairs_of_dtypes(first):
+    """All seconds in one kernel: a call of the compiler costs more than what it compiles."""
+    others = []
+    for second in NAMES:
+        try:
+            _promotion.typed(_c_form.translate("a * b == a"), (first, second))
+        except TypeError:
+            continue
+        others.append(second)
+    names = [f"b{i}" for i in range(len(others))]
+    expression = " + ".join(f"(a * {name} == a ? true : bool(a + {name}))" for name in names)
+    layout = _codegen.Layout("packs", "v" * (1 + len(names)))
+    compiled(expression, (first, *others), layout, inputs=("a", *names))
+
+
+LAYOUTS = [
+    _codegen.Layout("packs", "csv"),
+    _codegen.Layout("packs", "ccv"),
+    _codegen.Layout("rows", "vsc", 2),
+    _codegen.Layout("rows", "vvv", 5, wide=True),
+    _codegen.Layout("items", "vvc", 1),
+    _codegen.Layout("items", "vvv", 3, wide=True),
+    _codegen.Layout("bytes", "vvv", 2),
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize(
+    "types",
+    [("float32",) * 3, ("int8", "complex128", "float16"), ("bool",) * 3, ("bfloat16",) * 3],
+    ids=str,
+)
+def test_layouts(layout, types):
+    for out_type in (None, "complex128"):
+        compiled("a + b * c", types, layout, out_type)
+
+
+def test_memory_is_moved_in_packs():
+    ptx = compiled("a * b + c", ("float32",) * 3, _codegen.Layout("packs", "vvv"))
+    assert ptx.count("ld.global.v4.f32") == 3
+    assert ptx.count("st.global.v4.f32") == 1
+    assert "fma.rn" not in ptx
+    ptx = compiled("a * b", ("float32", "int8"), _codegen.Layout("packs", "vv"))
+    assert ptx.count("ld.global.v4.f32") == 1
+    ptx = compiled("a * b", ("float", "float32"), _codegen.Layout("packs", "cv"))
+    assert "ld.param.f64" in ptx or "ld.param.u64" in ptx
+    assert "ld.param.u8" not in ptx
+
+
+def test_options_of_the_caller():
+    layout = _codegen.Layout("packs", "vvv")
+    types = ("float32",) * 3
+    assert "fma.rn" in compiled("a * b + c", types, layout, options=("--fmad=true",))
+    compiled("a * b + c", types, layout, options=("-std=c++20",))
+
+
+def test_functions_of_cuda():
+    layout = _codegen.Layout("packs", "vv")
+    types = ("float32", "float32")
+    assert "fma.rn.f32" in compiled("fmaf(a, b, 2)", types, layout)
+    preamble = "__device__ float mine(float a) { return a + 1; }"
+    assert "add" in compiled("mine(a) * b", types, layout, preamble=preamble)
+    with pytest.raises(gpukern.CompileError) as caught:
+        compiled("absent(a) * b", types, layout)
+    assert '"absent" is undefined' in caught.value.log
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), [("float16", "__hmul"), ("bfloat16", "__hmul"), ("float16", "hsqrt")]
+)
+def test_functions_of_cuda_on_16_bits(name, function):
+    count = 1 if function == "hsqrt" else 2
+    arguments = ", ".join("ab"[:count])
+    layout = _codegen.Layout("packs", "v" * count)
+    compiled(f"{function}({arguments})", (name,) * count, layout)
+
+
+def test_literals_are_exact():
+    for value, name in itertools.product(("0.1", "1e300", "3", "-7"), ("float32", "float64")):
+        compiled(f"a * {value}", (name,), _codegen.Layout("packs", "v"))
+    typed = _promotion.typed(_c_form.translate("a * 0.1"), ("float32",))
+    text = _codegen.source(typed, "float32", _codegen.Layout("packs", "v")).text
+    assert "__uint_as_float(0x3dcccccdu /* 0.1" in text

@@ -1,0 +1,188 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The types of element-wise functions are NumPy's, on the host and in the code for a GPU."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gpukern
+from gpukern import elementwise
+
+NAMES = [
+    "bool",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+]
+NUMBERS = {int: 2, float: 2.5, complex: 2.5j}
+BINARY = {
+    "a + b": np.add,
+    "a * b": np.multiply,
+    "a / b": np.divide,
+    "a % b": np.remainder,
+    "a < b": np.less,
+    "a == b": np.equal,
+    "a & b": np.bitwise_and,
+    "a << b": np.left_shift,
+    "pow(a, b)": np.power,
+    "max(a, b)": np.maximum,
+    "atan2(a, b)": np.arctan2,
+    "a && b": np.logical_and,
+    "true ? a : b": lambda a, b: np.where(True, a, b),
+}
+UNARY = {
+    "-a": np.negative,
+    "~a": np.invert,
+    "!a": np.logical_not,
+    "abs(a)": np.abs,
+    "sqrt(a)": np.sqrt,
+    "floor(a)": np.floor,
+    "sin(a)": np.sin,
+    "isnan(a)": np.isnan,
+    "pow(a, 2)": lambda a: a**2,
+}
+# NumPy compares and finds the maximum of complex numbers in some order, and computes with them what
+# the functions here do not.
+NOT_OF_COMPLEX = {"a < b", "pow(a, b)", "max(a, b)", "sqrt(a)", "sin(a)", "a && b", "!a"}
+
+
+def outcome(call):
+    with np.errstate(all="ignore"):
+        try:
+            return np.asarray(call()).dtype.name
+        except (TypeError, ValueError):  # the second one: a negative power of integers
+            return None
+
+
+@pytest.mark.parametrize("expression", BINARY)
+def test_two_dtypes(expression):
+    f, ufunc = elementwise(expression, inputs=("a", "b")), BINARY[expression]
+    for first, second in itertools.product(NAMES, NAMES):
+        if "complex" in first + second and expression in NOT_OF_COMPLEX:
+            continue
+        a, b = np.ones(3, first), np.ones(3, second)
+        expected = outcome(lambda a=a, b=b: ufunc(a, b))
+        assert outcome(lambda: f(a, b)) == expected, (first, second)  # noqa: B023
+        assert outcome_of_code(f, first, second) == expected, (first, second)
+
+
+def outcome_of_code(f, *types):
+    try:
+        return f.result_dtype(*types)
+    except TypeError:
+        return None
+
+
+@pytest.mark.parametrize("expression", BINARY)
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_a_dtype_and_a_number(expression, kind):
+    f, ufunc = elementwise(expression, inputs=("a", "b")), BINARY[expression]
+    for name in NAMES:
+        if (kind is complex or "complex" in name) and expression in NOT_OF_COMPLEX:
+            continue
+        a, b = np.ones(3, name), NUMBERS[kind]
+        expected = outcome(lambda a=a, b=b: ufunc(a, b))
+        assert outcome(lambda: f(a, b)) == expected, name  # noqa: B023
+        assert outcome_of_code(f, name, kind) == expected, name
+        expected = outcome(lambda a=a, b=b: ufunc(b, a))
+        assert outcome_of_code(f, kind, name) == expected, name
+
+
+@pytest.mark.parametrize("expression", UNARY)
+def test_one_dtype(expression):
+    f, ufunc = elementwise(expression), UNARY[expression]
+    for name in NAMES:
+        if "complex" in name and expression in NOT_OF_COMPLEX:
+            continue
+        expected = outcome(lambda name=name: ufunc(np.ones(3, name)))
+        assert outcome(lambda: f(np.ones(3, name))) == expected, name  # noqa: B023
+        assert outcome_of_code(f, name) == expected, name
+
+
+def test_numpy_scalars_are_not_weak():
+    f = elementwise("a * b")
+    a = np.ones(3, "f4")
+    assert f(a, np.float64(2)).dtype == np.float64
+    assert f(a, 2.0).dtype == np.float32
+    assert f(a, np.array(2.0)).dtype == np.float64
+    assert f(np.ones(3, "i1"), True).dtype == np.int8
+    assert elementwise("a * 2.0f")(np.ones(3, "i1")).dtype == np.float32
+
+
+def test_values_of_numbers_stay_weak():
+    f = elementwise("x * sqrt(2 * a + 1)", inputs=("x", "a"))
+    assert f(np.ones(3, "f4"), 1.5).dtype == np.float32
+    assert f(np.ones(3, "f2"), 4).tolist() == [3, 3, 3]
+    assert isinstance(f(2, 4), np.float64)
+
+
+def test_numbers_that_do_not_fit():
+    f = elementwise("a + b")
+    a = np.ones(3, "u1")
+    with pytest.raises(gpukern.GpukernOverflowError, match="300 out of bounds for uint8"):
+        f(a, 300)
+    with pytest.raises(OverflowError, match="out of bounds for uint8"):
+        elementwise("a + 300")(a)
+    with pytest.raises(OverflowError):
+        f(a, 2**70)
+    assert elementwise("a < 300")(a).all()
+    assert elementwise("a > -1")(a).all()
+    assert elementwise("a < 18446744073709551615")(np.array([2**64 - 2], "u8")).all()
+
+
+def test_negative_powers_of_integers():
+    with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
+        elementwise("pow(a, -1)")(np.arange(3))
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        (("bfloat16", "bfloat16"), "bfloat16"),
+        (("bfloat16", float), "bfloat16"),
+        (("int8", "bfloat16"), "bfloat16"),
+        (("bfloat16", "float32"), "float32"),
+        (("float64", "bfloat16"), "float64"),
+        (("bfloat16", "complex64"), "complex64"),
+    ],
+)
+def test_bfloat16(types, expected):
+    assert elementwise("a * b + 1").result_dtype(*types) == expected
+    assert elementwise("a == b").result_dtype(*types) == "bool"
+
+
+@pytest.mark.parametrize("other", ["int16", "uint64", "float16"])
+def test_bfloat16_does_not_go_with_all(other):
+    with pytest.raises(TypeError, match=f"bfloat16 does not go with {other}"):
+        elementwise("a * b").result_dtype("bfloat16", other)
+
+
+def test_bfloat16_on_the_host(rng):
+    a, b = rng.normal(size=(2, 100)).astype(ml_dtypes.bfloat16)
+    result = elementwise("(a * 3.5 + b) / 2")(a, b)
+    c = ml_dtypes.bfloat16
+    expected = (a * c(3.5) + b) / c(2)
+    assert result.dtype == expected.dtype
+    assert result.tobytes() == expected.tobytes()
+    assert elementwise("a < b ? a : 1")(a, b).dtype == a.dtype
+
+
+def test_the_result_is_converted():
+    f = elementwise("a / 2", dtype="int16")
+    assert f(np.arange(5)).tolist() == [0, 0, 1, 1, 2]
+    assert f(np.arange(5)).dtype == np.int16
+    assert elementwise("a", dtype="bfloat16").result_dtype("float32") == "bfloat16"
+
+
+def test_other_dtypes_are_refused():
+    f = elementwise("a + 1")
+    for array in (np.array(["x"]), np.zeros(2, "M8[s]"), np.zeros(2, "V3"), np.zeros(2, "g")):
+        with pytest.raises(TypeError, match="a must be of a dtype that elementwise computes with"):
+            f(array)
+    with pytest.raises(TypeError, match="bitwise_and is not known for float32, int32"):
+        elementwise("a & b")(np.ones(2, "f4"), np.ones(2, "i4"))
+    with pytest.raises(TypeError, match="must not be a masked array"):
+        f(np.ma.masked_array([1, 2]))

@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Host arrays through a GPU in chunks, and sources that stay on the host."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import gpukern
+
+pytestmark = pytest.mark.gpu
+
+MI = 1 << 20
+
+
+def pinned(array):
+    """A copy of an array in pinned memory."""
+    made = gpukern.pinned_empty(array.shape, array.dtype)
+    made[...] = array
+    return made
+
+
+HOMES = {"pageable": np.copy, "pinned": pinned, "strided": lambda a: np.repeat(a, 2, 0)[::2]}
+
+
+@pytest.fixture(params=sorted(HOMES))
+def home(request):
+    """Puts an array into memory of one kind."""
+    return HOMES[request.param]
+
+
+@pytest.mark.parametrize("limit", [1, 5000, 100_000, 20 * MI, None])
+@pytest.mark.parametrize("count", [1, 1000, 3 * MI + 7])
+def test_saxpy(home, limit, count, rng):
+    if limit is not None and count / limit > 100:
+        pytest.skip("so many tiny chunks take long")
+    x, y = (home(rng.standard_normal(count).astype(np.float32)) for _ in range(2))
+    expected = gpukern.saxpy(2.5, x, y, device="cpu")
+    given = home(np.zeros(count, np.float32))
+    out = gpukern.saxpy(2.5, x, y, out=given, device="cuda", device_memory=limit)
+    assert out is given
+    assert out.tobytes() == expected.tobytes()
+    assert gpukern.saxpy(2.5, x, y, device="cuda").tobytes() == expected.tobytes()
+    gpukern.saxpy(2.5, x, y, out=y, device="cuda", device_memory=limit)
+    assert y.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 1000])
+def test_saxpy_over_shifted_memory(home, shift, rng):
+    memory = home(rng.standard_normal(500_000))
+    inside = memory[1000:-1000]
+    out = memory[1000 + shift : len(memory) - 1000 + shift]
+    expected = gpukern.saxpy(3, inside, inside.copy(), device="cpu")
+    gpukern.saxpy(3, inside, inside, out=out, device="cuda", device_memory=100_000)
+    assert out.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("limit", [1, 50_000, 2 * MI, None])
+@pytest.mark.parametrize("shape", [(50,), (30_000,), (400, 3), (5, 20, 7), (2, 300, 64)])
+@pytest.mark.parametrize("indices", [3, 40_000])
+def test_gather(home, limit, shape, indices, rng):
+    for axis in {0, len(shape) - 1}:
+        source = home(rng.standard_normal(shape).astype(np.float32))
+        index = rng.integers(-shape[axis], shape[axis], min(indices, 5_000_000 // source.size))
+        if limit == 1 and index.size > 100:
+            continue
+        expected = np.take(source, index, axis, mode="raise" if index.size else "clip")
+        given = home(np.zeros_like(expected))
+        out = gpukern.gather(
+            source, home(index), axis=axis, out=given, device="cuda", device_memory=limit
+        )
+        assert out is given
+        assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip", "fill"])
+def test_modes(home, mode, rng):
+    source = home(rng.integers(0, 100, (70, 6)))
+    index = rng.integers(-300, 300, 50_000)
+    fill = rng.integers(0, 100, 6)
+    options = {"mode": mode, **({"fill_value": fill} if mode == "fill" else {})}
+    expected = gpukern.gather(source, index, **options, device="cpu")
+    out = gpukern.gather(source, index, **options, device="cuda", device_memory=100_000)
+    assert np.array_equal(out, expected)
+
+
+def test_a_bad_index_leaves_out_as_it_was(home, rng):
+    index = rng.integers(0, 1000, 200_000)
+    index[199_000] = 1000
+    out = home(np.full(200_000, 7.0))
+    with pytest.raises(IndexError, match=r"^index 1000 is out of bounds for axis 0 with size 1000"):
+        gpukern.gather(np.arange(1000.0), index, out=out, device="cuda", device_memory=100_000)
+    assert (out == 7).all()
+
+
+def test_several_threads(rng):
+    x = rng.standard_normal(MI)
+    index = rng.integers(0, MI, MI)
+    failures = []
+
+    def work(k):
+        for turn in range(5):
+            source = pinned(x) if (k + turn) % 2 else x
+            options = {"device": "cuda", "device_memory": 3 * MI}
+            if not np.array_equal(gpukern.gather(source, index, **options), x[index]):
+                failures.append("gather")
+            if not np.array_equal(gpukern.saxpy(2, source, source, **options), 3 * x):
+                failures.append("saxpy")
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+@pytest.mark.parametrize("row", [(), (3,), (64,), (256,)])
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
+def test_a_pinned_source_beside_a_device_index(row, mode, rng):
+    source = pinned(rng.standard_normal((5000, *row)).astype(np.float32))
+    index = rng.integers(0, 5000, 3000)
+    out = gpukern.gather(source, gpukern.to_device(index), mode=mode)
+    assert isinstance(out, gpukern.DeviceArray)
+    assert np.array_equal(out.numpy(), source[index])
+    given = gpukern.empty(out.shape, np.float32)
+    assert gpukern.gather(source[::-1], gpukern.to_device(index), mode=mode, out=given) is given
+    assert np.array_equal(given.numpy(), source[::-1][index])
+
+
+def test_it_gives_the_kind_of_the_index(rng):
+    source = pinned(rng.standard_normal((100, 8)).astype(np.float32))
+    for library in ("torch", "cupy"):
+        module = pytest.importorskip(library)
+        place = {"device": "cuda"} if library == "torch" else {}
+        out = gpukern.gather(source, module.asarray([5, 99, -1], **place))
+        assert type(out).__module__.partition(".")[0] == library
+        host = out.cpu().numpy() if library == "torch" else out.get()
+        assert np.array_equal(host, source[[5, 99, -1]])
+
+
+def test_torchs_pinned_memory_works(rng):
+    torch = pytest.importorskip("torch")
+    source = torch.randn(1000, 16, dtype=torch.bfloat16).pin_memory()
+    index = torch.randint(0, 1000, (300,), device="cuda")
+    out = gpukern.gather(source, index, mode="clip")
+    assert out.dtype == torch.bfloat16
+    assert out.is_cuda
+    assert torch.equal(out.cpu(), source[index.cpu()])
+
+
+def test_the_source_may_be_dropped_at_once(rng):
+    index = gpukern.to_device(rng.integers(0, MI, 4 * MI))
+    for turn in range(10):
+        source = gpukern.pinned_empty(MI, np.int64)
+        source[...] = turn
+        out = gpukern.gather(source, index, mode="clip")
+        del source
+        assert (out.numpy() == turn).all()
+
+
+def test_a_pageable_source_is_an_error_that_names_the_way_out():
+    index = gpukern.to_device(np.array([1, 2]))
+    with pytest.raises(ValueError, match=r"^gather: source must lie on cuda:0 .*pinned_empty"):
+        gpukern.gather(np.arange(10.0), index)

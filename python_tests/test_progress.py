@@ -1,0 +1,150 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls on host arrays report on their way, and stop when they are told to."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import gpukern
+
+PLACES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Inputs and an output of 384 MiB: several parts on the CPU."""
+    count = 96 << 20
+    return np.broadcast_to(np.float32(3), count), np.empty(count, np.float32)
+
+
+class StopError(Exception):
+    """What a callback raises."""
+
+
+def reports_of(call):
+    """What a call reports."""
+    reports = []
+    call(lambda done, total: reports.append((done, total)))
+    return reports
+
+
+def require_whole(reports, total):
+    assert [each for _, each in reports] == [total] * len(reports)
+    done = [each for each, _ in reports]
+    assert done == sorted(set(done))
+    assert done[-1] == total
+
+
+@pytest.mark.parametrize("device", PLACES)
+def test_saxpy_reports(device, large):
+    x, out = large
+    reports = reports_of(
+        lambda progress: gpukern.saxpy(2, x, x, out=out, device=device, progress=progress)
+    )
+    require_whole(reports, out.nbytes)
+    assert len(reports) > 2
+    assert (out == 9).all()
+
+
+@pytest.mark.parametrize("device", PLACES)
+def test_gather_reports(device, large):
+    _, out = large
+    index = np.broadcast_to(np.int32(-1), out.shape)
+    source = np.arange(5, dtype=np.float32)
+    total = out.nbytes + (source.nbytes if device == "cuda" else 0)
+    reports = reports_of(
+        lambda progress: gpukern.gather(source, index, out=out, device=device, progress=progress)
+    )
+    require_whole(reports, total)
+    assert len(reports) > 2
+    assert (out == 4).all()
+
+
+@pytest.mark.parametrize("device", PLACES)
+def test_small_calls_report_once(device):
+    x = np.arange(100.0)
+    saxpy = reports_of(lambda progress: gpukern.saxpy(2, x, x, device=device, progress=progress))
+    assert saxpy == [(800, 800)]
+    gather = reports_of(
+        lambda progress: gpukern.gather(x, [1, 2], mode="wrap", device=device, progress=progress)
+    )
+    assert gather[-1][0] == gather[-1][1]
+
+
+def test_nothing_to_do_is_nothing_to_report():
+    assert reports_of(lambda progress: gpukern.gather([1.0], [], progress=progress)) == []
+
+
+@pytest.mark.parametrize("device", PLACES)
+@pytest.mark.parametrize("after", [1, 2])
+def test_an_exception_stops_the_call_and_comes_out(device, after, large):
+    x, out = large
+    seen = []
+
+    def stop(done, total):
+        seen.append(done)
+        if len(seen) == after:
+            raise StopError("enough")
+
+    with pytest.raises(StopError, match="enough"):
+        gpukern.saxpy(2, x, x, out=out, device=device, progress=stop)
+    assert len(seen) == after
+    seen.clear()
+    with pytest.raises(StopError, match="enough"):
+        gpukern.gather(x, np.broadcast_to(0, x.shape), out=out, device=device, progress=stop)
+    # And all is well.
+    assert gpukern.saxpy(1, np.ones(3), np.ones(3), device=device).tolist() == [2, 2, 2]
+
+
+def test_a_callback_may_call_gpukern():
+    inner = []
+    x = np.arange(3.0)
+    gpukern.saxpy(1, x, x, progress=lambda *_: inner.append(gpukern.gather(x, [2])[0]))
+    assert inner == [2]
+
+
+@pytest.mark.parametrize("progress", [1, "callback", object()])
+def test_progress_must_be_callable(progress):
+    x = np.arange(3.0)
+    with pytest.raises(TypeError, match=r"^saxpy: progress must be callable or None, got "):
+        gpukern.saxpy(1, x, x, progress=progress)
+    with pytest.raises(TypeError, match=r"^gather: progress must be callable or None, got "):
+        gpukern.gather(x, [1], progress=progress)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [(0, ValueError), (-5, ValueError), (2**63, ValueError), ("1G", TypeError)]
+)
+def test_device_memory_must_be_a_number_of_bytes(value, error):
+    x = np.arange(3.0)
+    with pytest.raises(error, match=r"^saxpy: device_memory must be "):
+        gpukern.saxpy(1, x, x, device_memory=value, device="cpu")
+    with pytest.raises(error, match=r"^gather: device_memory must be "):
+        gpukern.gather(x, [1], device_memory=value, device="cpu")
+
+
+@pytest.mark.parametrize("options", [{}, *({"device": name} for name in ["cpu"])])
+def test_ctrl_c_stops_long_calls(options, large):
+    x, out = large
+
+    def interrupt():
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def compute():
+        while time.monotonic() < begun + 30:
+            gpukern.saxpy(2, x, x, out=out, **options)
+
+    thread = threading.Thread(target=interrupt)
+    begun = time.monotonic()
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        compute()
+    thread.join()
+    assert time.monotonic() < begun + 10

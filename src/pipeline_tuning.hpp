@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// THE numbers of host arrays that pass through a GPU, and of calls that report on their way.
+#pragma once
+
+#include <cstdint>
+
+namespace gpukern {
+
+/// Chunks on their way at a time: one comes in, one is computed or goes out, and one is on the
+/// host's hands.
+inline constexpr std::int64_t kSlots = 3;
+
+/// Bytes of an operand in a chunk, at most. 16 MiB are 0.4 ms for a threaded copy of 40 GB/s, so
+/// that its threads' coming together does not count; 8 MiB are 0.15 ms of PCIe 5, where the first
+/// chunk on the way in and the last one on the way out have nothing beside them.
+inline constexpr std::int64_t kStagedChunk = std::int64_t{16} << 20;
+inline constexpr std::int64_t kPinnedChunk = std::int64_t{8} << 20;
+
+/// Smaller operands have so many chunks all the same, of so many bytes at least.
+inline constexpr std::int64_t kWantedChunks = 8;
+inline constexpr std::int64_t kSmallChunk = std::int64_t{1} << 20;
+
+/// What begins in device memory and in staging begins with a multiple of this.
+inline constexpr std::int64_t kChunkAlignment = 256;
+
+/// A call on the CPU reports and can be stopped so many times, its parts being of sizes in between.
+/// 128 MiB are some 5 ms of 16 cores, beside which their coming together does not count.
+inline constexpr std::int64_t kReports = 64;
+inline constexpr std::int64_t kSmallestReport = std::int64_t{128} << 20;
+inline constexpr std::int64_t kLargestReport = std::int64_t{512} << 20;
+
+/// Rates of a gather of host arrays by its three ways, per nanosecond. One H200 with PCIe 5 and 16
+/// cores: copies 55 GB/s from pinned memory, 35 by way of staging; reads in place 0.58 random
+/// items, 50 GB/s of long rows; the CPU 0.03 random items a thread, 1 GB/s of long rows a thread.
+inline constexpr double kPinnedCopy = 55;
+inline constexpr double kStagedCopy = 35;
+inline constexpr double kInPlaceItems = 0.58;
+inline constexpr double kInPlaceBytes = 50;
+inline constexpr double kThreadItems = 0.03;
+inline constexpr double kThreadBytes = 1;
+inline constexpr double kCpuBytes = 20;  ///< of all threads together
+
+/// The part of the device memory limit that a source may fill, chunks having the rest.
+inline constexpr std::int64_t kSourcePart = 2;  ///< half of it
+
+}  // namespace gpukern

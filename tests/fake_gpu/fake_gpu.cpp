@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "fake_gpu.hpp"
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "../../cuda/backend.hpp"
+#include "../../cuda/program.hpp"
+#include "cpu/backend.hpp"
+
+namespace gpukern_test {
+
+using gpukern::Event;
+using gpukern::Stream;
+
+FakeGpu& fake_gpu() {
+  static auto& gpu = *new FakeGpu;
+  return gpu;
+}
+
+FakeGpu::Queue& FakeGpu::queue_of(Stream stream) { return queues_[stream]; }
+
+void FakeGpu::enqueue(Stream stream, std::function<void()> run) {
+  const std::scoped_lock lock(mutex_);
+  queue_of(stream).steps.push_back({std::move(run)});
+}
+
+void FakeGpu::run_until(Queue& queue, std::uint64_t position) {
+  while (queue.done < position) {
+    const Step step = std::move(queue.steps.front());
+    queue.steps.pop_front();
+    ++queue.done;
+    if (step.after != nullptr) run_until(*step.after, step.position);
+    if (step.run) step.run();
+  }
+}
+
+FakeGpu::Memory::const_iterator FakeGpu::find(const Memory& memory, const void* data) {
+  const auto* at = static_cast<const std::byte*>(data);
+  auto found = memory.upper_bound(at);
+  if (found == memory.begin()) return memory.end();
+  --found;
+  return at < found->first + found->second ? found : memory.end();
+}
+
+/// A kernel that reads pageable memory would end a real context.
+void FakeGpu::require_reachable(const void* data) {
+  const std::scoped_lock lock(mutex_);
+  gpukern::require(find(device_memory_, data) != device_memory_.end() ||
+                       find(pinned_memory_, data) != pinned_memory_.end(),
+                   GPUKERN_CUDA_ERROR, "an illegal memory access was encountered");
+}
+
+void FakeGpu::gather(const gpukern::GatherArgs& args, Stream stream) {
+  for (const std::byte* data : {args.source, args.index, static_cast<const std::byte*>(args.out)})
+    require_reachable(data);
+  // As a kernel's parameters: the fill value is read now.
+  auto fill = std::make_shared<std::vector<std::byte>>();
+  if (args.fill_value != nullptr) fill->assign(args.fill_value, args.fill_value + args.fill_size);
+  ++launches_;
+  enqueue(stream, [args = gpukern::GatherArgs(args), fill]() mutable {
+    if (args.fill_value != nullptr) args.fill_value = fill->data();
+    gpukern::cpu::backend().gather(args, nullptr);
+  });
+}
+
+void FakeGpu::saxpy(const gpukern::SaxpyArgs& args, Stream stream) {
+  for (const std::byte* data : {args.x, args.y, static_cast<const std::byte*>(args.out)})
+    require_reachable(data);
+  ++launches_;
+  enqueue(stream, [args] { gpukern::cpu::backend().saxpy(args, nullptr); });
+}
+
+void FakeGpu::copy(const gpukern::CopyArgs& args, Stream stream) {
+  require_reachable(args.source);
+  require_reachable(args.destination);
+  enqueue(stream, [args] { gpukern::cpu::backend().copy(args, nullptr); });
+}
+
+std::optional<gpukern::BadIndex> FakeGpu::first_bad_index(const gpukern::IndexArgs& args,
+                                                          Stream stream) {
+  require_reachable(args.index);
+  synchronize(stream);
+  return gpukern::cpu::backend().first_bad_index(args, nullptr);
+}
+
+void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {
+  const std::scoped_lock lock(mutex_);
+  gpukern::require(bytes < std::size_t{1} << 40, GPUKERN_MEMORY_ERROR, "out of memory");
+  auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{256}));
+  std::memset(data, 0xcd, bytes);
+  device_memory_.emplace(data, bytes);
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+  return data;
+}
+
+void FakeGpu::release(void* data, Stream stream) {
+  const std::scoped_lock lock(mutex_);
+  // Gone for the caller now, for the GPU in the order of the stream.
+  const auto found = device_memory_.find(static_cast<std::byte*>(data));
+  in_use_ -= found->second;
+  auto memory = device_memory_.extract(found);
+  enqueue(stream, [data] { ::operator delete(data, std::align_val_t{256}); });
+}
+
+void FakeGpu::upload(void* to, const void* from, std::size_t bytes, Stream stream) {
+  enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  synchronize(stream);
+}
+
+void FakeGpu::download(void* to, const void* from, std::size_t bytes, Stream stream) {
+  upload(to, from, bytes, stream);
+}
+
+void FakeGpu::synchronize(Stream stream) {
+  const std::scoped_lock lock(mutex_);
+  Queue& queue = queue_of(stream);
+  run_until(queue, queue.end());
+}
+
+Stream FakeGpu::make_stream() { return new char; }
+
+void FakeGpu::release_stream(Stream stream) {
+  const std::scoped_lock lock(mutex_);
+  synchronize(stream);
+}
+
+void* FakeGpu::allocate_pinned(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{4096}));
+  pinned_memory_.emplace(data, bytes);
+  return data;
+}
+
+void FakeGpu::release_pinned(void* data) {
+  const std::scoped_lock lock(mutex_);
+  pinned_memory_.erase(static_cast<std::byte*>(data));
+  ::operator delete(data, std::align_val_t{4096});
+}
+
+void FakeGpu::enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
+  require_reachable(pinned);
+  require_reachable(to);
+  enqueue(stream, [=] { std::memcpy(to, pinned, bytes); });
+}
+
+void FakeGpu::enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) {
+  enqueue_upload(pinned, from, bytes, stream);
+}
+
+std::byte* FakeGpu::pinned_view(const std::byte* begin, const std::byte* end) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = find(pinned_memory_, begin);
+  const bool all = found != pinned_memory_.end() && end <= found->first + found->second;
+  return all ? const_cast<std::byte*>(begin) : nullptr;
+}
+
+void FakeGpu::wait(Stream stream, Stream other) {
+  const std::scoped_lock lock(mutex_);
+  Queue& before = queue_of(other);
+  if (stream != other) queue_of(stream).steps.push_back({nullptr, &before, before.end()});
+}
+
+Event FakeGpu::record(Stream stream, Event event) {
+  const std::scoped_lock lock(mutex_);
+  auto* const mark = event != nullptr ? static_cast<Mark*>(event) : new Mark;
+  Queue& queue = queue_of(stream);
+  *mark = {&queue, queue.end()};
+  return mark;
+}
+
+void FakeGpu::wait_event(Stream stream, Event event) {
+  const std::scoped_lock lock(mutex_);
+  const Mark& mark = *static_cast<Mark*>(event);
+  queue_of(stream).steps.push_back({nullptr, mark.queue, mark.position});
+}
+
+bool FakeGpu::is_done(Event event) {
+  const std::scoped_lock lock(mutex_);
+  const Mark& mark = *static_cast<Mark*>(event);
+  return mark.queue->done >= mark.position;
+}
+
+void FakeGpu::await_event(Event event) {
+  const std::scoped_lock lock(mutex_);
+  const Mark& mark = *static_cast<Mark*>(event);
+  run_until(*mark.queue, mark.position);
+}
+
+void FakeGpu::release_event(Event event) { delete static_cast<Mark*>(event); }
+
+void FakeGpu::plan(const gpukern::GatherArgs& /*args*/, gpukern_plan& plan) {
+  plan.path = GPUKERN_PATH_ITEMS;
+}
+
+void FakeGpu::plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) {
+  plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+}
+
+gpukern_device FakeGpu::device_of(const void* data) {
+  const std::scoped_lock lock(mutex_);
+  if (find(device_memory_, data) != device_memory_.end()) return {GPUKERN_CUDA, 0};
+  if (find(pinned_memory_, data) != pinned_memory_.end()) return {GPUKERN_CUDA_HOST, 0};
+  return {GPUKERN_CPU, 0};
+}
+
+std::size_t FakeGpu::take_peak_bytes() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(peak_, in_use_);
+}
+
+std::size_t FakeGpu::bytes_in_use() {
+  const std::scoped_lock lock(mutex_);
+  return in_use_;
+}
+
+std::size_t FakeGpu::waiting() {
+  const std::scoped_lock lock(mutex_);
+  std::size_t steps = 0;
+  for (const auto& [stream, queue] : queues_) steps += queue.steps.size();
+  return steps;
+}
+
+}  // namespace gpukern_test
+
+namespace gpukern::gpu {
+
+Backend& backend(int /*device_id*/) { return gpukern_test::fake_gpu(); }
+
+CudaStatus query_status() { return {.built = true, .device_count = 1, .reason = ""}; }
+
+void query_device(int /*device_id*/, gpukern_device_info& info) { info.multiprocessor_count = 1; }
+
+gpukern_device pointer_device(const void* data) { return gpukern_test::fake_gpu().device_of(data); }
+
+ProgramBackend& programs() { fail(GPUKERN_DEVICE_ERROR, "the fake GPU runs no programs"); }
+
+}  // namespace gpukern::gpu

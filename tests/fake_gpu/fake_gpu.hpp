@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A GPU that is none: it computes on the CPU, but as late as its streams and events allow. So a
+// wait that is missing, or memory that is used again too early, gives wrong results on any machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "backend.hpp"
+
+namespace gpukern_test {
+
+class FakeGpu final : public gpukern::Backend {
+ public:
+  using Stream = gpukern::Stream;
+  using Event = gpukern::Event;
+
+  void gather(const gpukern::GatherArgs& args, Stream stream) override;
+  void saxpy(const gpukern::SaxpyArgs& args, Stream stream) override;
+  void copy(const gpukern::CopyArgs& args, Stream stream) override;
+  std::optional<gpukern::BadIndex> first_bad_index(const gpukern::IndexArgs& args,
+                                                   Stream stream) override;
+  void* allocate(std::size_t bytes, Stream stream) override;
+  void release(void* data, Stream stream) override;
+  void upload(void* to, const void* from, std::size_t bytes, Stream stream) override;
+  void download(void* to, const void* from, std::size_t bytes, Stream stream) override;
+  void synchronize(Stream stream) override;
+  Stream make_stream() override;
+  void release_stream(Stream stream) override;
+  void* allocate_pinned(std::size_t bytes) override;
+  void release_pinned(void* data) override;
+  void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) override;
+  void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) override;
+  std::byte* pinned_view(const std::byte* begin, const std::byte* end) override;
+  void wait(Stream stream, Stream other) override;
+  Event record(Stream stream, Event event) override;
+  void wait_event(Stream stream, Event event) override;
+  bool is_done(Event event) override;
+  void await_event(Event event) override;
+  void release_event(Event event) override;
+  void plan(const gpukern::GatherArgs& args, gpukern_plan& plan) override;
+  void plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) override;
+
+  gpukern_device device_of(const void* data);
+  /// What was in use at once since the last call.
+  std::size_t take_peak_bytes();
+  [[nodiscard]] std::size_t bytes_in_use();
+  /// What was enqueued and has not run.
+  [[nodiscard]] std::size_t waiting();
+  [[nodiscard]] std::size_t launches() const { return launches_; }
+
+ private:
+  struct Queue;
+  struct Step {
+    std::function<void()> run;
+    Queue* after = nullptr;  ///< runs first, up to `position`
+    std::uint64_t position = 0;
+  };
+  struct Queue {
+    std::deque<Step> steps;
+    std::uint64_t done = 0;
+    [[nodiscard]] std::uint64_t end() const { return done + steps.size(); }
+  };
+  struct Mark {
+    Queue* queue = nullptr;
+    std::uint64_t position = 0;
+  };
+  using Memory = std::map<const std::byte*, std::size_t>;
+
+  Queue& queue_of(Stream stream);
+  void enqueue(Stream stream, std::function<void()> run);
+  void run_until(Queue& queue, std::uint64_t position);
+  void require_reachable(const void* data);
+  static Memory::const_iterator find(const Memory& memory, const void* data);
+
+  std::recursive_mutex mutex_;
+  std::map<Stream, Queue> queues_;
+  Memory device_memory_;
+  Memory pinned_memory_;
+  std::size_t in_use_ = 0;
+  std::size_t peak_ = 0;
+  std::size_t launches_ = 0;
+};
+
+FakeGpu& fake_gpu();
+
+}  // namespace gpukern_test
