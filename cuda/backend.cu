@@ -18,6 +18,7 @@
 #include "events.hpp"
 #include "host_memory.hpp"
 #include "kernels.hpp"
+#include "stream_device.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -72,6 +73,7 @@ class CudaBackend final : public Backend {
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
     require_no_capture(stream, kRaiseUnderCapture);
+    require_open(stream);
     return gpu::first_bad_index(*this, args, cuda_stream(stream));
   }
 
@@ -145,7 +147,6 @@ class CudaBackend final : public Backend {
     enqueue_copy(pinned, from, bytes, cudaMemcpyDeviceToHost, stream);
   }
 
-  [[nodiscard]] bool checks_while_gathering() const override { return true; }
   void plan(const GatherArgs& args, gpukern_plan& plan) override {
     const ContextGuard guard(context_);
     plan.path = gather_path(args);
@@ -198,10 +199,12 @@ class CudaBackend final : public Backend {
     check(error, "cudaMemPoolSetAttribute");
   }
 
-  /// Spares a capture of another thread the work on the legacy stream that would break it.
-  static void require_open(Stream stream) {
+  /// Spares a capture of another thread the work on the legacy stream that would break it; and this
+  /// process a kernel that reads on one device what lies on another.
+  void require_open(Stream stream) const {
     if (stream == nullptr || stream == cudaStreamLegacy)
-      require_not_blocked(gpu::capture_of(cudaStreamLegacy));
+      return require_not_blocked(gpu::capture_of(cudaStreamLegacy));
+    require_stream_of(device_, cuda_stream(stream));
   }
 
   /// To be asked before anything is enqueued that a capture does not survive.

@@ -11,6 +11,7 @@
 #include "nvtx.hpp"
 #include "program.hpp"
 #include "program_driver.hpp"
+#include "stream_device.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -65,6 +66,7 @@ class CudaKernel final : public Kernel {
     const Range range(name_.c_str());
     const ContextGuard guard(module_.context());
     auto* const on = static_cast<CUstream>(stream);
+    require_stream_of(module_.device(), on);
     if (is_captured(on)) module_.keep_for_graphs();
     if (launch.shared_bytes + facts_.static_shared_bytes > kSharedByDefault) allow_shared();
     launch_kernel(function_, launch, arguments, on);

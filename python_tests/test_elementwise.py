@@ -159,7 +159,7 @@ def test_threads(monkeypatch, rng):
         started.append(1)
         return thread(*args, **options)
 
-    monkeypatch.setattr(_host, "thread_count", lambda: 3)
+    monkeypatch.setattr(_host, "get_num_threads", lambda: 3)
     monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
     monkeypatch.setattr(_host.threading, "Thread", noted)
     a = rng.normal(size=(500, 777))
@@ -168,17 +168,56 @@ def test_threads(monkeypatch, rng):
 
 
 def test_errors_in_threads_are_raised(monkeypatch):
-    monkeypatch.setattr(_host, "thread_count", lambda: 2)
+    monkeypatch.setattr(_host, "get_num_threads", lambda: 2)
     monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
     with pytest.raises(OverflowError, match="out of bounds for int8"):
         f(np.zeros(200_000, "i1"), 1000)
 
 
-def test_thread_count(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "1,2")
-    assert _host.thread_count() == 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "no number")
-    assert _host.thread_count() >= 1
+def test_number_of_threads(monkeypatch):
+    threads = []
+    monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
+    monkeypatch.setattr(_host.threading, "Thread", lambda **options: threads.append(1))
+    gpukern.set_num_threads(1)
+    try:
+        assert f(np.zeros(200_000), 1).tolist() == [1] * 200_000
+    finally:
+        gpukern.set_num_threads(None)
+    assert threads == []
+
+
+def test_small_calls_in_each_other():
+    """As a finalizer or a signal's handler may call while a small call computes."""
+    x = np.zeros(3)
+    with np.errstate(all="raise"):
+        nested = _host.quietly(lambda: elementwise("1 / a")(x), ())
+        assert nested.tolist() == [np.inf] * 3
+        assert elementwise("1 / a")(x, out=x).tolist() == [np.inf] * 3
+
+
+@pytest.mark.parametrize("sizes", [(3, 1), (1, 3), (3, 3), (0, 1), (1, 1)])
+def test_small_outputs(sizes):
+    a, b = (np.arange(size, dtype="f4") for size in sizes)
+    expected = a * 2 + b
+    for memory in (np.empty(8), np.empty(8, "f4"), np.empty(16, "f4")[::2]):
+        out = memory[: expected.size]
+        assert f(a, b, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+    with pytest.raises(ValueError, match="out must have shape"):
+        f(a, b, out=np.empty(expected.size + 1))
+    with pytest.raises(ValueError, match="out must have shape"):
+        f(1, 2, out=np.empty(3))
+    grid = np.zeros((2, 3), "f4")
+    f(grid, 1, out=grid)
+    assert grid.tolist() == [[1, 1, 1]] * 2
+
+
+@pytest.mark.parametrize("shift", [-1, 0, 1])
+def test_small_outputs_that_overlap(shift):
+    memory = np.arange(12.0)
+    a, b = memory[2:10].copy(), memory[1:9].copy()
+    f(memory[2:10], memory[1:9], out=memory[2 + shift : 10 + shift])
+    np.testing.assert_array_equal(memory[2 + shift : 10 + shift], a * 2 + b)
 
 
 def test_functions_of_cuda_need_a_gpu():

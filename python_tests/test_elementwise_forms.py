@@ -36,7 +36,7 @@ EXPRESSIONS = [
     ("fmod(a, b)", "np.fmod(a, b)"),
     ("sin(a) * cos(b) + tan(a)", "np.sin(a) * np.cos(b) + np.tan(a)"),
     ("atan2(a, b) + hypot(a, b)", "np.arctan2(a, b) + np.hypot(a, b)"),
-    ("exp(-a * a / 2.0) / sqrt(2 * M_PI)", "np.exp(-a * a / 2.0) / 2.5066282746310002"),
+    ("exp(-a * a / 2.0) / sqrt(2 * M_PI)", "np.exp(-a * a / 2.0) / np.sqrt(2 * np.pi)"),
     ("log1p(abs(a)) + floor(b) + ceil(a) + rint(b)",
      "np.log1p(abs(a)) + np.floor(b) + np.ceil(a) + np.rint(b)"),
     ("max(a, b) - min(a, 0.25)", "np.maximum(a, b) - np.minimum(a, 0.25)"),
@@ -360,13 +360,9 @@ def test_random_expressions(cases, pair, dtypes, seed):
     values = {n: rng.integers(0, 20, 40).astype(d) for n, d in zip("ab", dtypes, strict=True)}
     expression, meaning = pair
     try:
-        # a and b first, so that no part of the meaning is of numbers alone.
         expected = evaluate(f"a + b + ({meaning})", **values)
     except OverflowError:
         return
     result = elementwise(f"a + b + ({expression})", inputs=("a", "b"))(values["a"], values["b"])
     cases["elementwise", "cpu"] += 1
-    if expected.dtype == result.dtype:
-        same(result, expected)
-    else:  # NumPy's functions of numbers give scalars that are not weak
-        assert "max(" in expression or "abs(" in expression or "?" in expression
+    same(result, expected)

@@ -4,6 +4,8 @@
 """The types of element-wise functions are NumPy's, on the host and in the code for a GPU."""
 
 import itertools
+import math
+import warnings
 
 import ml_dtypes
 import numpy as np
@@ -112,11 +114,87 @@ def test_numpy_scalars_are_not_weak():
     assert elementwise("a * 2.0f")(np.ones(3, "i1")).dtype == np.float32
 
 
-def test_values_of_numbers_stay_weak():
-    f = elementwise("x * sqrt(2 * a + 1)", inputs=("x", "a"))
+def test_what_operators_give_for_numbers_stays_weak():
+    f = elementwise("x * (2 * a + 1)", inputs=("x", "a"))
     assert f(np.ones(3, "f4"), 1.5).dtype == np.float32
-    assert f(np.ones(3, "f2"), 4).tolist() == [3, 3, 3]
-    assert isinstance(f(2, 4), np.float64)
+    assert f(np.ones(3, "f2"), 1).tolist() == [3, 3, 3]
+    assert isinstance(f(2, 4), np.int64)
+
+
+@pytest.mark.parametrize("number", [4, 4.0])
+def test_what_functions_give_for_numbers_is_as_in_python(number):
+    x = np.ones(3, "f4")
+
+    def by_numpy(x, a):
+        return x * np.sqrt(2 * a + 1)
+
+    def by_python(x, a):
+        return x * math.sqrt(2 * a + 1)
+
+    for function in (by_numpy, by_python):
+        result = elementwise(function)(x, number)
+        assert result.dtype == function(x, number).dtype
+        assert result.tolist() == [3, 3, 3]
+    assert elementwise("x * sqrt(2 * a + 1)")(x, number).dtype == np.float64
+
+
+def with_literals():
+    """Functions of an integer array, to compare with what Python and NumPy do."""
+    return [
+        lambda x: x * -abs(1),
+        lambda x: x + min(1, 2.5),
+        lambda x: x + max(2, True),
+        lambda x: x * math.floor(2.5),
+        lambda x: x + pow(2, 3),
+        lambda x: x + (True + True),
+        lambda x: x * 2**-1,
+        lambda x: x + ~1,
+        lambda x: x + (1 << 3) % 5,
+        lambda x: x + 7 // 2.5,
+        lambda x: x + (2**100 > 3),
+        lambda x: x + 2.0**70,
+        lambda x: x + (1 + 2j).imag,
+        lambda x: x * (3 == 3.0),
+        lambda x: x * np.abs(1),
+        lambda x: x * np.float32(2),
+        lambda x: x + np.int8(3) * 2,
+        lambda x: x + np.minimum(1, 2),
+        lambda x: x + np.sqrt(4),
+        lambda x: x + np.negative(1),
+    ]
+
+
+@pytest.mark.parametrize("place", range(len(with_literals())))
+@pytest.mark.parametrize("dtype", ["u2", "i1", "f4"])
+def test_literals(place, dtype):
+    function = with_literals()[place]
+    x = np.arange(5).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = function(x)
+        except OverflowError:
+            with pytest.raises(gpukern.GpukernOverflowError):
+                elementwise(function)(x)
+            return
+    result = elementwise(function)(x)
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_literals_without_a_value():
+    x = np.ones(2)
+    for expression, value in [("1.0 / 0", np.inf), ("1 % 0", 0), ("pow(10.0, 400)", np.inf)]:
+        assert elementwise(f"x * ({expression})")(x).tolist() == [value, value]
+    assert elementwise(lambda x: x * 10.0**400)(x).tolist() == [np.inf, np.inf]
+    assert np.isnan(elementwise(lambda x: x * math.sqrt(-1))(x)).all()
+    assert elementwise(lambda x: x * 10**10**10)(x).tolist() == [np.inf, np.inf]
+    with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
+        elementwise("x * pow(2, -1)")(x)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        elementwise("x * (1.5 & 2)")(x)
+    with pytest.raises(TypeError, match="dtype object is not one to compute with"):
+        elementwise("x * abs(0x10000000000000000)")(x)
 
 
 def test_numbers_that_do_not_fit():

@@ -31,6 +31,7 @@ struct GatherArgs {
   IndexType index_type;
   gpukern_mode mode = GPUKERN_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
+  bool in_place = false;                  ///< a GPU reads a source in host memory
   std::uint64_t* bad = nullptr;           ///< of the backend's own use, see gather_checked()
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
@@ -110,8 +111,6 @@ class Backend {
   /// Fills in the path and the threads that a call with these arguments would take; see plan.hpp.
   virtual void plan(const GatherArgs& args, gpukern_plan& plan) = 0;
   virtual void plan(const SaxpyArgs& args, gpukern_plan& plan) = 0;
-  /// Whether gather_checked() gathers.
-  [[nodiscard]] virtual bool checks_while_gathering() const { return false; }
 
   // What pipelines between host and device memory are made of. Only pinned (page-locked) host
   // memory is copied without a wait.

@@ -147,11 +147,11 @@ Call call_for(const Argument& source, const Argument& index, const Argument& out
   return call;
 }
 
-/// Whether indices are checked while they are used: by a GPU where its arrays lie, if the caller
-/// lets a bad index spoil out.
+/// Whether indices are checked while they are used, where the arrays lie: if the caller lets a bad
+/// index spoil out.
 bool checks_on_the_way(const Call& call, const gpukern_exec* exec) {
   constexpr std::size_t kEnd = offsetof(gpukern_exec, out_may_change) + sizeof(std::int32_t);
-  return call.device.cuda && !call.travels() && exec != nullptr && exec->struct_size >= kEnd &&
+  return !call.travels() && exec != nullptr && exec->struct_size >= kEnd &&
          exec->out_may_change != 0;
 }
 
@@ -162,8 +162,10 @@ void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
   if (call.travels()) return gather_through(gather, device_memory_limit(exec), progress);
   GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode);
   args.path = gather.path;
+  args.in_place = gather.in_place;
   if (progress.wanted() && !call.device.cuda) {
     progress.expect(gather.operands.out.bytes());
+    if (checks) require_in_bounds(call, gather.operands.index, gather.axis);
     return gather_in_parts(call.backend, args, progress);
   }
   join_items(args);
@@ -206,9 +208,13 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
 
   const bool apart = may_overlap(out.tensor, from) || may_overlap(out.tensor, index.tensor);
   Output out_here(call, out.tensor, apart);
-  run({call, {from, index.tensor, out_here.tensor(), fill}, axis, mode, path}, checks, exec);
-  if (call.plan != nullptr && reads_in_place(source, index))
-    plan_reads_in_place(*call.plan, out.tensor.bytes());
+  run({call,
+       {from, index.tensor, out_here.tensor(), fill},
+       axis,
+       mode,
+       path,
+       reads_in_place(source, index)},
+      checks, exec);
   out_here.finish();
 }
 

@@ -62,6 +62,7 @@ GatherArgs part_of(const GatherArgs& args, const Slice<4>& slice) {
                   .index_type = args.index_type,
                   .mode = args.mode,
                   .path = args.path,
+                  .in_place = args.in_place,
                   .fill_period = args.fill_period};
   if (args.fill_value == nullptr) return part;
   part.fill_value = args.fill_value + slice.offset[kFillValue];

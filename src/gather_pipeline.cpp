@@ -128,7 +128,7 @@ class GatherPipeline {
       gather_.call.backend.gather(in_chunk(part_of(args_, slice), nullptr, nullptr), nullptr);
     }
     plan.bytes_from_device += moved;
-    if (!copied_) return plan_reads_in_place(plan, moved);
+    if (!copied_) return;
     plan.bytes_to_device += source_.bytes();
     plan.bytes_allocated += source_.bytes();
   }
@@ -192,6 +192,7 @@ void gather_through(const GatherCall& gather, std::int64_t limit, Progress& prog
   there.data = seen;
   GatherArgs args = gather_args({there, index, out, fill}, gather.axis, gather.mode);
   args.path = way == SourceWay::Copied ? gather.path : GPUKERN_GATHER_DIRECT;
+  args.in_place = way == SourceWay::InPlace;
   GatherPipeline(gather, args, way, limit).run(progress);
 }
 

@@ -41,6 +41,7 @@ struct GatherCall {
   const Axis& axis;
   gpukern_mode mode;
   gpukern_gather_path path;
+  bool in_place;  ///< the GPU reads the source in host memory
 };
 
 /// Where the device sees a source in host memory, its first element; nullptr if it is not pinned.

@@ -32,13 +32,14 @@ inline constexpr std::int64_t kSmallestReport = std::int64_t{128} << 20;
 inline constexpr std::int64_t kLargestReport = std::int64_t{512} << 20;
 
 /// Rates of a gather of host arrays by its three ways, per nanosecond. One H200 with PCIe 5 and 16
-/// cores: copies 55 GB/s from pinned memory, 35 by way of staging; reads in place 0.58 random
-/// items, 50 GB/s of long rows; the CPU 0.03 random items a thread, 1 GB/s of long rows a thread.
+/// cores: copies 55 GB/s from pinned memory, 40 by way of staging; reads in place 0.5 random
+/// items, 50 GB/s of long rows; the CPU 0.1 random items a thread from its memory, 0.3 from its
+/// caches, 1 GB/s of long rows a thread.
 inline constexpr double kPinnedCopy = 55;
-inline constexpr double kStagedCopy = 35;
-inline constexpr double kInPlaceItems = 0.58;
+inline constexpr double kStagedCopy = 40;
+inline constexpr double kInPlaceItems = 0.5;
 inline constexpr double kInPlaceBytes = 50;
-inline constexpr double kThreadItems = 0.03;
+inline constexpr double kThreadItems = 0.15;
 inline constexpr double kThreadBytes = 1;
 inline constexpr double kCpuBytes = 20;  ///< of all threads together
 

@@ -15,9 +15,6 @@ gpukern_plan* checked_plan(const gpukern_exec* exec);
 /// Notes a transfer, see call.hpp.
 void plan_transfer(gpukern_plan& plan, const Tensor& source, const Tensor& destination);
 
-/// Says of so many bytes, noted as read by a GPU, that it reads them in host memory.
-void plan_reads_in_place(gpukern_plan& plan, std::int64_t bytes);
-
 /// Stands in for the backend that would work: the one that is asked to compute is the plan's.
 class PlanningBackend final : public Backend {
  public:
@@ -25,10 +22,11 @@ class PlanningBackend final : public Backend {
       : device_(device), real_(backend_for(device)), plan_(plan) {}
 
   void gather(const GatherArgs& args, Stream stream) override;
+  /// Finds no bad index, and reads none.
   bool gather_checked(const GatherArgs& args, Stream stream) override;
   void saxpy(const SaxpyArgs& args, Stream stream) override;
   void copy(const CopyArgs& args, Stream stream) override;
-  /// Finds none, and reads none.
+  /// Likewise.
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override;
 
   /// An address that is aligned like memory of the real backend, and that nobody may touch.
@@ -42,9 +40,6 @@ class PlanningBackend final : public Backend {
   }
   std::uint64_t capture_of(Stream stream) override { return real_.capture_of(stream); }
 
-  [[nodiscard]] bool checks_while_gathering() const override {
-    return real_.checks_while_gathering();
-  }
   void plan(const GatherArgs& args, gpukern_plan& plan) override { real_.plan(args, plan); }
   void plan(const SaxpyArgs& args, gpukern_plan& plan) override { real_.plan(args, plan); }
 

@@ -106,7 +106,8 @@ TEST(SecondDeviceTest, StreamsOfTheFirstAreRefused) {
   const DeviceMemory<int> source(kCount, nullptr, 1);
   const DeviceMemory<int> index(kCount, nullptr, 1);
   const DeviceMemory<int> out(kCount, nullptr, 1);
-  EXPECT_EQ(try_gather(source, index, out, GPUKERN_CLIP, stream), GPUKERN_CUDA_ERROR);
+  for (const gpukern_mode mode : {GPUKERN_CLIP, GPUKERN_RAISE})
+    EXPECT_EQ(try_gather(source, index, out, mode, stream), GPUKERN_VALUE_ERROR);
   gather(source, index, out, GPUKERN_CLIP, nullptr);
 }
 

@@ -4,7 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """A launch the long way: arrays of any library, host arrays, and the words for what does not fit.
 
-_kernel.pyx has the quick way, which refuses nothing.
+_quick.pyx has the quick way, which refuses nothing.
 """
 
 cimport cython
@@ -24,9 +24,10 @@ from gpukern._error cimport check
 from gpukern._kind cimport BY_NUMPY, Kind, kind_of
 from gpukern._lend cimport note_write
 from gpukern._loaded cimport LoadedKernel
-from gpukern._parameter cimport Slot, name_of_slot, store_value, takes_array, takes_pointer
+from gpukern._parameter cimport Slot, name_of_slot, takes_array, takes_pointer
 from gpukern._stream cimport Launch, Stream, new_launch
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
+from gpukern._value cimport store_value
 
 import numpy as np
 

@@ -12,7 +12,16 @@ import re
 import numpy as np
 
 from gpukern import _functions
-from gpukern._expression import MAX_INPUTS, Call, Cast, Constant, DeviceCall, Function, Input
+from gpukern._expression import (
+    MAX_INPUTS,
+    Call,
+    Cast,
+    Constant,
+    DeviceCall,
+    Function,
+    Input,
+    operation,
+)
 from gpukern.errors import GpukernValueError
 
 TOKEN = re.compile(
@@ -130,7 +139,7 @@ class Parser:
         while self.kind == "sign" and BINARY.get(self.token, (0,))[0] >= least:
             tightness, function = BINARY[self.token]
             self.advance()
-            left = Call(function, (left, self.binary(tightness + 1)))
+            left = operation(function, left, self.binary(tightness + 1))
         return left
 
     def unary(self):
@@ -138,7 +147,7 @@ class Parser:
         if self.kind == "sign" and self.token in UNARY:
             function = UNARY[self.token]
             self.advance()
-            return Call(function, (self.unary(),))
+            return operation(function, self.unary())
         return self.primary()
 
     def primary(self):
@@ -197,6 +206,8 @@ class Parser:
             self.fail(f"{name} takes {expected} arguments, got {len(arguments)}")
         if name in _functions.C_TYPES:
             return Cast(_functions.C_TYPES[name], arguments[0])
+        if function in ("real", "imag"):
+            return operation(function, *arguments)
         if function is not None:
             return Call(function, tuple(arguments))
         if not arguments:

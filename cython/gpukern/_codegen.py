@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from gpukern import _functions
-from gpukern._promotion import SIZES, STRONG
+from gpukern._numbers import SIZES
+from gpukern._promotion import STRONG
 
 HEADERS = ("elementwise_types.cuh", "elementwise_functions.cuh", "elementwise_memory.cuh")
 # NumPy rounds after each operation: no multiplication may be fused with an addition.

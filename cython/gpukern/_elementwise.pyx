@@ -17,15 +17,18 @@ from gpukern._capi cimport (
 from gpukern._compiled cimport (
     MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
 )
+from gpukern._device_array cimport DeviceArray
 from gpukern._dtype cimport describe
 from gpukern._error cimport check
+from gpukern._fit cimport are_rows, fits, on_one_gpu
 from gpukern._keep cimport kept_count, let_go
 from gpukern._kind cimport Kind
-from gpukern._layout cimport MAX_OPERANDS, broadcast, overlap, same_place
+from gpukern._layout cimport MAX_OPERANDS, broadcast
 from gpukern._lend cimport lend, new_array_like, note_write
 from gpukern._long_way cimport long_way
 from gpukern._operand cimport OPERAND_NDIM, Operand
-from gpukern._stream cimport wait_back
+from gpukern._own cimport begin_own, end_own, is_own, lend_own, new_own
+from gpukern._stream cimport Stream, wait_back
 
 from gpukern import _codegen, _promotion
 from gpukern.errors import GpukernTypeError
@@ -158,7 +161,7 @@ cdef class Elementwise:
                 if type_ != NO_TYPE:
                     numbers.count += 1
                 else:
-                    if not lend(argument, &operands[count], &operands[1] if count > 1 else NULL):
+                    if not describe_array(argument, operands, count):
                         return LONG_WAY
                     type_ = type_number(&operands[count].c.dtype)
                     if count == 1:
@@ -172,7 +175,7 @@ cdef class Elementwise:
             return self.on_host(arguments, out, types)
         if hosts > 0 or not on_one_gpu(operands, count):
             return LONG_WAY
-        return self.on_gpu(first, operands, count, &numbers, types, out)
+        return self.on_gpu(arguments, first, operands, count, &numbers, types, out)
 
     cdef object on_host(self, tuple arguments, object out, char *types):
         cdef gpukern_dtype dtype
@@ -187,10 +190,12 @@ cdef class Elementwise:
             if types[self.count] == NO_TYPE:
                 return LONG_WAY
         host = signature_of(self.function, self.signatures, types).host_function()
+        if are_rows(arguments, out) and (out is not None or host.uses_all):
+            return host.short(arguments, out)
         return host.call(arguments, out)
 
-    cdef object on_gpu(self, object first, Operand *operands, int count, Numbers *numbers,
-                       char *types, object out):
+    cdef object on_gpu(self, tuple arguments, object first, Operand *operands, int count,
+                       Numbers *numbers, char *types, object out):
         cdef const gpukern_tensor *tensors[MAX_OPERANDS]
         cdef int64_t shape[OPERAND_NDIM]
         cdef int k, ndim = 0
@@ -204,7 +209,7 @@ cdef class Elementwise:
         if out is None:
             result = new_array(first, &operands[1], ndim, shape, signature,
                                type_number(&operands[1].c.dtype))
-        if result is None or not lend(result, &operands[0], &operands[1]):
+        if result is None or not describe_array(result, operands, 0):
             return LONG_WAY
         if out is not None:
             if not fits(operands, count, ndim, shape):
@@ -215,26 +220,30 @@ cdef class Elementwise:
                     return LONG_WAY
                 types[self.count] = <char>k
                 signature = signature_of(self.function, self.signatures, types)
+        if is_own(&operands[1]):
+            launch_own(signature, arguments, result, operands, tensors, count, numbers)
+            return result
         launch(signature, operands, tensors, count, numbers)
         if out is not None:
             note_write(out)
         return result
 
 
-cdef bint on_one_gpu(const Operand *operands, int count) noexcept:
-    cdef int k
-    cdef const gpukern_device *device = &operands[1].c.device
-    for k in range(1, count):
-        if (operands[k].c.device.device_type != GPUKERN_CUDA
-                or operands[k].c.device.device_id != device.device_id):
-            return False
-    return True
+cdef bint describe_array(object array, Operand *operands, int place) except -1:
+    """Describes an array beside the first argument; returns False for the long way."""
+    if type(array) is DeviceArray:
+        return lend_own(array, &operands[place])
+    if place == 1:
+        return lend(array, &operands[place], NULL)
+    return lend(array, &operands[place], &operands[1])
 
 
 cdef object new_array(object array, const Operand *operand, int ndim, const int64_t *shape,
                       Signature signature, int own_type):
     """An uninitialised array beside a lent one; None if its library allocates none."""
     cdef Kind kind
+    if is_own(operand):
+        return new_own(array, ndim, shape, signature.out_dtype)
     if signature.out_type == own_type:
         return new_array_like(array, operand, ndim, shape)
     kind = <Kind>operand.kind
@@ -244,24 +253,21 @@ cdef object new_array(object array, const Operand *operand, int ndim, const int6
     return kind.allocate(array, sizes, operand.c.device.device_id, signature.out_name)
 
 
-cdef bint fits(const Operand *operands, int count, int ndim, const int64_t *shape) noexcept:
-    """Whether an output can be written to as it is while the arguments are read."""
-    cdef const gpukern_tensor *out = &operands[0].c
-    cdef int d, k
-    if operands[0].readonly or out.ndim != ndim:
-        return False
-    if (out.device.device_type != GPUKERN_CUDA
-            or out.device.device_id != operands[1].c.device.device_id):
-        return False
-    for d in range(ndim):
-        if out.shape[d] != shape[d]:
-            return False
-        if out.strides != NULL and out.strides[d] == 0 and shape[d] > 1:
-            return False
-    for k in range(1, count):
-        if overlap(out, &operands[k].c) and not same_place(out, &operands[k].c):
-            return False
-    return True
+cdef int launch_own(Signature signature, tuple arguments, object result, const Operand *operands,
+                    const gpukern_tensor *const *tensors, int count, Numbers *numbers) except -1:
+    """Launches on the stream that last wrote to the first DeviceArray."""
+    cdef gpukern_exec where
+    cdef Stream stream
+    if kept_count > 0:
+        let_go()
+    stream = begin_own(arguments, result)
+    memset(&where, 0, sizeof(where))
+    where.struct_size = sizeof(where)
+    where.device.device_type = GPUKERN_DEVICE_DEFAULT
+    where.stream = stream.handle
+    signature.enqueue(tensors, count, numbers, operands[1].c.device.device_id, &where)
+    end_own(arguments, result, stream)
+    return 0
 
 
 cdef int launch(Signature signature, const Operand *operands,

@@ -5,6 +5,8 @@
 
 from dataclasses import dataclass, field
 
+from gpukern import _functions
+
 MAX_INPUTS = 32
 
 
@@ -24,10 +26,15 @@ class Constant:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A function of `_functions.ARITY`."""
+    """A function of `_functions.ARITY`.
+
+    `of_numbers` is Python's own function, whose result for Python numbers alone is one again, and
+    so is weak. None stands for NumPy's, which gives a NumPy scalar.
+    """
 
     function: str
     arguments: tuple
+    of_numbers: object = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +68,11 @@ class Function:
     def device_names(self):
         """The functions that only a GPU has, sorted."""
         return sorted({node.name for node in walk(self.root) if isinstance(node, DeviceCall)})
+
+
+def operation(function, *arguments):
+    """A Call as an operator or an attribute of Python stands for it."""
+    return Call(function, arguments, _functions.OPERATORS[function])
 
 
 def operands(node):

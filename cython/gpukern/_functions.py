@@ -10,6 +10,7 @@ Everything is named as NumPy names it. An operation's types are those of NumPy's
 
 import builtins
 import math
+import operator
 
 import numpy as np
 
@@ -89,6 +90,59 @@ def _python_functions():
     found |= {np.abs: "absolute", builtins.abs: "absolute", builtins.pow: "power"}
     return found | {builtins.min: "minimum", builtins.max: "maximum"}
 
+
+MOST_BITS = 1024  # of an int that a float64 may still hold
+
+
+def power(base, exponent):
+    """``**``, but for ints that would take long."""
+    if all(isinstance(each, int) for each in (base, exponent)):
+        require_bits(base.bit_length() * exponent if abs(base) > 1 else 0)
+    return base**exponent
+
+
+def left_shift(number, places):
+    """``<<``, but for ints that would take long."""
+    if all(isinstance(each, int) for each in (number, places)):
+        require_bits(number.bit_length() + places)
+    return number << places
+
+
+def require_bits(bits):
+    """Refuse an int of too many bits."""
+    if bits > MOST_BITS:
+        raise OverflowError("the result is too large a Python int")
+
+
+# What operators do to Python numbers alone. ``real`` and ``imag``, attributes, are alike.
+OPERATORS = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": power,
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "invert": lambda a: ~int(a) if isinstance(a, bool) else ~a,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "left_shift": left_shift,
+    "right_shift": operator.rshift,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": lambda a, b: bool(a and b),
+    "logical_or": lambda a, b: bool(a or b),
+    "logical_not": operator.not_,
+    "real": operator.attrgetter("real"),
+    "imag": operator.attrgetter("imag"),
+}
 
 # By the function itself, so that it does not matter under which name a program imports it.
 PYTHON_FUNCTIONS = _python_functions()

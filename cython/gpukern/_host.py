@@ -3,14 +3,15 @@
 
 """Element-wise functions on the host: NumPy's ufuncs on blocks that stay in a core's cache."""
 
+import contextvars
 import math
-import os
 import threading
 
 import numpy as np
 
 from gpukern._functions import UFUNCS
 from gpukern._promotion import WEAK_TYPES
+from gpukern._status import get_num_threads
 from gpukern.errors import (
     GpukernDeviceError,
     GpukernOverflowError,
@@ -21,6 +22,30 @@ from gpukern.errors import (
 BLOCK = 1 << 15  # elements; a few temporary arrays of these fit the second-level cache of a core
 # Fewer elements for each thread are not worth its start.
 LEAST_FOR_THREAD = 1 << 19
+
+
+class Quiet(threading.local):
+    """A context, one for each thread, in which NumPy ignores floating-point errors.
+
+    To enter it costs a tenth of `numpy.errstate`. Nothing but NumPy's own code is to run in it.
+    """
+
+    def __init__(self):
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+
+QUIET = Quiet()
+
+
+def quietly(function, arguments):
+    """Call a function that computes with ndarrays, without warnings."""
+    try:
+        return QUIET.run(function, *arguments)
+    except RuntimeError:  # already in there: a finalizer or the handler of a signal called
+        with np.errstate(all="ignore"):
+            return function(*arguments)
 
 
 class HostFunction:
@@ -50,19 +75,33 @@ class HostFunction:
             shape = broadcast(self.typed.function, arguments)
             require_shape(self.typed.function, out, shape)
             self.into(arguments, out)
-        except OverflowError as error:  # a Python int that does not fit its array's dtype
-            raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
+        except OverflowError as error:
+            self.refuse(error)
         return out
+
+    def short(self, arguments, out):
+        """As call(), for ndarrays of no more than one dimension and a single block, and numbers.
+
+        An output is of the result's shape. A function that does not use all arguments is not for
+        this, unless there is an output: its result might have too few elements.
+        """
+        try:
+            if out is None:
+                return quietly(self.compute, arguments)
+            quietly(self.write, (*arguments, out))
+        except OverflowError as error:
+            self.refuse(error)
+        except ValueError:  # for shapes, which have words of our own
+            broadcast(self.typed.function, arguments)
+            raise
+        return out
+
+    def refuse(self, error):
+        """Raise the error of a Python int that does not fit its array's dtype."""
+        raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
 
     def new(self, arguments):
         """Compute a new array, a scalar where all arguments have no dimensions."""
-        if self.uses_all and all(map(is_short, arguments)):
-            try:
-                with np.errstate(all="ignore"):
-                    return self.compute(*arguments)
-            except ValueError:  # for shapes, which have words of our own
-                broadcast(self.typed.function, arguments)
-                raise
         shape = broadcast(self.typed.function, arguments)
         if math.prod(shape) <= BLOCK:
             with np.errstate(all="ignore"):
@@ -75,9 +114,13 @@ class HostFunction:
 
     def into(self, arguments, out):
         """Compute into an array of the result's shape."""
+        if out.size <= BLOCK:  # only the last operation writes, and NumPy minds what overlaps it
+            with np.errstate(all="ignore"):
+                self.write(*arguments, out)
+            return
         arguments = [apart(each, out) for each in arguments]
         parts = list(blocks(out.shape, BLOCK))
-        count = min(thread_count(), out.size // LEAST_FOR_THREAD)
+        count = min(get_num_threads(), out.size // LEAST_FOR_THREAD)
         if count <= 1:
             self.run(arguments, out, parts)
             return
@@ -109,12 +152,6 @@ class HostFunction:
                 self.write(*(piece(each, part) for each in arguments), out[part])
 
 
-def is_short(argument):
-    """Whether it is a number or a row that a single block holds."""
-    ndim = getattr(argument, "ndim", 0)
-    return ndim == 0 or (ndim == 1 and argument.size <= BLOCK)
-
-
 def inputs_of(typed):
     """The values that are arguments of the function."""
     values = [typed.root, *(value for step in typed.steps for value in step.operands)]
@@ -136,13 +173,6 @@ def require_shape(function, out, shape):
     """Refuse an output of another shape than the result's."""
     if out.shape != shape:
         raise GpukernValueError(f"{function.name}: out must have shape {shape}, got {out.shape}")
-
-
-def thread_count():
-    """How many threads may compute."""
-    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    available = len(os.sched_getaffinity(0))
-    return min(available, int(limit)) if limit.isdecimal() and int(limit) > 0 else available
 
 
 def blocks(shape, size):
@@ -249,9 +279,8 @@ class Writer:
 
     def step(self, step):
         """The expression of a step; a weak result is a Python number again."""
-        weak = step.function != "cast" and all(self.is_weak(each) for each in step.operands)
         text = self.call(step)
-        return f"item({text})" if weak else text
+        return f"item({text})" if step.weak else text
 
     def call(self, step, more=""):
         """The call of NumPy's function."""

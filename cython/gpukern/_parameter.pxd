@@ -3,6 +3,20 @@
 
 from gpukern._capi cimport gpukern_dtype
 
+# As in gpukern._signature; a test holds the two together.
+cdef enum:
+    UNKNOWN = 0
+    BYTES = 1
+    FLOAT = 2
+    HALF = 3
+    BFLOAT = 4
+    INTEGER = 5
+    SIGNED = 6
+    UNSIGNED = 7
+    BOOL = 8
+    POINTER = 9
+    WORD = 10
+
 # A parameter of a kernel, as gpukern._signature has read it: what may be stored there, and where.
 cdef struct Slot:
     size_t offset
@@ -15,7 +29,6 @@ cdef struct Slot:
 
 cdef int fill_slot(Slot *slot, size_t offset, object parameter) except -1
 cdef bint store_plainly(object value, const Slot *slot, void *to) except -1
-cdef bint store_value(object value, const Slot *slot, void *to, str what, object type_) except -1
 cdef bint takes_pointer(const Slot *slot) noexcept
 cdef bint takes_array(const Slot *slot, gpukern_dtype dtype) noexcept
 cdef str name_of_slot(const Slot *slot, object type_)

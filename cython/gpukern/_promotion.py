@@ -4,8 +4,9 @@
 """Types of a function's values, for arguments of given types: NumPy's own, asked of its ufuncs.
 
 A type is a name: a dtype's, or 'int', 'float' and 'complex' for a Python number, which is weak
-(NEP 50): it takes the type of the array that it meets. Values that are computed from weak ones only
-stay weak. NumPy need not have bfloat16: it goes with numbers, bool and the 8-bit integers, wider
+(NEP 50): it takes the type of the array that it meets. What Python itself computes from weak values
+only, by operators and by functions of its own, stays weak; what a function of NumPy's computes from
+them does not. NumPy need not have bfloat16: it goes with numbers, bool and the 8-bit integers, wider
 floats take it in, and anything else has to be converted first, as in ml_dtypes.
 """
 
@@ -15,22 +16,13 @@ import numpy as np
 
 from gpukern import _functions
 from gpukern._expression import Call, Cast, Constant, Input, walk
+from gpukern._numbers import SIZES, converted, folded, require_known
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
 # The dtype that a weak value has where it meets no array.
 STRONG = {"int": "int64", "float": "float64", "complex": "complex128"}
 WEAK_TYPES = {"int": int, "float": float, "complex": complex}
 WEAK_OF_KIND = {"i": "int", "u": "int", "f": "float", "c": "complex"}
-SIZES = {
-    "bool": 1,
-    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "float16": 2,
-    "bfloat16": 2,
-    "float32": 4,
-    "float64": 8,
-    "complex64": 8,
-    "complex128": 16,
-}
 WITH_BFLOAT16 = ("bool", "int8", "uint8", "bfloat16", "int", "float")
 ABOVE_BFLOAT16 = ("float32", "float64", "complex64", "complex128")
 COMPARED_INTEGERS = frozenset(name for name in SIZES if "int" in name)
@@ -56,6 +48,7 @@ class Step:
     operands: tuple
     operand_types: tuple
     computed: str
+    weak: bool = False  # a Python number, of the kind of `computed`
     name: str = ""  # of a function that only a GPU has
 
 
@@ -100,21 +93,23 @@ class Typing:
             return constant(node.value)
         if isinstance(node, Cast):
             operand = self.values[id(node.argument)]
+            if operand.kind == "constant":
+                return constant(converted(operand.content, node.dtype))
             return self.step("cast", (operand,), (operand.type,), node.dtype)
         operands = tuple(self.values[id(each)] for each in node.arguments)
         if not isinstance(node, Call):
             return self.device_call(node.name, operands)
-        return self.call(node.function, operands)
+        if all(each.kind == "constant" for each in operands):
+            return constant(folded(node, [each.content for each in operands]))
+        weak = node.of_numbers is not None and all(each.type in WEAK_TYPES for each in operands)
+        return self.call(node.function, operands, weak)
 
-    def step(self, function, operands, operand_types, computed, **more):
-        """Add a step; one of numbers only is computed at once."""
-        if more.get("name") is None and all(each.kind == "constant" for each in operands):
-            return folded(function, operands, computed)
-        weak = function != "cast" and all(each.type in WEAK_TYPES for each in operands)
+    def step(self, function, operands, operand_types, computed, weak=False, **more):
+        """Add a step."""
         kind = "c" if computed.startswith("complex") else computed[0]
-        self.steps.append(Step(function, operands, operand_types, computed, **more))
-        made = WEAK_OF_KIND.get(kind, computed) if weak else computed
-        return Value("step", made, self.steps[-1])
+        weak = weak and kind in WEAK_OF_KIND
+        self.steps.append(Step(function, operands, operand_types, computed, weak, **more))
+        return Value("step", WEAK_OF_KIND[kind] if weak else computed, self.steps[-1])
 
     def device_call(self, name, operands):
         """A function of CUDA C++: its result is converted to the type of its arguments."""
@@ -122,7 +117,7 @@ class Typing:
         types = tuple(common if each.type in WEAK_TYPES else each.type for each in operands)
         return self.step("device", operands, types, common, name=name)
 
-    def call(self, function, operands):
+    def call(self, function, operands, weak):
         """A function of the table."""
         types = tuple(each.type for each in operands)
         if all(each in WEAK_TYPES for each in types):
@@ -132,7 +127,7 @@ class Typing:
             return self.step(function, operands, ("bool", common, common), common)
         if function in ("real", "imag"):
             part = {"complex64": "float32", "complex128": "float64"}.get(types[0], types[0])
-            return self.step(function, operands, types, part)
+            return self.step(function, operands, types, part, weak)
         if function == "power":
             function, operands, types = simple_power(operands, types)
         if function in _functions.COMPARISONS:
@@ -148,7 +143,7 @@ class Typing:
             require_fit(operand, wanted)
         if function == "power" and "int" in computed and is_negative(operands[1]):
             raise GpukernValueError("Integers to negative integer powers are not allowed.")
-        return self.step(function, operands, tuple(operand_types), computed)
+        return self.step(function, operands, tuple(operand_types), computed, weak)
 
 
 def constant(number):
@@ -157,33 +152,6 @@ def constant(number):
         require_known(number.dtype.name)
         return Value("constant", number.dtype.name, number)
     return Value("constant", type(number).__name__, number)
-
-
-def folded(function, operands, computed):
-    """A function of numbers, computed by NumPy."""
-    numbers = [each.content for each in operands]
-    with np.errstate(all="ignore"):
-        if function == "cast":
-            require_numpy(computed)
-            return constant(np.array(numbers[0]).astype(computed)[()])
-        if function == "where":
-            return constant(numbers[1] if numbers[0] else numbers[2])
-        ufunc = getattr(np, function)
-        result = ufunc(*numbers)
-    weak = not any(isinstance(number, (np.generic, bool)) for number in numbers)
-    return constant(result.item() if weak else np.asarray(result)[()])
-
-
-def require_numpy(name):
-    """Refuse bfloat16 where only NumPy computes."""
-    if name == "bfloat16":
-        raise GpukernTypeError("elementwise: a number cannot be converted to bfloat16")
-
-
-def require_known(name):
-    """Refuse dtypes that the device does not compute with."""
-    if name not in SIZES:
-        raise GpukernTypeError(f"elementwise: dtype {name} is not one to compute with")
 
 
 def dtype_name(dtype):

@@ -11,7 +11,7 @@ import textwrap
 import numpy as np
 
 from gpukern import _functions
-from gpukern._expression import MAX_INPUTS, Call, Cast, Constant, Function, Input
+from gpukern._expression import MAX_INPUTS, Call, Cast, Constant, Function, Input, operation
 from gpukern.errors import GpukernValueError
 
 BINARY = {
@@ -156,7 +156,7 @@ class Translator:
         result = self.expression(value)
         if isinstance(statement, ast.AugAssign):
             before = self.expression(ast.copy_location(ast.Name(targets[0].id), statement))
-            result = Call(self.operator(BINARY, statement.op, statement), (before, result))
+            result = operation(self.operator(BINARY, statement.op, statement), before, result)
         for target in targets:
             self.values[target.id] = result
 
@@ -189,21 +189,21 @@ class Translator:
         if isinstance(root, ast.Name) and root.id not in self.values:
             return self.number(node, self.resolve(node))
         if node.attr in ("real", "imag"):
-            return Call(node.attr, (self.expression(node.value),))
+            return operation(node.attr, self.expression(node.value))
         return self.fail(node, f"the attribute {node.attr} is not known")
 
     def translate_BinOp(self, node):  # noqa: N802
         function = self.operator(BINARY, node.op, node)
-        return Call(function, (self.expression(node.left), self.expression(node.right)))
+        return operation(function, self.expression(node.left), self.expression(node.right))
 
     def translate_UnaryOp(self, node):  # noqa: N802
-        return Call(self.operator(UNARY, node.op, node), (self.expression(node.operand),))
+        return operation(self.operator(UNARY, node.op, node), self.expression(node.operand))
 
     def translate_BoolOp(self, node):  # noqa: N802
         function = BOOLEAN[type(node.op)]
         result, *others = [self.expression(value) for value in node.values]
         for other in others:
-            result = Call(function, (result, other))
+            result = operation(function, result, other)
         return result
 
     def translate_Compare(self, node):  # noqa: N802
@@ -211,8 +211,8 @@ class Translator:
         left, *others = [self.expression(each) for each in (node.left, *node.comparators)]
         result = None
         for function, right in zip(functions, others, strict=True):
-            link = Call(function, (left, right))
-            result = link if result is None else Call("logical_and", (result, link))
+            link = operation(function, left, right)
+            result = link if result is None else operation("logical_and", result, link)
             left = right
         return result
 
@@ -237,7 +237,12 @@ class Translator:
             self.fail(node, "the function is not one of those that can be translated")
         if len(arguments) != expected:
             self.fail(node, f"expected {expected} arguments, got {len(arguments)}")
-        return Cast(dtype, arguments[0]) if dtype is not None else Call(function, arguments)
+        if dtype is not None:
+            return Cast(dtype, arguments[0])
+        if function in ("real", "imag"):
+            return operation(function, *arguments)
+        # Those of math and builtins give Python numbers for Python numbers.
+        return Call(function, arguments, called if inspect.isbuiltin(called) else None)
 
     def resolve(self, node):
         """The object that a name, or a name with attributes, stands for outside the function."""

@@ -163,7 +163,7 @@ typedef struct gpukern_exec {
    * device tensors, which is only enqueued. */
   gpukern_progress progress;
   void *progress_user; /**< handed to `progress` */
-  gpukern_plan *plan; /**< if not NULL, filled in place of running, see gpukern/plan.h */
+  gpukern_plan *plan;  /**< if not NULL, filled in place of running, see gpukern/plan.h */
 } gpukern_exec;
 
 #define GPUKERN_EXEC_INIT       \

@@ -10,7 +10,8 @@ namespace gpukern::cpu {
 
 Backend& backend();
 
-void gather(const GatherArgs& args);
+/// False if mode "raise" refuses an index, which then stands for 0.
+bool gather(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args);
 void copy(const CopyArgs& args);
 int gather_threads(const GatherArgs& args);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 
 #include "backend.hpp"
@@ -15,15 +16,18 @@
 namespace gpukern::cpu {
 namespace {
 
-/// Fills `position` with what the indices of a run stand for.
-using ResolveRun = void (*)(const std::byte* index, std::int64_t step, std::int64_t count,
+/// Fills `position` with what the indices of a run stand for. This and all below that tells: false
+/// if mode "raise" refuses an index.
+using ResolveRun = bool (*)(const std::byte* index, std::int64_t step, std::int64_t count,
                             std::int64_t n, std::int64_t* position);
 
 template <class T, gpukern_mode mode>
-void resolve_run(const std::byte* index, std::int64_t step, std::int64_t count, std::int64_t n,
+bool resolve_run(const std::byte* index, std::int64_t step, std::int64_t count, std::int64_t n,
                  std::int64_t* position) {
+  std::int64_t bad = 0;
   for (std::int64_t i = 0; i < count; ++i)
-    position[i] = Resolve<T, mode>::position(index + i * step, n);
+    position[i] = Resolve<T, mode>::position(index + i * step, n, bad);
+  return bad == 0;
 }
 
 ResolveRun resolve_for(IndexType type, gpukern_mode mode) {
@@ -65,14 +69,20 @@ void fill_item(const GatherArgs& args, std::int64_t fill_offset, std::int64_t ph
   }
 }
 
-using MoveItems = void (*)(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset);
+using MoveItems = bool (*)(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset);
 
 template <class Index, bool far, class Width>
-void move_items_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset) {
+bool move_items_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset) {
   Width width{};
   if constexpr (std::is_same_v<Width, std::size_t>) width = static_cast<std::size_t>(args.item);
-  move_items<Index, far>(run, width,
-                         [&](std::byte* out) { fill_item(args, fill_offset, 0, out, width); });
+  const auto fill = [&](std::byte* out) { fill_item(args, fill_offset, 0, out, width); };
+  return move_items<Index, far>(run, width, fill);
+}
+
+template <class Index, class Width>
+bool move_packed_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset) {
+  const auto fill = [&](std::byte* out) { fill_item(args, fill_offset, 0, out, Width{}); };
+  return move_packed<Index>(run, Width{}, fill);
 }
 
 /// Visits the loop's way to read indices: the common types at once, others resolved before.
@@ -98,6 +108,11 @@ void visit_index(const GatherArgs& args, bool resolved, const Visit& visit) {
     of_type(TypeTag<std::int64_t>{});
 }
 
+template <class Width>
+constexpr bool is_short_width = false;
+template <std::size_t bytes>
+constexpr bool is_short_width<std::integral_constant<std::size_t, bytes>> = bytes <= 16;
+
 /// How one call works.
 struct Plan {
   explicit Plan(const GatherArgs& args)
@@ -107,9 +122,15 @@ struct Plan {
     // What the axis spans, in bytes that are fetched.
     const std::int64_t step = std::max(args.item, std::min(std::abs(source_step), kCacheLine));
     far = args.axis.ndim > 1 || args.n > 2 * core_cache_bytes() / step;
+    const bool packed =
+        !far && !resolved &&
+        is_packed(args.item, source_step, args.index_type.bytes, run_stride(args.loop, kIndex),
+                  run_stride(args.loop, kOut), args.n);
     visit_index(args, resolved, [&]<class Index>(Index) {
       visit_width(args.item, [&]<class Width>(Width) {
         move = far ? move_items_of<Index, true, Width> : move_items_of<Index, false, Width>;
+        if constexpr (is_short_width<Width>)
+          if (packed) move = move_packed_of<Index, Width>;
       });
     });
   }
@@ -129,11 +150,11 @@ struct Plan {
 };
 
 /// A run along the source's inner dimensions: one index for all.
-void copy_run(const GatherArgs& args, const Plan& plan, const ItemRun& run, std::int64_t fill) {
+bool copy_run(const GatherArgs& args, const Plan& plan, const ItemRun& run, std::int64_t fill) {
   const std::int64_t source_step = run_stride(args.loop, kSource);
   const std::int64_t fill_step = run_stride(args.loop, kFillValue);
   std::int64_t position = 0;
-  plan.resolve(run.index, 0, 1, args.n, &position);
+  const bool good = plan.resolve(run.index, 0, 1, args.n, &position);
   const std::byte* source = run.source + (position < 0 ? 0 : axis_offset(args.axis, position));
   visit_width(args.item, [&](auto width) {
     for (std::int64_t i = 0; i < run.count; ++i) {
@@ -144,10 +165,13 @@ void copy_run(const GatherArgs& args, const Plan& plan, const ItemRun& run, std:
         fill_item(args, fill + i * fill_step, 0, out, width);
     }
   });
+  return good;
 }
 
 /// A run along the index whose indices are resolved in blocks that stay in the first-level cache.
-void move_resolved(const GatherArgs& args, const Plan& plan, ItemRun run, std::int64_t fill) {
+bool move_resolved(const GatherArgs& args, const Plan& plan, const ItemRun& given,
+                   std::int64_t fill) {
+  ItemRun run = given;
   std::array<std::int64_t, 1024> block;
   constexpr std::int64_t kBlock = block.size();
   const std::int64_t index_step = run.index_step;
@@ -155,9 +179,11 @@ void move_resolved(const GatherArgs& args, const Plan& plan, ItemRun run, std::i
   const std::byte* index = run.index;
   run.index = reinterpret_cast<const std::byte*>(block.data());
   run.index_step = sizeof(std::int64_t);
+  bool good = true;
   for (std::int64_t done = 0; done < count; done += kBlock) {
     run.count = std::min(kBlock, count - done);
-    plan.resolve(index + done * index_step, index_step, run.count, args.n, block.data());
+    good = plan.resolve(index + done * index_step, index_step, run.count, args.n, block.data()) &&
+           good;
     if (args.axis.ndim > 1) {
       run.source_step = 1;
       for (std::int64_t i = 0; i < run.count; ++i)
@@ -166,11 +192,17 @@ void move_resolved(const GatherArgs& args, const Plan& plan, ItemRun run, std::i
     plan.move(args, run, fill);
     run.out += run.count * run.out_step;
   }
+  return good;
 }
 
-void gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, std::int64_t end) {
+bool move_at_once(const GatherArgs& args, const Plan& plan, const ItemRun& run, std::int64_t fill) {
+  return plan.move(args, run, fill);
+}
+
+bool gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, std::int64_t end) {
   const std::int64_t index_step = run_stride(args.loop, kIndex);
   const std::int64_t out_step = run_stride(args.loop, kOut);
+  bool good = true;
   for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
     const ItemRun run{args.source + offset[kSource],
                       plan.source_step,
@@ -180,58 +212,70 @@ void gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, 
                       out_step,
                       length,
                       args.n};
-    if (index_step == 0)
-      copy_run(args, plan, run, offset[kFillValue]);
-    else if (plan.resolved)
-      move_resolved(args, plan, run, offset[kFillValue]);
-    else
-      plan.move(args, run, offset[kFillValue]);
+    const auto way = index_step == 0 ? copy_run : plan.resolved ? move_resolved : move_at_once;
+    good = way(args, plan, run, offset[kFillValue]) && good;
   });
+  return good;
 }
 
 /// Items so long that one of them is worth several threads: shared out in pieces.
 constexpr std::int64_t kPiece = std::int64_t{64} << 10;
 
-bool is_long(std::int64_t item) { return item >= 2 * kPiece; }
+bool is_long(const GatherArgs& args) { return args.item >= 2 * kPiece; }
 
-std::int64_t pieces_of(std::int64_t item) { return (item + kPiece - 1) / kPiece; }
+std::int64_t pieces_of(const GatherArgs& args) { return (args.item + kPiece - 1) / kPiece; }
 
-void gather_long_items(const GatherArgs& args, ResolveRun resolve) {
-  const std::int64_t pieces = pieces_of(args.item);
-  parallel_for(args.loop.count() * pieces, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = begin; p < end; ++p) {
-      const std::int64_t at = p % pieces * kPiece;
-      const auto bytes = static_cast<std::size_t>(std::min(kPiece, args.item - at));
-      for_each_run(args.loop, p / pieces, p / pieces + 1, [&](const auto& offset, std::int64_t) {
-        std::int64_t position = 0;
-        resolve(args.index + offset[kIndex], 0, 1, args.n, &position);
-        std::byte* out = args.out + offset[kOut] + at;
-        const std::byte* source = args.source + offset[kSource] + at;
-        if (position < 0)
-          fill_item(args, offset[kFillValue], at, out, bytes);
-        else
-          std::memcpy(out, source + axis_offset(args.axis, position), bytes);
-      });
-    }
+bool gather_long_items(const GatherArgs& args, ResolveRun resolve, std::int64_t begin,
+                       std::int64_t end) {
+  const std::int64_t pieces = pieces_of(args);
+  bool good = true;
+  for (std::int64_t p = begin; p < end; ++p) {
+    const std::int64_t at = p % pieces * kPiece;
+    const auto bytes = static_cast<std::size_t>(std::min(kPiece, args.item - at));
+    for_each_run(args.loop, p / pieces, p / pieces + 1, [&](const auto& offset, std::int64_t) {
+      std::int64_t position = 0;
+      good = resolve(args.index + offset[kIndex], 0, 1, args.n, &position) && good;
+      std::byte* out = args.out + offset[kOut] + at;
+      const std::byte* source = args.source + offset[kSource] + at;
+      if (position < 0)
+        fill_item(args, offset[kFillValue], at, out, bytes);
+      else
+        std::memcpy(out, source + axis_offset(args.axis, position), bytes);
+    });
+  }
+  return good;
+}
+
+/// Gathers part by part on several threads.
+template <class Part>
+bool gather_parts(std::int64_t count, std::int64_t grain, const Part& part) {
+  std::atomic<bool> good{true};
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (!part(begin, end)) good.store(false, std::memory_order_relaxed);
   });
+  return good.load(std::memory_order_relaxed);
 }
 
 }  // namespace
 
-void gather(const GatherArgs& args) {
-  if (is_long(args.item)) {
-    gather_long_items(args, resolve_for(args.index_type, args.mode));
-    return;
+bool gather(const GatherArgs& args) {
+  if (is_long(args)) {
+    const ResolveRun resolve = resolve_for(args.index_type, args.mode);
+    return gather_parts(args.loop.count() * pieces_of(args), 1,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          return gather_long_items(args, resolve, begin, end);
+                        });
   }
   const Plan plan(args);
-  parallel_for(args.loop.count(), plan.grain(args.item),
-               [&](std::int64_t begin, std::int64_t end) { gather_range(args, plan, begin, end); });
+  return gather_parts(
+      args.loop.count(), plan.grain(args.item),
+      [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
 }
 
 int gather_threads(const GatherArgs& args) {
   const std::int64_t count = args.loop.count();
-  return is_long(args.item) ? threads_for(count * pieces_of(args.item), 1)
-                            : threads_for(count, Plan(args).grain(args.item));
+  return is_long(args) ? threads_for(count * pieces_of(args), 1)
+                       : threads_for(count, Plan(args).grain(args.item));
 }
 
 }  // namespace gpukern::cpu

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "cache.hpp"
@@ -28,10 +29,12 @@ struct ItemRun {
 constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
 
 /// What an index of type T stands for in a mode: as resolve_index(), but without branches where
-/// that is cheap, since signs may come in any order.
+/// that is cheap, since signs may come in any order. `bad` becomes other than 0 by an index that
+/// mode "raise" refuses; the position is then 0.
 template <class T, gpukern_mode mode>
 struct Resolve {
-  static std::int64_t position(const std::byte* index, std::int64_t n) {
+  using Type = T;
+  static std::int64_t position(const std::byte* index, std::int64_t n, std::int64_t& bad) {
     const std::int64_t value = load<T>(index);
     if constexpr (mode == GPUKERN_WRAP || (mode == GPUKERN_CLIP && !std::is_signed_v<T>)) {
       return resolve_index(mode, value, std::is_signed_v<T>, n);
@@ -41,8 +44,10 @@ struct Resolve {
       const std::int64_t from_end = std::is_signed_v<T> ? n & (value >> 63) : 0;
       const std::int64_t position = value + from_end;
       constexpr std::int64_t kOutside = mode == GPUKERN_FILL ? kMissing : 0;
-      return static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(n) ? position
-                                                                                  : kOutside;
+      const bool inside = static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(n);
+      const std::int64_t found = inside ? position : kOutside;
+      if constexpr (mode == GPUKERN_RAISE) bad |= position ^ found;
+      return found;
     }
   }
   static constexpr bool kMayFill = mode == GPUKERN_FILL;
@@ -50,7 +55,8 @@ struct Resolve {
 
 /// Positions, or offsets if source_step is 1, that are resolved already.
 struct Resolved {
-  static std::int64_t position(const std::byte* index, std::int64_t) {
+  using Type = std::int64_t;
+  static std::int64_t position(const std::byte* index, std::int64_t, std::int64_t&) {
     return load<std::int64_t>(index);
   }
   static constexpr bool kMayFill = true;
@@ -73,16 +79,17 @@ void prefetch_item(const std::byte* item, Width width) {
 
 /// Moves the items; fill(out) writes one that has no source. With `far`, items are fetched some
 /// way ahead: on random items that is worth a third of the time where the source lies in memory,
-/// and costs as much where it lies in the core's cache.
+/// and costs as much where it lies in the core's cache. False if mode "raise" refuses an index.
 template <class Index, bool far, class Width, class Fill>
-void move_items(const ItemRun& given, Width width, const Fill& fill) {
+bool move_items(const ItemRun& given, Width width, const Fill& fill) {
   const ItemRun run = given;  // in registers, where no item that is written may be a part of it
   // Lines on their way: more than a core can have open at once.
   constexpr std::int64_t kLines = 32;
   const std::int64_t lines = 1 + (static_cast<std::int64_t>(width) - 1) / kCacheLine;
   const std::int64_t ahead = std::max<std::int64_t>(2, kLines / lines);
-  auto find = [&run](std::int64_t i) {
-    return Index::position(run.index + i * run.index_step, run.n);
+  std::int64_t bad = 0;
+  auto find = [&run, &bad](std::int64_t i) {
+    return Index::position(run.index + i * run.index_step, run.n, bad);
   };
   auto move = [&](std::int64_t i) {
     const std::int64_t position = find(i);
@@ -101,6 +108,84 @@ void move_items(const ItemRun& given, Width width, const Fill& fill) {
     }
   }
   for (; i < run.count; ++i) move(i);
+  return bad == 0;
+}
+
+/// Copies indices; true if all are positions on the axis as they stand, negative ones not among
+/// them. n is at most a quarter of what T holds.
+template <class T>
+[[gnu::always_inline]] inline bool copy_positions_of(const std::byte* index, std::int64_t count,
+                                                     std::int64_t n, T* to) {
+  using Unsigned = std::make_unsigned_t<T>;
+  const auto last = static_cast<Unsigned>(n - 1);
+  Unsigned signs = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, index + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+    to[i] = value;
+    signs |= static_cast<Unsigned>(value) | (last - static_cast<Unsigned>(value));
+  }
+  return static_cast<T>(signs) >= 0;
+}
+
+template <class T>
+bool copy_positions_baseline(const std::byte* index, std::int64_t count, std::int64_t n, T* to) {
+  return copy_positions_of(index, count, n, to);
+}
+#ifdef GPUKERN_X86
+template <class T>
+[[gnu::target("avx2")]] bool copy_positions_avx2(const std::byte* index, std::int64_t count,
+                                                 std::int64_t n, T* to) {
+  return copy_positions_of(index, count, n, to);
+}
+#endif
+
+template <class T>
+bool copy_positions(const std::byte* index, std::int64_t count, std::int64_t n, T* to) {
+#ifdef GPUKERN_X86
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2) return copy_positions_avx2(index, count, n, to);
+#endif
+  return copy_positions_baseline(index, count, n, to);
+}
+
+/// Whether move_packed() takes a run: contiguous indices and items, of a source in the cache.
+inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t index_bytes,
+                      std::int64_t index_step, std::int64_t out_step, std::int64_t n) {
+  constexpr std::int64_t kQuarter32 = std::int64_t{1} << 30;
+  return item <= 16 && source_step == item && index_step == index_bytes && out_step == item &&
+         n <= kQuarter32;
+}
+
+/// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
+/// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
+/// load and a store an item. It is the copy that is used: another thread that writes into the
+/// caller's index leads to no read out of bounds.
+template <class Index, class Width, class Fill>
+bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
+  using T = typename Index::Type;
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  std::array<T, 512> block;
+  constexpr std::int64_t kBlock = block.size();
+  bool good = true;
+  for (std::int64_t done = 0; done < run.count; done += kBlock) {
+    const std::int64_t count = std::min(kBlock, run.count - done);
+    const std::byte* index = run.index + done * run.index_step;
+    const std::byte* const source = run.source;
+    std::byte* const out = run.out + done * kItem;
+    if (copy_positions(index, count, run.n, block.data())) {
+#pragma GCC unroll 4
+      for (std::int64_t i = 0; i < count; ++i)
+        std::memcpy(out + i * kItem, source + static_cast<std::int64_t>(block[i]) * kItem, width);
+      continue;
+    }
+    ItemRun part = run;
+    part.index = reinterpret_cast<const std::byte*>(block.data());
+    part.out = out;
+    part.count = count;
+    good = move_items<Index, false>(part, width, fill) && good;
+  }
+  return good;
 }
 
 }  // namespace gpukern::cpu

@@ -147,7 +147,8 @@ SourceWay way(std::int64_t source_items, std::int64_t items, std::int64_t item, 
 
 TEST(SourceWayTest, LittleOfASourceIsNotWorthACopy) {
   EXPECT_EQ(way(128 * kMi, kMi, 4, false), SourceWay::OnHost);
-  EXPECT_EQ(way(128 * kMi, kMi, 4, true), SourceWay::InPlace);
+  EXPECT_EQ(way(128 * kMi, kMi, 4, true), SourceWay::OnHost);
+  EXPECT_EQ(way(128 * kMi, kMi, 4, true, kGi, 2), SourceWay::InPlace);
   EXPECT_EQ(way(kMi, kMi / 8, 256, true), SourceWay::InPlace);
 }
 
@@ -159,7 +160,7 @@ TEST(SourceWayTest, ManyReadsAre) {
 
 TEST(SourceWayTest, IsNeverACopyThatFindsNoRoom) {
   EXPECT_EQ(way(kGi, 1024 * kGi, 4, false), SourceWay::OnHost);
-  EXPECT_EQ(way(kGi, 1024 * kGi, 4, true), SourceWay::InPlace);
+  EXPECT_EQ(way(kGi, 1024 * kGi, 4, true, kGi, 2), SourceWay::InPlace);
   EXPECT_EQ(way(kGi, 1024 * kGi, 4, false, 8 * kGi), SourceWay::Copied);
 }
 

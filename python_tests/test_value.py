@@ -12,7 +12,6 @@ import pytest
 
 import gpukern
 from gpukern import _signature
-from gpukern._parameter import argument_bytes
 from gpukern._signature import (
     BFLOAT,
     BOOL,
@@ -27,6 +26,7 @@ from gpukern._signature import (
     WORD,
     Parameter,
 )
+from gpukern._value import argument_bytes
 
 
 class Pair(ctypes.Structure):

@@ -1,0 +1,10 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from gpukern._capi cimport gpukern_launch
+from gpukern._loaded cimport LoadedKernel
+from gpukern._stream cimport Stream
+
+cdef bint can_launch_quickly(LoadedKernel kernel) noexcept
+cdef bint launch_quickly(LoadedKernel kernel, const gpukern_launch *shape, Stream given,
+                         tuple args) except -1
