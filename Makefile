@@ -44,7 +44,8 @@ endif
 BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
-.PHONY: help demo test examples bench sanitize sanitize-host lint format clean requirements
+.PHONY: help demo test examples bench bench-host sanitize sanitize-host lint format clean \
+  requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -52,6 +53,7 @@ help:
 	@echo "make examples  build and run the examples against the installed library"
 	@echo "make bench     measure gpukern, its peers and the ceilings (needs a GPU); writes to"
 	@echo "               $(BENCH_OUT); BENCH_FLAGS=--quick takes a minute"
+	@echo "make bench-host  the same for host arrays, on any machine"
 	@echo "make sanitize  run the C++ tests under compute-sanitizer (needs a GPU)"
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -96,6 +98,11 @@ bench: requirements
 	cmake --build $(BUILD) --target gpukern_bench --parallel $(JOBS)
 	$(BIN)/python -m benchmarks --out $(BENCH_OUT) $(BENCH_FLAGS)
 	$(BIN)/python -m benchmarks.call_cost --out $(BENCH_OUT)
+
+# Needs nothing built beside the package. The peers are those that the environment has.
+bench-host: requirements
+	$(INSTALL) .
+	$(BIN)/python -m benchmarks --suite host --out $(BENCH_OUT) $(BENCH_FLAGS)
 
 # On a GPU machine: the C++ tests under each tool of compute-sanitizer. Left out are the cases that
 # ask for more memory than there is, and the huge ones; for

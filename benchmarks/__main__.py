@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m benchmarks``: measures gpukern, its peers and the ceilings in one process.
 
+The suite ``host`` needs no GPU; with one, it has more tables.
+
 Writes results.json (after every point, so that a run cut short loses nothing), tables.md and plots.
 """
 
@@ -9,12 +11,15 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import libraries, report
+import gpukern
+from benchmarks import host_libraries, libraries, report
 from benchmarks.cases import label
+from benchmarks.host_measure import HostBench
 from benchmarks.machine import describe_machine, gpu_state
-from benchmarks.measure import SCRATCH, Bench, TooLargeError, measure
+from benchmarks.measure import Bench, TooLargeError
 from benchmarks.native import BenchError, Native
 from benchmarks.progress import Progress
 from benchmarks.suites import SUITES, tables_of
@@ -23,6 +28,7 @@ from benchmarks.suites import SUITES, tables_of
 MEMORY_SHARE = 0.45
 MOST_MEMORY = 56 * 2**30
 QUICK_ROUNDS, FULL_ROUNDS = 7, 9
+PEERS = tuple(dict.fromkeys(libraries.NAMES + host_libraries.NAMES))
 
 
 def parse(arguments):
@@ -37,7 +43,7 @@ def parse(arguments):
         help="start no further point after this; the least important points come last",
     )  # fmt: skip
     parser.add_argument(
-        "--peers", default=",".join(libraries.NAMES), help="Python peers, default: %(default)s"
+        "--peers", default=",".join(PEERS), help="Python peers, default: %(default)s"
     )
     parser.add_argument("--out", type=Path, default=Path("build/bench"), help="a folder")
     parser.add_argument("--no-plots", action="store_true", help="write JSON and tables only")
@@ -52,6 +58,44 @@ def open_bench(native, peers, rounds, classes=None):
     found, missing = libraries.open_libraries(memory, native.stream, peers, classes)
     l2_bytes = native.attribute("l2_bytes")
     return Bench(native, memory.address, size, l2_bytes, found, missing, rounds)
+
+
+def open_host_bench(tables, peers, rounds, classes=None):
+    """Make the arrays for some tables and open the peers on the host."""
+    gpu = bool(gpukern.info()["devices"])
+    found, missing = host_libraries.open_libraries(gpu, peers, classes)
+    return HostBench(tables, found, missing, rounds)
+
+
+@dataclass
+class Benches:
+    """The bench of the GPU and that of the host, in one run."""
+
+    device: Bench
+    host: HostBench
+
+    def __post_init__(self):
+        self.rounds = self.device.rounds
+        self.libraries = {**self.device.libraries, **self.host.libraries}
+        self.missing = {**self.host.missing, **self.device.missing}
+
+    def measure(self, table, case):
+        """Return the point that JSON gets for a case."""
+        return (self.host if table.host else self.device).measure(table, case)
+
+    def settings(self):
+        """Return what JSON has of both."""
+        return {**self.device.settings(), **self.host.settings()}
+
+
+def open_benches(tables, peers, rounds):
+    """Open what the tables need."""
+    host = [table for table in tables if table.host]
+    device = open_bench(Native(), peers, rounds) if len(host) < len(tables) else None
+    if not host:
+        return device
+    host = open_host_bench(host, peers, rounds)
+    return Benches(device, host) if device else host
 
 
 def save(path, results):
@@ -73,7 +117,7 @@ def run(bench, tables, results, path, time_limit=None, stream=None):
             continue
         progress.show(label(case))
         try:
-            results["points"].append(measure(bench, table, case))
+            results["points"].append(bench.measure(table, case))
         except TooLargeError as error:
             results["dropped"].append({"case": label(case), "reason": str(error)})
         except BenchError as error:
@@ -109,11 +153,9 @@ def main(arguments=None):
     """Run, write, and return the exit status."""
     options = parse(arguments)
     tables = tables_of(options.suite or list(SUITES), options.quick)
+    rounds = QUICK_ROUNDS if options.quick else FULL_ROUNDS
     try:
-        native = Native()
-        bench = open_bench(
-            native, options.peers.split(","), QUICK_ROUNDS if options.quick else FULL_ROUNDS
-        )
+        bench = open_benches(tables, options.peers.split(","), rounds)
     except BenchError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
@@ -122,8 +164,7 @@ def main(arguments=None):
         "quick": options.quick,
         "suites": options.suite or list(SUITES),
         "rounds": bench.rounds,
-        "memory": bench.size - SCRATCH,
-        "l2_bytes": bench.l2_bytes,
+        **bench.settings(),
     }
     results = new_results(bench, tables, settings)
     alive = run(bench, tables, results, options.out / "results.json", options.time_limit)

@@ -103,6 +103,28 @@ class Gather:
 
 
 @dataclass(frozen=True)
+class HostSaxpy(Saxpy):
+    """The same on NumPy arrays, by the Python call; ``fresh`` is without ``out=``."""
+
+    fresh: bool = False
+
+    def columns(self):
+        """What tells this case from the others, for a table."""
+        return {"n": size_text(self.n), "result": "new" if self.fresh else "out="}
+
+
+@dataclass(frozen=True)
+class HostGather(Gather):
+    """The same on NumPy arrays, by the Python call; ``fresh`` is without ``out=``."""
+
+    fresh: bool = False
+
+    def columns(self):
+        """What tells this case from the others, for a table."""
+        return {**super().columns(), "result": "new" if self.fresh else "out="}
+
+
+@dataclass(frozen=True)
 class Table:
     """Cases that are measured by the same implementations, in one unit."""
 
@@ -118,6 +140,11 @@ class Table:
         """The suite that the table is of: the first word of its name."""
         return self.name.split()[0]
 
+    @property
+    def host(self):
+        """Whether it is of host arrays."""
+        return self.suite == "host"
+
 
 def describe(case):
     """Return a case as JSON has it."""
@@ -126,6 +153,13 @@ def describe(case):
 
 def label(case):
     """One line that names a case."""
+    if isinstance(case, HostSaxpy | HostGather):
+        return f"host {bare_label(case)}{' new result' if case.fresh else ''}"
+    return bare_label(case)
+
+
+def bare_label(case):
+    """The line without the place where it is computed."""
     if isinstance(case, Saxpy):
         place = " in place" if case.in_place else ""
         shift = f" offsets {case.shift}" if any(case.shift) else ""

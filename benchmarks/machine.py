@@ -72,6 +72,7 @@ def describe_machine(libraries=None, missing=None):
         "commit": commit(),
         "cpu": cpu_name(),
         "cpus": found["cpu_count"],
+        "load": os.getloadavg()[0],
         "gpu": found["devices"][0] if found["devices"] else None,
         "gpu_state": gpu_state(),
         "versions": {

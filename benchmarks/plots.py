@@ -39,6 +39,26 @@ class Plot:
 
 
 PLOTS = (
+    *(
+        Plot(f"{name.replace(' ', '_')}.svg", name, "n", "elements", title, {})
+        for name, title in (
+            ("host saxpy", "host arrays: saxpy, float32, out="),
+            ("host saxpy new", "host arrays: saxpy, float32, new result"),
+            ("host saxpy cuda", "host arrays through the GPU: saxpy, float32"),
+            ("host saxpy pinned", "page-locked arrays through the GPU: saxpy, float32"),
+        )
+    ),
+    *(
+        Plot(f"{name.replace(' ', '_')}.svg", name, "n", "items gathered", title, {"m": 128 * MI})
+        for name, title in (
+            ("host gather", "host arrays: gather from 128Mi float32, out="),
+            ("host gather new", "host arrays: gather from 128Mi float32, new result"),
+            ("host gather cuda", "host arrays through the GPU: gather from 128Mi float32"),
+            ("host gather pinned", "page-locked arrays through the GPU: gather from 128Mi float32"),
+        )
+    ),
+    Plot("host_rows.svg", "host rows", "width", "bytes of a row",
+         "host arrays: gather of rows, 64 MiB of 512 MiB", {}),
     Plot("saxpy.svg", "saxpy sizes", "n", "elements", "saxpy, float32", {}),
     Plot("rows.svg", "rows", "width", "bytes of a row", "gather of rows, 2 GiB of 16 GiB", {}),
     Plot("gather_source.svg", "gather grid", "m", "items in the source",
@@ -80,8 +100,10 @@ def styles(lines):
             style = CEILING_STYLES[ceilings % len(CEILING_STYLES)]
             chosen[name] = {"color": CEILING_COLOUR, "linestyle": style, "linewidth": 1.4}
             ceilings += 1
-        elif role in (OURS, VARIANT):
+        elif role == OURS:
             chosen[name] = {"color": OURS_COLOUR, "marker": "o", "linewidth": 2.6, "zorder": 5}
+        elif role == VARIANT:
+            chosen[name] = {"color": OURS_COLOUR, "linestyle": "--", "linewidth": 1.6, "zorder": 4}
         else:
             chosen[name] = {
                 "color": COLOURS[peers % (len(COLOURS) - 1)],

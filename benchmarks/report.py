@@ -17,6 +17,10 @@ METHOD = (
     "**of ceiling** its rate over that of the best ceiling. `*`: by the host's clock, since the "
     "library works on streams of its own."
 )
+HOST_METHOD = (
+    "Host arrays: the Python calls, by the host's clock, in turns; the best sample of several, "
+    "since whatever else the machine does only ever makes one slower."
+)
 
 
 def cell(result):
@@ -35,7 +39,9 @@ def rate_text(rate):
     """Write a rate with three or four digits that matter."""
     if rate >= 100:
         return f"{rate:.0f}"
-    return f"{rate:.1f}" if rate >= 10 else f"{rate:.2f}"
+    if rate >= 10:
+        return f"{rate:.1f}"
+    return f"{rate:.2f}" if rate >= 1 else f"{rate:.3g}"
 
 
 def best(results, role):
@@ -117,7 +123,8 @@ def machine_lines(results):
         state = machine.get(key) or results.get(key)
         if state:
             yield f"- {name}: " + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in state.items())
-    yield f"- {machine['cpu']}, {machine['cpus']} processors in use"
+    load = f", load average {machine['load']:.1f} at the start" if "load" in machine else ""
+    yield f"- {machine['cpu']}, {machine['cpus']} processors in use{load}"
     yield "- " + ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     for name, reason in machine["missing"].items():
         yield f"- without {name}: {reason}"
@@ -156,11 +163,18 @@ def in_order(points):
     return sorted(points, key=key)
 
 
+def method_lines(results):
+    """Yield how the results were measured: of device arrays, of host arrays."""
+    hosts = {table["name"].startswith("host") for table in results["tables"]}
+    for host, text in ((False, METHOD), (True, HOST_METHOD)):
+        if host in hosts:
+            yield text.format(rounds=results["settings"]["rounds"])
+            yield ""
+
+
 def markdown(results):
     """Return the whole report as Markdown."""
-    rounds = results["settings"]["rounds"]
-    lines = ["# Benchmark results", "", *machine_lines(results), "", METHOD.format(rounds=rounds)]
-    lines.append("")
+    lines = ["# Benchmark results", "", *machine_lines(results), "", *method_lines(results)]
     for table in results["tables"]:
         points = [point for point in results["points"] if point["table"] == table["name"]]
         if points:

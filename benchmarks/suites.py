@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of cases. Priority 1 is what ``--quick`` runs; a time limit drops from the end."""
 
+import gpukern
 from benchmarks.cases import GI, KI, MI, Gather, Saxpy, Table
+from benchmarks.host_suites import host_tables
 from benchmarks.native import DISTRIBUTIONS, DTYPES, ITEMSIZE
 
 SAXPY = ("gpukern", "cub", "plain", "cublas", "torch", "cupy", "jax", "memcpy", "copy")
@@ -118,6 +120,7 @@ SUITES = {
     "gather": gather_tables,
     "rows": rows_tables,
     "modes": modes_tables,
+    "host": lambda: host_tables(gpu=bool(gpukern.info()["devices"])),
 }
 
 

@@ -147,6 +147,14 @@ class CudaBackend final : public Backend {
     enqueue_copy(pinned, from, bytes, cudaMemcpyDeviceToHost, stream);
   }
 
+  void plan(const GatherArgs& args, gpukern_plan& plan) override {
+    const ContextGuard guard(context_);
+    plan.path = gather_path(args);
+  }
+  void plan(const SaxpyArgs& args, gpukern_plan& plan) override {
+    plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+  }
+
   void wait(Stream stream, Stream other) override {
     const ContextGuard guard(context_);
     gpu::wait(events_, cuda_stream(stream), cuda_stream(other));

@@ -73,6 +73,15 @@ void gather_rest(const DirectCall& call, std::int64_t done) {
 
 }  // namespace
 
+gpukern_plan_path gather_path(const GatherArgs& args) {
+  const auto rows = as_rows(args, chunk_width(args));
+  if (!rows) return GPUKERN_PATH_STRIDED;
+  const Fill fill{};
+  const DirectCall call{args, *rows, fill, gather_tuning(), nullptr};
+  if (args.path != GPUKERN_GATHER_DIRECT && is_partitioned(call)) return GPUKERN_PATH_PARTITIONED;
+  return args.item == rows->width ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_ROWS;
+}
+
 void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
   Buffer scratch;
   const std::int64_t width = chunk_width(args);

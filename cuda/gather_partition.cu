@@ -80,16 +80,29 @@ bool pays(const DirectCall& call, const PartitionPlan& plan) {
          partitioned_time(call, plan) < static_cast<double>(call.rows.count) / tuning.direct_items;
 }
 
-}  // namespace
+std::int64_t whole_tiles(const DirectCall& call) {
+  return std::min(call.rows.count / tile_items(call.args.item), kMostTiles);
+}
 
-std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
-  if (call.tuning.partition.direct_items == 0) return 0;
-  const std::int64_t tiles = std::min(call.rows.count / tile_items(call.args.item), kMostTiles);
-  if (tiles == 0 || !serves(call)) return 0;
+/// The passes for the tiles of a call; no buckets where it is to be gathered directly.
+PartitionPlan chosen_plan(const DirectCall& call, std::int64_t tiles) {
+  if (call.tuning.partition.direct_items == 0 || tiles == 0 || !serves(call)) return {};
   const PartitionPlan plan = make_plan(call, tiles);
   if (plan.buckets == 0 || (call.args.path != GPUKERN_GATHER_PARTITIONED && !pays(call, plan)))
-    return 0;
-  if (!partition_kernels_present()) return 0;
+    return {};
+  return partition_kernels_present() ? plan : PartitionPlan{};
+}
+
+}  // namespace
+
+bool is_partitioned(const DirectCall& call) {
+  return chosen_plan(call, whole_tiles(call)).buckets > 0;
+}
+
+std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
+  const std::int64_t tiles = whole_tiles(call);
+  const PartitionPlan plan = chosen_plan(call, tiles);
+  if (plan.buckets == 0) return 0;
   try {
     run_partition(backend, call, plan, tiles);
   } catch (const Error& error) {

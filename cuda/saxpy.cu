@@ -83,9 +83,7 @@ void saxpy_typed(const SaxpyArgs& args, cudaStream_t stream) {
   T a;
   std::memcpy(&a, args.a, sizeof(T));
   const std::int64_t count = args.loop.count();
-  bool contiguous = true;
-  for (int k = 0; k < 3; ++k) contiguous = contiguous && args.loop.contiguous(k, args.item);
-  if (contiguous)
+  if (args.contiguous())
     saxpy_contiguous(args, a, count, stream);
   else
     saxpy_strided(args, a, count, stream);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "gpukern/plan.h"
 #include "index.hpp"
 #include "loop.hpp"
 #include "tensor.hpp"
@@ -58,6 +59,10 @@ struct SaxpyArgs {
   std::byte* out = nullptr;  ///< is x or y, or overlaps neither
   std::int64_t item = 0;
   Loop<3> loop;
+
+  [[nodiscard]] bool contiguous() const {
+    return loop.contiguous(0, item) && loop.contiguous(1, item) && loop.contiguous(2, item);
+  }
 };
 
 /// The operands of loop are source, destination; they do not overlap.
@@ -102,6 +107,10 @@ class Backend {
   virtual void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) = 0;
   virtual void download(void* to_host, const void* from, std::size_t bytes, Stream stream) = 0;
   virtual void synchronize(Stream stream) = 0;
+
+  /// Fills in the path and the threads that a call with these arguments would take; see plan.hpp.
+  virtual void plan(const GatherArgs& args, gpukern_plan& plan) = 0;
+  virtual void plan(const SaxpyArgs& args, gpukern_plan& plan) = 0;
 
   // What pipelines between host and device memory are made of. Only pinned (page-locked) host
   // memory is copied without a wait.

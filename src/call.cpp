@@ -11,23 +11,25 @@ namespace gpukern {
 namespace {
 
 // $GPUKERN_DEVICE, read at every call so that a process may change its mind.
-Device default_device() {
+Place default_place() {
   const char* text = std::getenv("GPUKERN_DEVICE");
   const std::string_view name = text != nullptr ? text : "";
-  if (name.empty() || name == "cpu") return {};
+  if (name.empty()) return {{}, GPUKERN_RULE_HOST};
+  if (name == "cpu") return {{}, GPUKERN_RULE_ENVIRONMENT};
   // As a default it is a wish: where there is no GPU, host arrays stay on the CPU.
-  if (name == "cuda") return {cuda_status().device_count > 0, 0};
+  if (name == "cuda" && cuda_status().device_count > 0)
+    return {{.cuda = true}, GPUKERN_RULE_ENVIRONMENT};
+  if (name == "cuda") return {{}, GPUKERN_RULE_NO_GPU};
   fail(GPUKERN_VALUE_ERROR, "GPUKERN_DEVICE must be cpu or cuda, got ", name);
 }
 
-Device host_device(const char* function, const gpukern_exec* exec) {
-  if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT)
-    return default_device();
-  return checked_device(exec->device, {function, "device"});
+Place host_place(const char* function, const gpukern_exec* exec) {
+  if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT) return default_place();
+  return {checked_device(exec->device, {function, "device"}), GPUKERN_RULE_ARGUMENT};
 }
 
-Device compute_device(const char* function, std::initializer_list<const Argument*> arguments,
-                      const gpukern_exec* exec) {
+Place compute_place(const char* function, std::initializer_list<const Argument*> arguments,
+                    const gpukern_exec* exec) {
   const Argument& first = **arguments.begin();
   const Device place = first.tensor.device;
   for (const Argument* argument : arguments) {
@@ -35,13 +37,13 @@ Device compute_device(const char* function, std::initializer_list<const Argument
             device_name(place), " like ", first.name.argument, ", got ",
             device_name(argument->tensor.device));
   }
-  if (!place.cuda) return host_device(function, exec);
+  if (!place.cuda) return host_place(function, exec);
   if (exec != nullptr && exec->device.device_type != GPUKERN_DEVICE_DEFAULT) {
     const Device wanted = checked_device(exec->device, {function, "device"});
     require(wanted == place, GPUKERN_VALUE_ERROR, function, ": device must be that of the arrays, ",
             device_name(place), ", got ", device_name(wanted));
   }
-  return place;
+  return {place, GPUKERN_RULE_ARRAYS};
 }
 
 }  // namespace
@@ -57,10 +59,29 @@ Stream checked_stream(const gpukern_exec* exec) {
 
 Call::Call(const char* function, std::initializer_list<const Argument*> arguments,
            const gpukern_exec* exec)
-    : device((checked_stream(exec), compute_device(function, arguments, exec))),
+    : Call((checked_stream(exec), compute_place(function, arguments, exec)),
+           (*arguments.begin())->tensor.device, exec) {}
+
+Call::Call(const Place& place, Device home_device, const gpukern_exec* exec)
+    : device(place.device),
       stream(checked_stream(exec)),
-      backend(backend_for(device)),
-      home(backend_for((*arguments.begin())->tensor.device)) {}
+      plan(checked_plan(exec)),
+      planners(plan != nullptr ? std::make_unique<Planners>(device, home_device, *plan) : nullptr),
+      backend(planners ? planners->device : backend_for(device)),
+      home(device == home_device ? backend
+           : planners            ? planners->home
+                                 : backend_for(home_device)) {
+  if (plan == nullptr) return;
+  plan->device = {device.cuda ? GPUKERN_CUDA : GPUKERN_CPU, device.id};
+  plan->rule = place.rule;
+}
+
+void Call::move(const Tensor& source, const Tensor& destination) const {
+  if (plan == nullptr)
+    transfer(source, destination, stream);
+  else
+    plan_transfer(*plan, source, destination);
+}
 
 namespace {
 
@@ -148,7 +169,7 @@ Output::Output(const Call& call, const Tensor& tensor, bool apart)
 }
 
 void Output::finish() {
-  if (buffer_.data() != nullptr) transfer(apart_, home_, call_.stream);
+  if (buffer_.data() != nullptr) call_.move(apart_, home_);
 }
 
 }  // namespace gpukern

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 
 #include "backend.hpp"
 #include "buffer.hpp"
+#include "plan.hpp"
 #include "tensor.hpp"
 
 namespace gpukern {
@@ -20,7 +22,13 @@ struct Argument {
   Tensor tensor;
 };
 
-/// Where one call runs.
+/// A device that computes, and why it does.
+struct Place {
+  Device device;
+  gpukern_plan_rule rule;
+};
+
+/// Where one call runs; or, with exec->plan, would run: the backends then note what they are asked.
 struct Call {
   /// Requires that all arguments lie on one device and picks the device that computes.
   Call(const char* function, std::initializer_list<const Argument*> arguments,
@@ -28,11 +36,18 @@ struct Call {
 
   /// Whether host arrays are computed on a GPU.
   [[nodiscard]] bool travels() const { return &backend != &home; }
+  /// Moves an operand, see transfer().
+  void move(const Tensor& source, const Tensor& destination) const;
 
   Device device;
   Stream stream;
+  gpukern_plan* plan;  ///< filled instead of running; nullptr in a call that runs
+  std::unique_ptr<Planners> planners;
   Backend& backend;
   Backend& home;  ///< of the memory where the arguments lie
+
+ private:
+  Call(const Place& place, Device home_device, const gpukern_exec* exec);
 };
 
 /// Checks exec and returns its stream; the default stream for NULL.

@@ -135,7 +135,7 @@ bool reads_in_place(const Argument& source, const Argument& index) {
 Call call_for(const Argument& source, const Argument& index, const Argument& out, Tensor& from,
               const gpukern_exec* exec) {
   if (!reads_in_place(source, index)) return {"gather", {&source, &index, &out}, exec};
-  const Call call("gather", {&index, &out}, exec);
+  Call call("gather", {&index, &out}, exec);
   from.device = call.device;
   if (from.count() == 0) return call;
   from.data = seen_in_place(call.backend, source.tensor);

@@ -83,11 +83,11 @@ class GatherPipeline {
     const std::int64_t out = largest.loop.count() * args_.item;
     const std::int64_t source = std::max(most_, source_.item);
     const std::int64_t chunks = slices_.count() + (copied_ ? source_.bytes() / source + 1 : 0);
-    Pipeline pipeline(gather_.call.backend, gather_.call.stream, progress,
-                      {{index, index_staged_ ? index : 0},
-                       {out, out_staged_ ? out : 0},
-                       {0, source_staged_ ? source : 0}},
-                      chunks);
+    const Pipeline::Operands shape{{{index, index_staged_ ? index : 0},
+                                    {out, out_staged_ ? out : 0},
+                                    {0, source_staged_ ? source : 0}}};
+    if (gather_.call.plan != nullptr) return plan(*gather_.call.plan, shape, chunks);
+    Pipeline pipeline(gather_.call.backend, gather_.call.stream, progress, shape, chunks);
     if (copied_) {
       std::byte* const there = pipeline.hold(source_.bytes());
       pipeline.upload(gather_.operands.source.data, source_, there, 2, source);
@@ -117,6 +117,20 @@ class GatherPipeline {
     for (int d = args_.loop.ndim - 1; d >= 0 && args_.loop.stride[kIndex][d] == 0; --d)
       inner *= args_.loop.extent[d];
     return std::max(args_.item, (args_.index_type.bytes - 1) / inner + 1);
+  }
+
+  void plan(gpukern_plan& plan, const Pipeline::Operands& shape, std::int64_t chunks) const {
+    const std::int64_t moved = args_.loop.count() * args_.item;
+    Pipeline::plan(plan, shape, chunks);
+    for (std::int64_t k = 0; k < slices_.count(); ++k) {
+      const Slice<4> slice = slices_[k];
+      plan.bytes_to_device += index_layout(slice).bytes();
+      gather_.call.backend.gather(in_chunk(part_of(args_, slice), nullptr, nullptr), nullptr);
+    }
+    plan.bytes_from_device += moved;
+    if (!copied_) return;
+    plan.bytes_to_device += source_.bytes();
+    plan.bytes_allocated += source_.bytes();
   }
 
   void pass(Pipeline::Chunk& chunk, const Slice<4>& slice) {
@@ -167,9 +181,11 @@ void gather_through(const GatherCall& gather, std::int64_t limit, Progress& prog
                                     .limit = limit,
                                     .threads = cpu::thread_limit()});
   progress.expect(out.bytes() + (way == SourceWay::Copied ? source.bytes() : 0));
-  if (way == SourceWay::OnHost)
+  if (way == SourceWay::OnHost) {
+    if (gather.call.plan != nullptr) gather.call.plan->rule = GPUKERN_RULE_SOURCE;
     return gather_in_parts(gather.call.home, gather_args(gather.operands, gather.axis, gather.mode),
                            progress);
+  }
   // The layout in which the GPU sees the source; where it lies is known later if it is copied.
   Tensor there =
       way == SourceWay::Copied ? contiguous_at(nullptr, gather.call.device, source) : source;

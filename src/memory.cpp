@@ -26,7 +26,10 @@ void copy(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destinatio
   const Stream stream = checked_stream(exec);
   backend_for(from.device);
   backend_for(to.device);
-  transfer(from, to, stream);
+  if (gpukern_plan* plan = checked_plan(exec))
+    plan_transfer(*plan, from, to);
+  else
+    transfer(from, to, stream);
 }
 
 /// Whether a device of the ABI means pinned memory, which only a process with a GPU has.

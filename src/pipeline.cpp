@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cpu/thread_limit.hpp"
+
 namespace gpukern {
 namespace {
 
@@ -119,8 +121,8 @@ void grow_staging(Backend& device, Lanes& lanes, std::int64_t bytes) {
 
 }  // namespace
 
-Pipeline::Pipeline(Backend& device, Stream behind, Progress& progress,
-                   std::initializer_list<Operand> operands, std::int64_t chunks)
+Pipeline::Pipeline(Backend& device, Stream behind, Progress& progress, const Operands& operands,
+                   std::int64_t chunks)
     : device_(device), host_(backend_for({})), progress_(progress) {
   require(device.capture_of(behind) == 0, GPUKERN_VALUE_ERROR,
           "host arrays cannot take part while a CUDA graph is captured: their copies are waited "
@@ -137,7 +139,19 @@ Pipeline::Pipeline(Backend& device, Stream behind, Progress& progress,
   }
 }
 
-void Pipeline::lay_out(std::initializer_list<Operand> operands) {
+void Pipeline::plan(gpukern_plan& plan, const Operands& operands, std::int64_t chunks) {
+  std::int64_t device_bytes = 0;
+  bool staged = false;
+  for (const Operand& operand : operands) {
+    device_bytes += aligned(operand.device_bytes);
+    staged = staged || operand.staging_bytes > 0;
+  }
+  plan.chunks = static_cast<std::int32_t>(std::min<std::int64_t>(chunks, INT32_MAX));
+  plan.bytes_allocated += std::min(kSlots, chunks) * device_bytes;
+  if (staged) plan.threads = cpu::thread_limit();
+}
+
+void Pipeline::lay_out(const Operands& operands) {
   std::int64_t device_bytes = 0;
   std::int64_t staging_bytes = 0;
   for (const Operand& operand : operands) {

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <vector>
 
 #include "backend.hpp"
@@ -72,6 +71,7 @@ class Pipeline {
     std::int64_t device_bytes;
     std::int64_t staging_bytes;
   };
+  using Operands = std::array<Operand, 3>;
 
   class Chunk {
    public:
@@ -101,12 +101,15 @@ class Pipeline {
   };
 
   /// Begins behind the work on the caller's stream.
-  Pipeline(Backend& device, Stream behind, Progress& progress,
-           std::initializer_list<Operand> operands, std::int64_t chunks);
+  Pipeline(Backend& device, Stream behind, Progress& progress, const Operands& operands,
+           std::int64_t chunks);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
   /// Waits for what is still on its way.
   ~Pipeline();
+
+  /// Notes what a pipeline of such operands would take, beside the bytes on their way.
+  static void plan(gpukern_plan& plan, const Operands& operands, std::int64_t chunks);
 
   /// A chunk to fill, after the one that had its place has retired.
   Chunk& next();
@@ -119,7 +122,7 @@ class Pipeline {
   std::byte* hold(std::int64_t bytes);
 
  private:
-  void lay_out(std::initializer_list<Operand> operands);
+  void lay_out(const Operands& operands);
   void retire(Chunk& chunk);
   void drain() noexcept;
 

@@ -5,11 +5,13 @@
 
 #include <cstddef>
 
+#include "plan.hpp"
+
 namespace gpukern {
 
 Progress::Progress(const char* function, const gpukern_exec* exec) : function_(function) {
   constexpr std::size_t kEnd = offsetof(gpukern_exec, progress_user) + sizeof(void*);
-  if (exec == nullptr || exec->struct_size < kEnd) return;
+  if (exec == nullptr || exec->struct_size < kEnd || checked_plan(exec) != nullptr) return;
   callback_ = exec->progress;
   user_ = exec->progress_user;
 }

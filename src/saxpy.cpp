@@ -65,9 +65,28 @@ void saxpy_in_parts(Backend& backend, const SaxpyArgs& args, Progress& progress)
   }
 }
 
+/// The part as it lies in a chunk, without gaps. y becomes out there, so a chunk is x and y.
+SaxpyArgs on_device(const SaxpyArgs& part, const std::byte* x, std::byte* y) {
+  SaxpyArgs there = part;
+  there.x = x;
+  there.y = there.out = y;
+  there.loop = Loop<3>();
+  there.loop.push(part.loop.count(), {part.item, part.item, part.item});
+  return there;
+}
+
+void plan_through(const Call& call, const SaxpyArgs& args, const Pipeline::Operands& shape,
+                  std::int64_t chunks) {
+  const std::int64_t bytes = args.loop.count() * args.item;
+  Pipeline::plan(*call.plan, shape, chunks);
+  call.plan->bytes_to_device += 2 * bytes;
+  call.plan->bytes_from_device += bytes;
+  call.backend.saxpy(on_device(args, nullptr, nullptr), nullptr);
+}
+
 using Operands = std::array<const Tensor*, 3>;
 
-/// Host arrays through the device. y becomes out there, so a chunk is x and y.
+/// Host arrays through the device.
 void saxpy_through(const Call& call, const SaxpyArgs& args, const Operands& operands,
                    std::int64_t limit, Progress& progress) {
   std::array<bool, 3> staged{};
@@ -78,19 +97,16 @@ void saxpy_through(const Call& call, const SaxpyArgs& args, const Operands& oper
       std::max(args.item, chunk_bytes(limit, 2, args.loop.count() * args.item, any));
   const Slices<3> slices(args.loop, most / args.item);
   const auto staging = [&](int k) { return staged[k] ? most : 0; };
-  Pipeline pipeline(call.backend, call.stream, progress,
-                    {{most, staging(0)}, {most, staging(1)}, {0, staging(2)}}, slices.count());
+  const Pipeline::Operands shape{{{most, staging(0)}, {most, staging(1)}, {0, staging(2)}}};
+  if (call.plan != nullptr) return plan_through(call, args, shape, slices.count());
+  Pipeline pipeline(call.backend, call.stream, progress, shape, slices.count());
   for (std::int64_t k = 0; k < slices.count(); ++k) {
     const Slice<3> slice = slices[k];
     const SaxpyArgs part = part_of(args, slice);
     Pipeline::Chunk& chunk = pipeline.next();
     chunk.send(0, part.x, layout_of(slice.loop, 0, args.item), chunk.memory(0));
     chunk.send(1, part.y, layout_of(slice.loop, 1, args.item), chunk.memory(1));
-    SaxpyArgs there = part;
-    there.x = chunk.memory(0);
-    there.y = there.out = chunk.memory(1);
-    there.loop = Loop<3>();
-    there.loop.push(slice.loop.count(), {args.item, args.item, args.item});
+    const SaxpyArgs there = on_device(part, chunk.memory(0), chunk.memory(1));
     call.backend.saxpy(there, chunk.work());
     chunk.fetch(2, there.out, part.out, layout_of(slice.loop, 2, args.item));
   }

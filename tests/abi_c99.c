@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 The gpukern authors
  * SPDX-License-Identifier: Apache-2.0 */
 
-/* The header as strict C99 sees it: compiled with -std=c99 -Wpedantic -Werror. */
+/* The headers as strict C99 sees them: compiled with -std=c99 -Wpedantic -Werror. */
 
 #include "gpukern/gpukern.h"
+#include "gpukern/plan.h"
 
 int32_t gpukern_c99_gather_and_saxpy(void);
 
@@ -18,6 +19,7 @@ int32_t gpukern_c99_gather_and_saxpy(void) {
   const gpukern_dtype int64_dtype = {GPUKERN_INT, 64, 1};
   const gpukern_device cpu = {GPUKERN_CPU, 0};
   gpukern_exec exec = GPUKERN_EXEC_INIT;
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
   gpukern_tensor source_tensor, index_tensor, out_tensor;
   gpukern_status status;
 
@@ -42,5 +44,9 @@ int32_t gpukern_c99_gather_and_saxpy(void) {
   if (status != GPUKERN_SUCCESS) return -(int32_t)status;
   status = gpukern_saxpy(&one, &out_tensor, &out_tensor, &out_tensor, &exec);
   if (status != GPUKERN_SUCCESS) return -(int32_t)status;
+  exec.plan = &plan;
+  status = gpukern_saxpy(&one, &out_tensor, &out_tensor, &out_tensor, &exec);
+  if (status != GPUKERN_SUCCESS) return -(int32_t)status;
+  if (plan.rule != GPUKERN_RULE_ARGUMENT || plan.bytes_written != (int64_t)sizeof out) return 0;
   return out[0] + out[1];
 }

@@ -15,6 +15,7 @@ from gpukern._arguments import In, InOut, Out
 from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
 from gpukern._elementwise import Elementwise
+from gpukern._explain import Plan, explain
 from gpukern._gather import gather
 from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern._kernel import Kernel
@@ -61,6 +62,7 @@ __all__ = [
     "InOut",
     "Kernel",
     "Out",
+    "Plan",
     "Program",
     "__version__",
     "cache_info",
@@ -68,6 +70,7 @@ __all__ = [
     "elementwise",
     "empty",
     "errors",
+    "explain",
     "gather",
     "get_cmake_dir",
     "get_include",

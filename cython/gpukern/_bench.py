@@ -9,7 +9,6 @@ the end of each; what a GPU does in a few microseconds is therefore bound by the
 """
 
 import statistics
-import sys
 import time
 
 import numpy as np
@@ -18,6 +17,7 @@ from gpukern import _status
 from gpukern._create import empty, to_device
 from gpukern._gather import gather
 from gpukern._info import info
+from gpukern._progress import Progress
 from gpukern._saxpy import saxpy
 
 MI = 2**20
@@ -27,7 +27,6 @@ HOST_SHRINK = 16  # on the CPU less is enough, and takes as long
 SAMPLES = 7
 SAMPLE_SECONDS = 5e-3
 MOST_CALLS = 1000
-BAR = 24
 
 
 class HostGpukern:
@@ -135,15 +134,6 @@ def open_all(kinds):
     return found, missing
 
 
-def show(done, total, text):
-    """Shows a bar on stderr, if that is a terminal, over the last one."""
-    if sys.stderr.isatty():
-        filled = "#" * (BAR * done // total)
-        line = f"[{filled:.<{BAR}}] {done}/{total} {text}" if done < total else ""
-        sys.stderr.write(f"\r\033[K{line}")
-        sys.stderr.flush()
-
-
 def seconds_of(call, wait):
     """The median time of a call over several batches, each with one wait at its end."""
 
@@ -206,21 +196,20 @@ def bench(shrink=1):
     print(f"gpukern {found['version']} on {where}", *missing, sep="\n")
     right = True
     listed = list(cases(shrink * (1 if on_gpu else HOST_SHRINK)))
-    total = len(listed) * len(everyone)
+    progress = Progress(len(listed) * len(everyone))
     wait = (lambda: _status.synchronize(0)) if on_gpu else int
-    for number, (title, operation, unit, work, make) in enumerate(listed):
+    for title, operation, unit, work, make in listed:
         data = make()
-        print(f"{title}, {unit}")
-        for k, each in enumerate(everyone):
-            show(number * len(everyone) + k, total, f"{title}: {each.name}")
+        progress.print(f"{title}, {unit}")
+        for each in everyone:
+            progress.step(f"{title}: {each.name}")
             try:
                 seconds, verdict = measure(each, operation, data, wait)
             except Exception as error:
                 if each is everyone[0]:
                     raise
-                print(f"  {each.name:<10} {type(error).__name__}: {error}")
+                progress.print(f"  {each.name:<10} {type(error).__name__}: {error}")
                 continue
             right &= each is not everyone[0] or not verdict
-            show(total, total, "")
-            print(f"  {each.name:<10} {work / seconds:10.2f}{verdict}")
+            progress.print(f"  {each.name:<10} {work / seconds:10.2f}{verdict}")
     return right

@@ -69,6 +69,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int64_t *strides
         uint64_t byte_offset
 
+    ctypedef struct gpukern_plan  # below
+
     ctypedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes,
                                          uint64_t total_bytes) noexcept
 
@@ -81,6 +83,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         size_t device_memory_limit
         gpukern_progress progress
         void *progress_user
+        gpukern_plan *plan
 
     ctypedef struct gpukern_cuda_info:
         size_t struct_size
@@ -139,6 +142,38 @@ cdef extern from "gpukern/gpukern.h" nogil:
                                   const gpukern_exec *exec_)
     gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
                                  const gpukern_tensor *out, const gpukern_exec *exec_)
+
+
+cdef extern from "gpukern/plan.h" nogil:
+    ctypedef enum gpukern_plan_rule:
+        GPUKERN_RULE_NONE
+        GPUKERN_RULE_ARRAYS
+        GPUKERN_RULE_ARGUMENT
+        GPUKERN_RULE_ENVIRONMENT
+        GPUKERN_RULE_HOST
+        GPUKERN_RULE_NO_GPU
+        GPUKERN_RULE_SOURCE
+
+    ctypedef enum gpukern_plan_path:
+        GPUKERN_PATH_NONE
+        GPUKERN_PATH_CONTIGUOUS
+        GPUKERN_PATH_STRIDED
+        GPUKERN_PATH_ITEMS
+        GPUKERN_PATH_ROWS
+        GPUKERN_PATH_PARTITIONED
+
+    ctypedef struct gpukern_plan:
+        size_t struct_size
+        gpukern_device device
+        int32_t rule
+        int32_t path
+        int32_t threads
+        int32_t chunks
+        int64_t bytes_read
+        int64_t bytes_written
+        int64_t bytes_to_device
+        int64_t bytes_from_device
+        int64_t bytes_allocated
 
 
 cdef extern from "gpukern/program.h" nogil:

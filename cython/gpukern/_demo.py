@@ -12,8 +12,10 @@ import numpy as np
 
 from gpukern import _status
 from gpukern._create import empty, to_device
+from gpukern._explain import explain
 from gpukern._gather import gather
 from gpukern._info import info
+from gpukern._progress import Progress
 from gpukern._saxpy import saxpy
 
 SOURCE_SIZE = 128 * 2**20
@@ -21,8 +23,11 @@ INDEX_SIZE = 2**20
 SAXPY_SIZE = 16 * 2**20
 CHUNK = 2**20
 REPEATS = 5
+# Of the progress: data and result of each operation, and the calls on the host and on a GPU.
+HOST_STEPS, GPU_STEPS = 7, 5
 # Device calls are timed in batches, so that the wait at the end does not count.
 BATCH = 20
+HOST, THROUGH = "gpukern, host arrays", "gpukern, through the GPU"
 
 
 def fused(a, x, y):
@@ -72,72 +77,99 @@ def best_device_time(call):
     return min(times)
 
 
-def report(what, where, seconds, right):
-    """Prints one line and passes on whether the result was right."""
+def report(progress, what, seconds, right, plan=""):
+    """Prints what a call took and where it ran, and passes on whether the result was right."""
     verdict = "equal" if right else "WRONG"
-    print(f"  {what:<28} {where:<28} {seconds * 1e3:10.3f} ms   {verdict}")
+    line = f"  {what:<28} {seconds * 1e3:10.3f} ms   {verdict}"
+    progress.print(line, *([f"      {plan}"] if plan else []))
     return right
+
+
+def host_call(progress, what, operation, *arguments, expected, **options):
+    """Times a call on host arrays and reports it, with where it runs and why."""
+    progress.step(f"{operation.__name__}: {what}")
+    result, seconds = best_time(lambda: operation(*arguments, **options))
+    plan = explain(operation, *arguments, **options)
+    return report(progress, what, seconds, same_bits(result, expected), plan)
+
+
+def device_call(progress, what, operation, *arguments, expected, out, **options):
+    """The same for device arrays."""
+    progress.step(f"{operation.__name__}: {what}")
+    seconds = best_device_time(lambda: operation(*arguments, out=out, **options))
+    plan = explain(operation, *arguments, out=out, **options)
+    return report(progress, what, seconds, same_bits(out.numpy(), expected), plan)
 
 
 def same_bits(left, right):
     return left.shape == right.shape and np.array_equal(left.view(np.int32), right.view(np.int32))
 
 
-def demo_gather(rng, host, gpu):
+def demo_gather(progress, rng, gpu):
     """Gathers at random, on the host and on a GPU if there is one, against NumPy."""
-    print(f"gather: {INDEX_SIZE} random int32 indices into {SOURCE_SIZE} random float32")
+    progress.print(f"gather: {INDEX_SIZE} random int32 indices into {SOURCE_SIZE} random float32")
+    progress.step("random numbers")
     source = rng.random(SOURCE_SIZE, dtype=np.float32)
     index = rng.integers(0, SOURCE_SIZE, INDEX_SIZE, dtype=np.int32)
+    progress.step("NumPy")
     expected, seconds = best_time(lambda: source[index])
-    report("NumPy", "CPU", seconds, True)
-    result, seconds = best_time(lambda: gather(source, index))
-    right = report("gpukern, host arrays", host, seconds, same_bits(result, expected))
+    report(progress, "NumPy", seconds, True)
+    right = host_call(progress, HOST, gather, source, index, expected=expected)
     if gpu:
-        on_gpu, index = to_device(source), to_device(index)
+        right &= host_call(
+            progress, THROUGH, gather, source, index, device="cuda", expected=expected
+        )
+        source, index = to_device(source), to_device(index)
         out = empty(INDEX_SIZE, np.float32)
         for mode in ("raise", "clip"):
-            seconds = best_device_time(lambda mode=mode: gather(on_gpu, index, mode=mode, out=out))
-            equal = same_bits(out.numpy(), expected)
-            right &= report(f"gpukern, device, '{mode}'", gpu, seconds, equal)
+            right &= device_call(
+                progress, f"gpukern, device, '{mode}'", gather, source, index,
+                mode=mode, out=out, expected=expected,
+            )  # fmt: skip
     return right
 
 
-def demo_saxpy(rng, host, gpu):
+def demo_saxpy(progress, rng, gpu):
     """Computes x / 3 + y, on the host and on a GPU if there is one, against exact arithmetic."""
-    print(f"saxpy: {SAXPY_SIZE} random float32, checked against the exact result rounded once")
+    progress.print(
+        f"saxpy: {SAXPY_SIZE} random float32, checked against the exact result rounded once"
+    )
     a = 1 / 3
+    progress.step("random numbers")
     x = rng.standard_normal(SAXPY_SIZE, dtype=np.float32)
     y = rng.standard_normal(SAXPY_SIZE, dtype=np.float32)
+    progress.step("the exact result")
     exact = np.empty_like(x)
     for start in range(0, SAXPY_SIZE, CHUNK):
         part = slice(start, start + CHUNK)
         exact[part] = fused(np.float32(a), x[part], y[part])
+    progress.step("NumPy")
     twice, seconds = best_time(lambda: np.float32(a) * x + y)
     differ = np.count_nonzero(twice != exact) / SAXPY_SIZE
-    print(
-        f"  {'NumPy (rounds twice)':<28} {'CPU':<28} {seconds * 1e3:10.3f} ms   {differ:.1%} differ"
-    )
+    progress.print(f"  {'NumPy (rounds twice)':<28} {seconds * 1e3:10.3f} ms   {differ:.1%} differ")
     out = np.empty_like(x)
-    _, seconds = best_time(lambda: saxpy(a, x, y, out=out))
-    right = report("gpukern, host arrays", host, seconds, same_bits(out, exact))
+    right = host_call(progress, HOST, saxpy, a, x, y, out=out, expected=exact)
     if gpu:
+        right &= host_call(
+            progress, THROUGH, saxpy, a, x, y, out=out, device="cuda", expected=exact
+        )
         x, y, out = to_device(x), to_device(y), empty(SAXPY_SIZE, np.float32)
-        seconds = best_device_time(lambda: saxpy(a, x, y, out=out))
-        right &= report("gpukern, device", gpu, seconds, same_bits(out.numpy(), exact))
+        right &= device_call(progress, "gpukern, device", saxpy, a, x, y, out=out, expected=exact)
     return right
 
 
 def demo():
     """Runs the demonstration and returns whether every result was right."""
     found = info()
-    gpu = found["devices"][0]["name"] if found["devices"] else None
-    host = f"CPU, {found['cpu_count']} processors"
-    if gpu and found["default_device"] == "cuda":
-        host = gpu
-    if not gpu:
+    gpu = bool(found["devices"])
+    print(f"CPU: {found['num_threads']} threads")
+    if gpu:
+        print(f"GPU: {found['devices'][0]['name']}")
+    else:
         print(f"No GPU: {found['cuda']['reason']}")
+    progress = Progress(HOST_STEPS + (GPU_STEPS if gpu else 0))
     rng = np.random.default_rng()
-    right = demo_gather(rng, host, gpu)
-    right &= demo_saxpy(rng, host, gpu)
+    right = demo_gather(progress, rng, gpu)
+    right &= demo_saxpy(progress, rng, gpu)
     print("All results are right." if right else "Some results are WRONG.")
     return right

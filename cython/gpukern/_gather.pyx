@@ -140,6 +140,8 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
     where.c.out_may_change = out is None
     run(src, idx, c_axis, c_mode, fill_value, dst, where, progress)
+    if where.c.plan != NULL:
+        return None  # there is no result
     if out is not None:
         note_write(out)
         return out

@@ -1,12 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._capi cimport gpukern_device, gpukern_exec
+from gpukern._capi cimport gpukern_device, gpukern_exec, gpukern_plan
 
 cdef class Stream:
     cdef void *handle
     cdef readonly object owner
     cdef readonly bint lasting
+
+cdef class PlanRequest:
+    cdef gpukern_plan plan
+    cdef object stream
 
 cdef class Launch:
     cdef gpukern_exec c

@@ -221,6 +221,7 @@ cdef class Uses:
         where.struct_size = sizeof(gpukern_exec)
         where.gather_path = 0  # GPUKERN_GATHER_AUTO
         where.out_may_change = 0
+        where.plan = NULL
         where.device.device_type = GPUKERN_DEVICE_DEFAULT
         where.device.device_id = 0
         if self.elsewhere or self.consumers:

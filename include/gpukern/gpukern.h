@@ -119,6 +119,8 @@ typedef enum gpukern_gather_path {
                                       layout for it and scratch memory suffices; else direct */
 } gpukern_gather_path;
 
+typedef struct gpukern_plan gpukern_plan; /**< what a call would do: gpukern/plan.h */
+
 /**
  * @brief Called by a call on host tensors between the parts of its work, on the calling thread.
  *
@@ -161,10 +163,19 @@ typedef struct gpukern_exec {
    * device tensors, which is only enqueued. */
   gpukern_progress progress;
   void *progress_user; /**< handed to `progress` */
+  gpukern_plan *plan;  /**< if not NULL, filled in place of running, see gpukern/plan.h */
 } gpukern_exec;
 
-#define GPUKERN_EXEC_INIT \
-  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, GPUKERN_GATHER_AUTO, 0, 0, NULL, NULL}
+#define GPUKERN_EXEC_INIT       \
+  {sizeof(gpukern_exec),        \
+   {GPUKERN_DEVICE_DEFAULT, 0}, \
+   NULL,                        \
+   GPUKERN_GATHER_AUTO,         \
+   0,                           \
+   0,                           \
+   NULL,                        \
+   NULL,                        \
+   NULL}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
 typedef enum gpukern_mode {

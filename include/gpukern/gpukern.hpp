@@ -45,6 +45,7 @@ constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
   exec.device_memory_limit = options.device_memory_limit;
   exec.progress = options.progress;
   exec.progress_user = options.progress_user;
+  exec.plan = options.plan;
   return exec;
 }
 

@@ -12,6 +12,9 @@ namespace {
 // A cache line, and the longest vector.
 constexpr std::align_val_t kAlignment{64};
 
+// What one access moves at most.
+constexpr std::int64_t kItem = 16;
+
 class CpuBackend final : public Backend {
  public:
   void gather(const GatherArgs& args, Stream) override { cpu::gather(args); }
@@ -30,6 +33,14 @@ class CpuBackend final : public Backend {
     std::memcpy(to, from, bytes);
   }
   void synchronize(Stream) override {}
+  void plan(const GatherArgs& args, gpukern_plan& plan) override {
+    plan.path = args.item <= kItem ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_ROWS;
+    plan.threads = gather_threads(args);
+  }
+  void plan(const SaxpyArgs& args, gpukern_plan& plan) override {
+    plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+    plan.threads = saxpy_threads(args);
+  }
 };
 
 }  // namespace

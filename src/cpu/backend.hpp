@@ -14,6 +14,8 @@ Backend& backend();
 bool gather(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args);
 void copy(const CopyArgs& args);
+int gather_threads(const GatherArgs& args);
+int saxpy_threads(const SaxpyArgs& args);
 std::optional<BadIndex> first_bad_index(const IndexArgs& args);
 
 }  // namespace gpukern::cpu

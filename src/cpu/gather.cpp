@@ -225,6 +225,8 @@ bool gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, 
 /// Items so long that one of them is worth several threads: shared out in pieces.
 constexpr std::int64_t kPiece = std::int64_t{64} << 10;
 
+bool is_long(const GatherArgs& args) { return args.item >= 2 * kPiece; }
+
 std::int64_t pieces_of(const GatherArgs& args) { return (args.item + kPiece - 1) / kPiece; }
 
 bool gather_long_items(const GatherArgs& args, ResolveRun resolve, std::int64_t begin,
@@ -261,7 +263,7 @@ bool gather_parts(std::int64_t count, std::int64_t grain, const Part& part) {
 }  // namespace
 
 bool gather(const GatherArgs& args) {
-  if (args.item >= 2 * kPiece) {
+  if (is_long(args)) {
     const ResolveRun resolve = resolve_for(args.index_type, args.mode);
     return gather_parts(args.loop.count() * pieces_of(args), 1,
                         [&](std::int64_t begin, std::int64_t end) {
@@ -272,6 +274,12 @@ bool gather(const GatherArgs& args) {
   return gather_parts(
       args.loop.count(), plan.grain(args.item),
       [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
+}
+
+int gather_threads(const GatherArgs& args) {
+  const std::int64_t count = args.loop.count();
+  return is_long(args) ? threads_for(count * pieces_of(args), 1)
+                       : threads_for(count, Plan(args).grain(args.item));
 }
 
 }  // namespace gpukern::cpu

@@ -215,8 +215,14 @@ Pool& pool() {
 
 }  // namespace
 
+int threads_for(std::int64_t count, std::int64_t grain) {
+  // As few do with less than two grains, without a question to the limit.
+  if (count < 2 * grain) return 1;
+  return static_cast<int>(std::min<std::int64_t>(thread_limit(), count / grain));
+}
+
 void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const void* context) {
-  const std::int64_t threads = std::min<std::int64_t>(thread_limit(), count / grain);
+  const std::int64_t threads = threads_for(count, grain);
   if (threads <= 1) {
     body(context, 0, count);
     return;

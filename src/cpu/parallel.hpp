@@ -8,6 +8,9 @@
 
 namespace gpukern::cpu {
 
+/// How many threads parallel_for() takes for so many positions.
+int threads_for(std::int64_t count, std::int64_t grain);
+
 using RangeBody = void (*)(const void* context, std::int64_t begin, std::int64_t end);
 void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const void* context);
 

@@ -167,4 +167,8 @@ void saxpy(const SaxpyArgs& args) {
       });
 }
 
+int saxpy_threads(const SaxpyArgs& args) {
+  return threads_for(args.loop.count(), kGrainBytes / args.item);
+}
+
 }  // namespace gpukern::cpu

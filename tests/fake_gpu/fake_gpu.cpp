@@ -193,6 +193,14 @@ void FakeGpu::await_event(Event event) {
 
 void FakeGpu::release_event(Event event) { delete static_cast<Mark*>(event); }
 
+void FakeGpu::plan(const gpukern::GatherArgs& /*args*/, gpukern_plan& plan) {
+  plan.path = GPUKERN_PATH_ITEMS;
+}
+
+void FakeGpu::plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) {
+  plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+}
+
 gpukern_device FakeGpu::device_of(const void* data) {
   const std::scoped_lock lock(mutex_);
   if (find(device_memory_, data) != device_memory_.end()) return {GPUKERN_CUDA, 0};

@@ -45,6 +45,8 @@ class FakeGpu final : public gpukern::Backend {
   bool is_done(Event event) override;
   void await_event(Event event) override;
   void release_event(Event event) override;
+  void plan(const gpukern::GatherArgs& args, gpukern_plan& plan) override;
+  void plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) override;
 
   gpukern_device device_of(const void* data);
   /// What was in use at once since the last call.

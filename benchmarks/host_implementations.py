@@ -1,0 +1,221 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is measured on host arrays by the CPU: gpukern, the peers, memcpy.
+
+An implementation makes a function without arguments for the operands of a case; `at.out` is None
+where the result is to be a new array. The function returns the result.
+"""
+
+from functools import partial
+
+import numpy as np
+
+import gpukern
+from benchmarks.implementations import (
+    CEILING,
+    OURS,
+    PEER,
+    VARIANT,
+    Implementation,
+    NotApplicable,
+    library,
+)
+
+TWO = np.float32(2)
+
+
+def require_out(case):
+    """Leave the cell empty where a new result is asked for."""
+    if case.fresh:
+        raise NotApplicable("with out= only")
+
+
+def explained(call, operation, *arguments, **options):
+    """Let a call of gpukern carry what would be told of it."""
+    call.explain = partial(gpukern.explain, operation, *arguments, **options)
+    return call
+
+
+# ---- saxpy --------------------------------------------------------------------------------------
+
+
+def saxpy_gpukern(bench, case, at, **options):
+    """Make gpukern.saxpy, where gpukern itself would compute it unless `device` is given."""
+    if at.out is not None:
+        options["out"] = at.out
+    call = partial(gpukern.saxpy, 2.0, at.x, at.y, **options)
+    return explained(call, gpukern.saxpy, 2.0, at.x, at.y, **options)
+
+
+def saxpy_numpy(bench, case, at):
+    """Make NumPy's a * x + y, copied to out if there is one."""
+    x, y, out = at.x, at.y, at.out
+    if out is None:
+        return lambda: TWO * x + y
+    return lambda: np.add(TWO * x, y, out=out)
+
+
+def saxpy_numpy_out(bench, case, at):
+    """Make NumPy's best with out=: both operations write to it."""
+    require_out(case)
+    x, y, out = at.x, at.y, at.out
+
+    def run():
+        np.multiply(x, TWO, out=out)
+        return np.add(out, y, out=out)
+
+    return run
+
+
+def saxpy_torch(bench, case, at):
+    """Make torch.add(alpha=) on the CPU."""
+    torch = library(bench, "torch").module
+    x, y = torch.from_numpy(at.x), torch.from_numpy(at.y)
+    if at.out is None:
+        return partial(torch.add, y, x, alpha=2)
+    return partial(torch.add, y, x, alpha=2, out=torch.from_numpy(at.out))
+
+
+def saxpy_numba(bench, case, at):
+    """Make a parallel loop by Numba."""
+    saxpy = library(bench, "numba").saxpy
+    return into(case, at, partial(saxpy, TWO, at.x, at.y), at.x.shape)
+
+
+def into(case, at, call, shape):
+    """Give a function of an output its output: the given one or, for each call, a new one."""
+    if at.out is not None:
+        out = at.out
+
+        def run():
+            call(out)
+            return out
+    else:
+
+        def run():
+            out = np.empty(shape, case.dtype)
+            call(out)
+            return out
+
+    return run
+
+
+# Fewer bytes are copied in less time than a Python call takes.
+LEAST_CEILING = 256 << 10
+
+
+def require_ceiling(case, size):
+    """Leave the cell empty where copying so many bytes bounds nothing."""
+    require_out(case)
+    if size < LEAST_CEILING:
+        raise NotApplicable("the call would cost more than the copy")
+
+
+def copy_operand(bench, case, at):
+    """Copy one operand to another, all cores at it."""
+    require_ceiling(case, case.size)
+    return partial(bench.copier.copy, at.out, at.x)
+
+
+# ---- gather -------------------------------------------------------------------------------------
+
+
+def gather_gpukern(bench, case, at, **options):
+    """Make gpukern.gather, where gpukern itself would compute it unless `device` is given."""
+    if at.out is not None:
+        options["out"] = at.out
+    call = partial(gpukern.gather, at.source, at.index, **options)
+    return explained(call, gpukern.gather, at.source, at.index, **options)
+
+
+def gather_numpy(bench, case, at):
+    """Make numpy.take; with out= in the mode that needs no buffer, as its documentation advises."""
+    if at.out is None:
+        return partial(np.take, at.source, at.index, axis=0)
+    return partial(np.take, at.source, at.index, axis=0, out=at.out, mode="clip")
+
+
+def gather_numpy_index(bench, case, at):
+    """Make NumPy's source[index]."""
+    if not case.fresh:
+        raise NotApplicable("has no out=")
+    source, index = at.source, at.index
+    return lambda: source[index]
+
+
+def gather_torch(bench, case, at):
+    """Make torch.index_select on the CPU."""
+    torch = library(bench, "torch").module
+    source, index = torch.from_numpy(at.source), torch.from_numpy(at.index)
+    if at.out is None:
+        return partial(torch.index_select, source, 0, index)
+    return partial(torch.index_select, source, 0, index, out=torch.from_numpy(at.out))
+
+
+def gather_numba(bench, case, at):
+    """Make a parallel loop by Numba."""
+    numba = library(bench, "numba")
+    loop = numba.gather_rows if case.rows else numba.gather
+    shape = (case.n, *case.row)
+    return into(case, at, partial(loop, at.source, at.index), shape)
+
+
+def copy_to_result(bench, case, at):
+    """Copy as many bytes as the result has from the source (rows) or the index."""
+    size = case.n * case.width if case.rows else copy_bytes(case)
+    require_ceiling(case, size)
+    if case.distribution != "uniform":
+        raise NotApplicable("the same as for uniform indices")
+    to, origin = at.out.reshape(-1).view(np.uint8), at.source if case.rows else at.index
+    return partial(bench.copier.copy, to[:size], origin[: case.n].reshape(-1).view(np.uint8)[:size])
+
+
+def copy_bytes(case):
+    """The bytes that a copy beside a gather of items moves."""
+    return case.n * min(case.width, case.index_itemsize)
+
+
+def streamed_work(case, unit):
+    """The work that the copied bytes would be, were all traffic of a gather streamed."""
+    if unit == "GB/s":
+        return case.work(unit)
+    return 2 * copy_bytes(case) / (case.traffic / case.n) * 1e-9
+
+
+HOST_IMPLEMENTATIONS = {
+    "HostSaxpy": (
+        Implementation("gpukern", OURS, saxpy_gpukern),
+        Implementation("gpukern cpu", VARIANT, partial(saxpy_gpukern, device="cpu")),
+        Implementation("numpy", PEER, saxpy_numpy),
+        Implementation("numpy out", PEER, saxpy_numpy_out),
+        Implementation("torch", PEER, saxpy_torch),
+        Implementation("numba", PEER, saxpy_numba),
+        Implementation(
+            "memcpy", CEILING, copy_operand, checked=False,
+            work=lambda case, unit: 2e-9 * case.size,
+        ),
+        Implementation(
+            "memcpy one way", CEILING, copy_operand, checked=False,
+            work=lambda case, unit: 1e-9 * case.size,
+        ),
+    ),
+    "HostGather": (
+        Implementation("gpukern", OURS, gather_gpukern),
+        Implementation("gpukern cpu", VARIANT, partial(gather_gpukern, device="cpu")),
+        Implementation("gpukern clip", VARIANT, partial(gather_gpukern, mode="clip")),
+        Implementation("numpy", PEER, gather_numpy),
+        Implementation("numpy x[i]", PEER, gather_numpy_index),
+        Implementation("torch", PEER, gather_torch),
+        Implementation("numba", PEER, gather_numba),
+        Implementation("memcpy", CEILING, copy_to_result, checked=False, work=streamed_work),
+    ),
+}  # fmt: skip
+
+
+def host_implementations_of(table, case):
+    """Return the implementations of a table for a case, in the table's order."""
+    from benchmarks.host_cuda import CUDA_IMPLEMENTATIONS
+
+    kind = type(case).__name__
+    known = {each.name: each for each in (*HOST_IMPLEMENTATIONS[kind], *CUDA_IMPLEMENTATIONS[kind])}
+    return [known[name] for name in table.implementations]

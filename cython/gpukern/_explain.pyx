@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""explain: where a call would run, and why.
+
+Nothing is decided here. The operation itself is called, with a stream that asks for its plan: it
+converts its arguments as ever, and the C function fills the plan instead of running.
+"""
+
+from gpukern._capi cimport (
+    GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_ITEMS, GPUKERN_PATH_NONE,
+    GPUKERN_PATH_PARTITIONED, GPUKERN_PATH_ROWS, GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARGUMENT,
+    GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_NO_GPU,
+    GPUKERN_RULE_SOURCE, gpukern_plan,
+)
+from gpukern._stream cimport PlanRequest
+
+import numpy as np
+
+from gpukern import _numpy_rules
+from gpukern._gather import gather
+from gpukern._saxpy import saxpy
+from gpukern._status import cuda_status
+from gpukern.errors import GpukernTypeError
+
+cdef dict OPERATIONS = {gather: "gather", saxpy: "saxpy"}
+
+cdef dict PATHS = {
+    GPUKERN_PATH_NONE: "nothing to do",
+    GPUKERN_PATH_CONTIGUOUS: "contiguous",
+    GPUKERN_PATH_STRIDED: "strided",
+    GPUKERN_PATH_ITEMS: "items",
+    GPUKERN_PATH_ROWS: "rows",
+    GPUKERN_PATH_PARTITIONED: "partitioned",
+}
+
+cdef dict RULES = {
+    GPUKERN_RULE_ARRAYS: "the arrays lie there",
+    GPUKERN_RULE_ARGUMENT: "device= names it",
+    GPUKERN_RULE_ENVIRONMENT: "GPUKERN_DEVICE names it",
+    GPUKERN_RULE_HOST: "host arrays are computed where they lie",
+    GPUKERN_RULE_NO_GPU: "GPUKERN_DEVICE is cuda, but there is no GPU",
+    GPUKERN_RULE_SOURCE: "a GPU was named, but the items are sooner taken where the source lies",
+}
+
+
+cdef class Plan:
+    """What a call would do; ``str()`` says it in a line.
+
+    Attributes
+    ----------
+    op : str
+        'gather' or 'saxpy'.
+    place : str
+        What computes: 'cpu' or 'cuda:N'.
+    why : str
+        The rule that decided it, in words.
+    path : str
+        How: 'contiguous' or 'strided' for saxpy; for gather 'items', 'rows' (items that take
+        several accesses), 'strided' or 'partitioned' (indices sorted by slices of the source; a
+        sample of them on the GPU may turn it to 'items'); 'nothing to do'.
+    threads : int
+        Of the CPU that take part, also in staging for a GPU; 0 for none.
+    chunks : int
+        In which host arrays cross to a GPU and back; 0 for none.
+    bytes_read, bytes_written : int
+        By what computes, of memory beside it. An item of gather counts once for each index.
+    bytes_to_device, bytes_from_device : int
+        Between the host and a GPU.
+    bytes_allocated : int
+        Of the memory of what computes, for the time of the call.
+    """
+
+    cdef readonly str op, place, why, path
+    cdef readonly int threads, chunks
+    cdef readonly long long bytes_read, bytes_written
+    cdef readonly long long bytes_to_device, bytes_from_device, bytes_allocated
+
+    def __str__(self):
+        parts = [f"{self.op} on {self.place}: {self.why}"]
+        how = self.path
+        if self.threads:
+            how = f"{self.threads} thread{'s' if self.threads > 1 else ''}, {how}"
+        parts.append(how)
+        parts.append(f"reads {size_text(self.bytes_read)}, writes {size_text(self.bytes_written)}")
+        if self.bytes_to_device or self.bytes_from_device:
+            across = (f"{size_text(self.bytes_to_device)} to the GPU, "
+                      f"{size_text(self.bytes_from_device)} back")
+            if self.chunks:
+                across += f", in {self.chunks} chunk{'s' if self.chunks > 1 else ''}"
+            parts.append(across)
+        if self.bytes_allocated:
+            parts.append(f"allocates {size_text(self.bytes_allocated)}")
+        return "; ".join(parts)
+
+    def __repr__(self):
+        return f"<gpukern.Plan: {self}>"
+
+
+cdef str size_text(long long size):
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} B"
+
+
+cdef Plan made_plan(str op, const gpukern_plan *found):
+    cdef Plan plan = Plan.__new__(Plan)
+    plan.op = op
+    on_cpu = found.device.device_type == GPUKERN_CPU
+    plan.place = "cpu" if on_cpu else f"cuda:{found.device.device_id}"
+    plan.why = RULES[found.rule]
+    if found.rule == GPUKERN_RULE_NO_GPU:
+        plan.why += f": {cuda_status()['reason']}"
+    plan.path = PATHS[found.path]
+    plan.threads = found.threads
+    plan.chunks = found.chunks
+    plan.bytes_read = found.bytes_read
+    plan.bytes_written = found.bytes_written
+    plan.bytes_to_device = found.bytes_to_device
+    plan.bytes_from_device = found.bytes_from_device
+    plan.bytes_allocated = found.bytes_allocated
+    return plan
+
+
+def explain(op, /, *args, stream=None, **kwargs):
+    """Tells where a call would run and why, without running it.
+
+    Parameters
+    ----------
+    op : function
+        :func:`gpukern.gather` or :func:`gpukern.saxpy`.
+    *args, stream, **kwargs
+        The arguments of the call. No array is read or written. Without ``out=``, the result is
+        allocated as the call would, and released.
+
+    Returns
+    -------
+    Plan
+        The place, the rule that chose it, threads, path and bytes; print it to read it.
+
+    Raises
+    ------
+    TypeError
+        For another `op`, and for arrays of objects and masked arrays, which are gathered in several
+        calls. Whatever the call would raise for its arguments is raised here too, but for indices
+        out of bounds, which nobody looks at.
+
+    Examples
+    --------
+    >>> print(gpukern.explain(gpukern.saxpy, 2.0, x, y))
+    saxpy on cpu: host arrays are computed where they lie; 16 threads, contiguous; reads 1 GiB, ...
+    """
+    name = OPERATIONS.get(op) if callable(op) else None
+    if name is None:
+        raise GpukernTypeError(
+            f"explain: op must be gpukern.gather or gpukern.saxpy, got {op!r}")
+    for array in args + tuple(kwargs.values()):
+        if isinstance(array, np.ndarray) and _numpy_rules.special_gather(array) is not None:
+            raise GpukernTypeError(
+                f"explain: {name} of an array of objects or a masked array is several calls")
+    cdef PlanRequest request = PlanRequest.__new__(PlanRequest)
+    request.stream = stream
+    request.plan.struct_size = sizeof(gpukern_plan)
+    op(*args, stream=request, **kwargs)
+    return made_plan(name, &request.plan)

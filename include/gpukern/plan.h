@@ -1,0 +1,81 @@
+/* SPDX-FileCopyrightText: 2026 The gpukern authors
+ * SPDX-License-Identifier: Apache-2.0 */
+// clang-format Language: C
+
+/**
+ * @file plan.h
+ * @brief Where a call would run, why, and what it would move: gpukern_exec::plan.
+ *
+ * With a plan, gpukern_gather(), gpukern_saxpy() and gpukern_copy() check their arguments as ever,
+ * but tell what they would do instead of doing it: no tensor's memory is read or written, so that
+ * indices are not checked, nothing is enqueued, and gpukern_exec::progress is not called. Other
+ * functions ignore it. The field is read only where gpukern_exec::struct_size covers it.
+ *
+ * @code
+ * gpukern_plan plan = GPUKERN_PLAN_INIT;
+ * gpukern_exec exec = GPUKERN_EXEC_INIT;
+ * exec.plan = &plan;
+ * gpukern_saxpy(&a, &x, &y, &out, &exec);   // computes nothing, fills the plan
+ * @endcode
+ */
+#ifndef GPUKERN_PLAN_H
+#define GPUKERN_PLAN_H
+
+#include "gpukern/gpukern.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Why a call computes where it does. */
+typedef enum gpukern_plan_rule {
+  GPUKERN_RULE_NONE = 0,        /**< no operation has filled the plan */
+  GPUKERN_RULE_ARRAYS = 1,      /**< device tensors are computed where they lie */
+  GPUKERN_RULE_ARGUMENT = 2,    /**< exec->device names the device for host tensors */
+  GPUKERN_RULE_ENVIRONMENT = 3, /**< $GPUKERN_DEVICE names it */
+  GPUKERN_RULE_HOST = 4,        /**< host tensors are computed where they lie */
+  GPUKERN_RULE_NO_GPU = 5,      /**< $GPUKERN_DEVICE is cuda, but there is no GPU */
+  GPUKERN_RULE_SOURCE = 6 /**< a GPU was named, but a gather that reads little of its source is
+                               sooner done where that lies */
+} gpukern_plan_rule;
+
+/** The way that a call takes there. */
+typedef enum gpukern_plan_path {
+  GPUKERN_PATH_NONE = 0,       /**< there is nothing to compute */
+  GPUKERN_PATH_CONTIGUOUS = 1, /**< operands without gaps, moved by wide accesses */
+  GPUKERN_PATH_STRIDED = 2,    /**< positions one by one, for any layout */
+  GPUKERN_PATH_ITEMS = 3,      /**< gather, each item by an access of its own */
+  GPUKERN_PATH_ROWS = 4,       /**< gather, items that take several accesses */
+  GPUKERN_PATH_PARTITIONED = 5 /**< gather, indices sorted by slices of the source; unless it was
+                                    asked for, a sample on the GPU may turn it to single items */
+} gpukern_plan_path;
+
+/**
+ * @brief What a call would do, see gpukern_exec::plan.
+ *
+ * Set `struct_size` to `sizeof(gpukern_plan)` and the rest to zero (GPUKERN_PLAN_INIT does). The
+ * byte counts are added to what they hold. They take an item of gather for read once for each
+ * index.
+ */
+struct gpukern_plan {
+  size_t struct_size;
+  gpukern_device device;     /**< that computes: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
+  int32_t rule;              /**< a ::gpukern_plan_rule */
+  int32_t path;              /**< a ::gpukern_plan_path */
+  int32_t threads;           /**< of the CPU that take part, with the caller's; 0 for none */
+  int32_t chunks;            /**< in which host tensors cross to a GPU and back; 0 for none */
+  int64_t bytes_read;        /**< by what computes, from memory beside it */
+  int64_t bytes_written;     /**< likewise */
+  int64_t bytes_to_device;   /**< from the host */
+  int64_t bytes_from_device; /**< to the host */
+  int64_t bytes_allocated;   /**< of the computing device's memory, for the time of the call */
+};
+
+#define GPUKERN_PLAN_INIT \
+  {sizeof(gpukern_plan), {GPUKERN_DEVICE_DEFAULT, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GPUKERN_PLAN_H */

@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What of CuPy and torch the benchmarks of host arrays use, by NumPy, so that all of it runs."""
+
+import ctypes
+from types import SimpleNamespace
+
+import numpy as np
+
+from benchmarks import host_libraries
+
+
+class Array(np.ndarray):
+    """A NumPy array with CuPy's ways to and from the host."""
+
+    # CuPy's: an object with a pointer. NumPy's own has no address as a number.
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def set(self, host):
+        self[...] = host
+
+    def get(self, out=None):
+        if out is None:
+            return np.array(self)
+        out[...] = self
+        return out
+
+
+class FakeCupy(host_libraries.Cupy):
+    """CuPy's module, on the host."""
+
+    version = "0.0"
+
+    def __init__(self, gpu):
+        runtime = SimpleNamespace(
+            memcpyAsync=lambda to, origin, size, kind, stream: ctypes.memmove(to, origin, size),
+            memcpyHostToDevice=1,
+            memcpyDeviceToHost=2,
+            deviceSynchronize=int,
+        )
+        self.module = SimpleNamespace(
+            empty=lambda shape, dtype: np.empty(shape, dtype).view(Array),
+            asarray=lambda array: np.array(array).view(Array),
+            take=np.take,
+            cuda=SimpleNamespace(runtime=runtime),
+        )
+        stream = SimpleNamespace(ptr=0, synchronize=int)
+        self.streams = [stream, stream]
+
+    def saxpy(self, a, x, y, out):
+        out[...] = a * x + y
+
+
+class Tensor(np.ndarray):
+    """A NumPy array with torch's methods."""
+
+    def to(self, device, non_blocking):
+        return self.copy()
+
+    def copy_(self, other, non_blocking=False):
+        self[...] = other
+        return self
+
+    def numpy(self):
+        return np.asarray(self)
+
+
+class FakeTorch:
+    """torch's module, on the host."""
+
+    version = "0.0"
+
+    def __init__(self, gpu):
+        self.module = self
+        self.cuda = SimpleNamespace(synchronize=int)
+
+    def from_numpy(self, array):
+        return array.view(Tensor)
+
+    def empty(self, shape, dtype, device):
+        return np.empty(shape, dtype).view(Tensor)
+
+    def add(self, y, x, alpha, out=None):
+        return np.add(y, np.float32(alpha) * x, out=out)
+
+    def index_select(self, source, axis, index, out=None):
+        return np.take(source, index, axis=axis, out=out)

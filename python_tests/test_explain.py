@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""explain(): where a call would run and why, with nothing done."""
+
+import numpy as np
+import pytest
+
+import gpukern
+from gpukern import explain, gather, saxpy
+
+GPU = bool(gpukern.info()["devices"])
+
+
+@pytest.fixture
+def x():
+    return np.arange(2**20, dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def no_default(monkeypatch):
+    monkeypatch.delenv("GPUKERN_DEVICE", raising=False)
+
+
+def test_host_arrays_are_computed_where_they_lie(x):
+    plan = explain(saxpy, 2.0, x, x)
+    assert (plan.op, plan.place, plan.path) == ("saxpy", "cpu", "contiguous")
+    assert plan.why == "host arrays are computed where they lie"
+    assert 1 <= plan.threads <= max(gpukern.info()["cpu_count"], 64)
+    assert (plan.bytes_read, plan.bytes_written) == (8 * 2**20, 4 * 2**20)
+    assert (plan.chunks, plan.bytes_to_device, plan.bytes_from_device) == (0, 0, 0)
+    assert str(plan).startswith("saxpy on cpu: host arrays are computed where they lie; ")
+    assert str(plan).endswith("; reads 8 MiB, writes 4 MiB")
+    assert repr(plan) == f"<gpukern.Plan: {plan}>"
+
+
+def test_few_elements_take_one_thread(x):
+    plan = explain(gather, x, [3, 4])
+    assert plan.threads == 1
+    assert "; 1 thread, items; " in str(plan)
+    assert plan.bytes_read == 16 + 8
+    # The indices twice: mode 'raise' looks at them before it touches what the caller gave.
+    assert explain(gather, x, [3, 4], out=x[:2].copy()).bytes_read == 2 * 16 + 8
+
+
+def test_nothing_is_written(x):
+    before = x.copy()
+    for out in (np.zeros_like(x), x[::-1], np.zeros(x.shape, ">f4")):
+        kept = out.copy()
+        assert explain(saxpy, 2.0, x, x, out=out).op == "saxpy"
+        np.testing.assert_array_equal(out, kept)
+    out = np.zeros(3, np.float32)
+    assert explain(gather, x, [1, 2, 3], out=out).path == "items"
+    assert not out.any()
+    np.testing.assert_array_equal(x, before)
+
+
+def test_bad_indices_are_not_looked_at_and_bad_arguments_are(x):
+    assert explain(gather, x, [2**30]).place == "cpu"
+    with pytest.raises(gpukern.GpukernTypeError, match="index must be of an integer dtype"):
+        explain(gather, x, [1.5])
+    with pytest.raises(gpukern.GpukernValueError, match="must have the shape of x"):
+        explain(saxpy, 2, x, x[:5])
+
+
+def test_paths(x):
+    table = x.reshape(-1, 64)
+    assert explain(gather, table, [1]).path == "rows"
+    assert explain(gather, x, np.zeros(0, int)).path == "nothing to do"
+    assert explain(saxpy, 2, x[::2], x[::2]).path == "strided"
+
+
+def test_the_device_argument_and_the_environment_decide(x, monkeypatch):
+    assert explain(saxpy, 2, x, x, device="cpu").why == "device= names it"
+    monkeypatch.setenv("GPUKERN_DEVICE", "cpu")
+    assert explain(saxpy, 2, x, x).why == "GPUKERN_DEVICE names it"
+    monkeypatch.setenv("GPUKERN_DEVICE", "cuda")
+    plan = explain(saxpy, 2, x, x)
+    if GPU:
+        assert (plan.place, plan.why) == ("cuda:0", "GPUKERN_DEVICE names it")
+    else:
+        assert plan.place == "cpu"
+        assert plan.why.startswith("GPUKERN_DEVICE is cuda, but there is no GPU: ")
+        with pytest.raises(gpukern.GpukernDeviceError):
+            explain(saxpy, 2, x, x, device="cuda")
+
+
+@pytest.mark.skipif(not GPU, reason="no GPU")
+def test_through_a_gpu_and_on_it(x):
+    plan = explain(saxpy, 2, x, x, device="cuda")
+    assert (plan.place, plan.why, plan.threads) == ("cuda:0", "device= names it", 0)
+    assert (plan.bytes_to_device, plan.bytes_from_device) == (8 * 2**20, 4 * 2**20)
+    assert plan.chunks >= 1
+    assert " to the GPU, 4 MiB back, in " in str(plan)
+    on_gpu = gpukern.to_device(x)
+    plan = explain(gather, on_gpu, np.arange(1000), stream=0)
+    assert (plan.place, plan.why) == ("cuda:0", "the arrays lie there")
+    assert plan.bytes_to_device == 8000
+    np.testing.assert_array_equal(on_gpu.numpy(), x)
+
+
+@pytest.mark.parametrize("op", [len, 3, [], "gather", gpukern.to_device])
+def test_other_operations_are_refused(op, x):
+    with pytest.raises(gpukern.GpukernTypeError, match=r"op must be gpukern\.gather or"):
+        explain(op, x, [1])
+
+
+def test_arrays_that_take_several_calls_are_refused(x):
+    for source in (np.array([None, 1]), np.ma.masked_array([1, 2], [True, False])):
+        with pytest.raises(gpukern.GpukernTypeError, match="is several calls"):
+            explain(gather, source, [0])
+
+
+def test_a_subclass_of_ndarray_is_explained_too():
+    class Marked(np.ndarray):
+        pass
+
+    assert explain(gather, np.arange(5).view(Marked), [1]).place == "cpu"

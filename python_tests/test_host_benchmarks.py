@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The benchmarks of host arrays run, check and report; no time is asserted."""
+
+import dataclasses
+import io
+import json
+
+import numpy as np
+import pytest
+from fake_cupy import FakeCupy, FakeTorch
+
+import gpukern
+from benchmarks import __main__ as program
+from benchmarks import (
+    host_cuda,
+    host_data,
+    host_implementations,
+    host_libraries,
+    host_measure,
+    host_suites,
+    report,
+)
+from benchmarks.cases import HostSaxpy, Table, label
+from benchmarks.host_measure import HostBench
+
+CLASSES = {**host_libraries.LIBRARIES, "cupy": FakeCupy, "torch": FakeTorch}
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch):
+    """Short samples; and page-locked memory, and a GPU, that are the host's."""
+    monkeypatch.setattr(host_measure, "SAMPLE_SECONDS", 1e-6)
+    monkeypatch.setattr(host_measure, "SETTLE_SECONDS", 0)
+    monkeypatch.setattr(host_measure, "SHORT_SECONDS", 0)
+    monkeypatch.setattr(host_cuda, "DEVICE", "cpu")
+    monkeypatch.setattr(host_implementations, "LEAST_CEILING", 0)
+    monkeypatch.setattr(gpukern, "pinned_empty", np.empty, raising=False)
+    monkeypatch.setattr(gpukern, "to_device", np.array)
+    monkeypatch.setattr(gpukern, "empty", np.empty)
+
+
+def small(case):
+    """The case with sizes for a test; everything else is kept."""
+    if isinstance(case, HostSaxpy):
+        return dataclasses.replace(case, n=1 + case.n % 777)
+    return dataclasses.replace(case, m=200, n=1 + case.n % 77)
+
+
+def shrunk(tables):
+    return [
+        dataclasses.replace(table, cases=tuple(dict.fromkeys(map(small, table.cases))))
+        for table in tables
+    ]
+
+
+def run(tables, tmp_path, peers=("torch", "cupy")):
+    bench = program.open_host_bench(tables, peers, 3, CLASSES)
+    settings = {"rounds": bench.rounds, **bench.settings()}
+    results = program.new_results(bench, tables, settings)
+    assert program.run(bench, tables, results, tmp_path / "results.json", stream=io.StringIO())
+    assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results))
+    return results
+
+
+@pytest.mark.parametrize("table", host_suites.host_tables(gpu=True), ids=lambda table: table.name)
+def test_every_case_runs_and_every_result_is_right(table, tmp_path):
+    (table,) = shrunk([table])
+    results = run([table], tmp_path)
+    assert results["dropped"] == []
+    assert len(results["points"]) == len(table.cases)
+    for point in results["points"]:
+        for name, result in point["results"].items():
+            assert "error" not in result, (point["label"], name, result)
+            assert result.get("right") is not False, (point["label"], name)
+            if name.startswith("gpukern"):
+                assert result["right"] is True
+                assert result["rate"] > 0
+                assert len(result["samples"]) == 3
+                assert " on cpu: " in result["plan"]
+
+
+def test_a_wrong_result_is_seen(tmp_path, monkeypatch):
+    def wrong(self, y, x, alpha, out=None):
+        return np.zeros_like(y)
+
+    monkeypatch.setattr(FakeTorch, "add", wrong)
+    case = HostSaxpy("float32", 100, fresh=True)
+    table = Table("host saxpy", "saxpy", "GB/s", ("gpukern", "numpy", "torch"), (case,))
+    results = run([table], tmp_path)
+    found = results["points"][0]["results"]
+    assert found["torch"]["right"] is False
+    assert found["gpukern"]["right"] is found["numpy"]["right"] is True
+    assert "torch: the result is WRONG" in report.markdown(results)
+
+
+def test_without_a_gpu_and_without_peers(tmp_path):
+    tables = shrunk(host_suites.host_tables(gpu=False))
+    assert not any("cuda" in table.name or "pinned" in table.name for table in tables)
+    results = run(tables[:1], tmp_path, peers=())
+    assert set(results["machine"]["missing"]) == {"torch", "numba", "cupy"}
+    text = report.markdown(results)
+    assert "Host arrays: the Python calls" in text
+    assert "Medians of" not in text
+    assert "| n | gpukern | numpy | numpy out |" in text
+
+
+def test_the_command_measures_host_arrays_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(program, "tables_of", lambda suites, quick: shrunk(
+        host_suites.host_tables(gpu=False))[:1])  # fmt: skip
+    arguments = ["--suite", "host", "--quick", "--peers", "", "--no-plots", "--out", str(tmp_path)]
+    assert program.main(arguments) == 0
+    assert "host saxpy" in capsys.readouterr().err
+    assert "## host arrays: saxpy" in (tmp_path / "tables.md").read_text()
+
+
+def test_plots_are_drawn_where_matplotlib_is(tmp_path):
+    pytest.importorskip("matplotlib")
+    tables = shrunk(host_suites.host_tables(gpu=True)[:1])
+    results = run(tables, tmp_path)
+    written = {path.name for path in report.write(results, tmp_path)}
+    assert written == {"tables.md", "host_saxpy.svg"}
+
+
+@pytest.mark.parametrize("lie", list(host_data.LIES))
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 100), (1000, 1), (1000, 5000)])
+def test_indices_are_in_bounds(lie, m, n):
+    index = host_data.LIES[lie](np.random.default_rng(), m, n, np.dtype("int64"))
+    assert index.shape == (n,)
+    assert index.dtype == np.int64
+    assert index.min() >= 0
+    assert index.max() < m
+
+
+def test_indices_lie_as_they_are_named():
+    rng, dtype = np.random.default_rng(), np.dtype("int32")
+    assert (np.diff(host_data.rising(rng, 10**6, 1000, dtype)) >= 0).all()
+    assert (np.diff(host_data.blocked(rng, 10**6, 64, dtype)) == 1).all()
+    assert np.unique(host_data.equal(rng, 10**6, 100, dtype)).size == 1
+    drawn = host_data.zipf(rng, 10**6, 10**5, dtype)
+    assert np.count_nonzero(drawn == 0) > 1000 > np.count_nonzero(drawn == 1000)
+
+
+def test_all_bytes_are_copied():
+    copier = host_libraries.Copier()
+    copier.threads = 3
+    origin = np.random.default_rng().integers(0, 256, 3 * host_libraries.LEAST_COPY + 77, np.uint8)
+    to = np.zeros_like(origin)
+    copier.copy(to, origin)
+    assert host_libraries.same_bytes(to, origin)
+    to[-1] ^= 1
+    assert not host_libraries.same_bytes(to, origin)
+    assert not host_libraries.same_bytes(to, origin[:-1])
+
+
+def test_sets_hold_more_than_the_cache_where_the_pools_allow():
+    data = host_data.HostData(10_000)
+    data.cache_bytes = 1000
+    assert data.set_count(100, 10) == 30
+    assert data.set_count(1, 10) == host_data.MOST_SETS
+    assert data.set_count(1, 9000) == 1
+    parts = data.cut(data.x, 5, 3)
+    assert [part.ctypes.data - data.x.ctypes.data for part in parts] == [0, 64, 128]
+
+
+def test_names_of_cases_are_told_apart():
+    names = [label(case) for table in host_suites.host_tables(gpu=False) for case in table.cases]
+    assert "host saxpy float32 n=1 new result" in names
+    assert len(HostBench.__doc__) > 0
+    grid = [name for name in names if "uniform" in name and "int64" in name and "of 4 B" in name]
+    assert len(grid) == len(set(grid))

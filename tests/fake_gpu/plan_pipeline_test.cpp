@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What calls on host arrays would do with a GPU, told without doing it.
+
+#include "fake_gpu.hpp"
+#include "gpukern/plan.h"
+#include "support.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr gpukern_dtype kFloat{GPUKERN_FLOAT, 32, 1};
+constexpr gpukern_dtype kLong{GPUKERN_INT, 64, 1};
+constexpr std::int64_t kCount = 100000;
+constexpr std::size_t kLimit = 64 << 10;
+
+/// Bytes that nothing may touch; they all stay 0.
+class Operand {
+ public:
+  Operand(gpukern_device device, gpukern_dtype dtype, std::int64_t count)
+      : device_(device), dtype_(dtype), count_(count) {
+    EXPECT_EQ(gpukern_allocate(device, bytes(), nullptr, &data_), GPUKERN_SUCCESS);
+    if (device.device_type != GPUKERN_CUDA) std::memset(data_, 0, bytes());
+  }
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+  ~Operand() {
+    if (device_.device_type != GPUKERN_CUDA) {
+      const auto* begin = static_cast<const char*>(data_);
+      EXPECT_TRUE(std::all_of(begin, begin + bytes(), [](char byte) { return byte == 0; }));
+    }
+    EXPECT_EQ(gpukern_release(device_, data_, nullptr), GPUKERN_SUCCESS);
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return static_cast<std::size_t>(count_ * item_bytes(dtype_));
+  }
+  [[nodiscard]] gpukern_tensor tensor() {
+    const bool cuda = device_.device_type == GPUKERN_CUDA;
+    return {data_, cuda ? kCuda : kCpu, 1, dtype_, &count_, nullptr, 0};
+  }
+
+ private:
+  gpukern_device device_;
+  gpukern_dtype dtype_;
+  std::int64_t count_;
+  void* data_ = nullptr;
+};
+
+constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
+
+class PlanPipelineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    launches_ = fake_gpu().launches();
+    exec_.device = kCuda;
+    exec_.device_memory_limit = kLimit;
+    exec_.plan = &plan_;
+    exec_.progress = [](void*, std::uint64_t, std::uint64_t) -> std::int32_t {
+      ADD_FAILURE() << "nothing makes progress";
+      return 0;
+    };
+  }
+  void TearDown() override { EXPECT_EQ(fake_gpu().launches(), launches_); }
+
+  gpukern_status gather(Operand& source, Operand& index, Operand& out) {
+    const gpukern_tensor from = source.tensor();
+    const gpukern_tensor at = index.tensor();
+    const gpukern_tensor to = out.tensor();
+    return gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, &exec_);
+  }
+
+  gpukern_plan plan_ = GPUKERN_PLAN_INIT;
+  gpukern_exec exec_ = GPUKERN_EXEC_INIT;
+
+ private:
+  std::size_t launches_ = 0;
+};
+
+TEST_F(PlanPipelineTest, SaxpyInChunks) {
+  for (const gpukern_device device : {kCpu, kPinned}) {
+    plan_ = GPUKERN_PLAN_INIT;
+    Operand x(device, kFloat, kCount);
+    Operand y(device, kFloat, kCount);
+    const gpukern_tensor xs = x.tensor();
+    const gpukern_tensor ys = y.tensor();
+    const float a = 2;
+    ASSERT_EQ(gpukern_saxpy(&a, &xs, &ys, &ys, &exec_), GPUKERN_SUCCESS) << gpukern_last_error();
+    EXPECT_EQ(plan_.device.device_type, GPUKERN_CUDA);
+    EXPECT_EQ(plan_.rule, GPUKERN_RULE_ARGUMENT);
+    EXPECT_EQ(plan_.path, GPUKERN_PATH_CONTIGUOUS);
+    EXPECT_GE(plan_.chunks, 8 * kCount / static_cast<std::int64_t>(kLimit));
+    EXPECT_LE(plan_.bytes_allocated, static_cast<std::int64_t>(kLimit));
+    EXPECT_EQ(plan_.bytes_to_device, 8 * kCount);
+    EXPECT_EQ(plan_.bytes_from_device, 4 * kCount);
+    EXPECT_EQ(plan_.threads > 0, device.device_type == GPUKERN_CPU);
+  }
+}
+
+TEST_F(PlanPipelineTest, ASourceOfWhichLittleIsReadStaysWhereItLies) {
+  Operand source(kCpu, kFloat, 100 * kCount);
+  Operand index(kCpu, kLong, 100);
+  Operand out(kCpu, kFloat, 100);
+  ASSERT_EQ(gather(source, index, out), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(plan_.device.device_type, GPUKERN_CPU);
+  EXPECT_EQ(plan_.rule, GPUKERN_RULE_SOURCE);
+  EXPECT_EQ(plan_.path, GPUKERN_PATH_ITEMS);
+  EXPECT_EQ(plan_.threads, 1);
+  EXPECT_EQ(plan_.bytes_read, 1200);
+  EXPECT_EQ(plan_.bytes_to_device, 0);
+}
+
+TEST_F(PlanPipelineTest, ASmallSourceIsCopied) {
+  exec_.device_memory_limit = std::size_t{1} << 20;
+  Operand source(kCpu, kFloat, 1000);
+  Operand index(kCpu, kLong, kCount);
+  Operand out(kCpu, kFloat, kCount);
+  ASSERT_EQ(gather(source, index, out), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(plan_.device.device_type, GPUKERN_CUDA);
+  EXPECT_EQ(plan_.bytes_to_device, 4000 + 8 * kCount);
+  EXPECT_EQ(plan_.bytes_from_device, 4 * kCount);
+  EXPECT_EQ(plan_.bytes_read, 12 * kCount);
+  EXPECT_LE(plan_.bytes_allocated, std::int64_t{1} << 20);
+}
+
+TEST_F(PlanPipelineTest, ThePinnedSourceOfAnIndexOnTheGpuIsReadInPlace) {
+  exec_.device = {GPUKERN_DEVICE_DEFAULT, 0};
+  Operand source(kPinned, kFloat, 1000);
+  Operand index(kCuda, kLong, kCount);
+  Operand out(kCuda, kFloat, kCount);
+  ASSERT_EQ(gather(source, index, out), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(plan_.device.device_type, GPUKERN_CUDA);
+  EXPECT_EQ(plan_.rule, GPUKERN_RULE_ARRAYS);
+  EXPECT_EQ(plan_.chunks, 0);
+  EXPECT_EQ(plan_.bytes_to_device, 4 * kCount);
+  EXPECT_EQ(plan_.bytes_read, 8 * kCount);
+  EXPECT_EQ(plan_.bytes_written, 4 * kCount);
+}
+
+}  // namespace
+}  // namespace gpukern_test

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Calls that tell what they would do, and do nothing.
+
+#include "gpukern/plan.h"
+
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace gpukern_test;
+
+constexpr gpukern_dtype kFloat{GPUKERN_FLOAT, 32, 1};
+constexpr gpukern_dtype kInt{GPUKERN_INT, 32, 1};
+
+/// A value of an environment variable for the time of a test; nullptr for none.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    const char* before = std::getenv(name);
+    if (before != nullptr) before_ = before;
+    was_set_ = before != nullptr;
+    if (value != nullptr)
+      setenv(name, value, 1);
+    else
+      unsetenv(name);
+  }
+  ~Environment() {
+    if (was_set_)
+      setenv(name_, before_.c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+  bool was_set_ = false;
+};
+
+struct Array {
+  Array(Place place, std::int64_t count, gpukern_dtype type)
+      : memory(place, static_cast<std::size_t>(count) * 4), dtype(type), shape{count} {}
+  [[nodiscard]] gpukern_tensor tensor() {
+    return {memory.data(), memory.device(), 1, dtype, shape.data(), nullptr, 0};
+  }
+  Memory memory;
+  gpukern_dtype dtype;
+  Shape shape;
+};
+
+gpukern_plan planned_saxpy(Place place, std::int64_t count, gpukern_exec exec) {
+  Array x(place, count, kFloat);
+  Array y(place, count, kFloat);
+  const gpukern_tensor x_tensor = x.tensor();
+  const gpukern_tensor y_tensor = y.tensor();
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  exec.plan = &plan;
+  const float a = 2;
+  EXPECT_EQ(gpukern_saxpy(&a, &x_tensor, &y_tensor, &y_tensor, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  return plan;
+}
+
+gpukern_plan planned_gather(Place place, std::int64_t n, std::int64_t count, gpukern_exec exec,
+                            gpukern_mode mode = GPUKERN_CLIP) {
+  Array source(place, n, kFloat);
+  Array index(place, count, kInt);
+  Array out(place, count, kFloat);
+  const gpukern_tensor source_tensor = source.tensor();
+  const gpukern_tensor index_tensor = index.tensor();
+  const gpukern_tensor out_tensor = out.tensor();
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  exec.plan = &plan;
+  EXPECT_EQ(gpukern_gather(&source_tensor, &index_tensor, 0, mode, nullptr, &out_tensor, &exec),
+            GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  return plan;
+}
+
+/// With room for small sources on the GPU, whatever the environment says.
+gpukern_exec roomy_exec_at(Place place) {
+  gpukern_exec exec = exec_at(place);
+  exec.device_memory_limit = std::size_t{1} << 20;
+  return exec;
+}
+
+class PlanTest : public PlaceTest {};
+GPUKERN_INSTANTIATE_PLACES(PlanTest);
+
+TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
+  constexpr std::int64_t kCount = 1000;
+  const bool across = place() == Place::CudaHost;
+  for (const bool gathers : {false, true}) {
+    const gpukern_exec exec = roomy_exec_at(place());
+    const gpukern_plan plan = gathers ? planned_gather(place(), 3000, kCount, exec)
+                                      : planned_saxpy(place(), kCount, exec);
+    EXPECT_EQ(plan.device.device_type, place() == Place::Cpu ? GPUKERN_CPU : GPUKERN_CUDA);
+    EXPECT_EQ(plan.rule, place() == Place::Cuda ? GPUKERN_RULE_ARRAYS : GPUKERN_RULE_ARGUMENT);
+    EXPECT_EQ(plan.path, gathers ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_CONTIGUOUS);
+    if (across)
+      EXPECT_GE(plan.threads, 1);  // they bring the arrays to where the GPU copies from
+    else
+      EXPECT_EQ(plan.threads, place() == Place::Cpu ? 1 : 0);
+    EXPECT_EQ(plan.bytes_read, 8 * kCount);
+    EXPECT_EQ(plan.bytes_written, 4 * kCount);
+    EXPECT_EQ(plan.bytes_from_device, across ? 4 * kCount : 0);
+    EXPECT_EQ(plan.chunks > 0, across);
+    EXPECT_EQ(plan.bytes_to_device > 0, across);
+    EXPECT_EQ(plan.bytes_allocated > 0, across);
+  }
+}
+
+TEST_P(PlanTest, TouchesNoMemory) {
+  Array source(place(), 100, kFloat);
+  Array index(place(), 100, kInt);
+  // Every index is out of bounds, and nobody sees it.
+  std::fill(index.memory.host.begin(), index.memory.host.end(), std::byte{0x7f});
+  Array out(place(), 100, kFloat);
+  std::fill(out.memory.host.begin(), out.memory.host.end(), std::byte{0xa5});
+  const Bytes before = out.memory.host;
+  index.memory.commit();
+  out.memory.commit();
+  const gpukern_tensor source_tensor = source.tensor();
+  const gpukern_tensor index_tensor = index.tensor();
+  const gpukern_tensor out_tensor = out.tensor();
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_exec exec = roomy_exec_at(place());
+  exec.plan = &plan;
+  ASSERT_EQ(
+      gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_RAISE, nullptr, &out_tensor, &exec),
+      GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  ASSERT_EQ(gpukern_copy(&source_tensor, &out_tensor, &exec), GPUKERN_SUCCESS);
+  out.memory.fetch();
+  EXPECT_EQ(out.memory.host, before);
+  // The index twice, since GPUKERN_RAISE looks at it first; the copy comes on top.
+  EXPECT_EQ(plan.bytes_read, 400 * 4);
+  EXPECT_EQ(plan.bytes_written, 400 * 2);
+}
+
+TEST(Plan, NamesTheRule) {
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  {
+    const Environment none("GPUKERN_DEVICE", nullptr);
+    EXPECT_EQ(planned_saxpy(Place::Cpu, 10, exec).rule, GPUKERN_RULE_HOST);
+  }
+  {
+    const Environment cpu("GPUKERN_DEVICE", "cpu");
+    EXPECT_EQ(planned_saxpy(Place::Cpu, 10, exec).rule, GPUKERN_RULE_ENVIRONMENT);
+  }
+  const Environment cuda("GPUKERN_DEVICE", "cuda");
+  const gpukern_plan plan = planned_saxpy(Place::Cpu, 10, exec);
+  const bool gpu = cuda_devices() > 0;
+  EXPECT_EQ(plan.rule, gpu ? GPUKERN_RULE_ENVIRONMENT : GPUKERN_RULE_NO_GPU);
+  EXPECT_EQ(plan.device.device_type, gpu ? GPUKERN_CUDA : GPUKERN_CPU);
+  exec.device = kCpu;
+  EXPECT_EQ(planned_saxpy(Place::Cpu, 10, exec).rule, GPUKERN_RULE_ARGUMENT);
+}
+
+TEST(Plan, FollowsTheLayout) {
+  Array x(Place::Cpu, 64, kFloat);
+  gpukern_tensor tensor = x.tensor();
+  std::int64_t shape[] = {4, 8};
+  std::int64_t strides[] = {16, 1};
+  tensor.ndim = 2;
+  tensor.shape = shape;
+  tensor.strides = strides;
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_exec exec = exec_at(Place::Cpu);
+  exec.plan = &plan;
+  const float a = 2;
+  ASSERT_EQ(gpukern_saxpy(&a, &tensor, &tensor, &tensor, &exec), GPUKERN_SUCCESS);
+  EXPECT_EQ(plan.path, GPUKERN_PATH_STRIDED);
+  Array index(Place::Cpu, 4, kInt);
+  const gpukern_tensor index_tensor = index.tensor();
+  const gpukern_tensor out = tensor;
+  ASSERT_EQ(gpukern_gather(&tensor, &index_tensor, 0, GPUKERN_CLIP, nullptr, &out, &exec),
+            GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(plan.path, GPUKERN_PATH_ROWS);
+}
+
+TEST(Plan, LargeGathersFromBeyondTheCacheArePartitioned) {
+  gpukern_device_info info{};
+  info.struct_size = sizeof info;
+  if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+  ASSERT_EQ(gpukern_device_query(0, &info), GPUKERN_SUCCESS);
+  if (info.compute_capability_major != 9) GTEST_SKIP() << "no GPU of compute capability 9.0";
+  constexpr std::int64_t kMany = std::int64_t{128} << 20;
+  // Nothing is read or written, so that any address will do.
+  alignas(256) std::byte nowhere[256];
+  std::int64_t many = kMany;
+  std::int64_t few = 1000;
+  gpukern_tensor source{nowhere, kCuda, 1, kFloat, &many, nullptr, 0};
+  gpukern_tensor index{nowhere, kCuda, 1, kInt, &many, nullptr, 0};
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  for (const bool partitioned : {true, false}) {
+    if (!partitioned) exec.gather_path = GPUKERN_GATHER_DIRECT;
+    gpukern_plan plan = GPUKERN_PLAN_INIT;
+    exec.plan = &plan;
+    gpukern_tensor out = source;
+    ASSERT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_CLIP, nullptr, &out, &exec),
+              GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    EXPECT_EQ(plan.path, partitioned ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS);
+  }
+  exec.gather_path = GPUKERN_GATHER_AUTO;
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  exec.plan = &plan;
+  index.shape = &few;
+  gpukern_tensor out = index;
+  out.dtype = kFloat;
+  ASSERT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_CLIP, nullptr, &out, &exec),
+            GPUKERN_SUCCESS);
+  EXPECT_EQ(plan.path, GPUKERN_PATH_ITEMS);
+}
+
+TEST(Plan, ArgumentsAreCheckedAsEver) {
+  Array x(Place::Cpu, 10, kFloat);
+  Array y(Place::Cpu, 11, kFloat);
+  const gpukern_tensor x_tensor = x.tensor();
+  const gpukern_tensor y_tensor = y.tensor();
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.plan = &plan;
+  const float a = 2;
+  EXPECT_EQ(gpukern_saxpy(&a, &x_tensor, &y_tensor, &x_tensor, &exec), GPUKERN_VALUE_ERROR);
+  EXPECT_EQ(plan.rule, GPUKERN_RULE_NONE);
+  plan.struct_size = 8;
+  EXPECT_EQ(gpukern_saxpy(&a, &x_tensor, &x_tensor, &x_tensor, &exec), GPUKERN_VALUE_ERROR);
+  EXPECT_NE(std::string(gpukern_last_error()).find("plan must have struct_size"),
+            std::string::npos);
+}
+
+TEST(Plan, ThatStructSizeDoesNotCoverIsNotRead) {
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.plan = &plan;
+  exec.struct_size = offsetof(gpukern_exec, plan);
+  Array x(Place::Cpu, 1, kFloat);
+  const float one = 1;
+  std::memcpy(x.memory.host.data(), &one, sizeof one);
+  const gpukern_tensor tensor = x.tensor();
+  ASSERT_EQ(gpukern_saxpy(&one, &tensor, &tensor, &tensor, &exec), GPUKERN_SUCCESS);
+  float result = 0;
+  std::memcpy(&result, x.memory.host.data(), sizeof result);
+  EXPECT_EQ(result, 2.0F);
+  EXPECT_EQ(plan.rule, GPUKERN_RULE_NONE);
+}
+
+}  // namespace
