@@ -109,9 +109,9 @@ void visit_index(const GatherArgs& args, bool resolved, const Visit& visit) {
 }
 
 template <class Width>
-constexpr bool is_short_width = false;
+constexpr bool kIsShortWidth = false;
 template <std::size_t bytes>
-constexpr bool is_short_width<std::integral_constant<std::size_t, bytes>> = bytes <= 16;
+constexpr bool kIsShortWidth<std::integral_constant<std::size_t, bytes>> = bytes <= 16;
 
 /// How one call works.
 struct Plan {
@@ -130,14 +130,14 @@ struct Plan {
     visit_index(args, resolved, [&]<class Index>(Index) {
       visit_width(args.item, [&]<class Width>(Width) {
         move = far ? move_items_of<Index, true, Width> : move_items_of<Index, false, Width>;
-        if constexpr (is_short_width<Width>)
+        if constexpr (kIsShortWidth<Width>)
           if (packed) move = move_packed_of<Index, Width>;
       });
     });
   }
 
   /// Items that the core's cache may hold from call to call, however far apart they lie.
-  static constexpr std::int64_t kFew = 4096;
+  static constexpr std::int64_t kFew = 2048;
 
   /// How many positions take about as long as to wake a thread.
   [[nodiscard]] std::int64_t grain(std::int64_t item) const {
