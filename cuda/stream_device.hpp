@@ -8,8 +8,9 @@
 
 namespace gpukern::gpu {
 
-/// Refuses a stream of another device than the one whose memory is at work. CUDA 13 launches kernels
-/// there nevertheless, and what they read is not theirs: the process would lose its context.
+/// Refuses a stream of another device than the one whose memory is at work. CUDA 13 launches
+/// kernels there nevertheless, and what they read is not theirs: the process would lose its
+/// context.
 inline void require_stream_of(int device, cudaStream_t stream) {
   static const bool several = [] {
     int devices = 0;
