@@ -19,7 +19,7 @@ MOST_CALLS = 4096
 LONG_SECONDS = 20e-3  # a call that lasts longer needs no other one to warm up
 # Threads of OpenMP look for work for a few milliseconds after a call, on cores that the next
 # implementation wants to have.
-SETTLE_SECONDS = 8e-3
+SETTLE_SECONDS = 15e-3
 POINT_SECONDS = 4.0  # fewer rounds where they would take longer
 LEAST_ROUNDS = 3
 SHORT_SECONDS = 1.0  # more rounds where they are over sooner: what disturbs often lasts longer
