@@ -79,6 +79,13 @@ class Stream:
         return Graph(self, mode)
 
 
+class DefaultStream(Stream):
+    """The legacy default stream."""
+
+    def __init__(self):
+        self.handle = None
+
+
 class Graph:
     """The work of a stream, captured while the context is entered; launch() runs it."""
 

@@ -88,7 +88,8 @@ def test_the_device_argument_and_the_environment_decide(x, monkeypatch):
 @pytest.mark.skipif(not GPU, reason="no GPU")
 def test_through_a_gpu_and_on_it(x):
     plan = explain(saxpy, 2, x, x, device="cuda")
-    assert (plan.place, plan.why, plan.threads) == ("cuda:0", "device= names it", 0)
+    assert (plan.place, plan.why) == ("cuda:0", "device= names it")
+    assert plan.threads >= 1  # those that fill the staging
     assert (plan.bytes_to_device, plan.bytes_from_device) == (8 * 2**20, 4 * 2**20)
     assert plan.chunks >= 1
     assert " to the GPU, 4 MiB back, in " in str(plan)

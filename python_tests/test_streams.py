@@ -119,6 +119,22 @@ def test_per_thread_default_streams_keep_the_order(reverse):
     assert len(results) == 8
 
 
+def test_numba_arrays_keep_the_order_of_their_default_stream(streams, reverse):
+    numba_cuda = pytest.importorskip("numba.cuda")
+    producer = streams[0]
+    default = cuda_driver.DefaultStream()
+    source = numba_cuda.to_device(np.zeros(COUNT, np.float32))
+    out = numba_cuda.to_device(np.zeros(COUNT, np.float32))
+    for number in range(1, 100):
+        written = numba_cuda.to_device(np.arange(number, number + COUNT, dtype=np.float32))
+        default.delay(200)
+        source.copy_to_device(written)
+        producer.delay(200)
+        gpukern.gather(source, reverse, mode="clip", out=out, stream=producer)
+        expected = np.arange(number, number + COUNT, dtype=np.float32)[::-1]
+        assert np.array_equal(out.copy_to_host(), expected)
+
+
 def test_dlpack_consumers_work_on_their_stream(streams, reverse):
     producer, consumer, _ = streams
     for number in range(1, 100):

@@ -167,6 +167,9 @@ cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch
     stream = interface.get("stream")
     if stream is not None and stream == 0:
         raise GpukernValueError(f"{what} must name stream 1 or 2, got 0, which is ambiguous")
+    if stream is None and kind.library is not None:
+        # Says nothing of the library's default stream, on which its next work may be.
+        stream = _interop.current_stream(kind.library, tensor.c.device.device_id)
     launch.follow(tensor.c.device, None if stream is None else stream_of_handle(
         stream, None, f"{what}: the stream of its interface"))
     tensor.unordered = stream is None

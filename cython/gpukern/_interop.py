@@ -119,6 +119,9 @@ def current_stream(library, device_id):
         return sys.modules["torch"].cuda.current_stream(device_id).cuda_stream
     if library == "cupy":
         return sys.modules["cupy"].cuda.get_current_stream(device_id).ptr
+    if library == "numba":
+        per_thread = getattr(sys.modules["numba"].config, "CUDA_PER_THREAD_DEFAULT_STREAM", 0)
+        return 2 if per_thread else 1
     return None
 
 
