@@ -13,7 +13,7 @@ import ctypes
 import json
 import statistics
 import sys
-import time
+import timeit
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,16 +41,10 @@ class Call:
     cost: object
 
 
-def python_call(function):
-    """Return the cost of a Python function without arguments."""
-
-    def cost(batch):
-        start = time.perf_counter()
-        for _ in range(batch):
-            function()
-        return (time.perf_counter() - start) / batch
-
-    return cost
+def python_call(statement, names):
+    """Return the cost of a Python statement: timed as timeit does, by nothing but a loop."""
+    timer = timeit.Timer(statement, globals=names)
+    return lambda batch: timer.timeit(batch) / batch
 
 
 def native_calls(native, memory):
@@ -88,17 +82,16 @@ def native_calls(native, memory):
 
 def gpukern_calls(group, x, y, out, index):
     """Yield gpukern's functions on the arrays of a library, with and without out=."""
-    yield Call(group, "gpukern.saxpy(out=)", python_call(lambda: gpukern.saxpy(2.0, x, y, out=out)))
-    yield Call(group, "gpukern.saxpy()", python_call(lambda: gpukern.saxpy(2.0, x, y)))
-    for mode in MODES:
-        yield Call(
-            group,
-            f"gpukern.gather(out=), {mode}",
-            python_call(lambda mode=mode: gpukern.gather(x, index, mode=mode, out=out)),
-        )
-    yield Call(
-        group, "gpukern.gather()", python_call(lambda: gpukern.gather(x, index, mode="clip"))
-    )
+    names = {"saxpy": gpukern.saxpy, "gather": gpukern.gather}
+    names |= {"x": x, "y": y, "out": out, "index": index}
+    for name, statement in (
+        ("saxpy(out=)", "saxpy(2.0, x, y, out=out)"),
+        ("saxpy()", "saxpy(2.0, x, y)"),
+        ("gather(out=), wrap", "gather(x, index, mode='wrap', out=out)"),
+        ("gather(out=), clip", "gather(x, index, mode='clip', out=out)"),
+        ("gather()", "gather(x, index, mode='clip')"),
+    ):
+        yield Call(group, f"gpukern.{name}", python_call(statement, names))
 
 
 def arrays_of(library, memory):
@@ -111,14 +104,16 @@ def torch_calls(library, memory):
     """Yield torch's calls and gpukern's on torch's tensors."""
     x, y, out, index = arrays_of(library, memory)
     torch = library.module
-    for name, function in (
-        ("torch.add(out=)", lambda: torch.add(y, x, alpha=2.0, out=out)),
-        ("torch.add()", lambda: torch.add(y, x, alpha=2.0)),
-        ("torch.index_select(out=)", lambda: torch.index_select(x, 0, index, out=out)),
-        ("torch.index_select()", lambda: torch.index_select(x, 0, index)),
-        ("torch x[i]", lambda: x[index]),
+    names = {"add": torch.add, "index_select": torch.index_select}
+    names |= {"x": x, "y": y, "out": out, "index": index}
+    for name, statement in (
+        ("torch.add(out=)", "add(y, x, alpha=2.0, out=out)"),
+        ("torch.add()", "add(y, x, alpha=2.0)"),
+        ("torch.index_select(out=)", "index_select(x, 0, index, out=out)"),
+        ("torch.index_select()", "index_select(x, 0, index)"),
+        ("torch x[i]", "x[index]"),
     ):
-        yield Call("torch", name, python_call(function))
+        yield Call("torch", name, python_call(statement, names))
     yield from gpukern_calls("torch", x, y, out, index)
 
 
@@ -134,36 +129,36 @@ def cupy_calls(library, memory):
     """Yield CuPy's calls and gpukern's on CuPy's arrays."""
     x, y, out, index = arrays_of(library, memory)
     cupy = library.module
-    a = np.float32(2)
-    raw = cupy.RawKernel(RAW_SAXPY, "saxpy")
-    count = np.int32(N)
-    for name, function in (
-        ("cupy.ElementwiseKernel(out)", lambda: library.saxpy(a, x, y, out)),
-        ("cupy.ElementwiseKernel()", lambda: library.saxpy(a, x, y)),
-        ("cupy.RawKernel", lambda: raw((1,), (64,), (a, x, y, out, count))),
-        ("cupy.take(out=)", lambda: cupy.take(x, index, out=out)),
-        ("cupy.take()", lambda: cupy.take(x, index)),
+    names = {"elementwise": library.saxpy, "raw": cupy.RawKernel(RAW_SAXPY, "saxpy")}
+    names |= {"take": cupy.take, "a": np.float32(2), "count": np.int32(N)}
+    names |= {"x": x, "y": y, "out": out, "index": index}
+    for name, statement in (
+        ("cupy.ElementwiseKernel(out)", "elementwise(a, x, y, out)"),
+        ("cupy.ElementwiseKernel()", "elementwise(a, x, y)"),
+        ("cupy.RawKernel", "raw((1,), (64,), (a, x, y, out, count))"),
+        ("cupy.take(out=)", "take(x, index, out=out)"),
+        ("cupy.take()", "take(x, index)"),
     ):
-        yield Call("cupy", name, python_call(function))
+        yield Call("cupy", name, python_call(statement, names))
     yield from gpukern_calls("cupy", x, y, out, index)
 
 
 def numpy_calls():
     """Yield NumPy's calls and gpukern's on NumPy's arrays."""
     x, y = np.ones((2, HOST_N), np.float32)
-    out = np.empty_like(x)
-    index = np.arange(HOST_N)[::-1].copy()
-    a = np.float32(2)
-    for name, function in (
-        ("a * x + y", lambda: a * x + y),
-        ("numpy.take()", lambda: np.take(x, index)),
-        ("numpy.take(out=), clip", lambda: np.take(x, index, out=out, mode="clip")),
-        ("gpukern.saxpy()", lambda: gpukern.saxpy(2.0, x, y)),
-        ("gpukern.saxpy(out=)", lambda: gpukern.saxpy(2.0, x, y, out=out)),
-        ("gpukern.gather()", lambda: gpukern.gather(x, index)),
-        ("gpukern.gather(out=), clip", lambda: gpukern.gather(x, index, mode="clip", out=out)),
+    names = {"saxpy": gpukern.saxpy, "gather": gpukern.gather, "take": np.take}
+    names |= {"a": np.float32(2), "x": x, "y": y, "out": np.empty_like(x)}
+    names["index"] = np.arange(HOST_N)[::-1].copy()
+    for name, statement in (
+        ("a * x + y", "a * x + y"),
+        ("numpy.take()", "take(x, index)"),
+        ("numpy.take(out=), clip", "take(x, index, out=out, mode='clip')"),
+        ("gpukern.saxpy()", "saxpy(2.0, x, y)"),
+        ("gpukern.saxpy(out=)", "saxpy(2.0, x, y, out=out)"),
+        ("gpukern.gather()", "gather(x, index)"),
+        ("gpukern.gather(out=), clip", "gather(x, index, mode='clip', out=out)"),
     ):
-        yield Call("numpy", name, python_call(function))
+        yield Call("numpy", name, python_call(statement, names))
 
 
 def gpu_calls(native):
