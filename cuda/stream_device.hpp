@@ -4,6 +4,7 @@
 // Which device a stream belongs to.
 #pragma once
 
+#include "capture.hpp"
 #include "check.hpp"
 
 namespace gpukern::gpu {
@@ -20,6 +21,8 @@ inline void require_stream_of(int device, cudaStream_t stream) {
   if (!several || stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
     return;
 #if CUDART_VERSION >= 12080
+  // CUDA does not tell during a capture, and the question would break it.
+  if (capture_of(stream).any()) return;
   int found = device;
   check(cudaStreamGetDevice(stream, &found), "cudaStreamGetDevice");
   require(found == device, GPUKERN_VALUE_ERROR, "the stream must be one of cuda:", device,
