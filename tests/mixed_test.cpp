@@ -83,14 +83,14 @@ struct Rows {
   std::optional<PinnedMemory> pinned;
 };
 
-class MixedTest : public testing::Test {
+class MixedRowsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   }
 };
 
-TEST_F(MixedTest, TakesAnyWidthIndexAndModeInAnyShare) {
+TEST_F(MixedRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
   Random random(std::random_device{}());
   for (int round = 0; round < 120; ++round) {
     const int width = pick(random, std::vector{1, 3, 4, 8, 16, 20, 64, 100, 256, 1000, 1024, 4096});
@@ -108,12 +108,14 @@ TEST_F(MixedTest, TakesAnyWidthIndexAndModeInAnyShare) {
     const Expected expected = rows.expected(mode, value);
     const gpukern_status status = rows.run(mode, value);
     EXPECT_EQ(status, expected.status) << gpukern_last_error();
-    if (status != GPUKERN_SUCCESS) EXPECT_EQ(gpukern_last_error(), expected.message);
+    if (status != GPUKERN_SUCCESS) {
+      EXPECT_EQ(gpukern_last_error(), expected.message);
+    }
     rows.expect_out(expected);
   }
 }
 
-TEST_F(MixedTest, TheFillValueMayChangeBehindTheCall) {
+TEST_F(MixedRowsTest, TheFillValueMayChangeBehindTheCall) {
   Random random(std::random_device{}());
   const Share share(80);
   Rows rows(random, 1000, 20000, 256, kInt64, 1000);
@@ -125,7 +127,7 @@ TEST_F(MixedTest, TheFillValueMayChangeBehindTheCall) {
   rows.expect_out(expected);
 }
 
-TEST_F(MixedTest, CallsShareTheSlots) {
+TEST_F(MixedRowsTest, CallsShareTheSlots) {
   const Share share(90);
   std::vector<std::thread> callers;
   callers.reserve(4);
@@ -146,7 +148,7 @@ TEST_F(MixedTest, CallsShareTheSlots) {
   for (std::thread& caller : callers) caller.join();
 }
 
-TEST_F(MixedTest, TheShareMustBeAPercentage) {
+TEST_F(MixedRowsTest, TheShareMustBeAPercentage) {
   Random random(1);
   const Rows rows(random, 10, 10, 4);
   for (const int share : {-1, 101}) {

@@ -55,7 +55,7 @@ TEST(MixedSplitTest, IsBounded) {
 class MixedCallTest : public testing::Test {
  protected:
   static constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
-  static constexpr std::int64_t kRows = 40000;
+  static constexpr std::int32_t kRows = 40000;
 
   void SetUp() override { setenv("GPUKERN_CPU_SHARE", "75", 1); }
   void TearDown() override {
@@ -66,9 +66,10 @@ class MixedCallTest : public testing::Test {
   gpukern_status run(gpukern_plan* plan = nullptr) {
     if (source_ == nullptr) {
       EXPECT_EQ(gpukern_allocate(kPinned, 100 * 256, nullptr, &source_), GPUKERN_SUCCESS);
-      for (int i = 0; i < 100 * 256; ++i) static_cast<std::uint8_t*>(source_)[i] = i / 256 + 1;
-      for (std::int64_t i = 0; i < kRows; ++i)
-        store<std::int32_t>(index_.memory->host, kGuard + i * 4, i * 7 % 100);
+      for (int row = 0; row < 100; ++row)
+        std::memset(static_cast<std::byte*>(source_) + row * 256, row + 1, 256);
+      for (std::int32_t i = 0; i < kRows; ++i)
+        store(index_.memory->host, kGuard + i * 4, i * 7 % 100);
       index_.memory->commit();
       out_.memory->commit();
     }
