@@ -33,8 +33,8 @@ std::int64_t split(const SplitFacts& facts) {
   const double balanced = (items * in_place - kMixedLag) / (in_place + on_cpu);
   const double bounded = kMixedLoss * items * seldom_missed / on_cpu;
   const double by_cpu = std::min(balanced, bounded);
-  const double together = std::max({by_cpu * on_cpu + kMixedLag, (items - by_cpu) * in_place,
-                                    items * item / kPinnedCopy});
+  const double together = std::max(
+      {by_cpu * on_cpu + kMixedLag, (items - by_cpu) * in_place, items * item / kPinnedCopy});
   return kMixedGain * together < items * in_place ? static_cast<std::int64_t>(by_cpu) : 0;
 }
 
@@ -47,9 +47,9 @@ std::optional<std::int64_t> percent_for_cpu() {
   if (text.empty()) return std::nullopt;
   std::int64_t percent = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  require(error == std::errc() && end == text.data() + text.size() && percent >= 0 &&
-              percent <= 100,
-          GPUKERN_VALUE_ERROR, "GPUKERN_CPU_SHARE must be a percentage from 0 to 100, got ", text);
+  require(
+      error == std::errc() && end == text.data() + text.size() && percent >= 0 && percent <= 100,
+      GPUKERN_VALUE_ERROR, "GPUKERN_CPU_SHARE must be a percentage from 0 to 100, got ", text);
   return percent;
 }
 

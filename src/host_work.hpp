@@ -6,10 +6,10 @@
 
 namespace gpukern {
 
-/// The time of one such piece of work: its constructor says whether there is still time for it. When
-/// the process ends, exit() waits for pieces at work, before CUDA takes its memory away from under
-/// them, and none begins any more. It does not wait for the stream: what is enqueued and has not
-/// begun is given up, as kernels are. Nor does it wait in the child of a fork(), where no such
+/// The time of one such piece of work: its constructor says whether there is still time for it.
+/// When the process ends, exit() waits for pieces at work, before CUDA takes its memory away from
+/// under them, and none begins any more. It does not wait for the stream: what is enqueued and has
+/// not begun is given up, as kernels are. Nor does it wait in the child of a fork(), where no such
 /// thread is.
 class HostWork {
  public:

@@ -16,9 +16,7 @@ namespace {
 /// The share of the CPU, in percent, for the time of a test.
 class Share {
  public:
-  explicit Share(int percent) {
-    setenv("GPUKERN_CPU_SHARE", std::to_string(percent).c_str(), 1);
-  }
+  explicit Share(int percent) { setenv("GPUKERN_CPU_SHARE", std::to_string(percent).c_str(), 1); }
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
   ~Share() { unsetenv("GPUKERN_CPU_SHARE"); }
@@ -44,8 +42,7 @@ class PinnedMemory {
 /// A call with random rows, indices and memory of the result.
 struct Rows {
   Rows(Random& random, std::int64_t table, std::int64_t count, int width,
-       const IndexType& type = kInt64, std::int64_t reach = 0,
-       Layout layout = Layout::Contiguous)
+       const IndexType& type = kInt64, std::int64_t reach = 0, Layout layout = Layout::Contiguous)
       : source(Place::CudaHost, bytes_dtype(width), {table}, layout),
         index(Place::Cuda, type.dtype, {count}),
         out(Place::Cuda, bytes_dtype(width), {count}) {

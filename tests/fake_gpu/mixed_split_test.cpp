@@ -20,8 +20,8 @@ constexpr std::int64_t kGi = std::int64_t{1} << 30;
 /// The CPU's part of rows from a table of 32 GiB.
 double part(std::int64_t bytes, std::int64_t item, int threads, std::int64_t table = 32 * kGi) {
   const std::int64_t items = bytes / item;
-  const auto by_cpu = gpukern::split(
-      {.source_bytes = table, .items = items, .item = item, .threads = threads});
+  const auto by_cpu =
+      gpukern::split({.source_bytes = table, .items = items, .item = item, .threads = threads});
   return static_cast<double>(by_cpu) / static_cast<double>(items);
 }
 
