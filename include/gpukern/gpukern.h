@@ -342,7 +342,7 @@ GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_devi
  * GPU are ready on return.
  *
  * A source in page-locked host memory goes with index and out on a GPU as well. On the stream, the
- * GPU reads the items in place, the CPU's threads a part of large calls ($GPUKERN_CPU_SHARE percent,
+ * GPU reads the items in place, the CPU's threads a part of large calls ($GPUKERN_CPU_SHARE percent
  * if set). It must stay valid and unchanged until they have; it may exceed the GPU's memory.
  *
  * Host tensors computed on a GPU: the source is copied there only if it finds room and most of it
