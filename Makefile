@@ -120,11 +120,13 @@ sanitize: requirements
 	    $(BUILD)/tests/gpukern_tests --gtest_brief=1 --gtest_filter="-$$left_out" || exit 1; \
 	done
 
-# The CPU backend, without CUDA. Under ThreadSanitizer the tests of several callers, without fork():
-# it cannot follow threads into the child. ModeMustBeKnown passes a number that no enum of C++ may
-# hold, as a caller in C can, which UndefinedBehaviorSanitizer reports.
+# The CPU backend, without CUDA, and the calls that it shares with a GPU, which is the tests' fake
+# one. Under ThreadSanitizer the tests of several callers, without fork(): it cannot follow threads
+# into the child. ModeMustBeKnown passes a number that no enum of C++ may hold, as a caller in C
+# can, which UndefinedBehaviorSanitizer reports.
 SANITIZE_BUILD := build/sanitize
 TESTS_thread := *Parallel*:*ThreadsTest*/cpu-*Helpers*
+TESTS_fake_gpu := *Mixed*-*Stream*:*Death*
 TESTS_address := *cpu*:*Cgroup*:*Parallel*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
 
 sanitize-host: requirements
@@ -134,9 +136,11 @@ sanitize-host: requirements
 	  tests='$(TESTS_thread)'; [ $$sanitizer = thread ] || tests='$(TESTS_address)'; \
 	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	    -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
-	  cmake --build $$build --target gpukern_tests --parallel $(JOBS) && \
-	  TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 timeout 600 \
-	    $$build/tests/gpukern_tests --gtest_brief=1 --gtest_filter="$$tests" || exit 1; \
+	  cmake --build $$build --target gpukern_tests gpukern_fake_gpu_tests --parallel $(JOBS) && \
+	  export TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 && \
+	  timeout 600 $$build/tests/gpukern_tests --gtest_brief=1 --gtest_filter="$$tests" && \
+	  timeout 600 $$build/tests/gpukern_fake_gpu_tests --gtest_brief=1 \
+	    --gtest_filter='$(TESTS_fake_gpu)' || exit 1; \
 	done
 
 lint: $(PRE_COMMIT)

@@ -147,6 +147,11 @@ class CudaBackend final : public Backend {
     enqueue_copy(pinned, from, bytes, cudaMemcpyDeviceToHost, stream);
   }
 
+  void enqueue_host(HostFunction function, void* context, Stream stream) override {
+    const ContextGuard guard(context_);
+    check(cudaLaunchHostFunc(cuda_stream(stream), function, context), "cudaLaunchHostFunc");
+  }
+
   void plan(const GatherArgs& args, gpukern_plan& plan) override {
     const ContextGuard guard(context_);
     plan.path = gather_path(args);

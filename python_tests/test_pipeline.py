@@ -3,6 +3,9 @@
 
 """Host arrays through a GPU in chunks, and sources that stay on the host."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -128,6 +131,43 @@ def test_a_pinned_source_beside_a_device_index(row, mode, rng):
     given = gpukern.empty(out.shape, np.float32)
     assert gpukern.gather(source[::-1], gpukern.to_device(index), mode=mode, out=given) is given
     assert np.array_equal(given.numpy(), source[::-1][index])
+
+
+@pytest.mark.parametrize("width", [4, 64, 100, 256, 1000, 1024, 4096])
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
+def test_the_cpu_takes_a_part_of_a_pinned_source(width, mode, rng, monkeypatch):
+    monkeypatch.setenv("GPUKERN_CPU_SHARE", "85")
+    source = pinned(rng.integers(0, 256, (5000, width), dtype=np.uint8))
+    reach = 0 if mode == "raise" else 2000
+    index = rng.integers(-5000 - reach, 5000 + reach, 8 * MI // width)
+    fill = rng.integers(0, 256, width, dtype=np.uint8)
+    expected = {
+        "raise": lambda: source[index],
+        "wrap": lambda: source[index % 5000],
+        "clip": lambda: source[index.clip(0, 4999)],
+        "fill": lambda: np.where((abs(index + 0.5) < 5000)[:, None], source[index % 5000], fill),
+    }[mode]()
+    there = gpukern.to_device(index)
+    options = {"mode": mode, "fill_value": fill} if mode == "fill" else {"mode": mode}
+    outs = [gpukern.gather(source, there, **options) for _ in range(3)]
+    for out in outs:
+        assert np.array_equal(out.numpy(), expected)
+    plan = gpukern.explain(gpukern.gather, source, there, **options)
+    assert plan.threads == gpukern.get_num_threads()
+    assert plan.chunks > 1
+    assert plan.bytes_to_device == len(index) * width
+
+
+def test_what_is_gathered_at_exit_is_given_up():
+    program = """
+import numpy as np, gpukern
+source = gpukern.pinned_empty((1 << 20, 256), np.uint8)
+index = gpukern.to_device(np.random.default_rng(1).integers(0, 1 << 20, 1 << 21))
+outs = [gpukern.gather(source, index, mode="clip") for _ in range(4)]
+"""
+    environment = {**os.environ, "GPUKERN_CPU_SHARE": "100"}
+    run = subprocess.run([sys.executable, "-c", program], check=False, env=environment, timeout=60)
+    assert run.returncode == 0
 
 
 def test_it_gives_the_kind_of_the_index(rng):

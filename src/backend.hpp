@@ -79,6 +79,9 @@ using Stream = void*;
 /// A point in a stream's work; nullptr for none.
 using Event = void*;
 
+/// Work of the host's in a stream.
+using HostFunction = void (*)(void* context);
+
 class Backend {
  public:
   Backend() = default;
@@ -123,6 +126,11 @@ class Backend {
   }
   virtual void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) {
     download(pinned, from, bytes, stream);
+  }
+  /// Lets the host call a function in the stream's order, on a thread of the backend's. It must not
+  /// throw nor ask anything of a backend's device. Not called at all if the device fails before.
+  virtual void enqueue_host(HostFunction function, void* context, Stream /*stream*/) {
+    function(context);
   }
   /// Where the device sees host memory from byte `begin` to before `end`; nullptr if that is not
   /// all pinned, in one piece.

@@ -9,6 +9,7 @@
 #include "backend.hpp"
 #include "call.hpp"
 #include "gather_args.hpp"
+#include "gather_mixed.hpp"
 #include "gather_pipeline.hpp"
 #include "pipeline.hpp"
 
@@ -162,17 +163,19 @@ void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
   if (call.travels()) return gather_through(gather, device_memory_limit(exec), progress);
   GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode);
   args.path = gather.path;
-  args.in_place = gather.in_place;
+  args.in_place = gather.host_source != nullptr;
   if (progress.wanted() && !call.device.cuda) {
     progress.expect(gather.operands.out.bytes());
     if (checks) require_in_bounds(call, gather.operands.index, gather.axis);
     return gather_in_parts(call.backend, args, progress);
   }
   join_items(args);
+  const std::int64_t by_cpu = items_for_cpu(gather, args);
   if (checks) {
-    if (call.backend.gather_checked(args, call.stream)) return;
+    if (by_cpu == 0 && call.backend.gather_checked(args, call.stream)) return;
     require_in_bounds(call, gather.operands.index, gather.axis);
   }
+  if (by_cpu > 0) return gather_mixed(gather, args, by_cpu);
   call.backend.gather(args, call.stream);
 }
 
@@ -213,7 +216,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
        axis,
        mode,
        path,
-       reads_in_place(source, index)},
+       reads_in_place(source, index) ? source.tensor.data : nullptr},
       checks, exec);
   out_here.finish();
 }

@@ -4,6 +4,7 @@
 // gather of host arrays that a GPU is to compute.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "call.hpp"
@@ -41,7 +42,7 @@ struct GatherCall {
   const Axis& axis;
   gpukern_mode mode;
   gpukern_gather_path path;
-  bool in_place;  ///< the GPU reads the source in host memory
+  const std::byte* host_source;  ///< a source that the GPU reads in place, as the CPU sees it
 };
 
 /// Where the device sees a source in host memory, its first element; nullptr if it is not pinned.

@@ -4,6 +4,7 @@
 // THE numbers of host arrays that pass through a GPU, and of calls that report on their way.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gpukern {
@@ -42,6 +43,33 @@ inline constexpr double kInPlaceBytes = 50;
 inline constexpr double kThreadItems = 0.15;
 inline constexpr double kThreadBytes = 1;
 inline constexpr double kCpuBytes = 20;  ///< of all threads together
+
+/// A gather from a pinned source to a GPU by GPU and CPU together, see gather_mixed.hpp. Slots of
+/// page-locked memory, 48 MiB for each device, and bytes of a chunk in them, index and rows: a call
+/// has some chunks at least, so that the CPU works while rows cross, but none so small that to wake
+/// the threads counts. 16 MiB are 0.4 ms of the CPU and 0.3 ms of PCIe 5.
+inline constexpr std::size_t kMixedSlots = 3;
+inline constexpr std::int64_t kMixedSlot = std::int64_t{16} << 20;
+inline constexpr std::int64_t kMixedSmall = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMixedChunks = 8;
+inline constexpr std::int64_t kMixedLongest = std::int64_t{64} << 10;  ///< an item
+
+/// Its rates, measured as above in a virtual machine. There the GPU translates 0.038 host addresses
+/// a nanosecond, each a row's, once the source is larger than its tables reach; PCIe itself moves
+/// rows of 1 KiB at twice the rate. A thread of the CPU takes 10 ns for a row from memory and moves
+/// 2.8 bytes a nanosecond. The lag, in nanoseconds, is from the call to the first rows' crossing.
+inline constexpr std::int64_t kTranslated = std::int64_t{1} << 30;
+inline constexpr double kFarItems = 0.038;
+inline constexpr double kRowThread = 10;
+inline constexpr double kRowThreadBytes = 2.8;
+inline constexpr double kMixedLag = 150000;
+
+/// Where nothing limits translation, as on many machines without a hypervisor, reading in place
+/// alone would take kInPlaceItems and kInPlaceBytes. The CPU's part is kept so small that it takes
+/// no longer than so many times that: what a wrong guess may cost. What a right one must gain at
+/// least:
+inline constexpr double kMixedLoss = 1.1;
+inline constexpr double kMixedGain = 1.1;
 
 /// The part of the device memory limit that a source may fill, chunks having the rest.
 inline constexpr std::int64_t kSourcePart = 2;  ///< half of it

@@ -63,7 +63,7 @@ cdef class Plan:
     threads : int
         Of the CPU that take part, also in staging for a GPU; 0 for none.
     chunks : int
-        In which host arrays cross to a GPU and back; 0 for none.
+        In which what is in host memory crosses to a GPU and back; 0 for none.
     bytes_read, bytes_written : int
         By what computes, of memory beside it. An item of gather counts once for each index.
     bytes_to_device, bytes_from_device : int

@@ -57,7 +57,8 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         Of any dtype of fixed width. A host array: a NumPy array, what has the buffer protocol, a
         list. A device array: DeviceArray, or what has ``__dlpack__`` or
         ``__cuda_array_interface__``. Beside an index on a GPU, also a host array in pinned memory
-        (:func:`pinned_empty`, or pinned by another library), which the GPU reads in place.
+        (:func:`pinned_empty`, or pinned by another library), which the GPU reads in place, the
+        CPU's threads helping with large calls.
     index : array of an integer dtype, or int
         Any shape. A host index beside a device source is copied to the device.
     axis : int or None

@@ -341,9 +341,9 @@ GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_devi
  * know; during stream capture GPUKERN_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
  * GPU are ready on return.
  *
- * A source in page-locked host memory goes with index and out on a GPU as well: the GPU reads the
- * items where they lie, on the stream, without a wait of the host, and the memory must stay valid
- * and unchanged until that work has run. The source may be larger than the GPU's memory.
+ * A source in page-locked host memory goes with index and out on a GPU as well. On the stream, the
+ * GPU reads the items in place, the CPU's threads a part of large calls ($GPUKERN_CPU_SHARE percent
+ * if set). It must stay valid and unchanged until they have; it may exceed the GPU's memory.
  *
  * Host tensors computed on a GPU: the source is copied there only if it finds room and most of it
  * is read. Else the GPU reads it in place if it is page-locked, and if it is not, the CPU's threads

@@ -131,6 +131,7 @@ void FakeGpu::release_stream(Stream stream) {
 
 void* FakeGpu::allocate_pinned(std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
+  gpukern::require(bytes <= most_pinned_, GPUKERN_MEMORY_ERROR, "out of pinned memory");
   auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{4096}));
   pinned_memory_.emplace(data, bytes);
   return data;
@@ -145,11 +146,17 @@ void FakeGpu::release_pinned(void* data) {
 void FakeGpu::enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
   require_reachable(pinned);
   require_reachable(to);
+  gpukern::require(uploads_left_ < 0 || uploads_left_-- > 0, GPUKERN_CUDA_ERROR,
+                   "the fake GPU fails");
   enqueue(stream, [=] { std::memcpy(to, pinned, bytes); });
 }
 
 void FakeGpu::enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) {
   enqueue_upload(pinned, from, bytes, stream);
+}
+
+void FakeGpu::enqueue_host(gpukern::HostFunction function, void* context, Stream stream) {
+  enqueue(stream, [=] { function(context); });
 }
 
 std::byte* FakeGpu::pinned_view(const std::byte* begin, const std::byte* end) {
@@ -167,6 +174,10 @@ void FakeGpu::wait(Stream stream, Stream other) {
 
 Event FakeGpu::record(Stream stream, Event event) {
   const std::scoped_lock lock(mutex_);
+  if (captured_) {
+    if (event != nullptr) release_event(event);
+    return nullptr;
+  }
   auto* const mark = event != nullptr ? static_cast<Mark*>(event) : new Mark;
   Queue& queue = queue_of(stream);
   *mark = {&queue, queue.end()};
@@ -200,6 +211,8 @@ void FakeGpu::plan(const gpukern::GatherArgs& /*args*/, gpukern_plan& plan) {
 void FakeGpu::plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) {
   plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
 }
+
+std::uint64_t FakeGpu::capture_of(Stream /*stream*/) { return captured_ ? 1 : 0; }
 
 gpukern_device FakeGpu::device_of(const void* data) {
   const std::scoped_lock lock(mutex_);

@@ -38,6 +38,7 @@ class FakeGpu final : public gpukern::Backend {
   void release_pinned(void* data) override;
   void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) override;
   void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) override;
+  void enqueue_host(gpukern::HostFunction function, void* context, Stream stream) override;
   std::byte* pinned_view(const std::byte* begin, const std::byte* end) override;
   void wait(Stream stream, Stream other) override;
   Event record(Stream stream, Event event) override;
@@ -48,7 +49,15 @@ class FakeGpu final : public gpukern::Backend {
   void plan(const gpukern::GatherArgs& args, gpukern_plan& plan) override;
   void plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) override;
 
+  std::uint64_t capture_of(Stream stream) override;
+
   gpukern_device device_of(const void* data);
+  /// Pretends that all streams are captured, whose work runs all the same.
+  void capture(bool captured) { captured_ = captured; }
+  /// Fails all uploads after so many, once.
+  void fail_uploads_after(int uploads) { uploads_left_ = uploads; }
+  /// Pinned memory of more bytes at a time is not to be had.
+  void limit_pinned(std::size_t bytes) { most_pinned_ = bytes; }
   /// What was in use at once since the last call.
   std::size_t take_peak_bytes();
   [[nodiscard]] std::size_t bytes_in_use();
@@ -87,6 +96,9 @@ class FakeGpu final : public gpukern::Backend {
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
   std::size_t launches_ = 0;
+  std::size_t most_pinned_ = std::size_t{1} << 40;
+  int uploads_left_ = -1;
+  bool captured_ = false;
 };
 
 FakeGpu& fake_gpu();

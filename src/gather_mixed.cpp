@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "gather_mixed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cpu/thread_limit.hpp"
+#include "host_work.hpp"
+#include "pipeline_tuning.hpp"
+
+namespace gpukern {
+
+std::int64_t split(const SplitFacts& facts) {
+  if (facts.threads < 2 || facts.item > kMixedLongest) return 0;
+  const auto items = static_cast<double>(facts.items);
+  const auto item = static_cast<double>(facts.item);
+  const double seldom_missed = std::max(1 / kInPlaceItems, item / kInPlaceBytes);
+  const double in_place =
+      facts.source_bytes > kTranslated ? std::max(1 / kFarItems, seldom_missed) : seldom_missed;
+  const double on_cpu = (kRowThread + item / kRowThreadBytes) / facts.threads;
+  const double balanced = (items * in_place - kMixedLag) / (in_place + on_cpu);
+  const double bounded = kMixedLoss * items * seldom_missed / on_cpu;
+  const double by_cpu = std::min(balanced, bounded);
+  const double together = std::max(
+      {by_cpu * on_cpu + kMixedLag, (items - by_cpu) * in_place, items * item / kPinnedCopy});
+  return kMixedGain * together < items * in_place ? static_cast<std::int64_t>(by_cpu) : 0;
+}
+
+namespace {
+
+/// $GPUKERN_CPU_SHARE, read at every call so that a process may change its mind.
+std::optional<std::int64_t> percent_for_cpu() {
+  const char* variable = std::getenv("GPUKERN_CPU_SHARE");
+  const std::string_view text = variable != nullptr ? variable : "";
+  if (text.empty()) return std::nullopt;
+  std::int64_t percent = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  require(
+      error == std::errc() && end == text.data() + text.size() && percent >= 0 && percent <= 100,
+      GPUKERN_VALUE_ERROR, "GPUKERN_CPU_SHARE must be a percentage from 0 to 100, got ", text);
+  return percent;
+}
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+}
+
+/// Items one behind the other in index and out, so that they can be cut anywhere; and short enough
+/// for many to a chunk.
+bool can_be_split(const GatherArgs& args) {
+  return args.loop.ndim == 1 && args.loop.stride[kIndex][0] == args.index_type.bytes &&
+         args.loop.stride[kOut][0] == args.item && args.item <= kMixedLongest;
+}
+
+GatherArgs items_of(const GatherArgs& args, std::int64_t begin, std::int64_t count) {
+  Slice<4> slice;
+  std::array<std::int64_t, 4> strides{};
+  for (std::size_t k = 0; k < strides.size(); ++k) {
+    strides[k] = args.loop.stride[k][0];
+    slice.offset[k] = begin * strides[k];
+  }
+  slice.loop.push(count, strides);
+  return part_of(args, slice);
+}
+
+/// Items of a chunk: index and rows fit a slot, and calls have several chunks.
+std::int64_t chunk_items(const GatherArgs& args, std::int64_t by_cpu) {
+  const std::int64_t each = args.item + args.index_type.bytes;
+  const std::int64_t wanted = aligned(by_cpu * each / kMixedChunks);
+  const std::int64_t bytes = std::clamp(wanted, kMixedSmall, kMixedSlot - kChunkAlignment);
+  return std::min(by_cpu, bytes / each);
+}
+
+/// One chunk's work for the host.
+struct ChunkWork {
+  GatherArgs args;
+  std::shared_ptr<const std::vector<std::byte>> fill;  ///< holds the fill value of args
+};
+
+/// Cannot fail: the arguments have been checked, and without memory to share the work among threads
+/// it is done item by item, which takes none.
+void gather_chunk(const GatherArgs& args) noexcept {
+  Backend& host = backend_for({});
+  try {
+    host.gather(args, nullptr);
+  } catch (...) {
+    for (std::int64_t k = 0; k < args.loop.extent[0]; ++k)
+      host.gather(items_of(args, k, 1), nullptr);
+  }
+}
+
+void run_chunk(void* context) noexcept {
+  const std::unique_ptr<ChunkWork> work(static_cast<ChunkWork*>(context));
+  const HostWork time;
+  if (time.in_time()) gather_chunk(work->args);
+}
+
+/// A stream, and page-locked memory that only the work on it touches: the order of the stream is
+/// all that keeps one chunk from the next, also of another call.
+struct Slot {
+  Stream stream;
+  std::byte* memory;
+  Event done = nullptr;
+};
+
+/// The slots of one device, made by the first call that needs them and kept.
+class Ferry {
+ public:
+  explicit Ferry(Backend& device) : device_(device) {}
+
+  void run(const GatherArgs& args, const std::byte* host_source, std::int64_t by_cpu,
+           Stream stream) {
+    const std::scoped_lock lock(mutex_);
+    if (open()) start_ = device_.record(stream, start_);
+    // None in a stream that captures a graph, which must not hold on to the slots.
+    if (!is_open() || start_ == nullptr) return device_.gather(args, stream);
+    const std::int64_t in_place = args.loop.extent[0] - by_cpu;
+    if (in_place > 0) device_.gather(items_of(args, 0, in_place), stream);
+    GatherArgs rest = items_of(args, in_place, by_cpu);
+    rest.source = host_source;
+    rest.in_place = false;
+    ferry(rest, stream);
+  }
+
+ private:
+  [[nodiscard]] bool is_open() const { return slots_.size() == kMixedSlots; }
+
+  /// False without page-locked memory. It is not asked for again: the device would wait each time.
+  bool open() {
+    if (is_open() || refused_) return is_open();
+    try {
+      if (memory_ == nullptr)
+        memory_ = static_cast<std::byte*>(device_.allocate_pinned(kMixedSlots * kMixedSlot));
+      slots_.reserve(kMixedSlots);
+      while (!is_open())
+        slots_.push_back({device_.make_stream(),
+                          memory_ + static_cast<std::int64_t>(slots_.size()) * kMixedSlot});
+      HostWork::watch_exit();
+    } catch (const Error& error) {
+      if (error.status() != GPUKERN_MEMORY_ERROR) throw;
+      refused_ = true;
+    }
+    return is_open();
+  }
+
+  /// All items of `args`, by way of the slots, behind start_ and before what follows on the stream.
+  void ferry(const GatherArgs& args, Stream stream) {
+    const std::int64_t count = args.loop.extent[0];
+    const std::int64_t step = chunk_items(args, count);
+    const auto fill = std::make_shared<const std::vector<std::byte>>(
+        args.fill_value, args.fill_value + args.fill_size);
+    std::vector<Slot*> used;
+    used.reserve(kMixedSlots);
+    std::exception_ptr failed;
+    try {
+      for (std::int64_t begin = 0; begin < count; begin += step, ++turn_) {
+        Slot& slot = slots_[turn_ % kMixedSlots];
+        if (used.size() < kMixedSlots) {
+          device_.wait_event(slot.stream, start_);
+          used.push_back(&slot);
+        }
+        enqueue(slot, items_of(args, begin, std::min(step, count - begin)), fill);
+      }
+    } catch (...) {  // what is on its way is waited for all the same
+      failed = std::current_exception();
+    }
+    for (Slot* slot : used) {
+      slot->done = device_.record(slot->stream, slot->done);
+      device_.wait_event(stream, slot->done);
+    }
+    if (failed) std::rethrow_exception(failed);
+  }
+
+  void enqueue(const Slot& slot, const GatherArgs& part,
+               const std::shared_ptr<const std::vector<std::byte>>& fill) {
+    const std::int64_t count = part.loop.extent[0];
+    const std::int64_t bytes = count * part.item;
+    auto work = std::make_unique<ChunkWork>(ChunkWork{part, fill});
+    std::byte* const index = slot.memory + aligned(bytes);
+    work->args.index = index;
+    work->args.out = slot.memory;
+    if (part.fill_value != nullptr) work->args.fill_value = fill->data();
+    device_.enqueue_download(index, part.index,
+                             static_cast<std::size_t>(count * part.index_type.bytes), slot.stream);
+    device_.enqueue_host(run_chunk, work.get(), slot.stream);
+    static_cast<void>(work.release());  // run_chunk() deletes it
+    device_.enqueue_upload(part.out, slot.memory, static_cast<std::size_t>(bytes), slot.stream);
+  }
+
+  Backend& device_;
+  std::mutex mutex_;
+  std::byte* memory_ = nullptr;
+  std::vector<Slot> slots_;
+  std::size_t turn_ = 0;   ///< chunks that have been enqueued: they take the slots in turn
+  Event start_ = nullptr;  ///< where the caller's stream was when the last call came
+  bool refused_ = false;
+};
+
+Ferry& ferry_of(Backend& device) {
+  // Never destroyed: CUDA may be gone before static destructors run.
+  static auto& all = *new std::deque<std::pair<Backend*, std::unique_ptr<Ferry>>>;
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  const auto found = std::ranges::find(all, &device, [](const auto& one) { return one.first; });
+  if (found != all.end()) return *found->second;
+  return *all.emplace_back(&device, std::make_unique<Ferry>(device)).second;
+}
+
+void plan_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
+  gpukern_plan& plan = *gather.call.plan;
+  const std::int64_t in_place = args.loop.extent[0] - by_cpu;
+  gather.call.backend.gather(items_of(args, 0, in_place), gather.call.stream);
+  plan.threads = cpu::thread_limit();
+  plan.chunks = static_cast<std::int32_t>(
+      std::min<std::int64_t>((by_cpu - 1) / chunk_items(args, by_cpu) + 1, INT32_MAX));
+  plan.bytes_from_device += by_cpu * args.index_type.bytes;
+  plan.bytes_to_device += by_cpu * args.item;
+}
+
+}  // namespace
+
+std::int64_t items_for_cpu(const GatherCall& gather, const GatherArgs& args) {
+  if (gather.host_source == nullptr || !can_be_split(args)) return 0;
+  const std::int64_t items = args.loop.extent[0];
+  const auto percent = percent_for_cpu();
+  const std::int64_t by_cpu = percent ? items / 100 * *percent + items % 100 * *percent / 100
+                                      : split({.source_bytes = gather.operands.source.bytes(),
+                                               .items = items,
+                                               .item = args.item,
+                                               .threads = cpu::thread_limit()});
+  const bool captured = by_cpu > 0 && gather.call.backend.capture_of(gather.call.stream) != 0;
+  return captured ? 0 : by_cpu;
+}
+
+void gather_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
+  const Call& call = gather.call;
+  if (call.plan != nullptr) return plan_mixed(gather, args, by_cpu);
+  ferry_of(call.backend).run(args, gather.host_source, by_cpu, call.stream);
+}
+
+}  // namespace gpukern

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What part of a gather from pinned memory the CPU takes, and what such a call enqueues.
+
+#include <cstdlib>
+
+#include "fake_gpu.hpp"
+#include "gather_mixed.hpp"
+#include "gather_oracle.hpp"
+#include "gpukern/plan.h"
+#include "pipeline_tuning.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kMi = std::int64_t{1} << 20;
+constexpr std::int64_t kGi = std::int64_t{1} << 30;
+
+/// The CPU's part of rows from a table of 32 GiB.
+double part(std::int64_t bytes, std::int64_t item, int threads, std::int64_t table = 32 * kGi) {
+  const std::int64_t items = bytes / item;
+  const auto by_cpu =
+      gpukern::split({.source_bytes = table, .items = items, .item = item, .threads = threads});
+  return static_cast<double>(by_cpu) / static_cast<double>(items);
+}
+
+TEST(MixedSplitTest, TheCpuTakesWhatTranslationWouldHoldUp) {
+  EXPECT_GT(part(kGi, 256, 16), 0.7);
+  EXPECT_GT(part(kGi, 4, 16), 0.9);
+  EXPECT_GT(part(kGi, 1024, 16), 0.3);
+  EXPECT_LT(part(kGi, 1024, 16), 0.7);
+}
+
+TEST(MixedSplitTest, TheGpuTakesAllWhereItIsAsQuick) {
+  EXPECT_EQ(part(kGi, 4096, 16), 0);
+  EXPECT_EQ(part(kGi, 256, 1), 0);
+  EXPECT_EQ(part(256 << 10, 256, 16), 0);
+  EXPECT_EQ(part(kGi, kMi, 16), 0);
+  EXPECT_EQ(part(kGi, 256, 16, kGi / 2), 0);
+}
+
+/// Where the GPU alone would do as well as it can, the CPU's part costs little more.
+TEST(MixedSplitTest, IsBounded) {
+  for (const std::int64_t item : {64, 128, 256, 512, 1024})
+    for (const int threads : {2, 4, 8, 16, 64}) {
+      const auto bytes = static_cast<double>(item);
+      const double alone = std::max(1 / gpukern::kInPlaceItems, bytes / gpukern::kInPlaceBytes);
+      const double on_cpu = (gpukern::kRowThread + bytes / gpukern::kRowThreadBytes) / threads;
+      EXPECT_LE(part(kGi, item, threads) * on_cpu, gpukern::kMixedLoss * alone);
+    }
+}
+
+/// Rows of 256 bytes in pinned memory, of which the CPU takes three quarters.
+class MixedCallTest : public testing::Test {
+ protected:
+  static constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
+  static constexpr std::int32_t kRows = 40000;
+
+  void SetUp() override { setenv("GPUKERN_CPU_SHARE", "75", 1); }
+  void TearDown() override {
+    unsetenv("GPUKERN_CPU_SHARE");
+    if (source_ != nullptr) gpukern_release(kPinned, source_, nullptr);
+  }
+
+  gpukern_status run(gpukern_plan* plan = nullptr) {
+    if (source_ == nullptr) {
+      EXPECT_EQ(gpukern_allocate(kPinned, 100 * 256, nullptr, &source_), GPUKERN_SUCCESS);
+      for (int row = 0; row < 100; ++row)
+        std::memset(static_cast<std::byte*>(source_) + row * 256, row + 1, 256);
+      for (std::int32_t i = 0; i < kRows; ++i)
+        store(index_.memory->host, kGuard + i * 4, i * 7 % 100);
+      index_.memory->commit();
+      out_.memory->commit();
+    }
+    std::int64_t size = 100;
+    const gpukern_tensor from{source_, kCpu, 1, bytes_dtype(256), &size, nullptr, 0};
+    const gpukern_tensor at = index_.tensor();
+    const gpukern_tensor to = out_.tensor();
+    gpukern_exec exec = GPUKERN_EXEC_INIT;
+    exec.plan = plan;
+    return gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, &exec);
+  }
+  bool right() {
+    out_.memory->fetch();
+    for (std::int64_t i = 0; i < kRows * 256; ++i)
+      if (load<std::uint8_t>(out_.memory->host, kGuard + i) != i / 256 * 7 % 100 + 1) return false;
+    return true;
+  }
+
+  void* source_ = nullptr;
+  Array index_{Place::Cuda, kInt32.dtype, {kRows}};
+  Array out_{Place::Cuda, bytes_dtype(256), {kRows}};
+};
+
+TEST_F(MixedCallTest, IsOnlyEnqueued) {
+  ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_GT(fake_gpu().waiting(), 20U);
+  EXPECT_TRUE(right());
+}
+
+TEST_F(MixedCallTest, ItsPlanTellsBothParts) {
+  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  ASSERT_EQ(run(&plan), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(plan.device.device_type, GPUKERN_CUDA);
+  EXPECT_EQ(plan.rule, GPUKERN_RULE_ARRAYS);
+  EXPECT_EQ(plan.threads, gpukern_num_threads());
+  EXPECT_GE(plan.chunks, 7);
+  EXPECT_EQ(plan.bytes_to_device, kRows * 256);
+  EXPECT_EQ(plan.bytes_from_device, kRows * 3);
+  EXPECT_EQ(plan.bytes_read, kRows);
+  EXPECT_EQ(plan.bytes_allocated, 0);
+}
+
+TEST_F(MixedCallTest, ACaptureReadsInPlace) {
+  fake_gpu().capture(true);
+  const std::size_t before = fake_gpu().launches();
+  ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(fake_gpu().launches(), before + 1);
+  fake_gpu().capture(false);
+  EXPECT_TRUE(right());
+}
+
+/// What is on its way when one chunk fails is waited for by the stream.
+TEST_F(MixedCallTest, AFailureLeavesNothingUnordered) {
+  fake_gpu().fail_uploads_after(2);
+  expect_error(run(), GPUKERN_CUDA_ERROR, "the fake GPU fails");
+  EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS);
+  EXPECT_EQ(fake_gpu().waiting(), 0U);
+  ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_TRUE(right());
+}
+
+using MixedCallDeathTest = MixedCallTest;
+
+TEST_F(MixedCallDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has no slots yet
+  const auto run_without = [this] {
+    if (run() != GPUKERN_SUCCESS) std::exit(1);  // the source takes its memory first
+  };
+  EXPECT_EXIT(
+      {
+        fake_gpu().limit_pinned(kMi);
+        const std::size_t before = fake_gpu().launches();
+        run_without();
+        run_without();
+        std::exit(fake_gpu().launches() == before + 2 && right() ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+/// At the end of the process, what has not begun is given up, and nothing waits for it.
+TEST_F(MixedCallDeathTest, ExitDoesNotWaitForWhatHasNotBegun) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::exit(run() == GPUKERN_SUCCESS ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace gpukern_test
