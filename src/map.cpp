@@ -112,8 +112,7 @@ class Map {
     plan.bytes_from_device += written;
     plan.bytes_written += written;
     plan.bytes_read += plan.bytes_to_device;
-    plan.path =
-        in_chunk((*slices_)[0]).ndim <= 1 ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+    plan.path = in_chunk((*slices_)[0]).ndim <= 1 ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
   }
 
   void run(const Step& step, Progress& progress) const {
@@ -137,8 +136,7 @@ class Map {
     // No more than that count would be bytes; a repeated operand may be said to have any number.
     const std::int64_t count =
         std::min(loop_.count(), std::numeric_limits<std::int64_t>::max() / widest);
-    const std::int64_t bytes =
-        chunk_bytes(limit, operand_count(), count * widest, any_staged);
+    const std::int64_t bytes = chunk_bytes(limit, operand_count(), count * widest, any_staged);
     return std::max<std::int64_t>(1, bytes / widest);
   }
 

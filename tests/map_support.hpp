@@ -52,9 +52,7 @@ class HostInts {
   HostInts& operator=(const HostInts&) = delete;
   ~HostInts() { EXPECT_EQ(gpukern_release(device_, data_, nullptr), GPUKERN_SUCCESS); }
 
-  [[nodiscard]] gpukern_tensor tensor() {
-    return {data_, kCpu, 1, kInt, &count_, nullptr, 0};
-  }
+  [[nodiscard]] gpukern_tensor tensor() { return {data_, kCpu, 1, kInt, &count_, nullptr, 0}; }
   [[nodiscard]] std::int32_t operator[](std::int64_t i) const { return data_[i]; }
 
  private:
@@ -64,7 +62,7 @@ class HostInts {
 };
 
 inline gpukern_status map(HostInts& x, HostInts& y, HostInts& out, const gpukern_exec& exec,
-                   gpukern_step step = add_up, void* user = nullptr) {
+                          gpukern_step step = add_up, void* user = nullptr) {
   const gpukern_tensor xs = x.tensor();
   const gpukern_tensor ys = y.tensor();
   const gpukern_tensor to = out.tensor();

@@ -82,7 +82,8 @@ TEST_F(MapTest, TakesAnyLayoutAndRepeats) {
     }
     Array out(Place::CudaHost, kInt, shape, kOutputLayouts[random() % std::size(kOutputLayouts)]);
     fill_random(out.memory->host, random);
-    expect_sum(views, out, limited(pick(random, std::vector<std::size_t>{1, 3000, 20000, 1 << 20})));
+    expect_sum(views, out,
+               limited(pick(random, std::vector<std::size_t>{1, 3000, 20000, 1 << 20})));
   }
 }
 
@@ -183,7 +184,7 @@ TEST_F(MapTest, ReportsAndStopsBetweenChunks) {
       continue;
     }
     expect_error(status, GPUKERN_CANCELLED, "map: stopped by the progress callback at ");
-    }
+  }
 }
 
 TEST_F(MapTest, ChecksItsArguments) {
@@ -208,11 +209,14 @@ TEST_F(MapTest, ChecksItsArguments) {
   expect_error(run(&good, &short_one), GPUKERN_VALUE_ERROR, "map: inputs[0] must broadcast to ");
   expect_error(run(&there, &good), GPUKERN_VALUE_ERROR,
                "map: inputs[0] must lie on the host, got cuda:0");
-  expect_error(run(&good, &there), GPUKERN_VALUE_ERROR, "map: out must lie on the host, got cuda:0");
-  expect_error(run(&good, &stuck), GPUKERN_VALUE_ERROR, "map: out must have an own place for each ");
+  expect_error(run(&good, &there), GPUKERN_VALUE_ERROR,
+               "map: out must lie on the host, got cuda:0");
+  expect_error(run(&good, &stuck), GPUKERN_VALUE_ERROR,
+               "map: out must have an own place for each ");
   expect_error(run(nullptr, &good), GPUKERN_VALUE_ERROR, "map: inputs[0] must not be NULL");
   expect_error(run(&good, nullptr), GPUKERN_VALUE_ERROR, "map: out must not be NULL");
-  expect_error(run(&good, &good, kCuda, nullptr), GPUKERN_VALUE_ERROR, "map: step must not be NULL");
+  expect_error(run(&good, &good, kCuda, nullptr), GPUKERN_VALUE_ERROR,
+               "map: step must not be NULL");
   expect_error(run(&good, &good, kCpu), GPUKERN_VALUE_ERROR,
                "map: device must be a CUDA device, got cpu");
   const std::vector<const gpukern_tensor*> many(GPUKERN_MAP_MAX_INPUTS + 1, &good);
