@@ -31,6 +31,7 @@ from gpukern._own cimport begin_own, end_own, is_own, lend_own, new_own
 from gpukern._stream cimport Stream, wait_back
 
 from gpukern import _codegen, _promotion
+from gpukern._host import QUIET as _QUIET
 from gpukern.errors import GpukernTypeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -40,6 +41,7 @@ cnp.import_array()
 
 # What the quick way returns for a call that it leaves to the long way.
 cdef object LONG_WAY = object()
+cdef object QUIET = _QUIET
 
 
 @cython.final
@@ -199,9 +201,15 @@ cdef class Elementwise:
             if types[self.count] == NO_TYPE:
                 return LONG_WAY
         host = signature_of(self.function, self.signatures, types).host_function()
-        if are_rows(arguments, out) and (out is not None or host.uses_all):
-            return host.short(arguments, out)
-        return host.call(arguments, out)
+        if not are_rows(arguments, out) or (out is None and not host.uses_all):
+            return host.call(arguments, out)
+        try:
+            if out is None:
+                return QUIET.run(host.compute, *arguments)
+            QUIET.run(host.write, *arguments, out)
+            return out
+        except Exception:
+            return host.short(arguments, out)  # which has the words for it
 
     cdef object on_gpu(self, tuple arguments, object first, Operand *operands, int count,
                        Numbers *numbers, char *types, object out):

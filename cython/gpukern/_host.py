@@ -257,6 +257,8 @@ class Writer:
         is_ufunc = is_root and last.function in UFUNCS and not self.is_weak(root)
         if writes and is_ufunc and last.computed == self.typed.result == self.out_type:
             return [f"    {self.call(last, ', out=out')}"]
+        if is_ufunc and last.computed == self.typed.result == self.out_type:
+            return [f"    return {self.step(last)}"]  # a scalar already, where there are no arrays
         lines = [] if last is None else [f"    t{self.numbers[id(last)]} = {self.step(last)}"]
         result = self.value(root)
         if root.kind != "step" or root.type != self.typed.result:
