@@ -61,7 +61,7 @@ def extensions():
             language="c++",
             include_dirs=["include"],
             libraries=["gpukern"],
-            depends=["include/gpukern/gpukern.h", "include/gpukern/plan.h"],
+            depends=[f"include/gpukern/{name}.h" for name in ("gpukern", "map", "plan")],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=COMPILE_FLAGS + (["-Werror"] if werror() == "ON" else []),
             extra_link_args=["-Wl,-rpath,$ORIGIN/lib"],

@@ -1,59 +1,111 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Host arrays of element-wise calls part into blocks, which are bounded in memory."""
+"""Element-wise calls on host arrays report on their way, stop, and say what they would do."""
+
+import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _blocks, elementwise
+from gpukern import _blocks, _host, elementwise, explain
 
-SHAPES = [
-    ((30, 40), (30, 40)),
-    ((30, 40), (40,)),
-    ((30, 1), (1, 40)),
-    ((2, 3, 50), ()),
-    ((7,), (1,)),
-    ((), ()),
-    ((0, 3), (3,)),
-]
+GPU = bool(gpukern.info()["devices"])
+SHAPES = [(30, 40), (2, 3, 50), (7,), (), (0, 3), (1, 100), (100, 1)]
 
 
-@pytest.mark.parametrize("limit", [1, 100, 1000, 10**9])
-@pytest.mark.parametrize("shapes", SHAPES, ids=str)
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_parcels_cover_the_result_in_bounded_memory(rng, shapes, limit, order):
-    a, b = (np.asarray(rng.normal(size=shape), order=order) for shape in shapes)
-    result = np.full(np.broadcast_shapes(*shapes), np.nan)
-    for (x, y, number), target in _blocks.parcels([a, b, 3], result, limit):
-        assert number == 3
-        assert target.nbytes + x.nbytes * (x.ndim > 0) + y.nbytes * (y.ndim > 0) <= max(limit, 24)
-        assert np.isnan(target).all()
-        target[...] = x + y
-    np.testing.assert_array_equal(result, a + b)
+class StopError(Exception):
+    """What a callback raises."""
 
 
-def test_parcels_of_arrays_that_overlap():
-    memory = np.arange(10.0)
-    for (x,), target in _blocks.parcels([memory[:-1]], memory[1:], 16):
-        target[...] = x
-    assert memory.tolist() == [0, *range(9)]
+@pytest.mark.parametrize("size", [1, 30, 1000, 10**9])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_blocks_cover_each_element_once(shape, size):
+    seen = np.zeros(shape, int)
+    for part in _blocks.blocks(shape, size):
+        seen[part] += 1
+        assert seen[part].size <= max(size, 1)
+    assert (seen == 1).all()
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("", 2**30), ("5", 5), ("3K", 3072), ("2G", 2**31), ("1T", 2**40)]
-)
-def test_device_memory(monkeypatch, text, size):
-    monkeypatch.setenv("GPUKERN_DEVICE_MEMORY", text)
-    assert _blocks.device_memory() == size
+def reports_of(call):
+    """What a call reports."""
+    reports = []
+    call(lambda done, total: reports.append((done, total)))
+    return reports
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "many", "1 G", "2GB", "1e9", "9" * 30])
-def test_device_memory_must_be_a_number(monkeypatch, text):
-    monkeypatch.setenv("GPUKERN_DEVICE_MEMORY", text)
-    with pytest.raises(ValueError, match="GPUKERN_DEVICE_MEMORY must be a number of bytes"):
-        _blocks.device_memory()
+@pytest.mark.parametrize("dtype", [None, "f8", "f4"])
+def test_it_reports(monkeypatch, rng, dtype):
+    monkeypatch.setattr(_host, "SMALLEST_REPORT", 500_000)
+    f = elementwise("a * 2 + b")
+    a = rng.normal(size=(3, 100_000))
+    out = None if dtype is None else np.empty(a.shape, dtype)
+    size = a.size * np.dtype(dtype).itemsize
+    reports = reports_of(lambda progress: f(a, a[0], out=out, device="cpu", progress=progress))
+    assert [total for _, total in reports] == [size] * len(reports)
+    assert len(reports) > 2
+    done = [each for each, _ in reports]
+    assert done == sorted(set(done))
+    assert done[-1] == size
+    np.testing.assert_array_equal(f(a, a[0], progress=lambda *_: None), a * 2 + a[0])
+
+
+def test_small_calls_report_once():
+    x = np.arange(10.0)
+    f = elementwise("a + 1")
+    assert reports_of(lambda progress: f(x, progress=progress)) == [(80, 80)]
+    assert reports_of(lambda progress: f(x[:0], progress=progress)) == []
+
+
+@pytest.mark.parametrize("progress", [1, "callback", object()])
+def test_progress_must_be_callable(progress):
+    with pytest.raises(TypeError, match=r"^elementwise: progress must be callable or None, got "):
+        elementwise("a + 1")(np.arange(3.0), progress=progress)
+
+
+def test_an_exception_stops_the_call_and_comes_out(monkeypatch):
+    monkeypatch.setattr(_host, "SMALLEST_REPORT", 500_000)
+    seen = []
+
+    def stop(done, total):
+        seen.append(done)
+        raise StopError("enough")
+
+    x, out = np.ones(400_000), np.zeros(400_000)
+    with pytest.raises(StopError, match="enough"):
+        elementwise("a + 1")(x, out=out, progress=stop)
+    assert len(seen) == 1
+    assert (out[: seen[0] // 8] == 2).all()
+    assert (out[seen[0] // 8 :] == 0).all()
+
+
+def test_ctrl_c_stops_all_threads(monkeypatch):
+    monkeypatch.setattr(_host, "get_num_threads", lambda: 4)
+    x = np.ones(1 << 22)
+    f = elementwise("sin(a) + cos(a)")
+
+    def interrupt():
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def compute():
+        while time.monotonic() < begun + 30:
+            f(x, out=x)
+
+    running = threading.active_count()
+    thread = threading.Thread(target=interrupt)
+    begun = time.monotonic()
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        compute()
+    thread.join()
+    assert time.monotonic() < begun + 10
+    assert threading.active_count() == running
 
 
 def test_the_argument_device_memory():
@@ -64,3 +116,28 @@ def test_the_argument_device_memory():
         f(x, device="cpu", device_memory=0)
     with pytest.raises(gpukern.GpukernTypeError, match="device_memory must be an int, got str"):
         f(x, device="cpu", device_memory="1G")
+
+
+def test_explain_on_the_cpu(monkeypatch):
+    monkeypatch.delenv("GPUKERN_DEVICE", raising=False)
+    f = elementwise("a * 2 + b", name="f")
+    x = np.zeros((1000, 100), "f4")
+    plan = explain(f, x, 3)
+    assert (plan.op, plan.place, plan.path, plan.threads) == ("f", "cpu", "contiguous", 1)
+    assert plan.why == "host arrays are computed where they lie"
+    assert (plan.bytes_read, plan.bytes_written) == (x.nbytes, x.nbytes)
+    out = np.full(x.shape, 7.0)
+    plan = explain(f, x.T, x.T, out=out.T, device="cpu")
+    assert (plan.why, plan.path) == ("device= names it", "strided")
+    assert plan.bytes_written == out.nbytes
+    assert (out == 7).all()
+    assert explain(f, x[:0], 1).path == "nothing to do"
+    monkeypatch.setenv("GPUKERN_DEVICE", "cpu")
+    assert explain(f, x, x[0]).why == "GPUKERN_DEVICE names it"
+    with pytest.raises(ValueError, match="do not broadcast"):
+        explain(f, x, np.zeros(3))
+    if not GPU:
+        monkeypatch.setenv("GPUKERN_DEVICE", "cuda")
+        assert explain(f, x, x).why.startswith("GPUKERN_DEVICE is cuda, but there is no GPU: ")
+        with pytest.raises(gpukern.GpukernDeviceError):
+            explain(f, x, x, device="cuda")

@@ -277,36 +277,6 @@ def test_capture():
     assert out.unique().tolist() == [6]
 
 
-def test_host_arrays_through_the_gpu(rng):
-    f = elementwise("a * 2 + b")
-    a, b = rng.normal(size=(2, 300, 40))
-    for arguments in ((a, b), (a, 3), (a[::2], b[::2]), (a[0], b)):
-        np.testing.assert_array_equal(f(*arguments, device="cuda"), f(*arguments))
-        out = np.empty(np.broadcast(*arguments).shape, "f4")
-        np.testing.assert_array_equal(
-            f(*arguments, device="cuda", out=out), f(*arguments).astype("f4")
-        )
-    assert f(1.0, 2, device="cuda") == 4
-    assert f(np.zeros((0, 3)), 1, device="cuda").shape == (0, 3)
-
-
-@pytest.mark.parametrize("memory", [1, 5000, 10**6])
-def test_host_arrays_in_little_device_memory(rng, memory, monkeypatch):
-    f = elementwise("a * 2 + b")
-    a, b = rng.normal(size=(2, 30, 40))
-    for arguments in ((a, b), (a, 3), (a[::2], b[::2]), (a[0], b), (a.T, b.T), (a[0, 0], b)):
-        expected = f(*arguments)
-        result = f(*arguments, device="cuda", device_memory=memory)
-        np.testing.assert_array_equal(result, expected)
-        monkeypatch.setenv("GPUKERN_DEVICE_MEMORY", str(memory))
-        monkeypatch.setenv("GPUKERN_DEVICE", "cuda")
-        np.testing.assert_array_equal(f(*arguments), expected)
-        monkeypatch.undo()
-    expected = f(a[:-1], b[1:])
-    f(a[:-1], b[1:], out=a[1:], device="cuda", device_memory=memory)
-    np.testing.assert_array_equal(a[1:], expected)
-
-
 def test_device_arrays_beside_each_other(rng):
     """All DeviceArrays, on streams that differ, in place, broadcast, of another dtype, empty."""
     f = elementwise("a * 2 + b")

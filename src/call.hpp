@@ -33,6 +33,8 @@ struct Call {
   /// Requires that all arguments lie on one device and picks the device that computes.
   Call(const char* function, std::initializer_list<const Argument*> arguments,
        const gpukern_exec* exec);
+  /// One whose front has picked the device itself, and whose arguments lie on another.
+  Call(const Place& place, Device home_device, const gpukern_exec* exec);
 
   /// Whether host arrays are computed on a GPU.
   [[nodiscard]] bool travels() const { return &backend != &home; }
@@ -45,9 +47,6 @@ struct Call {
   std::unique_ptr<Planners> planners;
   Backend& backend;
   Backend& home;  ///< of the memory where the arguments lie
-
- private:
-  Call(const Place& place, Device home_device, const gpukern_exec* exec);
 };
 
 /// Checks exec and returns its stream; the default stream for NULL.

@@ -50,7 +50,9 @@ std::int64_t device_memory_limit(const gpukern_exec* exec) {
 std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, bool staged) {
   const std::int64_t share = limit / (kSlots * operands) / kChunkAlignment * kChunkAlignment;
   const std::int64_t wanted = std::max(kSmallChunk, aligned(total / kWantedChunks));
-  return std::max(kChunkAlignment, std::min({share, staged ? kStagedChunk : kPinnedChunk, wanted}));
+  const std::int64_t most = staged ? kStagedChunk : kPinnedChunk;
+  const std::int64_t together = most * kFullOperands / operands / kChunkAlignment * kChunkAlignment;
+  return std::max(kChunkAlignment, std::min({share, most, together, wanted}));
 }
 
 bool needs_staging(Backend& device, const Tensor& tensor, const Layout& layout) {
@@ -164,13 +166,10 @@ void Pipeline::lay_out(const Operands& operands) {
   std::byte* staging = lanes_.staging;
   for (Chunk& chunk : chunks_) {
     chunk.home_ = this;
-    std::size_t k = 0;
     for (const Operand& operand : operands) {
-      chunk.device_[k] = device;
+      chunk.places_.push_back({device, operand.staging_bytes > 0 ? staging : nullptr});
       device += aligned(operand.device_bytes);
-      if (operand.staging_bytes > 0) chunk.staging_[k] = staging;
       staging += aligned(operand.staging_bytes);
-      ++k;
     }
   }
 }
@@ -231,7 +230,7 @@ CopyArgs unpack(const std::byte* from, std::byte* to, const Layout& layout) {
 
 void Pipeline::Chunk::send(int operand, const std::byte* from, const Layout& layout,
                            std::byte* to) {
-  if (std::byte* const staging = staging_[static_cast<std::size_t>(operand)]; staging != nullptr) {
+  if (std::byte* const staging = place_of(operand).staging; staging != nullptr) {
     home_->host_.copy(pack(from, layout, staging), nullptr);
     from = staging;
   }
@@ -254,7 +253,7 @@ void Pipeline::Chunk::fetch(int operand, const std::byte* from, std::byte* to,
   Backend& device = home_->device_;
   worked_ = device.record(lanes.work, worked_);
   device.wait_event(lanes.out, worked_);
-  std::byte* const staging = staging_[static_cast<std::size_t>(operand)];
+  std::byte* const staging = place_of(operand).staging;
   device.enqueue_download(staging != nullptr ? staging : to, from,
                           static_cast<std::size_t>(layout.bytes()), lanes.out);
   last_ = fetched_ = device.record(lanes.out, fetched_);

@@ -5,7 +5,6 @@
 // in and the last ones go out.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -71,12 +70,12 @@ class Pipeline {
     std::int64_t device_bytes;
     std::int64_t staging_bytes;
   };
-  using Operands = std::array<Operand, 3>;
+  using Operands = std::vector<Operand>;
 
   class Chunk {
    public:
     /// The operand's device memory.
-    [[nodiscard]] std::byte* memory(int operand) const { return device_[operand]; }
+    [[nodiscard]] std::byte* memory(int operand) const { return place_of(operand).device; }
     /// Brings host memory in, by way of the operand's staging if it has any.
     void send(int operand, const std::byte* from, const Layout& layout, std::byte* to);
     /// The stream to compute on, behind all that was sent.
@@ -86,9 +85,16 @@ class Pipeline {
 
    private:
     friend class Pipeline;
+    /// Where an operand lies.
+    struct Place {
+      std::byte* device = nullptr;
+      std::byte* staging = nullptr;  ///< nullptr for none
+    };
+    [[nodiscard]] const Place& place_of(int operand) const {
+      return places_[static_cast<std::size_t>(operand)];
+    }
     Pipeline* home_ = nullptr;
-    std::array<std::byte*, 3> device_{};
-    std::array<std::byte*, 3> staging_{};
+    std::vector<Place> places_;
     Event sent_ = nullptr;
     Event worked_ = nullptr;
     Event fetched_ = nullptr;

@@ -19,6 +19,10 @@ inline constexpr std::int64_t kSlots = 3;
 inline constexpr std::int64_t kStagedChunk = std::int64_t{16} << 20;
 inline constexpr std::int64_t kPinnedChunk = std::int64_t{8} << 20;
 
+/// So many operands may be as large as that; more of them share the room of so many, since staging
+/// is kept between calls.
+inline constexpr std::int64_t kFullOperands = 3;
+
 /// Smaller operands have so many chunks all the same, of so many bytes at least.
 inline constexpr std::int64_t kWantedChunks = 8;
 inline constexpr std::int64_t kSmallChunk = std::int64_t{1} << 20;

@@ -4,6 +4,7 @@
 /* The headers as strict C99 sees them: compiled with -std=c99 -Wpedantic -Werror. */
 
 #include "gpukern/gpukern.h"
+#include "gpukern/map.h"
 #include "gpukern/plan.h"
 
 int32_t gpukern_c99_gather_and_saxpy(void);

@@ -153,6 +153,7 @@ cdef extern from "gpukern/plan.h" nogil:
         GPUKERN_RULE_HOST
         GPUKERN_RULE_NO_GPU
         GPUKERN_RULE_SOURCE
+        GPUKERN_RULE_KERNEL
 
     ctypedef enum gpukern_plan_path:
         GPUKERN_PATH_NONE
@@ -174,6 +175,25 @@ cdef extern from "gpukern/plan.h" nogil:
         int64_t bytes_to_device
         int64_t bytes_from_device
         int64_t bytes_allocated
+
+
+cdef extern from "gpukern/map.h" nogil:
+    enum:
+        GPUKERN_MAP_MAX_INPUTS
+
+    ctypedef struct gpukern_chunk:
+        size_t struct_size
+        int64_t count
+        const gpukern_tensor *inputs
+        size_t input_count
+        gpukern_tensor out
+        void *stream
+
+    ctypedef gpukern_status (*gpukern_step)(void *user, const gpukern_chunk *chunk) noexcept
+
+    gpukern_status gpukern_map(const gpukern_tensor *const *inputs, size_t input_count,
+                               const gpukern_tensor *out, gpukern_step step, void *user,
+                               const gpukern_exec *exec_)
 
 
 cdef extern from "gpukern/program.h" nogil:

@@ -3,7 +3,9 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from gpukern._capi cimport gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_tensor
+from gpukern._capi cimport (
+    gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_status, gpukern_tensor,
+)
 from gpukern._layout cimport Plan
 
 cdef enum:
@@ -43,5 +45,7 @@ cdef class Signature:
     cdef object host_function(self)
 
 cdef int type_number(const gpukern_dtype *dtype) noexcept nogil
+cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const Plan *plan,
+                                const Numbers *numbers, const gpukern_exec *where) noexcept nogil
 cdef int number_argument(object value, Slot *slot) except -1
 cdef Signature signature_of(object function, dict signatures, const char *types)

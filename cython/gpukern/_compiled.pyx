@@ -12,8 +12,8 @@ from libc.string cimport memcpy, memset
 
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT,
-    gpukern_dtype, gpukern_exec, gpukern_kernel_launch, gpukern_kernel_release, gpukern_launch,
-    gpukern_program_kernel, gpukern_tensor,
+    gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_kernel_launch, gpukern_kernel_release,
+    gpukern_launch, gpukern_program_kernel, gpukern_status, gpukern_tensor,
 )
 from gpukern._error cimport check
 from gpukern._layout cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
@@ -124,9 +124,6 @@ cdef class Signature:
                      const gpukern_exec *where) except -1:
         """Launches the kernel that suits the operands, tensors[0] being the output."""
         cdef Plan plan
-        cdef gpukern_launch launch
-        cdef const void *arguments[2]
-        cdef size_t sizes[2]
         cdef Compiled compiled
         plan_loop(&plan, tensors, operands, self.items)
         if plan.blocks == 0:
@@ -136,20 +133,8 @@ cdef class Signature:
         if self.limits is not None:
             self.require_fit(numbers)
         compiled = self.kernel_of(&plan, device)
-        arguments[0] = plan.words
-        sizes[0] = plan.bytes
-        arguments[1] = numbers.slot
-        sizes[1] = numbers.count * sizeof(Slot)
-        memset(&launch, 0, sizeof(launch))
-        launch.struct_size = sizeof(launch)
-        launch.grid[0] = <unsigned int>plan.blocks
-        launch.grid[1] = launch.grid[2] = 1
-        launch.block[0] = BLOCK_THREADS
-        launch.block[1] = launch.block[2] = 1
-        cdef size_t parameters = 2 if numbers.count > 0 else 1
         with nogil:
-            check(gpukern_kernel_launch(compiled.kernel, &launch, arguments, sizes, parameters,
-                                        where))
+            check(launch_plan(compiled.kernel, &plan, numbers, where))
         return 0
 
     cdef Compiled kernel_of(self, const Plan *plan, int32_t device):
@@ -191,6 +176,26 @@ cdef class Signature:
             made = _host.HostFunction(self.typed, self.out_name)
             found = self.kernels.setdefault(None, made)
         return found
+
+
+cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const Plan *plan,
+                                const Numbers *numbers, const gpukern_exec *where) noexcept nogil:
+    """Launches a kernel for a plan that it suits."""
+    cdef gpukern_launch launch
+    cdef const void *arguments[2]
+    cdef size_t sizes[2]
+    cdef size_t parameters = 2 if numbers.count > 0 else 1
+    arguments[0] = &plan.words[0]
+    sizes[0] = plan.bytes
+    arguments[1] = &numbers.slot[0]
+    sizes[1] = numbers.count * sizeof(Slot)
+    memset(&launch, 0, sizeof(launch))
+    launch.struct_size = sizeof(launch)
+    launch.grid[0] = <unsigned int>plan.blocks
+    launch.grid[1] = launch.grid[2] = 1
+    launch.block[0] = BLOCK_THREADS
+    launch.block[1] = launch.block[2] = 1
+    return gpukern_kernel_launch(kernel, &launch, arguments, sizes, parameters, where)
 
 
 cdef Signature signature_of(object function, dict signatures, const char *types):

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy.typing as npt
@@ -21,5 +22,6 @@ class Elementwise:
         out: Any | None = None,
         device: Device | None = None,
         stream: Stream | None = None,
+        progress: Callable[[int, int], object] | None = None,
         device_memory: int | None = None,
     ) -> Any: ...

@@ -31,6 +31,7 @@ from gpukern._own cimport begin_own, end_own, is_own, lend_own, new_own
 from gpukern._stream cimport Stream, wait_back
 
 from gpukern import _codegen, _promotion
+from gpukern._host import QUIET as _QUIET
 from gpukern.errors import GpukernTypeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -40,13 +41,14 @@ cnp.import_array()
 
 # What the quick way returns for a call that it leaves to the long way.
 cdef object LONG_WAY = object()
+cdef object QUIET = _QUIET
 
 
 @cython.final
 cdef class Elementwise:
     """A function of arrays, made by :func:`elementwise`.
 
-    ``f(*arguments, out=None, device=None, stream=None, device_memory=None)``
+    ``f(*arguments, out=None, device=None, stream=None, progress=None, device_memory=None)``
 
     Parameters
     ----------
@@ -60,13 +62,16 @@ cdef class Elementwise:
         by the rule 'same_kind'. May overlap the arguments in any way.
     device : {'cpu', 'cuda', 'cuda:N'} or int, optional
         Where host arrays are computed, as in :func:`saxpy`. On the CPU the function is computed by
-        NumPy, block by block, on all cores where that pays. One that calls CUDA C++ is computed on
-        a GPU in any case.
+        NumPy, block by block, on all cores where that pays. Through a GPU they go in chunks that
+        are copied and computed at the same time. A function that calls CUDA C++ is computed on a
+        GPU in any case.
     stream : optional
-        As in :func:`saxpy`; on a GPU the call only enqueues its work.
+        As in :func:`saxpy`; on arrays of a GPU the call only enqueues its work.
+    progress : callable, optional
+        As in :func:`saxpy`: called as ``progress(done_bytes, total_bytes)`` of the result.
     device_memory : int, optional
         Bytes of device memory that host arrays may use at a time on their way through a GPU; by
-        default $GPUKERN_DEVICE_MEMORY, or 1 GiB. They go in parts, one after the other.
+        default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
 
     Returns
     -------
@@ -88,7 +93,8 @@ cdef class Elementwise:
     Notes
     -----
     A kernel is compiled at the first call with new types or a new kind of layout (contiguous,
-    strided), and kept in memory and on disk with :class:`Program`'s.
+    strided), and kept in memory and on disk with :class:`Program`'s. Ctrl-C stops long calls on
+    host arrays between the parts of their work.
     """
 
     cdef readonly object function
@@ -134,15 +140,16 @@ cdef class Elementwise:
         names = tuple([weak.get(each) or _promotion.dtype_name(each) for each in dtypes])
         return _promotion.typed(self.function, names)
 
-    def __call__(self, *arguments, out=None, device=None, stream=None, device_memory=None):
+    def __call__(self, *arguments, out=None, device=None, stream=None, progress=None,
+                 device_memory=None):
         if len(arguments) != self.count:
             raise GpukernTypeError(
                 f"{self.function.name} takes {self.count} arguments, got {len(arguments)}")
-        if device is None and stream is None:
+        if device is None and stream is None and progress is None:
             result = self.quickly(arguments, out)
             if result is not LONG_WAY:
                 return result
-        return long_way(self.function, self.signatures, arguments, out, device, stream,
+        return long_way(self.function, self.signatures, arguments, out, device, stream, progress,
                         device_memory)
 
     cdef object quickly(self, tuple arguments, object out):
@@ -194,9 +201,15 @@ cdef class Elementwise:
             if types[self.count] == NO_TYPE:
                 return LONG_WAY
         host = signature_of(self.function, self.signatures, types).host_function()
-        if are_rows(arguments, out) and (out is not None or host.uses_all):
-            return host.short(arguments, out)
-        return host.call(arguments, out)
+        if not are_rows(arguments, out) or (out is None and not host.uses_all):
+            return host.call(arguments, out)
+        try:
+            if out is None:
+                return QUIET.run(host.compute, *arguments)
+            QUIET.run(host.write, *arguments, out)
+            return out
+        except Exception:
+            return host.short(arguments, out)  # which has the words for it
 
     cdef object on_gpu(self, tuple arguments, object first, Operand *operands, int count,
                        Numbers *numbers, char *types, object out):

@@ -11,14 +11,15 @@ converts its arguments as ever, and the C function fills the plan instead of run
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_ITEMS, GPUKERN_PATH_NONE,
     GPUKERN_PATH_PARTITIONED, GPUKERN_PATH_ROWS, GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARGUMENT,
-    GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_NO_GPU,
-    GPUKERN_RULE_SOURCE, gpukern_plan,
+    GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_KERNEL,
+    GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_plan,
 )
 from gpukern._stream cimport PlanRequest
 
 import numpy as np
 
 from gpukern import _numpy_rules
+from gpukern._elementwise import Elementwise
 from gpukern._gather import gather
 from gpukern._saxpy import saxpy
 from gpukern._status import cuda_status
@@ -42,6 +43,7 @@ cdef dict RULES = {
     GPUKERN_RULE_HOST: "host arrays are computed where they lie",
     GPUKERN_RULE_NO_GPU: "GPUKERN_DEVICE is cuda, but there is no GPU",
     GPUKERN_RULE_SOURCE: "a GPU was named, but the items are sooner taken where the source lies",
+    GPUKERN_RULE_KERNEL: "it calls CUDA C++, which only a GPU runs",
 }
 
 
@@ -51,15 +53,15 @@ cdef class Plan:
     Attributes
     ----------
     op : str
-        'gather' or 'saxpy'.
+        'gather', 'saxpy' or the name of an element-wise function.
     place : str
         What computes: 'cpu' or 'cuda:N'.
     why : str
         The rule that decided it, in words.
     path : str
-        How: 'contiguous' or 'strided' for saxpy; for gather 'items', 'rows' (items that take
-        several accesses), 'strided' or 'partitioned' (indices sorted by slices of the source; a
-        sample of them on the GPU may turn it to 'items'); 'nothing to do'.
+        How: 'contiguous' or 'strided' for saxpy and element-wise functions; for gather 'items',
+        'rows' (items that take several accesses), 'strided' or 'partitioned' (indices sorted by
+        slices of the source; a sample of them on the GPU may turn it to 'items'); 'nothing to do'.
     threads : int
         Of the CPU that take part, also in staging for a GPU; 0 for none.
     chunks : int
@@ -130,7 +132,7 @@ def explain(op, /, *args, stream=None, **kwargs):
     Parameters
     ----------
     op : function
-        :func:`gpukern.gather` or :func:`gpukern.saxpy`.
+        :func:`gpukern.gather`, :func:`gpukern.saxpy` or what :func:`gpukern.elementwise` made.
     *args, stream, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, the result is
         allocated as the call would, and released.
@@ -152,10 +154,13 @@ def explain(op, /, *args, stream=None, **kwargs):
     >>> print(gpukern.explain(gpukern.saxpy, 2.0, x, y))
     saxpy on cpu: host arrays are computed where they lie; 16 threads, contiguous; reads 1 GiB, ...
     """
-    name = OPERATIONS.get(op) if callable(op) else None
+    name = op.__name__ if isinstance(op, Elementwise) else None
+    if name is None and callable(op):
+        name = OPERATIONS.get(op)
     if name is None:
         raise GpukernTypeError(
-            f"explain: op must be gpukern.gather or gpukern.saxpy, got {op!r}")
+            "explain: op must be gpukern.gather or gpukern.saxpy, or made by gpukern.elementwise, "
+            f"got {op!r}")
     for array in args + tuple(kwargs.values()):
         if isinstance(array, np.ndarray) and _numpy_rules.special_gather(array) is not None:
             raise GpukernTypeError(

@@ -23,6 +23,9 @@ from gpukern.errors import (
 BLOCK = 1 << 15  # elements; a few temporary arrays of these fit the second-level cache of a core
 # Fewer elements for each thread are not worth its start.
 LEAST_FOR_THREAD = 1 << 19
+REPORTS = 64
+SMALLEST_REPORT = 1 << 27
+LARGEST_REPORT = 1 << 29
 
 
 class Quiet(threading.local):
@@ -68,14 +71,14 @@ class HostFunction:
         self.compute = writer.compiled(False)  # f(*arrays) -> array
         self.write = writer.compiled(True)  # f(*arrays, out)
 
-    def call(self, arguments, out):
+    def call(self, arguments, out, progress=None):
         """Compute into an array, or a new one where that is None."""
         try:
             if out is None:
-                return self.new(arguments)
+                return self.new(arguments, progress)
             shape = broadcast(self.typed.function, arguments)
             require_shape(self.typed.function, out, shape)
-            self.into(arguments, out)
+            self.into(arguments, out, progress)
         except OverflowError as error:
             self.refuse(error)
         return out
@@ -101,56 +104,92 @@ class HostFunction:
         """Raise the error of a Python int that does not fit its array's dtype."""
         raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
 
-    def new(self, arguments):
+    def new(self, arguments, progress):
         """Compute a new array, a scalar where all arguments have no dimensions."""
         shape = broadcast(self.typed.function, arguments)
-        if math.prod(shape) <= BLOCK:
+        if math.prod(shape) <= BLOCK and progress is None:
             with np.errstate(all="ignore"):
                 result = self.compute(*arguments)
             if result.shape == shape:  # unless it does not depend on all arguments
                 return result
         out = np.empty(shape, host_dtype(self.out_type))
-        self.into(arguments, out)
+        self.into(arguments, out, progress)
         return out[()]
 
-    def into(self, arguments, out):
+    def into(self, arguments, out, progress):
         """Compute into an array of the result's shape."""
         if out.size <= BLOCK:  # only the last operation writes, and NumPy minds what overlaps it
             with np.errstate(all="ignore"):
                 self.write(*arguments, out)
+            if progress is not None and out.size > 0:
+                progress(out.nbytes, out.nbytes)
             return
         arguments = [apart(each, out) for each in arguments]
         parts = list(blocks(out.shape, BLOCK))
-        count = min(get_num_threads(), out.size // LEAST_FOR_THREAD)
-        if count <= 1:
+        if progress is None:
+            self.by_threads(arguments, out, parts, self.threads(out.size))
+            return
+        done = 0
+        for some in batched(parts, max(report_bytes(out.nbytes) // (BLOCK * out.itemsize), 1)):
+            size = sum(out[part].size for part in some)
+            self.by_threads(arguments, out, some, self.threads(size))
+            done += size * out.itemsize
+            progress(done, out.nbytes)
+
+    @staticmethod
+    def threads(size):
+        """How many threads compute so many elements."""
+        return max(min(get_num_threads(), size // LEAST_FOR_THREAD), 1)
+
+    def by_threads(self, arguments, out, parts, count):
+        """Compute some blocks, by so many threads. An exception here (Ctrl-C) stops them all."""
+        if count == 1:
             self.run(arguments, out, parts)
             return
         errors = []
-        step = -(-len(parts) // count)
 
         def work(mine):
             try:
-                self.run(arguments, out, mine)
+                self.run(arguments, out, mine, errors)
             except BaseException as error:  # for the caller's thread
                 errors.append(error)
 
         # Threads of this call alone: none is left to a fork() or to the end of the process.
         threads = [
-            threading.Thread(target=work, args=(parts[first : first + step],))
-            for first in range(0, len(parts), step)
+            threading.Thread(target=work, args=(some,))
+            for some in batched(parts, -(-len(parts) // count))
         ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        except BaseException as error:
+            errors.append(error)
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+            raise
         if errors:
             raise errors[0]
 
-    def run(self, arguments, out, parts):
-        """Compute some blocks."""
+    def run(self, arguments, out, parts, errors=()):
+        """Compute some blocks, until there is an error elsewhere."""
         with np.errstate(all="ignore"):
             for part in parts:
+                if errors:
+                    return
                 self.write(*(piece(each, part) for each in arguments), out[part])
+
+
+def batched(parts, count):
+    """Lists of so many parts, the last one of what is left."""
+    return [parts[first : first + count] for first in range(0, len(parts), count)]
+
+
+def report_bytes(total):
+    """Bytes of a result between two reports, as of saxpy's (src/pipeline_tuning.hpp)."""
+    return min(max(total // REPORTS, SMALLEST_REPORT), LARGEST_REPORT)
 
 
 def inputs_of(typed):
@@ -218,6 +257,8 @@ class Writer:
         is_ufunc = is_root and last.function in UFUNCS and not self.is_weak(root)
         if writes and is_ufunc and last.computed == self.typed.result == self.out_type:
             return [f"    {self.call(last, ', out=out')}"]
+        if is_ufunc and last.computed == self.typed.result == self.out_type:
+            return [f"    return {self.step(last)}"]  # a scalar already, where there are no arrays
         lines = [] if last is None else [f"    t{self.numbers[id(last)]} = {self.step(last)}"]
         result = self.value(root)
         if root.kind != "step" or root.type != self.typed.result:

@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: Apache-2.0
 
 cdef object long_way(object function, dict signatures, tuple arguments, object out, object device,
-                     object stream, object device_memory)
+                     object stream, object progress, object device_memory)

@@ -6,10 +6,11 @@
  * @file plan.h
  * @brief Where a call would run, why, and what it would move: gpukern_exec::plan.
  *
- * With a plan, gpukern_gather(), gpukern_saxpy() and gpukern_copy() check their arguments as ever,
- * but tell what they would do instead of doing it: no tensor's memory is read or written, so that
- * indices are not checked, nothing is enqueued, and gpukern_exec::progress is not called. Other
- * functions ignore it. The field is read only where gpukern_exec::struct_size covers it.
+ * With a plan, gpukern_gather(), gpukern_saxpy(), gpukern_map() and gpukern_copy() check their
+ * arguments as ever, but tell what they would do instead of doing it: no tensor's memory is read or
+ * written, so that indices are not checked, nothing is enqueued, and neither gpukern_exec::progress
+ * nor a gpukern_step is called. Other functions ignore it. The field is read only where
+ * gpukern_exec::struct_size covers it.
  *
  * @code
  * gpukern_plan plan = GPUKERN_PLAN_INIT;
@@ -35,8 +36,9 @@ typedef enum gpukern_plan_rule {
   GPUKERN_RULE_ENVIRONMENT = 3, /**< $GPUKERN_DEVICE names it */
   GPUKERN_RULE_HOST = 4,        /**< host tensors are computed where they lie */
   GPUKERN_RULE_NO_GPU = 5,      /**< $GPUKERN_DEVICE is cuda, but there is no GPU */
-  GPUKERN_RULE_SOURCE = 6 /**< a GPU was named, but a gather that reads little of its source is
-                               sooner done where that lies */
+  GPUKERN_RULE_SOURCE = 6, /**< a GPU was named, but a gather that reads little of its source is
+                                sooner done where that lies */
+  GPUKERN_RULE_KERNEL = 7  /**< the work is a kernel, which only a GPU runs */
 } gpukern_plan_rule;
 
 /** The way that a call takes there. */
