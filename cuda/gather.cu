@@ -61,16 +61,6 @@ void gather_direct(const DirectCall& call) {
   gather_rows(call);
 }
 
-/// The items from `done` on, of one outer position.
-void gather_rest(const DirectCall& call, std::int64_t done) {
-  GatherArgs args = call.args;
-  args.index += done * args.index_type.bytes;
-  args.out += done * args.item;
-  Rows rows = call.rows;
-  rows.count -= done;
-  gather_direct({args, rows, call.fill, call.tuning, call.stream});
-}
-
 }  // namespace
 
 gpukern_plan_path gather_path(const GatherArgs& args) {
@@ -90,10 +80,8 @@ void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
     return gather_strided(args, fill_as_given(backend, args, scratch, stream), width, stream);
   const Fill fill = fill_item(backend, args, scratch, stream);
   const DirectCall call{args, *rows, fill, gather_tuning(), stream};
-  const std::int64_t done =
-      args.path == GPUKERN_GATHER_DIRECT ? 0 : gather_partitioned(backend, call);
-  if (done == 0) return gather_direct(call);
-  if (done < rows->count) gather_rest(call, done);
+  if (args.path != GPUKERN_GATHER_DIRECT && gather_partitioned(backend, call)) return;
+  gather_direct(call);
 }
 
 }  // namespace gpukern::gpu

@@ -33,10 +33,6 @@ struct DirectCall {
 /// where index or out are not aligned to vectors.
 bool gather_items(const DirectCall& call);
 
-/// The same for a call that gather_items() serves, with few blocks, which do nothing unless
-/// `*condition` on the device is not zero.
-void gather_items_if(const DirectCall& call, const unsigned* condition);
-
 /// Items of rows.width bytes on a contiguous inner axis: gathered from rows in shared memory.
 /// Declines rows that are too long, too few or hardly asked for.
 bool gather_inner_staged(const DirectCall& call);

@@ -15,12 +15,14 @@ struct ItemArgs {
   std::byte* out;
   std::int64_t axis_stride;
   std::int64_t count;
-  const unsigned* condition;  ///< NULL, or to be looked at on the device
-};
 
-/// Threads of a block that waits for a condition, and blocks on a multiprocessor.
-inline constexpr int kItemIfThreads = 256;
-inline constexpr int kItemIfBlocks = 6;
+  explicit ItemArgs(const DirectCall& call)
+      : source(call.args.source),
+        index(call.args.index),
+        out(call.args.out),
+        axis_stride(call.rows.axis_stride),
+        count(call.rows.count) {}
+};
 
 /// Whether lanes exchange indices. H200, 128 Mi sorted indices of 128 Mi items, in us: items of 2
 /// bytes 268 against 250 without, of 1 byte 230 against 220, so not these. Equal indices of 4-byte
@@ -90,17 +92,25 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
   gather_vectors<Item, Raw, kCount, kVectors>(args, bounds, fill, blockIdx.x);
 }
 
-/// The same by blocks that go on until all is done, unless the condition is zero.
-template <class Item, class Raw, int kCount, int kVectors>
-__global__ void __launch_bounds__(kItemIfThreads, resident_blocks(kItemIfBlocks, kItemIfThreads))
-    gather_items_if_kernel(const __grid_constant__ ItemArgs args,
-                           const __grid_constant__ Bounds<Raw> bounds,
-                           const __grid_constant__ Fill fill) {
-  wait_for_previous();
-  if (*args.condition == 0) return;
-  constexpr std::int64_t kPerBlock = std::int64_t{kItemIfThreads} * kVectors * kCount;
-  for (std::int64_t block = blockIdx.x; block * kPerBlock < args.count; block += gridDim.x)
-    gather_vectors<Item, Raw, kCount, kVectors>(args, bounds, fill, block);
+/// Threads of a block for few items.
+inline constexpr int kFewThreads = 64;
+
+/// Few items of a dense source, one a thread. A launch reads its parameters anew, by lines of 64
+/// bytes; those that all threads need are the first 40 bytes.
+template <class Item, class Raw>
+__global__ void __launch_bounds__(kFewThreads)
+    gather_few_kernel(const Raw* index, const Item* source, Item* out, unsigned count, Raw last,
+                      const __grid_constant__ Bounds<Raw> bounds,
+                      const __grid_constant__ Fill fill) {
+  const unsigned i = blockIdx.x * kFewThreads + threadIdx.x;
+  if (i >= count) return;
+  const Raw raw = index[i];
+  if (raw <= last) {
+    out[i] = __ldg(source + raw);
+    return;
+  }
+  const std::int64_t position = bounds.position(raw);
+  out[i] = position < 0 ? fill.chunk<Item>(0) : __ldg(source + position);
 }
 
 }  // namespace gpukern::gpu

@@ -19,9 +19,10 @@ bool serves(const DirectCall& call) {
 
 /// Whether the sort and the restoring of tiles with so many buckets find room in shared memory.
 bool fits(const PartitionPlan& plan, std::int64_t item) {
-  const std::int64_t counters = counter_bytes(static_cast<unsigned>(plan.buckets));
+  const std::int64_t tile = tile_items(item);
+  const std::int64_t block = sort_shared_bytes(tile, plan.buckets, plan.capacity, plan.unit);
   return plan.capacity < kNoPlace && plan.capacity * item <= kPartitionSharedBytes &&
-         counters + plan.capacity * plan.offset_bytes() <= kPartitionSharedBytes;
+         block * (kSortMostThreads / sort_threads(tile)) <= kPartitionSharedBytes;
 }
 
 PartitionPlan staged_plan(const DirectCall& call, int unit) {
@@ -99,19 +100,20 @@ bool is_partitioned(const DirectCall& call) {
   return chosen_plan(call, whole_tiles(call)).buckets > 0;
 }
 
-std::int64_t gather_partitioned(Backend& backend, const DirectCall& call) {
+bool gather_partitioned(Backend& backend, const DirectCall& call) {
   const std::int64_t tiles = whole_tiles(call);
   const PartitionPlan plan = chosen_plan(call, tiles);
-  if (plan.buckets == 0) return 0;
+  if (plan.buckets == 0) return false;
   try {
     run_partition(backend, call, plan, tiles);
   } catch (const Error& error) {
     // There is no scratch memory: too little is left, or (a value error) a device without memory
     // pools is captured. Whatever passes run nevertheless, the direct kernels write over it.
-    if (error.status() == GPUKERN_MEMORY_ERROR || error.status() == GPUKERN_VALUE_ERROR) return 0;
+    if (error.status() == GPUKERN_MEMORY_ERROR || error.status() == GPUKERN_VALUE_ERROR)
+      return false;
     throw;
   }
-  return tiles * tile_items(call.args.item);
+  return true;
 }
 
 }  // namespace gpukern::gpu

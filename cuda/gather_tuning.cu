@@ -21,7 +21,6 @@ constexpr GatherTuning kFirst{
     // Items/ns of 1 Ki: 0.83 with 64 threads, 0.78 with 128, 0.55 by two vectors a thread; 16
     // Ki 6.4, 6.4, 4.9; 64 Ki 15.9, 16.1, 15.3. 1 Mi sorted: 96, 168, 279.
     .few_items = 128 << 10,
-    .few_threads = 64,
     // The less is in flight out of order, the better DRAM likes sorted indices far apart. 16 Mi of
     // 1 Gi 42.6 against 39.8, of 8 Gi 37.5, 36.4; blocked ones lose, 254 against 291. A single item
     // a thread: 45.6, 38.7, but 172.
@@ -76,12 +75,11 @@ constexpr GatherTuning hopper() {
       .staged_items_8 = 80,
       .cached_items = 66,  // the L2 cache answers 110 to 140 sectors a nanosecond
       .fixed = 30000,
-      .staged_buckets = 5500,     // runs of 9 items; 18 are a third faster
-      .source_from = 44 << 20,    // three quarters of 60 MB
-      .count_from = 32 << 20,     // 0.2 ms or more: the sample costs 0.016
-      .direct_blocks = 132 * 96,  // 6 fit; these many idle for 8 us, and balance well
-      .window = 16 << 20,         // a quarter of 60 MB, whose halves mirror each other
-      .cached_hot = 25 << 20,     // 12 MB and 50 MB are up to a quarter slower
+      .staged_buckets = 5500,   // runs of 9 items; 18 are a third faster
+      .source_from = 44 << 20,  // three quarters of 60 MB
+      .count_from = 32 << 20,   // 0.2 ms or more: the sample costs 0.016
+      .window = 16 << 20,       // a quarter of 60 MB, whose halves mirror each other
+      .cached_hot = 25 << 20,   // 12 MB and 50 MB are up to a quarter slower
       .cached_slice = 8 << 20,
   };
   return tuning;

@@ -35,7 +35,6 @@ struct PartitionTuning {
   std::int64_t staged_buckets = 0;  ///< at most; with more, runs are too short to stage
   std::int64_t source_from = 0;     ///< bytes; from the L2 cache, direct access is fast
   std::int64_t count_from = 0;      ///< indices; below, the sample and idle passes cost too much
-  int direct_blocks = 0;            ///< of the direct kernel that waits for the sample's word
   std::int64_t window = 0;          ///< bytes: neighbouring indices this close are fast anyway
   std::int64_t cached_hot = 0;      ///< bytes of slices that blocks use at the same time
   std::int64_t cached_slice = 0;    ///< bytes of a slice at most
@@ -49,7 +48,6 @@ struct GatherTuning {
 
   // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors.
   std::int64_t few_items;
-  int few_threads;
   // Where the axis is so many times longer than the index, threads hold one vector of two items.
   std::int64_t sparse_ratio;
   int sparse_threads;

@@ -80,12 +80,20 @@ void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t str
   launch(kernel, Grid{blocks}, stream, arguments...);
 }
 
+/// Lets blocks of the next kernel come, once all blocks of this one have asked for it or ended.
+/// That kernel waits for the end of this one before it looks at memory.
+__device__ inline void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /// Waits for the previous kernel of the stream, and lets the next one come as close behind.
 __device__ inline void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
-  cudaTriggerProgrammaticLaunchCompletion();
 #endif
+  let_next_start();
 }
 
 inline std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -70,11 +70,29 @@ struct ExtraPart {
   unsigned number;
 };
 
+/// The sample of the indices: stretches of neighbouring ones, evenly apart, a block each.
+inline constexpr int kStretches = 4;
+inline constexpr int kStretch = 4 * kPartitionThreads;
+
 /// What the passes tell each other, in device memory.
-struct PartitionState {
-  unsigned local;  ///< direct access is fast for these indices: no pass has anything to do
+struct alignas(16) PartitionState {
+  unsigned seen[kStretches];  ///< sectors of a stretch; times 1 << 16, its warps in a window
   unsigned extra_parts;
-  unsigned taken;  ///< pieces of the cached fetch that blocks have taken
+  unsigned taken;   ///< pieces of the cached fetch that blocks have taken
+  unsigned direct;  ///< pieces of the direct gather that blocks have taken
+
+  /// Whether direct access is fast for these indices, so that no pass has anything to do: those of
+  /// a stretch meet few different sectors of 32 bytes (sorted, in blocks, often the same), or those
+  /// of a warp stay in a window that the L2 cache holds (sorted, but far apart).
+  [[nodiscard]] __device__ bool local() const {
+    static_assert(kStretches == 4 && kStretches * kStretch < 1 << 16);
+    const uint4 each = *reinterpret_cast<const uint4*>(seen);
+    const unsigned all = each.x + each.y + each.z + each.w;
+    const unsigned sectors = all & 0xffff;
+    const unsigned near = all >> 16;
+    return sectors < kStretches * kStretch / 8 * 7 ||
+           near > kStretches * kPartitionThreads / 32 / 2;
+  }
 };
 
 /// The call and its scratch memory. A tile's row of `starts` has a start for each bucket and the
@@ -107,9 +125,28 @@ __host__ __device__ constexpr unsigned round_up(unsigned number, unsigned multip
   return (number + multiple - 1) / multiple * multiple;
 }
 
+/// Threads that sort a tile. Two blocks with half a tile each share a multiprocessor: while one
+/// waits at a barrier, the other works.
+inline constexpr int kSortMostThreads = 1024;
+constexpr int sort_threads(std::int64_t tile) {
+  return tile == kTile<8> ? kSortMostThreads / 2 : kSortMostThreads;
+}
+
+/// Bytes of positions that a thread of the sort keeps in registers, and as many in shared memory
+/// where offsets of 16 bits leave room.
+inline constexpr int kKeptBytes = 64;
+
 /// Bytes of the counters that precede the offsets in the shared memory of the sort.
 __host__ __device__ constexpr unsigned counter_bytes(unsigned buckets) {
   return round_up((buckets + 1) * 4, 128);
+}
+
+/// Dynamic shared memory of a block of the sort: counters, offsets and positions.
+inline std::int64_t sort_shared_bytes(std::int64_t tile, std::int64_t buckets,
+                                      std::int64_t capacity, int unit) {
+  const std::int64_t counters = counter_bytes(static_cast<unsigned>(buckets));
+  return unit > 1 ? counters + capacity * 2 + sort_threads(tile) * kKeptBytes
+                  : counters + capacity * 4;
 }
 
 }  // namespace gpukern::gpu

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __shared__ BulkBarrier barrier;
   auto* const slice = reinterpret_cast<Item*>(dynamic);
   wait_for_previous();
-  if (call.state->local) return;
+  if (call.state->local()) return;
   const unsigned parts = call.buckets + call.state->extra_parts;
   const unsigned lane = threadIdx.x % 32;
   SharedCopy copy(barrier);
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
     partition_fetch_cached_kernel(const __grid_constant__ Partition call) {
   using Fetch = FetchCached<Item>;
   wait_for_previous();
-  if (call.state->local) return;
+  if (call.state->local()) return;
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;
   const std::int64_t slice_items = std::int64_t{1} << call.shift;
@@ -193,7 +193,8 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
   __syncthreads();
   unsigned piece = taken[0];
   for (unsigned round = 1; piece < pieces; ++round) {
-    if (threadIdx.x == 0) taken[round % 2] = atomicAdd(&call.state->taken, 1);
+    unsigned following = 0;  // asked for early, waited for late
+    if (threadIdx.x == 0) following = atomicAdd(&call.state->taken, 1);
     const unsigned bucket = piece / groups;
     const unsigned group = piece % groups;
     const std::int64_t first = bucket * slice_items;
@@ -214,6 +215,7 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
       offsets += Fetch::kRuns * call.offsets_stride;
       items += Fetch::kRuns * call.items_stride;
     }
+    if (threadIdx.x == 0) taken[round % 2] = following;
     __syncthreads();
     piece = taken[round % 2];
   }

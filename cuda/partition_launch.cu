@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "partition_direct.cuh"
 #include "partition_fetch.cuh"
 #include "partition_launch.cuh"
 #include "partition_restore.cuh"
@@ -53,29 +54,31 @@ void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan, st
   }
 }
 
-/// Looks at a sample of the indices; gathers at once if it says so. Else the passes will work.
+/// Looks at a sample of the indices; gathers at once if it says so. Else the passes will work, on
+/// all but what does not fill a tile.
 template <class Item, class Raw>
 void launch_direct(const Partition& partition, const DirectCall& call) {
-  launch(partition_sample_kernel<Raw>, Grid{1, kPartitionThreads}, call.stream, partition,
-         Bounds<Raw>(call.args), std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
-         call.args.item, call.tuning.partition.window,
-         call.args.path == GPUKERN_GATHER_PARTITIONED);
-  GatherArgs args = call.args;
-  Rows rows = call.rows;
-  rows.count = std::int64_t{partition.tiles} * kTile<sizeof(Item)>;
-  gather_items_if({args, rows, call.fill, call.tuning, call.stream}, &partition.state->local);
+  const Bounds<Raw> bounds(call.args);
+  launch(partition_sample_kernel<Raw>, Grid{kStretches, kPartitionThreads}, call.stream, partition,
+         bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>, call.args.item,
+         call.tuning.partition.window, call.args.path == GPUKERN_GATHER_PARTITIONED);
+  launch(
+      partition_direct_kernel<Item, Raw>,
+      Grid{std::int64_t{device_facts().multiprocessors} * kDirectBlocks, kDirectThreads, 0, true},
+      call.stream, ItemArgs(call), bounds, call.fill, partition.tiles, partition.state);
 }
 
 template <class Item, class Raw, class Position, class Shape>
 void launch_sort(const Partition& partition, const DirectCall& call) {
   launch_direct<Item, Raw>(partition, call);
-  constexpr int kThreads = kSortThreads<kTile<sizeof(Item)>>;
-  const std::size_t shared =
-      counter_bytes(partition.buckets) + partition.capacity * sizeof(typename Shape::Offset);
-  launch(
-      partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
-      Grid{std::int64_t{device_facts().multiprocessors} * 1024 / kThreads, kThreads, shared, true},
-      call.stream, partition, Bounds<Raw>(call.args));
+  using Tile = SortTile<kTile<sizeof(Item)>, Raw, Position, Shape>;
+  constexpr int kBlocks = kSortMostThreads / Tile::kThreads;  // on a multiprocessor
+  const std::int64_t shared =
+      sort_shared_bytes(kTile<sizeof(Item)>, partition.buckets, partition.capacity, Shape::kUnit);
+  launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
+         Grid{std::int64_t{device_facts().multiprocessors} * kBlocks, Tile::kThreads,
+              static_cast<std::size_t>(shared), true},
+         call.stream, partition, Bounds<Raw>(call.args));
 }
 
 template <class Item, int kUnit>

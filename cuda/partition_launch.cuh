@@ -25,8 +25,8 @@ struct PartitionPlan {
 /// empty kernels; 12.0 has less memory.)
 bool partition_kernels_present();
 
-/// Enqueues all passes for whole tiles. Throws GPUKERN_MEMORY_ERROR before the first launch if
-/// there is no scratch memory.
+/// Enqueues all passes for whole tiles, and the direct gather of the rest. Throws
+/// GPUKERN_MEMORY_ERROR before the first launch if there is no scratch memory.
 void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,
                    std::int64_t tiles);
 

@@ -13,9 +13,6 @@
 
 namespace gpukern::gpu {
 
-/// Bytes of positions that a thread keeps in registers; the rest are read again, from the L2 cache.
-inline constexpr int kKeptBytes = 64;
-
 /// Vectors of indices that a thread has in flight.
 inline constexpr int kBatch = 4;
 
@@ -25,21 +22,20 @@ __device__ __noinline__ std::int64_t uncommon_position(const Bounds<Raw>& bounds
   return bounds.position(raw);
 }
 
-/// Threads that sort a tile. Two blocks with half a tile each share a multiprocessor: while one
-/// waits at a barrier, the other works.
-template <int kTileItems>
-inline constexpr int kSortThreads = kTileItems == kTile<8> ? 512 : 1024;
-
 template <int kTileItems, class Raw, class Position, class Shape>
 struct SortTile {
-  static constexpr int kThreads = kSortThreads<kTileItems>;
+  static constexpr int kThreads = sort_threads(kTileItems);
   using Offset = typename Shape::Offset;
   static constexpr int kUnit = Shape::kUnit;
   static constexpr int kCount = 16 / sizeof(Raw);  ///< indices that a thread reads at once
   static constexpr int kSteps = kTileItems / (kThreads * kCount);
   static constexpr int kMostKept = kKeptBytes / static_cast<int>(sizeof(Position)) / kCount;
   static constexpr int kKept = kSteps < kMostKept ? kSteps : kMostKept;
-  static constexpr int kLastBatch = kKept + (kSteps - kKept - 1) / kBatch * kBatch;
+  /// Steps from kKept to this one are stashed, see stash().
+  static constexpr int kStashed = kUnit > 1                        ? 2 * kKept
+                                  : sizeof(Raw) > sizeof(Position) ? kSteps
+                                                                   : kKept;
+  static_assert(kStashed <= kSteps && kKept % kBatch == 0 && kStashed % kBatch == 0);
   // The algorithm that takes least shared memory: offsets and counters need it.
   using Scan = cub::BlockScan<unsigned, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
@@ -56,6 +52,20 @@ struct SortTile {
   std::int64_t tile = 0;
 
   using Indices = Vector<Raw, kCount>;
+  using Positions = Vector<Position, kCount>;
+
+  /// Positions that the registers do not hold wait in a stash: in shared memory, where 16-bit
+  /// offsets leave room, or in the memory that the tile's offsets go to in the end, which pays
+  /// where positions are narrower than indices. A thread reads what it has written itself. Indices
+  /// that are not stashed are read again, from the L2 cache.
+  __device__ Positions* stash(int step) const {
+    std::byte* memory;
+    if constexpr (kUnit > 1)
+      memory = reinterpret_cast<std::byte*>(sorted + call.capacity);
+    else
+      memory = call.offsets + tile * call.offsets_stride;
+    return reinterpret_cast<Positions*>(memory) + (step - kKept) * kThreads + threadIdx.x;
+  }
 
   /// Where indices change between counting and placing, a run has places that nothing is put into.
   /// They hold offsets of earlier tiles then, or these zeros, all inside a slice. (The fetch from
@@ -104,6 +114,38 @@ struct SortTile {
   __device__ void count(const Position (&position)[kCount]) {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) atomicAdd(counter + bucket(position[k]), 1);
+  }
+
+  /// The first look at the steps that registers hold.
+  __device__ void count_kept(Position (&kept)[kKept][kCount]) {
+#pragma unroll
+    for (int first = 0; first < kKept; first += kBatch) {
+      Indices raw[kBatch];
+      load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= kKept) continue;
+        resolve(raw[s], kept[first + s]);
+        count(kept[first + s]);
+      }
+    }
+  }
+
+  /// The first look at the others.
+  __device__ void count_rest() {
+#pragma unroll 1
+    for (int first = kKept; first < kSteps; first += kBatch) {
+      Indices raw[kBatch];
+      load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= kSteps) continue;
+        Positions position;
+        resolve(raw[s], position.element);
+        count(position.element);
+        if (first < kStashed) *stash(first + s) = position;
+      }
+    }
   }
 
   __device__ void note_heavy(unsigned b, unsigned run) const {
@@ -158,6 +200,32 @@ struct SortTile {
     store_once(reinterpret_cast<Vector<std::uint16_t, kCount>*>(to), places);
   }
 
+  /// The second look at the steps that registers do not hold.
+  __device__ void place_rest() {
+    // What was read last is the likeliest to be in the L2 cache still.
+    constexpr int kLast = kStashed + (kSteps - 1 - kStashed) / kBatch * kBatch;
+#pragma unroll 1
+    for (int first = kLast; first >= kStashed && kStashed < kSteps; first -= kBatch) {
+      Indices raw[kBatch];
+      load(first, raw);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) {
+        if (first + s >= kSteps) continue;
+        Position position[kCount];
+        resolve(raw[s], position);
+        place_all(first + s, position);
+      }
+    }
+#pragma unroll 1
+    for (int first = kKept; first < kStashed; first += kBatch) {
+      Positions position[kBatch];
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) position[s] = *stash(first + s);
+#pragma unroll
+      for (int s = 0; s < kBatch; ++s) place_all(first + s, position[s].element);
+    }
+  }
+
   __device__ void write() const {
     constexpr unsigned kWord = 16 / sizeof(Offset);
     auto* const to = reinterpret_cast<uint4*>(call.offsets + tile * call.offsets_stride);
@@ -169,12 +237,12 @@ struct SortTile {
 
 /// `Position` is signed and holds every position.
 template <int kTileItems, class Raw, class Position, class Shape>
-__global__ void __launch_bounds__(kSortThreads<kTileItems>, 1024 / kSortThreads<kTileItems>)
+__global__ void __launch_bounds__(sort_threads(kTileItems),
+                                  kSortMostThreads / sort_threads(kTileItems))
     partition_sort_kernel(const __grid_constant__ Partition call,
                           const __grid_constant__ Bounds<Raw> bounds) {
   using Tile = SortTile<kTileItems, Raw, Position, Shape>;
 #if __CUDA_ARCH__ >= 900
-  constexpr int kCount = Tile::kCount;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ typename Tile::Shared shared;
   auto* const counter = reinterpret_cast<unsigned*>(dynamic);
@@ -183,49 +251,17 @@ __global__ void __launch_bounds__(kSortThreads<kTileItems>, 1024 / kSortThreads<
   Tile tile{call, bounds, shared, counter, sorted};
   tile.clear();
   wait_for_previous();
-  if (call.state->local) return;
+  if (call.state->local()) return;
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
     __syncthreads();
-    Position kept[Tile::kKept][kCount];
-#pragma unroll
-    for (int first = 0; first < Tile::kKept; first += kBatch) {
-      typename Tile::Indices raw[kBatch];
-      tile.load(first, raw);
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s) {
-        if (first + s >= Tile::kKept) continue;
-        tile.resolve(raw[s], kept[first + s]);
-        tile.count(kept[first + s]);
-      }
-    }
-    Position position[kCount];
-#pragma unroll 1
-    for (int first = Tile::kKept; first < Tile::kSteps; first += kBatch) {
-      typename Tile::Indices raw[kBatch];
-      tile.load(first, raw);
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s) {
-        if (first + s >= Tile::kSteps) continue;
-        tile.resolve(raw[s], position);
-        tile.count(position);
-      }
-    }
+    Position kept[Tile::kKept][Tile::kCount];
+    tile.count_kept(kept);
+    tile.count_rest();
     __syncthreads();
     tile.lay_out();
     __syncthreads();
-    // What was read last is the likeliest to be in the L2 cache still.
-#pragma unroll 1
-    for (int first = Tile::kLastBatch; first >= Tile::kKept; first -= kBatch) {
-      typename Tile::Indices raw[kBatch];
-      tile.load(first, raw);
-#pragma unroll
-      for (int s = 0; s < kBatch; ++s) {
-        if (first + s >= Tile::kSteps) continue;
-        tile.resolve(raw[s], position);
-        tile.place_all(first + s, position);
-      }
-    }
+    tile.place_rest();
 #pragma unroll
     for (int step = 0; step < Tile::kKept; ++step) tile.place_all(step, kept[step]);
     __syncthreads();

@@ -85,7 +85,10 @@ Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const
 }
 
 void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
-  IndexArgs args{.index = index.data, .loop = {}, .n = axis.n, .index_type = index_type(index)};
+  IndexArgs args;  // not as one initializer, for which GCC clears the whole struct first
+  args.index = index.data;
+  args.n = axis.n;
+  args.index_type = index_type(index);
   for (int d = 0; d < index.ndim; ++d) args.loop.push(index.shape[d], {index.stride[d]});
   args.loop.coalesce();
   const auto bad = call.home.first_bad_index(args, call.stream);
