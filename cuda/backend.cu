@@ -79,6 +79,7 @@ class CudaBackend final : public Backend {
 
   void* allocate(std::size_t bytes, Stream stream) override {
     const ContextGuard guard(context_);
+    require_open(stream);
     const RelaxedCapture relaxed;
     if (pool_ == nullptr)
       require_no_capture(stream,
@@ -230,6 +231,7 @@ class CudaBackend final : public Backend {
   void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                     Stream stream) {
     const ContextGuard guard(context_);
+    require_open(stream);
     const RelaxedCapture relaxed;
     check(cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(stream)), "cudaMemcpyAsync");
   }

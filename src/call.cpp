@@ -106,44 +106,46 @@ void copy_on(Backend& backend, const Tensor& source, const Tensor& destination, 
   backend.copy(copy_args(between, destination), stream);
 }
 
-void upload(const Tensor& source, const Tensor& destination, Stream stream) {
-  Backend& host = backend_for(source.device);
+/// Backend::upload, or Backend::enqueue_upload.
+using Upload = void (Backend::*)(void*, const void*, std::size_t, Stream);
+/// Backend::download, or Backend::enqueue_download.
+using Download = Upload;
+
+/// From contiguous host memory to a tensor of any layout.
+void upload_packed(const void* from, const Tensor& destination, Stream stream, Upload upload) {
   Backend& gpu = backend_for(destination.device);
-  Buffer packed;
-  Tensor from = source;
-  if (!source.contiguous()) {
-    packed = Buffer(host, source.bytes(), nullptr);
-    from = contiguous_at(packed.data(), source.device, source);
-    host.copy(copy_args(source, from), nullptr);
-  }
-  const auto bytes = static_cast<std::size_t>(source.bytes());
-  if (destination.contiguous()) {
-    gpu.upload(destination.data, from.data, bytes, stream);
-    return;
-  }
-  const Buffer landing(gpu, source.bytes(), stream);
-  gpu.upload(landing.data(), from.data, bytes, stream);
-  gpu.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination),
+  const auto bytes = static_cast<std::size_t>(destination.bytes());
+  if (destination.contiguous()) return (gpu.*upload)(destination.data, from, bytes, stream);
+  const Buffer landing(gpu, destination.bytes(), stream);
+  (gpu.*upload)(landing.data(), from, bytes, stream);
+  gpu.copy(copy_args(contiguous_at(landing.data(), destination.device, destination), destination),
            stream);
 }
 
-void download(const Tensor& source, const Tensor& destination, Stream stream) {
+/// From a tensor of any layout to contiguous host memory.
+void download_packed(const Tensor& source, void* to, Stream stream, Download download) {
   Backend& gpu = backend_for(source.device);
-  Backend& host = backend_for(destination.device);
-  Buffer packed;
-  Tensor from = source;
-  if (!source.contiguous()) {
-    packed = Buffer(gpu, source.bytes(), stream);
-    from = contiguous_at(packed.data(), source.device, source);
-    gpu.copy(copy_args(source, from), stream);
-  }
   const auto bytes = static_cast<std::size_t>(source.bytes());
-  if (destination.contiguous()) {
-    gpu.download(destination.data, from.data, bytes, stream);
-    return;
-  }
+  if (source.contiguous()) return (gpu.*download)(to, source.data, bytes, stream);
+  const Buffer packed(gpu, source.bytes(), stream);
+  gpu.copy(copy_args(source, contiguous_at(packed.data(), source.device, source)), stream);
+  (gpu.*download)(to, packed.data(), bytes, stream);
+}
+
+void upload(const Tensor& source, const Tensor& destination, Stream stream) {
+  if (source.contiguous()) return upload_packed(source.data, destination, stream, &Backend::upload);
+  Backend& host = backend_for(source.device);
+  const Buffer packed(host, source.bytes(), nullptr);
+  host.copy(copy_args(source, contiguous_at(packed.data(), source.device, source)), nullptr);
+  upload_packed(packed.data(), destination, stream, &Backend::upload);
+}
+
+void download(const Tensor& source, const Tensor& destination, Stream stream) {
+  if (destination.contiguous())
+    return download_packed(source, destination.data, stream, &Backend::download);
+  Backend& host = backend_for(destination.device);
   const Buffer landing(host, source.bytes(), nullptr);
-  gpu.download(landing.data(), from.data, bytes, stream);
+  download_packed(source, landing.data(), stream, &Backend::download);
   host.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination),
             nullptr);
 }
@@ -158,6 +160,16 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream) {
     upload(source, destination, stream);
   else
     download(source, destination, stream);
+}
+
+void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream stream) {
+  if (source.count() == 0) return;
+  if (source.device == destination.device)
+    copy_on(backend_for(source.device), source, destination, stream);
+  else if (destination.device.cuda)
+    upload_packed(source.data, destination, stream, &Backend::enqueue_upload);
+  else
+    download_packed(source, destination.data, stream, &Backend::enqueue_download);
 }
 
 Output::Output(const Call& call, const Tensor& tensor, bool apart)

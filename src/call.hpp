@@ -56,6 +56,9 @@ Stream checked_stream(const gpukern_exec* exec);
 /// Waits if host memory takes part, also on the CPU's side of a transfer.
 void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
+/// As transfer(), but does not wait for a GPU. A host tensor beside one on a GPU is contiguous.
+void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream stream);
+
 /// An output as a call writes it: itself, or fresh memory beside it if it has to be kept `apart`
 /// from the inputs. finish() brings the result home. Refers to the tensor that it is made of.
 class Output {

@@ -9,27 +9,60 @@
 namespace gpukern {
 namespace {
 
-void copy(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destination,
-          const gpukern_exec* exec) {
-  const Argument source("copy", "source", raw_source);
-  const Argument destination("copy", "destination", raw_destination);
-  const Tensor& from = source.tensor;
-  const Tensor& to = destination.tensor;
-  require(to.item == from.item, GPUKERN_TYPE_ERROR, destination.name, " must have elements of ",
-          from.item, " bytes like source, got ", to.item);
-  require(same_shape(to, from), GPUKERN_VALUE_ERROR, destination.name, " must have shape ",
-          from.shape_text(), ", got ", to.shape_text());
-  require_writable(to, destination.name);
-  require(!(from.device.cuda && to.device.cuda) || from.device == to.device, GPUKERN_VALUE_ERROR,
-          destination.name, " must lie on the host or on ", device_name(from.device), ", got ",
-          device_name(to.device));
-  const Stream stream = checked_stream(exec);
-  backend_for(from.device);
-  backend_for(to.device);
-  if (gpukern_plan* plan = checked_plan(exec))
-    plan_transfer(*plan, from, to);
-  else
-    transfer(from, to, stream);
+/// The operands of a copy, which fit each other.
+struct Copy {
+  Copy(const char* function, const gpukern_tensor* raw_source,
+       const gpukern_tensor* raw_destination)
+      : source(function, "source", raw_source),
+        destination(function, "destination", raw_destination) {
+    const Tensor& from = source.tensor;
+    const Tensor& to = destination.tensor;
+    require(to.item == from.item, GPUKERN_TYPE_ERROR, destination.name, " must have elements of ",
+            from.item, " bytes like source, got ", to.item);
+    require(same_shape(to, from), GPUKERN_VALUE_ERROR, destination.name, " must have shape ",
+            from.shape_text(), ", got ", to.shape_text());
+    require_writable(to, destination.name);
+    require(!(from.device.cuda && to.device.cuda) || from.device == to.device, GPUKERN_VALUE_ERROR,
+            destination.name, " must lie on the host or on ", device_name(from.device), ", got ",
+            device_name(to.device));
+    backend_for(from.device);
+    backend_for(to.device);
+  }
+
+  /// Moves the elements, or plans to.
+  void run(const gpukern_exec* exec, decltype(transfer)& move) const {
+    const Stream stream = checked_stream(exec);
+    if (gpukern_plan* plan = checked_plan(exec))
+      plan_transfer(*plan, source.tensor, destination.tensor);
+    else
+      move(source.tensor, destination.tensor, stream);
+  }
+
+  Argument source;
+  Argument destination;
+};
+
+/// Requires of host memory that a GPU can copy it when the call has returned.
+void require_copied_later(const Argument& host, Backend& gpu, Stream stream) {
+  const Tensor& tensor = host.tensor;
+  require(tensor.contiguous(), GPUKERN_VALUE_ERROR, host.name,
+          " must be C-contiguous in host memory, where nothing packs it once the call has "
+          "returned");
+  if (tensor.count() == 0 || gpu.capture_of(stream) == 0) return;
+  const Extent extent = extent_of(tensor);
+  require(gpu.pinned_view(extent.begin, extent.end) != nullptr, GPUKERN_VALUE_ERROR, host.name,
+          " must be page-locked while a CUDA graph is captured");
+}
+
+void copy_async(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destination,
+                const gpukern_exec* exec) {
+  const Copy copy("copy_async", raw_source, raw_destination);
+  const Device from = copy.source.tensor.device;
+  const Device to = copy.destination.tensor.device;
+  if (from != to)
+    require_copied_later(from.cuda ? copy.destination : copy.source,
+                         backend_for(from.cuda ? from : to), checked_stream(exec));
+  copy.run(exec, enqueue_transfer);
 }
 
 /// Whether a device of the ABI means pinned memory, which only a process with a GPU has.
@@ -78,7 +111,13 @@ extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
 extern "C" gpukern_status gpukern_copy(const gpukern_tensor* source,
                                        const gpukern_tensor* destination,
                                        const gpukern_exec* exec) {
-  return guard([&] { gpukern::copy(source, destination, exec); });
+  return guard([&] { gpukern::Copy("copy", source, destination).run(exec, gpukern::transfer); });
+}
+
+extern "C" gpukern_status gpukern_copy_async(const gpukern_tensor* source,
+                                             const gpukern_tensor* destination,
+                                             const gpukern_exec* exec) {
+  return guard([&] { gpukern::copy_async(source, destination, exec); });
 }
 
 extern "C" gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec* exec) {

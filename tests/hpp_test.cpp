@@ -337,6 +337,10 @@ TEST_P(HppDevice, OperationsOnBuffers) {
   Floats ninth(100);
   gpukern::copy(column, ninth);
   EXPECT_EQ(ninth[99], 999);
+  DeviceBuffer<float> pinned(100, gpukern::kPinned);
+  gpukern::copy_async(column, pinned);
+  gpukern::synchronize(device());
+  EXPECT_EQ(pinned.data()[99], 999);
 
   const auto bad_index = on_device(std::vector<int>{1000, 0});
   EXPECT_THROW(gather(source, bad_index, out), gpukern::IndexError);

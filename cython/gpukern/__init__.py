@@ -12,6 +12,7 @@ Host arrays are computed where they lie, device arrays on their GPU. See the fun
 
 from gpukern import errors, typed
 from gpukern._arguments import In, InOut, Out
+from gpukern._copy import copyto, synchronize
 from gpukern._create import empty, to_device
 from gpukern._device_array import DeviceArray
 from gpukern._elementwise import Elementwise
@@ -23,7 +24,7 @@ from gpukern._make_function import elementwise
 from gpukern._pinned import pinned_empty
 from gpukern._program import Program, cache_info, clear_cache
 from gpukern._saxpy import saxpy
-from gpukern._status import get_num_threads, set_num_threads
+from gpukern._status import device_count, get_num_threads, set_num_threads
 from gpukern.errors import (
     CompileError,
     ContextLostError,
@@ -67,6 +68,8 @@ __all__ = [
     "__version__",
     "cache_info",
     "clear_cache",
+    "copyto",
+    "device_count",
     "elementwise",
     "empty",
     "errors",
@@ -80,6 +83,7 @@ __all__ = [
     "pinned_empty",
     "saxpy",
     "set_num_threads",
+    "synchronize",
     "to_device",
     "typed",
 ]

@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from gpukern import _status
+from gpukern._copy import synchronize
 from gpukern._create import empty, to_device
 from gpukern._gather import gather
 from gpukern._info import info
@@ -197,7 +197,7 @@ def bench(shrink=1):
     right = True
     listed = list(cases(shrink * (1 if on_gpu else HOST_SHRINK)))
     progress = Progress(len(listed) * len(everyone))
-    wait = (lambda: _status.synchronize(0)) if on_gpu else int
+    wait = synchronize if on_gpu else int
     for title, operation, unit, work, make in listed:
         data = make()
         progress.print(f"{title}, {unit}")

@@ -122,6 +122,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
     gpukern_status gpukern_release(gpukern_device device, void *data, const gpukern_exec *exec_)
     gpukern_status gpukern_copy(const gpukern_tensor *source, const gpukern_tensor *destination,
                                 const gpukern_exec *exec_)
+    gpukern_status gpukern_copy_async(const gpukern_tensor *source,
+                                      const gpukern_tensor *destination, const gpukern_exec *exec_)
     gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec_)
 
     gpukern_status gpukern_pointer_device(const void *data, gpukern_device *device)

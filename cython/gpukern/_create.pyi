@@ -9,6 +9,9 @@ from gpukern._device_array import DeviceArray
 from gpukern._typing import Array, Device, Stream
 
 def empty(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = ..., device: Device = 0
+    shape: int | Sequence[int],
+    dtype: npt.DTypeLike = ...,
+    device: Device = 0,
+    stream: Stream | None = None,
 ) -> DeviceArray: ...
 def to_device(array: Array, device: Device = 0, stream: Stream | None = None) -> DeviceArray: ...

@@ -23,7 +23,7 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 cnp.import_array()
 
 
-def empty(shape, dtype=np.float64, device=0):
+def empty(shape, dtype=np.float64, device=0, stream=None):
     """Allocates an uninitialised array on a device.
 
     Parameters
@@ -33,16 +33,18 @@ def empty(shape, dtype=np.float64, device=0):
         Whatever NumPy takes for a dtype of fixed width, without Python objects.
     device : int or str
         The ordinal of a CUDA device, 'cuda', 'cuda:N' or 'cpu'.
+    stream : optional
+        The stream in whose order the memory is there, and which is the first to use it; see
+        :func:`gather`. The legacy default stream without it.
 
     Returns
     -------
     DeviceArray
-        Its memory is ordered on the legacy default stream.
     """
     cdef Tensor like = shape_of(shape, dtype, "empty")
     require_device_dtype(like.dtype, "empty: dtype")
     return new_device_array(like, concrete_device(device, "empty: device"),
-                            new_launch("empty", None, None))
+                            new_launch("empty", None, stream))
 
 
 def to_device(array, device=0, stream=None):

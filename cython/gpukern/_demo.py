@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from gpukern import _status
+from gpukern._copy import synchronize
 from gpukern._create import empty, to_device
 from gpukern._explain import explain
 from gpukern._gather import gather
@@ -66,13 +66,13 @@ def best_time(call):
 def best_device_time(call):
     """The best time of one call of a batch, in seconds, with the GPU's work done."""
     call()
-    _status.synchronize(0)
+    synchronize()
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()
         for _ in range(BATCH):
             call()
-        _status.synchronize(0)
+        synchronize()
         times.append((time.perf_counter() - start) / BATCH)
     return min(times)
 

@@ -7,9 +7,9 @@
 from libc.stdint cimport int32_t
 
 from gpukern._capi cimport (
-    GPUKERN_CUDA, gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query, gpukern_device,
+    gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query, gpukern_device_count,
     gpukern_device_info, gpukern_device_query, gpukern_num_threads, gpukern_set_num_threads,
-    gpukern_synchronize, gpukern_version,
+    gpukern_version,
 )
 from gpukern._error cimport check
 
@@ -61,6 +61,17 @@ def get_num_threads():
     return gpukern_num_threads()
 
 
+def device_count():
+    """The number of usable CUDA devices; 0 without a driver, a GPU or a CUDA build.
+
+    :func:`info` has their properties, and why there is none.
+    """
+    cdef int32_t count = 0
+    with nogil:
+        check(gpukern_device_count(&count))
+    return count
+
+
 def cuda_status():
     """The state of CUDA in this process, as a dict."""
     cdef gpukern_cuda_info info
@@ -95,12 +106,3 @@ def device_status(int32_t device_id):
 cdef object version_text(int32_t version):
     """CUDA's 13000 as '13.0'; None for 0."""
     return f"{version // 1000}.{version % 1000 // 10}" if version else None
-
-
-def synchronize(int32_t device_id):
-    """Waits for the legacy default stream of a CUDA device."""
-    cdef gpukern_device device
-    device.device_type = GPUKERN_CUDA
-    device.device_id = device_id
-    with nogil:
-        check(gpukern_synchronize(device, NULL))

@@ -13,7 +13,7 @@
  * It holds on to nothing after a call that ran on the CPU. Work on a GPU is enqueued on the stream
  * of the ::gpukern_exec (the legacy default stream without one); unless a function says that it
  * waits, device memory must stay valid until that work has run, as for any CUDA API. Host memory
- * that takes part in device work is free to reuse when the call returns.
+ * that takes part in device work is free to reuse on return, but for gpukern_copy_async().
  */
 #ifndef GPUKERN_GPUKERN_H
 #define GPUKERN_GPUKERN_H

@@ -109,6 +109,15 @@ void copy(const Source& source, Out&& out, const ExecOptions& options = {}) {
                      detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
+/// Enqueues a copy and does not wait; host memory belongs to it until the stream has come behind
+/// it. See gpukern_copy_async().
+template <Output Out, InputOf<element_t<Out>> Source>
+void copy_async(const Source& source, Out&& out, const ExecOptions& options = {}) {
+  const gpukern_exec exec = detail::c_exec(options);
+  check(gpukern_copy_async(detail::address(TensorRef(source).c_tensor()),
+                           detail::address(TensorRef(out).c_tensor()), &exec));
+}
+
 /// Owns uninitialised memory of a device, allocated and released in the order of a stream.
 ///
 /// On a GPU the stream must outlive the buffer. `DeviceBuffer<T>(n, kCpu)` works the same

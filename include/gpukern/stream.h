@@ -4,7 +4,7 @@
 
 /**
  * @file stream.h
- * @brief The order between streams; a part of gpukern.h, which includes it.
+ * @brief The order between streams, and copies on them; a part of gpukern.h, which includes it.
  */
 #ifndef GPUKERN_STREAM_H
 #define GPUKERN_STREAM_H
@@ -16,8 +16,9 @@ extern "C" {
 #endif
 
 /* A stream is a cudaStream_t of the device: NULL or 1 for the legacy default stream, 2 for the
- * per-thread default stream of the calling thread. Nothing here waits on the host. On GPUKERN_CPU,
- * where all work is done when a call returns, these functions succeed and do nothing. */
+ * per-thread default stream of the calling thread. Nothing here waits on the host, but copies of
+ * ordinary memory may. On GPUKERN_CPU, where all work is done when a call returns, nothing has to
+ * be put in order: functions for that succeed and do nothing. */
 
 /**
  * @brief Lets the work enqueued later on `stream` wait for the work enqueued so far on `other`.
@@ -73,6 +74,32 @@ GPUKERN_API gpukern_status gpukern_event_done(gpukern_device device, const gpuke
  * @param[in] event may be NULL
  */
 GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event);
+
+/**
+ * @brief Enqueues a copy between host memory and a GPU, or within a GPU, and does not wait for it.
+ *
+ * With page-locked host memory (GPUKERN_CUDA_HOST) the copy runs beside the work of the host, and
+ * a CUDA graph can capture it. Ordinary host memory CUDA stages: the call may then wait for the
+ * stream, from the device until the copy is done; while the stream captures a graph it is a
+ * GPUKERN_VALUE_ERROR.
+ *
+ * In either case host memory belongs to the copy until the stream has come behind it
+ * (gpukern_synchronize(), gpukern_event_done()): a source must stay valid and unchanged, a
+ * destination must stay valid and hold anything until then. The order of calls on the same host
+ * memory, on several streams or on the CPU, is the caller's.
+ *
+ * Host tensors beside one on a GPU must be C-contiguous; a tensor on a GPU may have any layout, and
+ * takes scratch memory there if it is not contiguous. Two host tensors are copied at once, whatever
+ * the stream. Copies nothing and succeeds for tensors of no elements.
+ *
+ * @param[in] source any dtype
+ * @param[out] destination of the source's shape and element size; may overlap the source
+ * @param[in] exec its stream belongs to the GPU that takes part; may be NULL
+ * @return GPUKERN_VALUE_ERROR as for gpukern_copy(), and for host memory that is not C-contiguous
+ */
+GPUKERN_API gpukern_status gpukern_copy_async(const gpukern_tensor *source,
+                                              const gpukern_tensor *destination,
+                                              const gpukern_exec *exec);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""copyto(): copies between arrays anywhere; synchronize(): the wait for what was enqueued."""
+
+from gpukern._capi cimport (
+    gpukern_copy, gpukern_copy_async, gpukern_device, gpukern_status, gpukern_synchronize,
+)
+from gpukern._convert cimport as_output, as_tensor, used_by
+from gpukern._create cimport concrete_device
+from gpukern._dtype cimport require_plain
+from gpukern._error cimport check
+from gpukern._keep cimport keep_until_done, kept_count, let_go
+from gpukern._lend cimport note_write
+from gpukern._stream cimport Launch, new_launch
+from gpukern._tensor cimport Tensor, bytes_of
+
+from gpukern import _numpy_rules
+from gpukern.errors import GpukernTypeError, GpukernValueError
+
+
+def copyto(dst, src, *, stream=None, blocking=True):
+    """Copies an array into another one of the same shape and dtype, wherever the two lie.
+
+    Parameters
+    ----------
+    dst : array
+        Written to. A NumPy array or what lends its memory, or a device array that can be written.
+    src : array
+        Of the shape and dtype of `dst`, on the host or on the GPU of `dst`; see :func:`gather`.
+    stream : optional
+        An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
+        library that `dst` comes from, or else `src`, or the legacy default stream.
+    blocking : bool
+        Whether to wait for a copy between host and GPU. If not, it is only enqueued.
+
+    Raises
+    ------
+    TypeError
+        For dtypes that differ, Python objects, masked arrays, and a `dst` that cannot be written.
+    ValueError
+        For shapes that differ, two GPUs, and a `dst` that is read-only. With ``blocking=False``
+        also for a host array beside one on a GPU that is not C-contiguous, and while a CUDA graph
+        is captured for one that is not page-locked.
+
+    Notes
+    -----
+    A copy within one GPU is always only enqueued, and one between host arrays done on return.
+
+    With ``blocking=False`` a host array in page-locked memory (:func:`pinned_empty`) is copied
+    while the host goes on, also from a CUDA graph. Ordinary memory CUDA stages: the call may wait
+    for the stream, when copying from the GPU until the copy is done. Either way, leave `src`
+    unchanged, and do not look at a `dst` on the host, until the stream has come behind the copy:
+    after :func:`synchronize`, or a wait of the stream's own. The order of calls on one host array,
+    on several streams or on the CPU, is yours. Both arrays are kept alive as long, but for captured
+    graphs, for which you keep them.
+    """
+    cdef Launch where = new_launch("copyto", None, stream)
+    cdef Tensor target, source, to, origin, host
+    cdef bint across, waits = blocking
+    cdef gpukern_device device
+    cdef gpukern_status status
+    if _numpy_rules.is_masked(dst) or _numpy_rules.is_masked(src):
+        raise GpukernTypeError("copyto: dst and src must not be masked arrays")
+    target = as_output(dst, "copyto: dst", where)
+    source = as_tensor(src, "copyto: src", where)
+    require_alike(target, source)
+    host = source if source.host else target
+    across = source.host != target.host
+    if across and not waits:
+        require_contiguous(host, "copyto: src" if host is source else "copyto: dst")
+    to, origin = target, source
+    if target.odd or source.odd:
+        to, origin = bytes_of(target), bytes_of(source)
+    with nogil:
+        if waits:
+            status = gpukern_copy(&origin.c, &to.c, &where.c)
+        else:
+            status = gpukern_copy_async(&origin.c, &to.c, &where.c)
+        check(status)
+    if across and not waits:
+        device = source.c.device if host is target else target.c.device
+        keep_until_done(host.owner, device, where.c.stream)
+    used_by(source, where, False)
+    used_by(target, where, True)
+    where.finish()
+    note_write(dst)
+
+
+cdef int require_alike(Tensor target, Tensor source) except -1:
+    require_plain(source.dtype, "copyto: src")
+    if target.dtype != source.dtype:
+        raise GpukernTypeError(
+            f"copyto: dst must have src's dtype {source.dtype}, got {target.dtype}")
+    if target.shape() != source.shape():
+        raise GpukernValueError(
+            f"copyto: dst must have src's shape {source.shape()}, got {target.shape()}")
+    return 0
+
+
+cdef int require_contiguous(Tensor tensor, str what) except -1:
+    """Refuses a host array that the CPU would have to pack, or to unpack after the copy."""
+    cdef Py_ssize_t stride = 1
+    cdef bint contiguous = not tensor.odd
+    cdef int d
+    for d in range(tensor.c.ndim - 1, -1, -1):
+        contiguous &= tensor.c.shape[d] == 1 or tensor.c.strides[d] == stride
+        stride *= tensor.c.shape[d]
+    if not contiguous and tensor.count() > 0:
+        raise GpukernValueError(
+            f"{what} must be C-contiguous where it lies on the host, with blocking=False")
+    return 0
+
+
+def synchronize(device=0, stream=None):
+    """Waits until the work enqueued on a stream of a device has run.
+
+    Parameters
+    ----------
+    device : int or str
+        The ordinal of a CUDA device, 'cuda' or 'cuda:N'; 'cpu' has nothing to wait for.
+    stream : optional
+        An int handle, or an object with ``__cuda_stream__``; the legacy default stream without it.
+
+    Raises
+    ------
+    ValueError
+        While the stream captures a CUDA graph.
+    RuntimeError
+        If there is no such device; if a kernel that ran there broke the CUDA context.
+    """
+    cdef gpukern_device target = concrete_device(device, "synchronize: device")
+    cdef Launch where = new_launch("synchronize", None, stream)
+    with nogil:
+        check(gpukern_synchronize(target, &where.c))
+    if kept_count > 0:
+        let_go()
