@@ -101,6 +101,7 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     and ``!=``.
 
     Of expressions that are equal, with equal options, each function has the others' kernels.
+
     """
     if function is None:
         return functools.partial(
