@@ -98,6 +98,7 @@ bench: requirements
 	cmake --build $(BUILD) --target gpukern_bench --parallel $(JOBS)
 	$(BIN)/python -m benchmarks --out $(BENCH_OUT) $(BENCH_FLAGS)
 	$(BIN)/python -m benchmarks.call_cost --out $(BENCH_OUT)
+	$(BIN)/python -m benchmarks.programs --out $(BENCH_OUT) $(filter --quick,$(BENCH_FLAGS))
 
 # Needs nothing built beside the package. The peers are those that the environment has.
 bench-host: requirements

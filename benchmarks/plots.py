@@ -57,6 +57,11 @@ PLOTS = (
             ("host gather pinned", "page-locked arrays through the GPU: gather from 128Mi float32"),
         )
     ),
+    *(
+        Plot(f"elementwise_{name}.svg", f"elementwise {name}", "n", "elements",
+             f"{title} as an element-wise function, float32", {})
+        for name, title in (("add", "vector add"), ("polynomial", "polynomial"))
+    ),
     Plot("host_rows.svg", "host rows", "width", "bytes of a row",
          "host arrays: gather of rows, 64 MiB of 512 MiB", {}),
     Plot("saxpy.svg", "saxpy sizes", "n", "elements", "saxpy, float32", {}),

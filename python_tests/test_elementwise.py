@@ -250,3 +250,26 @@ def test_what_it_tells_of_itself():
     assert g.__name__ == "copy"
     assert repr(g) == "<elementwise copy(x)>"
     assert "gpukern_copy(const gpukern::Span<2> span)" in g.source("int8")
+
+
+def test_equal_expressions_share_what_was_made_of_them():
+    one = elementwise("a * 3 + b", inputs=["a", "b"], name="one")
+    assert elementwise("a * 3 + b", inputs=("a", "b"), name="one").function is one.function
+    for other in (
+        elementwise("a * 3 + b", inputs=["b", "a"], name="one"),
+        elementwise("a * 3 + b", inputs=["a", "b"], name="two"),
+        elementwise("a * 3 + b", inputs=["a", "b"], name="one", dtype="f8"),
+        elementwise("a * 3 + b", inputs=["a", "b"], name="one", options=["--fmad=true"]),
+        elementwise("a * 3 + b", inputs=["a", "b"], name="one", preamble="// other"),
+    ):
+        assert other.function is not one.function
+    assert elementwise("a * 3 + b", inputs=["b", "a"])(1, 10) == 31
+    gpukern.clear_cache()
+    assert elementwise("a * 3 + b", inputs=["a", "b"], name="one").function is not one.function
+    assert one(1, 10) == 13
+
+
+@pytest.mark.parametrize("inputs", [[["a"]], [1], "aa"])
+def test_inputs_that_are_no_names(inputs):
+    with pytest.raises(ValueError, match="inputs must be different names"):
+        elementwise("a + 1", inputs=inputs)

@@ -110,10 +110,12 @@ void append(std::string& key, std::string_view text) {
   key.append(text);
 }
 
+/// By __DATE__, __TIME__ or __TIMESTAMP__. What stands behind the first underscores is looked for,
+/// since sources are full of these.
 bool asks_for_time(std::string_view text) {
-  return text.find("__DATE__") != std::string_view::npos ||
-         text.find("__TIME__") != std::string_view::npos ||
-         text.find("__TIMESTAMP__") != std::string_view::npos;
+  return text.find("DATE__") != std::string_view::npos ||
+         text.find("TIME__") != std::string_view::npos ||
+         text.find("TIMESTAMP__") != std::string_view::npos;
 }
 
 /// Whether a directive names a file from a root or a parent directory, or by a macro.

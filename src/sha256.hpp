@@ -14,7 +14,10 @@ namespace gpukern {
 
 using Digest = std::array<unsigned char, 32>;
 
+/// By the processor's own instructions where it has them.
 Digest sha256(std::string_view text);
+/// Without them.
+Digest sha256_portably(std::string_view text);
 
 /// 64 lower-case hexadecimal digits.
 std::string hex(const Digest& digest);

@@ -8,12 +8,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 namespace {
 
 using gpukern::hex;
 using gpukern::sha256;
+using gpukern::sha256_portably;
 
 TEST(Sha256Test, MatchesTheStandardsExamples) {
   EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -34,6 +36,16 @@ TEST(Sha256Test, PadsEveryLength) {
   for (std::size_t length = 0; length <= 130; ++length)
     all += hex(sha256(std::string(length, 'x'))) + "\n";
   EXPECT_EQ(hex(sha256(all)), "7880f77b654302a7082dd571fd4d0f44d583e661fa622b42404576e380865e8e");
+}
+
+TEST(Sha256Test, IsTheSameOnEveryProcessor) {
+  std::string text;
+  std::uint32_t random = 1;
+  for (std::size_t length = 0; length <= 1000; ++length) {
+    ASSERT_EQ(hex(sha256(text)), hex(sha256_portably(text))) << length;
+    random = random * 1664525 + 1013904223;
+    text += static_cast<char>(random >> 24U);
+  }
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ cdef class Elementwise:
 
     def __init__(self, function):
         self.function = function
-        self.signatures = {}
+        self.signatures = function.signatures
         self.count = len(function.inputs)
         self.is_device_only = bool(function.device_names())
         self.__name__ = self.__qualname__ = function.name

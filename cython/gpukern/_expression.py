@@ -3,6 +3,7 @@
 
 """What both forms of an element-wise function are translated to: a graph of calls."""
 
+import functools
 from dataclasses import dataclass, field
 
 from gpukern import _functions
@@ -64,10 +65,17 @@ class Function:
     dtype: str | None = None  # of the result, None for what promotion gives
     preamble: str = ""
     options: tuple = field(default=())
+    # What was made of it, by the types of the arguments: functions of equal text share it.
+    signatures: dict = field(default_factory=dict, init=False, repr=False)
+
+    @functools.cached_property
+    def nodes(self):
+        """All nodes, each behind those that it is computed from."""
+        return walk(self.root)
 
     def device_names(self):
         """The functions that only a GPU has, sorted."""
-        return sorted({node.name for node in walk(self.root) if isinstance(node, DeviceCall)})
+        return sorted({node.name for node in self.nodes if isinstance(node, DeviceCall)})
 
 
 def operation(function, *arguments):
@@ -84,13 +92,13 @@ def operands(node):
 
 def walk(root):
     """All nodes below a root and the root, each once, behind those that it is computed from."""
-    seen = set()
-    stack = [(root, False)]
+    found = {}
+    stack = [root]
     while stack:
-        node, is_ready = stack.pop()
-        if is_ready:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(operands(node)))
+        node = stack[-1]
+        ahead = [each for each in operands(node) if id(each) not in found]
+        if ahead:
+            stack += reversed(ahead)
+        else:
+            found.setdefault(id(node), stack.pop())
+    return tuple(found.values())

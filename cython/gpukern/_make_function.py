@@ -7,7 +7,28 @@ import functools
 
 from gpukern import _c_form, _promotion, _python_form
 from gpukern._elementwise import Elementwise
+from gpukern._program import at_clear
 from gpukern.errors import GpukernTypeError
+
+KEPT = 1024  # expressions, as many as the library keeps programs in memory
+
+
+@functools.lru_cache(KEPT)
+def known_expression(text, inputs, more):
+    """Translates a C expression, or finds it translated, with the kernels that it has by then."""
+    return _c_form.translate(text, inputs, **dict(more))
+
+
+at_clear(known_expression.cache_clear)
+
+
+def of_expression(text, inputs, more):
+    """The Function of a C expression."""
+    if inputs is not None:
+        inputs = tuple(inputs)
+        if not all(isinstance(each, str) for each in inputs):
+            return _c_form.translate(text, inputs, **more)  # an error
+    return known_expression(text, inputs, tuple(more.items()))
 
 
 def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="", options=()):
@@ -79,6 +100,8 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     between CPUs. Complex numbers know ``+ - * /``, ``abs``, ``conj``, ``real``, ``imag``, ``==``
     and ``!=``.
 
+    Of expressions that are equal, with equal options, each function has the others' kernels.
+
     """
     if function is None:
         return functools.partial(
@@ -94,7 +117,7 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     if name is not None:
         more["name"] = str(name)
     if isinstance(function, str):
-        return Elementwise(_c_form.translate(function, inputs, **more))
+        return Elementwise(of_expression(function, inputs, more))
     if not hasattr(function, "__code__"):
         raise GpukernTypeError(
             f"elementwise: expected a str or a Python function, got {type(function).__name__}"

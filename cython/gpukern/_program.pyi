@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
 from gpukern._kernel import Kernel
@@ -36,3 +36,4 @@ class Program:
 def cache_info() -> dict[str, Any]: ...
 def clear_cache() -> None: ...
 def nvrtc_status() -> dict[str, Any]: ...
+def at_clear(function: Callable[[], None]) -> None: ...

@@ -26,6 +26,7 @@ from gpukern import _nvrtc, _signature
 from gpukern.errors import CompileError, GpukernTypeError, GpukernValueError
 
 cdef bint searched = False
+cdef list cleared = []  # what clear_cache() calls, for what is kept elsewhere
 
 
 @cython.final
@@ -288,8 +289,15 @@ def cache_info():
 
 def clear_cache():
     """Empties the cache of compiled programs, in memory and on disk, and its counters."""
+    for function in cleared:
+        function()
     with nogil:
         check(gpukern_cache_clear())
+
+
+def at_clear(function):
+    """Has clear_cache() call a function, for what is kept elsewhere."""
+    cleared.append(function)
 
 
 def nvrtc_status():

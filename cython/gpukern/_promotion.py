@@ -10,12 +10,13 @@ them does not. NumPy need not have bfloat16: it goes with numbers, bool and the 
 wider floats take it in, and anything else has to be converted first, as in ml_dtypes.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from gpukern import _functions
-from gpukern._expression import Call, Cast, Constant, Input, walk
+from gpukern._expression import Call, Cast, Constant, Input
 from gpukern._numbers import SIZES, converted, folded, require_known
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
@@ -25,6 +26,10 @@ WEAK_TYPES = {"int": int, "float": float, "complex": complex}
 WEAK_OF_KIND = {"i": "int", "u": "int", "f": "float", "c": "complex"}
 WITH_BFLOAT16 = ("bool", "int8", "uint8", "bfloat16", "int", "float")
 ABOVE_BFLOAT16 = ("float32", "float64", "complex64", "complex128")
+DTYPES = {name: np.dtype(name) for name in SIZES if name != "bfloat16"}
+# A dtype makes its name anew each time that it is asked for it.
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+RESOLVED = 4096  # signatures of ufuncs that are kept
 COMPARED_INTEGERS = frozenset(name for name in SIZES if "int" in name)
 
 
@@ -79,7 +84,7 @@ class Typing:
 
     def run(self):
         """Type all nodes."""
-        for node in walk(self.function.root):
+        for node in self.function.nodes:
             self.values[id(node)] = self.value(node)
         root = self.values[id(self.function.root)]
         result = self.function.dtype or STRONG.get(root.type, root.type)
@@ -226,24 +231,25 @@ def promoted(types):
 
 def number_or_dtype(name):
     """What numpy.result_type takes for a type: a number for a weak one."""
-    return WEAK_TYPES[name](0) if name in WEAK_TYPES else np.dtype(name)
+    return WEAK_TYPES[name](0) if name in WEAK_TYPES else DTYPES[name]
 
 
+@functools.lru_cache(RESOLVED)
 def resolved(function, types):
-    """The types of NumPy's loop: the operands' and the result's."""
+    """The types of NumPy's loop, a tuple: the operands' and the result's."""
     ufunc = _functions.UFUNCS[function]
     spelled = without_bfloat16(types) if "bfloat16" in types else types
-    asked = tuple(WEAK_TYPES.get(each) or np.dtype(each) for each in spelled)
+    asked = tuple(WEAK_TYPES.get(each) or DTYPES[each] for each in spelled)
     try:
         found = ufunc.resolve_dtypes((*asked, None))
     except TypeError:
         raise GpukernTypeError(
             f"elementwise: {function} is not known for {', '.join(types)}"
         ) from None
-    names = [each.name for each in found]
+    names = [NAMES.get(each) or each.name for each in found]
     for name in names:
         require_known(name)
-    return [renamed(name, spelled) for name in names] if spelled is not types else names
+    return tuple(renamed(name, spelled) for name in names)
 
 
 class Spelled(tuple):

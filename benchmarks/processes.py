@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are measured as processes of their own."""
+
+import json
+import subprocess
+import time
+from dataclasses import dataclass
+
+TIMEOUT = 120  # seconds
+WORDS = 300  # of an error
+
+
+@dataclass
+class Outcome:
+    """How a process ended."""
+
+    seconds: float  # from its start to its end
+    text: str
+    error: str = ""
+
+
+def run(command, environment=None, folder=None):
+    """Run a program to its end."""
+    started = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT,
+            check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        return Outcome(time.perf_counter() - started, "", f"{type(error).__name__}: {error}"[:WORDS])
+    seconds = time.perf_counter() - started
+    if done.returncode == 0:
+        return Outcome(seconds, done.stdout)
+    last = (done.stderr.strip() or done.stdout.strip() or "no words").splitlines()[-1]
+    return Outcome(seconds, done.stdout, f"exit {done.returncode}: {last}"[:WORDS])
+
+
+def run_json(command, environment=None):
+    """Run a program and return the JSON of its last line, or {"error": words}."""
+    outcome = run(command, environment)
+    if outcome.error:
+        return {"error": outcome.error}
+    try:
+        return json.loads(outcome.text.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        return {"error": f"printed no JSON: {outcome.text[-100:]!r}"}
