@@ -72,7 +72,7 @@ using AddBlock = void (*)(State& state, const unsigned char* block);
 /// By the processor's instructions for it, which hold the state as f e b a and h g d c, the lowest
 /// lane first, and do two rounds each.
 [[gnu::target("sha,sse4.1")]] void add_block_by_sha(State& state, const unsigned char* block) {
-  constexpr int kVectors = 16;  // of four message words
+  constexpr std::size_t kVectors = 16;  // of four message words
   const auto load = [](const void* from) {
     return _mm_loadu_si128(static_cast<const __m128i*>(from));
   };
@@ -85,7 +85,7 @@ using AddBlock = void (*)(State& state, const unsigned char* block);
   __m128i hgdc = old_hgdc;
   __m128i w[kVectors];
 #pragma GCC unroll 16
-  for (int i = 0; i < kVectors; ++i) {
+  for (std::size_t i = 0; i < kVectors; ++i) {
     if (i < 4) {
       w[i] = _mm_shuffle_epi8(load(block + 16 * i), big_endian);
     } else {
