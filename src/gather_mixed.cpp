@@ -195,7 +195,7 @@ class Ferry {
     device_.enqueue_download(index, part.index,
                              static_cast<std::size_t>(count * part.index_type.bytes), slot.stream);
     device_.enqueue_host(run_chunk, work.get(), slot.stream);
-    static_cast<void>(work.release());  // run_chunk() deletes it
+    [[maybe_unused]] const ChunkWork* const handed_over = work.release();  // run_chunk() deletes it
     device_.enqueue_upload(part.out, slot.memory, static_cast<std::size_t>(bytes), slot.stream);
   }
 

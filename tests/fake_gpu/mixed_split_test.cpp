@@ -55,7 +55,9 @@ TEST(MixedSplitTest, IsBounded) {
 class MixedCallTest : public testing::Test {
  protected:
   static constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
-  static constexpr std::int32_t kRows = 40000;
+  static constexpr std::int64_t kTable = 100;
+  static constexpr std::int64_t kRows = 40000;
+  static constexpr std::int64_t kRow = 256;
 
   void SetUp() override { setenv("GPUKERN_CPU_SHARE", "75", 1); }
   void TearDown() override {
@@ -65,16 +67,16 @@ class MixedCallTest : public testing::Test {
 
   gpukern_status run(gpukern_plan* plan = nullptr) {
     if (source_ == nullptr) {
-      EXPECT_EQ(gpukern_allocate(kPinned, 100 * 256, nullptr, &source_), GPUKERN_SUCCESS);
-      for (int row = 0; row < 100; ++row)
-        std::memset(static_cast<std::byte*>(source_) + row * 256, row + 1, 256);
-      for (std::int32_t i = 0; i < kRows; ++i)
-        store(index_.memory->host, kGuard + i * 4, i * 7 % 100);
+      EXPECT_EQ(gpukern_allocate(kPinned, kTable * kRow, nullptr, &source_), GPUKERN_SUCCESS);
+      for (std::int64_t row = 0; row < kTable; ++row)
+        std::memset(static_cast<std::byte*>(source_) + row * kRow, static_cast<int>(row + 1), kRow);
+      for (std::int64_t i = 0; i < kRows; ++i)
+        store(index_.memory->host, kGuard + i * 4, static_cast<std::int32_t>(i * 7 % kTable));
       index_.memory->commit();
       out_.memory->commit();
     }
-    std::int64_t size = 100;
-    const gpukern_tensor from{source_, kCpu, 1, bytes_dtype(256), &size, nullptr, 0};
+    std::int64_t size = kTable;
+    const gpukern_tensor from{source_, kCpu, 1, bytes_dtype(kRow), &size, nullptr, 0};
     const gpukern_tensor at = index_.tensor();
     const gpukern_tensor to = out_.tensor();
     gpukern_exec exec = GPUKERN_EXEC_INIT;
@@ -83,14 +85,15 @@ class MixedCallTest : public testing::Test {
   }
   bool right() {
     out_.memory->fetch();
-    for (std::int64_t i = 0; i < kRows * 256; ++i)
-      if (load<std::uint8_t>(out_.memory->host, kGuard + i) != i / 256 * 7 % 100 + 1) return false;
+    for (std::int64_t i = 0; i < kRows * kRow; ++i)
+      if (load<std::uint8_t>(out_.memory->host, kGuard + i) != i / kRow * 7 % kTable + 1)
+        return false;
     return true;
   }
 
   void* source_ = nullptr;
   Array index_{Place::Cuda, kInt32.dtype, {kRows}};
-  Array out_{Place::Cuda, bytes_dtype(256), {kRows}};
+  Array out_{Place::Cuda, bytes_dtype(kRow), {kRows}};
 };
 
 TEST_F(MixedCallTest, IsOnlyEnqueued) {
@@ -106,7 +109,7 @@ TEST_F(MixedCallTest, ItsPlanTellsBothParts) {
   EXPECT_EQ(plan.rule, GPUKERN_RULE_ARRAYS);
   EXPECT_EQ(plan.threads, gpukern_num_threads());
   EXPECT_GE(plan.chunks, 7);
-  EXPECT_EQ(plan.bytes_to_device, kRows * 256);
+  EXPECT_EQ(plan.bytes_to_device, kRows * kRow);
   EXPECT_EQ(plan.bytes_from_device, kRows * 3);
   EXPECT_EQ(plan.bytes_read, kRows);
   EXPECT_EQ(plan.bytes_allocated, 0);
