@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,6 +84,16 @@ Loop<kOperands> loop_over(std::span<const Tensor> operands) {
   return loop;
 }
 
+std::vector<bool> need_staging(Backend& device, std::span<const Tensor> operands,
+                               const Loop<kOperands>& loop) {
+  std::vector<bool> staged;
+  for (const Tensor& operand : operands) {
+    const auto k = static_cast<int>(staged.size());
+    staged.push_back(needs_staging(device, operand, layout_of(loop, k, operand.item, true)));
+  }
+  return staged;
+}
+
 /// Operands that are cut along one loop.
 class Map {
  public:
@@ -92,33 +101,29 @@ class Map {
       : call_(call),
         operands_(std::move(operands)),
         loop_(loop_over(operands_)),
-        staged_(operands_.size()) {
-    for (std::size_t k = 0; k < operands_.size(); ++k)
-      staged_[k] = needs_staging(call.backend, operands_[k],
-                                 layout_of(loop_, static_cast<int>(k), operands_[k].item, true));
-    slices_.emplace(loop_, positions(limit));
-  }
+        staged_(need_staging(call.backend, operands_, loop_)),
+        slices_(loop_, positions(limit)) {}
   Map(const Map&) = delete;
   Map& operator=(const Map&) = delete;
   ~Map() = default;
 
   void plan(gpukern_plan& plan) const {
-    Pipeline::plan(plan, shape(), slices_->count());
-    for (std::int64_t number = 0; number < slices_->count(); ++number) {
-      const Slice<kOperands> slice = (*slices_)[number];
+    Pipeline::plan(plan, shape(), slices_.count());
+    for (std::int64_t number = 0; number < slices_.count(); ++number) {
+      const Slice<kOperands> slice = slices_[number];
       for (int k = 1; k < operand_count(); ++k) plan.bytes_to_device += layout(slice, k).bytes();
     }
     const std::int64_t written = operands_[kMapOut].bytes();
     plan.bytes_from_device += written;
     plan.bytes_written += written;
     plan.bytes_read += plan.bytes_to_device;
-    plan.path = in_chunk((*slices_)[0]).ndim <= 1 ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+    plan.path = in_chunk(slices_[0]).ndim <= 1 ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
   }
 
   void run(const Step& step, Progress& progress) const {
-    Pipeline pipeline(call_.backend, call_.stream, progress, shape(), slices_->count());
-    for (std::int64_t number = 0; number < slices_->count(); ++number)
-      pass(pipeline.next(), (*slices_)[number], step);
+    Pipeline pipeline(call_.backend, call_.stream, progress, shape(), slices_.count());
+    for (std::int64_t number = 0; number < slices_.count(); ++number)
+      pass(pipeline.next(), slices_[number], step);
     pipeline.finish();
   }
 
@@ -142,7 +147,7 @@ class Map {
 
   /// What the operands take in a chunk: the first slice is as large as any.
   [[nodiscard]] Pipeline::Operands shape() const {
-    const Slice<kOperands> largest = (*slices_)[0];
+    const Slice<kOperands> largest = slices_[0];
     Pipeline::Operands found;
     for (int k = 0; k < operand_count(); ++k) {
       const std::int64_t bytes = layout(largest, k).bytes();
@@ -203,7 +208,7 @@ class Map {
   std::vector<Tensor> operands_;
   Loop<kOperands> loop_;
   std::vector<bool> staged_;  ///< packed and unpacked by the host
-  std::optional<Slices<kOperands>> slices_;
+  Slices<kOperands> slices_;
 };
 
 void map(std::span<const gpukern_tensor* const> inputs, const gpukern_tensor* raw_out,

@@ -44,8 +44,10 @@ void expect_sum(const std::vector<const View*>& inputs, const View& out, gpukern
   for (std::size_t i = 0; i < sum.size(); ++i) store(expected, places[i], sum[i]);
 
   std::vector<gpukern_tensor> tensors;
+  tensors.reserve(inputs.size());
   for (const View* input : inputs) tensors.push_back(input->tensor());
   std::vector<const gpukern_tensor*> pointers;
+  pointers.reserve(inputs.size());
   for (const gpukern_tensor& tensor : tensors) pointers.push_back(&tensor);
   const gpukern_tensor to = out.tensor();
   std::int64_t count = 0;

@@ -43,7 +43,7 @@ TEST(MapMemoryTest, ManyInputsShareTheRoomOfAFew) {
   ASSERT_EQ(gpukern_map(inputs.data(), inputs.size(), &to, add_up, nullptr, nullptr),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
-  EXPECT_LE(fake_gpu().take_peak_bytes(), std::size_t{9 * 16} << 20);
+  EXPECT_LE(fake_gpu().take_peak_bytes(), std::size_t{144} << 20);
   for (std::int64_t i = 0; i < kCount; i += 1000) ASSERT_EQ(out[i], 33 * i) << i;
 }
 
