@@ -124,6 +124,36 @@ class GatherPathTest : public testing::Test {
     }
   }
 
+  /// One graph, replayed with random and with sorted indices: the device chooses, each time anew.
+  template <class T>
+  static void check_replays() {
+    constexpr std::int64_t kN = 24 * kMebi;
+    constexpr std::int64_t kCount = 40 * kMebi + 7;
+    const Table<T> table(kN / Table<T>::kColumns);
+    const DeviceMemory<int> index(kCount);
+    const DeviceMemory<int> out(kCount * static_cast<std::int64_t>(sizeof(T) / 4));
+    const Arrays arrays{table.data(), kN, index.data(), kCount, out.data(), sizeof(T)};
+    cuda("cuCtxSynchronize");
+    const StreamHandle stream;
+    stream.begin_capture();
+    ASSERT_EQ(gather(arrays, GPUKERN_GATHER_AUTO, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+    const Graph graph(stream);
+    if (partitions()) {
+      EXPECT_GT(graph.nodes(), 5U);
+    }
+    for (const bool sorted : {false, true, false}) {
+      const auto values = indices<int>(kN, kCount, sorted);
+      index.write(values);
+      enqueue_fill(out.data(), 0xabababab, out.bytes() / 4, nullptr);
+      cuda("cuCtxSynchronize");
+      graph.launch(stream);
+      stream.synchronize();
+      std::vector<T> items(values.size());
+      read_back(items.data(), out.data(), out.bytes());
+      expect_items(table, kN, values, items);
+    }
+  }
+
  private:
   std::optional<OnDevice> context_;
   Environment environment_{nullptr};
@@ -178,35 +208,25 @@ TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
                "GPUKERN_GATHER must be auto, direct or partitioned, got fast");
 }
 
-// One graph, replayed with random and with sorted indices: the device chooses, each time anew.
+// What does not fill a tile is gathered by a kernel that is there in any case.
+TEST_F(GatherPathTest, TheRestNeedsNoKernelOfItsOwn) {
+  if (!partitions()) GTEST_SKIP() << "the device is not of compute capability 9.0 or 10.x";
+  const DeviceMemory<int> memory(kMebi);
+  auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
+  const Arrays whole{bytes, 50000, bytes, 48 << 10, bytes + 2 * kMebi};
+  Arrays more = whole;
+  more.count += 17;
+  EXPECT_EQ(nodes(more, GPUKERN_GATHER_PARTITIONED), nodes(whole, GPUKERN_GATHER_PARTITIONED));
+}
+
 TEST_F(GatherPathTest, AutomaticLooksAtTheIndicesOfEachReplay) {
-  constexpr std::int64_t kN = 24 * kMebi;
-  constexpr std::int64_t kCount = 40 * kMebi + 7;
-  const Table<std::int32_t> table(kN / Table<std::int32_t>::kColumns);
-  const DeviceMemory<int> index(kCount);
-  const DeviceMemory<int> out(kCount);
-  const Arrays arrays{table.data(), kN, index.data(), kCount, out.data()};
-  cuda("cuCtxSynchronize");
-  const StreamHandle stream;
-  stream.begin_capture();
-  ASSERT_EQ(gather(arrays, GPUKERN_GATHER_AUTO, stream), GPUKERN_SUCCESS) << gpukern_last_error();
-  const Graph graph(stream);
-  if (partitions()) {
-    EXPECT_GT(graph.nodes(), 5U);
-  }
-  for (const bool sorted : {false, true, false}) {
-    const auto values = indices<int>(kN, kCount, sorted);
-    index.write(values);
-    enqueue_fill(out.data(), 0xabababab, static_cast<std::size_t>(kCount), nullptr);
-    cuda("cuCtxSynchronize");
-    graph.launch(stream);
-    stream.synchronize();
-    expect_items(table, kN, values, out.read());
-  }
+  check_replays<std::int32_t>();
+  check_replays<std::int64_t>();
 }
 
 TEST_F(GatherPathTest, SourcesBeyondSlicesInSharedMemory) {
   check_cached<std::int32_t, std::int32_t>(5501 * (std::int64_t{3} << 14) - 3);
+  check_cached<std::int32_t, std::int64_t>(5501 * (std::int64_t{3} << 14) - 3);
   check_cached<std::int64_t, std::int32_t>(4400 * (std::int64_t{3} << 13) + 1);
   check_cached<std::int64_t, std::int64_t>(4400 * (std::int64_t{3} << 13) + 1);
 }
