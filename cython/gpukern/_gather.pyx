@@ -186,7 +186,7 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
     end(&order, &src)
     if out is None:
         return returned(result, &dst)
-    note_write(out)
+    note_write(out, &dst)
     return out
 
 

@@ -64,6 +64,7 @@ cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
     operand.c.strides = NULL
     operand.readonly = not cnp.PyArray_ISWRITEABLE(array)
     operand.kind = NULL
+    operand.torch = NULL
     operand.stream = NULL
     for d in range(ndim):
         operand.shape[d] = shape[d]
@@ -82,6 +83,7 @@ cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
 cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
                        const Operand *beside) except -1:
     """As lend(), for an array of a library."""
+    operand.torch = NULL
     if kind.protocol == BY_EXCHANGE:
         if not lend_by_exchange(kind, array, operand, beside):
             return False
@@ -102,16 +104,15 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
                            const Operand *beside) except -1:
     cdef int d
     # Only of torch do we know that what it lends may be written to, and what it does not tell.
-    if (kind.library != "torch" or kind.refusal is not None
+    if (kind.torch is None or kind.refusal is not None
             or kind.api.dltensor_from_py_object_no_sync == NULL):
         return False
     # Once a call; a second tensor is of the same thread.
     if (beside == NULL or beside.kind != <PyObject *>kind) and not kind.torch.is_plain():
         return False
-    kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
-    if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
+    if not lend_tensor(kind, array, operand):
         return False
-    if may_require_grad(operand.c.dtype.code) and get(kind.requires_grad, array) is not False:
+    if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
         return False
     operand.readonly = False
     for d in range(operand.c.ndim):
@@ -120,6 +121,15 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
     operand.c.shape = operand.shape
     operand.c.strides = operand.strides
     return not (may_be_lazy(&operand.c) and (array.is_conj() or array.is_neg()))
+
+
+cdef bint lend_tensor(Kind kind, object array, Operand *operand) except -1:
+    """Describes a tensor; returns False for one that requires gradients."""
+    if kind.torch.c_to_dlpack != NULL:
+        return kind.torch.lend(array, &operand.c, &operand.torch)
+    kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
+    return (not may_require_grad(operand.c.dtype.code)
+            or get(kind.requires_grad, array) is False)
 
 
 cdef inline bint may_require_grad(int code) noexcept:
@@ -263,9 +273,12 @@ cdef object pin(object array):
     return PyWeakref_NewRef(array, None) if type(array) is cnp.ndarray else None
 
 
-cdef int note_write(object out) except -1:
-    """Tells the library of a given output that it was written to, where that matters to it."""
+cdef int note_write(object out, const Operand *operand=NULL) except -1:
+    """Tells the library of a given output that it was written to, where that matters to it.
+    `operand` describes it, where the call has one."""
     cdef Kind kind
+    if operand != NULL and operand.torch != NULL:
+        return (<Kind>operand.kind).torch.note_write(out, operand.torch)
     if type(out) is not cnp.ndarray:
         kind = kind_of(out)
         if kind.torch is not None:
