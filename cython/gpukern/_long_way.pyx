@@ -72,7 +72,7 @@ cdef object on_gpu(object function, dict signatures, tuple arguments, list tenso
     cdef Tensor tensor, written, target = None
     cdef int count = describe_call(function, arguments, tensors, first, types, operands, &numbers)
     require_device(function, first, where)
-    signature = signature_of(function, signatures, types)
+    signature = signature_of(function, signatures, types, first.c.device.device_id)
     cdef Tensor shape = broadcast_shape(function, operands, count)
     like = arguments[position_of(tensors, first)]
     if out is None:
@@ -143,7 +143,7 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
         if not target.host:
             raise GpukernValueError(f"{function.name}: out must lie on the host like the arrays")
         types[len(tensors)] = <char>require_type(function, target)
-    signature = signature_of(function, signatures, types)
+    signature = signature_of(function, signatures, types, -1)
     if where.c.plan != NULL:
         foresee_on_cpu(&where.c, signature, views, _host.broadcast(function, views))
         return None
@@ -174,7 +174,7 @@ cdef object gpu_for_host(object function, Launch where):
     if name not in (b"", b"cpu", b"cuda"):
         raise GpukernValueError(
             f"GPUKERN_DEVICE must be cpu or cuda, got {name.decode('utf-8', 'replace')}")
-    if name != b"cuda" and not function.device_names():
+    if name != b"cuda" and not function.device_names:
         return None
     # As a default it is a wish.
     return 0 if gpukern_device_count(&devices) == GPUKERN_SUCCESS and devices > 0 else None
@@ -188,7 +188,7 @@ cdef object through_gpu(object function, dict signatures, tuple arguments, list 
     cdef Signature signature
     cdef Tensor written, target = None
     cdef int count = describe_call(function, arguments, tensors, first, types, operands, &numbers)
-    signature = signature_of(function, signatures, types)
+    signature = signature_of(function, signatures, types, device)
     cdef Tensor shape = broadcast_shape(function, operands, count)
     if out is not None:
         target = as_output(out, f"{function.name}: out", where)
