@@ -22,6 +22,7 @@ namespace {
 
 // A helper that finds nothing to do looks on for so long before it sleeps: to wake it takes about
 // as much, and calls often come one after the other.
+using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kLook{50};
 
 // Sleepers that one thread wakes, which wake others in turn: in a row, the last of 16 would come
@@ -37,16 +38,16 @@ void pause() {
 #endif
 }
 
-/// Spins until the condition holds; false if that takes longer than kLook.
+/// Spins until the condition holds; false if that takes longer than kLook, and until `end`.
 template <class Condition>
-bool look_for(const Condition& condition) {
-  const auto end = std::chrono::steady_clock::now() + kLook;
+bool look_for(const Condition& condition, Clock::time_point end = {}) {
+  end = std::max(end, Clock::now() + kLook);
   do {
     for (int i = 0; i < 16; ++i) {
       if (condition()) return true;
       pause();
     }
-  } while (std::chrono::steady_clock::now() < end);
+  } while (Clock::now() < end);
   return false;
 }
 
@@ -107,6 +108,20 @@ class Pool {
     job.work(0);
     close(job);
   }
+
+  /// Threads at work that are none of the pool's, more or fewer.
+  void count_others(int more) {
+    int helpers = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      busy_ += more;
+      show();
+      helpers = lacking();
+    }
+    wake(helpers);
+  }
+
+  void expect_work(Clock::time_point end) { expected_.store(end, std::memory_order_relaxed); }
 
  private:
   /// Whether a helper may begin: callers and helpers at work together keep to the limit.
@@ -171,7 +186,8 @@ class Pool {
   [[noreturn]] void help(std::size_t number) {
     process_cores().use();
     for (;;) {
-      look_for([this] { return wants_helper_.load(std::memory_order_relaxed); });
+      look_for([this] { return wants_helper_.load(std::memory_order_relaxed); },
+               expected_.load(std::memory_order_relaxed));
       std::unique_lock lock(mutex_);
       work_.wait(lock, [this] { return wants_helper(); });
       Job& job = *jobs_.front();
@@ -196,6 +212,7 @@ class Pool {
   std::condition_variable finished_;
   std::vector<Job*> jobs_;  ///< those that want helpers
   std::atomic<bool> wants_helper_{false};
+  std::atomic<Clock::time_point> expected_{};  ///< the end of expect_work()
   int helpers_ = 0;  ///< threads that were started
   int busy_ = 0;     ///< callers and helpers at work
 };
@@ -236,5 +253,10 @@ void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const 
   Job job(body, context, count, range, threads);
   pool().run(job);
 }
+
+TakenCore::TakenCore() { pool().count_others(1); }
+TakenCore::~TakenCore() { pool().count_others(-1); }
+
+void expect_work(std::chrono::nanoseconds soon) { pool().expect_work(Clock::now() + soon); }
 
 }  // namespace gpukern::cpu
