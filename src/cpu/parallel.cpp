@@ -4,6 +4,7 @@
 #include "parallel.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -50,6 +51,19 @@ bool look_for(const Condition& condition) {
   return false;
 }
 
+/// Locks a mutex that others hold for a moment at a time. To sleep for it and to be woken, as its
+/// lock() does at once, would take longer than most work that is shared out.
+std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+  constexpr int kTries = 256;
+  std::unique_lock lock(mutex, std::try_to_lock);
+  for (int i = 0; i < kTries && !lock.owns_lock(); ++i) {
+    pause();
+    static_cast<void>(lock.try_lock());
+  }
+  if (!lock.owns_lock()) lock.lock();
+  return lock;
+}
+
 /// What one thread begins with, on a cache line of its own.
 struct alignas(64) Share {
   std::atomic<std::int64_t> next;
@@ -89,6 +103,7 @@ class Job {
     }
   }
 
+  const int core = sched_getcpu();  ///< the caller's; -1 if the system does not tell
   int wanted;  ///< helpers that may still join; under the pool's lock, as all changes of `helpers`
   std::atomic<int> helpers{0};
 
@@ -121,14 +136,24 @@ class Pool {
     for (int i = 0; i < helpers; ++i) work_.notify_one();
   }
 
+  // A thread begins to work on a core, and ends.
+  void begin(int core) {
+    ++busy_;
+    if (core >= 0) CPU_SET(core, &busy_cores_);
+  }
+  void end(int core) {
+    --busy_;
+    if (core >= 0) CPU_CLR(core, &busy_cores_);
+  }
+
   /// Shows the state to helpers that look on without the lock. Behind every change of it.
   void show() { wants_helper_.store(wants_helper(), std::memory_order_relaxed); }
 
   /// Returns how many helpers to wake, as the others that do.
   int open(Job& job) {
-    const std::scoped_lock lock(mutex_);
+    const auto lock = lock_soon(mutex_);
     jobs_.push_back(&job);
-    ++busy_;
+    begin(job.core);
     for (; helpers_ < job.wanted; ++helpers_)
       if (!start_helper(static_cast<std::size_t>(helpers_) + 1)) break;
     show();
@@ -139,8 +164,8 @@ class Pool {
   void close(Job& job) {
     int more = 0;
     {
-      const std::scoped_lock lock(mutex_);
-      --busy_;
+      const auto lock = lock_soon(mutex_);
+      end(job.core);
       std::erase(jobs_, &job);
       show();
       more = lacking();
@@ -170,25 +195,41 @@ class Pool {
 
   [[noreturn]] void help(std::size_t number) {
     process_cores().use();
-    for (;;) {
+    for (bool moved = false;;) {
       look_for([this] { return wants_helper_.load(std::memory_order_relaxed); });
-      std::unique_lock lock(mutex_);
+      auto lock = lock_soon(mutex_);
       work_.wait(lock, [this] { return wants_helper(); });
-      Job& job = *jobs_.front();
-      ++busy_;
-      job.helpers.fetch_add(1, std::memory_order_relaxed);
-      if (--job.wanted == 0) std::erase(jobs_, &job);
-      show();
-      const int more = lacking();
-      lock.unlock();
-      wake(more);
-      job.work(number);
-      lock.lock();
-      --busy_;
-      show();
-      // The last look at the job, which may be gone then.
-      if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
+      // The system likes to wake a thread on the core of the one that wakes it, which has no idea
+      // of sleeping; there it would only take turns with its caller.
+      const int core = sched_getcpu();
+      if (!moved && core >= 0 && CPU_ISSET(core, &busy_cores_)) {
+        const cpu_set_t taken = busy_cores_;
+        lock.unlock();
+        process_cores().leave(taken);
+        moved = true;
+        continue;
+      }
+      moved = false;
+      take_part(lock, number, core);
     }
+  }
+
+  /// Works on the first job.
+  void take_part(std::unique_lock<std::mutex>& lock, std::size_t number, int core) {
+    Job& job = *jobs_.front();
+    begin(core);
+    job.helpers.fetch_add(1, std::memory_order_relaxed);
+    if (--job.wanted == 0) std::erase(jobs_, &job);
+    show();
+    const int more = lacking();
+    lock.unlock();
+    wake(more);
+    job.work(number);
+    lock = lock_soon(mutex_);
+    end(core);
+    show();
+    // The last look at the job, which may be gone then.
+    if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
   }
 
   std::mutex mutex_;
@@ -196,8 +237,9 @@ class Pool {
   std::condition_variable finished_;
   std::vector<Job*> jobs_;  ///< those that want helpers
   std::atomic<bool> wants_helper_{false};
-  int helpers_ = 0;  ///< threads that were started
-  int busy_ = 0;     ///< callers and helpers at work
+  int helpers_ = 0;         ///< threads that were started
+  int busy_ = 0;            ///< callers and helpers at work
+  cpu_set_t busy_cores_{};  ///< where they began, as far as is known
 };
 
 std::atomic<Pool*> current_pool{nullptr};
