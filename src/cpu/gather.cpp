@@ -156,12 +156,13 @@ struct Plan {
     });
   }
 
-  /// Items that the core's cache may hold from call to call, however far apart they lie.
-  static constexpr std::int64_t kFew = 2048;
+  /// Items that the core fetches at once without being told to.
+  static constexpr std::int64_t kFew = 64;
 
-  /// How many positions take about as long as to wake a thread.
+  /// How many positions are worth a thread of their own, if it is awake: half of the time that it
+  /// takes to wake one.
   [[nodiscard]] std::int64_t grain(std::int64_t item) const {
-    constexpr std::int64_t kNanoseconds = 30000;
+    constexpr std::int64_t kNanoseconds = 12000;
     const std::int64_t each = far ? 8 + item / 8 : 1 + item / 16;
     return std::max<std::int64_t>(1, kNanoseconds / each);
   }
