@@ -270,7 +270,10 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
  *
  * GPUKERN_CUDA_HOST gives page-locked memory, which a GPU copies at full speed and reads in place
  * (see gpukern_gather()); without a GPU it gives memory as on the CPU. To page-lock takes tens of
- * milliseconds for each gigabyte.
+ * milliseconds for each gigabyte. The memory is page-locked for all devices, by way of the one of
+ * the calling thread's CUDA context, or of one that the process has in use; device.device_id names
+ * one for a process that has none. The child of a fork() can read it, and shares it with the
+ * parent: what one writes the other sees. It cannot release it.
  *
  * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
  * While that stream captures a CUDA graph, the memory is there at once, and stays until both
