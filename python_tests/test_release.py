@@ -33,7 +33,7 @@ gc.collect()
 stream.synchronize()
 assert called
 """
-SOURCE = '\'extern "C" __global__ void nothing(float *x) { *x = 0; }\''
+SOURCE = "'extern \"C\" __global__ void nothing(float *x) { *x = 0; }'"
 MAKES = {
     "pinned": "dropped = gpukern.pinned_empty(1000)",
     "pinned large": "dropped = gpukern.pinned_empty(65 << 20, np.uint8)",

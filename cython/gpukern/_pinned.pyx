@@ -55,8 +55,8 @@ def pinned_empty(shape, dtype=float):
     read them in place. Page-locking takes tens of milliseconds for each gigabyte: keep such arrays.
     Without a GPU the memory is plain, aligned to 64 bytes at least.
 
-    The child of a ``fork()`` can read the array, also where it cannot use CUDA. With a GPU it shares
-    the memory with the parent: what one writes the other sees. Plain memory is the child's own copy.
+    The child of a ``fork()`` can read the array, although it cannot use CUDA. With a GPU it shares
+    the memory with the parent, and each sees what the other writes; plain memory is its own copy.
 
     Parameters
     ----------
