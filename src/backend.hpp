@@ -175,4 +175,12 @@ void query_device(int device_id, gpukern_device_info& info);
 /// Where memory lies; the CPU for what CUDA does not know.
 gpukern_device pointer_device(const void* data);
 
+/// A device for Backend::allocate_pinned(), whose memory is good for all: the one of the calling
+/// thread's context, or one that the process uses, so that it needs no further context; else
+/// `wanted`. There is a device.
+int pinning_device(int wanted);
+
+/// Lets go what any backend's allocate_pinned() gave.
+void release_pinned(void* data);
+
 }  // namespace gpukern

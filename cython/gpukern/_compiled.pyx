@@ -114,7 +114,8 @@ cdef class Compiled:
     """A kernel on one device."""
 
     def __dealloc__(self):
-        gpukern_kernel_release(self.kernel)
+        with nogil:  # as LoadedKernel
+            gpukern_kernel_release(self.kernel)
 
 
 @cython.final

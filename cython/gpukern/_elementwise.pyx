@@ -7,7 +7,6 @@
 cimport cython
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport getenv
 from libc.string cimport memset
 
 from gpukern._capi cimport (
@@ -29,6 +28,7 @@ from gpukern._long_way cimport long_way
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._own cimport begin_own, end_own, is_own, lend_own, new_own
 from gpukern._stream cimport Stream, wait_back
+from gpukern._wish cimport WISH_NONE, wished_device
 
 from gpukern import _codegen, _promotion
 from gpukern._host import QUIET as _QUIET
@@ -195,8 +195,7 @@ cdef class Elementwise:
 
     cdef object on_host(self, tuple arguments, object out, char *types):
         cdef gpukern_dtype dtype
-        cdef const char *wanted = getenv("GPUKERN_DEVICE")
-        if self.is_device_only or (wanted != NULL and wanted[0] != 0):
+        if self.is_device_only or wished_device() != WISH_NONE:
             return LONG_WAY
         if out is not None:
             if type(out) is not cnp.ndarray or not cnp.PyArray_ISWRITEABLE(out):

@@ -8,7 +8,6 @@ cimport numpy as cnp
 from cpython.ref cimport PyObject
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdint cimport int64_t
-from libc.stdlib cimport getenv
 
 from gpukern._capi cimport (
     GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_INT,
@@ -25,6 +24,7 @@ from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._stream cimport wait_back
 from gpukern._tensor cimport new_ndarray
 from gpukern._watch cimport LONG
+from gpukern._wish cimport WISH_CPU, WISH_NONE, wished_device
 
 cdef extern from "numpy/arrayobject.h":
     void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
@@ -297,7 +297,6 @@ cdef bint is_short(const Operand *out) noexcept:
     """Whether a call takes less time than giving the GIL away for it would."""
     cdef int64_t count = 1
     cdef int d
-    cdef const char *device
     if out.c.device.device_type != GPUKERN_CPU:
         return False
     for d in range(out.c.ndim):
@@ -306,5 +305,4 @@ cdef bint is_short(const Operand *out) noexcept:
         count *= out.shape[d]
         if count > SHORT:
             return False
-    device = getenv("GPUKERN_DEVICE")
-    return device == NULL or device[0] == 0 or device[0] == c"c" and device[1] == c"p"
+    return wished_device() in (WISH_NONE, WISH_CPU)

@@ -104,7 +104,8 @@ cdef class Program:
         return find_or_compile(self, &desc)
 
     def __dealloc__(self):
-        gpukern_program_release(self.c)
+        with nogil:  # as LoadedKernel
+            gpukern_program_release(self.c)
 
     def __repr__(self):
         return f"<gpukern.Program {self.name} for {self.architecture}>"
