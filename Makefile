@@ -51,9 +51,9 @@ help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
 	@echo "make test      build, then run the C++ and the Python tests"
 	@echo "make examples  build and run the examples against the installed library"
-	@echo "make bench     measure gpukern, its peers and the ceilings (needs a GPU); writes to"
-	@echo "               $(BENCH_OUT); BENCH_FLAGS=--quick takes a minute"
-	@echo "make bench-host  the same for host arrays, on any machine"
+	@echo "make bench     measure gpukern, its peers and the ceilings, the cost of a call, and"
+	@echo "               programs (needs a GPU)"
+	@echo "make bench-host  measure host arrays, on any machine"
 	@echo "make sanitize  run the C++ tests under compute-sanitizer (needs a GPU)"
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -65,6 +65,8 @@ help:
 	@echo "                        from PyPI (now $(CUDA))"
 	@echo "CUDA_ARCHITECTURES=90   compile for these GPUs only (default: Turing to Blackwell)"
 	@echo "LIBRARIES='jax torch'   install these for the examples that use them"
+	@echo "BENCH_OUT=$(BENCH_OUT)   where benchmarks write to"
+	@echo "BENCH_FLAGS=--quick     flags of python -m benchmarks; this one takes two minutes, not ten"
 	@echo "PYTHON=python3 VENV=.venv"
 	@echo "OFFLINE=1               use the packages of this machine, download nothing"
 
@@ -121,22 +123,13 @@ sanitize: requirements
 	    $(BUILD)/tests/gpukern_tests --gtest_brief=1 --gtest_filter="-$$left_out" || exit 1; \
 	done
 
-<<<<<<< HEAD
-# The CPU backend, without CUDA, and the calls that it shares with a GPU, which is the tests' fake
-# one. Under ThreadSanitizer the tests of several callers, without fork(): it cannot follow threads
-# into the child. ModeMustBeKnown passes a number that no enum of C++ may hold, as a caller in C
-# can, which UndefinedBehaviorSanitizer reports.
+# The CPU backend, and pipelines on a GPU that is none, without CUDA. Under ThreadSanitizer the tests
+# of several callers; those that fork() skip there by themselves. ModeMustBeKnown passes a number
+# that no enum of C++ may hold, as a caller in C can, which UndefinedBehaviorSanitizer reports.
 SANITIZE_BUILD := build/sanitize
-TESTS_thread := *Parallel*:*ThreadsTest*/cpu-*Helpers*
-TESTS_fake_gpu := *Mixed*-*Stream*:*Death*
-=======
-# The CPU backend, without CUDA. Under ThreadSanitizer the tests of several callers; those that
-# fork() skip there by themselves. ModeMustBeKnown passes a number that no enum of C++ may hold, as
-# a caller in C can, which UndefinedBehaviorSanitizer reports.
-SANITIZE_BUILD := build/sanitize
-TESTS_thread := *Parallel*:*ThreadsTest*/cpu
->>>>>>> 65179aa
-TESTS_address := *cpu*:*Cgroup*:*Parallel*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
+TESTS_thread := *Parallel*:*ThreadsTest*/cpu:*ProgramDisk*
+TESTS_fake_gpu := *Mixed*:*Pipeline*:*Map*:*Slices*:*CopyAsync*:*Range*-*Stream*:*Death*
+TESTS_address := *cpu*:*Cgroup*:*Parallel*:*Sha256*:*ProgramDisk*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
 
 sanitize-host: requirements
 	for sanitizer in thread address,undefined; do \

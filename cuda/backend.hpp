@@ -11,6 +11,10 @@ namespace gpukern::gpu {
 /// The backend of one device; throws in the child of a fork() that CUDA did not survive.
 Backend& backend(int device_id);
 
+/// A range of the calling thread in a profiler's timeline; see ../src/range.hpp.
+void begin_range(const char* name);
+void end_range();
+
 CudaStatus query_status();
 void query_device(int device_id, gpukern_device_info& info);
 gpukern_device pointer_device(const void* data);

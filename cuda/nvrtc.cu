@@ -122,6 +122,7 @@ std::vector<std::string> options_of_ours(const std::string& architecture) {
 
 Compiled compile_with_nvrtc(const ProgramRequest& request) {
   const Nvrtc& opened = nvrtc();
+  const NvrtcAtWork work;
   Compiled result;
   result.architecture = architecture_for(opened, request);
   Source source(opened, request);

@@ -3,11 +3,13 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
-#include <mutex>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
@@ -36,10 +38,33 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-std::vector<std::string>& added_roots() {
-  static auto& roots = *new std::vector<std::string>;
-  return roots;
+/// A root that was added, and those before it.
+struct AddedRoot {
+  std::string path;
+  const AddedRoot* before;
+};
+
+// No locks here: the child of a fork() might find them taken by a thread that it does not have.
+// What is found twice at once is the same; the later is dropped. None is ever destroyed.
+std::atomic<const AddedRoot*> added_roots{nullptr};
+std::atomic<const NvrtcPlace*> found_place{nullptr};
+std::atomic<const Nvrtc*> opened_library{nullptr};
+
+/// What is kept, made by `make` if it is the first.
+template <class T, class Make>
+const T& once(std::atomic<const T*>& kept, const Make& make) {
+  const T* found = kept.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  auto made = std::make_unique<const T>(make());
+  return kept.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
 }
+
+std::atomic<int> threads_at_work{0};
+std::atomic<bool> lost_at_work{false};  // in the middle of NVRTC, when this process was forked
+
+const int watching = pthread_atfork(nullptr, nullptr, [] {
+  if (threads_at_work.exchange(0) > 0) lost_at_work.store(true);
+});
 
 std::string environment(const char* name) {
   const char* text = std::getenv(name);
@@ -48,7 +73,9 @@ std::string environment(const char* name) {
 
 /// In the order in which they are searched.
 std::vector<std::string> toolkits() {
-  std::vector<std::string> found = added_roots();
+  std::vector<std::string> found;
+  for (const AddedRoot* root = added_roots.load(); root != nullptr; root = root->before)
+    found.insert(found.begin(), root->path);
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
     if (std::string root = environment(name); !root.empty()) found.push_back(std::move(root));
   found.emplace_back("/usr/local/cuda");
@@ -73,6 +100,7 @@ std::string library_below(const std::string& root) {
 
 /// By the system's loader: LD_LIBRARY_PATH, ld.so.cache, a copy that the process has open already.
 std::string library_of_loader() {
+  const NvrtcAtWork work;
   for (const int major : kMajors) {
     void* handle = dlopen(library_name(major).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) continue;
@@ -168,6 +196,7 @@ void find_functions(void* library, const std::string& path, NvrtcFunctions& call
 }
 
 Nvrtc open(const NvrtcPlace& place) {
+  const NvrtcAtWork work;
   // A wheel's library does not find its builtins; it takes them where they are loaded already.
   if (!place.builtins.empty()) dlopen(place.builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* library = dlopen(place.library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -184,28 +213,31 @@ Nvrtc open(const NvrtcPlace& place) {
   return opened;
 }
 
-std::mutex& search_mutex() {
-  static auto& mutex = *new std::mutex;
-  return mutex;
-}
-
 }  // namespace
 
+NvrtcAtWork::NvrtcAtWork() {
+  static_cast<void>(watching);
+  require(!lost_at_work.load(), GPUKERN_DEVICE_ERROR,
+          "nothing can be compiled in this process: it was forked while another thread compiled");
+  threads_at_work.fetch_add(1);
+}
+
+NvrtcAtWork::~NvrtcAtWork() { threads_at_work.fetch_sub(1); }
+
 const NvrtcPlace& nvrtc_place() {
-  const std::lock_guard lock(search_mutex());
   // A search that found nothing is made again: what it wants may have been installed or named.
-  static const NvrtcPlace& place = *new NvrtcPlace(find_place());
-  return place;
+  return once(found_place, find_place);
 }
 
 const Nvrtc& nvrtc() {
-  static const Nvrtc& opened = *new Nvrtc(open(nvrtc_place()));
-  return opened;
+  return once(opened_library, [] { return open(nvrtc_place()); });
 }
 
 void search_for_nvrtc(const char* root) {
-  const std::lock_guard lock(search_mutex());
-  added_roots().emplace_back(root);
+  std::unique_ptr<AddedRoot> added(new AddedRoot{root, added_roots.load()});
+  while (!added_roots.compare_exchange_weak(added->before, added.get())) {
+  }
+  [[maybe_unused]] const AddedRoot* const kept = added.release();
 }
 
 }  // namespace gpukern::gpu

@@ -53,6 +53,16 @@ struct NvrtcPlace {
   std::string identity;          ///< of the library's build and of the headers
 };
 
+/// The time of a thread in NVRTC, which has locks of its own. Throws GPUKERN_DEVICE_ERROR in the
+/// child of a fork() that found another thread there: it would wait for that one for ever.
+class NvrtcAtWork {
+ public:
+  NvrtcAtWork();
+  NvrtcAtWork(const NvrtcAtWork&) = delete;
+  NvrtcAtWork& operator=(const NvrtcAtWork&) = delete;
+  ~NvrtcAtWork();
+};
+
 /// Both are found once; both throw GPUKERN_DEVICE_ERROR as long as there is nothing to find.
 const NvrtcPlace& nvrtc_place();
 const Nvrtc& nvrtc();

@@ -4,11 +4,11 @@
 #include <array>
 #include <atomic>
 
+#include "../src/range.hpp"
 #include "capture.hpp"
 #include "driver.hpp"
 #include "nvrtc.hpp"
 #include "nvrtc_library.hpp"
-#include "nvtx.hpp"
 #include "program.hpp"
 #include "program_driver.hpp"
 #include "stream_device.hpp"

@@ -9,12 +9,13 @@ import subprocess
 import sys
 
 import pytest
+from nvrtc import needs_nvrtc
 
 import gpukern
 
 # The parent's call is large enough to use all cores, and so is the child's.
 COMMON = """
-import os, sys
+import os, signal, sys, threading
 import numpy as np
 import gpukern
 
@@ -24,10 +25,14 @@ index = np.arange(x.size)[::-1].copy()
 def compute():
     assert (gpukern.gather(x, index) == x[::-1]).all()
     assert (gpukern.saxpy(2.0, x, x) == 3 * x).all()
+    assert (double(x) == 2 * x).all()
+
+double = gpukern.elementwise("x + x")
 
 def in_child(work):
     child = os.fork()
     if child == 0:
+        signal.alarm(50)  # a child that hangs must not outlive the test
         try:
             work()
         except BaseException as error:
@@ -82,6 +87,74 @@ compute()
 def test_bad_index_in_a_child():
     printed = run("compute(); in_child(lambda: gpukern.gather(x, [x.size])); compute()")
     assert printed.startswith("GpukernIndexError index 4000000 is out of bounds for axis 0")
+
+
+def test_children_while_other_threads_compute():
+    run("""
+stop = threading.Event()
+
+def compute_on():
+    while not stop.is_set():
+        compute()
+
+threads = [threading.Thread(target=compute_on) for _ in range(3)]
+for thread in threads:
+    thread.start()
+codes = [in_child(compute) for _ in range(10)]
+stop.set()
+for thread in threads:
+    thread.join()
+assert codes == [0] * 10
+""")
+
+
+PROGRAMS = """
+def compiled(source):
+    return gpukern.Program(source, architecture="sm_90").kernel_names
+
+KERNEL = 'extern "C" __global__ void k%d(float *x) { x[threadIdx.x] *= sinf(x[%d]); }'
+SMALL = KERNEL % (0, 0)
+LONG = "\\n".join(KERNEL % (i, i) for i in range(2000))  # takes seconds
+assert compiled(SMALL) == ("k0",)
+"""
+
+
+@needs_nvrtc
+def test_child_compiles_where_the_parent_did(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPUKERN_CACHE_DIR", str(tmp_path))
+    run(PROGRAMS + """
+def work():
+    assert compiled(SMALL) == ("k0",)
+    assert compiled(KERNEL % (1, 1)) == ("k1",)
+
+assert in_child(work) == 0
+""")
+
+
+@needs_nvrtc
+def test_child_of_a_fork_during_a_compilation(tmp_path, monkeypatch):
+    """The child finds what is kept; what would be compiled it refuses, as NVRTC would hang."""
+    monkeypatch.setenv("GPUKERN_CACHE_DIR", str(tmp_path))
+    printed = run(PROGRAMS + """
+import time
+
+def work():
+    assert compiled(SMALL) == ("k0",)
+    compiled(LONG)
+
+results = []
+thread = threading.Thread(target=lambda: results.append(compiled(LONG)))
+thread.start()
+while gpukern.cache_info()["misses"] < 2:
+    time.sleep(0.001)
+time.sleep(0.1)  # from the count to the compiler
+code = in_child(work)
+assert thread.is_alive() and code == 1, code
+thread.join()
+assert len(results[0]) == 2000
+""")
+    assert printed.startswith("GpukernDeviceError"), printed
+    assert "forked while another thread compiled" in printed
 
 
 @pytest.mark.gpu

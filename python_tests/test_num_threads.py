@@ -6,10 +6,14 @@
 import os
 import subprocess
 import sys
+import threading
 
+import numpy as np
 import pytest
 
 import gpukern
+from gpukern import _host
+from gpukern._threads import ThreadShare
 
 
 @pytest.fixture
@@ -70,3 +74,65 @@ def test_the_default_is_bounded_by_the_affinity_mask():
 def test_the_environment_sets_the_default(text, number):
     expected = default_in_a_process() if number is None else number
     assert default_in_a_process(OMP_NUM_THREADS=text) == expected
+
+
+@pytest.mark.usefixtures("restored")
+def test_shares_of_threads_are_what_is_free():
+    gpukern.set_num_threads(4)
+    first = ThreadShare(3)
+    second = ThreadShare(3)  # its caller's thread is there, whatever is free
+    third = ThreadShare(3)
+    assert (first.count, second.count, third.count) == (3, 1, 1)
+    first.give_back()
+    first.give_back()
+    assert ThreadShare(8).count == 2
+    del second, third
+    assert ThreadShare(8).count == 4
+
+
+@pytest.mark.usefixtures("restored")
+def test_shares_of_threads_stay_behind_at_a_fork():
+    gpukern.set_num_threads(4)
+    share = ThreadShare(4)
+    child = os.fork()
+    if child == 0:
+        counts = [ThreadShare(4).count]
+        share.give_back()
+        counts.append(ThreadShare(8).count)
+        os._exit(0 if counts == [4, 4] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("callers", [1, 8])
+def test_elementwise_calls_share_the_threads(callers, monkeypatch):
+    """Each caller computes; all of them together start no more than fill the limit."""
+    limit = 4
+    gpukern.set_num_threads(limit)
+    x = np.arange(1 << 23, dtype=np.float32)
+    double = gpukern.elementwise("x + x")
+    computing, most = set(), []
+    run = _host.HostFunction.run
+
+    def watched(*arguments):
+        computing.add(threading.get_ident())
+        most.append(len(computing))
+        try:
+            run(*arguments)
+        finally:
+            computing.discard(threading.get_ident())
+
+    monkeypatch.setattr(_host.HostFunction, "run", watched)
+    results = []
+    threads = [
+        threading.Thread(target=lambda: results.append(double(x))) for _ in range(callers)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((result == 2 * x).all() for result in results)
+    assert len(results) == callers
+    assert max(most) < callers + limit
+    if callers == 1:
+        assert len(most) == limit

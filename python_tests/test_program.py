@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from nvrtc import needs_nvrtc
 
 import gpukern
 from gpukern import _program, _signature
@@ -20,14 +21,7 @@ extern "C" __global__ void saxpy(float a, const float *x, const float *y, float 
 """
 
 
-def why_no_nvrtc():
-    """Why nothing can be compiled here; None if it can."""
-    if not gpukern.info()["cuda"]["built"]:
-        return "built without CUDA"
-    return _program.nvrtc_status()["reason"] or None
-
-
-pytestmark = pytest.mark.skipif(why_no_nvrtc() is not None, reason=f"no NVRTC: {why_no_nvrtc()}")
+pytestmark = needs_nvrtc
 
 
 @pytest.fixture(autouse=True)

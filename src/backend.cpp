@@ -4,6 +4,7 @@
 #include "backend.hpp"
 
 #include "cpu/backend.hpp"
+#include "range.hpp"
 #ifdef GPUKERN_HAVE_CUDA
 #include "../cuda/backend.hpp"
 #endif
@@ -18,6 +19,8 @@ CudaStatus query_status() {
   return {.reason =
               "this gpukern was built without CUDA (no nvcc was found, or CUDA was turned off)"};
 }
+void begin_range(const char*) {}
+void end_range() {}
 Backend& backend(int) { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
 void query_device(int, gpukern_device_info&) { backend(0); }
 gpukern_device pointer_device(const void*) { return {GPUKERN_CPU, 0}; }
@@ -32,6 +35,9 @@ const CudaStatus& cuda_status() {
   static const auto& status = *new CudaStatus(gpu::query_status());
   return status;
 }
+
+void begin_range(const char* name) { gpu::begin_range(name); }
+void end_range() { gpu::end_range(); }
 
 void require_cuda_device(int device_id) {
   const CudaStatus& status = cuda_status();

@@ -20,6 +20,7 @@
 #include "cpu/thread_limit.hpp"
 #include "host_work.hpp"
 #include "pipeline_tuning.hpp"
+#include "range.hpp"
 
 namespace gpukern {
 
@@ -55,10 +56,6 @@ std::optional<std::int64_t> percent_for_cpu() {
       error == std::errc() && end == text.data() + text.size() && percent >= 0 && percent <= 100,
       GPUKERN_VALUE_ERROR, "GPUKERN_CPU_SHARE must be a percentage from 0 to 100, got ", text);
   return percent;
-}
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
 }
 
 /// Items one behind the other in index and out, so that they can be cut anywhere; and short enough
@@ -106,6 +103,7 @@ struct ChunkWork {
 /// it is done item by item, which takes none.
 void gather_chunk(const GatherArgs& args) noexcept {
   Backend& host = backend_for({});
+  const Range range("gather: chunk on the CPU");
   try {
     host.gather(args, nullptr);
   } catch (...) {
@@ -184,6 +182,7 @@ class Ferry {
       for (std::int64_t begin = 0, end = 0; begin < count; begin = end, ++turn_) {
         end += chunk_items(args, begin, count - begin);
         Slot& slot = slots_[turn_ % kMixedSlots];
+        const Range range("gather: chunk for the CPU");
         if (used.size() < kMixedSlots) {
           device_.wait_event(slot.stream, start_);
           used.push_back(&slot);

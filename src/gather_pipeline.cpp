@@ -8,6 +8,7 @@
 #include "cpu/parallel.hpp"
 #include "cpu/thread_limit.hpp"
 #include "pipeline.hpp"
+#include "range.hpp"
 
 namespace gpukern {
 
@@ -134,6 +135,7 @@ class GatherPipeline {
   }
 
   void pass(Pipeline::Chunk& chunk, const Slice<4>& slice) {
+    const Range range("gather: chunk");
     const GatherArgs part = part_of(args_, slice);
     chunk.send(0, part.index, index_layout(slice), chunk.memory(0));
     gather_.call.backend.gather(in_chunk(part, chunk.memory(0), chunk.memory(1)), chunk.work());

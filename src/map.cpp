@@ -14,6 +14,7 @@
 #include "call.hpp"
 #include "pipeline.hpp"
 #include "progress.hpp"
+#include "range.hpp"
 
 namespace gpukern {
 namespace {
@@ -62,11 +63,6 @@ Tensor broadcast_to(const Argument& argument, const Tensor& shape) {
 void require_on_host(const Argument& argument) {
   require(!argument.tensor.device.cuda, GPUKERN_VALUE_ERROR, argument.name,
           " must lie on the host, got ", device_name(argument.tensor.device));
-}
-
-/// Whether out shares memory with the input other than element for element.
-bool clashes(const Tensor& out, const Tensor& input) {
-  return may_overlap(out, input) && !same_layout(out, input);
 }
 
 Loop<kOperands> loop_over(std::span<const Tensor> operands) {
@@ -169,6 +165,7 @@ class Map {
   }
 
   void pass(Pipeline::Chunk& chunk, const Slice<kOperands>& slice, const Step& step) const {
+    const Range range("map: chunk");
     for (int k = 1; k < operand_count(); ++k)
       chunk.send(k, operands_[k].data + slice.offset[k], layout(slice, k), chunk.memory(k));
     compute(chunk, slice, step);

@@ -12,13 +12,10 @@
 #include <utility>
 
 #include "cpu/thread_limit.hpp"
+#include "range.hpp"
 
 namespace gpukern {
 namespace {
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
-}
 
 /// A number of bytes such as "2G".
 std::int64_t parse_bytes(std::string_view text) {
@@ -271,6 +268,7 @@ void Pipeline::upload(const std::byte* from, const Layout& layout, std::byte* to
     const Slice<1> slice = slices[k];
     const Layout part = layout_of(slice.loop, 0, layout.item);
     Chunk& chunk = next();
+    const Range range("source: chunk");
     chunk.send(operand, from + slice.offset[0], part, to);
     chunk.last_ = chunk.sent_ = device_.record(lanes_.in, chunk.sent_);
     chunk.done_bytes_ = part.bytes();
@@ -291,6 +289,7 @@ void Pipeline::finish() {
 
 void Pipeline::retire(Chunk& chunk) {
   if (!chunk.in_flight_) return;
+  const Range range("wait for chunk");
   device_.await_event(chunk.last_);
   chunk.in_flight_ = false;
   if (chunk.unpack_to_ != nullptr) {

@@ -29,6 +29,9 @@ inline constexpr std::int64_t kSmallChunk = std::int64_t{1} << 20;
 
 /// What begins in device memory and in staging begins with a multiple of this.
 inline constexpr std::int64_t kChunkAlignment = 256;
+constexpr std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+}
 
 /// A call on the CPU reports and can be stopped so many times, its parts being of sizes in between.
 /// 128 MiB are some 5 ms of 16 cores, beside which their coming together does not count.

@@ -72,7 +72,8 @@ void get(const gpukern_program* program, gpukern_program_part part, const void**
 }  // namespace
 
 std::unique_ptr<Kernel> Program::kernel(const std::string& name, int device) {
-  require_cuda_device(device);
+  // Throws in the child of a fork(), where the lock may be held for ever.
+  static_cast<void>(backend_for({.cuda = true, .id = device}));
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<Module>& module = modules_[device];
   if (module == nullptr) module = program_backend().load(compiled_, device);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "per_process.hpp"
 #include "program.hpp"
 #include "program_disk.hpp"
 #include "program_request.hpp"
@@ -33,11 +34,9 @@ struct Place {
 /// The places of the programs used last.
 class MemoryCache {
  public:
-  static MemoryCache& get() {
-    // Never destroyed: CUDA, which unloads modules, may be gone before static objects are.
-    static auto& cache = *new MemoryCache;
-    return cache;
-  }
+  /// The process's. CUDA, which unloads modules, may be gone before static objects are; and the
+  /// thread that is to compile a program is not in the child of a fork().
+  static MemoryCache& get() { return PerProcess<MemoryCache>::get(); }
 
   std::shared_ptr<Place> place(const std::string& key) {
     std::shared_ptr<Place> dropped;  // after the lock: modules may be unloaded

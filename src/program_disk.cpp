@@ -3,6 +3,7 @@
 
 #include "program_disk.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,8 +15,10 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,21 +36,6 @@ constexpr std::string_view kUnfinishedSuffix = ".unfinished";
 constexpr auto kStale = std::chrono::hours(1);
 /// Seconds between two uses of an entry that need not be told apart.
 constexpr time_t kMoment = 60;
-
-class File {
- public:
-  File(const std::string& path, int flags) : handle_(open(path.c_str(), flags | kAlways, 0600)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { close(); }
-  [[nodiscard]] explicit operator bool() const { return handle_ >= 0; }
-  [[nodiscard]] int handle() const { return handle_; }
-  bool close() { return handle_ >= 0 && ::close(std::exchange(handle_, -1)) == 0; }
-
- private:
-  static constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW;
-  int handle_;
-};
 
 std::string text_of(const char* variable) {
   const char* text = std::getenv(variable);
@@ -80,17 +68,23 @@ bool make_directories(const fs::path& path) {
          (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST);
 }
 
+constexpr int kDirectory = O_PATH | O_DIRECTORY;
+
 /// Code is run from here: nobody else may have a hand in it.
-bool is_ours_or_missing(const std::string& directory) {
-  struct stat facts{};
-  if (stat(directory.c_str(), &facts) != 0) return errno == ENOENT;
-  return S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
-         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+bool is_ours(const struct stat& facts) {
+  return facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-std::optional<std::string> read_all(const File& file) {
+bool is_ours(const File& file) {
   struct stat facts{};
-  if (fstat(file.handle(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid())
+  return file && fstat(file.handle(), &facts) == 0 && is_ours(facts);
+}
+
+/// Nothing if it is no entry of ours, or longer than any may be.
+std::optional<std::string> read_all(const File& file, std::uint64_t limit) {
+  struct stat facts{};
+  if (fstat(file.handle(), &facts) != 0 || !S_ISREG(facts.st_mode) || !is_ours(facts) ||
+      static_cast<std::uint64_t>(facts.st_size) > limit)
     return {};
   std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
   std::size_t done = 0;
@@ -118,53 +112,124 @@ void mark_used(const File& file) {
     static_cast<void>(futimens(file.handle(), nullptr));
 }
 
-std::string entry_path(const std::string& directory, const Digest& key) {
-  return directory + '/' + hex(key) + std::string(kEntrySuffix);
+std::string entry_name(const Digest& key) { return hex(key) + std::string(kEntrySuffix); }
+
+std::string unfinished_name(const Digest& key) {
+  static std::atomic<unsigned> counter{0};
+  return hex(key) + '.' + std::to_string(getpid()) + '.' + std::to_string(++counter) +
+         std::string(kUnfinishedSuffix);
 }
 
-struct Entry {
-  fs::path path;
-  std::uint64_t bytes = 0;
-  fs::file_time_type used;
+enum class Kind { Entry, Unfinished, Foreign };
+
+/// By the two forms above, to the letter: whatever else lies in the directory is not ours.
+Kind kind_of(std::string_view name) {
+  constexpr std::size_t kDigits = 2 * std::tuple_size_v<Digest>;
+  if (name.size() < kDigits || name.find_first_not_of("0123456789abcdef") != kDigits)
+    return Kind::Foreign;
+  name.remove_prefix(kDigits);
+  if (name == kEntrySuffix) return Kind::Entry;
+  if (!name.ends_with(kUnfinishedSuffix)) return Kind::Foreign;
+  name.remove_suffix(kUnfinishedSuffix.size());
+  const bool numbers = name.starts_with('.') && name.find_first_not_of(".0123456789") == name.npos;
+  return numbers && std::ranges::count(name, '.') == 2 ? Kind::Unfinished : Kind::Foreign;
+}
+
+struct Ours {
+  std::string name;
+  Kind kind;
+  std::uint64_t bytes;
+  std::chrono::nanoseconds used;  ///< since the epoch
 };
 
-/// The files of ours with a suffix. Others may come and go meanwhile.
-std::vector<Entry> entries_of(const std::string& directory, std::string_view suffix) {
-  std::vector<Entry> found;
-  std::error_code error;
-  if (directory.empty()) return found;
-  for (fs::directory_iterator file(directory, error), end; !error && file != end;
-       file.increment(error)) {
-    if (!std::string_view(file->path().native()).ends_with(suffix)) continue;
-    std::error_code gone;
-    const std::uint64_t bytes = file->file_size(gone);
-    const fs::file_time_type used = gone ? fs::file_time_type{} : file->last_write_time(gone);
-    if (!gone) found.push_back({file->path(), bytes, used});
+struct CloseListing {
+  void operator()(DIR* listing) const { closedir(listing); }
+};
+
+/// The files of ours in a directory. Others may come and go meanwhile.
+std::vector<Ours> files_in(const File& directory) {
+  std::vector<Ours> found;
+  if (!directory) return found;
+  File to_read(directory, ".", O_RDONLY | O_DIRECTORY);
+  const std::unique_ptr<DIR, CloseListing> listing(fdopendir(to_read.handle()));
+  if (listing == nullptr) return found;
+  static_cast<void>(to_read.release());
+  while (const dirent* file = readdir(listing.get())) {
+    const Kind kind = kind_of(file->d_name);
+    struct stat facts{};
+    if (kind == Kind::Foreign ||
+        fstatat(directory.handle(), file->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(facts.st_mode))
+      continue;
+    const timespec& used = facts.st_mtim;
+    found.push_back({file->d_name, kind, static_cast<std::uint64_t>(facts.st_size),
+                     std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec)});
   }
   return found;
 }
 
-void remove_quietly(const fs::path& path) {
-  std::error_code ignored;
-  fs::remove(path, ignored);
+void remove_quietly(const File& directory, const std::string& name) {
+  static_cast<void>(unlinkat(directory.handle(), name.c_str(), 0));
+}
+
+/// Removes what a writer that died left, then the entries used longest ago, down to the limit.
+void make_room(const File& directory, std::uint64_t limit) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::vector<Ours> entries;
+  std::uint64_t total = 0;
+  for (Ours& file : files_in(directory)) {
+    if (file.kind == Kind::Unfinished) {
+      if (now - file.used > kStale) remove_quietly(directory, file.name);
+      continue;
+    }
+    total += file.bytes;
+    entries.push_back(std::move(file));
+  }
+  if (total <= limit) return;
+  std::ranges::sort(entries, {}, &Ours::used);
+  for (const Ours& entry : entries) {
+    if (total <= limit) return;
+    remove_quietly(directory, entry.name);
+    total -= entry.bytes;
+  }
+}
+
+bool write_entry(const File& directory, const Digest& key, std::string_view bytes) {
+  const std::string unfinished = unfinished_name(key);
+  File file(directory, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+  // Not flushed: a file that a crash of the machine cut short fails its checksum.
+  if (!file) return false;
+  const bool written = write_all(file, bytes);
+  if (file.close() && written &&
+      renameat(directory.handle(), unfinished.c_str(), directory.handle(),
+               entry_name(key).c_str()) == 0)
+    return true;
+  remove_quietly(directory, unfinished);
+  return false;
 }
 
 }  // namespace
 
-DiskCache::DiskCache() : directory_(wanted_directory()), limit_(wanted_limit()) {
-  if (!directory_.empty() && !is_ours_or_missing(directory_)) directory_.clear();
+DiskCache::DiskCache()
+    : directory_(wanted_directory()),
+      limit_(wanted_limit()),
+      opened_(directory_.c_str(), kDirectory) {
+  const bool is_missing = !opened_ && errno == ENOENT;
+  if (is_missing || is_ours(opened_)) return;
+  directory_.clear();
+  opened_.close();
 }
 
 DiskCache::Found DiskCache::find(const Digest& key) const {
-  if (directory_.empty()) return {};
-  const std::string path = entry_path(directory_, key);
-  const File file(path, O_RDONLY);
+  if (!opened_) return {};
+  const std::string name = entry_name(key);
+  const File file(opened_, name.c_str(), O_RDONLY | O_NONBLOCK);  // a pipe is not waited for
   if (!file) return {.program = {}, .rejected = errno != ENOENT};
-  const std::optional<std::string> bytes = read_all(file);
+  const std::optional<std::string> bytes = read_all(file, limit_);
   Found found{.program = bytes ? program_of(key, *bytes) : std::nullopt};
   found.rejected = !found.program.has_value();
   if (found.rejected)
-    remove_quietly(path);
+    remove_quietly(opened_, name);
   else
     mark_used(file);
   return found;
@@ -172,51 +237,23 @@ DiskCache::Found DiskCache::find(const Digest& key) const {
 
 void DiskCache::store(const Digest& key, const Compiled& program) const {
   const std::string bytes = entry_of(key, program);
-  if (directory_.empty() || bytes.size() > limit_) return;
-  if (!make_directories(directory_) || !is_ours_or_missing(directory_)) return;
-  static std::atomic<unsigned> counter{0};
-  const std::string unfinished = directory_ + '/' + hex(key) + '.' + std::to_string(getpid()) +
-                                 '.' + std::to_string(++counter) + std::string(kUnfinishedSuffix);
-  File file(unfinished, O_WRONLY | O_CREAT | O_EXCL);
-  // Not flushed: a file that a crash of the machine cut short fails its checksum.
-  if (!file) return;
-  const bool written = write_all(file, bytes);
-  if (!file.close() || !written ||
-      rename(unfinished.c_str(), entry_path(directory_, key).c_str()) != 0) {
-    remove_quietly(unfinished);
-    return;
-  }
-  make_room();
-}
-
-void DiskCache::make_room() const {
-  const auto now = fs::file_time_type::clock::now();
-  for (const Entry& entry : entries_of(directory_, kUnfinishedSuffix))
-    if (now - entry.used > kStale) remove_quietly(entry.path);
-  std::vector<Entry> entries = entries_of(directory_, kEntrySuffix);
-  std::uint64_t total = 0;
-  for (const Entry& entry : entries) total += entry.bytes;
-  if (total <= limit_) return;
-  std::ranges::sort(entries, {}, &Entry::used);
-  for (const Entry& entry : entries) {
-    if (total <= limit_) return;
-    remove_quietly(entry.path);
-    total -= entry.bytes;
-  }
+  if (directory_.empty() || bytes.size() > limit_ || !make_directories(directory_)) return;
+  const File directory(directory_.c_str(), kDirectory);
+  if (is_ours(directory) && write_entry(directory, key, bytes)) make_room(directory, limit_);
 }
 
 DiskCache::Usage DiskCache::usage() const {
   Usage usage;
-  for (const Entry& entry : entries_of(directory_, kEntrySuffix)) {
+  for (const Ours& file : files_in(opened_)) {
+    if (file.kind != Kind::Entry) continue;
     ++usage.entries;
-    usage.bytes += entry.bytes;
+    usage.bytes += file.bytes;
   }
   return usage;
 }
 
 void DiskCache::clear() const {
-  for (const std::string_view suffix : {kEntrySuffix, kUnfinishedSuffix})
-    for (const Entry& entry : entries_of(directory_, suffix)) remove_quietly(entry.path);
+  for (const Ours& file : files_in(opened_)) remove_quietly(opened_, file.name);
 }
 
 }  // namespace gpukern

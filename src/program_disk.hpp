@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "file.hpp"
 #include "program_backend.hpp"
 #include "sha256.hpp"
 
@@ -42,10 +43,9 @@ class DiskCache {
   [[nodiscard]] std::uint64_t limit() const { return limit_; }
 
  private:
-  void make_room() const;
-
   std::string directory_;
   std::uint64_t limit_;
+  File opened_;  ///< the directory, if it exists: what is checked is what is used
 };
 
 }  // namespace gpukern

@@ -9,6 +9,7 @@
 #include "call.hpp"
 #include "pipeline.hpp"
 #include "progress.hpp"
+#include "range.hpp"
 
 namespace gpukern {
 namespace {
@@ -19,11 +20,6 @@ void require_like(const Argument& argument, const Tensor& x) {
           dtype_name(argument.tensor.dtype));
   require(same_shape(argument.tensor, x), GPUKERN_VALUE_ERROR, argument.name,
           " must have the shape of x, ", x.shape_text(), ", got ", argument.tensor.shape_text());
-}
-
-/// Whether out shares memory with the input other than element for element.
-bool clashes(const Tensor& out, const Tensor& input) {
-  return may_overlap(out, input) && !same_layout(out, input);
 }
 
 SaxpyArgs saxpy_args(const void* a, const Tensor& x, const Tensor& y, const Tensor& out) {
@@ -104,6 +100,7 @@ void saxpy_through(const Call& call, const SaxpyArgs& args, const Operands& oper
     const Slice<3> slice = slices[k];
     const SaxpyArgs part = part_of(args, slice);
     Pipeline::Chunk& chunk = pipeline.next();
+    const Range range("saxpy: chunk");
     chunk.send(0, part.x, layout_of(slice.loop, 0, args.item), chunk.memory(0));
     chunk.send(1, part.y, layout_of(slice.loop, 1, args.item), chunk.memory(1));
     const SaxpyArgs there = on_device(part, chunk.memory(0), chunk.memory(1));

@@ -179,4 +179,8 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+bool clashes(const Tensor& out, const Tensor& input) {
+  return may_overlap(out, input) && !same_layout(out, input);
+}
+
 }  // namespace gpukern

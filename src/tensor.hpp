@@ -88,4 +88,7 @@ bool same_shape(const Tensor& a, const Tensor& b);
 /// Whether both have the same elements at the same places.
 bool same_layout(const Tensor& a, const Tensor& b);
 
+/// Whether out shares memory with the input other than element for element.
+bool clashes(const Tensor& out, const Tensor& input);
+
 }  // namespace gpukern

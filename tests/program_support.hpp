@@ -114,6 +114,21 @@ class Environment {
   bool had_;
 };
 
+/// An empty folder, for the length of a scope.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string name = testing::TempDir() + "gpukern-" + std::string(6, 'X');
+    path = mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
+
 /// Tests with NVRTC and an empty cache of their own; skipped where there is no NVRTC.
 /// $GPUKERN_TEST_TOOLKIT names a toolkit that is searched first.
 class ProgramTest : public testing::Test {
@@ -139,20 +154,7 @@ class ProgramTest : public testing::Test {
   }
 
  private:
-  struct Folder {
-    Folder() {
-      std::string name = testing::TempDir() + "gpukern-" + std::string(6, 'X');
-      path = mkdtemp(name.data());
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() {
-      std::error_code ignored;
-      std::filesystem::remove_all(path, ignored);
-    }
-    std::filesystem::path path;
-  };
-  Folder folder_;
+  TemporaryFolder folder_;
   Environment cache_{"GPUKERN_CACHE_DIR", directory().string()};
 };
 

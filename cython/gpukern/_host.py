@@ -13,6 +13,7 @@ from gpukern._blocks import apart, blocks, piece
 from gpukern._functions import UFUNCS
 from gpukern._promotion import WEAK_TYPES
 from gpukern._status import get_num_threads
+from gpukern._threads import ThreadShare
 from gpukern.errors import (
     GpukernDeviceError,
     GpukernOverflowError,
@@ -141,27 +142,33 @@ class HostFunction:
         """How many threads compute so many elements."""
         return max(min(get_num_threads(), size // LEAST_FOR_THREAD), 1)
 
-    def by_threads(self, arguments, out, parts, count):
-        """Compute some blocks, by so many threads. An exception here (Ctrl-C) stops them all."""
-        if count == 1:
-            self.run(arguments, out, parts)
-            return
+    def by_threads(self, arguments, out, parts, wanted):
+        """Compute some blocks, by so many threads if they are free."""
+        share = ThreadShare(wanted)
+        try:
+            if share.count == 1:
+                self.run(arguments, out, parts)
+            else:
+                self.together(arguments, out, batched(parts, -(-len(parts) // share.count)))
+        finally:
+            share.give_back()
+
+    def together(self, arguments, out, batches):
+        """Compute by a thread for each batch, the caller's being one; an error stops them all."""
         errors = []
 
         def work(mine):
             try:
                 self.run(arguments, out, mine, errors)
-            except BaseException as error:  # for the caller's thread
+            except BaseException as error:  # for the caller's thread; also Ctrl-C, in that one
                 errors.append(error)
 
         # Threads of this call alone: none is left to a fork() or to the end of the process.
-        threads = [
-            threading.Thread(target=work, args=(some,))
-            for some in batched(parts, -(-len(parts) // count))
-        ]
+        threads = [threading.Thread(target=work, args=(some,)) for some in batches[1:]]
         try:
             for thread in threads:
                 thread.start()
+            work(batches[0])
             for thread in threads:
                 thread.join()
         except BaseException as error:

@@ -72,7 +72,10 @@ const ProcessCores& process_cores() { return kProcessCores; }
 int thread_limit() {
   const int set = chosen.load(std::memory_order_relaxed);
   if (set > 0) return set;
-  static const int found = default_limit();
+  // No static variable with a guard, which a fork() could meet closed: twice gives the same.
+  static std::atomic<int> known{0};
+  int found = known.load(std::memory_order_relaxed);
+  if (found == 0) known.store(found = default_limit(), std::memory_order_relaxed);
   return found;
 }
 

@@ -231,6 +231,22 @@ std::size_t FakeGpu::bytes_in_use() {
   return in_use_;
 }
 
+void FakeGpu::begin_range(const char* name) {
+  const std::scoped_lock lock(mutex_);
+  ++ranges_[name];
+  ++open_ranges_;
+}
+
+void FakeGpu::end_range() {
+  const std::scoped_lock lock(mutex_);
+  --open_ranges_;
+}
+
+std::map<std::string, int> FakeGpu::take_ranges() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(ranges_, {});
+}
+
 std::size_t FakeGpu::waiting() {
   const std::scoped_lock lock(mutex_);
   std::size_t steps = 0;
@@ -243,6 +259,9 @@ std::size_t FakeGpu::waiting() {
 namespace gpukern::gpu {
 
 Backend& backend(int /*device_id*/) { return gpukern_test::fake_gpu(); }
+
+void begin_range(const char* name) { gpukern_test::fake_gpu().begin_range(name); }
+void end_range() { gpukern_test::fake_gpu().end_range(); }
 
 CudaStatus query_status() { return {.built = true, .device_count = 1, .reason = ""}; }
 

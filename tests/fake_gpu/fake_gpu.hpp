@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "backend.hpp"
@@ -61,6 +62,11 @@ class FakeGpu final : public gpukern::Backend {
   /// What was in use at once since the last call.
   std::size_t take_peak_bytes();
   [[nodiscard]] std::size_t bytes_in_use();
+  void begin_range(const char* name);
+  void end_range();
+  /// How many ranges of each name have begun since the last call.
+  std::map<std::string, int> take_ranges();
+  [[nodiscard]] int open_ranges() const { return open_ranges_; }
   /// What was enqueued and has not run.
   [[nodiscard]] std::size_t waiting();
   [[nodiscard]] std::size_t launches() const { return launches_; }
@@ -97,6 +103,8 @@ class FakeGpu final : public gpukern::Backend {
   std::size_t peak_ = 0;
   std::size_t launches_ = 0;
   std::size_t most_pinned_ = std::size_t{1} << 40;
+  std::map<std::string, int> ranges_;
+  int open_ranges_ = 0;
   int uploads_left_ = -1;
   bool captured_ = false;
 };

@@ -1,0 +1,19 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A mark for tests that compile programs, which needs NVRTC, and no GPU."""
+
+import pytest
+
+import gpukern
+from gpukern import _program
+
+
+def why_no_nvrtc():
+    """Why nothing can be compiled here; None if it can."""
+    if not gpukern.info()["cuda"]["built"]:
+        return "built without CUDA"
+    return _program.nvrtc_status()["reason"] or None
+
+
+needs_nvrtc = pytest.mark.skipif(why_no_nvrtc() is not None, reason=f"no NVRTC: {why_no_nvrtc()}")

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The cache on disk by itself, which needs no compiler: whose files it reads, and which it removes.
+#include "program_disk.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "program_support.hpp"
+
+namespace gpukern_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using gpukern::DiskCache;
+
+class ProgramDiskTest : public testing::Test {
+ protected:
+  ProgramDiskTest() { DiskCache().store(key_, program()); }
+
+  static gpukern::Compiled program() {
+    gpukern::Compiled program;
+    program.architecture = "sm_90";
+    program.ptx = "ptx";
+    program.cubin = "cubin";
+    program.names = {{"f<1>", "_Z1f"}};
+    return program;
+  }
+
+  [[nodiscard]] fs::path directory() const { return folder_.path / "cache"; }
+  [[nodiscard]] fs::path entry() const { return directory() / (gpukern::hex(key_) + ".gpukern"); }
+
+  /// As after a start: the environment is read again.
+  [[nodiscard]] DiskCache::Found found() const { return DiskCache().find(key_); }
+  [[nodiscard]] bool is_found() const { return found().program.has_value(); }
+  [[nodiscard]] bool is_rejected() const {
+    const DiskCache::Found result = found();
+    return result.rejected && !result.program.has_value();
+  }
+
+  /// Puts a file into the directory that nobody has touched for two hours.
+  [[nodiscard]] fs::path add_old(const std::string& name) const {
+    const fs::path path = directory() / name;
+    write_file(path, "mine");
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(2));
+    return path;
+  }
+
+  const gpukern::Digest key_ = gpukern::sha256("a key");
+  const gpukern::Digest other_ = gpukern::sha256("another key");
+  const TemporaryFolder folder_;
+  const Environment cache_{"GPUKERN_CACHE_DIR", directory().string()};
+  const std::string digits_ = gpukern::hex(other_);
+};
+
+TEST_F(ProgramDiskTest, WhatIsStoredIsFound) {
+  const DiskCache::Found result = found();
+  EXPECT_FALSE(result.rejected);
+  ASSERT_TRUE(result.program.has_value());
+  EXPECT_EQ(result.program->architecture, "sm_90");
+  EXPECT_EQ(result.program->ptx, "ptx");
+  EXPECT_EQ(result.program->cubin, "cubin");
+  EXPECT_EQ(result.program->names, program().names);
+  const DiskCache::Found missing = DiskCache().find(other_);
+  EXPECT_FALSE(missing.program.has_value());
+  EXPECT_FALSE(missing.rejected);
+}
+
+TEST_F(ProgramDiskTest, ForeignNamesAreLeft) {
+  const std::string names[] = {"film.mkv.unfinished",
+                               "mine.gpukern",
+                               ".gpukern",
+                               "notes.txt",
+                               digits_,
+                               digits_ + ".gpukern.old",
+                               digits_ + "0.gpukern",
+                               digits_.substr(1) + ".gpukern",
+                               "X" + digits_.substr(1) + ".gpukern",
+                               digits_ + ".unfinished",
+                               digits_ + ".1.unfinished",
+                               digits_ + ".1.2.3.unfinished",
+                               digits_ + ".1.two.unfinished"};
+  std::vector<fs::path> foreign;
+  for (const std::string& name : names) foreign.push_back(add_old(name));
+  const fs::path folder = directory() / (digits_ + ".gpukern");
+  fs::create_directory(folder);
+  foreign.push_back(folder);
+  EXPECT_EQ(DiskCache().usage().entries, 1U);
+  const Environment limit("GPUKERN_CACHE_LIMIT", std::to_string(fs::file_size(entry())));
+  DiskCache().store(gpukern::sha256("a third key"), program());  // which makes room
+  DiskCache().clear();
+  for (const fs::path& path : foreign) EXPECT_TRUE(fs::exists(path)) << path;
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory()), fs::directory_iterator()),
+            static_cast<std::ptrdiff_t>(foreign.size()));
+}
+
+TEST_F(ProgramDiskTest, WhatAWriterLeftGoesLater) {
+  const fs::path old = add_old(digits_ + ".12.3.unfinished");
+  const fs::path fresh = directory() / (digits_ + ".12.4.unfinished");
+  write_file(fresh, "on its way");
+  DiskCache().store(other_, program());
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(fresh));
+  EXPECT_EQ(DiskCache().usage().entries, 2U);
+  DiskCache().clear();
+  EXPECT_TRUE(fs::is_empty(directory()));
+}
+
+TEST_F(ProgramDiskTest, TheDirectoryMayBeALink) {
+  const fs::path link = folder_.path / "link";
+  fs::create_directory_symlink(directory(), link);
+  const Environment variable("GPUKERN_CACHE_DIR", link.string());
+  EXPECT_EQ(DiskCache().directory(), link.string());
+  EXPECT_TRUE(is_found());
+  DiskCache().store(other_, program());
+  EXPECT_EQ(DiskCache().usage().entries, 2U);
+  fs::permissions(directory(), fs::perms::all);
+  EXPECT_EQ(DiskCache().directory(), "");
+  EXPECT_FALSE(is_found());
+}
+
+TEST_F(ProgramDiskTest, TheDirectoryThatWasCheckedIsTheOneThatIsRead) {
+  const DiskCache cache;
+  fs::rename(directory(), folder_.path / "elsewhere");
+  fs::create_directory(directory());
+  EXPECT_TRUE(cache.find(key_).program.has_value());
+  EXPECT_FALSE(is_found());
+}
+
+TEST_F(ProgramDiskTest, AnEntryThatOthersMayWriteToIsNone) {
+  fs::permissions(entry(), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_TRUE(is_rejected());
+  EXPECT_FALSE(fs::exists(entry()));
+}
+
+TEST_F(ProgramDiskTest, AnEntryBeyondTheLimitIsNotRead) {
+  fs::resize_file(entry(), std::uintmax_t{1} << 40);  // has holes: it takes no room
+  EXPECT_TRUE(is_rejected());
+  EXPECT_FALSE(fs::exists(entry()));
+}
+
+TEST_F(ProgramDiskTest, APipeIsNotWaitedFor) {
+  fs::remove(entry());
+  ASSERT_EQ(mkfifo(entry().c_str(), 0600), 0);
+  EXPECT_TRUE(is_rejected());
+  EXPECT_FALSE(is_found());
+}
+
+}  // namespace
+}  // namespace gpukern_test
