@@ -96,8 +96,9 @@ def pack_items(typed, is_number, out_type):
 
 
 def kernel_name(function):
-    """The name of a function's kernels."""
-    return "gpukern_" + (re.sub(r"\W", "", function.name) or "function")
+    """The name of a function's kernels, in ASCII, as CUDA C++ has names."""
+    letters = (each if each.isascii() else f"u{ord(each):04x}" for each in function.name)
+    return "gpukern_" + (re.sub(r"\W", "", "".join(letters)) or "function")
 
 
 def source(typed, out_type, layout):
@@ -106,7 +107,8 @@ def source(typed, out_type, layout):
     name = kernel_name(function)
     items = pack_items(typed, [flag == "c" for flag in layout.flags], out_type)
     kernel = Kernel(typed, out_type, layout, items)
-    comment = " ".join(function.text.split()).replace("\\", "").replace("?", "? ")
+    words = " ".join(function.text.split()).replace("\\", "").replace("?", "? ")
+    comment = words.encode("ascii", "backslashreplace").decode()
     parts = [
         f"// {comment}",
         *includes(typed),
