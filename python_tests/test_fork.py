@@ -122,20 +122,25 @@ assert compiled(SMALL) == ("k0",)
 @needs_nvrtc
 def test_child_compiles_where_the_parent_did(tmp_path, monkeypatch):
     monkeypatch.setenv("GPUKERN_CACHE_DIR", str(tmp_path))
-    run(PROGRAMS + """
+    run(
+        PROGRAMS
+        + """
 def work():
     assert compiled(SMALL) == ("k0",)
     assert compiled(KERNEL % (1, 1)) == ("k1",)
 
 assert in_child(work) == 0
-""")
+"""
+    )
 
 
 @needs_nvrtc
 def test_child_of_a_fork_during_a_compilation(tmp_path, monkeypatch):
     """The child finds what is kept; what would be compiled it refuses, as NVRTC would hang."""
     monkeypatch.setenv("GPUKERN_CACHE_DIR", str(tmp_path))
-    printed = run(PROGRAMS + """
+    printed = run(
+        PROGRAMS
+        + """
 import time
 
 def work():
@@ -152,7 +157,8 @@ code = in_child(work)
 assert thread.is_alive() and code == 1, code
 thread.join()
 assert len(results[0]) == 60
-""")
+"""
+    )
     assert printed.startswith("GpukernDeviceError"), printed
     assert "forked while another thread compiled" in printed
 
