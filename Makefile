@@ -123,12 +123,11 @@ sanitize: requirements
 	    $(BUILD)/tests/gpukern_tests --gtest_brief=1 --gtest_filter="-$$left_out" || exit 1; \
 	done
 
-# The CPU backend, without CUDA, and the calls that it shares with a GPU, which is the tests' fake
-# one. Under ThreadSanitizer the tests of several callers, without fork(): it cannot follow threads
-# into the child. ModeMustBeKnown passes a number that no enum of C++ may hold, as a caller in C
-# can, which UndefinedBehaviorSanitizer reports.
+# The CPU backend, and pipelines on a GPU that is none, without CUDA. Under ThreadSanitizer the tests
+# of several callers; those that fork() skip there by themselves. ModeMustBeKnown passes a number
+# that no enum of C++ may hold, as a caller in C can, which UndefinedBehaviorSanitizer reports.
 SANITIZE_BUILD := build/sanitize
-TESTS_thread := *Parallel*:*ThreadsTest*/cpu:*ProgramDisk*-*Helpers*
+TESTS_thread := *Parallel*:*ThreadsTest*/cpu:*ProgramDisk*
 TESTS_fake_gpu := *Mixed*:*Pipeline*:*Map*:SlicesTest*:*CopyAsync*:RangeTest*-*Stream*:*Death*
 TESTS_address := *cpu*:*Cgroup*:*Parallel*:*Sha256*:*ProgramDisk*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
 

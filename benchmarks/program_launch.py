@@ -80,24 +80,28 @@ def native_calls(native, memory):
 def gpukern_calls(group, x, y, stream):
     """Yield gpukern's launches on the arrays of a library."""
     kernel = gpukern.Program(SOURCE).kernel("scale")
-    kept = kernel[1, N]
-    two, count = np.float32(2), np.int32(N)
-    for name, function in (
-        ("kernel[grid, block](...)", lambda: kernel[1, N](2.0, x, y, N)),
-        ("kernel[grid, block](...), NumPy scalars", lambda: kernel[1, N](two, x, y, count)),
-        ("kernel[grid, block, 0, stream](...)", lambda: kernel[1, N, 0, stream](2.0, x, y, N)),
-        ("kernel.launch(..., stream=)", lambda: kernel.launch(1, N, 2.0, x, y, N, stream=stream)),
-        ("launcher kept", lambda: kept(2.0, x, y, N)),
+    names = {"kernel": kernel, "kept": kernel[1, N], "N": N, "x": x, "y": y, "stream": stream}
+    names |= {"two": np.float32(2), "count": np.int32(N)}
+    for name, statement in (
+        ("kernel[grid, block](...)", "kernel[1, N](2.0, x, y, N)"),
+        ("kernel[grid, block](...), NumPy scalars", "kernel[1, N](two, x, y, count)"),
+        ("kernel[grid, block, 0, stream](...)", "kernel[1, N, 0, stream](2.0, x, y, N)"),
+        ("kernel.launch(..., stream=)", "kernel.launch(1, N, 2.0, x, y, N, stream=stream)"),
+        ("launcher kept", "kept(2.0, x, y, N)"),
     ):
-        yield Call(group, f"gpukern, {name}", python_call(function))
+        yield Call(group, f"gpukern, {name}", python_call(statement, names))
 
 
 def cupy_calls(cupy, x, y):
     """Yield CuPy's launches."""
-    raw = cupy.RawKernel(SOURCE, "scale")
-    arguments = (np.float32(2), x, y, np.int32(N))
-    yield Call("cupy", "RawKernel", python_call(lambda: raw((1,), (N,), (*arguments,))))
-    yield Call("cupy", "RawKernel, tuple kept", python_call(lambda: raw((1,), (N,), arguments)))
+    names = {"raw": cupy.RawKernel(SOURCE, "scale"), "N": N}
+    names |= {"a": np.float32(2), "x": x, "y": y, "count": np.int32(N)}
+    names["arguments"] = tuple(names[each] for each in ("a", "x", "y", "count"))
+    for name, statement in (
+        ("RawKernel", "raw((1,), (N,), (a, x, y, count))"),
+        ("RawKernel, tuple kept", "raw((1,), (N,), arguments)"),
+    ):
+        yield Call("cupy", name, python_call(statement, names))
 
 
 def numba_calls(cuda):
@@ -110,10 +114,13 @@ def numba_calls(cuda):
             y[i] = a * x[i]
 
     x, y = (cuda.to_device(np.ones(N, np.float32)) for _ in range(2))
-    two, count = np.float32(2), np.int32(N)
-    kept = scale[1, N]
-    yield Call("numba", "kernel[grid, block]", python_call(lambda: scale[1, N](two, x, y, count)))
-    yield Call("numba", "launcher kept", python_call(lambda: kept(two, x, y, count)))
+    names = {"scale": scale, "kept": scale[1, N], "N": N, "x": x, "y": y}
+    names |= {"two": np.float32(2), "count": np.int32(N)}
+    for name, statement in (
+        ("kernel[grid, block]", "scale[1, N](two, x, y, count)"),
+        ("launcher kept", "kept(two, x, y, count)"),
+    ):
+        yield Call("numba", name, python_call(statement, names))
 
 
 def all_calls(native):

@@ -24,8 +24,10 @@ PROGRAMS = {
 }
 LIBRARIES = ("gpukern", "cupy", "numba")
 COMPARE = "saxpy, Python beside C++"
-COMPARED = "Python / C++"  # which compare.py prints behind two right results
-FIGURE = re.compile(r"\d+\.?\d* (?:ms|us|GB/s)|" + re.escape(COMPARED))
+FIGURE = re.compile(r"\d+\.?\d* (?:ms|us|GB/s)")
+SIZE = re.compile(r"\d+ Mi elements: ")  # one line for each of several sizes
+# The lines that compare.py prints when both programs' results are right: medians, then least times.
+COMPARED = re.compile(r"(application|kernel \(us\)) +([\d.]+) +([\d.]+) +([\d.]+) ")
 
 
 def command_of(program, library):
@@ -42,9 +44,19 @@ def point_of(program, library, command, environment):
     if outcome.error:
         return {**point, "error": outcome.error}
     lines = [line.strip() for line in outcome.text.splitlines()]
-    figures = [line for line in lines if FIGURE.search(line)]
-    right = any("right" in line for line in lines) or COMPARED in outcome.text
+    if program == COMPARE:
+        figures = compared(lines)
+        right = bool(figures)
+    else:
+        figures = [line for line in lines if FIGURE.search(line)]
+        right = any("right" in line for line in lines)
     return {**point, "right": right, "printed": lines, "figures": figures}
+
+
+def compared(lines):
+    """Return the medians that compare.py printed, each in a few words."""
+    found = [match.groups() for match in map(COMPARED.match, lines) if match]
+    return [f"{what} {python}, {cpp}, ratio {ratio}" for what, python, cpp, ratio in found]
 
 
 def run(programs=tuple(PROGRAMS), libraries=LIBRARIES, compare=5):
@@ -68,11 +80,21 @@ def run(programs=tuple(PROGRAMS), libraries=LIBRARIES, compare=5):
     return points
 
 
+def shown(point):
+    """Return the figures for a table; JSON has them all."""
+    figures = point["figures"]
+    sizes = [line for line in figures if SIZE.match(line)]
+    return sizes[-1:] or figures
+
+
 def markdown(points):
     """Write the points as a table."""
     yield "## The programs of examples/, each a process from a cold start"
     yield ""
-    yield "The process's whole time, with imports, random data and NumPy's results, and what it says."
+    yield (
+        "The process's whole time, with imports, random data and NumPy's results, and what it "
+        "says; of a program of many sizes, the last."
+    )
     yield ""
     yield "| program | by | process, s | prints |"
     yield "|---|---|---:|---|"
@@ -81,6 +103,6 @@ def markdown(points):
         if "error" in point:
             yield f"{start} {point['error']} |"
             continue
-        words = "; ".join(point["figures"]) or ("right" if point["right"] else "skipped")
+        words = "; ".join(shown(point)) or ("right" if point["right"] else "skipped")
         yield f"{start} {words} |"
     yield ""

@@ -133,10 +133,7 @@ class CudaBackend final : public Backend {
     const ContextGuard guard(context_);
     return gpu::allocate_pinned(bytes);
   }
-  void release_pinned(void* data) override {
-    const ContextGuard guard(context_);
-    gpu::release_pinned(data);
-  }
+  void release_pinned(void* data) override { gpu::release_pinned(data); }
   std::byte* pinned_view(const std::byte* begin, const std::byte* end) override {
     const ContextGuard guard(context_);
     return gpu::pinned_view(begin, end);

@@ -19,4 +19,8 @@ CudaStatus query_status();
 void query_device(int device_id, gpukern_device_info& info);
 gpukern_device pointer_device(const void* data);
 
+// As the functions with these names in src/backend.hpp.
+int pinning_device(int wanted);
+void release_pinned(void* data);
+
 }  // namespace gpukern::gpu

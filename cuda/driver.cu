@@ -25,10 +25,12 @@ namespace {
 Driver find_all() {
   Driver found;
   find("cuCtxGetCurrent", found.get_current);
+  find("cuCtxGetDevice", found.current_device);
   find("cuCtxPushCurrent", found.push);
   find("cuCtxPopCurrent", found.pop);
   find("cuDeviceGet", found.device);
   find("cuDevicePrimaryCtxRetain", found.retain_primary);
+  find("cuDevicePrimaryCtxGetState", found.primary_state);
   find("cuPointerGetAttributes", found.pointer_attributes);
   find("cuEventQuery", found.query_event);
   find("cuGetErrorString", found.error_string);

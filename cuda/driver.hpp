@@ -13,10 +13,12 @@ namespace gpukern::gpu {
 
 struct Driver {
   decltype(&cuCtxGetCurrent) get_current = nullptr;
+  decltype(&cuCtxGetDevice) current_device = nullptr;
   decltype(&cuCtxPushCurrent) push = nullptr;
   decltype(&cuCtxPopCurrent) pop = nullptr;
   decltype(&cuDeviceGet) device = nullptr;
   decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr;
+  decltype(&cuDevicePrimaryCtxGetState) primary_state = nullptr;
   decltype(&cuPointerGetAttributes) pointer_attributes = nullptr;
   decltype(&cuEventQuery) query_event = nullptr;
   decltype(&cuGetErrorString) error_string = nullptr;

@@ -10,9 +10,9 @@
 
 namespace gpukern::gpu {
 
-// As the functions of Backend with these names; the device is current.
+// As the functions of Backend with these names; the device is current. For release_pinned() see
+// backend.hpp.
 void* allocate_pinned(std::size_t bytes);
-void release_pinned(void* data);
 std::byte* pinned_view(const std::byte* begin, const std::byte* end);
 
 }  // namespace gpukern::gpu

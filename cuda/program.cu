@@ -60,6 +60,13 @@ class CudaKernel final : public Kernel {
     facts_ = facts_of(function, module.device());
   }
 
+  [[nodiscard]] KernelProperties properties() const override {
+    require_no_fork();
+    const ContextGuard guard(module_.context());
+    const RelaxedCapture relaxed;
+    return properties_of(function_);
+  }
+
   void launch(const gpukern_launch& launch, const void* const* arguments,
               Stream stream) const override {
     require_no_fork();

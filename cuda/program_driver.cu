@@ -73,8 +73,10 @@ CUmodule load_module(const Compiled& compiled, int device) {
   void* values[] = {log.data(), reinterpret_cast<void*>(std::uintptr_t{log.size()})};
   const std::string& image = compiled.cubin.empty() ? compiled.ptx : compiled.cubin;
   CUmodule module = nullptr;
+  // Machine code needs no compiler, and no options for one.
+  const auto options = static_cast<unsigned>(compiled.cubin.empty() ? std::size(names) : 0);
   const CUresult result =
-      program_driver().load(&module, image.c_str(), std::size(names), names, values);
+      program_driver().load(&module, image.c_str(), options, names, values);
   require(!does_not_fit(result), GPUKERN_VALUE_ERROR,
           "program_kernel: the program was compiled for ", compiled.architecture,
           ", which cuda:", device, " or its driver does not run", log[0] != '\0' ? ": " : "",
@@ -87,9 +89,6 @@ KernelFacts facts_of(CUfunction function, int device) {
   KernelFacts facts;
   facts.device = device;
   facts.max_threads_per_block = attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  facts.registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS);
-  facts.local_bytes =
-      static_cast<std::uint64_t>(attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
   const int declared = attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   facts.static_shared_bytes = static_cast<std::uint64_t>(declared);
   int most = 0;
@@ -97,11 +96,19 @@ KernelFacts facts_of(CUfunction function, int device) {
         "cudaDeviceGetAttribute");
   facts.max_dynamic_shared_bytes =
       static_cast<std::uint64_t>(most > declared ? most - declared : 0);
-  int blocks = 0;
-  check(program_driver().best_block(&blocks, &facts.preferred_block, function, nullptr, 0, 0),
-        "cuOccupancyMaxPotentialBlockSize");
   facts.parameters = parameters_of(function);
   return facts;
+}
+
+KernelProperties properties_of(CUfunction function) {
+  KernelProperties properties;
+  properties.registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  properties.local_bytes =
+      static_cast<std::uint64_t>(attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+  int blocks = 0;
+  check(program_driver().best_block(&blocks, &properties.preferred_block, function, nullptr, 0, 0),
+        "cuOccupancyMaxPotentialBlockSize");
+  return properties;
 }
 
 bool is_captured(CUstream stream) {

@@ -38,6 +38,8 @@ CUmodule load_module(const Compiled& compiled, int device);
 /// Has the function's code on the device afterwards: its first launch loads nothing.
 KernelFacts facts_of(CUfunction function, int device);
 
+KernelProperties properties_of(CUfunction function);
+
 /// Whether work on a stream goes into a CUDA graph; throws for the legacy stream while it is
 /// blocked, which leaves the capture that blocks it whole.
 bool is_captured(CUstream stream);

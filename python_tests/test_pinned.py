@@ -4,6 +4,7 @@
 """pinned_empty: plain NumPy arrays whose memory goes with their last view."""
 
 import gc
+import os
 import subprocess
 import sys
 import weakref
@@ -12,6 +13,24 @@ import numpy as np
 import pytest
 
 import gpukern
+
+MI = 1 << 20
+# More than what is mapped in a way of its own where there is a GPU.
+LARGE = 80 * MI
+
+
+def run(arguments):
+    """Runs a program in a process of its own."""
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    program = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert program.returncode == 0, program.stdout + program.stderr
 
 
 @pytest.mark.parametrize("shape", [0, 1, 7, (), (3, 4), (2, 0, 3), [5, 1, 2], np.int64(3)])
@@ -36,23 +55,51 @@ def test_memory_is_aligned(count):
     assert gpukern.pinned_empty(count, np.uint8).ctypes.data % 64 == 0
 
 
-def test_the_last_view_frees_the_memory():
-    array = gpukern.pinned_empty((100, 10), np.float32)
-    array[...] = np.arange(1000).reshape(100, 10)
-    view = array[5:, ::2]
-    memory = view.base if not isinstance(view.base, np.ndarray) else view.base.base
-    count = sys.getrefcount(memory)
-    alive = weakref.ref(array)
+@pytest.mark.parametrize("rows", [100, LARGE // 40])
+def test_the_last_view_frees_the_memory(rows):
+    array = gpukern.pinned_empty((rows, 10), np.float32)
+    numbers = (np.arange(10 * rows) % 1000).reshape(rows, 10)
+    array[...] = numbers
+    memory = weakref.ref(array.base)
+    view = array[rows - 5 :, ::2]
     del array
     gc.collect()
-    # NumPy may keep the array for its view; either way the memory is there.
-    assert alive() is None or sys.getrefcount(memory) == count
-    assert np.array_equal(view, np.arange(1000.0).reshape(100, 10)[5:, ::2])
+    assert memory() is not None
+    assert np.array_equal(view, numbers[rows - 5 :, ::2])
+    del view
+    assert memory() is None
 
 
-def test_many_come_and_go():
-    for _ in range(200):
-        gpukern.pinned_empty(1 << 20, np.uint8)[...] = 1
+# What the process holds: the pages it has touched, and the addresses it has taken, for memory of
+# CUDA's own counts as no page of the process.
+LEAK_PROGRAM = """
+import sys
+import numpy as np
+import gpukern
+
+size, times = int(sys.argv[1]), int(sys.argv[2])
+
+def held():
+    with open("/proc/self/status") as file:
+        lines = dict(line.split(":", 1) for line in file)
+    return [int(lines[name].split()[0]) << 10 for name in ("VmRSS", "VmSize")]
+
+def come_and_go():
+    gpukern.pinned_empty(size, np.uint8)[...] = 1
+
+come_and_go()
+before = held()
+for _ in range(times):
+    come_and_go()
+grown = [now - then for now, then in zip(held(), before)]
+assert max(grown) < size * times // 2, grown
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("size", "times"), [(MI, 200), (LARGE, 12)])
+def test_many_come_and_go(size, times):
+    run([LEAK_PROGRAM, str(size), str(times)])
 
 
 def test_works_as_operand_and_result():
@@ -86,7 +133,7 @@ def test_too_much_is_a_memory_error():
 
 def test_an_array_may_outlive_everything():
     program = "import sys, gpukern; sys.keep = gpukern.pinned_empty(1000); sys.keep[...] = 1"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+    run([program])
 
 
 @pytest.mark.gpu
@@ -95,3 +142,89 @@ def test_cuda_knows_it_as_pinned():
     index = gpukern.to_device(np.array([7, 99]))
     array[...] = np.arange(100)
     assert np.array_equal(gpukern.gather(array, index).numpy(), [7, 99])
+
+
+# The child reads what was there at the fork; the parent goes on to write, and the GPU to read that.
+FORK_PROGRAM = """
+import os, sys
+import numpy as np
+import gpukern
+
+gpu = gpukern.device_count() > 0
+table = gpukern.pinned_empty((int(sys.argv[1]), 64), np.uint8)
+table[...] = 1
+rows = np.arange(0, len(table), 7)
+index = gpukern.to_device(rows) if gpu else rows
+
+def gathered():
+    out = gpukern.gather(table, index, mode="clip")
+    return out.numpy() if gpu else out
+
+assert (gathered() == 1).all()
+asked, told = os.pipe()
+child = os.fork()
+if child == 0:
+    good = bool((table == 1).all())
+    del table
+    os.write(told, b"1" if good else b"0")
+    os._exit(0)
+assert os.read(asked, 1) == b"1"
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert (table == 1).all()
+assert (gathered() == 1).all()
+child = os.fork()
+if child == 0:
+    os.read(asked, 1)
+    os._exit(0 if (table[:: len(table) - 1] == (2 if gpu else 1)).all() else 1)
+table[...] = 2
+assert (gathered() == 2).all()
+os.write(told, b"1")
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert (gathered() == 2).all()
+"""
+
+
+@pytest.mark.parametrize("rows", [1000, LARGE // 64])
+def test_a_child_reads_and_the_parent_goes_on(rows):
+    run([FORK_PROGRAM, str(rows)])
+
+
+# As one process for each GPU does: GPU 0 is none of its business.
+RANK_PROGRAM = """
+import ctypes
+import cuda_driver
+import gpukern
+
+driver = cuda_driver.driver()
+
+def is_active(device):
+    flags, active = ctypes.c_uint(), ctypes.c_int()
+    arguments = ctypes.c_int(device), ctypes.byref(flags), ctypes.byref(active)
+    assert driver.cuDevicePrimaryCtxGetState(*arguments) == 0
+    return bool(active.value)
+
+assert not is_active(0) and not is_active(1)
+context = ctypes.c_void_p()
+assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 1) == 0
+{current}
+for count in (1000, 10 << 20):
+    array = gpukern.pinned_empty(count)
+    array[...] = 1
+    assert gpukern.gather(array, gpukern.to_device([count - 1], "cuda:1")).numpy() == [1]
+    del array
+assert is_active(1) and not is_active(0)
+"""
+CURRENT = {"current": "assert driver.cuCtxSetCurrent(context) == 0", "active": ""}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("context", CURRENT)
+def test_gpu_0_is_left_alone_by_who_works_on_another(context):
+    if gpukern.device_count() < 2:
+        pytest.skip("needs two CUDA devices")
+    run([RANK_PROGRAM.replace("{current}", CURRENT[context])])
+
+
+@pytest.mark.gpu
+def test_a_process_without_a_context_pins():
+    run(["import gpukern; a = gpukern.pinned_empty(1 << 24); a[-1] = 1; del a"])

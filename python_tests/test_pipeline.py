@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 
+import cuda_driver
 import numpy as np
 import pytest
 
@@ -191,14 +193,55 @@ def test_torchs_pinned_memory_works(rng):
     assert torch.equal(out.cpu(), source[index.cpu()])
 
 
-def test_the_source_may_be_dropped_at_once(rng):
-    index = gpukern.to_device(rng.integers(0, MI, 4 * MI))
-    for turn in range(10):
-        source = gpukern.pinned_empty(MI, np.int64)
-        source[...] = turn
-        out = gpukern.gather(source, index, mode="clip")
+@pytest.mark.parametrize("share", ["0", "100"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_source_dropped_at_once_is_kept_until_it_is_read(share, whole, rng, monkeypatch):
+    """Of more than 64 MiB, which pinned_empty maps by itself; whole, or a view of the memory."""
+    monkeypatch.setenv("GPUKERN_CPU_SHARE", share)
+    stream = cuda_driver.Stream()
+    index = rng.integers(0, 1 << 16, 1 << 15)
+    there = gpukern.to_device(index)
+    memory = gpukern.pinned_empty((3 << 15, 1024), np.uint8)
+    memory[...] = rng.integers(0, 256, 1024, np.uint8)
+    memory[:, :4] = np.arange(len(memory), dtype=np.uint32).reshape(-1, 1).view(np.uint8)
+    expected = memory[: 1 << 16][index]
+    out = gpukern.empty(expected.shape, np.uint8)
+    # The first launch of a kernel loads its code, which may wait for all streams.
+    gpukern.gather(memory[: 1 << 16], there, mode="clip", out=out, stream=stream)
+    stream.synchronize()
+    gpukern.copyto(out, np.zeros_like(expected))
+    gpukern.empty(1, np.float32)
+    alive = weakref.ref(memory.base)
+    source = memory if whole else memory[: 1 << 16]
+    del memory
+    stream.delay(300_000)
+    gpukern.gather(source, there, mode="clip", out=out, stream=stream)
+    del source
+    gpukern.empty(1, np.float32)
+    assert alive() is not None
+    stream.synchronize()
+    gpukern.empty(1, np.float32)
+    assert alive() is None
+    assert np.array_equal(out.numpy(), expected)
+
+
+def test_torchs_pinned_source_is_kept_until_it_is_read():
+    """torch's allocator would give the memory to its next tensor, not knowing of our reading."""
+    torch = pytest.importorskip("torch")
+    own = cuda_driver.Stream()
+    stream = torch.cuda.ExternalStream(own.handle)
+    index = torch.arange(MI, device="cuda")
+    torch.cuda.synchronize()
+    for turn in range(3):
+        source = torch.full((MI,), turn, dtype=torch.int64).pin_memory()
+        own.delay(100_000)
+        with torch.cuda.stream(stream):
+            out = gpukern.gather(source, index, mode="clip")
         del source
-        assert (out.numpy() == turn).all()
+        others = [torch.full((MI,), -1, dtype=torch.int64).pin_memory() for _ in range(2)]
+        stream.synchronize()
+        assert (out == turn).all()
+        assert all((other == -1).all() for other in others)
 
 
 def test_a_pageable_source_is_an_error_that_names_the_way_out():

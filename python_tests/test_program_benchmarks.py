@@ -5,6 +5,7 @@
 
 import json
 import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -142,6 +143,66 @@ def test_the_table_of_launches():
     assert "| numba | broken | ZeroDivisionError: division by zero | - |" in text
 
 
+class FakeKernel:
+    """Takes each way of a launch, and notes the arguments."""
+
+    def __init__(self):
+        self.launched = []
+
+    def __getitem__(self, configuration):
+        return lambda *args: self.launched.append((configuration[:2], args))
+
+    def launch(self, grid, block, *args, stream):
+        self[grid, block](*args)
+
+    def __call__(self, grid, block, args):
+        self.launched.append(((*grid, *block), args))
+
+
+def test_each_call_of_a_launch_runs(monkeypatch):
+    own, raw = FakeKernel(), FakeKernel()
+    fakes = {
+        "Program": lambda source: SimpleNamespace(kernel=lambda name: own),
+        "RawKernel": lambda source, name: raw,
+    }
+    monkeypatch.setattr(program_launch, "gpukern", SimpleNamespace(**fakes))
+    x, y = object(), object()
+    calls = list(program_launch.gpukern_calls("group", x, y, 7))
+    calls += program_launch.cupy_calls(SimpleNamespace(**fakes), x, y)
+    points = measure(calls, 2, 4, int)
+    assert [point.get("error") for point in points] == [None] * 7
+    assert all(point["seconds"] > 0 for point in points)
+    # One launch and two batches of four of each way, with equal arguments.
+    for kernel, ways in ((own, 5), (raw, 2)):
+        assert len(kernel.launched) == ways * 9
+        assert set(kernel.launched) == {((1, program_launch.N), (2.0, x, y, program_launch.N))}
+
+
+def test_what_compare_prints_is_found(capsys):
+    sys.path.insert(0, str(program_seeds.EXAMPLES / "saxpy_by_hand"))
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["compare.py"])
+            import compare
+    finally:
+        sys.path.pop(0)
+    times = {"application": "175.50", "compile": "60.25", "kernel (us)": "64.80"}
+    compare.report({"Python": [times], "C++": [{**times, "application": "175.00"}]})
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert program_seeds.compared(lines) == [
+        "application 175.50, 175.00, ratio 1.003",
+        "kernel (us) 64.80, 64.80, ratio 1.000",
+    ]
+    assert program_seeds.compared(["skipped: a kernel that runs needs a GPU"]) == []
+
+
+def test_a_program_of_many_sizes_is_shown_by_the_last():
+    figures = [f"{size} Mi elements: right; NumPy 107 ms" for size in (10, 90)]
+    point = {"program": "polynomial", "library": "gpukern", "seconds": 9.8}
+    text = "\n".join(program_seeds.markdown([{**point, "right": True, "figures": figures}]))
+    assert "| polynomial | gpukern | 9.80 | 90 Mi elements: right; NumPy 107 ms |" in text
+
+
 @pytest.mark.parametrize("program", program_seeds.PROGRAMS)
 def test_the_programs_of_the_peers_are_there(program):
     own = program_seeds.EXAMPLES / program_seeds.PROGRAMS[program]
@@ -155,8 +216,6 @@ def test_the_programs_of_the_peers_are_there(program):
 
 
 def test_processes_report_how_they_end(monkeypatch):
-    import sys
-
     assert processes.run_json([sys.executable, "-c", "print('[1]')"]) == [1]
     assert "printed no JSON" in processes.run_json([sys.executable, "-c", "pass"])["error"]
     assert processes.run([sys.executable, "-c", "raise SystemExit('no')"]).error == "exit 1: no"

@@ -24,6 +24,8 @@ void end_range() {}
 Backend& backend(int) { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
 void query_device(int, gpukern_device_info&) { backend(0); }
 gpukern_device pointer_device(const void*) { return {GPUKERN_CPU, 0}; }
+int pinning_device(int wanted) { return wanted; }
+void release_pinned(void*) { backend(0); }
 }  // namespace
 }  // namespace gpu
 #endif
@@ -61,5 +63,9 @@ gpukern_device pointer_device(const void* data) {
   if (data == nullptr || cuda_status().device_count == 0) return {GPUKERN_CPU, 0};
   return gpu::pointer_device(data);
 }
+
+int pinning_device(int wanted) { return gpu::pinning_device(wanted); }
+
+void release_pinned(void* data) { gpu::release_pinned(data); }
 
 }  // namespace gpukern

@@ -31,11 +31,13 @@ struct GatherArgs {
   IndexType index_type;
   gpukern_mode mode = GPUKERN_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
+  bool out_may_change = true;             ///< if an index is bad, see gather_checked()
   bool in_place = false;                  ///< a GPU reads a source in host memory
   std::uint64_t* bad = nullptr;           ///< of the backend's own use, see gather_checked()
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
   std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
+  bool out_is_staging = false;            ///< no core reads it next, but a GPU's copy engine
 };
 
 struct IndexArgs {
@@ -91,7 +93,8 @@ class Backend {
 
   virtual void gather(const GatherArgs& args, Stream stream) = 0;
   /// Gathers by indices that nobody has checked, in mode "raise", and waits for the stream. False
-  /// if one was bad, and out may hold anything; or where this is no gain, and nothing was done.
+  /// if one was bad, and out may hold anything, or what it held if it is not to change; or where
+  /// this is no gain, and nothing was done. Off the host it is only called if out may change.
   virtual bool gather_checked(const GatherArgs& /*args*/, Stream /*stream*/) { return false; }
   virtual void saxpy(const SaxpyArgs& args, Stream stream) = 0;
   virtual void copy(const CopyArgs& args, Stream stream) = 0;
@@ -171,5 +174,13 @@ void query_device(int device_id, gpukern_device_info& info);
 
 /// Where memory lies; the CPU for what CUDA does not know.
 gpukern_device pointer_device(const void* data);
+
+/// A device for Backend::allocate_pinned(), whose memory is good for all: the one of the calling
+/// thread's context, or one that the process uses, so that it needs no further context; else
+/// `wanted`. There is a device.
+int pinning_device(int wanted);
+
+/// Lets go what any backend's allocate_pinned() gave.
+void release_pinned(void* data);
 
 }  // namespace gpukern

@@ -10,17 +10,13 @@
 namespace gpukern {
 namespace {
 
-// $GPUKERN_DEVICE, read at every call so that a process may change its mind.
 Place default_place() {
-  const char* text = std::getenv("GPUKERN_DEVICE");
-  const std::string_view name = text != nullptr ? text : "";
-  if (name.empty()) return {{}, GPUKERN_RULE_HOST};
-  if (name == "cpu") return {{}, GPUKERN_RULE_ENVIRONMENT};
-  // As a default it is a wish: where there is no GPU, host arrays stay on the CPU.
-  if (name == "cuda" && cuda_status().device_count > 0)
-    return {{.cuda = true}, GPUKERN_RULE_ENVIRONMENT};
-  if (name == "cuda") return {{}, GPUKERN_RULE_NO_GPU};
-  fail(GPUKERN_VALUE_ERROR, "GPUKERN_DEVICE must be cpu or cuda, got ", name);
+  const Wish wish = wished_device();
+  if (wish == Wish::kNone) return {{}, GPUKERN_RULE_HOST};
+  if (wish == Wish::kCpu) return {{}, GPUKERN_RULE_ENVIRONMENT};
+  // Where there is no GPU, host arrays stay on the CPU.
+  if (cuda_status().device_count == 0) return {{}, GPUKERN_RULE_NO_GPU};
+  return {{.cuda = true}, GPUKERN_RULE_ENVIRONMENT};
 }
 
 Place host_place(const char* function, const gpukern_exec* exec) {
@@ -47,6 +43,15 @@ Place compute_place(const char* function, std::initializer_list<const Argument*>
 }
 
 }  // namespace
+
+Wish wished_device() {
+  const char* text = std::getenv("GPUKERN_DEVICE");
+  const std::string_view name = text != nullptr ? text : "";
+  if (name.empty()) return Wish::kNone;
+  if (name == "cpu") return Wish::kCpu;
+  require(name == "cuda", GPUKERN_VALUE_ERROR, "GPUKERN_DEVICE must be cpu or cuda, got ", name);
+  return Wish::kCuda;
+}
 
 Stream checked_stream(const gpukern_exec* exec) {
   if (exec == nullptr) return nullptr;

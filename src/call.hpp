@@ -49,6 +49,12 @@ struct Call {
   Backend& home;  ///< of the memory where the arguments lie
 };
 
+/// What $GPUKERN_DEVICE asks for; read at every call, so that a process may change its mind.
+enum class Wish { kNone, kCpu, kCuda };
+
+/// Throws for any other word in it.
+Wish wished_device();
+
 /// Checks exec and returns its stream; the default stream for NULL.
 Stream checked_stream(const gpukern_exec* exec);
 

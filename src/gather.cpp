@@ -151,12 +151,15 @@ Call call_for(const Argument& source, const Argument& index, const Argument& out
   return call;
 }
 
-/// Whether indices are checked while they are used, where the arrays lie: if the caller lets a bad
-/// index spoil out.
-bool checks_on_the_way(const Call& call, const gpukern_exec* exec) {
+/// Whether the caller lets a bad index spoil out.
+bool out_may_change(const gpukern_exec* exec) {
   constexpr std::size_t kEnd = offsetof(gpukern_exec, out_may_change) + sizeof(std::int32_t);
-  return !call.travels() && exec != nullptr && exec->struct_size >= kEnd &&
-         exec->out_may_change != 0;
+  return exec != nullptr && exec->struct_size >= kEnd && exec->out_may_change != 0;
+}
+
+/// Whether indices may be checked while they are used, where the arrays lie.
+bool checks_on_the_way(const Call& call, const gpukern_exec* exec) {
+  return !call.travels() && (!call.device.cuda || out_may_change(exec));
 }
 
 /// `checks`: nobody has checked the indices.
@@ -167,6 +170,7 @@ void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
   GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode);
   args.path = gather.path;
   args.in_place = gather.host_source != nullptr;
+  args.out_may_change = out_may_change(exec);
   if (progress.wanted() && !call.device.cuda) {
     progress.expect(gather.operands.out.bytes());
     if (checks) require_in_bounds(call, gather.operands.index, gather.axis);

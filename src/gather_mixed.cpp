@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <exception>
@@ -16,12 +17,15 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/parallel.hpp"
 #include "cpu/thread_limit.hpp"
 #include "host_work.hpp"
 #include "pipeline_tuning.hpp"
 #include "range.hpp"
 
 namespace gpukern {
+
+int gathering(int threads) { return std::max(1, threads - 1); }
 
 std::int64_t split(const SplitFacts& facts) {
   if (facts.threads < 2 || facts.item > kMixedLongest) return 0;
@@ -30,7 +34,8 @@ std::int64_t split(const SplitFacts& facts) {
   const double seldom_missed = std::max(1 / kInPlaceItems, item / kInPlaceBytes);
   const double in_place =
       facts.source_bytes > kTranslated ? std::max(1 / kFarItems, seldom_missed) : seldom_missed;
-  const double on_cpu = (kRowThread + item / kRowThreadBytes) / facts.threads;
+  const double on_cpu =
+      std::max((kRowThread + item / kRowThreadBytes) / gathering(facts.threads), item / kRowBytes);
   const double balanced = (items * in_place - kMixedLag) / (in_place + on_cpu);
   const double bounded = kMixedLoss * items * seldom_missed / on_cpu;
   const double by_cpu = std::min(balanced, bounded);
@@ -72,26 +77,37 @@ GatherArgs items_of(const GatherArgs& args, std::int64_t begin, std::int64_t cou
   return part_of(args, slice);
 }
 
-/// Items of a chunk: index and rows fit a slot, and calls have several chunks.
-std::int64_t chunk_items(const GatherArgs& args, std::int64_t by_cpu) {
+/// Items of the chunk behind so many, `left` of them being left with its own. Index and rows fit a
+/// slot; a chunk is no longer than half of what is before it, or of what is left.
+std::int64_t chunk_items(const GatherArgs& args, std::int64_t behind, std::int64_t left) {
   const std::int64_t each = args.item + args.index_type.bytes;
-  const std::int64_t wanted = aligned(by_cpu * each / kMixedChunks);
+  const std::int64_t wanted = std::min(behind, left) / 2 * each;
   const std::int64_t bytes = std::clamp(wanted, kMixedSmall, kMixedSlot - kChunkAlignment);
-  return std::min(by_cpu, bytes / each);
+  return std::min(left, bytes / each);
+}
+
+std::int64_t chunks_of(const GatherArgs& args, std::int64_t count) {
+  std::int64_t chunks = 0;
+  for (std::int64_t begin = 0; begin < count; ++chunks)
+    begin += chunk_items(args, begin, count - begin);
+  return chunks;
 }
 
 /// One chunk's work for the host.
 struct ChunkWork {
   GatherArgs args;
   std::shared_ptr<const std::vector<std::byte>> fill;  ///< holds the fill value of args
+  bool last;                                           ///< of its call
 };
 
 /// Cannot fail: the arguments have been checked, and without memory to share the work among threads
 /// it is done item by item, which takes none.
-void gather_chunk(const GatherArgs& args) noexcept {
+void gather_chunk(const GatherArgs& args, bool last) noexcept {
   Backend& host = backend_for({});
   const Range range("gather: chunk on the CPU");
   try {
+    const cpu::TakenCore waiting;  // somebody's, most likely, for the stream
+    if (!last) cpu::expect_work(std::chrono::nanoseconds(kMixedPause));
     host.gather(args, nullptr);
   } catch (...) {
     for (std::int64_t k = 0; k < args.loop.extent[0]; ++k)
@@ -102,7 +118,7 @@ void gather_chunk(const GatherArgs& args) noexcept {
 void run_chunk(void* context) noexcept {
   const std::unique_ptr<ChunkWork> work(static_cast<ChunkWork*>(context));
   const HostWork time;
-  if (time.in_time()) gather_chunk(work->args);
+  if (time.in_time()) gather_chunk(work->args, work->last);
 }
 
 /// A stream, and page-locked memory that only the work on it touches: the order of the stream is
@@ -129,6 +145,7 @@ class Ferry {
     GatherArgs rest = items_of(args, in_place, by_cpu);
     rest.source = host_source;
     rest.in_place = false;
+    rest.out_is_staging = true;
     ferry(rest, stream);
   }
 
@@ -156,21 +173,21 @@ class Ferry {
   /// All items of `args`, by way of the slots, behind start_ and before what follows on the stream.
   void ferry(const GatherArgs& args, Stream stream) {
     const std::int64_t count = args.loop.extent[0];
-    const std::int64_t step = chunk_items(args, count);
     const auto fill = std::make_shared<const std::vector<std::byte>>(
         args.fill_value, args.fill_value + args.fill_size);
     std::vector<Slot*> used;
     used.reserve(kMixedSlots);
     std::exception_ptr failed;
     try {
-      for (std::int64_t begin = 0; begin < count; begin += step, ++turn_) {
+      for (std::int64_t begin = 0, end = 0; begin < count; begin = end, ++turn_) {
+        end += chunk_items(args, begin, count - begin);
         Slot& slot = slots_[turn_ % kMixedSlots];
         const Range range("gather: chunk for the CPU");
         if (used.size() < kMixedSlots) {
           device_.wait_event(slot.stream, start_);
           used.push_back(&slot);
         }
-        enqueue(slot, items_of(args, begin, std::min(step, count - begin)), fill);
+        enqueue(slot, {items_of(args, begin, end - begin), fill, end == count});
       }
     } catch (...) {  // what is on its way is waited for all the same
       failed = std::current_exception();
@@ -182,15 +199,15 @@ class Ferry {
     if (failed) std::rethrow_exception(failed);
   }
 
-  void enqueue(const Slot& slot, const GatherArgs& part,
-               const std::shared_ptr<const std::vector<std::byte>>& fill) {
+  void enqueue(const Slot& slot, const ChunkWork& chunk) {
+    const GatherArgs& part = chunk.args;
     const std::int64_t count = part.loop.extent[0];
     const std::int64_t bytes = count * part.item;
-    auto work = std::make_unique<ChunkWork>(ChunkWork{part, fill});
+    auto work = std::make_unique<ChunkWork>(chunk);
     std::byte* const index = slot.memory + aligned(bytes);
     work->args.index = index;
     work->args.out = slot.memory;
-    if (part.fill_value != nullptr) work->args.fill_value = fill->data();
+    if (part.fill_value != nullptr) work->args.fill_value = chunk.fill->data();
     device_.enqueue_download(index, part.index,
                              static_cast<std::size_t>(count * part.index_type.bytes), slot.stream);
     device_.enqueue_host(run_chunk, work.get(), slot.stream);
@@ -221,9 +238,9 @@ void plan_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t b
   gpukern_plan& plan = *gather.call.plan;
   const std::int64_t in_place = args.loop.extent[0] - by_cpu;
   gather.call.backend.gather(items_of(args, 0, in_place), gather.call.stream);
-  plan.threads = cpu::thread_limit();
-  plan.chunks = static_cast<std::int32_t>(
-      std::min<std::int64_t>((by_cpu - 1) / chunk_items(args, by_cpu) + 1, INT32_MAX));
+  plan.threads = gathering(cpu::thread_limit());
+  plan.chunks =
+      static_cast<std::int32_t>(std::min<std::int64_t>(chunks_of(args, by_cpu), INT32_MAX));
   plan.bytes_from_device += by_cpu * args.index_type.bytes;
   plan.bytes_to_device += by_cpu * args.item;
 }

@@ -22,8 +22,11 @@ struct SplitFacts {
   std::int64_t source_bytes;
   std::int64_t items;
   std::int64_t item;  ///< bytes of one
-  int threads;        ///< of the CPU
+  int threads;        ///< of the CPU; one may spin in wait for the stream
 };
+
+/// How many threads gather, of so many.
+int gathering(int threads);
 
 /// How many of the items the CPU is to take, by the rates of pipeline_tuning.hpp.
 std::int64_t split(const SplitFacts& facts);

@@ -87,13 +87,14 @@ void query(const gpukern_kernel* kernel, gpukern_kernel_info* info) {
           "kernel_query: info must have struct_size = ", kFirstKernelInfo, " or more, got ",
           info->struct_size);
   const KernelFacts& facts = kernel->kernel->facts();
+  const KernelProperties properties = kernel->kernel->properties();
   info->parameter_count = static_cast<std::int32_t>(facts.parameters.size());
   info->max_threads_per_block = facts.max_threads_per_block;
-  info->registers = facts.registers;
+  info->registers = properties.registers;
   info->static_shared_bytes = facts.static_shared_bytes;
   info->max_dynamic_shared_bytes = facts.max_dynamic_shared_bytes;
-  info->local_bytes = facts.local_bytes;
-  info->preferred_block = facts.preferred_block;
+  info->local_bytes = properties.local_bytes;
+  info->preferred_block = properties.preferred_block;
   info->device = facts.device;
 }
 

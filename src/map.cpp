@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <limits>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,8 +37,7 @@ Place gpu_place(const gpukern_exec* exec) {
             device_name(device));
     return {device, GPUKERN_RULE_ARGUMENT};
   }
-  const char* text = std::getenv("GPUKERN_DEVICE");
-  const bool named = text != nullptr && std::string_view(text) == "cuda";
+  const bool named = wished_device() == Wish::kCuda;
   return {{.cuda = true}, named ? GPUKERN_RULE_ENVIRONMENT : GPUKERN_RULE_KERNEL};
 }
 

@@ -70,17 +70,15 @@ bool is_pinned(gpukern_device device) {
   return device.device_type == GPUKERN_CUDA_HOST && cuda_status().device_count > 0;
 }
 
-/// The backend that pins, and that lets go what any of them has pinned.
-Backend& pinning_backend() { return backend_for({true, 0}); }
-
 void* allocate(gpukern_device device, std::size_t bytes, Stream stream) {
-  if (is_pinned(device)) return pinning_backend().allocate_pinned(bytes);
+  if (is_pinned(device))
+    return backend_for({true, pinning_device(device.device_id)}).allocate_pinned(bytes);
   return backend_for(checked_device(device, {"allocate", "device"})).allocate_array(bytes, stream);
 }
 
 void release(gpukern_device device, void* data, Stream stream) {
   if (data == nullptr) return;
-  if (is_pinned(device)) return pinning_backend().release_pinned(data);
+  if (is_pinned(device)) return release_pinned(data);
   backend_for(checked_device(device, {"release", "device"})).release_array(data, stream);
 }
 

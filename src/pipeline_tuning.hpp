@@ -52,23 +52,29 @@ inline constexpr double kThreadBytes = 1;
 inline constexpr double kCpuBytes = 20;  ///< of all threads together
 
 /// A gather from a pinned source to a GPU by GPU and CPU together, see gather_mixed.hpp. Slots of
-/// page-locked memory, 48 MiB for each device, and bytes of a chunk in them, index and rows: a call
-/// has some chunks at least, so that the CPU works while rows cross, but none so small that to wake
-/// the threads counts. 16 MiB are 0.4 ms of the CPU and 0.3 ms of PCIe 5.
+/// page-locked memory, 96 MiB for each device, and bytes of a chunk in them, index and rows. A call
+/// begins and ends with small ones, beside which nothing crosses, or nothing is gathered; none so
+/// small that the threads' coming together counts. 32 MiB are 0.6 ms of the CPU and of PCIe 5, and
+/// a chunk costs the caller 7 us.
 inline constexpr std::size_t kMixedSlots = 3;
-inline constexpr std::int64_t kMixedSlot = std::int64_t{16} << 20;
-inline constexpr std::int64_t kMixedSmall = std::int64_t{1} << 20;
-inline constexpr std::int64_t kMixedChunks = 8;
+inline constexpr std::int64_t kMixedSlot = std::int64_t{32} << 20;
+inline constexpr std::int64_t kMixedSmall = std::int64_t{2} << 20;
 inline constexpr std::int64_t kMixedLongest = std::int64_t{64} << 10;  ///< an item
 
-/// Its rates, measured as above in a virtual machine. There the GPU translates 0.038 host addresses
+/// From one chunk of a call to the next, helpers stay awake for so many nanoseconds: a chunk that
+/// has to wake them would be done when the last one comes.
+inline constexpr std::int64_t kMixedPause = 2000000;
+
+/// Its rates, measured as above in a virtual machine. There the GPU translates 0.034 host addresses
 /// a nanosecond, each a row's, once the source is larger than its tables reach; PCIe itself moves
-/// rows of 1 KiB at twice the rate. A thread of the CPU takes 10 ns for a row from memory and moves
-/// 2.8 bytes a nanosecond. The lag, in nanoseconds, is from the call to the first rows' crossing.
+/// rows of 1 KiB at twice the rate. A thread of the CPU takes 8 ns for a row from memory and moves
+/// 8.5 bytes a nanosecond, all together 50: memory bears each byte three times. The lag, in
+/// nanoseconds, is from the call to the first rows' crossing.
 inline constexpr std::int64_t kTranslated = std::int64_t{1} << 30;
-inline constexpr double kFarItems = 0.038;
-inline constexpr double kRowThread = 10;
-inline constexpr double kRowThreadBytes = 2.8;
+inline constexpr double kFarItems = 0.034;
+inline constexpr double kRowThread = 8;
+inline constexpr double kRowThreadBytes = 8.5;
+inline constexpr double kRowBytes = 50;
 inline constexpr double kMixedLag = 150000;
 
 /// Where nothing limits translation, as on many machines without a hypervisor, reading in place

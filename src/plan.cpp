@@ -56,6 +56,7 @@ void PlanningBackend::gather(const GatherArgs& args, Stream /*stream*/) {
 }
 
 bool PlanningBackend::gather_checked(const GatherArgs& args, Stream stream) {
+  if (!args.out_may_change) return false;  // most look at the indices first
   gather(args, stream);
   return true;
 }

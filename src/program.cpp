@@ -41,14 +41,16 @@ struct Part {
 constexpr Part kParts[] = {{GPUKERN_PROGRAM_PTX, &Compiled::ptx},
                            {GPUKERN_PROGRAM_CUBIN, &Compiled::cubin},
                            {GPUKERN_PROGRAM_LOG, &Compiled::log},
-                           {GPUKERN_PROGRAM_ARCHITECTURE, &Compiled::architecture}};
+                           {GPUKERN_PROGRAM_ARCHITECTURE, &Compiled::architecture},
+                           {GPUKERN_PROGRAM_NOTE, &Compiled::note}};
 
 void compile(const gpukern_program_desc* desc, gpukern_program** program) {
   require(program != nullptr, GPUKERN_VALUE_ERROR, "program_compile: program must not be NULL");
   *program = nullptr;
   program_backend();
   try {
-    *program = new gpukern_program{find_or_compile(checked_request(desc))};
+    std::shared_ptr<Program> found = find_or_compile(checked_request(desc));
+    if (found != nullptr) *program = new gpukern_program{std::move(found)};
   } catch (const CompileError& error) {
     compile_log = error.log();
     throw;

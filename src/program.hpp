@@ -31,7 +31,8 @@ class Program {
   std::map<int, std::unique_ptr<Module>> modules_;
 };
 
-/// Compiles a request, or finds what it was compiled to.
+/// Compiles a request, or finds what it was compiled to; nullptr for a request that only finds, if
+/// nothing is kept.
 std::shared_ptr<Program> find_or_compile(const ProgramRequest& request);
 
 }  // namespace gpukern

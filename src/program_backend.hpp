@@ -28,6 +28,8 @@ struct ProgramRequest {
   std::span<const char* const> options;
   std::span<const gpukern_header> headers;
   std::span<const char* const> name_expressions;
+  const char* key = nullptr;  ///< stands for all but the architecture; without a source, finds only
+  const char* note = "";
 };
 
 /// What the compiler made of a request.
@@ -36,6 +38,7 @@ struct Compiled {
   std::string ptx;
   std::string cubin;
   std::string log;
+  std::string note;  ///< the request's
   /// Name expressions and the kernels' names in the code.
   std::vector<std::pair<std::string, std::string>> names;
 };
@@ -60,10 +63,14 @@ struct KernelFacts {
   std::vector<KernelParameter> parameters;
   int device = 0;
   int max_threads_per_block = 0;
-  int registers = 0;
-  int preferred_block = 0;
   std::uint64_t static_shared_bytes = 0;
   std::uint64_t max_dynamic_shared_bytes = 0;
+};
+
+/// What no launch needs, and takes a while to ask for.
+struct KernelProperties {
+  int registers = 0;
+  int preferred_block = 0;
   std::uint64_t local_bytes = 0;
 };
 
@@ -78,6 +85,7 @@ class Kernel {
   virtual void launch(const gpukern_launch& launch, const void* const* arguments,
                       Stream stream) const = 0;
   [[nodiscard]] const KernelFacts& facts() const { return facts_; }
+  [[nodiscard]] virtual KernelProperties properties() const = 0;
 
  protected:
   KernelFacts facts_;

@@ -71,9 +71,12 @@ class MemoryCache {
 
 std::shared_ptr<Program> compile(const ProgramRequest& request) {
   ++counters.misses;
-  return std::make_shared<Program>(program_backend().compile(request));
+  Compiled compiled = program_backend().compile(request);
+  compiled.note = request.note;
+  return std::make_shared<Program>(std::move(compiled));
 }
 
+/// nullptr if it is not on disk and there is no source to compile.
 std::shared_ptr<Program> from_disk_or_compiler(const ProgramRequest& request,
                                                const std::string& key) {
   const DiskCache disk;
@@ -84,6 +87,7 @@ std::shared_ptr<Program> from_disk_or_compiler(const ProgramRequest& request,
     ++counters.disk_hits;
     return std::make_shared<Program>(std::move(*found.program));
   }
+  if (request.source == nullptr) return nullptr;
   auto program = compile(request);
   disk.store(digest, program->compiled());
   return program;
@@ -114,7 +118,7 @@ void query(gpukern_cache_info* info) {
 }  // namespace
 
 std::shared_ptr<Program> find_or_compile(const ProgramRequest& request) {
-  if (uses_files(request)) return compile(request);
+  if (request.source != nullptr && uses_files(request)) return compile(request);
   const std::string key = key_of(request);
   const std::shared_ptr<Place> place = MemoryCache::get().place(key);
   const std::scoped_lock lock(place->mutex);
@@ -123,7 +127,7 @@ std::shared_ptr<Program> find_or_compile(const ProgramRequest& request) {
     return place->program;
   }
   // It is not looked for in vain: nothing volatile is ever kept.
-  if (is_volatile(request)) return compile(request);
+  if (request.source != nullptr && is_volatile(request)) return compile(request);
   place->program = from_disk_or_compiler(request, key);
   return place->program;
 }

@@ -8,7 +8,7 @@
 namespace gpukern {
 namespace {
 
-constexpr std::string_view kMark = "gpukern entry 1\n";
+constexpr std::string_view kMark = "gpukern entry 2\n";
 
 std::string_view view(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
@@ -53,7 +53,8 @@ class Reader {
 
 std::string entry_of(const Digest& key, const Compiled& program) {
   std::string body;
-  for (const auto* part : {&program.architecture, &program.ptx, &program.cubin, &program.log})
+  for (const auto* part :
+       {&program.architecture, &program.ptx, &program.cubin, &program.log, &program.note})
     put(body, *part);
   for (const auto& [expression, name] : program.names) {
     put(body, expression);
@@ -76,7 +77,8 @@ std::optional<Compiled> program_of(const Digest& key, std::string_view entry) {
 
   Reader reader(body);
   Compiled program;
-  for (auto* part : {&program.architecture, &program.ptx, &program.cubin, &program.log})
+  for (auto* part :
+       {&program.architecture, &program.ptx, &program.cubin, &program.log, &program.note})
     *part = reader.text();
   while (reader.more()) {
     std::string expression = reader.text();

@@ -14,6 +14,8 @@ namespace {
 // The struct as of ABI 1; a later field is to be read only where struct_size covers it.
 constexpr std::size_t kFirstDesc = offsetof(gpukern_program_desc, name_expression_count) +
                                    sizeof(gpukern_program_desc::name_expression_count);
+constexpr std::size_t kDescWithNote =
+    offsetof(gpukern_program_desc, note) + sizeof(gpukern_program_desc::note);
 
 struct Rule {
   std::string_view option;
@@ -141,8 +143,13 @@ ProgramRequest checked_request(const gpukern_program_desc* desc) {
   require(desc->struct_size >= kFirstDesc, GPUKERN_VALUE_ERROR,
           "program_compile: desc must have struct_size = ", kFirstDesc, " or more, got ",
           desc->struct_size);
-  require(desc->source != nullptr, GPUKERN_VALUE_ERROR, "program_compile: source must not be NULL");
   ProgramRequest request;
+  if (desc->struct_size >= kDescWithNote) {
+    request.key = desc->key;
+    if (desc->note != nullptr) request.note = desc->note;
+  }
+  require(desc->source != nullptr || request.key != nullptr, GPUKERN_VALUE_ERROR,
+          "program_compile: source must not be NULL without a key");
   request.source = desc->source;
   request.name = desc->name != nullptr ? desc->name : "program.cu";
   request.options = checked_list(desc->options, desc->option_count, "options");
@@ -162,6 +169,14 @@ ProgramRequest checked_request(const gpukern_program_desc* desc) {
 
 std::string key_of(const ProgramRequest& request) {
   std::string key;
+  if (request.key != nullptr) {
+    // No text has this size, which is where the size of a source stands else.
+    key.append(sizeof(std::uint64_t), '\xff');
+    append(key, request.key);
+    append(key, request.architecture);
+    append(key, request.of_device ? "device" : "");
+    return key;
+  }
   key.reserve(std::strlen(request.source) + 256);
   append(key, request.source);
   append(key, request.name);
@@ -173,6 +188,7 @@ std::string key_of(const ProgramRequest& request) {
     append(key, header.source);
   }
   for (const char* name : request.name_expressions) append(key, name);
+  append(key, request.note);
   // Tells where one list ends and the next begins.
   for (const std::size_t count : {request.options.size(), request.headers.size()})
     append(key, std::to_string(count));

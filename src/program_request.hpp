@@ -13,7 +13,8 @@ namespace gpukern {
 /// Checks all that can be checked without a compiler.
 ProgramRequest checked_request(const gpukern_program_desc* desc);
 
-/// Everything that the result depends on, but for the compiler: equal texts, equal requests.
+/// Everything that the result depends on, but for the compiler, or the request's own key for it:
+/// equal texts, equal requests.
 std::string key_of(const ProgramRequest& request);
 
 /// Whether an option names files: the result depends on more than the request then.

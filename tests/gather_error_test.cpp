@@ -63,6 +63,30 @@ TEST_P(GatherErrorTest, NamesTheFirstOfManyInALongIndex) {
   }
 }
 
+// Around the number of indices that are read once only, into a copy, and of those that one block or
+// one thread takes; none of them bad, the first, the last, and both kinds of good ones.
+TEST_P(GatherErrorTest, LeavesOutAloneForFewAndForManyIndices) {
+  for (const std::size_t count : {1, 255, 256, 257, 4096, 24575, 24576, 24577, 70000}) {
+    SCOPED_TRACE("count " + std::to_string(count));
+    for (const IndexType& type : {kInt32, kInt64}) {
+      std::vector<Wide> values(count);
+      for (std::size_t k = 0; k < count; ++k) values[k] = static_cast<Wide>(k % 1000);
+      check_indices(1000, type, values);
+      for (const std::size_t at : {std::size_t{0}, count - 1}) {
+        for (const Wide value : {-1, -1000, -1001, 1000, INT32_MAX, INT32_MIN}) {
+          std::vector<Wide> changed = values;
+          changed[at] = value;
+          check_indices(1000, type, changed);
+        }
+      }
+    }
+    // What 32 bits of it would name is no bad index.
+    std::vector<Wide> high(count, 5);
+    high[count / 2] = (Wide{1} << 32) + 5;
+    check_indices(1000, kInt64, high);
+  }
+}
+
 TEST_P(GatherErrorTest, NamesTheAxisOfTheSource) {
   Array source(place(), kFloat32, {2, 3, 4});
   Array index(place(), kInt32.dtype, {2, 2}, Layout::Fortran);

@@ -112,6 +112,22 @@ TEST_F(MixedRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
   }
 }
 
+/// Of a table that no core's cache holds, rows go past the caches, if they are whole units.
+TEST_F(MixedRowsTest, TakesRowsOfALargeTable) {
+  Random random(std::random_device{}());
+  const Share share(100);
+  for (const int width : {48, 64, 72, 80, 256, 1008}) {
+    const std::int64_t table = (std::int64_t{24} << 20) / width;
+    for (const auto mode : {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL, GPUKERN_RAISE}) {
+      Rows rows(random, table, between(random, 3000, 6000), width,
+                kIndexTypes[random() % std::size(kIndexTypes)], mode == GPUKERN_RAISE ? 0 : table);
+      const Expected expected = rows.expected(mode);
+      ASSERT_EQ(rows.run(mode), GPUKERN_SUCCESS) << gpukern_last_error();
+      rows.expect_out(expected);
+    }
+  }
+}
+
 TEST_F(MixedRowsTest, TheFillValueMayChangeBehindTheCall) {
   Random random(std::random_device{}());
   const Share share(80);

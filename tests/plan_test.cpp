@@ -142,11 +142,12 @@ TEST_P(PlanTest, TouchesNoMemory) {
       GPUKERN_SUCCESS)
       << gpukern_last_error();
   ASSERT_EQ(gpukern_copy(&source_tensor, &out_tensor, &exec), GPUKERN_SUCCESS);
+  ASSERT_EQ(gpukern_copy_async(&source_tensor, &out_tensor, &exec), GPUKERN_SUCCESS);
   out.memory.fetch();
   EXPECT_EQ(out.memory.host, before);
-  // The index twice, since GPUKERN_RAISE looks at it first; the copy comes on top.
-  EXPECT_EQ(plan.bytes_read, 400 * 4);
-  EXPECT_EQ(plan.bytes_written, 400 * 2);
+  // The index twice, since GPUKERN_RAISE looks at it first; the copies come on top.
+  EXPECT_EQ(plan.bytes_read, 400 * 5);
+  EXPECT_EQ(plan.bytes_written, 400 * 3);
 }
 
 TEST(Plan, NamesTheRule) {

@@ -36,6 +36,8 @@ struct Description {
   std::vector<const char*> names{};
   // NOLINTEND(readability-redundant-member-init)
   const char* name = nullptr;
+  const char* key = nullptr;
+  const char* note = nullptr;
 
   [[nodiscard]] gpukern_program_desc desc() const {
     gpukern_program_desc desc = GPUKERN_PROGRAM_DESC_INIT;
@@ -48,6 +50,8 @@ struct Description {
     desc.header_count = headers.size();
     desc.name_expressions = names.data();
     desc.name_expression_count = names.size();
+    desc.key = key;
+    desc.note = note;
     return desc;
   }
 };

@@ -204,6 +204,7 @@ cdef extern from "gpukern/program.h" nogil:
         GPUKERN_PROGRAM_CUBIN
         GPUKERN_PROGRAM_LOG
         GPUKERN_PROGRAM_ARCHITECTURE
+        GPUKERN_PROGRAM_NOTE
 
     ctypedef struct gpukern_program:
         pass
@@ -227,6 +228,8 @@ cdef extern from "gpukern/program.h" nogil:
         size_t header_count
         const char *const *name_expressions
         size_t name_expression_count
+        const char *key
+        const char *note
 
     ctypedef struct gpukern_kernel_info:
         size_t struct_size

@@ -95,10 +95,15 @@ def pack_items(typed, is_number, out_type):
     return min(most, MOST_OF_MANY) if many else most
 
 
+def kernel_name(function):
+    """The name of a function's kernels."""
+    return "gpukern_" + (re.sub(r"\W", "", function.name) or "function")
+
+
 def source(typed, out_type, layout):
     """The source of a kernel."""
     function = typed.function
-    name = re.sub(r"\W", "", function.name) or "function"
+    name = kernel_name(function)
     items = pack_items(typed, [flag == "c" for flag in layout.flags], out_type)
     kernel = Kernel(typed, out_type, layout, items)
     comment = " ".join(function.text.split()).replace("\\", "").replace("?", "? ")
@@ -110,11 +115,11 @@ def source(typed, out_type, layout):
         "",
         *device_function(typed, out_type),
         "",
-        *kernel.lines(f"gpukern_{name}"),
+        *kernel.lines(name),
         "",
     ]
     own = tuple(each for each in OPTIONS if not is_given(each, function.options))
-    return Source("\n".join(parts), f"gpukern_{name}", own + tuple(function.options))
+    return Source("\n".join(parts), name, own + tuple(function.options))
 
 
 def is_given(option, options):

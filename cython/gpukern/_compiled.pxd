@@ -7,6 +7,7 @@ from gpukern._capi cimport (
     gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_status, gpukern_tensor,
 )
 from gpukern._layout cimport Plan
+from gpukern._program cimport Program
 
 cdef enum:
     MAX_ARGUMENTS = 32  # _expression.MAX_INPUTS
@@ -28,7 +29,11 @@ cdef class Compiled:
     cdef gpukern_kernel *kernel
 
 cdef class Signature:
-    cdef object typed
+    cdef readonly object function
+    cdef bytes types  # of the arguments, and of an output that was given or NO_TYPE
+    cdef Py_ssize_t count  # of the arguments
+    cdef object known_typed
+    cdef Program kept
     cdef object is_number
     cdef readonly object out_name
     cdef object limits
@@ -39,6 +44,7 @@ cdef class Signature:
     cdef int enqueue(self, const gpukern_tensor *const *tensors, int operands,
                      Numbers *numbers, int32_t device,
                      const gpukern_exec *where) except -1
+    cdef object typed(self)
     cdef Compiled kernel_of(self, const Plan *plan, int32_t device)
     cdef Compiled compiled(self, const Plan *plan, int32_t device)
     cdef int require_fit(self, Numbers *numbers) except -1
@@ -48,4 +54,4 @@ cdef int type_number(const gpukern_dtype *dtype) noexcept nogil
 cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const Plan *plan,
                                 const Numbers *numbers, const gpukern_exec *where) noexcept nogil
 cdef int number_argument(object value, Slot *slot) except -1
-cdef Signature signature_of(object function, dict signatures, const char *types)
+cdef Signature signature_of(object function, dict signatures, const char *types, int32_t device)

@@ -17,12 +17,14 @@ from gpukern._capi cimport (
 )
 from gpukern._error cimport check
 from gpukern._layout cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
-from gpukern._program cimport Program
+from gpukern._program cimport Program, compile_keyed, find_program
 
 import numpy as np
 
-from gpukern import _codegen, _host, _promotion
-from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
+from gpukern import _codegen, _host, _kept, _promotion
+from gpukern.errors import (
+    GpukernError, GpukernOverflowError, GpukernTypeError, GpukernValueError,
+)
 
 cdef object GENERIC = np.generic
 
@@ -112,7 +114,8 @@ cdef class Compiled:
     """A kernel on one device."""
 
     def __dealloc__(self):
-        gpukern_kernel_release(self.kernel)
+        with nogil:  # as LoadedKernel
+            gpukern_kernel_release(self.kernel)
 
 
 @cython.final
@@ -153,11 +156,27 @@ cdef class Signature:
             found = self.kernels.setdefault(name, self.compiled(plan, device))
         return found
 
+    cdef object typed(self):
+        if self.known_typed is None:
+            names = tuple([TYPE_NAMES[each & ~BY_VALUE] for each in self.types[:self.count]])
+            self.known_typed = _promotion.typed(self.function, names)
+        return self.known_typed
+
     cdef Compiled compiled(self, const Plan *plan, int32_t device):
+        cdef Program program
         flags = iter([chr(plan.flags[k]) for k in range(1, plan.operands)])
         flags = "".join(["c" if number else next(flags) for number in self.is_number])
+        key = note = None
+        if plan.kind == PACKS and "s" not in flags:
+            if self.kept is not None and self.kept.device_id == device:
+                return load_kernel(self.kept, _codegen.kernel_name(self.function), device)
+            key = _kept.key(self.function, self.types)
+            note = _kept.note(self.out_name, self.items, self.limits)
         layout = _codegen.Layout(KIND_NAMES[<int>plan.kind], flags, plan.rank, plan.wide)
-        return compile_kernel(_codegen.source(self.typed, self.out_name, layout), device)
+        source = _codegen.source(self.typed(), self.out_name, layout)
+        program = compile_keyed(source.text, source.options, f"{source.kernel}.cu",
+                                dict(_codegen.headers()), device, key, note)
+        return load_kernel(program, source.kernel, device)
 
     cdef int require_fit(self, Numbers *numbers) except -1:
         """Refuses a Python int that the integer dtype it takes does not hold, as NumPy does."""
@@ -165,15 +184,15 @@ cdef class Signature:
         for place, position, low, high in self.limits:
             memcpy(&value, numbers.slot[<int>place].word, sizeof(value))
             if not low <= value <= high:
-                name = self.typed.function.inputs[position]
+                name = self.function.inputs[position]
                 raise GpukernOverflowError(
-                    f"{self.typed.function.name}: {name} must lie in [{low}, {high}], got {value}")
+                    f"{self.function.name}: {name} must lie in [{low}, {high}], got {value}")
         return 0
 
     cdef object host_function(self):
         found = self.kernels.get(None)
         if found is None:
-            made = _host.HostFunction(self.typed, self.out_name)
+            made = _host.HostFunction(self.typed(), self.out_name)
             found = self.kernels.setdefault(None, made)
         return found
 
@@ -198,38 +217,61 @@ cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const Plan *plan,
     return gpukern_kernel_launch(kernel, &launch, arguments, sizes, parameters, where)
 
 
-cdef Signature signature_of(object function, dict signatures, const char *types):
+cdef Signature signature_of(object function, dict signatures, const char *types, int32_t device):
     """The signature for the types of the arguments, and behind them that of an output that was
-    given or NO_TYPE; from memory if there is one."""
+    given or NO_TYPE; from memory if there is one. A CUDA ordinal as the device, else -1, has it
+    looked for in the cache of programs."""
     cdef int count = len(function.inputs)
     key = PyBytes_FromStringAndSize(types, count + 1)
     found = signatures.get(key)
     if found is None:
-        found = signatures.setdefault(key, new_signature(function, types, count))
+        found = signatures.setdefault(key, new_signature(function, key, device))
     return found
 
 
-cdef Signature new_signature(object function, const char *types, int count):
+cdef Signature new_signature(object function, bytes types, int32_t device):
     cdef Signature made = Signature.__new__(Signature)
-    names = tuple([TYPE_NAMES[types[i] & ~BY_VALUE] for i in range(count)])
-    made.is_number = tuple([bool(types[i] & BY_VALUE) for i in range(count)])
-    made.typed = _promotion.typed(function, names)
-    made.out_name = TYPE_NAMES[types[count]] or made.typed.result
+    made.function = function
+    made.types = types
+    made.count = len(types) - 1
+    made.is_number = tuple([bool(each & BY_VALUE) for each in types[:made.count]])
+    if device < 0 or not find_kept(made, device):
+        find_types(made)
     made.out_type = TYPE_NUMBERS[made.out_name]
-    result, out = [numpy_name(each) for each in (made.typed.result, made.out_name)]
-    if not np.can_cast(result, out, "same_kind"):
-        raise GpukernTypeError(
-            f"{function.name}: out must be of a dtype that {made.typed.result} converts to without "
-            f"changing kind, got {made.out_name}")
-    described = np.dtype(out)
+    described = np.dtype(numpy_name(made.out_name))
     made.out_dtype.code = (
         GPUKERN_BFLOAT if made.out_name == "bfloat16" else CODES[described.kind])
     made.out_dtype.bits = 8 * <int>described.itemsize
     made.out_dtype.lanes = 1
-    made.items = _codegen.pack_items(made.typed, made.is_number, made.out_name)
-    made.limits = int_limits(made.typed, made.is_number)
     made.kernels = {}
     return made
+
+
+cdef bint find_kept(Signature made, int32_t device) except -1:
+    """Takes what the cache has for contiguous arrays; False if it has nothing."""
+    key = _kept.key(made.function, made.types)
+    if key is None:
+        return False
+    try:
+        made.kept = find_program(key, device)
+    except GpukernError:
+        return False  # without it, the error comes where a kernel is needed
+    if made.kept is None:
+        return False
+    made.out_name, made.items, made.limits = _kept.from_note(made.kept.note())
+    return True
+
+
+cdef int find_types(Signature made) except -1:
+    typed = made.typed()
+    made.out_name = TYPE_NAMES[made.types[made.count]] or typed.result
+    if not np.can_cast(numpy_name(typed.result), numpy_name(made.out_name), "same_kind"):
+        raise GpukernTypeError(
+            f"{made.function.name}: out must be of a dtype that {typed.result} converts to without "
+            f"changing kind, got {made.out_name}")
+    made.items = _codegen.pack_items(typed, made.is_number, made.out_name)
+    made.limits = int_limits(typed, made.is_number)
+    return 0
 
 
 cdef object numpy_name(object name):
@@ -252,13 +294,10 @@ cdef object int_limits(object typed, object is_number):
     return found or None
 
 
-cdef Compiled compile_kernel(object source, int32_t device):
-    """Compiles a source, or finds it compiled on disk."""
+cdef Compiled load_kernel(Program program, str name, int32_t device):
     cdef Compiled made = Compiled.__new__(Compiled)
-    cdef Program program = Program(source.text, source.options, f"{source.kernel}.cu",
-                                   dict(_codegen.headers()), device=device)
-    cdef bytes encoded = source.kernel.encode()
-    cdef const char *name = encoded
+    cdef bytes encoded = name.encode()
+    cdef const char *c_name = encoded
     with nogil:
-        check(gpukern_program_kernel(program.c, name, device, &made.kernel))
+        check(gpukern_program_kernel(program.c, c_name, device, &made.kernel))
     return made

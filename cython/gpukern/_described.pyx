@@ -137,7 +137,7 @@ cdef Signature require_output(object function, dict signatures, char *types, Ten
         if target.c.strides[d] == 0 and target.c.shape[d] > 1 and not target.odd:
             raise GpukernValueError(f"{function.name}: out must not have a stride of 0")
     types[len(function.inputs)] = <char>require_type(function, target)
-    return signature_of(function, signatures, types)
+    return signature_of(function, signatures, types, -1)
 
 
 cdef int require_type(object function, Tensor target) except -1:

@@ -6,8 +6,7 @@
 
 cimport cython
 cimport numpy as cnp
-from libc.stdint cimport int64_t
-from libc.stdlib cimport getenv
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from gpukern._capi cimport (
@@ -29,6 +28,7 @@ from gpukern._long_way cimport long_way
 from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._own cimport begin_own, end_own, is_own, lend_own, new_own
 from gpukern._stream cimport Stream, wait_back
+from gpukern._wish cimport WISH_NONE, wished_device
 
 from gpukern import _codegen, _promotion
 from gpukern._host import QUIET as _QUIET
@@ -107,8 +107,13 @@ cdef class Elementwise:
         self.function = function
         self.signatures = function.signatures
         self.count = len(function.inputs)
-        self.is_device_only = bool(function.device_names())
-        self.__name__ = self.__qualname__ = function.name
+        self.is_device_only = bool(function.device_names)
+
+    def __getattr__(self, name):
+        # Made when it is asked for: a function is made again in less time than a dict.
+        if name in ("__name__", "__qualname__"):
+            return self.function.name
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self):
         return f"<elementwise {self.function.name}({', '.join(self.function.inputs)})>"
@@ -190,8 +195,7 @@ cdef class Elementwise:
 
     cdef object on_host(self, tuple arguments, object out, char *types):
         cdef gpukern_dtype dtype
-        cdef const char *wanted = getenv("GPUKERN_DEVICE")
-        if self.is_device_only or (wanted != NULL and wanted[0] != 0):
+        if self.is_device_only or wished_device() != WISH_NONE:
             return LONG_WAY
         if out is not None:
             if type(out) is not cnp.ndarray or not cnp.PyArray_ISWRITEABLE(out):
@@ -200,7 +204,7 @@ cdef class Elementwise:
             types[self.count] = <char>type_number(&dtype)
             if types[self.count] == NO_TYPE:
                 return LONG_WAY
-        host = signature_of(self.function, self.signatures, types).host_function()
+        host = signature_of(self.function, self.signatures, types, -1).host_function()
         if not are_rows(arguments, out) or (out is None and not host.uses_all):
             return host.call(arguments, out)
         try:
@@ -216,7 +220,8 @@ cdef class Elementwise:
         cdef const gpukern_tensor *tensors[MAX_OPERANDS]
         cdef int64_t shape[OPERAND_NDIM]
         cdef int k, ndim = 0
-        cdef Signature signature = signature_of(self.function, self.signatures, types)
+        cdef int32_t device = operands[1].c.device.device_id
+        cdef Signature signature = signature_of(self.function, self.signatures, types, device)
         for k in range(count):
             tensors[k] = &operands[k].c
         for k in range(1, count):
@@ -236,7 +241,7 @@ cdef class Elementwise:
                 if k == NO_TYPE:
                     return LONG_WAY
                 types[self.count] = <char>k
-                signature = signature_of(self.function, self.signatures, types)
+                signature = signature_of(self.function, self.signatures, types, device)
         if is_own(&operands[1]):
             launch_own(signature, arguments, result, operands, tensors, count, numbers)
             return result
@@ -244,6 +249,16 @@ cdef class Elementwise:
         if out is not None:
             note_write(out)
         return result
+
+
+def again(Elementwise made):
+    """Another function equal to one, with attributes of its own."""
+    cdef Elementwise other = Elementwise.__new__(Elementwise)
+    other.function = made.function
+    other.signatures = made.signatures
+    other.count = made.count
+    other.is_device_only = made.is_device_only
+    return other
 
 
 cdef bint describe_array(object array, Operand *operands, int place) except -1:

@@ -65,6 +65,7 @@ class Function:
     dtype: str | None = None  # of the result, None for what promotion gives
     preamble: str = ""
     options: tuple = field(default=())
+    is_c: bool = False  # text and inputs tell all of it
     # What was made of it, by the types of the arguments: functions of equal text share it.
     signatures: dict = field(default_factory=dict, init=False, repr=False)
 
@@ -73,6 +74,7 @@ class Function:
         """All nodes, each behind those that it is computed from."""
         return walk(self.root)
 
+    @functools.cached_property
     def device_names(self):
         """The functions that only a GPU has, sorted."""
         return sorted({node.name for node in self.nodes if isinstance(node, DeviceCall)})

@@ -5,7 +5,6 @@
 """What element-wise calls would do where gpukern_map() is not asked, for explain()."""
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport getenv
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_NONE, GPUKERN_PATH_STRIDED,
@@ -14,6 +13,7 @@ from gpukern._capi cimport (
 )
 from gpukern._compiled cimport Signature
 from gpukern._layout cimport PACKS, ROWS, Plan, plan_loop
+from gpukern._wish cimport WISH_CUDA, WISH_NONE, Wish, wished_device
 
 import math
 
@@ -48,17 +48,17 @@ cdef int foresee_on_cpu(const gpukern_exec *exec_, Signature signature, list vie
                         object shape) except -1:
     """Fills in the plan of a call that NumPy computes, from its ndarrays and numbers."""
     cdef gpukern_plan *plan = exec_.plan
-    cdef const char *named = getenv("GPUKERN_DEVICE")
+    cdef Wish wish = wished_device()
     host = signature.host_function()
     arrays = [view for view in views if isinstance(view, np.ndarray)]
     count = math.prod(shape)
     plan.device.device_type = GPUKERN_CPU
     if exec_.device.device_type == GPUKERN_CPU:
         plan.rule = GPUKERN_RULE_ARGUMENT
-    elif named == NULL or named[0] == 0:
+    elif wish == WISH_NONE:
         plan.rule = GPUKERN_RULE_HOST
     else:
-        plan.rule = GPUKERN_RULE_NO_GPU if <bytes>named == b"cuda" else GPUKERN_RULE_ENVIRONMENT
+        plan.rule = GPUKERN_RULE_NO_GPU if wish == WISH_CUDA else GPUKERN_RULE_ENVIRONMENT
     plan.path = GPUKERN_PATH_NONE
     if count > 0:
         gapless = all([array.flags.c_contiguous for array in arrays])

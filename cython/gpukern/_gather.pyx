@@ -18,6 +18,7 @@ from gpukern._convert cimport (
 )
 from gpukern._dtype cimport is_native, require_plain
 from gpukern._error cimport check
+from gpukern._keep cimport keep_until_done
 from gpukern._lend cimport (
     Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
     together,
@@ -127,9 +128,6 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     require_plain(src.dtype, "gather: source")
     idx = on_device(idx, src, where)
     cdef bint in_place = src.host and not idx.host
-    if in_place:
-        # The library that pinned the memory does not know of the stream that is to read it.
-        src.unordered = True
     if out is None:
         dst = new_result(source, src, result_shape(src, idx, c_axis), where,
                          index if in_place else None, idx)
@@ -143,6 +141,9 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     run(src, idx, c_axis, c_mode, fill_value, dst, where, progress)
     if where.c.plan != NULL:
         return None  # there is no result
+    if in_place:
+        # Whoever pinned the memory does not know of the stream that is to read it.
+        keep_until_done(src.owner, idx.c.device, where.c.stream)
     if out is not None:
         note_write(out)
         return out
@@ -186,7 +187,7 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_mod
     end(&order, &src)
     if out is None:
         return returned(result, &dst)
-    note_write(out)
+    note_write(out, &dst)
     return out
 
 

@@ -57,7 +57,7 @@ class HostFunction:
     """A typed function as a Python function that calls NumPy."""
 
     def __init__(self, typed, out_type):
-        names = typed.function.device_names()
+        names = typed.function.device_names
         if names:
             raise GpukernDeviceError(
                 f"{typed.function.name}: {', '.join(names)} is CUDA C++, which needs a GPU; only "

@@ -34,7 +34,7 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
                const Operand *third) except -1
 cdef int end(Order *order, const Operand *first) except -1
 cdef object pinned(object first, object second, object third, const gpukern_device *device)
-cdef int note_write(object out) except -1
+cdef int note_write(object out, const Operand *operand=*) except -1
 cdef object returned(object array, const Operand *operand)
 cdef bint is_short(const Operand *out) noexcept
 cdef bint is_long(const Operand *out) noexcept

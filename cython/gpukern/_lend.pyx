@@ -8,7 +8,6 @@ cimport numpy as cnp
 from cpython.ref cimport PyObject
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdint cimport int64_t
-from libc.stdlib cimport getenv
 
 from gpukern._capi cimport (
     GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_INT,
@@ -25,6 +24,7 @@ from gpukern._operand cimport OPERAND_NDIM, Operand
 from gpukern._stream cimport wait_back
 from gpukern._tensor cimport new_ndarray
 from gpukern._watch cimport LONG
+from gpukern._wish cimport WISH_CPU, WISH_NONE, wished_device
 
 cdef extern from "numpy/arrayobject.h":
     void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
@@ -64,6 +64,7 @@ cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
     operand.c.strides = NULL
     operand.readonly = not cnp.PyArray_ISWRITEABLE(array)
     operand.kind = NULL
+    operand.torch = NULL
     operand.stream = NULL
     for d in range(ndim):
         operand.shape[d] = shape[d]
@@ -82,6 +83,7 @@ cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
 cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
                        const Operand *beside) except -1:
     """As lend(), for an array of a library."""
+    operand.torch = NULL
     if kind.protocol == BY_EXCHANGE:
         if not lend_by_exchange(kind, array, operand, beside):
             return False
@@ -102,16 +104,15 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
                            const Operand *beside) except -1:
     cdef int d
     # Only of torch do we know that what it lends may be written to, and what it does not tell.
-    if (kind.library != "torch" or kind.refusal is not None
+    if (kind.torch is None or kind.refusal is not None
             or kind.api.dltensor_from_py_object_no_sync == NULL):
         return False
     # Once a call; a second tensor is of the same thread.
     if (beside == NULL or beside.kind != <PyObject *>kind) and not kind.torch.is_plain():
         return False
-    kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
-    if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
+    if not lend_tensor(kind, array, operand):
         return False
-    if may_require_grad(operand.c.dtype.code) and get(kind.requires_grad, array) is not False:
+    if operand.c.ndim > OPERAND_NDIM or operand.c.dtype.lanes != 1:
         return False
     operand.readonly = False
     for d in range(operand.c.ndim):
@@ -120,6 +121,15 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
     operand.c.shape = operand.shape
     operand.c.strides = operand.strides
     return not (may_be_lazy(&operand.c) and (array.is_conj() or array.is_neg()))
+
+
+cdef bint lend_tensor(Kind kind, object array, Operand *operand) except -1:
+    """Describes a tensor; returns False for one that requires gradients."""
+    if kind.torch.c_to_dlpack != NULL:
+        return kind.torch.lend(array, &operand.c, &operand.torch)
+    kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
+    return (not may_require_grad(operand.c.dtype.code)
+            or get(kind.requires_grad, array) is False)
 
 
 cdef inline bint may_require_grad(int code) noexcept:
@@ -263,9 +273,12 @@ cdef object pin(object array):
     return PyWeakref_NewRef(array, None) if type(array) is cnp.ndarray else None
 
 
-cdef int note_write(object out) except -1:
-    """Tells the library of a given output that it was written to, where that matters to it."""
+cdef int note_write(object out, const Operand *operand=NULL) except -1:
+    """Tells the library of a given output that it was written to, where that matters to it.
+    `operand` describes it, where the call has one."""
     cdef Kind kind
+    if operand != NULL and operand.torch != NULL:
+        return (<Kind>operand.kind).torch.note_write(out, operand.torch)
     if type(out) is not cnp.ndarray:
         kind = kind_of(out)
         if kind.torch is not None:
@@ -284,7 +297,6 @@ cdef bint is_short(const Operand *out) noexcept:
     """Whether a call takes less time than giving the GIL away for it would."""
     cdef int64_t count = 1
     cdef int d
-    cdef const char *device
     if out.c.device.device_type != GPUKERN_CPU:
         return False
     for d in range(out.c.ndim):
@@ -293,5 +305,4 @@ cdef bint is_short(const Operand *out) noexcept:
         count *= out.shape[d]
         if count > SHORT:
             return False
-    device = getenv("GPUKERN_DEVICE")
-    return device == NULL or device[0] == 0 or device[0] == c"c" and device[1] == c"p"
+    return wished_device() in (WISH_NONE, WISH_CPU)

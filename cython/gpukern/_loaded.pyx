@@ -20,7 +20,9 @@ cdef class LoadedKernel:
     """What a kernel is; gpukern.Kernel launches it."""
 
     def __dealloc__(self):
-        gpukern_kernel_release(self.c)
+        # To unload its code CUDA may wait for the GPU, and that for a host function with the GIL.
+        with nogil:
+            gpukern_kernel_release(self.c)
         free(self.slots)
         free(self.sizes)
 

@@ -5,7 +5,6 @@
 """Element-wise calls on arrays of any kind, with all checks and their words."""
 
 from libc.stdint cimport int32_t
-from libc.stdlib cimport getenv
 
 from gpukern._capi cimport (
     GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_copy, gpukern_device_count,
@@ -27,6 +26,7 @@ from gpukern._lend cimport note_write
 from gpukern._stream cimport Launch, new_launch
 from gpukern._tensor cimport Tensor, tensor_of_ndarray
 from gpukern._through cimport through
+from gpukern._wish cimport WISH_CUDA, checked_wish
 
 import numpy as np
 
@@ -72,7 +72,7 @@ cdef object on_gpu(object function, dict signatures, tuple arguments, list tenso
     cdef Tensor tensor, written, target = None
     cdef int count = describe_call(function, arguments, tensors, first, types, operands, &numbers)
     require_device(function, first, where)
-    signature = signature_of(function, signatures, types)
+    signature = signature_of(function, signatures, types, first.c.device.device_id)
     cdef Tensor shape = broadcast_shape(function, operands, count)
     like = arguments[position_of(tensors, first)]
     if out is None:
@@ -143,7 +143,7 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
         if not target.host:
             raise GpukernValueError(f"{function.name}: out must lie on the host like the arrays")
         types[len(tensors)] = <char>require_type(function, target)
-    signature = signature_of(function, signatures, types)
+    signature = signature_of(function, signatures, types, -1)
     if where.c.plan != NULL:
         foresee_on_cpu(&where.c, signature, views, _host.broadcast(function, views))
         return None
@@ -165,16 +165,11 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
 cdef object gpu_for_host(object function, Launch where):
     """The GPU that host arrays go to; None for the CPU."""
     cdef int32_t devices = 0
-    cdef const char *wanted = getenv("GPUKERN_DEVICE")
     if where.c.device.device_type == GPUKERN_CUDA:
         return where.c.device.device_id
     if where.c.device.device_type != GPUKERN_DEVICE_DEFAULT:
         return None
-    name = b"" if wanted == NULL else <bytes>wanted
-    if name not in (b"", b"cpu", b"cuda"):
-        raise GpukernValueError(
-            f"GPUKERN_DEVICE must be cpu or cuda, got {name.decode('utf-8', 'replace')}")
-    if name != b"cuda" and not function.device_names():
+    if checked_wish() != WISH_CUDA and not function.device_names:
         return None
     # As a default it is a wish.
     return 0 if gpukern_device_count(&devices) == GPUKERN_SUCCESS and devices > 0 else None
@@ -188,7 +183,7 @@ cdef object through_gpu(object function, dict signatures, tuple arguments, list 
     cdef Signature signature
     cdef Tensor written, target = None
     cdef int count = describe_call(function, arguments, tensors, first, types, operands, &numbers)
-    signature = signature_of(function, signatures, types)
+    signature = signature_of(function, signatures, types, device)
     cdef Tensor shape = broadcast_shape(function, operands, count)
     if out is not None:
         target = as_output(out, f"{function.name}: out", where)

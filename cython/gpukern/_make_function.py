@@ -6,7 +6,7 @@
 import functools
 
 from gpukern import _c_form, _promotion, _python_form
-from gpukern._elementwise import Elementwise
+from gpukern._elementwise import Elementwise, again
 from gpukern._program import at_clear
 from gpukern.errors import GpukernTypeError
 
@@ -19,7 +19,12 @@ def known_expression(text, inputs, more):
     return _c_form.translate(text, inputs, **dict(more))
 
 
+PLAIN = (str, tuple, type(None))
+# By the arguments as they were given, for those who make a function at each use of it.
+made_before = {}
+
 at_clear(known_expression.cache_clear)
+at_clear(made_before.clear)
 
 
 def of_expression(text, inputs, more):
@@ -103,6 +108,13 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     Of expressions that are equal, with equal options, each function has the others' kernels.
 
     """
+    asked = function, inputs, dtype, name, preamble, options
+    try:
+        found = made_before.get(asked)
+    except TypeError:  # a list among them
+        asked = found = None
+    if found is not None:
+        return again(found)
     if function is None:
         return functools.partial(
             elementwise, inputs=inputs, dtype=dtype, name=name, preamble=preamble, options=options
@@ -117,7 +129,14 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     if name is not None:
         more["name"] = str(name)
     if isinstance(function, str):
-        return Elementwise(of_expression(function, inputs, more))
+        made = Elementwise(of_expression(function, inputs, more))
+        # Of these types, what is equal has the same meaning; a name of 1 is not one of True.
+        given = function, inputs, name, preamble, options
+        if asked is not None and all(type(each) in PLAIN for each in given):
+            if len(made_before) >= KEPT:
+                made_before.clear()
+            made_before[asked] = again(made)
+        return made
     if not hasattr(function, "__code__"):
         raise GpukernTypeError(
             f"elementwise: expected a str or a Python function, got {type(function).__name__}"

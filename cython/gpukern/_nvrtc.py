@@ -3,16 +3,12 @@
 
 """Where the packages of PyPI put NVRTC: site-packages/nvidia/cu13, without importing anything."""
 
-import importlib.util
 import os
+import sys
 
 
 def directories():
     """The toolkits' roots among the installed packages, those that exist."""
-    try:
-        found = importlib.util.find_spec("nvidia")
-    except (ImportError, ValueError):
-        return []
-    places = found.submodule_search_locations if found is not None else None
-    roots = [os.path.join(place, "cu13") for place in places or ()]
-    return [root for root in roots if os.path.isdir(root)]
+    # importlib.util.find_spec() lists all these folders, which takes ten times as long.
+    roots = [os.path.abspath(os.path.join(place, "nvidia", "cu13")) for place in sys.path]
+    return [root for root in dict.fromkeys(roots) if os.path.isdir(root)]

@@ -17,4 +17,5 @@ cdef struct Operand:
     int64_t strides[OPERAND_NDIM]
     bint readonly
     PyObject *kind    # the Kind, which lives as long as the process
+    void *torch       # a torch tensor's TensorImpl, NULL where nobody asked for it
     void *stream      # the current stream of the array's library on its device, NULL on the CPU

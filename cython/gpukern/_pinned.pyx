@@ -32,10 +32,13 @@ cdef class PinnedMemory:
     """Page-locked memory: the base of the arrays on it, whose last view frees it."""
 
     cdef void *data
+    cdef object __weakref__  # tells whoever asks when the memory goes
 
     def __dealloc__(self):
-        # At the end of the process CUDA may be gone, and the memory with it: no one is told.
-        gpukern_release(pinned_device(), self.data, NULL)
+        # CUDA may wait here for the GPU, and that for a host function that wants the GIL. At the
+        # end of the process CUDA may be gone, and the memory with it: no one is told.
+        with nogil:
+            gpukern_release(pinned_device(), self.data, NULL)
 
 
 cdef gpukern_device pinned_device() noexcept nogil:
@@ -51,6 +54,9 @@ def pinned_empty(shape, dtype=float):
     Arrays there pass through a GPU without another copy on the host, and :func:`gather` lets a GPU
     read them in place. Page-locking takes tens of milliseconds for each gigabyte: keep such arrays.
     Without a GPU the memory is plain, aligned to 64 bytes at least.
+
+    The child of a ``fork()`` can read the array, although it cannot use CUDA. With a GPU it shares
+    the memory with the parent, and each sees what the other writes; plain memory is its own copy.
 
     Parameters
     ----------

@@ -10,7 +10,15 @@ cdef class Program:
     cdef tuple name_expressions
     cdef dict kernels
     cdef object __weakref__
+    cdef int compile(self, object source, object options, object name, object headers,
+                     object name_expressions, object architecture, object key,
+                     object note) except -1
+    cdef str note(self)
     cdef bytes part(self, gpukern_program_part which)
     cdef str text(self, gpukern_program_part which)
     cdef object find(self, str name, int device_id)
     cdef object entry_of(self, str ptx, str name)
+
+cdef Program compile_keyed(str source, tuple options, str name, dict headers, int device,
+                           object key, object note)
+cdef Program find_program(str key, int device)

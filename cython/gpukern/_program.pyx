@@ -6,15 +6,16 @@
 
 cimport cython
 from libc.stdint cimport int32_t
+from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from gpukern._capi cimport (
     GPUKERN_COMPILE_ERROR, GPUKERN_CUDA, GPUKERN_PROGRAM_ARCHITECTURE, GPUKERN_PROGRAM_CUBIN,
-    GPUKERN_PROGRAM_LOG, GPUKERN_PROGRAM_PTX, gpukern_cache_clear, gpukern_cache_info,
-    gpukern_cache_query, gpukern_compile_log, gpukern_device, gpukern_header, gpukern_last_error,
-    gpukern_nvrtc_query, gpukern_nvrtc_search, gpukern_program_compile, gpukern_program_desc,
-    gpukern_program_get, gpukern_program_name, gpukern_program_part, gpukern_program_release,
-    gpukern_status,
+    GPUKERN_PROGRAM_LOG, GPUKERN_PROGRAM_NOTE, GPUKERN_PROGRAM_PTX, gpukern_cache_clear,
+    gpukern_cache_info, gpukern_cache_query, gpukern_compile_log, gpukern_device, gpukern_header,
+    gpukern_last_error, gpukern_nvrtc_query, gpukern_nvrtc_search, gpukern_program_compile,
+    gpukern_program_desc, gpukern_program_get, gpukern_program_name, gpukern_program_part,
+    gpukern_program_release, gpukern_status,
 )
 from gpukern._error cimport check
 from gpukern._kernel cimport load_kernel
@@ -66,46 +67,45 @@ cdef class Program:
 
     def __init__(self, source, options=(), name="program.cu", headers=None, name_expressions=(),
                  architecture=None, device=None):
+        if self.c != NULL:
+            raise GpukernTypeError("Program: a program is compiled once; make another one")
+        self.device_id = ordinal_of(device, "Program: device")
+        self.compile(source, options, name, headers, name_expressions, architecture, None, None)
+
+    cdef int compile(self, object source, object options, object name, object headers,
+                     object name_expressions, object architecture, object key,
+                     object note) except -1:
         cdef gpukern_program_desc desc
         cdef vector[const char *] option_list, expression_list
         cdef vector[gpukern_header] header_list
         cdef gpukern_header header
-        cdef gpukern_status status
         cdef list kept = []  # what the pointers point into
-        if self.c != NULL:
-            raise GpukernTypeError("Program: a program is compiled once; make another one")
-        search_packages()
-        self.kernels = {}
-        self.device_id = ordinal_of(device, "Program: device")
         self.name = name
         self.name_expressions = tuple(
             texts(name_expressions, "Program: name_expressions", kept, &expression_list))
         texts(options, "Program: options", kept, &option_list)
-        for key, value in items_of(headers):
-            header.name = text(key, "Program: a header's name", kept)
-            header.source = text(value, "Program: a header's source", kept)
+        for header_name, header_text in items_of(headers):
+            header.name = text(header_name, "Program: a header's name", kept)
+            header.source = text(header_text, "Program: a header's source", kept)
             header_list.push_back(header)
-        desc.struct_size = sizeof(desc)
+        memset(&desc, 0, sizeof(desc))
         desc.source = text(source, "Program: source", kept)
         desc.name = text(name, "Program: name", kept)
-        desc.architecture = NULL
         if architecture is not None:
             desc.architecture = text(architecture, "Program: architecture", kept)
-        desc.device = self.device_id
+        if key is not None:
+            desc.key, desc.note = text(key, "key", kept), text(note, "note", kept)
         desc.options = option_list.data()
         desc.option_count = option_list.size()
         desc.headers = header_list.data()
         desc.header_count = header_list.size()
         desc.name_expressions = expression_list.data()
         desc.name_expression_count = expression_list.size()
-        with nogil:
-            status = gpukern_program_compile(&desc, &self.c)
-        if status == GPUKERN_COMPILE_ERROR:
-            raise compile_error()
-        check(status)
+        return find_or_compile(self, &desc)
 
     def __dealloc__(self):
-        gpukern_program_release(self.c)
+        with nogil:  # as LoadedKernel
+            gpukern_program_release(self.c)
 
     def __repr__(self):
         return f"<gpukern.Program {self.name} for {self.architecture}>"
@@ -116,6 +116,9 @@ cdef class Program:
         with nogil:
             check(gpukern_program_get(self.c, which, &data, &size))
         return (<const char *>data)[:size]
+
+    cdef str note(self):
+        return self.text(GPUKERN_PROGRAM_NOTE)
 
     cdef str text(self, gpukern_program_part which):
         return self.part(which).decode("utf-8", "replace")
@@ -197,6 +200,42 @@ cdef class Program:
         encoded = name.encode()
         check(gpukern_program_name(self.c, encoded, &in_code))
         return in_code.decode()
+
+
+cdef int find_or_compile(Program program, gpukern_program_desc *desc) except -1:
+    cdef gpukern_status status
+    search_packages()
+    program.kernels = {}
+    desc.struct_size = sizeof(desc[0])
+    desc.device = program.device_id
+    with nogil:
+        status = gpukern_program_compile(desc, &program.c)
+    if status == GPUKERN_COMPILE_ERROR:
+        raise compile_error()
+    check(status)
+    return 0
+
+
+cdef Program compile_keyed(str source, tuple options, str name, dict headers, int device,
+                           object key, object note):
+    """A program for a device, kept under a key, or under its source if that is None."""
+    cdef Program made = Program.__new__(Program)
+    made.device_id = device
+    made.compile(source, options, name, headers, (), None, key, note)
+    return made
+
+
+cdef Program find_program(str key, int device):
+    """The program that is kept under a key; None if there is none. It has no name."""
+    cdef gpukern_program_desc desc
+    cdef Program made = Program.__new__(Program)
+    cdef bytes encoded = key.encode()
+    memset(&desc, 0, sizeof(desc))
+    desc.key = encoded
+    made.device_id = device
+    made.name_expressions = ()
+    find_or_compile(made, &desc)
+    return made if made.c != NULL else None
 
 
 cdef int ordinal_of(object device, str what) except -1:

@@ -138,7 +138,7 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
     end(&order, &xs)
     if out is None:
         return returned(result, &dst)
-    note_write(out)
+    note_write(out, &dst)
     return out
 
 

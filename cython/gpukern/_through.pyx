@@ -51,7 +51,7 @@ cdef int through(Signature signature, const gpukern_tensor *const *operands, int
     step.device = device
     step.items = signature.items
     step.kernel = NULL
-    watch(&eye, &where.c, progress, size, signature.typed.function.name)
+    watch(&eye, &where.c, progress, size, signature.function.name)
     with nogil:
         watched(&eye, gpukern_map(operands + 1, count - 1, out, compute, &step, &where.c))
     return 0

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from libc.stdint cimport int64_t
+from libcpp cimport bool as cbool
+
+from gpukern._capi cimport gpukern_tensor
 
 # int64_t c10::impl::TorchDispatchModeTLS::stack_len()
 ctypedef int64_t (*CountModes)() noexcept
@@ -9,6 +12,11 @@ ctypedef int64_t (*CountModes)() noexcept
 ctypedef void **(*TracingState)() noexcept
 # void torch::autograd::impl::bump_version(const at::Tensor&)
 ctypedef void (*BumpVersion)(void **tensor) except +
+# void at::toDLPackNonOwning(const at::Tensor&, DLTensor*, bool read_only), or without the last,
+# which such a function does not look at. gpukern_tensor has the layout of DLTensor.
+ctypedef void (*ToDlpack)(void **tensor, gpukern_tensor *to, cbool read_only) except +
+# bool c10::TensorImpl::requires_grad() const
+ctypedef cbool (*RequiresGrad)(void *implementation) noexcept
 
 cdef class TorchState:
     cdef object count_modes
@@ -19,8 +27,11 @@ cdef class TorchState:
     cdef CountModes c_count_modes
     cdef TracingState c_tracing_state
     cdef BumpVersion c_bump_version
+    cdef ToDlpack c_to_dlpack
+    cdef RequiresGrad c_requires_grad
     cdef bint is_plain(self) except -1
     cdef bint is_traced(self) except -1
-    cdef int note_write(self, object tensor) except -1
+    cdef bint lend(self, object tensor, gpukern_tensor *to, void **implementation) except -1
+    cdef int note_write(self, object tensor, void *implementation=*) except -1
 
 cdef TorchState torch_state(object kind)

@@ -10,13 +10,14 @@ gpukern._interop. These are the cheap questions; where a version of torch lacks 
 functions, the question has no answer and the call goes on.
 
 Python's way to the answers takes a third of a call: for each of them torch builds objects and
-guards that a look at a counter has no need of. So the three C++ functions behind it are called, in
+guards that a look at a counter has no need of. So the C++ functions behind it are called, in
 the releases of torch that this was tried with, where its libraries export them. Otherwise Python's
 way is taken. See benchmarks/notes/call_cost.md.
 """
 
 from cpython.long cimport PyLong_AsVoidPtr
 
+from gpukern._capi cimport gpukern_tensor
 from gpukern._descriptor cimport get
 
 import sys
@@ -35,7 +36,8 @@ cdef class TorchState:
     """Functions of torch's that are called for every tensor, looked up once.
 
     The functions in C++ stand behind the Python functions before them, and are NULL where the
-    latter are to be called. `address` is the descriptor of a tensor's `_cdata`.
+    latter are to be called. `address` is the descriptor of a tensor's `_cdata`, the address of its
+    TensorImpl; an at::Tensor is a pointer to that.
     """
 
     cdef bint is_plain(self) except -1:
@@ -49,12 +51,18 @@ cdef class TorchState:
         return ((self.count_modes is not None and self.count_modes() != 0)
                 or (self.is_tracing is not None and self.is_tracing()))
 
-    cdef int note_write(self, object tensor) except -1:
+    cdef bint lend(self, object tensor, gpukern_tensor *to, void **implementation) except -1:
+        """As the exchange API describes a tensor, without its casts of a Python object; only where
+        `c_to_dlpack` is not NULL. Returns False for a tensor that requires gradients."""
+        implementation[0] = PyLong_AsVoidPtr(get(self.address, tensor))
+        self.c_to_dlpack(implementation, to, False)
+        return not self.c_requires_grad(implementation[0])
+
+    cdef int note_write(self, object tensor, void *implementation=NULL) except -1:
         """Tells autograd that a tensor was written to, which it may have saved."""
-        cdef void *implementation
         if self.c_bump_version != NULL:
-            # An at::Tensor is a pointer to its TensorImpl; the caller's reference keeps that.
-            implementation = PyLong_AsVoidPtr(get(self.address, tensor))
+            if implementation == NULL:
+                implementation = PyLong_AsVoidPtr(get(self.address, tensor))
             try:
                 self.c_bump_version(&implementation)
                 return 0
@@ -98,6 +106,14 @@ cdef int find_functions(TorchState made, object torch, object kind) except -1:
     made.address = kind._cdata
     made.c_bump_version = <BumpVersion>symbol(
         "libtorch_cpu.so", "_ZN5torch8autograd4impl12bump_versionERKN2at6TensorE")
+    made.c_requires_grad = <RequiresGrad>symbol(
+        "libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv")
+    if made.c_requires_grad != NULL:
+        made.c_to_dlpack = <ToDlpack>symbol(
+            "libtorch_cpu.so", "_ZN2at17toDLPackNonOwningERKNS_6TensorEP8DLTensorb")
+        if made.c_to_dlpack == NULL:
+            made.c_to_dlpack = <ToDlpack>symbol(
+                "libtorch_cpu.so", "_ZN2at17toDLPackNonOwningERKNS_6TensorEP8DLTensor")
     return 0
 
 

@@ -18,6 +18,7 @@ In a stream that captures a CUDA graph nothing runs yet, so that no use is noted
 
 cimport cython
 from libc.stdint cimport uint64_t
+from libc.string cimport memset
 
 from gpukern._capi cimport (
     GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_event, gpukern_event_record,
@@ -218,12 +219,9 @@ cdef class Uses:
         cdef Stream stream
         cdef Use use
         cdef void *waiter = self.home.handle
-        where.struct_size = sizeof(gpukern_exec)
-        where.gather_path = 0  # GPUKERN_GATHER_AUTO
-        where.out_may_change = 0
-        where.plan = NULL
+        memset(&where, 0, sizeof(where))
+        where.struct_size = sizeof(where)
         where.device.device_type = GPUKERN_DEVICE_DEFAULT
-        where.device.device_id = 0
         if self.elsewhere or self.consumers:
             holder = self.capturing()
             if holder is None:

@@ -269,8 +269,9 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
  * @brief Allocates memory, aligned to at least 64 bytes on the CPU and 256 on a GPU.
  *
  * GPUKERN_CUDA_HOST gives page-locked memory, which a GPU copies at full speed and reads in place
- * (see gpukern_gather()); without a GPU it gives memory as on the CPU. To page-lock takes tens of
- * milliseconds for each gigabyte.
+ * (see gpukern_gather()); without a GPU, memory as on the CPU. To lock takes tens of milliseconds
+ * for each gigabyte. It is good for all GPUs, by way of the calling thread's CUDA context or of one
+ * that there is; else `device` has the ordinal. A fork()'s child reads it and shares its contents.
  *
  * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
  * While that stream captures a CUDA graph, the memory is there at once, and stays until both
@@ -290,8 +291,7 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
  * While that stream captures a CUDA graph, the memory is freed when the graph with its executables
  * is gone: the capture goes on, and no launch frees it.
  *
- * Page-locked memory is freed at once. CUDA may wait for the GPU to do so; do not rely on it: work
- * that was enqueued on the memory has to be done before.
+ * Page-locked memory is freed at once: what was enqueued on it has to be done before.
  *
  * @param[in] device as it was given to gpukern_allocate()
  * @param[in] data may be NULL

@@ -6,11 +6,11 @@
  * @file plan.h
  * @brief Where a call would run, why, and what it would move: gpukern_exec::plan.
  *
- * With a plan, gpukern_gather(), gpukern_saxpy(), gpukern_map() and gpukern_copy() check their
- * arguments as ever, but tell what they would do instead of doing it: no tensor's memory is read or
- * written, so that indices are not checked, nothing is enqueued, and neither gpukern_exec::progress
- * nor a gpukern_step is called. Other functions ignore it. The field is read only where
- * gpukern_exec::struct_size covers it.
+ * With a plan, gpukern_gather(), gpukern_saxpy(), gpukern_map(), gpukern_copy() and
+ * gpukern_copy_async() check their arguments as ever, but tell what they would do instead of doing
+ * it: no tensor's memory is read or written, so that indices are not checked, nothing is enqueued,
+ * and neither gpukern_exec::progress nor a gpukern_step is called. Other functions ignore it. The
+ * field is read only where gpukern_exec::struct_size covers it.
  *
  * @code
  * gpukern_plan plan = GPUKERN_PLAN_INIT;

@@ -67,10 +67,12 @@ typedef struct gpukern_program_desc {
   size_t header_count;
   const char *const *name_expressions; /**< template instances: "scale<float>", "&ns::f<4>" */
   size_t name_expression_count;
+  const char *key;  /**< what the cache finds the program by; NULL: all of the above */
+  const char *note; /**< kept with the program, which is not compiled from it; may be NULL */
 } gpukern_program_desc;
 
 #define GPUKERN_PROGRAM_DESC_INIT \
-  {sizeof(gpukern_program_desc), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0}
+  {sizeof(gpukern_program_desc), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL}
 
 /**
  * @brief Compiles a program, or finds it compiled in memory or on disk.
@@ -79,8 +81,15 @@ typedef struct gpukern_program_desc {
  * once. Where NVRTC is older than the GPU, the program is compiled to PTX for the newest
  * architecture that NVRTC knows, and the driver does the rest.
  *
+ * Who makes sources from something shorter gives that as a key, for example a formula and the types
+ * of its operands. The key then stands for the source, its name, the options, headers, name
+ * expressions and the note: the caller sees to it that equal keys mean equal ones. The architecture,
+ * NVRTC and gpukern's version are told apart as ever. With a key and without a source nothing is
+ * compiled: the program is the one that was compiled with this key, or NULL if none is kept.
+ *
  * @param[in] desc set its struct_size first (GPUKERN_PROGRAM_DESC_INIT does)
- * @param[out] program release with gpukern_program_release(); NULL on failure
+ * @param[out] program release with gpukern_program_release(); NULL on failure, and where a key
+ *             alone finds none
  * @return GPUKERN_COMPILE_ERROR if the source does not compile: the message holds the beginning of
  *         NVRTC's log, gpukern_compile_log() all of it. GPUKERN_VALUE_ERROR for an option, an
  *         architecture or a struct that does not fit. GPUKERN_DEVICE_ERROR without NVRTC (the
@@ -101,7 +110,8 @@ typedef enum gpukern_program_part {
   GPUKERN_PROGRAM_PTX = 0,         /**< text */
   GPUKERN_PROGRAM_CUBIN = 1,       /**< machine code; of size 0 for "compute_XX" */
   GPUKERN_PROGRAM_LOG = 2,         /**< text: NVRTC's warnings, often empty */
-  GPUKERN_PROGRAM_ARCHITECTURE = 3 /**< text: what it was compiled for, such as "sm_90" */
+  GPUKERN_PROGRAM_ARCHITECTURE = 3, /**< text: what it was compiled for, such as "sm_90" */
+  GPUKERN_PROGRAM_NOTE = 4          /**< text: the note that it was compiled with, or "" */
 } gpukern_program_part;
 
 /**

@@ -18,7 +18,9 @@ constexpr std::int64_t kItem = 16;
 class CpuBackend final : public Backend {
  public:
   void gather(const GatherArgs& args, Stream) override { cpu::gather(args); }
-  bool gather_checked(const GatherArgs& args, Stream) override { return cpu::gather(args); }
+  bool gather_checked(const GatherArgs& args, Stream) override {
+    return args.out_may_change ? cpu::gather(args) : gather_kept(args);
+  }
   void saxpy(const SaxpyArgs& args, Stream) override { cpu::saxpy(args); }
   void copy(const CopyArgs& args, Stream) override { cpu::copy(args); }
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {

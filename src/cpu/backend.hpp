@@ -12,6 +12,8 @@ Backend& backend();
 
 /// False if mode "raise" refuses an index, which then stands for 0.
 bool gather(const GatherArgs& args);
+/// As gather() in mode "raise", but false also where this is no gain, and `out` is as it was then.
+bool gather_kept(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args);
 void copy(const CopyArgs& args);
 int gather_threads(const GatherArgs& args);

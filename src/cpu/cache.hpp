@@ -41,10 +41,21 @@ inline void store_lines(std::byte* to, const std::byte* from, std::int64_t bytes
   }
 }
 
+/// As store_lines(), from any address to one aligned to 16 bytes, in multiples of so many. What
+/// follows from call to call fills whole lines.
+inline void store_row(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+}
+
 inline void store_fence() { _mm_sfence(); }
 #else
 constexpr bool kHasStreamingStores = false;
 inline void store_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+inline void store_row(std::byte* to, const std::byte* from, std::int64_t bytes) {
   __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 inline void store_fence() {}

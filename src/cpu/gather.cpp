@@ -9,9 +9,11 @@
 #include "backend.hpp"
 #include "cache.hpp"
 #include "gather_items.hpp"
+#include "gather_rows.hpp"
 #include "index_types.hpp"
 #include "parallel.hpp"
 #include "runs.hpp"
+#include "thread_limit.hpp"
 
 namespace gpukern::cpu {
 namespace {
@@ -85,6 +87,23 @@ bool move_packed_of(const GatherArgs& args, const ItemRun& run, std::int64_t fil
   return move_packed<Index>(run, Width{}, fill);
 }
 
+template <class Index>
+bool move_rows_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset) {
+  const auto fill = [&](std::byte* out) {
+    fill_item(args, fill_offset, 0, out, static_cast<std::size_t>(args.item));
+  };
+  return move_rows<Index>(run, args.item, fill);
+}
+
+/// Whether move_rows() takes the items, and nobody is likely to find them in a cache soon.
+bool are_rows(const GatherArgs& args) {
+  return kHasStreamingStores && args.item >= kCacheLine && args.item % kRowUnit == 0 &&
+         args.loop.contiguous(kOut, args.item) &&
+         reinterpret_cast<std::uintptr_t>(args.out) % kRowUnit == 0 &&
+         (args.out_is_staging ||
+          args.loop.count() > 2 * core_cache_bytes() * thread_limit() / args.item);
+}
+
 /// Visits the loop's way to read indices: the common types at once, others resolved before.
 template <class Visit>
 void visit_index(const GatherArgs& args, bool resolved, const Visit& visit) {
@@ -133,15 +152,17 @@ struct Plan {
         if constexpr (kIsShortWidth<Width>)
           if (packed) move = move_packed_of<Index, Width>;
       });
+      if (far && are_rows(args)) move = move_rows_of<Index>;
     });
   }
 
-  /// Items that the core's cache may hold from call to call, however far apart they lie.
-  static constexpr std::int64_t kFew = 2048;
+  /// Items that the core fetches at once without being told to.
+  static constexpr std::int64_t kFew = 64;
 
-  /// How many positions take about as long as to wake a thread.
+  /// How many positions are worth a thread of their own, if it is awake: half of the time that it
+  /// takes to wake one.
   [[nodiscard]] std::int64_t grain(std::int64_t item) const {
-    constexpr std::int64_t kNanoseconds = 30000;
+    constexpr std::int64_t kNanoseconds = 12000;
     const std::int64_t each = far ? 8 + item / 8 : 1 + item / 16;
     return std::max<std::int64_t>(1, kNanoseconds / each);
   }

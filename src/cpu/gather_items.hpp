@@ -62,19 +62,28 @@ struct Resolved {
   static constexpr bool kMayFill = true;
 };
 
-/// Fetches an item into the cache.
+/// Fetches an item into the cache. Short ones only into the second level: more lines can be on
+/// their way there than to the first.
 template <class Width>
 void prefetch_item(const std::byte* item, Width width) {
   // Of a long row the beginning; the hardware sees how it goes on.
   constexpr std::int64_t kBeginning = 8 * kCacheLine;
+  constexpr int kSecondLevel = 2;
   const auto bytes = static_cast<std::int64_t>(width);
-  if (bytes <= 16) {
-    __builtin_prefetch(item);
+  if (bytes <= kCacheLine) {
+    __builtin_prefetch(item, 0, kSecondLevel);
+    if (bytes > 16) __builtin_prefetch(item + bytes - 1, 0, kSecondLevel);
     return;
   }
   const std::int64_t end = std::min(bytes, kBeginning);
   for (std::int64_t at = 0; at < end; at += kCacheLine) __builtin_prefetch(item + at);
   __builtin_prefetch(item + end - 1);
+}
+
+/// How many items ahead of its use one is fetched: as many lines as a core can have open at once,
+/// and more.
+constexpr std::int64_t items_ahead(std::int64_t bytes) {
+  return bytes <= kCacheLine ? 64 : std::max<std::int64_t>(2, 32 * kCacheLine / bytes);
 }
 
 /// Moves the items; fill(out) writes one that has no source. With `far`, items are fetched some
@@ -83,10 +92,7 @@ void prefetch_item(const std::byte* item, Width width) {
 template <class Index, bool far, class Width, class Fill>
 bool move_items(const ItemRun& given, Width width, const Fill& fill) {
   const ItemRun run = given;  // in registers, where no item that is written may be a part of it
-  // Lines on their way: more than a core can have open at once.
-  constexpr std::int64_t kLines = 32;
-  const std::int64_t lines = 1 + (static_cast<std::int64_t>(width) - 1) / kCacheLine;
-  const std::int64_t ahead = std::max<std::int64_t>(2, kLines / lines);
+  const std::int64_t ahead = items_ahead(static_cast<std::int64_t>(width));
   std::int64_t bad = 0;
   auto find = [&run, &bad](std::int64_t i) {
     return Index::position(run.index + i * run.index_step, run.n, bad);
@@ -111,42 +117,66 @@ bool move_items(const ItemRun& given, Width width, const Fill& fill) {
   return bad == 0;
 }
 
-/// Copies indices; true if all are positions on the axis as they stand, negative ones not among
-/// them. n is at most a quarter of what T holds.
-template <class T>
+/// Copies indices as numbers of type To; true if all are positions on the axis as they stand,
+/// negative ones not among them. n is at most a quarter of what T and To hold.
+template <class T, class To>
 [[gnu::always_inline]] inline bool copy_positions_of(const std::byte* index, std::int64_t count,
-                                                     std::int64_t n, T* to) {
+                                                     std::int64_t n, To* to) {
   using Unsigned = std::make_unsigned_t<T>;
   const auto last = static_cast<Unsigned>(n - 1);
   Unsigned signs = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, index + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-    to[i] = value;
+    to[i] = static_cast<To>(value);
     signs |= static_cast<Unsigned>(value) | (last - static_cast<Unsigned>(value));
   }
   return static_cast<T>(signs) >= 0;
 }
 
-template <class T>
-bool copy_positions_baseline(const std::byte* index, std::int64_t count, std::int64_t n, T* to) {
-  return copy_positions_of(index, count, n, to);
+template <class T, class To>
+bool copy_positions_baseline(const std::byte* index, std::int64_t count, std::int64_t n, To* to) {
+  return copy_positions_of<T>(index, count, n, to);
 }
 #ifdef GPUKERN_X86
-template <class T>
+template <class T, class To>
 [[gnu::target("avx2")]] bool copy_positions_avx2(const std::byte* index, std::int64_t count,
-                                                 std::int64_t n, T* to) {
-  return copy_positions_of(index, count, n, to);
+                                                 std::int64_t n, To* to) {
+  return copy_positions_of<T>(index, count, n, to);
 }
 #endif
 
-template <class T>
-bool copy_positions(const std::byte* index, std::int64_t count, std::int64_t n, T* to) {
+template <class T, class To>
+bool copy_positions(const std::byte* index, std::int64_t count, std::int64_t n, To* to) {
 #ifdef GPUKERN_X86
   static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2) return copy_positions_avx2(index, count, n, to);
+  if (avx2) return copy_positions_avx2<T>(index, count, n, to);
 #endif
-  return copy_positions_baseline(index, count, n, to);
+  return copy_positions_baseline<T>(index, count, n, to);
+}
+
+/// Moves items that lie together, by positions that were checked.
+template <class To, class Count, class Width>
+[[gnu::always_inline]] inline void move_positions(const std::byte* source, const To* position,
+                                                  Count count, std::byte* out, Width width) {
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
+}
+
+/// As above, and fetches as many numbers from `next` on meanwhile: a block of indices is over
+/// before the hardware has seen that there is a stream.
+template <class T, class Width>
+void move_and_fetch(const std::byte* source, const T* position, std::int64_t count, std::byte* out,
+                    Width width, const std::byte* next) {
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  constexpr std::integral_constant<std::int64_t, kCacheLine / sizeof(T)> kLine{};
+  std::int64_t i = 0;
+  for (; i + kLine <= count; i += kLine) {
+    __builtin_prefetch(next + i * static_cast<std::int64_t>(sizeof(T)));
+    move_positions(source, position + i, kLine, out + i * kItem, width);
+  }
+  move_positions(source, position + i, count - i, out + i * kItem, width);
 }
 
 /// Whether move_packed() takes a run: contiguous indices and items, of a source in the cache.
@@ -160,30 +190,24 @@ inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t 
 /// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
 /// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
 /// load and a store an item. It is the copy that is used: another thread that writes into the
-/// caller's index leads to no read out of bounds.
+/// caller's index leads to no read out of bounds. Other blocks are resolved index by index.
 template <class Index, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
   using T = typename Index::Type;
   constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  std::array<T, 512> block;
+  std::array<T, 256> block;
   constexpr std::int64_t kBlock = block.size();
   bool good = true;
   for (std::int64_t done = 0; done < run.count; done += kBlock) {
-    const std::int64_t count = std::min(kBlock, run.count - done);
-    const std::byte* index = run.index + done * run.index_step;
-    const std::byte* const source = run.source;
-    std::byte* const out = run.out + done * kItem;
-    if (copy_positions(index, count, run.n, block.data())) {
-#pragma GCC unroll 4
-      for (std::int64_t i = 0; i < count; ++i)
-        std::memcpy(out + i * kItem, source + static_cast<std::int64_t>(block[i]) * kItem, width);
-      continue;
-    }
     ItemRun part = run;
-    part.index = reinterpret_cast<const std::byte*>(block.data());
-    part.out = out;
-    part.count = count;
-    good = move_items<Index, false>(part, width, fill) && good;
+    part.count = std::min(kBlock, run.count - done);
+    part.index += done * run.index_step;
+    part.out += done * kItem;
+    if (copy_positions<T>(part.index, part.count, run.n, block.data()))
+      move_and_fetch(run.source, block.data(), part.count, part.out, width,
+                     part.index + kBlock * static_cast<std::int64_t>(sizeof(T)));
+    else
+      good = move_items<Index, false>(part, width, fill) && good;
   }
   return good;
 }

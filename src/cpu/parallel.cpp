@@ -4,6 +4,7 @@
 #include "parallel.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,10 +16,13 @@
 #include <thread>
 #include <vector>
 
+#include "job.hpp"
 #include "thread_limit.hpp"
 
 namespace gpukern::cpu {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // A helper that finds nothing to do looks on for so long before it sleeps: to wake it takes about
 // as much, and calls often come one after the other.
@@ -37,67 +41,31 @@ void pause() {
 #endif
 }
 
-/// Spins until the condition holds; false if that takes longer than kLook.
+/// Spins until the condition holds; false if that takes longer than kLook, and until `end`.
 template <class Condition>
-bool look_for(const Condition& condition) {
-  const auto end = std::chrono::steady_clock::now() + kLook;
+bool look_for(const Condition& condition, Clock::time_point end = {}) {
+  end = std::max(end, Clock::now() + kLook);
   do {
     for (int i = 0; i < 16; ++i) {
       if (condition()) return true;
       pause();
     }
-  } while (std::chrono::steady_clock::now() < end);
+  } while (Clock::now() < end);
   return false;
 }
 
-/// What one thread begins with, on a cache line of its own.
-struct alignas(64) Share {
-  std::atomic<std::int64_t> next;
-  std::int64_t end;
-};
-
-/// One call's work. It lives on the caller's stack, so a helper takes part only while it is counted
-/// in `helpers`.
-class Job {
- public:
-  Job(RangeBody body, const void* context, std::int64_t count, std::int64_t range,
-      std::int64_t threads)
-      : wanted(static_cast<int>(threads) - 1),
-        body_(body),
-        context_(context),
-        range_(range),
-        shares_(static_cast<std::size_t>(threads)) {
-    // Shares of whole ranges; count / threads first: count * thread could overflow.
-    const std::int64_t share = (count / threads / range + 1) * range;
-    std::int64_t begin = 0;
-    for (Share& part : shares_) {
-      part.next.store(begin, std::memory_order_relaxed);
-      begin = part.end = std::min(count, begin + share);
-    }
+/// Locks a mutex that others hold for a moment at a time. To sleep for it and to be woken, as its
+/// lock() does at once, would take longer than most work that is shared out.
+std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+  constexpr int kTries = 256;
+  std::unique_lock lock(mutex, std::try_to_lock);
+  for (int i = 0; i < kTries && !lock.owns_lock(); ++i) {
+    pause();
+    static_cast<void>(lock.try_lock());
   }
-
-  /// Works off one share, then what the others have left. From call to call a thread begins with
-  /// the same share, whose data may lie in its core's cache still.
-  void work(std::size_t thread) {
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-      Share& share = shares_[(thread + i) % shares_.size()];
-      for (;;) {
-        const std::int64_t begin = share.next.fetch_add(range_, std::memory_order_relaxed);
-        if (begin >= share.end) break;
-        body_(context_, begin, std::min(begin + range_, share.end));
-      }
-    }
-  }
-
-  int wanted;  ///< helpers that may still join; under the pool's lock, as all changes of `helpers`
-  std::atomic<int> helpers{0};
-
- private:
-  RangeBody body_;
-  const void* context_;
-  std::int64_t range_;
-  std::vector<Share> shares_;
-};
+  if (!lock.owns_lock()) lock.lock();
+  return lock;
+}
 
 /// Threads that help the callers of one process. Never destroyed: it ends with the process.
 class Pool {
@@ -108,17 +76,47 @@ class Pool {
     close(job);
   }
 
+  /// Threads at work that are none of the pool's, more or fewer.
+  void count_others(int more) {
+    int helpers = 0;
+    {
+      const auto lock = lock_soon(mutex_);
+      busy_ += more;
+      show();
+      helpers = lacking();
+    }
+    wake(helpers);
+  }
+
+  void expect_work(Clock::time_point end) {
+    const auto lock = lock_soon(mutex_);
+    expected_ = end;
+  }
+
  private:
   /// Whether a helper may begin: callers and helpers at work together keep to the limit.
   [[nodiscard]] bool wants_helper() const { return !jobs_.empty() && busy_ < thread_limit(); }
 
-  /// How many helpers the first job lacks, as far as one thread is to wake them.
+  /// How many helpers the first job lacks, beside those that come by themselves, as far as one
+  /// thread is to wake them.
   [[nodiscard]] int lacking() const {
-    return wants_helper() ? std::min({jobs_.front()->wanted, thread_limit() - busy_, kWakes}) : 0;
+    if (!wants_helper()) return 0;
+    const int wanted = std::min(jobs_.front()->wanted, thread_limit() - busy_);
+    return std::clamp(wanted - looking_, 0, kWakes);
   }
 
   void wake(int helpers) {
     for (int i = 0; i < helpers; ++i) work_.notify_one();
+  }
+
+  // A thread begins to work on a core, and ends.
+  void begin(int core) {
+    ++busy_;
+    if (core >= 0) CPU_SET(core, &busy_cores_);
+  }
+  void end(int core) {
+    --busy_;
+    if (core >= 0) CPU_CLR(core, &busy_cores_);
   }
 
   /// Shows the state to helpers that look on without the lock. Behind every change of it.
@@ -126,10 +124,10 @@ class Pool {
 
   /// Returns how many helpers to wake, as the others that do.
   int open(Job& job) {
-    const std::scoped_lock lock(mutex_);
+    const auto lock = lock_soon(mutex_);
     jobs_.push_back(&job);
-    ++busy_;
-    for (; helpers_ < job.wanted; ++helpers_)
+    begin(job.core);
+    for (; helpers_ < job.wanted; ++helpers_, ++looking_)
       if (!start_helper(static_cast<std::size_t>(helpers_) + 1)) break;
     show();
     return lacking();
@@ -139,8 +137,8 @@ class Pool {
   void close(Job& job) {
     int more = 0;
     {
-      const std::scoped_lock lock(mutex_);
-      --busy_;
+      const auto lock = lock_soon(mutex_);
+      end(job.core);
       std::erase(jobs_, &job);
       show();
       more = lacking();
@@ -170,25 +168,46 @@ class Pool {
 
   [[noreturn]] void help(std::size_t number) {
     process_cores().use();
-    for (;;) {
-      look_for([this] { return wants_helper_.load(std::memory_order_relaxed); });
-      std::unique_lock lock(mutex_);
+    Clock::time_point end{};
+    for (bool moved = false;;) {
+      look_for([this] { return wants_helper_.load(std::memory_order_relaxed); }, end);
+      auto lock = lock_soon(mutex_);
+      --looking_;
       work_.wait(lock, [this] { return wants_helper(); });
-      Job& job = *jobs_.front();
-      ++busy_;
-      job.helpers.fetch_add(1, std::memory_order_relaxed);
-      if (--job.wanted == 0) std::erase(jobs_, &job);
-      show();
-      const int more = lacking();
-      lock.unlock();
-      wake(more);
-      job.work(number);
-      lock.lock();
-      --busy_;
-      show();
-      // The last look at the job, which may be gone then.
-      if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
+      // The system likes to wake a thread on the core of the one that wakes it, which has no idea
+      // of sleeping; there it would only take turns with its caller.
+      const int core = sched_getcpu();
+      if (!moved && core >= 0 && CPU_ISSET(core, &busy_cores_)) {
+        const cpu_set_t taken = busy_cores_;
+        ++looking_;
+        lock.unlock();
+        process_cores().leave(taken);
+        moved = true;
+        continue;
+      }
+      moved = false;
+      take_part(lock, number, core);
+      // Only those that would find a core to work on may look on for long.
+      end = ++looking_ + busy_ <= thread_limit() ? expected_ : Clock::time_point{};
     }
+  }
+
+  /// Works on the first job.
+  void take_part(std::unique_lock<std::mutex>& lock, std::size_t number, int core) {
+    Job& job = *jobs_.front();
+    begin(core);
+    job.helpers.fetch_add(1, std::memory_order_relaxed);
+    if (--job.wanted == 0) std::erase(jobs_, &job);
+    show();
+    const int more = lacking();
+    lock.unlock();
+    wake(more);
+    job.work(number);
+    lock = lock_soon(mutex_);
+    end(core);
+    show();
+    // The last look at the job, which may be gone then.
+    if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
   }
 
   std::mutex mutex_;
@@ -196,8 +215,11 @@ class Pool {
   std::condition_variable finished_;
   std::vector<Job*> jobs_;  ///< those that want helpers
   std::atomic<bool> wants_helper_{false};
-  int helpers_ = 0;  ///< threads that were started
-  int busy_ = 0;     ///< callers and helpers at work
+  Clock::time_point expected_{};  ///< till when more work may come, see expect_work()
+  int helpers_ = 0;               ///< threads that were started
+  int looking_ = 0;               ///< of them, those that look for work without the lock
+  int busy_ = 0;                  ///< callers and helpers at work
+  cpu_set_t busy_cores_{};        ///< where they began, as far as is known
 };
 
 std::atomic<Pool*> current_pool{nullptr};
@@ -236,5 +258,10 @@ void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const 
   Job job(body, context, count, range, threads);
   pool().run(job);
 }
+
+TakenCore::TakenCore() { pool().count_others(1); }
+TakenCore::~TakenCore() { pool().count_others(-1); }
+
+void expect_work(std::chrono::nanoseconds soon) { pool().expect_work(Clock::now() + soon); }
 
 }  // namespace gpukern::cpu

@@ -4,6 +4,7 @@
 // Work shared among the cores.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace gpukern::cpu {
@@ -36,5 +37,18 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
       },
       &body);
 }
+
+/// Counts, for its life, as one more thread at work: some thread spins on a core till others are
+/// done, as CUDA's callers do, and whoever shared that core with it would keep all waiting.
+class TakenCore {
+ public:
+  TakenCore();
+  TakenCore(const TakenCore&) = delete;
+  TakenCore& operator=(const TakenCore&) = delete;
+  ~TakenCore();
+};
+
+/// More work is to come soon: for so long from now on, helpers look for it before they sleep.
+void expect_work(std::chrono::nanoseconds soon);
 
 }  // namespace gpukern::cpu

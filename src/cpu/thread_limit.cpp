@@ -56,6 +56,17 @@ void ProcessCores::use() const {
   if (known_) static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof cores_, &cores_));
 }
 
+void ProcessCores::leave(const cpu_set_t& taken) const {
+  if (!known_) return;
+  cpu_set_t shared;
+  cpu_set_t others;
+  CPU_AND(&shared, &cores_, &taken);
+  CPU_XOR(&others, &cores_, &shared);
+  if (CPU_COUNT(&others) == 0) return;
+  static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof others, &others));
+  use();
+}
+
 const ProcessCores& process_cores() { return kProcessCores; }
 
 int thread_limit() {

@@ -24,6 +24,8 @@ class ProcessCores {
   [[nodiscard]] int count() const;
   /// Lets the calling thread use them all, whatever its maker was bound to.
   void use() const;
+  /// Moves the calling thread to another core than those, if there is one; it may go on from there.
+  void leave(const cpu_set_t& taken) const;
 
  private:
   cpu_set_t cores_{};

@@ -269,6 +269,10 @@ void query_device(int /*device_id*/, gpukern_device_info& info) { info.multiproc
 
 gpukern_device pointer_device(const void* data) { return gpukern_test::fake_gpu().device_of(data); }
 
+int pinning_device(int wanted) { return wanted; }
+
+void release_pinned(void* data) { gpukern_test::fake_gpu().release_pinned(data); }
+
 ProgramBackend& programs() { fail(GPUKERN_DEVICE_ERROR, "the fake GPU runs no programs"); }
 
 }  // namespace gpukern::gpu

@@ -46,7 +46,9 @@ TEST(MixedSplitTest, IsBounded) {
     for (const int threads : {2, 4, 8, 16, 64}) {
       const auto bytes = static_cast<double>(item);
       const double alone = std::max(1 / gpukern::kInPlaceItems, bytes / gpukern::kInPlaceBytes);
-      const double on_cpu = (gpukern::kRowThread + bytes / gpukern::kRowThreadBytes) / threads;
+      const double on_cpu =
+          std::max((gpukern::kRowThread + bytes / gpukern::kRowThreadBytes) / (threads - 1),
+                   bytes / gpukern::kRowBytes);
       EXPECT_LE(part(kGi, item, threads) * on_cpu, gpukern::kMixedLoss * alone);
     }
 }
@@ -98,7 +100,7 @@ class MixedCallTest : public testing::Test {
 
 TEST_F(MixedCallTest, IsOnlyEnqueued) {
   ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
-  EXPECT_GT(fake_gpu().waiting(), 20U);
+  EXPECT_GT(fake_gpu().waiting(), 12U);
   EXPECT_TRUE(right());
 }
 
@@ -107,8 +109,8 @@ TEST_F(MixedCallTest, ItsPlanTellsBothParts) {
   ASSERT_EQ(run(&plan), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(plan.device.device_type, GPUKERN_CUDA);
   EXPECT_EQ(plan.rule, GPUKERN_RULE_ARRAYS);
-  EXPECT_EQ(plan.threads, gpukern_num_threads());
-  EXPECT_GE(plan.chunks, 7);
+  EXPECT_EQ(plan.threads, std::max(1, gpukern_num_threads() - 1));
+  EXPECT_EQ(plan.chunks, 4);
   EXPECT_EQ(plan.bytes_to_device, kRows * kRow);
   EXPECT_EQ(plan.bytes_from_device, kRows * 3);
   EXPECT_EQ(plan.bytes_read, kRows);

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+# cython: language_level=3, freethreading_compatible=True
 """The C form of an element-wise function: one expression, with C's operators and precedence.
 
 Parsed by precedence climbing (Richards 1979). What C and NumPy spell alike but mean otherwise, the
-division and the remainder of integers, is NumPy's.
+division and the remainder of integers, is NumPy's. Compiled, since each function of a process pays
+for it, and most are short: what Python takes to run a parser for the first time is most of the time.
 """
-
-import re
 
 import numpy as np
 
@@ -24,19 +24,14 @@ from gpukern._expression import (
 )
 from gpukern.errors import GpukernValueError
 
-TOKEN = re.compile(
-    r"""\s*(?:
-    (?P<number> 0[xX][0-9a-fA-F]+[uUlL]*
-              | (?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFuUlL]* )
-  | (?P<name> [A-Za-z_]\w*(?:::[A-Za-z_]\w*)* )
-  | (?P<sign> <<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^~!?:(),] )
-  | (?P<end> \Z )
-  | (?P<other> . ) )""",
-    re.VERBOSE | re.DOTALL,
-)
+cdef enum:
+    MAX_DEPTH = 500  # a pair of parentheses takes two
+
+cdef str SIGNS = "-+*/%<>&|^~!?:(),"
+cdef frozenset LONG_SIGNS = frozenset(("<<", ">>", "<=", ">=", "==", "!=", "&&", "||"))
 
 # Binary operators: how tightly they bind, in C's order, and what they are in NumPy.
-BINARY = {
+cdef dict BINARY = {
     "||": (1, "logical_or"),
     "&&": (2, "logical_and"),
     "|": (3, "bitwise_or"),
@@ -56,7 +51,7 @@ BINARY = {
     "/": (10, "divide"),
     "%": (10, "remainder"),
 }
-UNARY = {"-": "negative", "+": "positive", "~": "invert", "!": "logical_not"}
+cdef dict UNARY = {"-": "negative", "+": "positive", "~": "invert", "!": "logical_not"}
 
 
 def translate(text, inputs=None, **options):
@@ -65,13 +60,23 @@ def translate(text, inputs=None, **options):
     Its inputs are the free names, in the order in which they come, unless they are given. The
     options are further fields of the Function.
     """
-    return Parser(text, inputs).function(**options)
+    # The characters of a str's subclass.
+    return Parser(str.__str__(text), inputs).function(**options)
 
 
-class Parser:
+cdef class Parser:
     """One pass over an expression; errors name the column and show the text."""
 
-    def __init__(self, text, inputs):
+    cdef str text
+    cdef bint fixed
+    cdef dict inputs
+    cdef Py_ssize_t position  # behind the token at hand
+    cdef Py_ssize_t start
+    cdef str kind  # "number", "name", "sign" or "end"
+    cdef str token
+    cdef int depth
+
+    def __init__(self, str text, inputs):
         self.text = text
         self.fixed = inputs is not None
         self.inputs = {}
@@ -92,48 +97,120 @@ class Parser:
         if not 1 <= len(self.inputs) <= MAX_INPUTS:
             self.fail(f"expected 1 to {MAX_INPUTS} inputs, got {len(self.inputs)}")
         options.setdefault("name", "elementwise")
-        return Function(inputs=tuple(self.inputs), root=root, text=self.text, **options)
+        return Function(
+            inputs=tuple(self.inputs), root=root, text=self.text, is_c=True, **options
+        )
 
-    def advance(self):
+    cdef int advance(self) except -1:
         """Go to the next token."""
-        match = TOKEN.match(self.text, self.position)
-        self.kind = match.lastgroup
-        self.token = match.group(self.kind)
-        self.start = match.start(self.kind)
-        self.position = match.end()
-        if self.kind == "other":
+        cdef Py_UCS4 first
+        self.start = self.position
+        while self.at(self.start).isspace():
+            self.start += 1
+        self.position = self.start
+        first = self.at(self.start)
+        if first.isdecimal() or first == u"." and self.at(self.start + 1).isdecimal():
+            self.kind = "number"
+            self.pass_number()
+        elif is_letter(first):
+            self.kind = "name"
+            self.pass_name()
+        elif self.text[self.start:self.start + 2] in LONG_SIGNS:
+            self.kind = "sign"
+            self.position += 2
+        elif self.start == len(self.text):
+            self.kind = "end"
+        else:
+            self.kind = "sign"
+            self.position += 1
+        self.token = self.text[self.start:self.position]
+        if self.kind == "sign" and len(self.token) == 1 and self.token not in SIGNS:
             self.fail(f"{self.token!r} is no part of an expression")
+        return 0
 
-    def fail(self, why):
+    cdef Py_UCS4 at(self, Py_ssize_t place) except? 0:
+        """A letter; NUL behind the end."""
+        return self.text[place] if place < len(self.text) else 0
+
+    cdef int pass_digits(self) except -1:
+        while self.at(self.position).isdecimal():
+            self.position += 1
+        return 0
+
+    cdef int pass_all(self, str letters) except -1:
+        while self.position < len(self.text) and self.text[self.position] in letters:
+            self.position += 1
+        return 0
+
+    cdef int pass_number(self) except -1:
+        """Go past an integer, a hexadecimal one, or a number with a point or an exponent."""
+        cdef Py_ssize_t behind
+        if self.at(self.start) == u"0" and self.at(self.start + 1) in u"xX":
+            self.position += 2
+            self.pass_all("0123456789abcdefABCDEF")
+            if self.position > self.start + 2:
+                return self.pass_all("uUlL")
+            self.position = self.start
+        self.pass_digits()
+        if self.at(self.position) == u".":
+            self.position += 1
+            self.pass_digits()
+        if self.at(self.position) in u"eE":
+            behind = self.position + (2 if self.at(self.position + 1) in u"+-" else 1)
+            if self.at(behind).isdecimal():
+                self.position = behind
+                self.pass_digits()
+        return self.pass_all("fFuUlL")
+
+    cdef int pass_name(self) except -1:
+        """Go past a name, which may be qualified: a::b."""
+        while self.at(self.position).isalnum() or self.at(self.position) == u"_":
+            self.position += 1
+        if (self.at(self.position) == u":" and self.at(self.position + 1) == u":"
+                and is_letter(self.at(self.position + 2))):
+            self.position += 2
+            self.pass_name()
+        return 0
+
+    cdef object fail(self, why):
         """Raise the error of the token at hand."""
         raise GpukernValueError(f"elementwise: column {self.start + 1} of {self.text!r}: {why}")
 
-    def shown(self):
+    cdef object shown(self):
         """The token at hand, for a message."""
         return repr(self.token) if self.token else "the end"
 
-    def accept(self, sign):
+    cdef bint accept(self, str sign) except -1:
         """Go past a sign if it is the next token."""
         if self.kind != "sign" or self.token != sign:
             return False
         self.advance()
         return True
 
-    def expect(self, sign):
+    cdef object expect(self, sign):
         """Go past a sign, which must be the next token."""
         if not self.accept(sign):
             self.fail(f"expected {sign!r}, got {self.shown()}")
 
-    def conditional(self):
-        """Parse ``a ? b : c``, the loosest of all, from right to left."""
-        condition = self.binary(1)
-        if not self.accept("?"):
-            return condition
-        chosen = self.conditional()
-        self.expect(":")
-        return Call("where", (condition, chosen, self.conditional()))
+    cdef int descend(self) except -1:
+        """Refuse what would take more of the stack than a thread may have."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail("the expression is nested too deeply")
+        return 0
 
-    def binary(self, least):
+    cdef object conditional(self):
+        """Parse ``a ? b : c``, the loosest of all, from right to left."""
+        self.descend()
+        condition = self.binary(1)
+        if self.accept("?"):
+            chosen = self.conditional()
+            self.expect(":")
+            condition = Call("where", (condition, chosen, self.conditional()))
+        self.depth -= 1
+        return condition
+
+    cdef object binary(self, int least):
         """Parse operators that bind at least as tightly, from left to right."""
         left = self.unary()
         while self.kind == "sign" and BINARY.get(self.token, (0,))[0] >= least:
@@ -142,15 +219,19 @@ class Parser:
             left = operation(function, left, self.binary(tightness + 1))
         return left
 
-    def unary(self):
+    cdef object unary(self):
         """Parse signs, casts and what they stand before."""
+        self.descend()
         if self.kind == "sign" and self.token in UNARY:
             function = UNARY[self.token]
             self.advance()
-            return operation(function, self.unary())
-        return self.primary()
+            value = operation(function, self.unary())
+        else:
+            value = self.primary()
+        self.depth -= 1
+        return value
 
-    def primary(self):
+    cdef object primary(self):
         """Parse a number, a name, a call, a cast or what stands in parentheses."""
         if self.accept("("):
             return self.parenthesis()
@@ -164,7 +245,7 @@ class Parser:
             return self.call(token, start)
         return self.named(token, start)
 
-    def parenthesis(self):
+    cdef object parenthesis(self):
         """Parse ``(type) value`` or ``(expression)``, behind the parenthesis."""
         if self.kind == "name" and self.token in _functions.C_TYPES:
             dtype = _functions.C_TYPES[self.token]
@@ -177,7 +258,7 @@ class Parser:
         self.expect(")")
         return inside
 
-    def number(self, token, start):
+    cdef object number(self, token, start):
         """The value of a literal: weak, but for an ``f`` at its end, which makes it a float32."""
         lower = token.lower()
         if lower.startswith("0x"):
@@ -191,7 +272,7 @@ class Parser:
             self.fail(f"{token!r} is neither a decimal nor a hexadecimal number")
         return int(digits)
 
-    def call(self, name, start):
+    cdef object call(self, name, start):
         """Parse the arguments of a call, behind the parenthesis."""
         arguments = []
         if not self.accept(")"):
@@ -215,7 +296,7 @@ class Parser:
             self.fail(f"{name} must be called with arguments")
         return DeviceCall(name, tuple(arguments))
 
-    def named(self, name, start):
+    cdef object named(self, name, start):
         """An input or a constant."""
         if name in self.inputs:
             return self.inputs[name]
@@ -226,3 +307,8 @@ class Parser:
             self.fail(f"{name} is none of the inputs {tuple(self.inputs)!r}")
         self.inputs[name] = Input(len(self.inputs))
         return self.inputs[name]
+
+
+cdef bint is_letter(Py_UCS4 letter) noexcept:
+    """Whether a name may begin with it."""
+    return u"a" <= letter <= u"z" or u"A" <= letter <= u"Z" or letter == u"_"

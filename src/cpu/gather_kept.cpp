@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// gather into an output that has to stay as it is if an index is bad, where the indices are so few
+// that they are read once only: into a copy in the core's cache, which is checked, then used.
+
+#include <array>
+
+#include "backend.hpp"
+#include "cache.hpp"
+#include "gather_items.hpp"
+#include "runs.hpp"
+
+namespace gpukern::cpu {
+namespace {
+
+// More are worth two threads, which look at all of them before they begin.
+constexpr std::int64_t kMost = std::int64_t{24} << 10;
+
+/// Whether the indices and the items of a call lie together, and the source in the core's cache: to
+/// fetch items ahead is worth more than to read indices once.
+bool is_for_copy(const GatherArgs& args) {
+  const bool signed_word = args.index_type.is_signed && args.index_type.bytes >= 4;
+  return args.mode == GPUKERN_RAISE && args.loop.ndim <= 1 && args.loop.count() <= kMost &&
+         args.axis.ndim == 1 && signed_word && args.n <= 2 * core_cache_bytes() / args.item &&
+         is_packed(args.item, args.axis.stride[0][0], args.index_type.bytes,
+                   run_stride(args.loop, kIndex), run_stride(args.loop, kOut), args.n);
+}
+
+}  // namespace
+
+bool gather_kept(const GatherArgs& args) {
+  if (!is_for_copy(args)) return false;
+  // Of the thread, since not every thread's stack has room for it.
+  thread_local std::array<std::int32_t, kMost> positions;
+  const std::int64_t count = args.loop.count();
+  const bool good = args.index_type.bytes == 4
+                        ? copy_positions<std::int32_t>(args.index, count, args.n, positions.data())
+                        : copy_positions<std::int64_t>(args.index, count, args.n, positions.data());
+  if (!good) return false;
+  const auto* next = reinterpret_cast<const std::byte*>(positions.data()) + 4 * kCacheLine;
+  visit_width(args.item, [&]<class Width>(Width width) {
+    if constexpr (!std::is_same_v<Width, std::size_t>)
+      move_and_fetch(args.source, positions.data(), count, args.out, width, next);
+  });
+  return true;
+}
+
+}  // namespace gpukern::cpu

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The inner loop of gather for rows that no core reads soon: they go past the caches.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "gather_items.hpp"
+
+namespace gpukern::cpu {
+
+/// Bytes that a row of move_rows() is a multiple of, and its output aligned to.
+constexpr std::int64_t kRowUnit = 16;
+
+/// Fetches the beginning of a row into the second-level cache, to which more lines can be on their
+/// way than to the first. The hardware sees how a longer row goes on.
+inline void prefetch_row(const std::byte* row, std::int64_t bytes) {
+  constexpr std::int64_t kBeginning = 512;
+  constexpr int kSecondLevel = 2;
+  const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(row) % kCacheLine);
+  const std::int64_t end = std::min(bytes, kBeginning);
+  for (std::int64_t at = -phase; at < end; at += kCacheLine)
+    __builtin_prefetch(row + at, 0, kSecondLevel);
+}
+
+/// As move_items(), for rows that follow each other in the output: whole units, aligned to them.
+/// Written so, a row does not wait for the lines that it replaces, and rows are fetched further
+/// ahead: both together are worth half of the time.
+template <class Index, class Fill>
+bool move_rows(const ItemRun& given, std::int64_t bytes, const Fill& fill) {
+  constexpr std::int64_t kAhead = std::int64_t{8} << 10;
+  const ItemRun run = given;
+  const std::int64_t ahead = std::min(std::max<std::int64_t>(2, kAhead / bytes), run.count);
+  std::int64_t bad = 0;
+  auto find = [&run, &bad](std::int64_t i) {
+    return Index::position(run.index + i * run.index_step, run.n, bad);
+  };
+  auto fetch = [&](std::int64_t i) {
+    const std::int64_t position = find(i);
+    if (!Index::kMayFill || position != kMissing)
+      prefetch_row(run.source + position * run.source_step, bytes);
+  };
+  for (std::int64_t i = 0; i < ahead; ++i) fetch(i);
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    if (i + ahead < run.count) fetch(i + ahead);
+    const std::int64_t position = find(i);
+    std::byte* out = run.out + i * run.out_step;
+    if (Index::kMayFill && position == kMissing)
+      fill(out);
+    else
+      store_row(out, run.source + position * run.source_step, bytes);
+  }
+  store_fence();
+  return bad == 0;
+}
+
+}  // namespace gpukern::cpu
