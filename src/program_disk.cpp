@@ -12,7 +12,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -31,8 +30,6 @@ constexpr std::string_view kEntrySuffix = ".gpukern";
 constexpr std::string_view kUnfinishedSuffix = ".unfinished";
 /// What a writer that died left behind.
 constexpr auto kStale = std::chrono::hours(1);
-/// Seconds between two uses of an entry that need not be told apart.
-constexpr time_t kMoment = 60;
 
 class File {
  public:
@@ -111,13 +108,6 @@ bool write_all(const File& file, std::string_view bytes) {
   return true;
 }
 
-/// Writes nothing for what was used a moment ago.
-void mark_used(const File& file) {
-  struct stat facts{};
-  if (fstat(file.handle(), &facts) == 0 && time(nullptr) - facts.st_mtim.tv_sec >= kMoment)
-    static_cast<void>(futimens(file.handle(), nullptr));
-}
-
 std::string entry_path(const std::string& directory, const Digest& key) {
   return directory + '/' + hex(key) + std::string(kEntrySuffix);
 }
@@ -166,7 +156,7 @@ DiskCache::Found DiskCache::find(const Digest& key) const {
   if (found.rejected)
     remove_quietly(path);
   else
-    mark_used(file);
+    static_cast<void>(futimens(file.handle(), nullptr));
   return found;
 }
 
