@@ -13,7 +13,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -34,8 +33,6 @@ constexpr std::string_view kEntrySuffix = ".gpukern";
 constexpr std::string_view kUnfinishedSuffix = ".unfinished";
 /// What a writer that died left behind.
 constexpr auto kStale = std::chrono::hours(1);
-/// Seconds between two uses of an entry that need not be told apart.
-constexpr time_t kMoment = 60;
 
 std::string text_of(const char* variable) {
   const char* text = std::getenv(variable);
@@ -224,7 +221,7 @@ DiskCache::Found DiskCache::find(const Digest& key) const {
   found.rejected = !found.program.has_value();
   if (found.rejected)
     remove_quietly(opened_, name);
-  else if (time(nullptr) - facts.st_mtim.tv_sec >= kMoment)
+  else
     static_cast<void>(futimens(file.handle(), nullptr));
   return found;
 }
