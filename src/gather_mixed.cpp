@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/parallel.hpp"
+#include "parallel.hpp"
 #include "cpu/thread_limit.hpp"
 #include "host_work.hpp"
 #include "pipeline_tuning.hpp"

@@ -8,7 +8,6 @@ as many elements as the widest item leaves room for in 16 bytes.
 """
 
 import functools
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,7 +96,8 @@ def pack_items(typed, is_number, out_type):
 
 def kernel_name(function):
     """The name of a function's kernels."""
-    return "gpukern_" + (re.sub(r"\W", "", function.name) or "function")
+    letters = "".join(letter for letter in function.name if letter.isalnum() or letter == "_")
+    return f"gpukern_{letters or 'function'}"
 
 
 def source(typed, out_type, layout):
