@@ -28,6 +28,11 @@ CUDA_TABLES = ("host saxpy cuda", "host saxpy pinned", "host gather cuda", "host
                MIXED, "host link")  # fmt: skip
 
 
+def batch_of(seconds):
+    """Return how many calls of so many seconds make a sample."""
+    return max(1, min(int(SAMPLE_SECONDS / seconds), MOST_CALLS))
+
+
 class HostTimer:
     """Calls that take turns on the sets of operands."""
 
@@ -41,8 +46,7 @@ class HostTimer:
         seconds = self.sample()
         if seconds < LONG_SECONDS:
             self.warm = True
-            seconds = self.sample()
-        self.count = max(1, min(int(SAMPLE_SECONDS / seconds), MOST_CALLS))
+            self.sample()
 
     def sample(self):
         """Return the seconds of one call, of a batch of them."""
@@ -53,7 +57,11 @@ class HostTimer:
         start = time.perf_counter()
         for call in batch:
             call()
-        return (time.perf_counter() - start) / self.count
+        seconds = (time.perf_counter() - start) / self.count
+        # The first calls find no operand in a cache: what one of them takes would leave who comes
+        # first with batches of a few cold calls.
+        self.count = max(self.count, batch_of(seconds))
+        return seconds
 
 
 class HostBench:
@@ -132,10 +140,14 @@ def is_right(implementation, call, at, reference):
 
 
 def take_turns(timers, rounds):
-    """Take a sample of each in turn, so many times, or as the time for a point asks and allows."""
+    """Take a sample of each in turn, so many times, or as the time for a point asks and allows.
+
+    Each round begins with another one, so that nobody always comes behind the same.
+    """
     start = time.perf_counter()
     for done in itertools.count(1):
-        for timer, samples in timers:
+        first = done % len(timers) if timers else 0
+        for timer, samples in timers[first:] + timers[:first]:
             samples.append(timer.sample())
         spent = time.perf_counter() - start
         if done >= LEAST_ROUNDS and spent * (done + 1) / done > POINT_SECONDS:

@@ -29,7 +29,9 @@ def run(command, environment=None, folder=None):
             check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        return Outcome(time.perf_counter() - started, "", f"{type(error).__name__}: {error}"[:WORDS])
+        return Outcome(
+            time.perf_counter() - started, "", f"{type(error).__name__}: {error}"[:WORDS]
+        )
     seconds = time.perf_counter() - started
     if done.returncode == 0:
         return Outcome(seconds, done.stdout)

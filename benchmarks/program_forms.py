@@ -245,7 +245,7 @@ def tables():
             "name": f"elementwise {name}",
             "title": f"{form.title} as an element-wise function, float32",
             "unit": "GB/s",
-            "note": "`gpukern.saxpy` moves as many bytes, and is what the last column compares with",
+            "note": "`gpukern.saxpy` moves as many bytes; the last column compares with it",
             "implementations": [each.name for each in IMPLEMENTATIONS],
         }
         for name, form in FORMS.items()
@@ -256,4 +256,3 @@ def run(bench, sizes=SIZES):
     """Measure all forms at all sizes that the memory holds."""
     fitting = [n for n in sizes if 3 * aligned(4 * n) <= bench.size - aligned(0)]
     return [measure(bench, FormCase(form, n)) for form in FORMS for n in fitting]
-

@@ -66,7 +66,9 @@ def native_calls(native, memory):
 
     def cost_of(name, first, *arguments):
         def cost(batch):
-            return native.get(ctypes.c_double, f"cost_{name}", first, ctypes.c_int(batch), *arguments)
+            return native.get(
+                ctypes.c_double, f"cost_{name}", first, ctypes.c_int(batch), *arguments
+            )
 
         return cost
 

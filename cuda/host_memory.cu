@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "../src/cpu/parallel.hpp"
+#include "../src/parallel.hpp"
 #include "backend.hpp"
 #include "capture.hpp"
 #include "driver.hpp"

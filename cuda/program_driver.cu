@@ -75,8 +75,7 @@ CUmodule load_module(const Compiled& compiled, int device) {
   CUmodule module = nullptr;
   // Machine code needs no compiler, and no options for one.
   const auto options = static_cast<unsigned>(compiled.cubin.empty() ? std::size(names) : 0);
-  const CUresult result =
-      program_driver().load(&module, image.c_str(), options, names, values);
+  const CUresult result = program_driver().load(&module, image.c_str(), options, names, values);
   require(!does_not_fit(result), GPUKERN_VALUE_ERROR,
           "program_kernel: the program was compiled for ", compiled.architecture,
           ", which cuda:", device, " or its driver does not run", log[0] != '\0' ? ": " : "",

@@ -86,9 +86,12 @@ def test_the_key_of_a_kernel_tells_all_that_it_depends_on(monkeypatch):
     assert key("a + b") is None
 
 
-@pytest.mark.parametrize("limits", [None, [(0, 1, -128, 127)], [(0, 1, 0, 2**64 - 1), (1, 0, -1, 5)]])
+@pytest.mark.parametrize(
+    "limits", [None, [(0, 1, -128, 127)], [(0, 1, 0, 2**64 - 1), (1, 0, -1, 5)]]
+)
 def test_notes_come_back(limits):
     assert _kept.from_note(_kept.note("bfloat16", 4, limits)) == ("bfloat16", 4, limits)
+
 
 CALLS = """
 import sys
@@ -120,7 +123,11 @@ def test_kernels_from_disk_need_no_types_and_no_source(tmp_path):
     environment = {**os.environ, "GPUKERN_CACHE_DIR": str(tmp_path / "cache")}
     runs = [
         subprocess.run(
-            [sys.executable, "-c", CALLS], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", CALLS],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         for _ in range(2)
     ]

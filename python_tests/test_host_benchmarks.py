@@ -5,6 +5,7 @@
 
 import dataclasses
 import io
+import itertools
 import json
 
 import numpy as np
@@ -162,6 +163,40 @@ def test_sets_hold_more_than_the_cache_where_the_pools_allow():
     assert data.set_count(1, 9000) == 1
     parts = data.cut(data.x, 5, 3)
     assert [part.ctypes.data - data.x.ctypes.data for part in parts] == [0, 64, 128]
+
+
+def test_a_batch_is_long_also_where_the_first_calls_are_slow(monkeypatch):
+    clock = [0.0]
+
+    def call():
+        clock[0] += next(seconds)
+
+    def rest(_):
+        clock[0] += 1
+
+    seconds = itertools.chain([2e-3] * 8, itertools.repeat(1e-5))
+    monkeypatch.setattr(host_measure, "SAMPLE_SECONDS", 4e-3)
+    monkeypatch.setattr(host_measure.time, "sleep", rest)
+    monkeypatch.setattr(host_measure.time, "perf_counter", lambda: clock[0])
+    timer = host_measure.HostTimer([call])
+    for _ in range(6):
+        timer.sample()
+    assert timer.sample() == pytest.approx(1e-5)
+    assert 399 <= timer.count <= 400
+
+
+def test_each_round_begins_with_another():
+    class Sampled:
+        def __init__(self, name):
+            self.name = name
+
+        def sample(self):
+            order.append(self.name)
+            return 0.0
+
+    order = []
+    host_measure.take_turns([(Sampled(name), []) for name in "abc"], 3)
+    assert "".join(order) == "bca" + "cab" + "abc"
 
 
 def test_names_of_cases_are_told_apart():

@@ -90,17 +90,23 @@ def test_shares_of_threads_are_what_is_free():
     assert ThreadShare(8).count == 4
 
 
-@pytest.mark.usefixtures("restored")
 def test_shares_of_threads_stay_behind_at_a_fork():
-    gpukern.set_num_threads(4)
-    share = ThreadShare(4)
-    child = os.fork()
-    if child == 0:
-        counts = [ThreadShare(4).count]
-        share.give_back()
-        counts.append(ThreadShare(8).count)
-        os._exit(0 if counts == [4, 4] else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    # In a process without the threads of other libraries, which may not be forked.
+    code = """
+import os
+import gpukern
+from gpukern._threads import ThreadShare
+gpukern.set_num_threads(4)
+share = ThreadShare(4)
+child = os.fork()
+if child == 0:
+    counts = [ThreadShare(4).count]
+    share.give_back()
+    counts.append(ThreadShare(8).count)
+    os._exit(0 if counts == [4, 4] else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 @pytest.mark.usefixtures("restored")

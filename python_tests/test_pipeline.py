@@ -155,7 +155,7 @@ def test_the_cpu_takes_a_part_of_a_pinned_source(width, mode, rng, monkeypatch):
     for out in outs:
         assert np.array_equal(out.numpy(), expected)
     plan = gpukern.explain(gpukern.gather, source, there, **options)
-    assert plan.threads == gpukern.get_num_threads()
+    assert plan.threads == gpukern.get_num_threads() - 1  # a core is left to whoever waits
     assert plan.chunks > 1
     assert plan.bytes_to_device == len(index) * width
 

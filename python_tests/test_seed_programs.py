@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The examples that compile kernels at run time, at full size on a GPU; one runs on the CPU, too."""
+"""The examples that compile kernels at run time, at full size on a GPU; vector_add anywhere."""
 
 import re
 import subprocess

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <exception>
@@ -16,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/parallel.hpp"
+#include "parallel.hpp"
 #include "cpu/thread_limit.hpp"
 #include "host_work.hpp"
 #include "pipeline_tuning.hpp"
@@ -101,10 +102,12 @@ struct ChunkWork {
 
 /// Cannot fail: the arguments have been checked, and without memory to share the work among threads
 /// it is done item by item, which takes none.
-void gather_chunk(const GatherArgs& args) noexcept {
+void gather_chunk(const GatherArgs& args, bool last) noexcept {
   Backend& host = backend_for({});
   const Range range("gather: chunk on the CPU");
   try {
+    const cpu::TakenCore waiting;  // somebody's, most likely, for the stream
+    if (!last) cpu::expect_work(std::chrono::nanoseconds(kMixedPause));
     host.gather(args, nullptr);
   } catch (...) {
     for (std::int64_t k = 0; k < args.loop.extent[0]; ++k)
@@ -115,10 +118,7 @@ void gather_chunk(const GatherArgs& args) noexcept {
 void run_chunk(void* context) noexcept {
   const std::unique_ptr<ChunkWork> work(static_cast<ChunkWork*>(context));
   const HostWork time;
-  if (!time.in_time()) return;
-  const cpu::TakenCore waiting;  // somebody's, most likely, for the stream
-  if (!work->last) cpu::expect_work(std::chrono::nanoseconds(kMixedPause));
-  gather_chunk(work->args);
+  if (time.in_time()) gather_chunk(work->args, work->last);
 }
 
 /// A stream, and page-locked memory that only the work on it touches: the order of the stream is

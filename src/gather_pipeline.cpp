@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cpu/parallel.hpp"
+#include "parallel.hpp"
 #include "cpu/thread_limit.hpp"
 #include "pipeline.hpp"
 #include "range.hpp"

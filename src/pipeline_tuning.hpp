@@ -68,12 +68,12 @@ inline constexpr std::int64_t kMixedPause = 2000000;
 /// Its rates, measured as above in a virtual machine. There the GPU translates 0.034 host addresses
 /// a nanosecond, each a row's, once the source is larger than its tables reach; PCIe itself moves
 /// rows of 1 KiB at twice the rate. A thread of the CPU takes 8 ns for a row from memory and moves
-/// 10 bytes a nanosecond, all together 50: memory bears each byte three times. The lag, in
+/// 8.5 bytes a nanosecond, all together 50: memory bears each byte three times. The lag, in
 /// nanoseconds, is from the call to the first rows' crossing.
 inline constexpr std::int64_t kTranslated = std::int64_t{1} << 30;
 inline constexpr double kFarItems = 0.034;
 inline constexpr double kRowThread = 8;
-inline constexpr double kRowThreadBytes = 10;
+inline constexpr double kRowThreadBytes = 8.5;
 inline constexpr double kRowBytes = 50;
 inline constexpr double kMixedLag = 150000;
 

@@ -75,28 +75,25 @@ bool make_directories(const fs::path& path) {
 constexpr int kDirectory = O_PATH | O_DIRECTORY;
 
 /// Code is run from here: nobody else may have a hand in it.
-bool is_ours(const struct stat& facts) {
-  return facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+bool only_of(uid_t owner, const struct stat& facts) {
+  return facts.st_uid == owner && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-bool is_ours(const File& file) {
+bool is_only_of(uid_t owner, const File& directory) {
   struct stat facts{};
-  return file && fstat(file.handle(), &facts) == 0 && is_ours(facts);
+  return directory && fstat(directory.handle(), &facts) == 0 && only_of(owner, facts);
 }
 
-/// Nothing if it is no entry of ours, or longer than any may be.
-std::optional<std::string> read_all(const File& file, std::uint64_t limit) {
-  struct stat facts{};
-  if (fstat(file.handle(), &facts) != 0 || !S_ISREG(facts.st_mode) || !is_ours(facts) ||
-      static_cast<std::uint64_t>(facts.st_size) > limit)
-    return {};
-  std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
+/// What there is of so many bytes.
+std::string read_all(const File& file, std::size_t size) {
+  std::string bytes(size, '\0');
   std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = read(file.handle(), bytes.data() + done, bytes.size() - done);
-    if (got == 0 || (got < 0 && errno != EINTR)) return {};
+  while (done < size) {
+    const ssize_t got = read(file.handle(), bytes.data() + done, size - done);
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
     if (got > 0) done += static_cast<std::size_t>(got);
   }
+  bytes.resize(done);
   return bytes;
 }
 
@@ -107,13 +104,6 @@ bool write_all(const File& file, std::string_view bytes) {
     if (put > 0) bytes.remove_prefix(static_cast<std::size_t>(put));
   }
   return true;
-}
-
-/// Writes nothing for what was used a moment ago.
-void mark_used(const File& file) {
-  struct stat facts{};
-  if (fstat(file.handle(), &facts) == 0 && time(nullptr) - facts.st_mtim.tv_sec >= kMoment)
-    static_cast<void>(futimens(file.handle(), nullptr));
 }
 
 std::string entry_name(const Digest& key) { return hex(key) + std::string(kEntrySuffix); }
@@ -217,9 +207,10 @@ bool write_entry(const File& directory, const Digest& key, std::string_view byte
 DiskCache::DiskCache()
     : directory_(wanted_directory()),
       limit_(wanted_limit()),
+      owner_(geteuid()),
       opened_(directory_.c_str(), kDirectory) {
-  const bool is_missing = !opened_ && errno == ENOENT;
-  if (is_missing || is_ours(opened_)) return;
+  if (!opened_ && errno == ENOENT) return;
+  if (is_only_of(owner_, opened_)) return;
   directory_.clear();
   opened_.close();
 }
@@ -229,13 +220,16 @@ DiskCache::Found DiskCache::find(const Digest& key) const {
   const std::string name = entry_name(key);
   const File file(opened_, name.c_str(), O_RDONLY | O_NONBLOCK);  // a pipe is not waited for
   if (!file) return {.program = {}, .rejected = errno != ENOENT};
-  const std::optional<std::string> bytes = read_all(file, limit_);
-  Found found{.program = bytes ? program_of(key, *bytes) : std::nullopt};
+  struct stat facts{};
+  Found found;
+  if (fstat(file.handle(), &facts) == 0 && S_ISREG(facts.st_mode) && only_of(owner_, facts) &&
+      static_cast<std::uint64_t>(facts.st_size) <= limit_)
+    found.program = program_of(key, read_all(file, static_cast<std::size_t>(facts.st_size)));
   found.rejected = !found.program.has_value();
   if (found.rejected)
     remove_quietly(opened_, name);
-  else
-    mark_used(file);
+  else if (time(nullptr) - facts.st_mtim.tv_sec >= kMoment)
+    static_cast<void>(futimens(file.handle(), nullptr));
   return found;
 }
 
@@ -243,7 +237,8 @@ void DiskCache::store(const Digest& key, const Compiled& program) const {
   const std::string bytes = entry_of(key, program);
   if (directory_.empty() || bytes.size() > limit_ || !make_directories(directory_)) return;
   const File directory(directory_.c_str(), kDirectory);
-  if (is_ours(directory) && write_entry(directory, key, bytes)) make_room(directory, limit_);
+  if (is_only_of(owner_, directory) && write_entry(directory, key, bytes))
+    make_room(directory, limit_);
 }
 
 DiskCache::Usage DiskCache::usage() const {

@@ -4,6 +4,8 @@
 // Compiled programs on disk: one file an entry, put in place at once, checked by SHA-256.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,7 +26,7 @@ class DiskCache {
     std::optional<Compiled> program;
     bool rejected = false;  ///< there was an entry, which was no good, and is gone
   };
-  /// Marks the entry as used.
+  /// Marks the entry as used, to the minute.
   [[nodiscard]] Found find(const Digest& key) const;
 
   /// Writes an entry, into a directory made for it if need be, and makes room for it. What cannot
@@ -45,6 +47,7 @@ class DiskCache {
  private:
   std::string directory_;
   std::uint64_t limit_;
+  uid_t owner_;  ///< of the directory, and of all entries in it
   File opened_;  ///< the directory, if it exists: what is checked is what is used
 };
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of ``examples/`` by Numba: ``seed_numba.py hello|gather|saxpy|vector_add|polynomial``.
+"""Programs of ``examples/`` by Numba: ``seed_numba.py hello|gather|saxpy|vector_add|polynomial``.
 
 Each computes what the example of that name computes, at the same size, and compares with NumPy.
 """

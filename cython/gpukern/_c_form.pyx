@@ -6,7 +6,7 @@
 
 Parsed by precedence climbing (Richards 1979). What C and NumPy spell alike but mean otherwise, the
 division and the remainder of integers, is NumPy's. Compiled, since each function of a process pays
-for it, and most are short: what Python takes to run a parser for the first time is most of the time.
+for it, and most are short: Python takes longest for what it runs for the first time.
 """
 
 import numpy as np

@@ -8,7 +8,6 @@ as many elements as the widest item leaves room for in 16 bytes.
 """
 
 import functools
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,8 +96,13 @@ def pack_items(typed, is_number, out_type):
 
 def kernel_name(function):
     """The name of a function's kernels, in ASCII, as CUDA C++ has names."""
-    letters = (each if each.isascii() else f"u{ord(each):04x}" for each in function.name)
-    return "gpukern_" + (re.sub(r"\W", "", "".join(letters)) or "function")
+    letters = "".join(
+        (letter if letter.isalnum() or letter == "_" else "")
+        if letter.isascii()
+        else f"u{ord(letter):04x}"
+        for letter in function.name
+    )
+    return f"gpukern_{letters or 'function'}"
 
 
 def source(typed, out_type, layout):

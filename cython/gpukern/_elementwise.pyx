@@ -103,7 +103,7 @@ cdef class Elementwise:
     cdef readonly object function
     cdef dict signatures
     cdef Py_ssize_t count
-    cdef bint is_device_only
+    cdef int device_only  # 1 or 0; -1 until it is asked for
     cdef dict __dict__
 
     def __init__(self, function):
@@ -112,7 +112,7 @@ cdef class Elementwise:
         self.function = function
         self.signatures = function.signatures
         self.count = len(function.inputs)
-        self.is_device_only = bool(function.device_names)
+        self.device_only = -1
 
     def __getattr__(self, name):
         # Made when it is asked for: a function is made again in less time than a dict.
@@ -199,7 +199,9 @@ cdef class Elementwise:
 
     cdef object on_host(self, tuple arguments, object out, char *types):
         cdef gpukern_dtype dtype
-        if self.is_device_only or wished_device() != WISH_NONE:
+        if self.device_only < 0:
+            self.device_only = bool(self.function.device_names)
+        if self.device_only or wished_device() != WISH_NONE:
             return LONG_WAY
         if out is not None:
             if type(out) is not cnp.ndarray or not cnp.PyArray_ISWRITEABLE(out):
@@ -261,7 +263,7 @@ def again(Elementwise made):
     other.function = made.function
     other.signatures = made.signatures
     other.count = made.count
-    other.is_device_only = made.is_device_only
+    other.device_only = made.device_only
     return other
 
 

@@ -31,8 +31,7 @@ def makers():
 
 
 def key(function, types):
-    """The key of a function for types, the bytes that _compiled.pyx has for them; None if it has
-    none."""
+    """The key of a function for types, as _compiled.pyx has them in bytes; None if it has none."""
     made_by = makers()
     if not function.is_c or made_by is None:
         return None

@@ -84,9 +84,10 @@ typedef struct gpukern_program_desc {
  *
  * Who makes sources from something shorter gives that as a key, for example a formula and the types
  * of its operands. The key then stands for the source, its name, the options, headers, name
- * expressions and the note: the caller sees to it that equal keys mean equal ones. The architecture,
- * NVRTC and gpukern's version are told apart as ever. With a key and without a source nothing is
- * compiled: the program is the one that was compiled with this key, or NULL if none is kept.
+ * expressions and the note: the caller sees to it that equal keys mean equal ones. The
+ * architecture, NVRTC and gpukern's version are told apart as ever. With a key and without a source
+ * nothing is compiled: the program is the one that was compiled with this key, or NULL if none is
+ * kept.
  *
  * @param[in] desc set its struct_size first (GPUKERN_PROGRAM_DESC_INIT does)
  * @param[out] program release with gpukern_program_release(); NULL on failure, and where a key
@@ -108,9 +109,9 @@ GPUKERN_API gpukern_status gpukern_program_release(gpukern_program *program);
 
 /** What gpukern_program_get() reads. */
 typedef enum gpukern_program_part {
-  GPUKERN_PROGRAM_PTX = 0,         /**< text */
-  GPUKERN_PROGRAM_CUBIN = 1,       /**< machine code; of size 0 for "compute_XX" */
-  GPUKERN_PROGRAM_LOG = 2,         /**< text: NVRTC's warnings, often empty */
+  GPUKERN_PROGRAM_PTX = 0,          /**< text */
+  GPUKERN_PROGRAM_CUBIN = 1,        /**< machine code; of size 0 for "compute_XX" */
+  GPUKERN_PROGRAM_LOG = 2,          /**< text: NVRTC's warnings, often empty */
   GPUKERN_PROGRAM_ARCHITECTURE = 3, /**< text: what it was compiled for, such as "sm_90" */
   GPUKERN_PROGRAM_NOTE = 4          /**< text: the note that it was compiled with, or "" */
 } gpukern_program_part;

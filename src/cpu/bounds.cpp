@@ -9,7 +9,7 @@
 
 #include "backend.hpp"
 #include "index_types.hpp"
-#include "parallel.hpp"
+#include "../parallel.hpp"
 #include "runs.hpp"
 
 namespace gpukern::cpu {

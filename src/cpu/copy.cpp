@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "backend.hpp"
-#include "parallel.hpp"
+#include "../parallel.hpp"
 #include "runs.hpp"
 
 namespace gpukern::cpu {

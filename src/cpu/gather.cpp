@@ -11,7 +11,7 @@
 #include "gather_items.hpp"
 #include "gather_rows.hpp"
 #include "index_types.hpp"
-#include "parallel.hpp"
+#include "../parallel.hpp"
 #include "runs.hpp"
 #include "thread_limit.hpp"
 

@@ -5,6 +5,7 @@
 // that they are read once only: into a copy in the core's cache, which is checked, then used.
 
 #include <array>
+#include <bit>
 
 #include "backend.hpp"
 #include "cache.hpp"
@@ -23,6 +24,7 @@ bool is_for_copy(const GatherArgs& args) {
   const bool signed_word = args.index_type.is_signed && args.index_type.bytes >= 4;
   return args.mode == GPUKERN_RAISE && args.loop.ndim <= 1 && args.loop.count() <= kMost &&
          args.axis.ndim == 1 && signed_word && args.n <= 2 * core_cache_bytes() / args.item &&
+         std::has_single_bit(static_cast<std::uint64_t>(args.item)) &&
          is_packed(args.item, args.axis.stride[0][0], args.index_type.bytes,
                    run_stride(args.loop, kIndex), run_stride(args.loop, kOut), args.n);
 }
@@ -40,7 +42,7 @@ bool gather_kept(const GatherArgs& args) {
   if (!good) return false;
   const auto* next = reinterpret_cast<const std::byte*>(positions.data()) + 4 * kCacheLine;
   visit_width(args.item, [&]<class Width>(Width width) {
-    if constexpr (!std::is_same_v<Width, std::size_t>)
+    if constexpr (!std::is_same_v<Width, std::size_t>)  // no power of two that is_packed() takes
       move_and_fetch(args.source, positions.data(), count, args.out, width, next);
   });
   return true;

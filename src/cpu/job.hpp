@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "parallel.hpp"
+#include "../parallel.hpp"
 
 namespace gpukern::cpu {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "parallel.hpp"
+#include "../parallel.hpp"
 
 #include <pthread.h>
 #include <sched.h>

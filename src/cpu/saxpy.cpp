@@ -8,7 +8,7 @@
 
 #include "backend.hpp"
 #include "cache.hpp"
-#include "parallel.hpp"
+#include "../parallel.hpp"
 #include "rounding.hpp"
 #include "runs.hpp"
 #include "saxpy_kernels.hpp"

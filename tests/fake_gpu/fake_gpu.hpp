@@ -5,6 +5,7 @@
 // wait that is missing, or memory that is used again too early, gives wrong results on any machine.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -101,7 +102,7 @@ class FakeGpu final : public gpukern::Backend {
   Memory pinned_memory_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
-  std::size_t launches_ = 0;
+  std::atomic<std::size_t> launches_{0};
   std::size_t most_pinned_ = std::size_t{1} << 40;
   std::map<std::string, int> ranges_;
   int open_ranges_ = 0;
