@@ -123,3 +123,11 @@ def test_what_is_made_by_others():
             outer(gpukern.In(X))
     with pytest.raises(gpukern.GpukernTypeError, match="options must be a sequence of str"):
         gpukern.elementwise("a + 1", options={"-DN": 1})
+
+
+def test_async_functions():
+    async def f(a):
+        return a
+
+    with pytest.raises(gpukern.GpukernValueError, match="expected a plain function, f is an async"):
+        gpukern.elementwise(f)

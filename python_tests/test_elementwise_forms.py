@@ -215,14 +215,6 @@ def test_a_literal_that_float32_does_not_hold():
     assert elementwise("a * 1e-50f")(np.float32(1)) == 0
 
 
-def test_async_functions():
-    async def f(a):
-        return a
-
-    with pytest.raises(gpukern.GpukernValueError, match="expected a plain function, f is an async"):
-        elementwise(f)
-
-
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="x is none of the inputs"):
         elementwise("a + x", inputs=("a",))
