@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <string_view>
 
 #include "nvrtc.hpp"
@@ -17,18 +18,39 @@ void check(const Nvrtc& nvrtc, NvrtcResult result, const char* call) {
        " failed: ", nvrtc.call.error_string(result));
 }
 
+/// Where sources in memory are said to lie. No file can be there, as this is no folder: `#include`
+/// with quotes looks where the including file lies, and in the current directory for a source that
+/// lies nowhere. The cache could not tell what is found there.
+constexpr std::string_view kNowhere = "/dev/null/";
+constexpr const char* kProgramName = "/dev/null/program";
+
+/// A text that says of itself that it is a file of this name, for messages and `__FILE__`.
+std::string named(std::string_view name, std::string_view text) {
+  std::string line = "#line 1 \"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') line += '\\';
+    line += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return line.append("\"\n").append(text);
+}
+
 /// A program of NVRTC's.
 class Source {
  public:
-  Source(const Nvrtc& nvrtc, const ProgramRequest& request) : nvrtc_(nvrtc) {
+  Source(const Nvrtc& nvrtc, const ProgramRequest& request) : nvrtc_(nvrtc), name_(request.name) {
     std::vector<const char*> names;
     std::vector<const char*> sources;
     for (const gpukern_header& header : request.headers) {
+      // NVRTC knows a header by the words of the directive: under its name stands one that includes
+      // it from nowhere.
+      const std::string place = std::string(kNowhere) + header.name;
       names.push_back(header.name);
-      sources.push_back(header.source);
+      sources.push_back(keep("#include \"" + place + "\"\n"));
+      names.push_back(keep(place));
+      sources.push_back(keep(named(header.name, header.source)));
     }
     check(nvrtc_,
-          nvrtc_.call.create(&program_, request.source, request.name,
+          nvrtc_.call.create(&program_, keep(named(name_, request.source)), kProgramName,
                              static_cast<int>(names.size()), sources.data(), names.data()),
           "nvrtcCreateProgram");
   }
@@ -44,7 +66,10 @@ class Source {
   }
 
   [[nodiscard]] std::string log() const {
-    return without_end(read(nvrtc_.call.log_size, nvrtc_.call.log));
+    std::string text = without_end(read(nvrtc_.call.log_size, nvrtc_.call.log));
+    for (std::size_t at = 0; (at = text.find(kProgramName, at)) != text.npos; at += name_.size())
+      text.replace(at, std::string_view(kProgramName).size(), name_);
+    return text;
   }
   [[nodiscard]] std::string ptx() const {
     return without_end(read(nvrtc_.call.ptx_size, nvrtc_.call.ptx));
@@ -67,6 +92,7 @@ class Source {
     if (size > 0) check(nvrtc_, get(program_, bytes.data()), "nvrtcGet...");
     return bytes;
   }
+  const char* keep(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
   /// Texts come with their NUL.
   static std::string without_end(std::string text) {
     while (!text.empty() && text.back() == '\0') text.pop_back();
@@ -74,6 +100,8 @@ class Source {
   }
 
   const Nvrtc& nvrtc_;
+  std::string_view name_;
+  std::deque<std::string> texts_;
   NvrtcProgram program_ = nullptr;
 };
 
@@ -98,8 +126,7 @@ std::string architecture_for(const Nvrtc& nvrtc, const ProgramRequest& request) 
 }
 
 std::vector<std::string> options_of_ours(const std::string& architecture) {
-  // Not from the current directory, where NVRTC looks by itself: the cache could not tell.
-  std::vector<std::string> options{"--gpu-architecture=" + architecture, "--no-source-include"};
+  std::vector<std::string> options{"--gpu-architecture=" + architecture};
   for (const std::string& folder : nvrtc_place().include) options.push_back("-I" + folder);
   return options;
 }
@@ -107,7 +134,8 @@ std::vector<std::string> options_of_ours(const std::string& architecture) {
 [[noreturn]] void report(const Nvrtc& nvrtc, NvrtcResult result, const ProgramRequest& request,
                          const std::string& log) {
   if (result == NvrtcResult::InvalidOption)
-    fail(GPUKERN_VALUE_ERROR, "program_compile: options: ", log);
+    fail(GPUKERN_VALUE_ERROR,
+         "program_compile: options: ", log.substr(0, log.find_last_not_of('\n') + 1));
   if (result != NvrtcResult::Compilation) check(nvrtc, result, "nvrtcCompileProgram");
   std::string message = "program_compile: " + std::string(request.name) + " does not compile";
   const NvrtcPlace& place = nvrtc_place();

@@ -113,3 +113,13 @@ def test_scalars_of_jax():
     refused("has been deleted", two)
     with pytest.raises(gpukern.GpukernTypeError, match=r"^saxpy: a is traced by JAX"):
         jax.jit(lambda a: gpukern.saxpy(a, X, X))(2.0)
+
+
+def test_what_is_made_by_others():
+    with pytest.raises(gpukern.GpukernTypeError, match=r"a Plan is made by gpukern\.explain"):
+        gpukern.Plan()
+    for outer in (gpukern.In, gpukern.Out, gpukern.InOut):
+        with pytest.raises(gpukern.GpukernTypeError, match=r"a host array, got gpukern\.In\("):
+            outer(gpukern.In(X))
+    with pytest.raises(gpukern.GpukernTypeError, match="options must be a sequence of str"):
+        gpukern.elementwise("a + 1", options={"-DN": 1})

@@ -58,6 +58,22 @@ def test_strides(rng):
     np.testing.assert_array_equal(f(packed["f1"], 0), a[0, :50] * 2)
 
 
+@pytest.mark.parametrize("shape", [(300, 400), (20, 30, 100), (3, 4)])
+def test_results_lie_in_memory_as_those_of_numpy(rng, shape):
+    c = rng.random(shape)
+    fortran = np.asfortranarray(c)
+    turned = np.moveaxis(np.ascontiguousarray(np.moveaxis(c, 0, -1)), -1, 0)
+    for a, b in ((fortran, fortran), (turned, 2), (3, c.T)):
+        assert f(a, b).strides == (a * 2 + b).strides
+    for a, b in ((fortran, fortran), (turned, 2), (3, c.T), (fortran, c[:1]), (fortran, c[0])):
+        wanted = a * 2 + b
+        np.testing.assert_array_equal(f(a, b), wanted)
+        for order in "CF":
+            out = np.zeros(wanted.shape, order=order)
+            np.testing.assert_array_equal(f(a, b, out=out), wanted)
+    np.testing.assert_array_equal(f(c, fortran), c * 2 + fortran)
+
+
 def test_kinds_of_arguments():
     assert f([1, 2], memoryview(np.array([1.5, 2]))).tolist() == [3.5, 6.0]
     assert f(1, 2) == 4
@@ -142,6 +158,29 @@ def test_errors_of_calls():
         f(a, a, device="gpu")
     with pytest.raises(TypeError, match="takes 2 arguments, got 1 dtypes"):
         f.source("float32")
+    for none in ((None, None), ("float32", None), (["a"], int)):
+        with pytest.raises(gpukern.GpukernTypeError, match="dtype"):
+            f.result_dtype(*none)
+    with pytest.raises(gpukern.GpukernTypeError, match=r"made by gpukern\.elementwise"):
+        gpukern.Elementwise("a + 1")
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [((4,), (0,)), ((4, 3), (0, 8)), ((300, 400), (8, 0)), ((2, 1), (0, 5))],
+)
+def test_an_out_whose_elements_share_memory(device, shape, strides):
+    x = np.ones(shape)
+    out = np.lib.stride_tricks.as_strided(np.zeros(np.prod(shape)), shape, strides)
+    words = rf"own place for each element, got stride 0 in dimension {strides.index(0)}$"
+    with pytest.raises(gpukern.GpukernValueError, match=words):
+        f(x, x, out=out, device=device)
+    with pytest.raises(gpukern.GpukernValueError, match=words):
+        gpukern.saxpy(1.0, x, x, out=out, device=device)
+    assert not out.any()
+    single = np.lib.stride_tricks.as_strided(np.zeros(1), (1, 1), (0, 0))
+    assert f(np.ones((1, 1)), 1, out=single, device=device) == 3
 
 
 def test_no_warnings():

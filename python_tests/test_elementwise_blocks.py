@@ -118,6 +118,19 @@ def test_the_argument_device_memory():
         f(x, device="cpu", device_memory="1G")
 
 
+@pytest.mark.parametrize("limit", [0, -1, "4G", 1.5, 10**30])
+def test_device_memory_is_checked_alike(limit):
+    x = np.zeros(3)
+    for call in (
+        lambda: elementwise("a + 1")(x, device_memory=limit),
+        lambda: gpukern.saxpy(1.0, x, x, device_memory=limit),
+        lambda: gpukern.gather(x, [0], device_memory=limit),
+        lambda: gpukern.gather(x, np.array([0]), device_memory=limit),
+    ):
+        with pytest.raises((gpukern.GpukernTypeError, gpukern.GpukernValueError), match="_memory"):
+            call()
+
+
 def test_explain_on_the_cpu(monkeypatch):
     monkeypatch.delenv("GPUKERN_DEVICE", raising=False)
     f = elementwise("a * 2 + b", name="f")

@@ -126,6 +126,23 @@ def test_functions_of_cuda_on_16_bits(name, function):
     compiled(f"{function}({arguments})", (name,) * count, layout)
 
 
+def test_names_that_are_not_ascii():
+    def é(à):
+        return à + 1
+
+    for made in (
+        gpukern.elementwise("a+1", name="é"),
+        gpukern.elementwise("oé + 1", inputs=("oé",), name="數"),
+        gpukern.elementwise("oé + 1"),
+        gpukern.elementwise(é),
+    ):
+        text = made.source("float32")
+        assert text.isascii()
+        headers = dict(_codegen.headers())
+        program = Program(text, _codegen.OPTIONS, headers=headers, architecture="sm_90")
+        assert len(program.kernel_names) == 1
+
+
 def test_literals_are_exact():
     for value, name in itertools.product(("0.1", "1e300", "3", "-7"), ("float32", "float64")):
         compiled(f"a * {value}", (name,), _codegen.Layout("packs", "v"))

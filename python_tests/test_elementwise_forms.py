@@ -188,6 +188,14 @@ WRONG_EXPRESSIONS = [
     ("a + 010", "'010' is neither a decimal nor a hexadecimal number"),
     ("a + sin", "sin is none of the inputs"),
     ("std::pi * a", "std::pi is none of the inputs"),
+    ("static_cast<float>(a)", "static_cast is a word of C"),
+    ("a + NULL", "NULL is a word of C"),
+    ("new - old", "new is a word of C"),
+    ("a + int", "int is a word of C"),
+    ("a + uint8_t", "uint8_t is a word of C"),
+    ("size_t * a", "size_t is a word of C"),
+    ("long(a)", r"long is a word of C.*conversions are written \(float\)a or float\(a\)"),
+    ("sizeof(a)", "sizeof is a word of C"),
 ]
 
 
@@ -195,6 +203,24 @@ WRONG_EXPRESSIONS = [
 def test_wrong_expressions(expression, words):
     with pytest.raises(gpukern.GpukernValueError, match=words):
         elementwise(expression)
+
+
+def test_words_of_c_are_no_inputs():
+    with pytest.raises(gpukern.GpukernValueError, match="class is a word of C"):
+        elementwise("a + 1", inputs=("a", "class"))
+
+
+def test_a_literal_that_float32_does_not_hold():
+    assert elementwise("a * 1e39f")(np.float32(1)) == np.inf
+    assert elementwise("a * 1e-50f")(np.float32(1)) == 0
+
+
+def test_async_functions():
+    async def f(a):
+        return a
+
+    with pytest.raises(gpukern.GpukernValueError, match="expected a plain function, f is an async"):
+        elementwise(f)
 
 
 def test_wrong_arguments():

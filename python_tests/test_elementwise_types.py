@@ -264,3 +264,33 @@ def test_other_dtypes_are_refused():
         elementwise("a & b")(np.ones(2, "f4"), np.ones(2, "i4"))
     with pytest.raises(TypeError, match="must not be a masked array"):
         f(np.ma.masked_array([1, 2]))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(), (40,), (40_000,)])
+def test_integers_to_negative_powers(rng, dtype, shape):
+    base = np.asarray(rng.integers(-3, 4, shape, dtype))
+    exponent = np.asarray(rng.integers(-4, 5, shape, dtype))
+    # The power to a negative exponent is 1 or -1, or has the whole part 0; so is that of 0 here.
+    signs = np.where(np.abs(base) == 1, np.power(base, np.abs(exponent)), 0)
+    wanted = np.where(exponent >= 0, np.power(base, np.abs(exponent)), signs)
+    power = elementwise("pow(a, b)")
+    result = power(base, exponent)
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, wanted)
+    out = base.copy()
+    power(out, exponent, out=out)
+    np.testing.assert_array_equal(out, wanted)
+
+
+def test_numbers_to_negative_powers():
+    countdown = np.arange(40_000)[::-1] - 5
+    out = np.full(40_000, 7)
+    elementwise("pow(2, a)")(countdown, out=out)
+    powers = [2 ** int(n) if 0 <= n < 63 else -(2**63) if n == 63 else 0 for n in countdown]
+    np.testing.assert_array_equal(out, powers)
+    assert elementwise("pow(a, b)")(-1, -3) == -1
+    assert elementwise(lambda a, b: a**b)(np.int8(-1), -2) == 1
+    assert elementwise("pow(a, b)")(np.int8([1, 2]), -2).tolist() == [1, 0]
+    with pytest.raises(gpukern.GpukernValueError, match="negative integer powers"):
+        elementwise("pow(a, -2)")(np.int8([1, 2]))

@@ -60,6 +60,52 @@ def test_headers(tmp_path):
     compiled("#include <cuda_fp16.h>\n__global__ void f(__half *x) { *x = __hadd(*x, *x); }")
 
 
+@pytest.mark.parametrize("header", ["mma.h", "cooperative_groups.h", "cooperative_groups/reduce.h"])
+def test_cuda_headers_that_include_their_neighbours(header):
+    compiled(f"#include <{header}>\n__global__ void f() {{}}")
+    compiled('#include "a.h"\n__global__ void f() {}', headers={"a.h": f"#include <{header}>\n"})
+
+
+def test_quoted_headers_find_their_neighbours(tmp_path, monkeypatch):
+    (tmp_path / "inc/sub").mkdir(parents=True)
+    (tmp_path / "inc/mine.h").write_text('#include "sub/near.h"\n')
+    (tmp_path / "inc/sub/near.h").write_text('#include "nearest.h"\n')
+    (tmp_path / "inc/sub/nearest.h").write_text('#include "memory.h"\n#define NEAREST 1\n')
+    source = '#include "mine.h"\nstatic_assert(NEAREST + MEMORY == 2, "");\n'
+    headers = {"memory.h": "#define MEMORY 1\n"}
+    compiled(source, headers=headers, options=[f"-I{tmp_path}/inc"])
+    # Not in the current directory: the cache could not tell.
+    monkeypatch.chdir(tmp_path / "inc/sub")
+    for text, more in (
+        ('#include "nearest.h"', headers),
+        ("#include <nearest.h>", headers),
+        ('#include "a.h"', {"a.h": '#include "nearest.h"', **headers}),
+        ("#include <a.h>", {"a.h": '#include "near.h"', **headers}),
+    ):
+        with pytest.raises(gpukern.CompileError, match=r"(could not|cannot) open"):
+            compiled(text, headers=more)
+
+
+def test_messages_name_sources_as_the_caller_does():
+    for name in ("é.cu", "C:\\dir\\a b.cu", 'say "hi".cu', "/x/y.cu", "two\nlines"):
+        with pytest.raises(gpukern.CompileError) as caught:
+            compiled("\n#error here\n", name=name)
+        assert caught.value.log.startswith(f"{name}(2)".replace("\n", " "))
+        assert "/dev/null" not in caught.value.log
+    with pytest.raises(gpukern.CompileError, match=r"sub/a\.h\(2\): .*here") as caught:
+        compiled('#include "sub/a.h"', headers={"sub/a.h": "\n#error here"})
+    assert "/dev/null" not in str(caught.value)
+    source = 'static_assert(sizeof(__FILE__) == sizeof("my.cu") && __LINE__ == 1, "");'
+    compiled(source, name="my.cu")
+
+
+def test_the_home_directory(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given, found in (("~/cc", tmp_path / "cc"), ("~", tmp_path), ("~x", "~x")):
+        monkeypatch.setenv("GPUKERN_CACHE_DIR", given)
+        assert gpukern.cache_info()["directory"] == str(found)
+
+
 def test_signature_of_what_nvrtc_makes():
     kinds = [each.kind for each in _signature.parameters(compiled().ptx, "saxpy")]
     pointer, word = _signature.POINTER, _signature.WORD
@@ -101,7 +147,11 @@ def test_warnings_are_in_the_log():
         ({"options": 5}, TypeError, "options must be a sequence of str"),
         ({"options": ["--no-such-option"]}, ValueError, "no-such-option"),
         ({"options": ["-arch=sm_80"]}, ValueError, "arch"),
+        ({"options": ["--no-such-option"]}, ValueError, r"[^\n]\Z"),
+        ({"options": {"-DN=1": 1}}, TypeError, "options must be a sequence of str, got dict"),
         ({"name": None}, TypeError, "name must be a str"),
+        ({"name": 3}, TypeError, "name must be a str, got int"),
+        ({"source": "// \udc80"}, ValueError, "source must be text that UTF-8 holds"),
         ({"headers": ["one.h"]}, TypeError, "headers must be a mapping"),
         ({"headers": {"one.h": 1}}, TypeError, "header's source must be a str"),
         ({"name_expressions": "f<int>"}, TypeError, "name_expressions must be a sequence"),
@@ -128,7 +178,7 @@ def test_kernels_that_are_not_there():
 
 @pytest.mark.skipif(bool(gpukern.info()["devices"]), reason="there is a GPU")
 def test_without_a_gpu():
-    with pytest.raises(gpukern.GpukernDeviceError):
+    with pytest.raises(gpukern.GpukernDeviceError, match=r"an architecture that is named.*sm_90"):
         gpukern.Program(SAXPY)
     with pytest.raises(gpukern.GpukernDeviceError):
         compiled().kernel("saxpy")

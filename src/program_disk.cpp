@@ -43,11 +43,15 @@ std::string text_of(const char* variable) {
 }
 
 std::string wanted_directory() {
-  if (const char* text = std::getenv("GPUKERN_CACHE_DIR"))
-    return std::string_view(text) == "off" ? "" : text;
+  std::string home = text_of("HOME");
+  if (const char* text = std::getenv("GPUKERN_CACHE_DIR")) {
+    const std::string_view wanted = text;
+    if (wanted == "off") return "";
+    const bool in_home = wanted == "~" || wanted.starts_with("~/");
+    return in_home && !home.empty() ? home.append(wanted.substr(1)) : text;
+  }
   if (const std::string base = text_of("XDG_CACHE_HOME"); base.starts_with('/'))
     return base + "/gpukern";
-  const std::string home = text_of("HOME");
   return home.empty() ? "" : home + "/.cache/gpukern";
 }
 

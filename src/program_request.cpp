@@ -93,6 +93,9 @@ void set_architecture(ProgramRequest& request, const gpukern_program_desc& desc)
     request.architecture = desc.architecture;
     return;
   }
+  if (has_programs() && cuda_status().device_count == 0)
+    fail(GPUKERN_DEVICE_ERROR, "there is no CUDA device: ", cuda_status().reason,
+         "; compiling for an architecture that is named, such as sm_90, needs none");
   require_cuda_device(desc.device);
   request.architecture = "sm_" + std::to_string(program_backend().compute_capability(desc.device));
   request.of_device = true;

@@ -161,6 +161,10 @@ TEST_F(ProgramCacheTest, DirectoryComesFromTheEnvironment) {
     EXPECT_EQ(cache_info().entries, 0U);
   }
   const Environment home("HOME", base);
+  for (const auto& [given, found] : {std::pair{"~/mine", "/mine"}, {"~", ""}, {"~/", "/"}}) {
+    const Environment variable("GPUKERN_CACHE_DIR", given);
+    EXPECT_EQ(cache_info().directory, base + found);
+  }
   unsetenv("GPUKERN_CACHE_DIR");
   {
     const Environment cache_home("XDG_CACHE_HOME", base + "/xdg");

@@ -118,9 +118,16 @@ TEST_F(ProgramTest, HeadersOnDiskByIncludePathOnly) {
   const std::string option = "-I" + directory().string();
   EXPECT_EQ(Compiled({.source = source, .options = {option.c_str()}}).status(), GPUKERN_SUCCESS)
       << gpukern_last_error();
+  write_file(directory() / "outer.cuh", "#include \"mine.cuh\"\n");
+  const std::string outer = "#include \"outer.cuh\"\n" + source.substr(source.find('\n') + 1);
+  EXPECT_EQ(Compiled({.source = outer, .options = {option.c_str()}}).status(), GPUKERN_SUCCESS)
+      << gpukern_last_error();
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(directory());
   EXPECT_EQ(Compiled({.source = source}).status(), GPUKERN_COMPILE_ERROR);
+  EXPECT_EQ(
+      Compiled({.source = outer, .headers = {{"outer.cuh", "#include \"mine.cuh\"\n"}}}).status(),
+      GPUKERN_COMPILE_ERROR);
   std::filesystem::current_path(before);
 }
 

@@ -46,6 +46,8 @@ cdef class HostArgument:
     """
 
     def __init__(self, array):
+        if isinstance(array, HostArgument):
+            raise GpukernTypeError(f"{type(self).__name__} takes a host array, got {array!r}")
         self.array = array
 
     def __repr__(self):

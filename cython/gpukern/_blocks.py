@@ -49,3 +49,27 @@ def apart(argument, out):
         and argument.dtype == out.dtype
     )
     return argument if same else argument.copy()
+
+
+def empty_like_any(arguments, shape, dtype):
+    """An uninitialised result, that lies in memory as the first argument of its shape does."""
+    for each in arguments:
+        if isinstance(each, np.ndarray) and each.shape == shape:
+            return np.empty_like(each, dtype, subok=False)
+    return np.empty(shape, dtype)
+
+
+def in_memory_order(arguments, out):
+    """The arguments and `out` with the axes in the order in which `out` lies in memory."""
+    order = sorted(range(out.ndim), key=lambda axis: -abs(out.strides[axis]))
+    if order == list(range(out.ndim)):
+        return arguments, out
+    return [turned(each, order) for each in arguments], out.transpose(order)
+
+
+def turned(argument, order):
+    """An argument, which broadcasts, with its axes in another order."""
+    ndim = getattr(argument, "ndim", 0)
+    if ndim == 0:
+        return argument
+    return argument.reshape((1,) * (len(order) - ndim) + argument.shape).transpose(order)

@@ -85,6 +85,7 @@ cdef class Parser:
                 raise GpukernValueError(
                     f"elementwise: inputs must be different names, got {tuple(inputs)!r}"
                 )
+            self.require_no_keyword(name)
             self.inputs[name] = Input(len(self.inputs))
         self.position = 0
         self.advance()
@@ -176,6 +177,15 @@ cdef class Parser:
         """Raise the error of the token at hand."""
         raise GpukernValueError(f"elementwise: column {self.start + 1} of {self.text!r}: {why}")
 
+    cdef int require_no_keyword(self, name) except -1:
+        """Refuse as a name what means something else in C++."""
+        if name in _functions.C_KEYWORDS or name in _functions.C_TYPES:
+            raise GpukernValueError(
+                f"elementwise: {name} is a word of C++ and cannot be a name in {self.text!r}; "
+                "conversions are written (float)a or float(a)"
+            )
+        return 0
+
     cdef object shown(self):
         """The token at hand, for a message."""
         return repr(self.token) if self.token else "the end"
@@ -265,7 +275,8 @@ cdef class Parser:
             return int(lower.rstrip("ul"), 16)
         if any(mark in lower for mark in ".e"):
             digits = lower.rstrip("fl")
-            return np.float32(digits) if lower.endswith("f") else float(digits)
+            with np.errstate(over="ignore", under="ignore"):
+                return np.float32(digits) if lower.endswith("f") else float(digits)
         digits = lower.rstrip("ul")
         if "f" in digits or (len(digits) > 1 and digits[0] == "0"):
             self.start = start
@@ -291,6 +302,7 @@ cdef class Parser:
             return operation(function, *arguments)
         if function is not None:
             return Call(function, tuple(arguments))
+        self.require_no_keyword(name)
         if not arguments:
             self.start = start
             self.fail(f"{name} must be called with arguments")
@@ -302,6 +314,7 @@ cdef class Parser:
             return self.inputs[name]
         if name in _functions.C_CONSTANTS:
             return Constant(_functions.C_CONSTANTS[name])
+        self.require_no_keyword(name)
         if self.fixed or "::" in name or name in _functions.C_NAMES:
             self.start = start
             self.fail(f"{name} is none of the inputs {tuple(self.inputs)!r}")

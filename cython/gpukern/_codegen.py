@@ -95,8 +95,12 @@ def pack_items(typed, is_number, out_type):
 
 
 def kernel_name(function):
-    """The name of a function's kernels."""
-    letters = "".join(letter for letter in function.name if letter.isalnum() or letter == "_")
+    """The name of a function's kernels, in ASCII, as CUDA C++ has names."""
+    letters = "".join(
+        (each if each.isascii() else f"u{ord(each):04x}")
+        for each in function.name
+        if each.isalnum() or each == "_"
+    )
     return f"gpukern_{letters or 'function'}"
 
 
@@ -106,7 +110,8 @@ def source(typed, out_type, layout):
     name = kernel_name(function)
     items = pack_items(typed, [flag == "c" for flag in layout.flags], out_type)
     kernel = Kernel(typed, out_type, layout, items)
-    comment = " ".join(function.text.split()).replace("\\", "").replace("?", "? ")
+    words = " ".join(function.text.split()).replace("\\", "").replace("?", "? ")
+    comment = words.encode("ascii", "backslashreplace").decode()
     parts = [
         f"// {comment}",
         *includes(typed),

@@ -123,7 +123,6 @@ cdef bint is_plain(Tensor first) noexcept:
 cdef Signature require_output(object function, dict signatures, char *types, Tensor target,
                               Tensor shape, Tensor first):
     """The signature with the type of an output that was given, if that can be written to."""
-    cdef int d
     if target.shape() != shape.shape():
         raise GpukernValueError(
             f"{function.name}: out must have shape {shape.shape()}, got {target.shape()}")
@@ -133,11 +132,16 @@ cdef Signature require_output(object function, dict signatures, char *types, Ten
     elif target.host or target.c.device.device_id != first.c.device.device_id:
         raise GpukernValueError(
             f"{function.name}: out must lie on cuda:{first.c.device.device_id} like the arrays")
-    for d in range(target.c.ndim):
-        if target.c.strides[d] == 0 and target.c.shape[d] > 1 and not target.odd:
-            raise GpukernValueError(f"{function.name}: out must not have a stride of 0")
+    _host.require_places(function, target.shape(), strides_of(target))
     types[len(function.inputs)] = <char>require_type(function, target)
     return signature_of(function, signatures, types, -1)
+
+
+cdef tuple strides_of(Tensor target):
+    """Strides in any unit: those of an odd tensor are no whole elements."""
+    if target.odd:
+        return target.owner.strides
+    return tuple([target.c.strides[d] for d in range(target.c.ndim)])
 
 
 cdef int require_type(object function, Tensor target) except -1:

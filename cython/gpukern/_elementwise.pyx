@@ -31,6 +31,7 @@ from gpukern._stream cimport Stream, wait_back
 from gpukern._wish cimport WISH_NONE, wished_device
 
 from gpukern import _codegen, _promotion
+from gpukern._expression import Function
 from gpukern._host import QUIET as _QUIET
 from gpukern.errors import GpukernTypeError
 
@@ -53,13 +54,14 @@ cdef class Elementwise:
     Parameters
     ----------
     *arguments : array or number
-        One for each of `inputs`, at most 32. Arrays of any library that gpukern takes, of dtype
-        bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 or
-        complex128, of any strides, that broadcast as in NumPy and lie on one device. Python numbers
-        are weak; NumPy scalars and 0-d arrays of the host are not.
+        One for each of `inputs`, at most 32, by position. Arrays of any library that gpukern takes,
+        of dtype bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64,
+        complex64 or complex128, of any strides, that broadcast as in NumPy and lie on one device.
+        Python numbers are weak; NumPy scalars and 0-d arrays of the host are not.
     out : array, optional
-        Written to and returned. Of the shape of the result, and of a dtype to which that converts
-        by the rule 'same_kind'. May overlap the arguments in any way.
+        Written to and returned. Of the shape of the result, with an own place for each element, and
+        of a dtype to which that converts by the rule 'same_kind'. May overlap the arguments in any
+        way.
     device : {'cpu', 'cuda', 'cuda:N'} or int, optional
         Where host arrays are computed, as in :func:`saxpy`. On the CPU the function is computed by
         NumPy, block by block, on all cores where that pays. Through a GPU they go in chunks that
@@ -76,8 +78,9 @@ cdef class Elementwise:
     Returns
     -------
     array
-        `out`, or a new C-contiguous array of the kind of the first array; a scalar for 0-d ndarrays
-        and for numbers alone.
+        `out`, or a new array of the kind of the first array, C-contiguous, but for ndarrays that
+        the CPU computes: these lie in memory as NumPy's results do. A scalar for 0-d ndarrays and
+        for numbers alone.
 
     Raises
     ------
@@ -104,6 +107,8 @@ cdef class Elementwise:
     cdef dict __dict__
 
     def __init__(self, function):
+        if not isinstance(function, Function):
+            raise GpukernTypeError("an Elementwise is made by gpukern.elementwise()")
         self.function = function
         self.signatures = function.signatures
         self.count = len(function.inputs)
@@ -141,8 +146,7 @@ cdef class Elementwise:
         if len(dtypes) != self.count:
             raise GpukernTypeError(
                 f"{self.function.name} takes {self.count} arguments, got {len(dtypes)} dtypes")
-        weak = {type_: name for name, type_ in _promotion.WEAK_TYPES.items()}
-        names = tuple([weak.get(each) or _promotion.dtype_name(each) for each in dtypes])
+        names = tuple([_promotion.argument_type(each) for each in dtypes])
         return _promotion.typed(self.function, names)
 
     def __call__(self, *arguments, out=None, device=None, stream=None, progress=None,
@@ -150,7 +154,7 @@ cdef class Elementwise:
         if len(arguments) != self.count:
             raise GpukernTypeError(
                 f"{self.function.name} takes {self.count} arguments, got {len(arguments)}")
-        if device is None and stream is None and progress is None:
+        if device is None and stream is None and progress is None and device_memory is None:
             result = self.quickly(arguments, out)
             if result is not LONG_WAY:
                 return result

@@ -74,6 +74,9 @@ cdef class Plan:
         Of the memory of what computes, for the time of the call.
     """
 
+    def __init__(self, *args, **kwargs):
+        raise GpukernTypeError("a Plan is made by gpukern.explain()")
+
     cdef readonly str op, place, why, path
     cdef readonly int threads, chunks
     cdef readonly long long bytes_read, bytes_written

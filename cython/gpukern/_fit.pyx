@@ -21,7 +21,7 @@ cdef cnp.npy_intp BLOCK = _host.BLOCK
 
 cdef bint are_rows(tuple arguments, object out):
     """Whether the ndarrays have at most one dimension and a single block, and an output the shape
-    of the result."""
+    of the result and an own place for each element."""
     cdef cnp.ndarray array
     cdef cnp.npy_intp size, wanted = -1
     cdef bint is_met = False
@@ -29,6 +29,8 @@ cdef bint are_rows(tuple arguments, object out):
         if cnp.PyArray_NDIM(out) != 1 or cnp.PyArray_SIZE(out) > BLOCK:
             return False
         wanted = cnp.PyArray_SIZE(out)
+        if wanted > 1 and cnp.PyArray_STRIDE(out, 0) == 0:
+            return False
     for argument in arguments:
         if type(argument) is not cnp.ndarray:
             continue

@@ -69,6 +69,20 @@ C_CONSTANTS = {
     "INFINITY": math.inf,
     "NAN": math.nan,
 }
+# No names of inputs or of functions, but those in the tables that are here.
+C_KEYWORDS = frozenset(
+    words(
+        "NULL alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t "
+        "char16_t char32_t class co_await co_return co_yield compl concept const const_cast "
+        "consteval constexpr constinit continue decltype default delete do double dynamic_cast "
+        "else enum explicit export extern false float for friend goto if inline int long mutable "
+        "namespace new noexcept not not_eq nullptr operator or or_eq private protected ptrdiff_t "
+        "public register reinterpret_cast requires return short signed size_t sizeof static "
+        "static_assert static_cast struct switch template this thread_local throw true try "
+        "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor "
+        "xor_eq"
+    )
+)
 C_TYPES = {
     "bool": "bool",
     "int": "int32",

@@ -107,7 +107,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     Ctrl-C stops long calls on host arrays between the parts of their work.
     """
     cdef object quick = None
-    if device is None and stream is None and progress is None:
+    if device is None and stream is None and progress is None and device_memory is None:
         quick = gather_quickly(source, index, axis, as_mode(mode), fill_value, out)
         if quick is not None:
             return quick

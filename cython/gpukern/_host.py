@@ -9,15 +9,13 @@ import threading
 
 import numpy as np
 
-from gpukern._blocks import apart, blocks, piece
-from gpukern._functions import UFUNCS
-from gpukern._promotion import WEAK_TYPES
+from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order, piece
+from gpukern._host_code import Writer, host_dtype
 from gpukern._status import get_num_threads
 from gpukern._threads import ThreadShare
 from gpukern.errors import (
     GpukernDeviceError,
     GpukernOverflowError,
-    GpukernTypeError,
     GpukernValueError,
 )
 
@@ -79,6 +77,7 @@ class HostFunction:
                 return self.new(arguments, progress)
             shape = broadcast(self.typed.function, arguments)
             require_shape(self.typed.function, out, shape)
+            require_places(self.typed.function, out.shape, out.strides)
             self.into(arguments, out, progress)
         except OverflowError as error:
             self.refuse(error)
@@ -113,7 +112,7 @@ class HostFunction:
                 result = self.compute(*arguments)
             if result.shape == shape:  # unless it does not depend on all arguments
                 return result
-        out = np.empty(shape, host_dtype(self.out_type))
+        out = empty_like_any(arguments, shape, host_dtype(self.out_type))
         self.into(arguments, out, progress)
         return out[()]
 
@@ -126,6 +125,7 @@ class HostFunction:
                 progress(out.nbytes, out.nbytes)
             return
         arguments = [apart(each, out) for each in arguments]
+        arguments, out = in_memory_order(arguments, out)
         parts = list(blocks(out.shape, BLOCK))
         if progress is None:
             self.by_threads(arguments, out, parts, self.threads(out.size))
@@ -222,97 +222,11 @@ def require_shape(function, out, shape):
         raise GpukernValueError(f"{function.name}: out must have shape {shape}, got {out.shape}")
 
 
-def host_dtype(name):
-    """NumPy's dtype; bfloat16 is that of ml_dtypes."""
-    if name != "bfloat16":
-        return np.dtype(name)
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise GpukernTypeError(
-            "elementwise: bfloat16 on the CPU needs the package ml_dtypes"
-        ) from None
-    return np.dtype(ml_dtypes.bfloat16)
-
-
-class Writer:
-    """Writes the Python source of a typed function."""
-
-    def __init__(self, typed, out_type):
-        self.typed = typed
-        self.out_type = out_type
-        self.numbers = {id(step): i for i, step in enumerate(typed.steps)}
-        self.names = {"np": np, "asarray": np.asarray, "copyto": np.copyto, "item": item}
-        if "bfloat16" in (out_type, *typed.types, *(step.computed for step in typed.steps)):
-            self.names["bfloat16"] = host_dtype("bfloat16").type
-
-    def compiled(self, writes):
-        """Compile ``f(*arguments)``, or ``f(*arguments, out)``."""
-        parameters = [f"x{i}" for i in range(len(self.typed.types))]
-        lines = [f"def function({', '.join(parameters + ['out'] * writes)}):"]
-        *others, last = self.typed.steps or (None,)
-        for step in others:
-            lines.append(f"    t{self.numbers[id(step)]} = {self.step(step)}")
-        lines += self.ending(last, writes)
-        exec(compile("\n".join(lines), f"<{self.typed.function.name}>", "exec"), self.names)
-        return self.names["function"]
-
-    def ending(self, last, writes):
-        """The last step, which is the root in all but the plainest functions, and the return."""
-        root = self.typed.root
-        is_root = last is not None and root.content is last
-        is_ufunc = is_root and last.function in UFUNCS and not self.is_weak(root)
-        if writes and is_ufunc and last.computed == self.typed.result == self.out_type:
-            return [f"    {self.call(last, ', out=out')}"]
-        if is_ufunc and last.computed == self.typed.result == self.out_type:
-            return [f"    return {self.step(last)}"]  # a scalar already, where there are no arrays
-        lines = [] if last is None else [f"    t{self.numbers[id(last)]} = {self.step(last)}"]
-        result = self.value(root)
-        if root.kind != "step" or root.type != self.typed.result:
-            result = f"asarray({result}).astype({self.dtype(self.typed.result)})"
-        if writes:
-            return [*lines, f"    copyto(out, {result}, casting='unsafe')"]
-        if self.out_type != self.typed.result:
-            result = f"asarray({result}).astype({self.dtype(self.out_type)})"
-        return [*lines, f"    return {result}[()]"]
-
-    def dtype(self, name):
-        """A dtype."""
-        return "bfloat16" if name == "bfloat16" else f"'{name}'"
-
-    def is_weak(self, value):
-        return value.type in WEAK_TYPES
-
-    def step(self, step):
-        """The expression of a step; a weak result is a Python number again."""
-        text = self.call(step)
-        return f"item({text})" if step.weak else text
-
-    def call(self, step, more=""):
-        """The call of NumPy's function."""
-        if step.function == "cast":
-            return f"asarray({self.value(step.operands[0])}).astype({self.dtype(step.computed)})"
-        texts = []
-        for value, wanted in zip(step.operands, step.operand_types, strict=True):
-            text = self.value(value)
-            # A Python number is not weak to ml_dtypes' bfloat16.
-            is_number = wanted == "bfloat16" and self.is_weak(value)
-            texts.append(f"bfloat16({text})" if is_number else text)
-        if step.function == "where":
-            texts[0] = f"asarray({texts[0]}, bool)"
-        return f"np.{step.function}({', '.join(texts)}{more})"
-
-    def value(self, value):
-        """A value: an argument, the result of a step, or a number by a name of its own."""
-        if value.kind == "input":
-            return f"x{value.content}"
-        if value.kind == "step":
-            return f"t{self.numbers[id(value.content)]}"
-        name = f"c{len(self.names)}"
-        self.names[name] = value.content
-        return name
-
-
-def item(result):
-    """A result of numbers as a Python number."""
-    return np.asarray(result).item()
+def require_places(function, shape, strides):
+    """Refuse an output whose elements share memory, as gather and saxpy do."""
+    for d, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        if stride == 0 and size > 1 and 0 not in shape:
+            raise GpukernValueError(
+                f"{function.name}: out must have an own place for each element, "
+                f"got stride 0 in dimension {d}"
+            )

@@ -4,6 +4,7 @@
 """elementwise: makes functions of arrays, written in a line."""
 
 import functools
+from collections.abc import Mapping
 
 from gpukern import _c_form, _promotion, _python_form
 from gpukern._elementwise import Elementwise, again
@@ -97,8 +98,9 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     float32. As in Python, operators and functions of ``math`` and Python itself give weak numbers
     for numbers only; functions of NumPy, and all functions in a C expression, do not. Both sides of
     a conditional expression are computed, as with ``np.where``; no value gives an error or a
-    warning: integer division by zero gives 0, and on a GPU an integer to a negative power gives its
-    whole part. bfloat16 takes in numbers, bool and 8-bit integers, float32 takes in bfloat16.
+    warning: integer division by zero gives 0, and an integer to a negative power gives its whole
+    part (a negative literal as the exponent is refused, as by NumPy). bfloat16 takes in numbers,
+    bool and 8-bit integers, float32 takes in bfloat16.
 
     ``+ - * / sqrt``, comparisons, conversions between floats and all operations on integers give
     the same bits as NumPy; the transcendental functions may differ in the last places, on GPUs as
@@ -119,7 +121,9 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
         return functools.partial(
             elementwise, inputs=inputs, dtype=dtype, name=name, preamble=preamble, options=options
         )
-    if isinstance(options, str) or not all(isinstance(each, str) for each in options):
+    if isinstance(options, (str, bytes, Mapping)) or not all(
+        isinstance(each, str) for each in options
+    ):
         raise GpukernTypeError(f"elementwise: options must be a sequence of str, got {options!r}")
     if not isinstance(preamble, str):
         raise GpukernTypeError(

@@ -13,7 +13,7 @@ def elementwise(
     function: str,
     *,
     inputs: Sequence[str] | None = None,
-    dtype: npt.DTypeLike = None,
+    dtype: npt.DTypeLike | None = None,
     name: str | None = None,
     preamble: str = "",
     options: Sequence[str] = (),
@@ -22,7 +22,7 @@ def elementwise(
 def elementwise(
     function: Callable[..., Any],
     *,
-    dtype: npt.DTypeLike = None,
+    dtype: npt.DTypeLike | None = None,
     name: str | None = None,
     preamble: str = "",
     options: Sequence[str] = (),
@@ -31,7 +31,7 @@ def elementwise(
 def elementwise(
     function: None = None,
     *,
-    dtype: npt.DTypeLike = None,
+    dtype: npt.DTypeLike | None = None,
     name: str | None = None,
     preamble: str = "",
     options: Sequence[str] = (),

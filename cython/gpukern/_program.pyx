@@ -22,6 +22,7 @@ from gpukern._kernel cimport load_kernel
 from gpukern._stream cimport as_device
 
 import os
+from collections.abc import Mapping
 
 from gpukern import _nvrtc, _signature
 from gpukern.errors import CompileError, GpukernTypeError, GpukernValueError
@@ -80,7 +81,6 @@ cdef class Program:
         cdef vector[gpukern_header] header_list
         cdef gpukern_header header
         cdef list kept = []  # what the pointers point into
-        self.name = name
         self.name_expressions = tuple(
             texts(name_expressions, "Program: name_expressions", kept, &expression_list))
         texts(options, "Program: options", kept, &option_list)
@@ -91,6 +91,7 @@ cdef class Program:
         memset(&desc, 0, sizeof(desc))
         desc.source = text(source, "Program: source", kept)
         desc.name = text(name, "Program: name", kept)
+        self.name = name
         if architecture is not None:
             desc.architecture = text(architecture, "Program: architecture", kept)
         if key is not None:
@@ -253,7 +254,10 @@ cdef const char *text(object value, str what, list kept) except NULL:
     cdef bytes encoded
     if not isinstance(value, str):
         raise GpukernTypeError(f"{what} must be a str, got {type(value).__name__}")
-    encoded = value.encode()
+    try:
+        encoded = value.encode()
+    except UnicodeEncodeError as error:
+        raise GpukernValueError(f"{what} must be text that UTF-8 holds: {error}") from None
     if 0 in encoded:
         raise GpukernValueError(f"{what} must hold no NUL character")
     kept.append(encoded)
@@ -262,7 +266,7 @@ cdef const char *text(object value, str what, list kept) except NULL:
 
 cdef list texts(object values, str what, list kept, vector[const char *] *found):
     """A sequence of str for C, and as a list."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise GpukernTypeError(
             f"{what} must be a sequence of str, got {type(values).__name__}: {values!r}")
     cdef list listed = list(values)

@@ -171,6 +171,16 @@ def dtype_name(dtype):
     return found
 
 
+def argument_type(given):
+    """The type that a dtype of an argument, or a type of Python's numbers, stands for."""
+    for name, weak in WEAK_TYPES.items():
+        if given is weak:
+            return name
+    if given is None:
+        raise GpukernTypeError("elementwise: an argument must have a dtype, got None")
+    return dtype_name(given)
+
+
 def require_fit(operand, wanted):
     """Refuse a Python int that the integer dtype it takes does not hold, as NumPy does."""
     if operand.kind == "constant" and operand.type == "int" and wanted in COMPARED_INTEGERS:

@@ -48,7 +48,12 @@ NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 def translate(function, **options):
     """The Function of a Python function or lambda; GpukernValueError names what it cannot hold."""
-    return Translator(function).translate(**options)
+    try:
+        return Translator(function).translate(**options)
+    except RecursionError:
+        raise GpukernValueError(
+            f"elementwise: the expressions of {function.__name__} are nested too deeply"
+        ) from None
 
 
 class Translator:
@@ -59,6 +64,11 @@ class Translator:
         self.name = function.__name__
         code = function.__code__
         self.file, self.first_line = code.co_filename, code.co_firstlineno
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise GpukernValueError(
+                f"elementwise: {self.file}:{self.first_line}: expected a plain function, "
+                f"{self.name} is an async one"
+            )
         closure = inspect.getclosurevars(function)
         self.outside = {**vars(builtins), **closure.globals, **closure.nonlocals}
         self.values = {}

@@ -78,7 +78,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     on host arrays between the parts of their work.
     """
     cdef object quick = None
-    if device is None and stream is None and progress is None:
+    if device is None and stream is None and progress is None and device_memory is None:
         quick = saxpy_quickly(a, x, y, out)
         if quick is not None:
             return quick

@@ -52,7 +52,8 @@ def set_num_threads(threads):
             "set_num_threads: threads must be an int or None, got "
             f"{type(threads).__name__}") from None
     if not 0 < number < 2**31:
-        raise GpukernValueError(f"set_num_threads: threads must be at least 1, got {number}")
+        raise GpukernValueError(
+            f"set_num_threads: threads must be at least 1 and below 2**31, got {number}")
     check(gpukern_set_num_threads(number))
 
 

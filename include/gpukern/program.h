@@ -53,7 +53,8 @@ typedef struct gpukern_header {
  * "--use_fast_math", "-lineinfo". An option that NVRTC does not know is a GPUKERN_VALUE_ERROR that
  * names it; so is one that contradicts the rest of this struct (an architecture), or that makes
  * something that cannot be launched (relocatable code, LTO or OptiX IR). #include finds the headers
- * of this struct, then the directories of -I, then CUDA's own; never the current directory.
+ * of this struct, then with quotes the directory of the including file, then the directories of -I,
+ * then CUDA's own; never the current directory.
  */
 typedef struct gpukern_program_desc {
   size_t struct_size;         /**< sizeof(gpukern_program_desc) */
@@ -241,7 +242,7 @@ GPUKERN_API gpukern_status gpukern_kernel_launch(const gpukern_kernel *kernel,
  * A program is found again by its source, name, options, headers, name expressions and
  * architecture, and by NVRTC, its version and CUDA's headers, and gpukern's version. A process
  * keeps up to 1024 programs in memory. On disk they are files of
- * - $GPUKERN_CACHE_DIR; "" and "off" turn the disk cache off;
+ * - $GPUKERN_CACHE_DIR, where "~/" at the beginning is $HOME; "" and "off" turn the disk cache off;
  * - else $XDG_CACHE_HOME/gpukern, else ~/.cache/gpukern,
  * a directory of mode 0700. One that belongs to another user or that others may write to is not
  * used, nor is one that cannot be written to or is full: programs are compiled then, without a
