@@ -79,6 +79,16 @@ def native_calls(native, memory):
     yield Call("C", "gpukern_kernel_launch", cost_of("kernel", by_c, *arguments))
 
 
+class Stream:
+    """A stream as an object, which promises that it stays while it is in use; a number does not."""
+
+    def __init__(self, handle):
+        self.spoken = 0, handle
+
+    def __cuda_stream__(self):
+        return self.spoken
+
+
 def gpukern_calls(group, x, y, stream):
     """Yield gpukern's launches on the arrays of a library."""
     kernel = gpukern.Program(SOURCE).kernel("scale")
@@ -134,10 +144,11 @@ def all_calls(native):
     native.synchronize()
     calls = list(native_calls(native, memory.address))
     own = [gpukern.to_device(np.ones(N, np.float32)) for _ in range(2)]
-    calls += gpukern_calls("DeviceArray", *own, native.stream)
+    stream = Stream(native.stream)
+    calls += gpukern_calls("DeviceArray", *own, stream)
     for name, library in libraries.items():
         x, y = (library.array(memory.address + at, (N,), "float32") for at in (0, 4096))
-        calls += gpukern_calls(name, x, y, native.stream)
+        calls += gpukern_calls(name, x, y, stream)
         if name == "cupy":
             calls += cupy_calls(library.module, x, y)
     try:

@@ -5,10 +5,9 @@
 
 import math
 
-import hypothesis
 import numpy as np
 import pytest
-from hypothesis import strategies as st
+from formulas import evaluate, same
 
 import gpukern
 from gpukern import elementwise
@@ -64,19 +63,6 @@ INTEGERS = [
     ("10u * a - 3L", "10 * a - 3"),
     ("abs(a) + sign(b)", "abs(a) + np.sign(b)"),
 ]
-
-
-def same(result, expected):
-    expected = np.asarray(expected)
-    result = np.asarray(result)
-    assert result.dtype == expected.dtype
-    assert result.shape == expected.shape
-    np.testing.assert_array_equal(result, expected)
-
-
-def evaluate(text, **values):
-    with np.errstate(all="ignore"):
-        return eval(text, {"np": np, **values})
 
 
 @pytest.mark.parametrize(("expression", "meaning"), EXPRESSIONS)
@@ -353,42 +339,3 @@ def test_a_function_without_source():
     exec("def f(a): return a", scope)
     with pytest.raises(ValueError, match="give the function as a string"):
         elementwise(scope["f"])
-
-
-LEAVES = st.sampled_from(["a", "b", "1", "2.5", "0.5", "7"])
-
-
-def grow(parts):
-    pair = st.tuples(parts, parts)
-    return st.one_of(
-        pair.map(lambda p: (f"({p[0][0]} + {p[1][0]})", f"({p[0][1]} + {p[1][1]})")),
-        pair.map(lambda p: (f"({p[0][0]} * {p[1][0]})", f"({p[0][1]} * {p[1][1]})")),
-        pair.map(lambda p: (f"({p[0][0]} - {p[1][0]})", f"({p[0][1]} - {p[1][1]})")),
-        pair.map(lambda p: (f"max({p[0][0]}, {p[1][0]})", f"np.maximum({p[0][1]}, {p[1][1]})")),
-        pair.map(
-            lambda p: (
-                f"({p[0][0]} < {p[1][0]} ? {p[0][0]} : {p[1][0]})",
-                f"np.where({p[0][1]} < {p[1][1]}, {p[0][1]}, {p[1][1]})",
-            )
-        ),
-        parts.map(lambda p: (f"(-{p[0]})", f"(-{p[1]})")),
-        parts.map(lambda p: (f"abs({p[0]})", f"np.abs({p[1]})")),
-    )
-
-
-@hypothesis.given(
-    pair=st.recursive(LEAVES.map(lambda leaf: (leaf, leaf)), grow, max_leaves=12),
-    dtypes=st.tuples(*[st.sampled_from(["i1", "u2", "i4", "i8", "f2", "f4", "f8"])] * 2),
-    seed=st.integers(0, 2**32),
-)
-def test_random_expressions(cases, pair, dtypes, seed):
-    rng = np.random.default_rng(seed)
-    values = {n: rng.integers(0, 20, 40).astype(d) for n, d in zip("ab", dtypes, strict=True)}
-    expression, meaning = pair
-    try:
-        expected = evaluate(f"a + b + ({meaning})", **values)
-    except OverflowError:
-        return
-    result = elementwise(f"a + b + ({expression})", inputs=("a", "b"))(values["a"], values["b"])
-    cases["elementwise", "cpu"] += 1
-    same(result, expected)

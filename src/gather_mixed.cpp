@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "parallel.hpp"
 #include "cpu/thread_limit.hpp"
 #include "host_work.hpp"
+#include "parallel.hpp"
 #include "pipeline_tuning.hpp"
 #include "range.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "parallel.hpp"
 #include "cpu/thread_limit.hpp"
+#include "parallel.hpp"
 #include "pipeline.hpp"
 #include "range.hpp"
 

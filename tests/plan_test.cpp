@@ -103,8 +103,8 @@ TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
   // Of a small source much is read, so that it goes to the GPU whatever the CPU's threads.
   for (const bool gathers : {false, true}) {
     const gpukern_exec exec = roomy_exec_at(place());
-    const gpukern_plan plan = gathers ? planned_gather(place(), 100, kCount, exec)
-                                      : planned_saxpy(place(), kCount, exec);
+    const gpukern_plan plan =
+        gathers ? planned_gather(place(), 100, kCount, exec) : planned_saxpy(place(), kCount, exec);
     EXPECT_EQ(plan.device.device_type, place() == Place::Cpu ? GPUKERN_CPU : GPUKERN_CUDA);
     EXPECT_EQ(plan.rule, place() == Place::Cuda ? GPUKERN_RULE_ARRAYS : GPUKERN_RULE_ARGUMENT);
     EXPECT_EQ(plan.path, gathers ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_CONTIGUOUS);

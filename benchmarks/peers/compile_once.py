@@ -60,8 +60,10 @@ def gpukern_with(makers):
 def cupy_elementwise():
     """Make CuPy's ElementwiseKernel."""
     import cupy
+    import numpy as np
 
-    x, y, out = (cupy.full(N, number, "f4") for number in (*NUMBERS, 0))
+    # By copies: cupy.full() would launch a kernel before the first one.
+    x, y, out = (cupy.asarray(np.full(N, number, "f4")) for number in (*NUMBERS, 0))
     out.get()
     types = "float32 x, float32 y", "float32 z"
     makers = [

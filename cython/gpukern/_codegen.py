@@ -97,10 +97,9 @@ def pack_items(typed, is_number, out_type):
 def kernel_name(function):
     """The name of a function's kernels, in ASCII, as CUDA C++ has names."""
     letters = "".join(
-        (letter if letter.isalnum() or letter == "_" else "")
-        if letter.isascii()
-        else f"u{ord(letter):04x}"
-        for letter in function.name
+        (each if each.isascii() else f"u{ord(each):04x}")
+        for each in function.name
+        if each.isalnum() or each == "_"
     )
     return f"gpukern_{letters or 'function'}"
 

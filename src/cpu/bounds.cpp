@@ -7,9 +7,9 @@
 #include <atomic>
 #include <limits>
 
+#include "../parallel.hpp"
 #include "backend.hpp"
 #include "index_types.hpp"
-#include "../parallel.hpp"
 #include "runs.hpp"
 
 namespace gpukern::cpu {

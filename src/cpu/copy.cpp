@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "backend.hpp"
 #include "../parallel.hpp"
+#include "backend.hpp"
 #include "runs.hpp"
 
 namespace gpukern::cpu {

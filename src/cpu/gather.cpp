@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "../parallel.hpp"
 #include "backend.hpp"
 #include "cache.hpp"
 #include "gather_items.hpp"
 #include "gather_rows.hpp"
 #include "index_types.hpp"
-#include "../parallel.hpp"
 #include "runs.hpp"
 #include "thread_limit.hpp"
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "../parallel.hpp"
 #include "backend.hpp"
 #include "cache.hpp"
-#include "../parallel.hpp"
 #include "rounding.hpp"
 #include "runs.hpp"
 #include "saxpy_kernels.hpp"
