@@ -62,6 +62,10 @@ def test_headers(tmp_path):
 
 @pytest.mark.parametrize("header", ["mma.h", "cooperative_groups.h", "cooperative_groups/reduce.h"])
 def test_cuda_headers_that_include_their_neighbours(header):
+    try:
+        compiled("#include <nv/target>\n__global__ void f() {}")
+    except gpukern.CompileError:
+        pytest.skip("the toolkit that is found has no headers of CCCL, which these include")
     compiled(f"#include <{header}>\n__global__ void f() {{}}")
     compiled('#include "a.h"\n__global__ void f() {}', headers={"a.h": f"#include <{header}>\n"})
 
