@@ -18,18 +18,18 @@ template <class T>
 class PerProcess {
  public:
   static T& get() {
-    static_cast<void>(watching_);
-    T* found = current_.load(std::memory_order_acquire);
+    static_cast<void>(kWatching);
+    T* found = current.load(std::memory_order_acquire);
     if (found != nullptr) return *found;
     auto made = std::make_unique<T>();
-    return current_.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
+    return current.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
   }
 
  private:
-  static inline std::atomic<T*> current_{nullptr};
+  static inline std::atomic<T*> current{nullptr};
   // When the library is loaded: at first use, fork() might meet the guard of a static variable.
-  static inline const int watching_ =
-      pthread_atfork(nullptr, nullptr, [] { current_.store(nullptr); });
+  static inline const int kWatching =
+      pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
 };
 
 }  // namespace gpukern

@@ -125,7 +125,8 @@ Kind kind_of(std::string_view name) {
   if (name == kEntrySuffix) return Kind::Entry;
   if (!name.ends_with(kUnfinishedSuffix)) return Kind::Foreign;
   name.remove_suffix(kUnfinishedSuffix.size());
-  const bool numbers = name.starts_with('.') && name.find_first_not_of(".0123456789") == name.npos;
+  const bool numbers =
+      name.starts_with('.') && name.find_first_not_of(".0123456789") == std::string_view::npos;
   return numbers && std::ranges::count(name, '.') == 2 ? Kind::Unfinished : Kind::Foreign;
 }
 
@@ -145,6 +146,7 @@ std::vector<Ours> files_in(const File& directory) {
   std::vector<Ours> found;
   if (!directory) return found;
   File to_read(directory, ".", O_RDONLY | O_DIRECTORY);
+  if (!to_read) return found;
   const std::unique_ptr<DIR, CloseListing> listing(fdopendir(to_read.handle()));
   if (listing == nullptr) return found;
   static_cast<void>(to_read.release());

@@ -54,6 +54,7 @@ template <class Body>
 void in_parts(std::int64_t count, const Body& body) {
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> running;
+  running.reserve(static_cast<std::size_t>(threads));
   for (std::int64_t k = 0; k < threads; ++k)
     running.emplace_back([&, k] { body(count * k / threads, count * (k + 1) / threads); });
   for (std::thread& thread : running) thread.join();

@@ -65,10 +65,11 @@ TEST_F(ProgramDiskTest, WhatIsStoredIsFound) {
   const DiskCache::Found result = found();
   EXPECT_FALSE(result.rejected);
   ASSERT_TRUE(result.program.has_value());
-  EXPECT_EQ(result.program->architecture, "sm_90");
-  EXPECT_EQ(result.program->ptx, "ptx");
-  EXPECT_EQ(result.program->cubin, "cubin");
-  EXPECT_EQ(result.program->names, program().names);
+  const auto stored = result.program.value_or(decltype(program()){});
+  EXPECT_EQ(stored.architecture, "sm_90");
+  EXPECT_EQ(stored.ptx, "ptx");
+  EXPECT_EQ(stored.cubin, "cubin");
+  EXPECT_EQ(stored.names, program().names);
   const DiskCache::Found missing = DiskCache().find(other_);
   EXPECT_FALSE(missing.program.has_value());
   EXPECT_FALSE(missing.rejected);

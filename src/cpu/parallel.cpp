@@ -215,11 +215,11 @@ class Pool {
   std::condition_variable finished_;
   std::vector<Job*> jobs_;  ///< those that want helpers
   std::atomic<bool> wants_helper_{false};
-  Clock::time_point expected_{};  ///< till when more work may come, see expect_work()
-  int helpers_ = 0;               ///< threads that were started
-  int looking_ = 0;               ///< of them, those that look for work without the lock
-  int busy_ = 0;                  ///< callers and helpers at work
-  cpu_set_t busy_cores_{};        ///< where they began, as far as is known
+  Clock::time_point expected_;  ///< till when more work may come, see expect_work()
+  int helpers_ = 0;             ///< threads that were started
+  int looking_ = 0;             ///< of them, those that look for work without the lock
+  int busy_ = 0;                ///< callers and helpers at work
+  cpu_set_t busy_cores_{};      ///< where they began, as far as is known
 };
 
 std::atomic<Pool*> current_pool{nullptr};

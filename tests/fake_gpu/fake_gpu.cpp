@@ -146,8 +146,8 @@ void FakeGpu::release_pinned(void* data) {
 void FakeGpu::enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
   require_reachable(pinned);
   require_reachable(to);
-  gpukern::require(uploads_left_ < 0 || uploads_left_-- > 0, GPUKERN_CUDA_ERROR,
-                   "the fake GPU fails");
+  gpukern::require(uploads_left_ != 0, GPUKERN_CUDA_ERROR, "the fake GPU fails");
+  if (uploads_left_ > 0) --uploads_left_;
   enqueue(stream, [=] { std::memcpy(to, pinned, bytes); });
 }
 
