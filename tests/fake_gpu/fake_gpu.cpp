@@ -146,8 +146,9 @@ void FakeGpu::release_pinned(void* data) {
 void FakeGpu::enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
   require_reachable(pinned);
   require_reachable(to);
-  gpukern::require(uploads_left_ != 0, GPUKERN_CUDA_ERROR, "the fake GPU fails");
-  if (uploads_left_ > 0) --uploads_left_;
+  const bool fails = uploads_left_ == 0;
+  if (uploads_left_ >= 0) --uploads_left_;
+  gpukern::require(!fails, GPUKERN_CUDA_ERROR, "the fake GPU fails");
   enqueue(stream, [=] { std::memcpy(to, pinned, bytes); });
 }
 

@@ -56,7 +56,7 @@ class FakeGpu final : public gpukern::Backend {
   gpukern_device device_of(const void* data);
   /// Pretends that all streams are captured, whose work runs all the same.
   void capture(bool captured) { captured_ = captured; }
-  /// Fails all uploads after so many, once.
+  /// Fails one copy, the one after so many.
   void fail_uploads_after(int uploads) { uploads_left_ = uploads; }
   /// Pinned memory of more bytes at a time is not to be had.
   void limit_pinned(std::size_t bytes) { most_pinned_ = bytes; }
