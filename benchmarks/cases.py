@@ -146,9 +146,16 @@ class Table:
         return self.suite == "host"
 
 
-def describe(case):
-    """Return a case as JSON has it."""
-    return {key: value for key, value in asdict(case).items() if key != "priority"}
+def point(table, case, sets, results):
+    """Return a measured case as JSON has it."""
+    return {
+        "table": table.name,
+        "label": label(case),
+        "case": {key: value for key, value in asdict(case).items() if key != "priority"},
+        "columns": case.columns(),
+        "sets": len(sets),
+        "results": results,
+    }
 
 
 def label(case):

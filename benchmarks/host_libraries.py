@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from benchmarks.libraries import open_each
+
 NAMES = ("torch", "numba", "cupy")
 
 # A copy of fewer bytes a thread is done sooner than a thread wakes.
@@ -85,19 +87,8 @@ LIBRARIES = {"torch": Torch, "numba": Numba, "cupy": Cupy}
 
 
 def open_libraries(gpu, names=NAMES, classes=None):
-    """Return the libraries that are there by name, and why the others are not."""
-    found, missing = {}, {}
-    for name in NAMES:
-        if name not in names:
-            missing[name] = "not asked for"
-            continue
-        try:
-            found[name] = (classes or LIBRARIES)[name](gpu)
-        except ImportError as error:
-            missing[name] = str(error)
-        except Exception as error:  # a peer that does not start is no reason to stop
-            missing[name] = f"{type(error).__name__}: {error}"
-    return found, missing
+    """Open the libraries; see :func:`benchmarks.libraries.open_each`."""
+    return open_each(NAMES, names, lambda name, _: (classes or LIBRARIES)[name](gpu))
 
 
 class Copier:

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from benchmarks.cases import HostSaxpy, describe, label
+from benchmarks.cases import HostSaxpy, point
 from benchmarks.host_data import POISON, HostData, floats_of
 from benchmarks.host_implementations import host_implementations_of
 from benchmarks.host_libraries import Copier, same_bytes
@@ -107,14 +107,7 @@ class HostBench:
         for implementation, timer, right, plan, samples in timers:
             found = summary(implementation, case, table.unit, timer, samples, right)
             results[implementation.name] = {**found, **plan}
-        return {
-            "table": table.name,
-            "label": label(case),
-            "case": describe(case),
-            "columns": case.columns(),
-            "sets": len(sets),
-            "results": results,
-        }
+        return point(table, case, sets, results)
 
 
 def prepare(bench, implementation, case, sets, reference):

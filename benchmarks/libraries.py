@@ -100,20 +100,32 @@ class Jax:
 LIBRARIES = {"torch": Torch, "cupy": Cupy, "jax": Jax}
 
 
-def open_libraries(memory, stream, names=NAMES, classes=None):
-    """Return the libraries that are there by name, and why the others are not."""
+def open_each(every, names, open_one):
+    """Return the libraries that are there by name, and why the others are not.
+
+    ``open_one`` gets a name of ``every`` that is in ``names``, and what has been opened before.
+    """
     found, missing = {}, {}
-    for name in NAMES:
+    for name in every:
         if name not in names:
             missing[name] = "not asked for"
             continue
         try:
-            library = (classes or LIBRARIES)[name](memory, stream)
-            if name == "jax":
-                library.exporter = found.get("torch") or found["cupy"]
-            found[name] = library
+            found[name] = open_one(name, found)
         except ImportError as error:
             missing[name] = str(error)
         except Exception as error:  # a peer that does not start is no reason to stop
             missing[name] = f"{type(error).__name__}: {error}"
     return found, missing
+
+
+def open_libraries(memory, stream, names=NAMES, classes=None):
+    """Open the libraries on a piece of device memory; see :func:`open_each`."""
+
+    def open_one(name, found):
+        library = (classes or LIBRARIES)[name](memory, stream)
+        if name == "jax":
+            library.exporter = found.get("torch") or found["cupy"]
+        return library
+
+    return open_each(NAMES, names, open_one)

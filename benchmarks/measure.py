@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from benchmarks.cases import Saxpy, describe, label
+from benchmarks.cases import Saxpy, point
 from benchmarks.implementations import NotApplicable, implementations_of
 from benchmarks.native import DTYPES, ITEMSIZE, BenchError, scalar_two
 from benchmarks.timing import make_timer
@@ -209,11 +209,4 @@ def measure(bench, table, case):
         results[implementation.name] = summary(
             implementation, case, table.unit, timer, samples, right
         )
-    return {
-        "table": table.name,
-        "label": label(case),
-        "case": describe(case),
-        "columns": case.columns(),
-        "sets": len(sets),
-        "results": results,
-    }
+    return point(table, case, sets, results)

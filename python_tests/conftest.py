@@ -4,12 +4,15 @@
 """Devices to test on, and a count of the generated cases."""
 
 import os
+import signal
+import threading
+import time
 from collections import Counter
 
 import hypothesis
 import numpy as np
 import pytest
-from places import Place
+from places import HOMES, Place
 
 import gpukern
 
@@ -68,6 +71,12 @@ def place(request):
     return request.param
 
 
+@pytest.fixture(params=sorted(HOMES))
+def home(request):
+    """Puts an array into host memory of one kind."""
+    return HOMES[request.param]
+
+
 @pytest.fixture(scope="session")
 def places():
     """All places of this machine."""
@@ -82,6 +91,30 @@ def places():
 def cases(request):
     """Counts compared calls by (operation, place)."""
     return request.config.stash[CASES]
+
+
+@pytest.fixture
+def stopped_by_ctrl_c():
+    """Repeats a call until the Ctrl-C that comes meanwhile stops it, within seconds."""
+
+    def interrupt():
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def repeat(call, until):
+        while time.monotonic() < until:
+            call()
+
+    def stopped(call):
+        thread = threading.Thread(target=interrupt)
+        began = time.monotonic()
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            repeat(call, until=began + 30)
+        thread.join()
+        assert time.monotonic() < began + 10
+
+    return stopped
 
 
 @pytest.fixture

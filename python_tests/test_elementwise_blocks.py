@@ -3,10 +3,7 @@
 
 """Element-wise calls on host arrays report on their way, stop, and say what they would do."""
 
-import os
-import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -84,27 +81,12 @@ def test_an_exception_stops_the_call_and_comes_out(monkeypatch):
     assert (out[seen[0] // 8 :] == 0).all()
 
 
-def test_ctrl_c_stops_all_threads(monkeypatch):
+def test_ctrl_c_stops_all_threads(monkeypatch, stopped_by_ctrl_c):
     monkeypatch.setattr(_host, "get_num_threads", lambda: 4)
     x = np.ones(1 << 22)
     f = elementwise("sin(a) + cos(a)")
-
-    def interrupt():
-        time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def compute():
-        while time.monotonic() < begun + 30:
-            f(x, out=x)
-
     running = threading.active_count()
-    thread = threading.Thread(target=interrupt)
-    begun = time.monotonic()
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        compute()
-    thread.join()
-    assert time.monotonic() < begun + 10
+    stopped_by_ctrl_c(lambda: f(x, out=x))
     assert threading.active_count() == running
 
 

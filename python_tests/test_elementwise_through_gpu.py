@@ -8,6 +8,7 @@ import threading
 import ml_dtypes
 import numpy as np
 import pytest
+from places import pinned
 
 import gpukern
 from gpukern import elementwise, explain
@@ -19,22 +20,6 @@ F = elementwise("a * 2 + b")
 
 class StopError(Exception):
     """What a callback raises."""
-
-
-def pinned(array):
-    """A copy of an array in pinned memory."""
-    made = gpukern.pinned_empty(array.shape, array.dtype)
-    made[...] = array
-    return made
-
-
-HOMES = {"pageable": np.copy, "pinned": pinned, "strided": lambda a: np.repeat(a, 2, 0)[::2]}
-
-
-@pytest.fixture(params=sorted(HOMES))
-def home(request):
-    """Puts an array into memory of one kind."""
-    return HOMES[request.param]
 
 
 def arguments_of(a, b):

@@ -12,28 +12,13 @@ import weakref
 import cuda_driver
 import numpy as np
 import pytest
+from places import pinned
 
 import gpukern
 
 pytestmark = pytest.mark.gpu
 
 MI = 1 << 20
-
-
-def pinned(array):
-    """A copy of an array in pinned memory."""
-    made = gpukern.pinned_empty(array.shape, array.dtype)
-    made[...] = array
-    return made
-
-
-HOMES = {"pageable": np.copy, "pinned": pinned, "strided": lambda a: np.repeat(a, 2, 0)[::2]}
-
-
-@pytest.fixture(params=sorted(HOMES))
-def home(request):
-    """Puts an array into memory of one kind."""
-    return HOMES[request.param]
 
 
 @pytest.mark.parametrize("limit", [1, 5000, 100_000, 20 * MI, None])

@@ -4,10 +4,6 @@
 """Calls on host arrays report on their way, and stop when they are told to."""
 
 import ctypes
-import os
-import signal
-import threading
-import time
 
 import cuda_driver
 import numpy as np
@@ -144,24 +140,10 @@ def free_device_memory():
 @pytest.mark.parametrize(
     "options", [{}, {"device": "cpu"}, pytest.param({"device": "cuda"}, marks=pytest.mark.gpu)]
 )
-def test_ctrl_c_stops_long_calls(options, large):
+def test_ctrl_c_stops_long_calls(options, large, stopped_by_ctrl_c):
     x, out = large
     gpukern.saxpy(2, x, x, out=out, **options)  # what is set up once stays
     before = free_device_memory()
-
-    def interrupt():
-        time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def compute():
-        while time.monotonic() < begun + 30:
-            gpukern.saxpy(2, x, x, out=out, **options)
-
-    thread = threading.Thread(target=interrupt)
-    begun = time.monotonic()
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        compute()
-    thread.join()
+    stopped_by_ctrl_c(lambda: gpukern.saxpy(2, x, x, out=out, **options))
     assert free_device_memory() >= before - (16 << 20)
     assert gpukern.saxpy(1, np.ones(3), np.ones(3), **options).tolist() == [2, 2, 2]
