@@ -162,6 +162,12 @@ class CudaBackend final : public Backend {
     const ContextGuard guard(context_);
     gpu::wait(events_, cuda_stream(stream), cuda_stream(other));
   }
+  std::uint64_t number_of(Stream stream) override {
+    const ContextGuard guard(context_);
+    unsigned long long number = 0;
+    check(cudaStreamGetId(cuda_stream(stream), &number), "cudaStreamGetId");
+    return number;
+  }
   std::uint64_t capture_of(Stream stream) override {
     const ContextGuard guard(context_);
     return gpu::capture_of(cuda_stream(stream)).id;

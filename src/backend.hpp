@@ -143,6 +143,10 @@ class Backend {
 
   // The order between streams. A backend that has done its work when a call returns needs none.
   virtual void wait(Stream /*stream*/, Stream /*other*/) {}
+  /// A number that no other stream of this device has or had, whatever its handle.
+  virtual std::uint64_t number_of(Stream stream) {
+    return reinterpret_cast<std::uintptr_t>(stream);
+  }
   /// A number of the stream's capture into a graph, 0 if there is none.
   virtual std::uint64_t capture_of(Stream /*stream*/) { return 0; }
   /// Moves the event to the end of the stream's work; makes one for nullptr. Gives back nullptr,

@@ -137,9 +137,7 @@ class Ferry {
   void run(const GatherArgs& args, const std::byte* host_source, std::int64_t by_cpu,
            Stream stream) {
     const std::scoped_lock lock(mutex_);
-    if (open()) start_ = device_.record(stream, start_);
-    // None in a stream that captures a graph, which must not hold on to the slots.
-    if (!is_open() || start_ == nullptr) return device_.gather(args, stream);
+    if (!open() || !take_turn(stream)) return device_.gather(args, stream);
     const std::int64_t in_place = args.loop.extent[0] - by_cpu;
     if (in_place > 0) device_.gather(items_of(args, 0, in_place), stream);
     GatherArgs rest = items_of(args, in_place, by_cpu);
@@ -168,6 +166,16 @@ class Ferry {
       refused_ = true;
     }
     return is_open();
+  }
+
+  /// False if the slots are to be left alone: a stream that captures a graph must not hold on to
+  /// them, and none is to wait for what another stream does before its own gather begins.
+  bool take_turn(Stream stream) {
+    const std::uint64_t number = device_.number_of(stream);
+    if (start_ != nullptr && number != last_ && !device_.is_done(start_)) return false;
+    start_ = device_.record(stream, start_);
+    last_ = number;
+    return start_ != nullptr;
   }
 
   /// All items of `args`, by way of the slots, behind start_ and before what follows on the stream.
@@ -219,8 +227,9 @@ class Ferry {
   std::mutex mutex_;
   std::byte* memory_ = nullptr;
   std::vector<Slot> slots_;
-  std::size_t turn_ = 0;   ///< chunks that have been enqueued: they take the slots in turn
-  Event start_ = nullptr;  ///< where the caller's stream was when the last call came
+  std::size_t turn_ = 0;    ///< chunks that have been enqueued: they take the slots in turn
+  Event start_ = nullptr;   ///< where the last caller's stream was when it came
+  std::uint64_t last_ = 0;  ///< the number of that stream
   bool refused_ = false;
 };
 

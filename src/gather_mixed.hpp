@@ -9,6 +9,8 @@
 // ones come by way of slots, each a stream of our own and a piece of staging. For each chunk, a
 // slot's stream copies the indices to the host, lets the host gather, and copies the rows to the
 // device. Slots begin behind the caller's stream and are waited for by it; the host waits for none.
+// Streams share the slots. A call that finds another stream's gather in them, which has not begun
+// yet, reads all items in place: what that stream waits for is none of its business.
 #pragma once
 
 #include <cstdint>

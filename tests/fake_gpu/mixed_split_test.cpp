@@ -67,7 +67,7 @@ class MixedCallTest : public testing::Test {
     if (source_ != nullptr) gpukern_release(kPinned, source_, nullptr);
   }
 
-  gpukern_status run(gpukern_plan* plan = nullptr) {
+  gpukern_status run(gpukern_plan* plan = nullptr, void* stream = nullptr) {
     if (source_ == nullptr) {
       EXPECT_EQ(gpukern_allocate(kPinned, kTable * kRow, nullptr, &source_), GPUKERN_SUCCESS);
       for (std::int64_t row = 0; row < kTable; ++row)
@@ -83,6 +83,7 @@ class MixedCallTest : public testing::Test {
     const gpukern_tensor to = out_.tensor();
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.plan = plan;
+    exec.stream = stream;
     return gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, &exec);
   }
   bool right() {
@@ -124,6 +125,26 @@ TEST_F(MixedCallTest, ACaptureReadsInPlace) {
   EXPECT_EQ(fake_gpu().launches(), before + 1);
   fake_gpu().capture(false);
   EXPECT_TRUE(right());
+}
+
+TEST_F(MixedCallTest, NoStreamWaitsForWhatIsBeforeAnothersGather) {
+  void* const held = fake_gpu().make_stream();
+  void* const other = fake_gpu().make_stream();
+  const auto steps_of_a_call = [&](void* stream) {
+    const std::size_t before = fake_gpu().waiting();
+    EXPECT_EQ(run(nullptr, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+    return fake_gpu().waiting() - before;
+  };
+  EXPECT_GT(steps_of_a_call(held), 12U);
+  EXPECT_GT(steps_of_a_call(held), 12U) << "a stream follows itself";
+  EXPECT_EQ(steps_of_a_call(other), 1U) << "in place: the second call has not begun";
+  const std::size_t waiting = fake_gpu().waiting();
+  fake_gpu().synchronize(other);
+  EXPECT_TRUE(right());
+  EXPECT_EQ(fake_gpu().waiting(), waiting - 1);
+  fake_gpu().synchronize(held);
+  EXPECT_GT(steps_of_a_call(other), 12U);
+  fake_gpu().synchronize(other);
 }
 
 /// What is on its way when one chunk fails is waited for by the stream.
