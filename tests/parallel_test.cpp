@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <random>
@@ -113,34 +115,75 @@ TEST(ParallelTest, HelpersAreStartedAsFarAsAllowed) {
   ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
 }
 
-TEST(ParallelTest, HelpersUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
-  if (kSanitizesThreads) GTEST_SKIP() << "ThreadSanitizer";
-  cpu_set_t all;
-  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
-  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one core";
-  int core = 0;
-  while (!CPU_ISSET(core, &all)) ++core;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(core, &one);
-  ASSERT_EQ(gpukern_set_num_threads(2), GPUKERN_SUCCESS);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  const int wrong = in_child([&all] {
-    int bound = 1;
-    for (int tries = 0; bound > 0 && tries < 1000; ++tries) {  // a helper may not have begun yet
-      bound = 0;
-      for (const pid_t id : thread_ids()) {
-        cpu_set_t cores;
-        if (id == getpid() || sched_getaffinity(id, sizeof cores, &cores) != 0) continue;
-        bound += CPU_EQUAL(&cores, &all) ? 0 : 1;
-      }
-      usleep(1000);
+/// Waits, for seconds at most, till `right` is true of the cores of all threads but this one.
+template <class Right>
+bool cores_come_to(const Right& right) {
+  for (int tries = 0; tries < 5000; ++tries) {
+    std::vector<cpu_set_t> found;
+    for (const pid_t id : thread_ids()) {
+      cpu_set_t cores;
+      if (id != getpid() && sched_getaffinity(id, sizeof cores, &cores) == 0)
+        found.push_back(cores);
     }
-    return thread_ids().size() == 2 ? bound : 98;
+    if (right(found)) return true;
+    usleep(1000);
+  }
+  return false;
+}
+
+class HelperCoresTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kSanitizesThreads) GTEST_SKIP() << "ThreadSanitizer";
+    ASSERT_EQ(sched_getaffinity(0, sizeof all_, &all_), 0);
+    if (CPU_COUNT(&all_) < 2) GTEST_SKIP() << "one core";
+    ASSERT_EQ(gpukern_set_num_threads(2), GPUKERN_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(sched_setaffinity(0, sizeof all_, &all_), 0);
+    EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+  }
+  int bind_to_first() {
+    int core = 0;
+    while (!CPU_ISSET(core, &all_)) ++core;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    return core;
+  }
+
+  cpu_set_t all_{};
+};
+
+TEST_F(HelperCoresTest, AtWorkTheyUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
+  bind_to_first();
+  const int failure = in_child([this] {
+    std::atomic<bool> seen{false};
+    std::thread caller([&seen] {
+      while (!seen) compute(400000, 0);
+    });
+    seen = cores_come_to([this](const std::vector<cpu_set_t>& found) {
+      return std::ranges::any_of(
+          found, [this](const cpu_set_t& cores) { return CPU_EQUAL(&cores, &all_); });
+    });
+    const bool right = seen.exchange(true);
+    caller.join();
+    return right ? 0 : 1;
   });
-  EXPECT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
-  ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(failure, 0);
+}
+
+// There it would wait for its turn while the other core has nothing to do.
+TEST_F(HelperCoresTest, AsleepTheyKeepOffTheCoreOfTheirCaller) {
+  const int core = bind_to_first();
+  const int failure = in_child([core] {
+    const bool off = cores_come_to([core](const std::vector<cpu_set_t>& found) {
+      return found.size() == 1 && !CPU_ISSET(core, &found.front());
+    });
+    return off ? 0 : 1;
+  });
+  EXPECT_EQ(failure, 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -128,7 +129,7 @@ class Pool {
     jobs_.push_back(&job);
     begin(job.core);
     for (; helpers_ < job.wanted; ++helpers_, ++looking_)
-      if (!start_helper(static_cast<std::size_t>(helpers_) + 1)) break;
+      if (!start_helper(static_cast<std::size_t>(helpers_) + 1, job.core)) break;
     show();
     return lacking();
   }
@@ -150,7 +151,7 @@ class Pool {
     finished_.wait(lock, finished);
   }
 
-  bool start_helper(std::size_t number) {
+  bool start_helper(std::size_t number, int callers_core) {
     // Signals are for the threads of the program.
     sigset_t all;
     sigset_t before;
@@ -158,7 +159,7 @@ class Pool {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = true;
     try {
-      std::thread([this, number] { help(number); }).detach();
+      std::thread([this, number, callers_core] { help(number, callers_core); }).detach();
     } catch (...) {  // no more threads, or no memory for one: the caller works on alone
       started = false;
     }
@@ -166,34 +167,39 @@ class Pool {
     return started;
   }
 
-  [[noreturn]] void help(std::size_t number) {
+  /// The core is that of the last caller who was helped.
+  [[noreturn]] void help(std::size_t number, int callers_core) {
     process_cores().use();
     Clock::time_point end{};
     for (bool moved = false;;) {
-      look_for([this] { return wants_helper_.load(std::memory_order_relaxed); }, end);
+      const auto wanted = [this] { return wants_helper_.load(std::memory_order_relaxed); };
+      std::optional<HeldCore> held;
+      if (!look_for(wanted, end)) held.emplace(callers_core);
       auto lock = lock_soon(mutex_);
       --looking_;
       work_.wait(lock, [this] { return wants_helper(); });
-      // The system likes to wake a thread on the core of the one that wakes it, which has no idea
-      // of sleeping; there it would only take turns with its caller.
+      // On a core where others work already it would only take turns with them.
       const int core = sched_getcpu();
       if (!moved && core >= 0 && CPU_ISSET(core, &busy_cores_)) {
         const cpu_set_t taken = busy_cores_;
         ++looking_;
         lock.unlock();
+        held.reset();
         process_cores().leave(taken);
         moved = true;
         continue;
       }
       moved = false;
-      take_part(lock, number, core);
+      callers_core = jobs_.front()->core;
+      take_part(lock, number, core, held);
       // Only those that would find a core to work on may look on for long.
       end = ++looking_ + busy_ <= thread_limit() ? expected_ : Clock::time_point{};
     }
   }
 
   /// Works on the first job.
-  void take_part(std::unique_lock<std::mutex>& lock, std::size_t number, int core) {
+  void take_part(std::unique_lock<std::mutex>& lock, std::size_t number, int core,
+                 std::optional<HeldCore>& held) {
     Job& job = *jobs_.front();
     begin(core);
     job.helpers.fetch_add(1, std::memory_order_relaxed);
@@ -202,6 +208,7 @@ class Pool {
     const int more = lacking();
     lock.unlock();
     wake(more);
+    held.reset();
     job.work(number);
     lock = lock_soon(mutex_);
     end(core);

@@ -42,6 +42,15 @@ int default_limit() {
   return quota && *quota < cores ? std::max(1, static_cast<int>(std::ceil(*quota))) : cores;
 }
 
+/// The cores of the calling thread. This and the next: false if the system refuses.
+bool bound_to(cpu_set_t& cores) {
+  return pthread_getaffinity_np(pthread_self(), sizeof cores, &cores) == 0;
+}
+
+bool bind(const cpu_set_t& cores) {
+  return pthread_setaffinity_np(pthread_self(), sizeof cores, &cores) == 0;
+}
+
 }  // namespace
 
 ProcessCores::ProcessCores() noexcept
@@ -53,7 +62,7 @@ int ProcessCores::count() const {
 }
 
 void ProcessCores::use() const {
-  if (known_) static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof cores_, &cores_));
+  if (known_) bind(cores_);
 }
 
 void ProcessCores::leave(const cpu_set_t& taken) const {
@@ -63,11 +72,28 @@ void ProcessCores::leave(const cpu_set_t& taken) const {
   CPU_AND(&shared, &cores_, &taken);
   CPU_XOR(&others, &cores_, &shared);
   if (CPU_COUNT(&others) == 0) return;
-  static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof others, &others));
+  bind(others);
   use();
 }
 
 const ProcessCores& process_cores() { return kProcessCores; }
+
+HeldCore::HeldCore(int taken) noexcept {
+  const int core = sched_getcpu();
+  if (core < 0 || !bound_to(before_)) return;
+  if (core == taken) {
+    held_ = before_;
+    CPU_CLR(core, &held_);
+  } else {
+    CPU_SET(core, &held_);
+  }
+  holds_ = CPU_COUNT(&held_) > 0 && bind(held_);
+}
+
+HeldCore::~HeldCore() {
+  cpu_set_t now;
+  if (holds_ && bound_to(now) && CPU_EQUAL(&now, &held_)) bind(before_);
+}
 
 int thread_limit() {
   const int set = chosen.load(std::memory_order_relaxed);

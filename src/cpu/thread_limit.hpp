@@ -34,4 +34,21 @@ class ProcessCores {
 
 const ProcessCores& process_cores();
 
+/// Binds the calling thread, for the life of this, to the core where it is, or off that core if it
+/// is `taken`. The thread is to sleep meanwhile: of a virtual machine's cores that are halted, the
+/// system believes that they are not to be had, and wakes a thread on the core of whoever wakes it,
+/// to take turns there. At the end the thread is bound as before, unless others have bound it.
+class HeldCore {
+ public:
+  explicit HeldCore(int taken) noexcept;
+  HeldCore(const HeldCore&) = delete;
+  HeldCore& operator=(const HeldCore&) = delete;
+  ~HeldCore();
+
+ private:
+  cpu_set_t before_{};
+  cpu_set_t held_{};
+  bool holds_ = false;
+};
+
 }  // namespace gpukern::cpu
