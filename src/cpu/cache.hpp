@@ -27,6 +27,18 @@ inline std::int64_t core_cache_bytes() {
   return bytes;
 }
 
+/// The nearest level that prefetch() is to bring a line to. More lines can be on their way to the
+/// second than to the first.
+enum class CacheLevel { Second = 2, First = 3 };
+
+/// Asks for the line of an address, which need not be one of the process. GCC takes a function that
+/// does nothing else for one without effect, and drops the calls of it: the empty assembly has one.
+template <CacheLevel level = CacheLevel::First>
+inline void prefetch(const void* address) {
+  __builtin_prefetch(address, 0, static_cast<int>(level));
+  __asm__ volatile("");
+}
+
 #ifdef GPUKERN_X86
 /// Whether store_lines() leaves the caches alone.
 constexpr bool kHasStreamingStores = true;

@@ -62,22 +62,20 @@ struct Resolved {
   static constexpr bool kMayFill = true;
 };
 
-/// Fetches an item into the cache. Short ones only into the second level: more lines can be on
-/// their way there than to the first.
+/// Fetches an item into the cache, a short one into the second level.
 template <class Width>
 void prefetch_item(const std::byte* item, Width width) {
   // Of a long row the beginning; the hardware sees how it goes on.
   constexpr std::int64_t kBeginning = 8 * kCacheLine;
-  constexpr int kSecondLevel = 2;
   const auto bytes = static_cast<std::int64_t>(width);
   if (bytes <= kCacheLine) {
-    __builtin_prefetch(item, 0, kSecondLevel);
-    if (bytes > 16) __builtin_prefetch(item + bytes - 1, 0, kSecondLevel);
+    prefetch<CacheLevel::Second>(item);
+    if (bytes > 16) prefetch<CacheLevel::Second>(item + bytes - 1);
     return;
   }
   const std::int64_t end = std::min(bytes, kBeginning);
-  for (std::int64_t at = 0; at < end; at += kCacheLine) __builtin_prefetch(item + at);
-  __builtin_prefetch(item + end - 1);
+  for (std::int64_t at = 0; at < end; at += kCacheLine) prefetch(item + at);
+  prefetch(item + end - 1);
 }
 
 /// How many items ahead of its use one is fetched: as many lines as a core can have open at once,
@@ -173,7 +171,7 @@ void move_and_fetch(const std::byte* source, const T* position, std::int64_t cou
   constexpr std::integral_constant<std::int64_t, kCacheLine / sizeof(T)> kLine{};
   std::int64_t i = 0;
   for (; i + kLine <= count; i += kLine) {
-    __builtin_prefetch(next + i * static_cast<std::int64_t>(sizeof(T)));
+    prefetch(next + i * static_cast<std::int64_t>(sizeof(T)));
     move_positions(source, position + i, kLine, out + i * kItem, width);
   }
   move_positions(source, position + i, count - i, out + i * kItem, width);

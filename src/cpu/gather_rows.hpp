@@ -14,15 +14,13 @@ namespace gpukern::cpu {
 /// Bytes that a row of move_rows() is a multiple of, and its output aligned to.
 constexpr std::int64_t kRowUnit = 16;
 
-/// Fetches the beginning of a row into the second-level cache, to which more lines can be on their
-/// way than to the first. The hardware sees how a longer row goes on.
+/// Fetches the beginning of a row into the second-level cache. The hardware sees how a longer row
+/// goes on.
 inline void prefetch_row(const std::byte* row, std::int64_t bytes) {
   constexpr std::int64_t kBeginning = 512;
-  constexpr int kSecondLevel = 2;
   const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(row) % kCacheLine);
   const std::int64_t end = std::min(bytes, kBeginning);
-  for (std::int64_t at = -phase; at < end; at += kCacheLine)
-    __builtin_prefetch(row + at, 0, kSecondLevel);
+  for (std::int64_t at = -phase; at < end; at += kCacheLine) prefetch<CacheLevel::Second>(row + at);
 }
 
 /// As move_items(), for rows that follow each other in the output: whole units, aligned to them.

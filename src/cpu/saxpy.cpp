@@ -131,8 +131,8 @@ void saxpy_streaming(const SaxpyArgs& args, SaxpyKernel kernel, Span run) {
     const std::int64_t at = done * args.item;
     // The hardware's prefetchers stop at the end of a page.
     for (std::int64_t line = kBlockBytes; line < 2 * kBlockBytes; line += kCacheLine) {
-      __builtin_prefetch(run.x + at + line);
-      __builtin_prefetch(run.y + at + line);
+      prefetch(run.x + at + line);
+      prefetch(run.y + at + line);
     }
     kernel(args.a, run.x + at, run.y + at, block.bytes, length);
     store_lines(run.out + at, block.bytes, kBlockBytes);
