@@ -79,14 +79,13 @@ constexpr bool kSanitizesThreads = true;
 constexpr bool kSanitizesThreads = false;
 #endif
 
-/// Computes in a child of a fork(), where no thread but the caller is left; `check` gives the
-/// child's exit status.
-template <class Check>
-int in_child(const Check& check) {
+/// What a child of a fork() exits with, where no thread but the caller is left.
+template <class Work>
+int in_child(const Work& work) {
   const pid_t child = fork();
   if (child == 0) {
-    compute(400000, 0);
-    _exit(testing::Test::HasFailure() ? 99 : check());
+    const int status = work();
+    _exit(testing::Test::HasFailure() ? 99 : status);
   }
   int status = -1;
   waitpid(child, &status, 0);
@@ -110,9 +109,34 @@ TEST(ParallelTest, HelpersAreStartedAsFarAsAllowed) {
   if (kSanitizesThreads) GTEST_SKIP() << "ThreadSanitizer";
   for (const int allowed : {1, 2, 3}) {
     ASSERT_EQ(gpukern_set_num_threads(allowed), GPUKERN_SUCCESS);
-    EXPECT_EQ(in_child([] { return static_cast<int>(thread_ids().size()); }), allowed);
+    EXPECT_EQ(in_child([] {
+                compute(400000, 0);
+                return static_cast<int>(thread_ids().size());
+              }),
+              allowed);
   }
   ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+}
+
+TEST(ParallelTest, ShortCallsGetAHelperOnceManyFollowEachOther) {
+  if (kSanitizesThreads) GTEST_SKIP() << "ThreadSanitizer";
+  ASSERT_EQ(gpukern_set_num_threads(2), GPUKERN_SUCCESS);
+  const int failure = in_child([] {
+    std::int64_t count = 40000;
+    std::vector<float> x(static_cast<std::size_t>(count), 1);
+    std::vector<float> out(x.size());
+    const gpukern_tensor xs{x.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
+    const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
+    const float a = 2;
+    const auto call = [&] { return gpukern_saxpy(&a, &xs, &xs, &to, nullptr) == GPUKERN_SUCCESS; };
+    if (!call() || thread_ids().size() != 1) return 1;
+    for (int i = 0; i < 10000 && thread_ids().size() == 1; ++i)
+      for (int k = 0; k < 10; ++k)
+        if (!call()) return 2;
+    return thread_ids().size() == 2 ? 0 : 3;
+  });
+  EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+  EXPECT_EQ(failure, 0);
 }
 
 /// Waits, for seconds at most, till `right` is true of the cores of all threads but this one.
@@ -178,6 +202,7 @@ TEST_F(HelperCoresTest, AtWorkTheyUseTheProcessesCoresWhateverTheirCallerIsBound
 TEST_F(HelperCoresTest, AsleepTheyKeepOffTheCoreOfTheirCaller) {
   const int core = bind_to_first();
   const int failure = in_child([core] {
+    compute(400000, 0);
     const bool off = cores_come_to([core](const std::vector<cpu_set_t>& found) {
       return found.size() == 1 && !CPU_ISSET(core, &found.front());
     });

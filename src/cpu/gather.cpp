@@ -159,10 +159,9 @@ struct Plan {
   /// Items that the core fetches at once without being told to.
   static constexpr std::int64_t kFew = 64;
 
-  /// How many positions are worth a thread of their own, if it is awake: half of the time that it
-  /// takes to wake one.
+  /// How many positions are worth a thread of their own, if it is awake.
   [[nodiscard]] std::int64_t grain(std::int64_t item) const {
-    constexpr std::int64_t kNanoseconds = 12000;
+    constexpr std::int64_t kNanoseconds = 6000;
     const std::int64_t each = far ? 8 + item / 8 : 1 + item / 16;
     return std::max<std::int64_t>(1, kNanoseconds / each);
   }

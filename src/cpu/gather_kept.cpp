@@ -16,7 +16,7 @@ namespace gpukern::cpu {
 namespace {
 
 // More are worth two threads, which look at all of them before they begin.
-constexpr std::int64_t kMost = std::int64_t{24} << 10;
+constexpr std::int64_t kMost = std::int64_t{12} << 10;
 
 /// Whether the indices and the items of a call lie together, and the source in the core's cache: to
 /// fetch items ahead is worth more than to read indices once.

@@ -27,10 +27,12 @@ struct alignas(64) Share {
 class Job {
  public:
   Job(RangeBody body, const void* context, std::int64_t count, std::int64_t range,
-      std::int64_t threads)
+      std::int64_t threads, std::int64_t woken)
       : wanted(static_cast<int>(threads) - 1),
+        unwoken(static_cast<int>(threads - woken)),
         body_(body),
         context_(context),
+        count_(count),
         range_(range),
         shares_(static_cast<std::size_t>(threads)) {
     // Shares of whole ranges; count / threads first: count * thread could overflow.
@@ -55,13 +57,17 @@ class Job {
     }
   }
 
+  void work_alone() const { body_(context_, 0, count_); }
+
   const int core = sched_getcpu();  ///< the caller's; -1 if the system does not tell
-  int wanted;  ///< helpers that may still join; under the pool's lock, as all changes of `helpers`
+  int wanted;   ///< helpers that may still join; under the pool's lock, as all changes of `helpers`
+  int unwoken;  ///< of them, those that are not worth being woken
   std::atomic<int> helpers{0};
 
  private:
   RangeBody body_;
   const void* context_;
+  std::int64_t count_;
   std::int64_t range_;
   std::vector<Share> shares_;
 };

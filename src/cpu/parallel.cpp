@@ -33,6 +33,15 @@ constexpr std::chrono::microseconds kLook{50};
 // when the work is done, and to wake them all would keep one thread from it.
 constexpr int kWakes = 3;
 
+// A thread that has to be woken comes when two grains are done by the others, and costs who wakes
+// it as much as two: so many grains of a call are worth one, and so many a thread.
+constexpr std::int64_t kGrainsToWake = 8;
+constexpr std::int64_t kGrainsOfWoken = 2;
+
+// Shorter calls that follow each other within kLook wake threads as well, after so many of them:
+// the next ones find those awake.
+constexpr int kBurst = 2;
+
 // Ranges per thread, so that fast threads take work off slow ones.
 constexpr std::int64_t kRangesPerThread = 16;
 
@@ -72,9 +81,15 @@ std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
 class Pool {
  public:
   void run(Job& job) {
-    wake(open(job));
-    job.work(0);
-    close(job);
+    int sleepers = 0;
+    if (open(job, sleepers)) {
+      wake(sleepers);
+      job.work(0);
+      close(job);
+    } else {
+      job.work_alone();
+    }
+    ended_.store(Clock::now(), std::memory_order_relaxed);
   }
 
   /// Threads at work that are none of the pool's, more or fewer.
@@ -102,8 +117,9 @@ class Pool {
   /// thread is to wake them.
   [[nodiscard]] int lacking() const {
     if (!wants_helper()) return 0;
-    const int wanted = std::min(jobs_.front()->wanted, thread_limit() - busy_);
-    return std::clamp(wanted - looking_, 0, kWakes);
+    const Job& job = *jobs_.front();
+    const int worth_it = std::min(job.wanted - job.unwoken, thread_limit() - busy_);
+    return std::clamp(worth_it - looking_, 0, kWakes);
   }
 
   void wake(int helpers) {
@@ -123,15 +139,28 @@ class Pool {
   /// Shows the state to helpers that look on without the lock. Behind every change of it.
   void show() { wants_helper_.store(wants_helper(), std::memory_order_relaxed); }
 
-  /// Returns how many helpers to wake, as the others that do.
-  int open(Job& job) {
+  /// Whether this is one of many short jobs, each soon behind the last.
+  bool in_burst() {
+    if (Clock::now() > ended_.load(std::memory_order_relaxed) + kLook) burst_ = 0;
+    return ++burst_ > kBurst;
+  }
+
+  /// Tells how many helpers to wake, as `lacking`. False where nobody would come.
+  bool open(Job& job, int& sleepers) {
     const auto lock = lock_soon(mutex_);
+    if (job.unwoken == job.wanted) {
+      if (in_burst())
+        job.unwoken = 0;
+      else if (looking_ == 0)
+        return false;
+    }
     jobs_.push_back(&job);
     begin(job.core);
-    for (; helpers_ < job.wanted; ++helpers_, ++looking_)
+    for (; helpers_ < job.wanted - job.unwoken; ++helpers_, ++looking_)
       if (!start_helper(static_cast<std::size_t>(helpers_) + 1, job.core)) break;
     show();
-    return lacking();
+    sleepers = lacking();
+    return true;
   }
 
   /// No helper joins any more, and those at work have finished.
@@ -222,6 +251,8 @@ class Pool {
   std::condition_variable finished_;
   std::vector<Job*> jobs_;  ///< those that want helpers
   std::atomic<bool> wants_helper_{false};
+  std::atomic<Clock::time_point> ended_{};  ///< when the last job did
+  int burst_ = 0;               ///< short jobs in a row, each soon behind the end of another
   Clock::time_point expected_;  ///< till when more work may come, see expect_work()
   int helpers_ = 0;             ///< threads that were started
   int looking_ = 0;             ///< of them, those that look for work without the lock
@@ -259,10 +290,12 @@ void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const 
   // A thread that comes late leaves a part of its grain to others. Ranges of whole cache lines,
   // where there are that many positions.
   constexpr std::int64_t kLine = 64;
-  constexpr std::int64_t kRangesPerGrain = 4;
+  constexpr std::int64_t kRangesPerGrain = 2;
   std::int64_t range = std::max(grain / kRangesPerGrain, count / (threads * kRangesPerThread)) + 1;
   if (range >= kLine) range = (range + kLine - 1) / kLine * kLine;
-  Job job(body, context, count, range, threads);
+  const std::int64_t woken =
+      count / grain < kGrainsToWake ? 1 : std::min(threads, count / (kGrainsOfWoken * grain));
+  Job job(body, context, count, range, threads, woken);
   pool().run(job);
 }
 

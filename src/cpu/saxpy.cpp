@@ -47,9 +47,8 @@ SaxpyKernel kernel_for(gpukern_dtype dtype) {
   fail(GPUKERN_INTERNAL_ERROR, "saxpy: no kernel for ", dtype_name(dtype));
 }
 
-/// Results that are worth a thread of their own, if it is awake. One that has to be woken comes
-/// when two such parts are done.
-constexpr std::int64_t kGrainBytes = std::int64_t{128} << 10;
+/// Results that are worth a thread of their own, if it is awake.
+constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10;
 
 /// A strided or misaligned operand passes through a buffer in the first-level cache.
 constexpr std::int64_t kBufferBytes = 4096;
