@@ -18,16 +18,11 @@
 #include <vector>
 
 #include "job.hpp"
+#include "spin.hpp"
 #include "thread_limit.hpp"
 
 namespace gpukern::cpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// A helper that finds nothing to do looks on for so long before it sleeps: to wake it takes about
-// as much, and calls often come one after the other.
-constexpr std::chrono::microseconds kLook{50};
 
 // Sleepers that one thread wakes, which wake others in turn: in a row, the last of 16 would come
 // when the work is done, and to wake them all would keep one thread from it.
@@ -44,38 +39,6 @@ constexpr int kBurst = 2;
 
 // Ranges per thread, so that fast threads take work off slow ones.
 constexpr std::int64_t kRangesPerThread = 16;
-
-void pause() {
-#ifdef GPUKERN_X86
-  __builtin_ia32_pause();
-#endif
-}
-
-/// Spins until the condition holds; false if that takes longer than kLook, and until `end`.
-template <class Condition>
-bool look_for(const Condition& condition, Clock::time_point end = {}) {
-  end = std::max(end, Clock::now() + kLook);
-  do {
-    for (int i = 0; i < 16; ++i) {
-      if (condition()) return true;
-      pause();
-    }
-  } while (Clock::now() < end);
-  return false;
-}
-
-/// Locks a mutex that others hold for a moment at a time. To sleep for it and to be woken, as its
-/// lock() does at once, would take longer than most work that is shared out.
-std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
-  constexpr int kTries = 256;
-  std::unique_lock lock(mutex, std::try_to_lock);
-  for (int i = 0; i < kTries && !lock.owns_lock(); ++i) {
-    pause();
-    static_cast<void>(lock.try_lock());
-  }
-  if (!lock.owns_lock()) lock.lock();
-  return lock;
-}
 
 /// Threads that help the callers of one process. Never destroyed: it ends with the process.
 class Pool {
