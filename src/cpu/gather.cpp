@@ -81,10 +81,10 @@ bool move_items_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill
   return move_items<Index, far>(run, width, fill);
 }
 
-template <class Index, class Width>
+template <class Index, bool far, class Width>
 bool move_packed_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset) {
   const auto fill = [&](std::byte* out) { fill_item(args, fill_offset, 0, out, Width{}); };
-  return move_packed<Index>(run, Width{}, fill);
+  return move_packed<Index, far>(run, Width{}, fill);
 }
 
 template <class Index>
@@ -143,14 +143,14 @@ struct Plan {
     far =
         args.loop.count() > kFew && (args.axis.ndim > 1 || args.n > 2 * core_cache_bytes() / step);
     const bool packed =
-        !far && !resolved &&
-        is_packed(args.item, source_step, args.index_type.bytes, run_stride(args.loop, kIndex),
-                  run_stride(args.loop, kOut), args.n);
+        !resolved && is_packed(args.item, source_step, args.index_type.bytes,
+                               run_stride(args.loop, kIndex), run_stride(args.loop, kOut), args.n);
     visit_index(args, resolved, [&]<class Index>(Index) {
       visit_width(args.item, [&]<class Width>(Width) {
         move = far ? move_items_of<Index, true, Width> : move_items_of<Index, false, Width>;
         if constexpr (kIsShortWidth<Width>)
-          if (packed) move = move_packed_of<Index, Width>;
+          if (packed)
+            move = far ? move_packed_of<Index, true, Width> : move_packed_of<Index, false, Width>;
       });
       if (far && are_rows(args)) move = move_rows_of<Index>;
     });

@@ -86,9 +86,10 @@ constexpr std::int64_t items_ahead(std::int64_t bytes) {
 
 /// Moves the items; fill(out) writes one that has no source. With `far`, items are fetched some
 /// way ahead: on random items that is worth a third of the time where the source lies in memory,
-/// and costs as much where it lies in the core's cache. False if mode "raise" refuses an index.
+/// and costs as much where it lies in the core's cache. `more` indices follow those of the run;
+/// their items are fetched too. False if mode "raise" refuses an index.
 template <class Index, bool far, class Width, class Fill>
-bool move_items(const ItemRun& given, Width width, const Fill& fill) {
+bool move_items(const ItemRun& given, Width width, const Fill& fill, std::int64_t more = 0) {
   const ItemRun run = given;  // in registers, where no item that is written may be a part of it
   const std::int64_t ahead = items_ahead(static_cast<std::int64_t>(width));
   std::int64_t bad = 0;
@@ -105,7 +106,7 @@ bool move_items(const ItemRun& given, Width width, const Fill& fill) {
   };
   std::int64_t i = 0;
   if constexpr (far) {
-    for (; i < run.count - ahead; ++i) {
+    for (const std::int64_t end = std::min(run.count, run.count + more - ahead); i < end; ++i) {
       const std::int64_t next = find(i + ahead);
       prefetch_item(run.source + (next == kMissing ? 0 : next * run.source_step), width);
       move(i);
@@ -177,7 +178,7 @@ void move_and_fetch(const std::byte* source, const T* position, std::int64_t cou
   move_positions(source, position + i, count - i, out + i * kItem, width);
 }
 
-/// Whether move_packed() takes a run: contiguous indices and items, of a source in the cache.
+/// Whether move_packed() takes a run: contiguous indices and items, short ones.
 inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t index_bytes,
                       std::int64_t index_step, std::int64_t out_step, std::int64_t n) {
   constexpr std::int64_t kQuarter32 = std::int64_t{1} << 30;
@@ -185,15 +186,55 @@ inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t 
          n <= kQuarter32;
 }
 
+/// Whether the items of so many indices need not be fetched ahead, by a look at some: they lie
+/// close together, or neighbours do, and the hardware fetches them by itself. Any answer is right.
+template <class T>
+bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t item) {
+  constexpr std::int64_t kLooks = 8;
+  constexpr std::int64_t kWindow = std::int64_t{512} << 10;
+  if (count < 2 * kLooks) return true;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = 0;
+  std::int64_t beside = 0;
+  for (std::int64_t k = 0; k < kLooks; ++k) {
+    const std::byte* at = index + k * (count / kLooks) * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t value = load<T>(at);
+    const std::int64_t next = load<T>(at + sizeof(T));
+    least = std::min(least, value);
+    most = std::max(most, value);
+    const std::uint64_t step = static_cast<std::uint64_t>(next) - static_cast<std::uint64_t>(value);
+    if (step <= static_cast<std::uint64_t>(kCacheLine / item)) ++beside;
+  }
+  return least >= 0 && (beside >= kLooks - 2 || most - least <= kWindow / item);
+}
+
+/// As move_positions(), and fetches the items of as many indices from `next` on.
+template <class T, class Width>
+void move_and_fetch_items(const std::byte* source, const T* position, std::int64_t count,
+                          std::byte* out, Width width, const std::byte* next, std::int64_t n) {
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  std::uintptr_t fetched = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t value = load<T>(next + i * static_cast<std::int64_t>(sizeof(T)));
+    const auto item = reinterpret_cast<std::uintptr_t>(source) +
+                      static_cast<std::uintptr_t>(value + (n & (value >> 63))) * kItem;
+    if (item / kCacheLine != fetched / kCacheLine)
+      prefetch<CacheLevel::Second>(reinterpret_cast<const void*>(item));
+    fetched = item;
+    std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
+  }
+}
+
 /// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
 /// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
 /// load and a store an item. It is the copy that is used: another thread that writes into the
-/// caller's index leads to no read out of bounds. Other blocks are resolved index by index.
-template <class Index, class Width, class Fill>
+/// caller's index leads to no read out of bounds. Other blocks are resolved index by index. With
+/// `far`, the items of the next block are fetched, unless they come by themselves.
+template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
   using T = typename Index::Type;
   constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  std::array<T, 256> block;
+  std::array<T, far ? 128 : 256> block;
   constexpr std::int64_t kBlock = block.size();
   bool good = true;
   for (std::int64_t done = 0; done < run.count; done += kBlock) {
@@ -201,11 +242,21 @@ bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
     part.count = std::min(kBlock, run.count - done);
     part.index += done * run.index_step;
     part.out += done * kItem;
-    if (copy_positions<T>(part.index, part.count, run.n, block.data()))
-      move_and_fetch(run.source, block.data(), part.count, part.out, width,
-                     part.index + kBlock * static_cast<std::int64_t>(sizeof(T)));
-    else
-      good = move_items<Index, false>(part, width, fill) && good;
+    const std::byte* next = part.index + kBlock * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t behind = run.count - done - part.count;
+    if (!copy_positions<T>(part.index, part.count, run.n, block.data())) {
+      good = move_items<Index, far>(part, width, fill, behind) && good;
+      continue;
+    }
+    std::int64_t i = 0;
+    if constexpr (far) {
+      const std::int64_t ahead = std::min(behind, kBlock);
+      if (!come_by_themselves<T>(next, ahead, kItem)) {
+        move_and_fetch_items(run.source, block.data(), ahead, part.out, width, next, run.n);
+        i = ahead;
+      }
+    }
+    move_and_fetch(run.source, block.data() + i, part.count - i, part.out + i * kItem, width, next);
   }
   return good;
 }

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Short items on the host, of a source that no core's cache holds, by indices that lie far apart,
+// or close together, or both in turns.
+
+#include <random>
+#include <vector>
+
+#include "gather_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kSourceBytes = std::int64_t{20} << 20;
+constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+
+class GatherFarTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    source_.resize(kSourceBytes);
+    Random random(1);
+    for (std::int64_t i = 0; i < kSourceBytes; i += 8) {
+      const std::uint64_t value = random();
+      std::memcpy(&source_[static_cast<std::size_t>(i)], &value, sizeof value);
+    }
+  }
+  static void TearDownTestSuite() { source_ = {}; }
+
+  std::int64_t below(std::int64_t limit) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
+  }
+
+  /// Stretches, each of its own kind: any positions, or steps from a place on; if `odd`, some of
+  /// them negative or out of bounds.
+  std::vector<std::int64_t> indices(std::int64_t count, std::int64_t n, bool odd) {
+    constexpr std::int64_t kSteps[] = {0, 1, 2, 7, 100, 100000};
+    std::vector<std::int64_t> made;
+    while (static_cast<std::int64_t>(made.size()) < count) {
+      const std::int64_t step = kSteps[below(std::size(kSteps))];
+      const bool anywhere = below(3) == 0;
+      const bool some_odd = odd && below(3) == 0;
+      const std::int64_t first = below(n);
+      const std::int64_t length = 1 + below(below(2) == 0 ? 40 : 600);
+      for (std::int64_t i = 0; i < length; ++i) {
+        const std::int64_t value = anywhere ? below(n) : (first + i * step) % n;
+        made.push_back(some_odd && below(20) == 0 ? value - 2 * n + below(4) * n : value);
+      }
+    }
+    made.resize(static_cast<std::size_t>(count));
+    return made;
+  }
+
+  template <class T>
+  void check(int item, gpukern_mode mode, std::int64_t count) {
+    std::int64_t n = kSourceBytes / item - below(100);
+    const std::vector<std::int64_t> wanted = indices(count, n, mode != GPUKERN_RAISE);
+    const std::vector<T> index(wanted.begin(), wanted.end());
+    std::vector<std::byte> out(static_cast<std::size_t>(count * item), std::byte{0xaa});
+    const gpukern_tensor from{source_.data(), kCpu, 1, bytes_dtype(item), &n, nullptr, 0};
+    const gpukern_dtype type{GPUKERN_INT, 8 * sizeof(T), 1};
+    const gpukern_tensor at{const_cast<T*>(index.data()), kCpu, 1, type, &count, nullptr, 0};
+    const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(item), &count, nullptr, 0};
+    ASSERT_EQ(gpukern_gather(&from, &at, 0, mode, nullptr, &to, nullptr), GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(item));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto position = resolve(index[static_cast<std::size_t>(i)], n, mode);
+      const std::byte* expected =
+          position ? &source_[static_cast<std::size_t>(*position * item)] : zeros.data();
+      ASSERT_EQ(std::memcmp(&out[static_cast<std::size_t>(i * item)], expected, zeros.size()), 0)
+          << i << " of " << count << " items of " << item << " bytes, mode " << mode;
+    }
+  }
+
+  static inline std::vector<std::byte> source_;
+  Random random_{std::random_device{}()};
+};
+
+TEST_F(GatherFarTest, EveryWidthAndModeByIndicesOfAllKinds) {
+  for (int round = 0; round < 20; ++round) {
+    for (const int item : {1, 2, 4, 8, 16}) {
+      for (const gpukern_mode mode : kModes) {
+        check<std::int32_t>(item, mode, 65 + below(4000));
+        check<std::int64_t>(item, mode, 65 + below(4000));
+      }
+    }
+  }
+}
+
+TEST_F(GatherFarTest, TheExtremesOfAnIndexType) {
+  std::int64_t n = kSourceBytes;
+  std::int64_t count = 1000;
+  std::vector<std::int64_t> index(1000, std::numeric_limits<std::int64_t>::max());
+  for (std::size_t i = 0; i < index.size(); i += 2)
+    index[i] = std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(i % 4);
+  std::vector<std::byte> out(index.size());
+  const gpukern_tensor from{source_.data(), kCpu, 1, bytes_dtype(1), &n, nullptr, 0};
+  const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
+  const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(1), &count, nullptr, 0};
+  ASSERT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, nullptr), GPUKERN_SUCCESS);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    ASSERT_EQ(out[i], i % 2 == 0 ? source_.front() : source_.back()) << i;
+}
+
+}  // namespace
+}  // namespace gpukern_test
