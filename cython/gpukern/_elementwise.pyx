@@ -32,7 +32,7 @@ from gpukern._wish cimport WISH_NONE, wished_device
 
 from gpukern import _codegen, _promotion
 from gpukern._expression import Function
-from gpukern._host import QUIET as _QUIET
+from gpukern._host_work import QUIET as _QUIET
 from gpukern.errors import GpukernTypeError
 
 cdef extern from "numpy/arrayobject.h":

@@ -16,17 +16,17 @@ from gpukern import _host
 
 cnp.import_array()
 
-cdef cnp.npy_intp BLOCK = _host.BLOCK
+cdef cnp.npy_intp FEW = _host.FEW
 
 
 cdef bint are_rows(tuple arguments, object out):
-    """Whether the ndarrays have at most one dimension and a single block, and an output the shape
-    of the result and an own place for each element."""
+    """Whether the ndarrays have at most one dimension and few elements, and an output the shape of
+    the result and an own place for each element."""
     cdef cnp.ndarray array
     cdef cnp.npy_intp size, wanted = -1
     cdef bint is_met = False
     if out is not None:
-        if cnp.PyArray_NDIM(out) != 1 or cnp.PyArray_SIZE(out) > BLOCK:
+        if cnp.PyArray_NDIM(out) != 1 or cnp.PyArray_SIZE(out) > FEW:
             return False
         wanted = cnp.PyArray_SIZE(out)
         if wanted > 1 and cnp.PyArray_STRIDE(out, 0) == 0:
@@ -38,7 +38,7 @@ cdef bint are_rows(tuple arguments, object out):
         if cnp.PyArray_NDIM(array) == 0:
             continue
         size = cnp.PyArray_SIZE(array)
-        if cnp.PyArray_NDIM(array) > 1 or size > BLOCK or (wanted >= 0 and size != wanted):
+        if cnp.PyArray_NDIM(array) > 1 or size > FEW or (wanted >= 0 and size != wanted):
             return False
         is_met = True
     return is_met or wanted < 0

@@ -3,52 +3,31 @@
 
 """Element-wise functions on the host: NumPy's ufuncs on blocks that stay in a core's cache."""
 
-import contextvars
 import math
-import threading
 
 import numpy as np
 
-from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order, piece
+from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order
 from gpukern._host_code import Writer, host_dtype
+from gpukern._host_work import Work, batched, quietly
+from gpukern._places import Places
+from gpukern._promotion import WEAK_TYPES
 from gpukern._status import get_num_threads
-from gpukern._threads import ThreadShare
 from gpukern.errors import (
     GpukernDeviceError,
     GpukernOverflowError,
     GpukernValueError,
 )
 
-BLOCK = 1 << 15  # elements; a few temporary arrays of these fit the second-level cache of a core
+FEW = 1 << 15  # elements that need neither blocks nor places
+# Of the widest array in a block: two threads hand Python's lock to and fro after each step, and a
+# few such arrays fit the second-level cache of a core.
+BLOCK_BYTES = 1 << 19
 # Fewer elements for each thread are not worth its start.
 LEAST_FOR_THREAD = 1 << 19
 REPORTS = 64
 SMALLEST_REPORT = 1 << 27
 LARGEST_REPORT = 1 << 29
-
-
-class Quiet(threading.local):
-    """A context, one for each thread, in which NumPy ignores floating-point errors.
-
-    To enter it costs a tenth of `numpy.errstate`. Nothing but NumPy's own code is to run in it.
-    """
-
-    def __init__(self):
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        self.run = context.run
-
-
-QUIET = Quiet()
-
-
-def quietly(function, arguments):
-    """Call a function that computes with ndarrays, without warnings."""
-    try:
-        return QUIET.run(function, *arguments)
-    except RuntimeError:  # already in there: a finalizer or the handler of a signal called
-        with np.errstate(all="ignore"):
-            return function(*arguments)
 
 
 class HostFunction:
@@ -68,7 +47,10 @@ class HostFunction:
             range(len(typed.types))
         )
         self.compute = writer.compiled(False)  # f(*arrays) -> array
-        self.write = writer.compiled(True)  # f(*arrays, out)
+        self.write = writer.compiled(True)  # f(*arrays, out, *places)
+        self.places = Places(typed, writer.writers, out_type)
+        dtypes = {out_type, *typed.types, *(step.computed for step in typed.steps)} - {*WEAK_TYPES}
+        self.block = BLOCK_BYTES // max(host_dtype(each).itemsize for each in dtypes)
 
     def call(self, arguments, out, progress=None):
         """Compute into an array, or a new one where that is None."""
@@ -78,13 +60,13 @@ class HostFunction:
             shape = broadcast(self.typed.function, arguments)
             require_shape(self.typed.function, out, shape)
             require_places(self.typed.function, out.shape, out.strides)
-            self.into(arguments, out, progress)
+            self.given(arguments, out, progress)
         except OverflowError as error:
             self.refuse(error)
         return out
 
     def short(self, arguments, out):
-        """As call(), for ndarrays of no more than one dimension and a single block, and numbers.
+        """As call(), for few elements in ndarrays of no more than one dimension, and numbers.
 
         An output is of the result's shape. A function that does not use all arguments is not for
         this, unless there is an output: its result might have too few elements.
@@ -107,33 +89,37 @@ class HostFunction:
     def new(self, arguments, progress):
         """Compute a new array, a scalar where all arguments have no dimensions."""
         shape = broadcast(self.typed.function, arguments)
-        if math.prod(shape) <= BLOCK and progress is None:
-            with np.errstate(all="ignore"):
-                result = self.compute(*arguments)
+        if math.prod(shape) <= FEW and progress is None:
+            result = quietly(self.compute, arguments)
             if result.shape == shape:  # unless it does not depend on all arguments
                 return result
         out = empty_like_any(arguments, shape, host_dtype(self.out_type))
-        self.into(arguments, out, progress)
-        return out[()]
+        self.into(arguments, out, (), progress)
+        return out if out.ndim > 0 else out[()]
 
-    def into(self, arguments, out, progress):
-        """Compute into an array of the result's shape."""
-        if out.size <= BLOCK:  # only the last operation writes, and NumPy minds what overlaps it
-            with np.errstate(all="ignore"):
-                self.write(*arguments, out)
+    def given(self, arguments, out, progress):
+        """Compute into an array that the caller gave, of the result's shape."""
+        arguments, held = apart(arguments, out)
+        # A Python int that does not fit is refused before anything is written.
+        self.into(arguments, out, None if "int" in self.typed.types else held, progress)
+
+    def into(self, arguments, out, held, progress):
+        """Compute into an array of the result's shape; for `held`, see Places.choose."""
+        if out.size <= FEW:  # only the last operation writes, and NumPy minds what overlaps it
+            quietly(self.write, (*arguments, out))
             if progress is not None and out.size > 0:
                 progress(out.nbytes, out.nbytes)
             return
-        arguments = [apart(each, out) for each in arguments]
         arguments, out = in_memory_order(arguments, out)
-        parts = list(blocks(out.shape, BLOCK))
+        work = Work(self, arguments, out, held, self.block)
+        parts = list(blocks(out.shape, self.block))
         if progress is None:
-            self.by_threads(arguments, out, parts, self.threads(out.size))
+            work.compute(parts, self.threads(out.size))
             return
         done = 0
-        for some in batched(parts, max(report_bytes(out.nbytes) // (BLOCK * out.itemsize), 1)):
+        for some in batched(parts, max(report_bytes(out.nbytes) // (self.block * out.itemsize), 1)):
             size = sum(out[part].size for part in some)
-            self.by_threads(arguments, out, some, self.threads(size))
+            work.compute(some, self.threads(size))
             done += size * out.itemsize
             progress(done, out.nbytes)
 
@@ -141,57 +127,6 @@ class HostFunction:
     def threads(size):
         """How many threads compute so many elements."""
         return max(min(get_num_threads(), size // LEAST_FOR_THREAD), 1)
-
-    def by_threads(self, arguments, out, parts, wanted):
-        """Compute some blocks, by so many threads if they are free."""
-        share = ThreadShare(wanted)
-        try:
-            if share.count == 1:
-                self.run(arguments, out, parts)
-            else:
-                self.together(arguments, out, batched(parts, -(-len(parts) // share.count)))
-        finally:
-            share.give_back()
-
-    def together(self, arguments, out, batches):
-        """Compute by a thread for each batch, the caller's being one; an error stops them all."""
-        errors = []
-
-        def work(mine):
-            try:
-                self.run(arguments, out, mine, errors)
-            except BaseException as error:  # for the caller's thread; also Ctrl-C, in that one
-                errors.append(error)
-
-        # Threads of this call alone: none is left to a fork() or to the end of the process.
-        threads = [threading.Thread(target=work, args=(some,)) for some in batches[1:]]
-        try:
-            for thread in threads:
-                thread.start()
-            work(batches[0])
-            for thread in threads:
-                thread.join()
-        except BaseException as error:
-            errors.append(error)
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-            raise
-        if errors:
-            raise errors[0]
-
-    def run(self, arguments, out, parts, errors=()):
-        """Compute some blocks, until there is an error elsewhere."""
-        with np.errstate(all="ignore"):
-            for part in parts:
-                if errors:
-                    return
-                self.write(*(piece(each, part) for each in arguments), out[part])
-
-
-def batched(parts, count):
-    """Lists of so many parts, the last one of what is left."""
-    return [parts[first : first + count] for first in range(0, len(parts), count)]
 
 
 def report_bytes(total):
@@ -207,7 +142,10 @@ def inputs_of(typed):
 
 def broadcast(function, arguments):
     """The shape of the result."""
-    shapes = [np.shape(each) for each in arguments]
+    shapes = [getattr(each, "shape", ()) for each in arguments]
+    first = max(shapes, key=len, default=())
+    if all(shape in (first, ()) for shape in shapes):
+        return first
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -24,11 +24,16 @@ def host_dtype(name):
 
 
 class Writer:
-    """Writes the Python source of a typed function."""
+    """Writes the Python source of a typed function.
+
+    `writers` are the steps that can write to an array that is given; the last step of most
+    functions is none of them, for it writes to the output in any case.
+    """
 
     def __init__(self, typed, out_type):
         self.typed = typed
         self.out_type = out_type
+        self.writers = [step for step in typed.steps if self.can_write(step)]
         self.numbers = {id(step): i for i, step in enumerate(typed.steps)}
         self.names = {"np": np, "asarray": np.asarray, "copyto": np.copyto, "item": item}
         self.names["integer_power"] = integer_power
@@ -36,12 +41,17 @@ class Writer:
             self.names["bfloat16"] = host_dtype("bfloat16").type
 
     def compiled(self, writes):
-        """Compile ``f(*arguments)``, or ``f(*arguments, out)``."""
+        """Compile ``f(*arguments)``, or ``f(*arguments, out, *places)``.
+
+        Each of `writers` has a place, which is None by default: it writes to a new array.
+        """
         parameters = [f"x{i}" for i in range(len(self.typed.types))]
-        lines = [f"def function({', '.join(parameters + ['out'] * writes)}):"]
+        if writes:
+            parameters += ["out", *(f"{self.place(step)}=None" for step in self.writers)]
+        lines = [f"def function({', '.join(parameters)}):"]
         *others, last = self.typed.steps or (None,)
         for step in others:
-            lines.append(f"    t{self.numbers[id(step)]} = {self.step(step)}")
+            lines.append(self.line(step, writes))
         lines += self.ending(last, writes)
         exec(compile("\n".join(lines), f"<{self.typed.function.name}>", "exec"), self.names)
         return self.names["function"]
@@ -49,13 +59,10 @@ class Writer:
     def ending(self, last, writes):
         """The last step, which is the root in all but the plainest functions, and the return."""
         root = self.typed.root
-        is_root = last is not None and root.content is last
-        is_ufunc = is_root and last.function in UFUNCS and not self.is_weak(root)
-        if writes and is_ufunc and last.computed == self.typed.result == self.out_type:
-            return [f"    {self.call(last, ', out=out')}"]
-        if is_ufunc and last.computed == self.typed.result == self.out_type:
-            return [f"    return {self.step(last)}"]  # a scalar already, where there are no arrays
-        lines = [] if last is None else [f"    t{self.numbers[id(last)]} = {self.step(last)}"]
+        if last is not None and self.is_result(last):
+            # Of no arrays, what is returned is a scalar already.
+            return [f"    {self.call(last, ', out')}" if writes else f"    return {self.call(last)}"]
+        lines = [] if last is None else [self.line(last, writes)]
         result = self.value(root)
         if root.kind != "step" or root.type != self.typed.result:
             result = f"asarray({result}).astype({self.dtype(self.typed.result)})"
@@ -65,6 +72,25 @@ class Writer:
             result = f"asarray({result}).astype({self.dtype(self.out_type)})"
         return [*lines, f"    return {result}[()]"]
 
+    def is_result(self, step):
+        """Whether a step computes just the result, by a function that can write to the output."""
+        is_root = self.typed.root.content is step and step is self.typed.steps[-1]
+        is_ufunc = step.function in UFUNCS and not step.weak
+        return is_root and is_ufunc and step.computed == self.typed.result == self.out_type
+
+    def can_write(self, step):
+        """Whether a step can write to an array, and does not write to the output anyway."""
+        return step.function in UFUNCS and not step.weak and not self.is_result(step)
+
+    def place(self, step):
+        """The name of what a step writes to."""
+        return f"p{self.numbers[id(step)]}"
+
+    def line(self, step, writes):
+        """The statement that computes a step."""
+        more = f", {self.place(step)}" if writes and step in self.writers else ""
+        return f"    t{self.numbers[id(step)]} = {self.step(step, more)}"
+
     def dtype(self, name):
         """A dtype."""
         return "bfloat16" if name == "bfloat16" else f"'{name}'"
@@ -72,9 +98,9 @@ class Writer:
     def is_weak(self, value):
         return value.type in WEAK_TYPES
 
-    def step(self, step):
+    def step(self, step, more=""):
         """The expression of a step; a weak result is a Python number again."""
-        text = self.call(step)
+        text = self.call(step, more)
         return f"item({text})" if step.weak else text
 
     def call(self, step, more=""):
@@ -82,8 +108,9 @@ class Writer:
         if step.function == "cast":
             return f"asarray({self.value(step.operands[0])}).astype({self.dtype(step.computed)})"
         texts = []
+        is_even = len(set(step.operand_types)) == 1 and not step.weak
         for value, wanted in zip(step.operands, step.operand_types, strict=True):
-            text = self.value(value)
+            text = self.value(value, wanted if is_even else None)
             # A Python number is not weak to ml_dtypes' bfloat16.
             is_number = wanted == "bfloat16" and self.is_weak(value)
             texts.append(f"bfloat16({text})" if is_number else text)
@@ -93,15 +120,31 @@ class Writer:
             return f"integer_power({', '.join(texts)}, '{step.computed}'{more})"
         return f"np.{step.function}({', '.join(texts)}{more})"
 
-    def value(self, value):
-        """A value: an argument, the result of a step, or a number by a name of its own."""
+    def value(self, value, wanted=None):
+        """A value: an argument, the result of a step, or a number by a name of its own.
+
+        A number that is to be of a dtype becomes it once for all, which NumPy does in each call.
+        """
         if value.kind == "input":
             return f"x{value.content}"
         if value.kind == "step":
             return f"t{self.numbers[id(value.content)]}"
         name = f"c{len(self.names)}"
-        self.names[name] = value.content
+        self.names[name] = value.content if wanted is None else strong(value.content, wanted)
         return name
+
+
+def strong(number, dtype):
+    """A number as a 0-d array, if that is surely what NumPy makes of it beside such arrays."""
+    if dtype == "bfloat16" or type(number) not in (int, float):
+        return number
+    try:
+        with np.errstate(all="ignore"):
+            made = np.asarray(number, dtype)
+    except OverflowError:
+        return number
+    is_rounded = type(number) is float and dtype == "float32" and np.isfinite(made)
+    return made if made == number or is_rounded else number
 
 
 def integer_power(base, exponent, dtype, out=None):
