@@ -12,7 +12,7 @@ import numpy as np
 def blocks(shape, size):
     """Slices that part an array into blocks of about `size` elements, in C order."""
     if not shape:
-        yield ()
+        yield (...,)
         return
     inner = math.prod(shape[1:])
     if inner > size:
@@ -28,10 +28,10 @@ def blocks(shape, size):
 def cutter(argument, shape):
     """A function that gives what of an argument, which broadcasts to a shape, is in a block."""
     own = getattr(argument, "shape", ())
-    if own == shape:
-        return argument.__getitem__
     if not own:
         return lambda part: argument
+    if own == shape:
+        return argument.__getitem__
     return functools.partial(piece, argument)
 
 

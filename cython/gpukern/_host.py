@@ -10,7 +10,7 @@ import numpy as np
 from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order
 from gpukern._host_code import Writer, host_dtype
 from gpukern._host_work import Work, batched, quietly
-from gpukern._places import Places
+from gpukern._places import Places, Scratch
 from gpukern._promotion import WEAK_TYPES
 from gpukern._status import get_num_threads
 from gpukern.errors import (
@@ -19,7 +19,8 @@ from gpukern.errors import (
     GpukernValueError,
 )
 
-FEW = 1 << 15  # elements that need neither blocks nor places
+# Elements that need neither blocks nor places: a new array for each step stays in the cache.
+FEW = 1 << 15
 # Of the widest array in a block: two threads hand Python's lock to and fro after each step, and a
 # few such arrays fit the second-level cache of a core.
 BLOCK_BYTES = 1 << 19
@@ -31,9 +32,14 @@ LARGEST_REPORT = 1 << 29
 
 
 class HostFunction:
-    """A typed function as a Python function that calls NumPy."""
+    """A typed function as Python functions that call NumPy, for an output of some dtype.
 
-    def __init__(self, typed, out_type):
+    `is_number` tells of each argument whether it is a number; the others are ndarrays. For one
+    thread, `few` elements are computed at once where there is an output, and `alike_few` where
+    there is none and all ndarrays have one shape.
+    """
+
+    def __init__(self, typed, out_type, is_number):
         names = typed.function.device_names
         if names:
             raise GpukernDeviceError(
@@ -43,72 +49,103 @@ class HostFunction:
         self.typed = typed
         self.out_type = out_type
         writer = Writer(typed, out_type)
+        self.places = Places(typed, writer.writers, out_type)
+        self.arrays = [i for i, number in enumerate(is_number) if not number]
+        self.axes = tuple(0 if number else -1 for number in is_number)  # where arrays are alike
+        numbers, _ = self.places.choose(self.axes, -1, None)
+        self.compute = writer.compute()  # f(*arguments) -> array
+        self.compute_alike = writer.compute_alike(numbers, self.places.last_reused(numbers))
+        self.write = writer.write()  # f(*arguments, out, *places)
         self.uses_all = {value.content for value in inputs_of(typed)} == set(
             range(len(typed.types))
         )
-        self.compute = writer.compiled(False)  # f(*arrays) -> array
-        self.write = writer.compiled(True)  # f(*arrays, out, *places)
-        self.places = Places(typed, writer.writers, out_type)
         dtypes = {out_type, *typed.types, *(step.computed for step in typed.steps)} - {*WEAK_TYPES}
         self.block = BLOCK_BYTES // max(host_dtype(each).itemsize for each in dtypes)
+        # With nothing between the arguments and the result, blocks are of no use.
+        self.few = FEW if writer.writers else 2 * LEAST_FOR_THREAD - 1
+        self.alike_few = max(self.few, self.block)
 
     def call(self, arguments, out, progress=None):
         """Compute into an array, or a new one where that is None."""
+        shape = self.common_shape(arguments)
+        is_alike = shape is not None
+        if not is_alike:
+            shape = broadcast(self.typed.function, arguments)
         try:
             if out is None:
-                return self.new(arguments, progress)
-            shape = broadcast(self.typed.function, arguments)
+                return self.new(arguments, shape, is_alike, progress)
             require_shape(self.typed.function, out, shape)
             require_places(self.typed.function, out.shape, out.strides)
-            self.given(arguments, out, progress)
+            self.given(arguments, out, is_alike, progress)
         except OverflowError as error:
             self.refuse(error)
         return out
 
     def short(self, arguments, out):
-        """As call(), for few elements in ndarrays of no more than one dimension, and numbers.
+        """As call(), for few elements in ndarrays of one dimension and one size, and numbers.
 
         An output is of the result's shape. A function that does not use all arguments is not for
         this, unless there is an output: its result might have too few elements.
         """
         try:
             if out is None:
-                return quietly(self.compute, arguments)
+                return quietly(self.compute_alike, arguments)
             quietly(self.write, (*arguments, out))
         except OverflowError as error:
             self.refuse(error)
-        except ValueError:  # for shapes, which have words of our own
-            broadcast(self.typed.function, arguments)
-            raise
         return out
 
     def refuse(self, error):
         """Raise the error of a Python int that does not fit its array's dtype."""
         raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
 
-    def new(self, arguments, progress):
+    def common_shape(self, arguments):
+        """The shape of all ndarrays, with dimensions; None if they differ."""
+        shapes = [arguments[i].shape for i in self.arrays]
+        if not shapes or shapes.count(shapes[0]) < len(shapes):
+            return None
+        return shapes[0] or None
+
+    def new(self, arguments, shape, is_alike, progress):
         """Compute a new array, a scalar where all arguments have no dimensions."""
-        shape = broadcast(self.typed.function, arguments)
-        if math.prod(shape) <= FEW and progress is None:
-            result = quietly(self.compute, arguments)
-            if result.shape == shape:  # unless it does not depend on all arguments
+        size = math.prod(shape)
+        if progress is None:
+            result = None
+            if is_alike and size <= self.alike_few and self.are_contiguous(arguments):
+                result = quietly(self.compute_alike, arguments)
+            elif size <= self.few:
+                result = quietly(self.compute, arguments)
+            if result is not None and result.shape == shape:  # of a function of all arguments
                 return result
         out = empty_like_any(arguments, shape, host_dtype(self.out_type))
         self.into(arguments, out, (), progress)
         return out if out.ndim > 0 else out[()]
 
-    def given(self, arguments, out, progress):
+    def are_contiguous(self, arguments):
+        """Whether results are so, whichever step computes them."""
+        return all(arguments[i].flags.c_contiguous for i in self.arrays)
+
+    def given(self, arguments, out, is_alike, progress):
         """Compute into an array that the caller gave, of the result's shape."""
+        if out.size <= self.few and progress is None:
+            # Only the last operation writes, and NumPy minds what overlaps it.
+            quietly(self.write, (*arguments, out))
+            return
         arguments, held = apart(arguments, out)
-        # A Python int that does not fit is refused before anything is written.
-        self.into(arguments, out, None if "int" in self.typed.types else held, progress)
+        if "int" in self.typed.types:
+            held = None  # a Python int that does not fit is refused before anything is written
+        if is_alike and out.size <= self.block and progress is None and out.flags.c_contiguous:
+            scratch = Scratch(self.places.chosen(self.axes, -1, held), out.size)
+            quietly(self.write, (*arguments, out, *scratch.beside(out)))
+            return
+        self.into(arguments, out, held, progress)
 
     def into(self, arguments, out, held, progress):
-        """Compute into an array of the result's shape; for `held`, see Places.choose."""
-        if out.size <= FEW:  # only the last operation writes, and NumPy minds what overlaps it
-            quietly(self.write, (*arguments, out))
-            if progress is not None and out.size > 0:
-                progress(out.nbytes, out.nbytes)
+        """Compute block by block into an array of the result's shape.
+
+        For `held`, see Places.choose.
+        """
+        if out.size == 0:
             return
         arguments, out = in_memory_order(arguments, out)
         work = Work(self, arguments, out, held, self.block)
@@ -143,9 +180,6 @@ def inputs_of(typed):
 def broadcast(function, arguments):
     """The shape of the result."""
     shapes = [getattr(each, "shape", ()) for each in arguments]
-    first = max(shapes, key=len, default=())
-    if all(shape in (first, ()) for shape in shapes):
-        return first
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

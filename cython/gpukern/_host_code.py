@@ -26,70 +26,87 @@ def host_dtype(name):
 class Writer:
     """Writes the Python source of a typed function.
 
-    `writers` are the steps that can write to an array that is given; the last step of most
-    functions is none of them, for it writes to the output in any case.
+    `result` is the last step, if it can write to the output, and `writers` are the others that can
+    write to an array.
     """
 
     def __init__(self, typed, out_type):
         self.typed = typed
         self.out_type = out_type
-        self.writers = [step for step in typed.steps if self.can_write(step)]
-        self.numbers = {id(step): i for i, step in enumerate(typed.steps)}
+        self.numbers = {step: i for i, step in enumerate(typed.steps)}
+        *others, last = typed.steps or (None,)
+        is_root = last is not None and typed.root.content is last and self.can_write(last)
+        self.result = last if is_root and last.computed == typed.result == out_type else None
+        self.steps = others if self.result is not None else typed.steps
+        self.writers = [step for step in self.steps if self.can_write(step)]
         self.names = {"np": np, "asarray": np.asarray, "copyto": np.copyto, "item": item}
         self.names["integer_power"] = integer_power
         if "bfloat16" in (out_type, *typed.types, *(step.computed for step in typed.steps)):
             self.names["bfloat16"] = host_dtype("bfloat16").type
 
-    def compiled(self, writes):
-        """Compile ``f(*arguments)``, or ``f(*arguments, out, *places)``.
+    def compute(self):
+        """Compile ``f(*arguments)``, in which each step makes a new array."""
+        return self.compiled("", {})
+
+    def compute_alike(self, numbers, reused):
+        """Compile ``f(*arguments)`` for arrays of one shape, with dimensions.
+
+        The writers have places of these numbers, which are made by the first step that writes
+        there. The last step may write in place of the value `reused`, if that is not None.
+        """
+        names, places = {}, {}
+        for step, number in zip(self.writers, numbers, strict=True):
+            if number in names:
+                places[step] = names[number]
+            if number is not None:
+                names.setdefault(number, self.result_name(step))
+        if self.result is not None and reused is not None:
+            places[self.result] = self.result_name(reused)
+        return self.compiled("", places)
+
+    def write(self):
+        """Compile ``f(*arguments, out, *places)``.
 
         Each of `writers` has a place, which is None by default: it writes to a new array.
         """
+        places = {step: f"p{self.numbers[step]}" for step in self.writers}
+        if self.result is not None:
+            places[self.result] = "out"
+        return self.compiled(
+            "".join(["out", *(f", {places[step]}=None" for step in self.writers)]), places
+        )
+
+    def compiled(self, more, places):
+        """Compile a function of the arguments, and more, whose steps write to places."""
         parameters = [f"x{i}" for i in range(len(self.typed.types))]
-        if writes:
-            parameters += ["out", *(f"{self.place(step)}=None" for step in self.writers)]
-        lines = [f"def function({', '.join(parameters)}):"]
-        *others, last = self.typed.steps or (None,)
-        for step in others:
-            lines.append(self.line(step, writes))
-        lines += self.ending(last, writes)
+        lines = [f"def function({', '.join([*parameters, more] if more else parameters)}):"]
+        lines += [f"    {self.result_name(each)} = {self.step(each, places)}" for each in self.steps]
+        lines += self.ending(places, bool(more))
         exec(compile("\n".join(lines), f"<{self.typed.function.name}>", "exec"), self.names)
         return self.names["function"]
 
-    def ending(self, last, writes):
-        """The last step, which is the root in all but the plainest functions, and the return."""
-        root = self.typed.root
-        if last is not None and self.is_result(last):
+    def ending(self, places, writes):
+        """The result, and the return."""
+        if self.result is not None:
             # Of no arrays, what is returned is a scalar already.
-            return [f"    {self.call(last, ', out')}" if writes else f"    return {self.call(last)}"]
-        lines = [] if last is None else [self.line(last, writes)]
+            return [f"    return {self.step(self.result, places)}"]
+        root, wanted = self.typed.root, self.typed.result
         result = self.value(root)
-        if root.kind != "step" or root.type != self.typed.result:
-            result = f"asarray({result}).astype({self.dtype(self.typed.result)})"
+        if root.kind != "step" or root.type != wanted:
+            result = f"asarray({result}).astype({self.dtype(wanted)})"
         if writes:
-            return [*lines, f"    copyto(out, {result}, casting='unsafe')"]
-        if self.out_type != self.typed.result:
+            return [f"    copyto(out, {result}, casting='unsafe')"]
+        if self.out_type != wanted:
             result = f"asarray({result}).astype({self.dtype(self.out_type)})"
-        return [*lines, f"    return {result}[()]"]
-
-    def is_result(self, step):
-        """Whether a step computes just the result, by a function that can write to the output."""
-        is_root = self.typed.root.content is step and step is self.typed.steps[-1]
-        is_ufunc = step.function in UFUNCS and not step.weak
-        return is_root and is_ufunc and step.computed == self.typed.result == self.out_type
+        return [f"    return {result}[()]"]
 
     def can_write(self, step):
-        """Whether a step can write to an array, and does not write to the output anyway."""
-        return step.function in UFUNCS and not step.weak and not self.is_result(step)
+        """Whether a step computes an array, and by a function that writes where it is told to."""
+        return step.function in UFUNCS and not step.weak
 
-    def place(self, step):
-        """The name of what a step writes to."""
-        return f"p{self.numbers[id(step)]}"
-
-    def line(self, step, writes):
-        """The statement that computes a step."""
-        more = f", {self.place(step)}" if writes and step in self.writers else ""
-        return f"    t{self.numbers[id(step)]} = {self.step(step, more)}"
+    def result_name(self, step):
+        """The name of what a step computes."""
+        return f"t{self.numbers[step]}"
 
     def dtype(self, name):
         """A dtype."""
@@ -98,12 +115,12 @@ class Writer:
     def is_weak(self, value):
         return value.type in WEAK_TYPES
 
-    def step(self, step, more=""):
+    def step(self, step, places):
         """The expression of a step; a weak result is a Python number again."""
-        text = self.call(step, more)
+        text = self.call(step, f", out={places[step]}" if step in places else "")
         return f"item({text})" if step.weak else text
 
-    def call(self, step, more=""):
+    def call(self, step, more):
         """The call of NumPy's function."""
         if step.function == "cast":
             return f"asarray({self.value(step.operands[0])}).astype({self.dtype(step.computed)})"
@@ -128,7 +145,7 @@ class Writer:
         if value.kind == "input":
             return f"x{value.content}"
         if value.kind == "step":
-            return f"t{self.numbers[id(value.content)]}"
+            return self.result_name(value.content)
         name = f"c{len(self.names)}"
         self.names[name] = value.content if wanted is None else strong(value.content, wanted)
         return name

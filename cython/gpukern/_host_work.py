@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from gpukern._blocks import cutter
-from gpukern._places import Scratch, varying
+from gpukern._places import Scratch, axes_of, varying
 from gpukern._threads import ThreadShare
 
 
@@ -49,7 +49,7 @@ class Work:
         self.cutters = [cutter(each, shape) for each in arguments]
         self.out = out
         self.chosen = function.places.chosen(
-            tuple([varying(each, shape) for each in arguments]), varying(out, shape), held
+            tuple([varying(each, shape) for each in arguments]), axes_of(shape), held
         )
         self.block = min(block, out.size)  # elements, no block has more
 
@@ -68,25 +68,29 @@ class Work:
         """Compute by a thread for each batch, the caller's being one; an error stops them all."""
         errors = []
 
-        def work(mine):
+        def work(mine, busy):
             try:
-                self.run(mine, errors)
-            except BaseException as error:  # for the caller's thread; also Ctrl-C, in that one
+                with busy:
+                    self.run(mine, errors)
+            except BaseException as error:  # for the caller's thread
                 errors.append(error)
 
         # Threads of this call alone: none is left to a fork() or to the end of the process.
-        threads = [threading.Thread(target=work, args=(some,)) for some in batches[1:]]
+        others = [(each, threading.Lock()) for each in batches[1:]]
+        threads = [threading.Thread(target=work, args=each) for each in others]
         try:
             for thread in threads:
                 thread.start()
-            work(batches[0])
+            self.run(batches[0], errors)
             for thread in threads:
                 thread.join()
         except BaseException as error:
             errors.append(error)
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+            # A thread that begins from here on ends at once. The others are not joined: before
+            # Python 3.13, a join() that Ctrl-C has stopped lets the next one return too early.
+            for _, busy in others:
+                with busy:
+                    pass
             raise
         if errors:
             raise errors[0]

@@ -32,7 +32,7 @@ class Places:
         """The place of each writer, None for an array of its own, and the dtypes of the places.
 
         `axes` are, for each argument, the axes along which it has elements of its own, as bits, and
-        `whole` are the output's. `held` are the arguments that lie where the output does; None for
+        `whole` are the output's; of -1, all bits are set. `held` are the arguments that lie where the output does; None for
         an output that no step but the last may write to.
         """
         places, dtypes, free = {}, [self.out_type], {}
@@ -51,13 +51,22 @@ class Places:
                     waiting.remove(value)
                     if not waiting:
                         free.setdefault(self.out_type, []).append(OUT)
-            if step in self.writers and reach[step] == whole:
+            if step in self.writers and reach[step] & whole == whole:
                 if not free.get(step.computed):
                     free[step.computed] = [len(dtypes)]
                     dtypes.append(step.computed)
                 places[step] = free[step.computed].pop()
         numbers = tuple(places.get(step) for step in self.steps if step in self.writers)
         return numbers, tuple(host_dtype(each) for each in dtypes[1:])
+
+
+    def last_reused(self, numbers):
+        """A writer in whose place the last step can write the output; None if there is none."""
+        placed = dict(zip([each for each in self.steps if each in self.writers], numbers, strict=True))
+        for value in self.ended[-1] if self.ended else ():
+            if placed.get(value) is not None and value.computed == self.out_type:
+                return value
+        return None
 
 
 class Scratch:
@@ -81,12 +90,15 @@ class Scratch:
 def varying(argument, shape):
     """The axes of a shape along which an argument, which broadcasts, has elements of its own."""
     own = getattr(argument, "shape", ())
+    if own == shape:
+        return -1
     first = len(shape) - len(own)
-    return sum(
-        1 << (first + axis)
-        for axis, size in enumerate(own)
-        if size == shape[first + axis] and size != 1
-    )
+    return sum(1 << (first + axis) for axis, size in enumerate(own) if size != 1)
+
+
+def axes_of(shape):
+    """The axes of a shape that have more than one element."""
+    return sum(1 << axis for axis, size in enumerate(shape) if size != 1)
 
 
 def content_of(value):
