@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order
+from gpukern._functions import TRANSCENDENTAL
 from gpukern._host_code import Writer, host_dtype
 from gpukern._host_work import Work, batched, quietly
 from gpukern._places import Places, Scratch
@@ -24,8 +25,8 @@ FEW = 1 << 15
 # Of the widest array in a block: two threads hand Python's lock to and fro after each step, and a
 # few such arrays fit the second-level cache of a core.
 BLOCK_BYTES = 1 << 19
-# Fewer elements for each thread are not worth its start.
-LEAST_FOR_THREAD = 1 << 19
+# Fewer steps, of one element each, are not worth a thread's start: about half a millisecond.
+LEAST_FOR_THREAD = 1 << 21
 REPORTS = 64
 SMALLEST_REPORT = 1 << 27
 LARGEST_REPORT = 1 << 29
@@ -61,8 +62,9 @@ class HostFunction:
         )
         dtypes = {out_type, *typed.types, *(step.computed for step in typed.steps)} - {*WEAK_TYPES}
         self.block = BLOCK_BYTES // max(host_dtype(each).itemsize for each in dtypes)
-        # With nothing between the arguments and the result, blocks are of no use.
-        self.few = FEW if writer.writers else 2 * LEAST_FOR_THREAD - 1
+        self.cost = sum(map(cost, typed.steps)) or 1
+        # With nothing between the arguments and the result, blocks are for threads alone.
+        self.few = FEW if writer.writers else (2 * LEAST_FOR_THREAD - 1) // self.cost
         self.alike_few = max(self.few, self.block)
 
     def call(self, arguments, out, progress=None):
@@ -160,10 +162,16 @@ class HostFunction:
             done += size * out.itemsize
             progress(done, out.nbytes)
 
-    @staticmethod
-    def threads(size):
+    def threads(self, size):
         """How many threads compute so many elements."""
-        return max(min(get_num_threads(), size // LEAST_FOR_THREAD), 1)
+        return max(min(get_num_threads(), size * self.cost // LEAST_FOR_THREAD), 1)
+
+
+def cost(step):
+    """The time that a step takes, beside an addition's."""
+    if step.function not in TRANSCENDENTAL:
+        return 1
+    return 2 if step.computed == "float32" else 8  # NumPy has vector code for most of float32
 
 
 def report_bytes(total):

@@ -55,7 +55,8 @@ class Places:
                 if not free.get(step.computed):
                     free[step.computed] = [len(dtypes)]
                     dtypes.append(step.computed)
-                places[step] = free[step.computed].pop()
+                places[step] = min(free[step.computed])  # the output, if it may be
+                free[step.computed].remove(places[step])
         numbers = tuple(places.get(step) for step in self.steps if step in self.writers)
         return numbers, tuple(host_dtype(each) for each in dtypes[1:])
 
