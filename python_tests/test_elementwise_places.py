@@ -163,6 +163,18 @@ def test_nothing_is_written_before_a_number_is_refused(monkeypatch, size):
     assert (out == 7).all()
 
 
+def test_dear_functions_have_a_block_for_each_thread():
+    """However few elements are worth a second thread."""
+    text = " + ".join(["sin(a)"] * 40)
+    made = _host.HostFunction(
+        _promotion.typed(elementwise(text).function, ("float64",)), "float64", (False,)
+    )
+    worth = 2 * _host.LEAST_FOR_THREAD // made.cost + 1
+    assert worth > made.few
+    assert worth > made.alike_few
+    assert worth >= 2 * made.block
+
+
 def test_an_error_in_a_later_block_comes_out(monkeypatch):
     small_blocks(monkeypatch)
     blocks = []

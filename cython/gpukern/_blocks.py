@@ -47,8 +47,11 @@ def piece(argument, part):
 
 
 def apart(arguments, out):
-    """The arguments, with copies of those of which parts lie elsewhere in `out`, and the positions
-    of those of which each element lies in its place of `out`."""
+    """The arguments, none of which `out` overwrites early, and which of them lie there.
+
+    Those of which each element lies in its place of `out` stay; others that share its memory are
+    copied.
+    """
     arguments, held = list(arguments), []
     for i, each in enumerate(arguments):
         if isinstance(each, np.ndarray) and np.may_share_memory(each, out):

@@ -22,8 +22,8 @@ from gpukern.errors import (
 
 # Elements that need neither blocks nor places: a new array for each step stays in the cache.
 FEW = 1 << 15
-# Of the widest array in a block: two threads hand Python's lock to and fro after each step, and a
-# few such arrays fit the second-level cache of a core.
+# Of the widest array in a block. A few such arrays fit the second-level cache of a core; in smaller
+# blocks, threads wait for Python's lock more than they compute.
 BLOCK_BYTES = 1 << 19
 # Fewer steps, of one element each, are not worth a thread's start: about half a millisecond.
 LEAST_FOR_THREAD = 1 << 21
@@ -61,10 +61,12 @@ class HostFunction:
             range(len(typed.types))
         )
         dtypes = {out_type, *typed.types, *(step.computed for step in typed.steps)} - {*WEAK_TYPES}
-        self.block = BLOCK_BYTES // max(host_dtype(each).itemsize for each in dtypes)
+        widest = max(host_dtype(each).itemsize for each in dtypes)
         self.cost = sum(map(cost, typed.steps)) or 1
+        self.block = max(min(BLOCK_BYTES // widest, LEAST_FOR_THREAD // self.cost), 1)
         # With nothing between the arguments and the result, blocks are for threads alone.
-        self.few = FEW if writer.writers else (2 * LEAST_FOR_THREAD - 1) // self.cost
+        alone = (2 * LEAST_FOR_THREAD - 1) // self.cost
+        self.few = min(FEW, alone) if writer.writers else alone
         self.alike_few = max(self.few, self.block)
 
     def call(self, arguments, out, progress=None):

@@ -80,7 +80,9 @@ class Writer:
         """Compile a function of the arguments, and more, whose steps write to places."""
         parameters = [f"x{i}" for i in range(len(self.typed.types))]
         lines = [f"def function({', '.join([*parameters, more] if more else parameters)}):"]
-        lines += [f"    {self.result_name(each)} = {self.step(each, places)}" for each in self.steps]
+        lines += [
+            f"    {self.result_name(each)} = {self.step(each, places)}" for each in self.steps
+        ]
         lines += self.ending(places, bool(more))
         exec(compile("\n".join(lines), f"<{self.typed.function.name}>", "exec"), self.names)
         return self.names["function"]

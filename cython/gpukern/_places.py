@@ -32,8 +32,8 @@ class Places:
         """The place of each writer, None for an array of its own, and the dtypes of the places.
 
         `axes` are, for each argument, the axes along which it has elements of its own, as bits, and
-        `whole` are the output's; of -1, all bits are set. `held` are the arguments that lie where the output does; None for
-        an output that no step but the last may write to.
+        `whole` are the output's; of -1, all bits are set. `held` are the arguments that lie where
+        the output does; None for an output that no step but the last may write to.
         """
         places, dtypes, free = {}, [self.out_type], {}
         waiting = set(held or ())
@@ -60,10 +60,10 @@ class Places:
         numbers = tuple(places.get(step) for step in self.steps if step in self.writers)
         return numbers, tuple(host_dtype(each) for each in dtypes[1:])
 
-
     def last_reused(self, numbers):
         """A writer in whose place the last step can write the output; None if there is none."""
-        placed = dict(zip([each for each in self.steps if each in self.writers], numbers, strict=True))
+        writers = [step for step in self.steps if step in self.writers]
+        placed = dict(zip(writers, numbers, strict=True))
         for value in self.ended[-1] if self.ended else ():
             if placed.get(value) is not None and value.computed == self.out_type:
                 return value
