@@ -149,7 +149,7 @@ def test_numbers_are_converted_as_by_numpy(number, dtype):
             expected = a * number + a
         except OverflowError:
             return
-        result = elementwise(lambda a: a * number + a)(a)
+    result = elementwise(lambda a: a * number + a)(a)  # without a warning
     assert result.dtype == expected.dtype
     assert result.tobytes() == expected.tobytes()
 

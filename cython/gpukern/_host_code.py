@@ -157,13 +157,14 @@ def strong(number, dtype):
     """A number as a 0-d array, if that is surely what NumPy makes of it beside such arrays."""
     if dtype == "bfloat16" or type(number) not in (int, float):
         return number
-    try:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        try:
             made = np.asarray(number, dtype)
-    except OverflowError:
-        return number
-    is_rounded = type(number) is float and dtype == "float32" and np.isfinite(made)
-    return made if made == number or is_rounded else number
+        except OverflowError:
+            return number
+        is_rounded = type(number) is float and dtype == "float32" and np.isfinite(made)
+        # As Python's number, which is not rounded to the dtype before it is compared.
+        return made if made.item() == number or is_rounded else number
 
 
 def integer_power(base, exponent, dtype, out=None):
