@@ -3,16 +3,18 @@
 
 """Calls of element-wise functions on host arrays."""
 
+import threading
+
 import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _host, elementwise
+from gpukern import _host, _host_work, elementwise
 
 f = elementwise("a * 2 + b")
 
 
-@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 65, _host.BLOCK - 1, _host.BLOCK + 1, 100_001])
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 65, _host.FEW - 1, _host.FEW + 1, 100_001])
 @pytest.mark.parametrize("dtype", ["f4", "i2", "f8"])
 def test_sizes(rng, size, dtype):
     a, b = rng.integers(-100, 100, (2, size)).astype(dtype)
@@ -192,14 +194,14 @@ def test_no_warnings():
 
 def test_threads(monkeypatch, rng):
     started = []
-    thread = _host.threading.Thread
+    thread = threading.Thread
 
     def noted(*args, **options):
         started.append(1)
         return thread(*args, **options)
 
     monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
-    monkeypatch.setattr(_host.threading, "Thread", noted)
+    monkeypatch.setattr(threading, "Thread", noted)
     a = rng.normal(size=(500, 777))
     gpukern.set_num_threads(3)
     try:
@@ -219,7 +221,7 @@ def test_errors_in_threads_are_raised(monkeypatch):
 def test_number_of_threads(monkeypatch):
     threads = []
     monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
-    monkeypatch.setattr(_host.threading, "Thread", lambda **options: threads.append(1))
+    monkeypatch.setattr(threading, "Thread", lambda **options: threads.append(1))
     gpukern.set_num_threads(1)
     try:
         assert f(np.zeros(200_000), 1).tolist() == [1] * 200_000
@@ -232,7 +234,7 @@ def test_small_calls_in_each_other():
     """As a finalizer or a signal's handler may call while a small call computes."""
     x = np.zeros(3)
     with np.errstate(all="raise"):
-        nested = _host.quietly(lambda: elementwise("1 / a")(x), ())
+        nested = _host_work.quietly(lambda: elementwise("1 / a")(x), ())
         assert nested.tolist() == [np.inf] * 3
         assert elementwise("1 / a")(x, out=x).tolist() == [np.inf] * 3
 

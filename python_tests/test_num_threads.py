@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _host
+from gpukern import _host_work
 from gpukern._threads import ThreadShare
 
 
@@ -118,7 +118,7 @@ def test_elementwise_calls_share_the_threads(callers, monkeypatch):
     x = np.arange(1 << 23, dtype=np.float32)
     double = gpukern.elementwise("x + x")
     computing, most = set(), []
-    run = _host.HostFunction.run
+    run = _host_work.Work.run
 
     def watched(*arguments):
         computing.add(threading.get_ident())
@@ -128,7 +128,7 @@ def test_elementwise_calls_share_the_threads(callers, monkeypatch):
         finally:
             computing.discard(threading.get_ident())
 
-    monkeypatch.setattr(_host.HostFunction, "run", watched)
+    monkeypatch.setattr(_host_work.Work, "run", watched)
     results = []
     threads = [threading.Thread(target=lambda: results.append(double(x))) for _ in range(callers)]
     for thread in threads:

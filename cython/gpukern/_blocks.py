@@ -3,6 +3,7 @@
 
 """Host arrays of element-wise calls in blocks."""
 
+import functools
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 def blocks(shape, size):
     """Slices that part an array into blocks of about `size` elements, in C order."""
     if not shape:
-        yield ()
+        yield (...,)
         return
     inner = math.prod(shape[1:])
     if inner > size:
@@ -24,12 +25,19 @@ def blocks(shape, size):
         yield (slice(first, first + step), *(slice(None),) * (len(shape) - 1))
 
 
+def cutter(argument, shape):
+    """A function that gives what of an argument, which broadcasts to a shape, is in a block."""
+    own = getattr(argument, "shape", ())
+    if not own:
+        return lambda part: argument
+    if own == shape:
+        return argument.__getitem__
+    return functools.partial(piece, argument)
+
+
 def piece(argument, part):
-    """What of an argument, which broadcasts, belongs to a block."""
-    ndim = getattr(argument, "ndim", 0)
-    if ndim == 0:
-        return argument
-    own = part[len(part) - ndim :]
+    """What of an array with dimensions of its own belongs to a block."""
+    own = part[len(part) - argument.ndim :]
     return argument[
         tuple(
             slice(None) if size == 1 else each
@@ -38,17 +46,30 @@ def piece(argument, part):
     ]
 
 
-def apart(argument, out):
-    """The argument, or a copy where `out` is written before all of the argument is read."""
-    if not isinstance(argument, np.ndarray) or not np.may_share_memory(argument, out):
-        return argument
-    same = (
+def apart(arguments, out):
+    """The arguments, none of which `out` overwrites early, and which of them lie there.
+
+    Those of which each element lies in its place of `out` stay; others that share its memory are
+    copied.
+    """
+    arguments, held = list(arguments), []
+    for i, each in enumerate(arguments):
+        if isinstance(each, np.ndarray) and np.may_share_memory(each, out):
+            if lies_in(each, out):
+                held.append(i)
+            else:
+                arguments[i] = each.copy()
+    return arguments, tuple(held)
+
+
+def lies_in(argument, out):
+    """Whether an array is the same memory as `out`, element by element."""
+    return (
         argument.ctypes.data == out.ctypes.data
         and argument.shape == out.shape
         and argument.strides == out.strides
         and argument.dtype == out.dtype
     )
-    return argument if same else argument.copy()
 
 
 def empty_like_any(arguments, shape, dtype):
@@ -61,6 +82,8 @@ def empty_like_any(arguments, shape, dtype):
 
 def in_memory_order(arguments, out):
     """The arguments and `out` with the axes in the order in which `out` lies in memory."""
+    if out.flags.c_contiguous:
+        return arguments, out
     order = sorted(range(out.ndim), key=lambda axis: -abs(out.strides[axis]))
     if order == list(range(out.ndim)):
         return arguments, out

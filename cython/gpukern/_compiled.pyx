@@ -192,7 +192,7 @@ cdef class Signature:
     cdef object host_function(self):
         found = self.kernels.get(None)
         if found is None:
-            made = _host.HostFunction(self.typed(), self.out_name)
+            made = _host.HostFunction(self.typed(), self.out_name, self.is_number)
             found = self.kernels.setdefault(None, made)
         return found
 

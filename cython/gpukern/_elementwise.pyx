@@ -32,7 +32,7 @@ from gpukern._wish cimport WISH_NONE, wished_device
 
 from gpukern import _codegen, _promotion
 from gpukern._expression import Function
-from gpukern._host import QUIET as _QUIET
+from gpukern._host_work import QUIET as _QUIET
 from gpukern.errors import GpukernTypeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -211,11 +211,12 @@ cdef class Elementwise:
             if types[self.count] == NO_TYPE:
                 return LONG_WAY
         host = signature_of(self.function, self.signatures, types, -1).host_function()
-        if not are_rows(arguments, out) or (out is None and not host.uses_all):
+        few = host.alike_few if out is None else host.few
+        if not are_rows(arguments, out, few) or (out is None and not host.uses_all):
             return host.call(arguments, out)
         try:
             if out is None:
-                return QUIET.run(host.compute, *arguments)
+                return QUIET.run(host.compute_alike, *arguments)
             QUIET.run(host.write, *arguments, out)
             return out
         except Exception:

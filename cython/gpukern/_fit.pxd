@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._operand cimport Operand
 
-cdef bint are_rows(tuple arguments, object out)
+cdef bint are_rows(tuple arguments, object out, cnp.npy_intp few)
 cdef bint on_one_gpu(const Operand *operands, int count) noexcept
 cdef bint fits(const Operand *operands, int count, int ndim, const int64_t *shape) noexcept

@@ -12,36 +12,32 @@ from gpukern._layout cimport overlap, same_place
 from gpukern._operand cimport Operand
 from gpukern._own cimport is_own
 
-from gpukern import _host
-
 cnp.import_array()
 
-cdef cnp.npy_intp BLOCK = _host.BLOCK
 
-
-cdef bint are_rows(tuple arguments, object out):
-    """Whether the ndarrays have at most one dimension and a single block, and an output the shape
-    of the result and an own place for each element."""
-    cdef cnp.ndarray array
-    cdef cnp.npy_intp size, wanted = -1
-    cdef bint is_met = False
+cdef bint are_rows(tuple arguments, object out, cnp.npy_intp few):
+    """Whether the ndarrays have one dimension and one size, of few elements, and an output the same
+    size and an own place for each element."""
+    cdef cnp.npy_intp size = -1
+    cdef bint is_met = out is None
     if out is not None:
-        if cnp.PyArray_NDIM(out) != 1 or cnp.PyArray_SIZE(out) > BLOCK:
-            return False
-        wanted = cnp.PyArray_SIZE(out)
-        if wanted > 1 and cnp.PyArray_STRIDE(out, 0) == 0:
+        if not is_row(out, few, &size) or (size > 1 and cnp.PyArray_STRIDE(out, 0) == 0):
             return False
     for argument in arguments:
-        if type(argument) is not cnp.ndarray:
-            continue
-        array = argument
-        if cnp.PyArray_NDIM(array) == 0:
-            continue
-        size = cnp.PyArray_SIZE(array)
-        if cnp.PyArray_NDIM(array) > 1 or size > BLOCK or (wanted >= 0 and size != wanted):
-            return False
-        is_met = True
-    return is_met or wanted < 0
+        if type(argument) is cnp.ndarray:
+            if not is_row(argument, few, &size):
+                return False
+            is_met = True
+    return is_met
+
+
+cdef bint is_row(cnp.ndarray array, cnp.npy_intp few, cnp.npy_intp *size):
+    """Whether an ndarray has one dimension, few elements, and the size of those before it."""
+    cdef cnp.npy_intp own = cnp.PyArray_SIZE(array)
+    if cnp.PyArray_NDIM(array) != 1 or own > few or (size[0] >= 0 and own != size[0]):
+        return False
+    size[0] = own
+    return True
 
 
 cdef bint on_one_gpu(const Operand *operands, int count) noexcept:

@@ -3,58 +3,44 @@
 
 """Element-wise functions on the host: NumPy's ufuncs on blocks that stay in a core's cache."""
 
-import contextvars
 import math
-import threading
 
 import numpy as np
 
-from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order, piece
+from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order
+from gpukern._functions import TRANSCENDENTAL
 from gpukern._host_code import Writer, host_dtype
+from gpukern._host_work import Work, batched, quietly
+from gpukern._places import Places, Scratch
+from gpukern._promotion import WEAK_TYPES
 from gpukern._status import get_num_threads
-from gpukern._threads import ThreadShare
 from gpukern.errors import (
     GpukernDeviceError,
     GpukernOverflowError,
     GpukernValueError,
 )
 
-BLOCK = 1 << 15  # elements; a few temporary arrays of these fit the second-level cache of a core
-# Fewer elements for each thread are not worth its start.
-LEAST_FOR_THREAD = 1 << 19
+# Elements that need neither blocks nor places: a new array for each step stays in the cache.
+FEW = 1 << 15
+# Of the widest array in a block. A few such arrays fit the second-level cache of a core; in smaller
+# blocks, threads wait for Python's lock more than they compute.
+BLOCK_BYTES = 1 << 19
+# Fewer steps, of one element each, are not worth a thread's start: about half a millisecond.
+LEAST_FOR_THREAD = 1 << 21
 REPORTS = 64
 SMALLEST_REPORT = 1 << 27
 LARGEST_REPORT = 1 << 29
 
 
-class Quiet(threading.local):
-    """A context, one for each thread, in which NumPy ignores floating-point errors.
+class HostFunction:
+    """A typed function as Python functions that call NumPy, for an output of some dtype.
 
-    To enter it costs a tenth of `numpy.errstate`. Nothing but NumPy's own code is to run in it.
+    `is_number` tells of each argument whether it is a number; the others are ndarrays. For one
+    thread, `few` elements are computed at once where there is an output, and `alike_few` where
+    there is none and all ndarrays have one shape.
     """
 
-    def __init__(self):
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        self.run = context.run
-
-
-QUIET = Quiet()
-
-
-def quietly(function, arguments):
-    """Call a function that computes with ndarrays, without warnings."""
-    try:
-        return QUIET.run(function, *arguments)
-    except RuntimeError:  # already in there: a finalizer or the handler of a signal called
-        with np.errstate(all="ignore"):
-            return function(*arguments)
-
-
-class HostFunction:
-    """A typed function as a Python function that calls NumPy."""
-
-    def __init__(self, typed, out_type):
+    def __init__(self, typed, out_type, is_number):
         names = typed.function.device_names
         if names:
             raise GpukernDeviceError(
@@ -64,134 +50,130 @@ class HostFunction:
         self.typed = typed
         self.out_type = out_type
         writer = Writer(typed, out_type)
+        self.places = Places(typed, writer.writers, out_type)
+        self.arrays = [i for i, number in enumerate(is_number) if not number]
+        self.axes = tuple(0 if number else -1 for number in is_number)  # where arrays are alike
+        numbers, _ = self.places.choose(self.axes, -1, None)
+        self.compute = writer.compute()  # f(*arguments) -> array
+        self.compute_alike = writer.compute_alike(numbers, self.places.last_reused(numbers))
+        self.write = writer.write()  # f(*arguments, out, *places)
         self.uses_all = {value.content for value in inputs_of(typed)} == set(
             range(len(typed.types))
         )
-        self.compute = writer.compiled(False)  # f(*arrays) -> array
-        self.write = writer.compiled(True)  # f(*arrays, out)
+        dtypes = {out_type, *typed.types, *(step.computed for step in typed.steps)} - {*WEAK_TYPES}
+        widest = max(host_dtype(each).itemsize for each in dtypes)
+        self.cost = sum(map(cost, typed.steps)) or 1
+        self.block = max(min(BLOCK_BYTES // widest, LEAST_FOR_THREAD // self.cost), 1)
+        # With nothing between the arguments and the result, blocks are for threads alone.
+        alone = (2 * LEAST_FOR_THREAD - 1) // self.cost
+        self.few = min(FEW, alone) if writer.writers else alone
+        self.alike_few = max(self.few, self.block)
 
     def call(self, arguments, out, progress=None):
         """Compute into an array, or a new one where that is None."""
+        shape = self.common_shape(arguments)
+        is_alike = shape is not None
+        if not is_alike:
+            shape = broadcast(self.typed.function, arguments)
         try:
             if out is None:
-                return self.new(arguments, progress)
-            shape = broadcast(self.typed.function, arguments)
+                return self.new(arguments, shape, is_alike, progress)
             require_shape(self.typed.function, out, shape)
             require_places(self.typed.function, out.shape, out.strides)
-            self.into(arguments, out, progress)
+            self.given(arguments, out, is_alike, progress)
         except OverflowError as error:
             self.refuse(error)
         return out
 
     def short(self, arguments, out):
-        """As call(), for ndarrays of no more than one dimension and a single block, and numbers.
+        """As call(), for few elements in ndarrays of one dimension and one size, and numbers.
 
         An output is of the result's shape. A function that does not use all arguments is not for
         this, unless there is an output: its result might have too few elements.
         """
         try:
             if out is None:
-                return quietly(self.compute, arguments)
+                return quietly(self.compute_alike, arguments)
             quietly(self.write, (*arguments, out))
         except OverflowError as error:
             self.refuse(error)
-        except ValueError:  # for shapes, which have words of our own
-            broadcast(self.typed.function, arguments)
-            raise
         return out
 
     def refuse(self, error):
         """Raise the error of a Python int that does not fit its array's dtype."""
         raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
 
-    def new(self, arguments, progress):
+    def common_shape(self, arguments):
+        """The shape of all ndarrays, with dimensions; None if they differ."""
+        shapes = [arguments[i].shape for i in self.arrays]
+        if not shapes or shapes.count(shapes[0]) < len(shapes):
+            return None
+        return shapes[0] or None
+
+    def new(self, arguments, shape, is_alike, progress):
         """Compute a new array, a scalar where all arguments have no dimensions."""
-        shape = broadcast(self.typed.function, arguments)
-        if math.prod(shape) <= BLOCK and progress is None:
-            with np.errstate(all="ignore"):
-                result = self.compute(*arguments)
-            if result.shape == shape:  # unless it does not depend on all arguments
+        size = math.prod(shape)
+        if progress is None:
+            result = None
+            if is_alike and size <= self.alike_few and self.are_contiguous(arguments):
+                result = quietly(self.compute_alike, arguments)
+            elif size <= self.few:
+                result = quietly(self.compute, arguments)
+            if result is not None and result.shape == shape:  # of a function of all arguments
                 return result
         out = empty_like_any(arguments, shape, host_dtype(self.out_type))
-        self.into(arguments, out, progress)
-        return out[()]
+        self.into(arguments, out, (), progress)
+        return out if out.ndim > 0 else out[()]
 
-    def into(self, arguments, out, progress):
-        """Compute into an array of the result's shape."""
-        if out.size <= BLOCK:  # only the last operation writes, and NumPy minds what overlaps it
-            with np.errstate(all="ignore"):
-                self.write(*arguments, out)
-            if progress is not None and out.size > 0:
-                progress(out.nbytes, out.nbytes)
+    def are_contiguous(self, arguments):
+        """Whether results are so, whichever step computes them."""
+        return all(arguments[i].flags.c_contiguous for i in self.arrays)
+
+    def given(self, arguments, out, is_alike, progress):
+        """Compute into an array that the caller gave, of the result's shape."""
+        if out.size <= self.few and progress is None:
+            # Only the last operation writes, and NumPy minds what overlaps it.
+            quietly(self.write, (*arguments, out))
             return
-        arguments = [apart(each, out) for each in arguments]
+        arguments, held = apart(arguments, out)
+        if "int" in self.typed.types:
+            held = None  # a Python int that does not fit is refused before anything is written
+        if is_alike and out.size <= self.block and progress is None and out.flags.c_contiguous:
+            scratch = Scratch(self.places.chosen(self.axes, -1, held), out.size)
+            quietly(self.write, (*arguments, out, *scratch.beside(out)))
+            return
+        self.into(arguments, out, held, progress)
+
+    def into(self, arguments, out, held, progress):
+        """Compute block by block into an array of the result's shape.
+
+        For `held`, see Places.choose.
+        """
+        if out.size == 0:
+            return
         arguments, out = in_memory_order(arguments, out)
-        parts = list(blocks(out.shape, BLOCK))
+        work = Work(self, arguments, out, held, self.block)
+        parts = list(blocks(out.shape, self.block))
         if progress is None:
-            self.by_threads(arguments, out, parts, self.threads(out.size))
+            work.compute(parts, self.threads(out.size))
             return
         done = 0
-        for some in batched(parts, max(report_bytes(out.nbytes) // (BLOCK * out.itemsize), 1)):
+        for some in batched(parts, max(report_bytes(out.nbytes) // (self.block * out.itemsize), 1)):
             size = sum(out[part].size for part in some)
-            self.by_threads(arguments, out, some, self.threads(size))
+            work.compute(some, self.threads(size))
             done += size * out.itemsize
             progress(done, out.nbytes)
 
-    @staticmethod
-    def threads(size):
+    def threads(self, size):
         """How many threads compute so many elements."""
-        return max(min(get_num_threads(), size // LEAST_FOR_THREAD), 1)
-
-    def by_threads(self, arguments, out, parts, wanted):
-        """Compute some blocks, by so many threads if they are free."""
-        share = ThreadShare(wanted)
-        try:
-            if share.count == 1:
-                self.run(arguments, out, parts)
-            else:
-                self.together(arguments, out, batched(parts, -(-len(parts) // share.count)))
-        finally:
-            share.give_back()
-
-    def together(self, arguments, out, batches):
-        """Compute by a thread for each batch, the caller's being one; an error stops them all."""
-        errors = []
-
-        def work(mine):
-            try:
-                self.run(arguments, out, mine, errors)
-            except BaseException as error:  # for the caller's thread; also Ctrl-C, in that one
-                errors.append(error)
-
-        # Threads of this call alone: none is left to a fork() or to the end of the process.
-        threads = [threading.Thread(target=work, args=(some,)) for some in batches[1:]]
-        try:
-            for thread in threads:
-                thread.start()
-            work(batches[0])
-            for thread in threads:
-                thread.join()
-        except BaseException as error:
-            errors.append(error)
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-            raise
-        if errors:
-            raise errors[0]
-
-    def run(self, arguments, out, parts, errors=()):
-        """Compute some blocks, until there is an error elsewhere."""
-        with np.errstate(all="ignore"):
-            for part in parts:
-                if errors:
-                    return
-                self.write(*(piece(each, part) for each in arguments), out[part])
+        return max(min(get_num_threads(), size * self.cost // LEAST_FOR_THREAD), 1)
 
 
-def batched(parts, count):
-    """Lists of so many parts, the last one of what is left."""
-    return [parts[first : first + count] for first in range(0, len(parts), count)]
+def cost(step):
+    """The time that a step takes, beside an addition's."""
+    if step.function not in TRANSCENDENTAL:
+        return 1
+    return 2 if step.computed == "float32" else 8  # NumPy has vector code for most of float32
 
 
 def report_bytes(total):
@@ -207,7 +189,7 @@ def inputs_of(typed):
 
 def broadcast(function, arguments):
     """The shape of the result."""
-    shapes = [np.shape(each) for each in arguments]
+    shapes = [getattr(each, "shape", ()) for each in arguments]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

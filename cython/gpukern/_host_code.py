@@ -24,46 +24,91 @@ def host_dtype(name):
 
 
 class Writer:
-    """Writes the Python source of a typed function."""
+    """Writes the Python source of a typed function.
+
+    `result` is the last step, if it can write to the output, and `writers` are the others that can
+    write to an array.
+    """
 
     def __init__(self, typed, out_type):
         self.typed = typed
         self.out_type = out_type
-        self.numbers = {id(step): i for i, step in enumerate(typed.steps)}
+        self.numbers = {step: i for i, step in enumerate(typed.steps)}
+        *others, last = typed.steps or (None,)
+        is_root = last is not None and typed.root.content is last and self.can_write(last)
+        self.result = last if is_root and last.computed == typed.result == out_type else None
+        self.steps = others if self.result is not None else typed.steps
+        self.writers = [step for step in self.steps if self.can_write(step)]
         self.names = {"np": np, "asarray": np.asarray, "copyto": np.copyto, "item": item}
         self.names["integer_power"] = integer_power
         if "bfloat16" in (out_type, *typed.types, *(step.computed for step in typed.steps)):
             self.names["bfloat16"] = host_dtype("bfloat16").type
 
-    def compiled(self, writes):
-        """Compile ``f(*arguments)``, or ``f(*arguments, out)``."""
+    def compute(self):
+        """Compile ``f(*arguments)``, in which each step makes a new array."""
+        return self.compiled("", {})
+
+    def compute_alike(self, numbers, reused):
+        """Compile ``f(*arguments)`` for arrays of one shape, with dimensions.
+
+        The writers have places of these numbers, which are made by the first step that writes
+        there. The last step may write in place of the value `reused`, if that is not None.
+        """
+        names, places = {}, {}
+        for step, number in zip(self.writers, numbers, strict=True):
+            if number in names:
+                places[step] = names[number]
+            if number is not None:
+                names.setdefault(number, self.result_name(step))
+        if self.result is not None and reused is not None:
+            places[self.result] = self.result_name(reused)
+        return self.compiled("", places)
+
+    def write(self):
+        """Compile ``f(*arguments, out, *places)``.
+
+        Each of `writers` has a place, which is None by default: it writes to a new array.
+        """
+        places = {step: f"p{self.numbers[step]}" for step in self.writers}
+        if self.result is not None:
+            places[self.result] = "out"
+        return self.compiled(
+            "".join(["out", *(f", {places[step]}=None" for step in self.writers)]), places
+        )
+
+    def compiled(self, more, places):
+        """Compile a function of the arguments, and more, whose steps write to places."""
         parameters = [f"x{i}" for i in range(len(self.typed.types))]
-        lines = [f"def function({', '.join(parameters + ['out'] * writes)}):"]
-        *others, last = self.typed.steps or (None,)
-        for step in others:
-            lines.append(f"    t{self.numbers[id(step)]} = {self.step(step)}")
-        lines += self.ending(last, writes)
+        lines = [f"def function({', '.join([*parameters, more] if more else parameters)}):"]
+        lines += [
+            f"    {self.result_name(each)} = {self.step(each, places)}" for each in self.steps
+        ]
+        lines += self.ending(places, bool(more))
         exec(compile("\n".join(lines), f"<{self.typed.function.name}>", "exec"), self.names)
         return self.names["function"]
 
-    def ending(self, last, writes):
-        """The last step, which is the root in all but the plainest functions, and the return."""
-        root = self.typed.root
-        is_root = last is not None and root.content is last
-        is_ufunc = is_root and last.function in UFUNCS and not self.is_weak(root)
-        if writes and is_ufunc and last.computed == self.typed.result == self.out_type:
-            return [f"    {self.call(last, ', out=out')}"]
-        if is_ufunc and last.computed == self.typed.result == self.out_type:
-            return [f"    return {self.step(last)}"]  # a scalar already, where there are no arrays
-        lines = [] if last is None else [f"    t{self.numbers[id(last)]} = {self.step(last)}"]
+    def ending(self, places, writes):
+        """The result, and the return."""
+        if self.result is not None:
+            # Of no arrays, what is returned is a scalar already.
+            return [f"    return {self.step(self.result, places)}"]
+        root, wanted = self.typed.root, self.typed.result
         result = self.value(root)
-        if root.kind != "step" or root.type != self.typed.result:
-            result = f"asarray({result}).astype({self.dtype(self.typed.result)})"
+        if root.kind != "step" or root.type != wanted:
+            result = f"asarray({result}).astype({self.dtype(wanted)})"
         if writes:
-            return [*lines, f"    copyto(out, {result}, casting='unsafe')"]
-        if self.out_type != self.typed.result:
+            return [f"    copyto(out, {result}, casting='unsafe')"]
+        if self.out_type != wanted:
             result = f"asarray({result}).astype({self.dtype(self.out_type)})"
-        return [*lines, f"    return {result}[()]"]
+        return [f"    return {result}[()]"]
+
+    def can_write(self, step):
+        """Whether a step computes an array, and by a function that writes where it is told to."""
+        return step.function in UFUNCS and not step.weak
+
+    def result_name(self, step):
+        """The name of what a step computes."""
+        return f"t{self.numbers[step]}"
 
     def dtype(self, name):
         """A dtype."""
@@ -72,18 +117,19 @@ class Writer:
     def is_weak(self, value):
         return value.type in WEAK_TYPES
 
-    def step(self, step):
+    def step(self, step, places):
         """The expression of a step; a weak result is a Python number again."""
-        text = self.call(step)
+        text = self.call(step, f", out={places[step]}" if step in places else "")
         return f"item({text})" if step.weak else text
 
-    def call(self, step, more=""):
+    def call(self, step, more):
         """The call of NumPy's function."""
         if step.function == "cast":
             return f"asarray({self.value(step.operands[0])}).astype({self.dtype(step.computed)})"
         texts = []
+        is_even = len(set(step.operand_types)) == 1 and not step.weak
         for value, wanted in zip(step.operands, step.operand_types, strict=True):
-            text = self.value(value)
+            text = self.value(value, wanted if is_even else None)
             # A Python number is not weak to ml_dtypes' bfloat16.
             is_number = wanted == "bfloat16" and self.is_weak(value)
             texts.append(f"bfloat16({text})" if is_number else text)
@@ -93,15 +139,32 @@ class Writer:
             return f"integer_power({', '.join(texts)}, '{step.computed}'{more})"
         return f"np.{step.function}({', '.join(texts)}{more})"
 
-    def value(self, value):
-        """A value: an argument, the result of a step, or a number by a name of its own."""
+    def value(self, value, wanted=None):
+        """A value: an argument, the result of a step, or a number by a name of its own.
+
+        A number that is to be of a dtype becomes it once for all, which NumPy does in each call.
+        """
         if value.kind == "input":
             return f"x{value.content}"
         if value.kind == "step":
-            return f"t{self.numbers[id(value.content)]}"
+            return self.result_name(value.content)
         name = f"c{len(self.names)}"
-        self.names[name] = value.content
+        self.names[name] = value.content if wanted is None else strong(value.content, wanted)
         return name
+
+
+def strong(number, dtype):
+    """A number as a 0-d array, if that is surely what NumPy makes of it beside such arrays."""
+    if dtype == "bfloat16" or type(number) not in (int, float):
+        return number
+    with np.errstate(all="ignore"):
+        try:
+            made = np.asarray(number, dtype)
+        except OverflowError:
+            return number
+        is_rounded = type(number) is float and dtype == "float32" and np.isfinite(made)
+        # As Python's number, which is not rounded to the dtype before it is compared.
+        return made if made.item() == number or is_rounded else number
 
 
 def integer_power(base, exponent, dtype, out=None):

@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The steps of element-wise functions on the host share memory, and give what NumPy gives."""
+
+import itertools
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from gpukern import _host, _promotion, elementwise
+from gpukern._host_code import Writer
+from gpukern._places import OUT, Places, Scratch
+
+NUMBERS = itertools.count()
+POLYNOMIAL = "(a * 10 + 2) * ((b + 2) * 10 - 5) * 5"
+
+
+def places_of(text, *types):
+    """The places for a function of these types, whose result has its own type."""
+    typed = _promotion.typed(elementwise(text).function, types)
+    return Places(typed, Writer(typed, typed.result).writers, typed.result)
+
+
+def polynomial(a, b):
+    return (a * 10 + 2) * ((b + 2) * 10 - 5) * 5
+
+
+def meaning(a, b):
+    """Steps of several dtypes, some of which write no array, and parts of arrays."""
+    c = np.where(a < b, np.sqrt(a * a), b * np.float64(2))
+    return (c + np.real(a - b) * 3 + (a > 1)) / (b * b + 1)
+
+
+def small_blocks(monkeypatch):
+    """So small blocks that little arrays have some, in new functions."""
+    monkeypatch.setattr(_host, "FEW", 10)
+    monkeypatch.setattr(_host, "BLOCK_BYTES", 8 * 40)
+
+
+def fresh(text, inputs=None):
+    """A function that shares nothing with equal ones, which may have other blocks."""
+    return elementwise(text, inputs=inputs, name=f"fresh{next(NUMBERS)}")
+
+
+@pytest.mark.parametrize(
+    ("held", "numbers", "scratch"),
+    [
+        ((), (OUT, OUT, 1, 1, 1, OUT), 1),
+        ((0,), (OUT, OUT, 1, 1, 1, OUT), 1),  # a is read by the first step only
+        ((1,), (1, 1, OUT, OUT, OUT, OUT), 1),  # b by the third
+        ((0, 1), (1, 1, OUT, OUT, OUT, OUT), 1),
+        (None, (1, 1, 2, 2, 2, 1), 2),
+    ],
+)
+def test_steps_share_places(held, numbers, scratch):
+    chosen = places_of(POLYNOMIAL, "float32", "float32").choose((-1, -1), -1, held)
+    assert chosen == (numbers, (np.dtype("f4"),) * scratch)
+
+
+def test_only_whole_steps_have_places():
+    places = places_of(POLYNOMIAL, "float32", "float32")
+    # a has a row of its own for each element of the first axis, b one for those of the second.
+    assert places.choose((0b01, 0b10), 0b11, ()) == ((None, None, None, None, None, OUT), ())
+    assert places.choose((-1, 0b10), 0b11, ())[0] == (OUT, OUT, None, None, None, OUT)
+
+
+def test_a_place_is_kept_while_a_part_of_it_is_read():
+    places = places_of("real(a + b) * 2 + (a - b) * 3", "float32", "float32")
+    numbers, _ = places.choose((-1, -1), -1, ())
+    assert numbers[0] not in numbers[1:]
+
+
+def test_the_last_block_is_shorter():
+    scratch = Scratch(((OUT, 1, None), (np.dtype("f4"),)), 12)
+    out = np.empty((3, 4), "f4")
+    first, second, own = scratch.beside(out)
+    assert first is out
+    assert own is None
+    assert second.shape == (3, 4)
+    shorter = scratch.beside(out[:2])[1]
+    assert shorter.shape == (2, 4)
+    assert np.shares_memory(shorter, second)
+
+
+SHAPES = [
+    [(1000,), (1000,)],
+    [(1000,), ()],
+    [(37, 27), (37, 27)],
+    [(37, 27), (27,)],
+    [(37, 1), (1, 27)],
+    [(27,), (37, 1)],
+    [(5, 6, 7), (6, 1)],
+    [(3, 200), (3, 1)],
+    [(1, 500), (500,)],
+]
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_shapes_of_blocks(monkeypatch, rng, shapes, dtype, order):
+    small_blocks(monkeypatch)
+    a, b = (np.asarray(rng.integers(-9, 9, shape), dtype, order=order) for shape in shapes)
+    for function in (polynomial, meaning):
+        made = elementwise(function)
+        expected = function(a, b)
+        for out in (None, np.empty_like(expected), np.empty_like(expected.T).T):
+            result = made(a, b, out=out)
+            assert result.dtype == expected.dtype
+            np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("step", [1, -1, 3])
+@pytest.mark.parametrize("size", [39, 40, 41, 1000])
+def test_in_place_and_overlapping(monkeypatch, rng, size, step):
+    """An argument that lies where the output does is read before anything is written there."""
+    small_blocks(monkeypatch)
+    for text in ("(b + 1) * (b - 2) + a", "a * (b * a + 3) - a", POLYNOMIAL):
+        memory = rng.normal(size=size * abs(step) + 5)
+        inside = memory[: size * abs(step)][::step]
+        shifted = memory[5:][: size * abs(step)][::step]
+        for a, b in ((inside, shifted), (shifted, inside), (inside, rng.normal(size=size))):
+            expected = eval(text, {"a": a.copy(), "b": b.copy()})
+            assert fresh(text, ("a", "b"))(a, b, out=inside) is inside
+            np.testing.assert_array_equal(inside, expected)
+
+
+def test_weak_numbers_among_the_steps(monkeypatch, rng):
+    small_blocks(monkeypatch)
+    a = rng.integers(-50, 50, 1000).astype("i1")
+    made = fresh("(a + s * 2) / 3 + (s - 1) * a", ("a", "s"))
+    for number in (5, 2.5, np.float32(0.1), np.array(7, "i2")):
+        expected = (a + number * 2) / 3 + (number - 1) * a
+        result = made(a, number)
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("number", [0.1, 1 / 3, 1e300, -0.0, 2049, 2**53 + 1, 2**63, 1e-50])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i8", "u8", "c8"])
+def test_numbers_are_converted_as_by_numpy(number, dtype):
+    """A number in a function becomes an array of the dtype that it has beside its array."""
+    a = np.array([0, 1, 3], dtype)
+    with np.errstate(all="ignore"):
+        try:
+            expected = a * number + a
+        except OverflowError:
+            return
+    result = elementwise(lambda a: a * number + a)(a)  # without a warning
+    assert result.dtype == expected.dtype
+    assert result.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("size", [40, 100])
+def test_nothing_is_written_before_a_number_is_refused(monkeypatch, size):
+    small_blocks(monkeypatch)
+    out = np.full(size, 7, "i1")
+    with pytest.raises(OverflowError, match="out of bounds for int8"):
+        fresh("a * 2 * 3 + s", ("a", "s"))(np.ones(size, "i1"), 1000, out=out)
+    assert (out == 7).all()
+
+
+def test_dear_functions_have_a_block_for_each_thread():
+    """However few elements are worth a second thread."""
+    text = " + ".join(["sin(a)"] * 40)
+    made = _host.HostFunction(
+        _promotion.typed(elementwise(text).function, ("float64",)), "float64", (False,)
+    )
+    worth = 2 * _host.LEAST_FOR_THREAD // made.cost + 1
+    assert worth > made.few
+    assert worth > made.alike_few
+    assert worth >= 2 * made.block
+
+
+def test_an_error_in_a_later_block_comes_out(monkeypatch):
+    small_blocks(monkeypatch)
+    blocks = []
+    beside = Scratch.beside
+
+    def failing(scratch, out):
+        blocks.append(out.size)
+        if len(blocks) > 1:
+            raise MemoryError("of the second block")
+        return beside(scratch, out)
+
+    monkeypatch.setattr(Scratch, "beside", failing)
+    out = np.zeros(100)
+    with pytest.raises(MemoryError, match="of the second block"):
+        fresh("a * 2 + 1")(np.ones(100), out=out)
+    assert blocks == [40, 40]
+    assert (out == [3] * 40 + [0] * 60).all()
+
+
+def test_results_own_their_memory(rng):
+    a = rng.normal(size=(300, 400)).astype("f4")
+    result = elementwise(POLYNOMIAL)(a, a)
+    assert result.base is None
+    assert not np.shares_memory(result, a)
+    assert elementwise("a * 2 + 1")(a.T).flags.f_contiguous
+
+
+@hypothesis.given(
+    size=st.integers(1, 400),
+    shared=st.sampled_from(["none", "a", "b"]),
+    dtype=st.sampled_from(["f4", "f8", "i2"]),
+    seed=st.integers(0, 2**32),
+)
+def test_random_sizes(size, shared, dtype, seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(-9, 9, (2, size)).astype(dtype)
+    expected = polynomial(a, b)
+    out = {"none": np.empty_like(a), "a": a, "b": b}[shared]
+    with pytest.MonkeyPatch.context() as patch:
+        small_blocks(patch)
+        np.testing.assert_array_equal(elementwise(polynomial)(a, b, out=out), expected)
