@@ -82,6 +82,16 @@ def test_c_form_of_integers(rng, expression, meaning, dtype):
     same(f(*(values[name] for name in f.inputs)), evaluate(meaning, **values))
 
 
+def test_the_name_of_a_python_function():
+    def mean(a, b):
+        return (a + b) / 2
+
+    assert elementwise(mean).__name__ == "mean"
+    assert elementwise(mean, name="middle").__name__ == "middle"
+    with pytest.raises(ValueError, match=r"^middle: shapes"):
+        elementwise(mean, name="middle")(np.ones(2), np.ones(3))
+
+
 def test_inputs_are_the_free_names_in_order():
     assert elementwise("b + sin(a) * b + M_PI").inputs == ("b", "a")
     assert elementwise("b + a", inputs=["a", "b", "c"]).inputs == ("a", "b", "c")

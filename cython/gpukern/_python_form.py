@@ -83,7 +83,8 @@ class Translator:
         else:
             root = self.body(definition)
         text = ast.unparse(definition)
-        return Function(name=self.name, inputs=parameters, root=root, text=text, **options)
+        options = {"name": self.name, **options}
+        return Function(inputs=parameters, root=root, text=text, **options)
 
     def definition(self):
         """The function's node in its source."""

@@ -208,33 +208,16 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
   return least >= 0 && (beside >= kLooks - 2 || most - least <= kWindow / item);
 }
 
-/// As move_positions(), and fetches the items of as many indices from `next` on.
-template <class T, class Width>
-void move_and_fetch_items(const std::byte* source, const T* position, std::int64_t count,
-                          std::byte* out, Width width, const std::byte* next, std::int64_t n) {
-  constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  std::uintptr_t fetched = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t value = load<T>(next + i * static_cast<std::int64_t>(sizeof(T)));
-    const auto item = reinterpret_cast<std::uintptr_t>(source) +
-                      static_cast<std::uintptr_t>(value + (n & (value >> 63))) * kItem;
-    if (item / kCacheLine != fetched / kCacheLine)
-      prefetch<CacheLevel::Second>(reinterpret_cast<const void*>(item));
-    fetched = item;
-    std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
-  }
-}
-
 /// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
 /// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
 /// load and a store an item. It is the copy that is used: another thread that writes into the
-/// caller's index leads to no read out of bounds. Other blocks are resolved index by index. With
-/// `far`, the items of the next block are fetched, unless they come by themselves.
+/// caller's index leads to no read out of bounds. Other blocks are resolved index by index; with
+/// `far`, also those whose items do not come by themselves.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
   using T = typename Index::Type;
   constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  std::array<T, far ? 128 : 256> block;
+  std::array<T, 256> block;
   constexpr std::int64_t kBlock = block.size();
   bool good = true;
   for (std::int64_t done = 0; done < run.count; done += kBlock) {
@@ -242,21 +225,12 @@ bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
     part.count = std::min(kBlock, run.count - done);
     part.index += done * run.index_step;
     part.out += done * kItem;
-    const std::byte* next = part.index + kBlock * static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t behind = run.count - done - part.count;
-    if (!copy_positions<T>(part.index, part.count, run.n, block.data())) {
-      good = move_items<Index, far>(part, width, fill, behind) && good;
-      continue;
-    }
-    std::int64_t i = 0;
-    if constexpr (far) {
-      const std::int64_t ahead = std::min(behind, kBlock);
-      if (!come_by_themselves<T>(next, ahead, kItem)) {
-        move_and_fetch_items(run.source, block.data(), ahead, part.out, width, next, run.n);
-        i = ahead;
-      }
-    }
-    move_and_fetch(run.source, block.data() + i, part.count - i, part.out + i * kItem, width, next);
+    if ((!far || come_by_themselves<T>(part.index, part.count, kItem)) &&
+        copy_positions<T>(part.index, part.count, run.n, block.data()))
+      move_and_fetch(run.source, block.data(), part.count, part.out, width,
+                     part.index + kBlock * static_cast<std::int64_t>(sizeof(T)));
+    else
+      good = move_items<Index, far>(part, width, fill, run.count - done - part.count) && good;
   }
   return good;
 }
