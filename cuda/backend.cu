@@ -164,7 +164,10 @@ class CudaBackend final : public Backend {
   }
   std::uint64_t number_of(Stream stream) override {
     const ContextGuard guard(context_);
+    const Capture capture = gpu::capture_of(cuda_stream(stream));
+    require_not_blocked(capture);
     unsigned long long number = 0;
+    if (capture.id != 0) return number;  // a question might break the capture
     check(cudaStreamGetId(cuda_stream(stream), &number), "cudaStreamGetId");
     return number;
   }

@@ -4,6 +4,8 @@
 """The steps of element-wise functions on the host share memory, and give what NumPy gives."""
 
 import itertools
+import signal
+import time
 
 import hypothesis
 import numpy as np
@@ -148,6 +150,8 @@ def test_numbers_are_converted_as_by_numpy(number, dtype):
         try:
             expected = a * number + a
         except OverflowError:
+            with pytest.raises(OverflowError):
+                elementwise(lambda a: a * number + a)(a)
             return
     result = elementwise(lambda a: a * number + a)(a)  # without a warning
     assert result.dtype == expected.dtype
@@ -200,6 +204,45 @@ def test_results_own_their_memory(rng):
     assert result.base is None
     assert not np.shares_memory(result, a)
     assert elementwise("a * 2 + 1")(a.T).flags.f_contiguous
+
+
+@pytest.mark.parametrize("expression", ["real(a)", "imag(a)", "real(real(a))", "a"])
+@pytest.mark.parametrize("dtype", ["f4", "c8"])
+@pytest.mark.parametrize("size", [3, 5000])
+def test_parts_of_an_array_are_copied(expression, dtype, size):
+    a = np.arange(size).astype(dtype)
+    result = elementwise(expression)(a)
+    assert not np.shares_memory(result, a)
+    assert (elementwise(expression)(a[0]), *result[1:]) == tuple(result)
+
+
+def test_an_error_of_a_signals_handler_comes_out():
+    """And nothing is computed twice: the output may be an input."""
+    f = elementwise("a + 1")
+    x = np.zeros(20000)
+    raised = 0
+
+    def handler(*_):
+        nonlocal raised
+        raised += 1
+        raise LookupError("of the handler")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    came_out = returned = 0
+    try:
+        for _ in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 20e-6)
+                f(x, out=x)
+                returned += 1
+                time.sleep(1e-4)
+            except LookupError:
+                came_out += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert came_out == raised > 0
+    assert returned <= x[0] <= returned + came_out
 
 
 @hypothesis.given(

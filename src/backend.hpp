@@ -143,7 +143,8 @@ class Backend {
 
   // The order between streams. A backend that has done its work when a call returns needs none.
   virtual void wait(Stream /*stream*/, Stream /*other*/) {}
-  /// A number that no other stream of this device has or had, whatever its handle.
+  /// A number that no other stream of this device has or had, whatever its handle; any while it is
+  /// captured.
   virtual std::uint64_t number_of(Stream stream) {
     return reinterpret_cast<std::uintptr_t>(stream);
   }

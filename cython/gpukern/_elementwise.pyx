@@ -219,8 +219,12 @@ cdef class Elementwise:
                 return QUIET.run(host.compute_alike, *arguments)
             QUIET.run(host.write, *arguments, out)
             return out
-        except Exception:
-            return host.short(arguments, out)  # which has the words for it
+        except OverflowError as error:
+            host.refuse(error)
+        except RuntimeError as error:
+            if error.__traceback__.tb_next is not None:
+                raise  # of the handler of a signal, say: nothing is to be computed twice
+            return host.short(arguments, out)  # within such a call already
 
     cdef object on_gpu(self, tuple arguments, object first, Operand *operands, int count,
                        Numbers *numbers, char *types, object out):

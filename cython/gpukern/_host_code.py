@@ -9,6 +9,8 @@ from gpukern._functions import UFUNCS
 from gpukern._promotion import WEAK_TYPES
 from gpukern.errors import GpukernTypeError
 
+VIEWS = ("real", "imag")  # their results are parts of their operands
+
 
 def host_dtype(name):
     """NumPy's dtype; bfloat16 is that of ml_dtypes."""
@@ -96,6 +98,8 @@ class Writer:
         result = self.value(root)
         if root.kind != "step" or root.type != wanted:
             result = f"asarray({result}).astype({self.dtype(wanted)})"
+        elif root.content.function in VIEWS and not writes:
+            result = f"np.copy({result})"
         if writes:
             return [f"    copyto(out, {result}, casting='unsafe')"]
         if self.out_type != wanted:

@@ -149,4 +149,6 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
         raise GpukernTypeError("elementwise: inputs are given with an expression only")
     made = Elementwise(_python_form.translate(function, **more))
     functools.update_wrapper(made, function)
+    if name is not None:
+        made.__name__ = made.__qualname__ = str(name)
     return made

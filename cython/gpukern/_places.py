@@ -12,10 +12,9 @@ import functools
 
 import numpy as np
 
-from gpukern._host_code import host_dtype
+from gpukern._host_code import VIEWS, host_dtype
 
 OUT = 0  # the place that is the output
-VIEWS = ("real", "imag")  # their results are parts of their operands
 
 
 class Places:

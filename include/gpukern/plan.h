@@ -64,7 +64,7 @@ struct gpukern_plan {
   gpukern_device device;     /**< that computes: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
   int32_t rule;              /**< a ::gpukern_plan_rule */
   int32_t path;              /**< a ::gpukern_plan_path */
-  int32_t threads;           /**< of the CPU that take part, the caller's if it does; 0 for none */
+  int32_t threads;           /**< of the CPU, at most, the caller's if it takes part; 0 for none */
   int32_t chunks;            /**< in which host memory crosses to a GPU and back; 0 for none */
   int64_t bytes_read;        /**< by what computes, from memory beside it */
   int64_t bytes_written;     /**< likewise */

@@ -28,8 +28,8 @@ namespace {
 // when the work is done, and to wake them all would keep one thread from it.
 constexpr int kWakes = 3;
 
-// A thread that has to be woken comes when two grains are done by the others, and costs who wakes
-// it as much as two: so many grains of a call are worth one, and so many a thread.
+// A thread that has to be woken comes when some grains are done by the others, and costs who wakes
+// it as much: a call has to have so many grains for it, and twice as many a thread as otherwise.
 constexpr std::int64_t kGrainsToWake = 8;
 constexpr std::int64_t kGrainsOfWoken = 2;
 
@@ -76,13 +76,14 @@ class Pool {
   /// Whether a helper may begin: callers and helpers at work together keep to the limit.
   [[nodiscard]] bool wants_helper() const { return !jobs_.empty() && busy_ < thread_limit(); }
 
-  /// How many helpers the first job lacks, beside those that come by themselves, as far as one
+  /// How many helpers the jobs lack, beside those that come by themselves, as far as one
   /// thread is to wake them.
   [[nodiscard]] int lacking() const {
     if (!wants_helper()) return 0;
-    const Job& job = *jobs_.front();
-    const int worth_it = std::min(job.wanted - job.unwoken, thread_limit() - busy_);
-    return std::clamp(worth_it - looking_, 0, kWakes);
+    int worth_it = 0;
+    for (const Job* job : jobs_)
+      worth_it += job->wanted > job->unwoken ? job->wanted - job->unwoken : 0;
+    return std::clamp(std::min(worth_it, thread_limit() - busy_) - looking_, 0, kWakes);
   }
 
   void wake(int helpers) {
@@ -105,7 +106,8 @@ class Pool {
   /// Whether this is one of many short jobs, each soon behind the last.
   bool in_burst() {
     if (Clock::now() > ended_.load(std::memory_order_relaxed) + kLook) burst_ = 0;
-    return ++burst_ > kBurst;
+    burst_ = std::min(burst_ + 1, kBurst + 1);
+    return burst_ > kBurst;
   }
 
   /// Tells how many helpers to wake, as `lacking`. False where nobody would come.
@@ -168,6 +170,7 @@ class Pool {
       std::optional<HeldCore> held;
       if (!look_for(wanted, end)) held.emplace(callers_core);
       auto lock = lock_soon(mutex_);
+      if (!held && !wants_helper()) continue;  // others were faster
       --looking_;
       work_.wait(lock, [this] { return wants_helper(); });
       // On a core where others work already it would only take turns with them.
