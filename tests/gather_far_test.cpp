@@ -105,7 +105,9 @@ TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
       const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
       expect_error(gpukern_gather(&from, &at, 0, GPUKERN_RAISE, nullptr, &to, &exec),
                    GPUKERN_INDEX_ERROR, "index " + std::to_string(n) + " is out of bounds");
-      if (may_change == 0) EXPECT_TRUE(std::ranges::all_of(out, [](float x) { return x == 0; }));
+      if (may_change == 0) {
+        EXPECT_TRUE(std::ranges::all_of(out, [](float x) { return x == 0; }));
+      }
     }
     index[bad] = before;
     std::ranges::fill(out, 0.F);
