@@ -20,14 +20,14 @@ constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GP
 class GatherFarTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    source_.resize(kSourceBytes);
+    table.resize(kSourceBytes);
     Random random(1);
     for (std::int64_t i = 0; i < kSourceBytes; i += 8) {
       const std::uint64_t value = random();
-      std::memcpy(&source_[static_cast<std::size_t>(i)], &value, sizeof value);
+      std::memcpy(&table[static_cast<std::size_t>(i)], &value, sizeof value);
     }
   }
-  static void TearDownTestSuite() { source_ = {}; }
+  static void TearDownTestSuite() { table = {}; }
 
   std::int64_t below(std::int64_t limit) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
@@ -59,7 +59,7 @@ class GatherFarTest : public testing::Test {
     const std::vector<std::int64_t> wanted = indices(count, n, mode != GPUKERN_RAISE);
     const std::vector<T> index(wanted.begin(), wanted.end());
     std::vector<std::byte> out(static_cast<std::size_t>(count * item), std::byte{0xaa});
-    const gpukern_tensor from{source_.data(), kCpu, 1, bytes_dtype(item), &n, nullptr, 0};
+    const gpukern_tensor from{table.data(), kCpu, 1, bytes_dtype(item), &n, nullptr, 0};
     const gpukern_dtype type{GPUKERN_INT, 8 * sizeof(T), 1};
     const gpukern_tensor at{const_cast<T*>(index.data()), kCpu, 1, type, &count, nullptr, 0};
     const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(item), &count, nullptr, 0};
@@ -69,13 +69,13 @@ class GatherFarTest : public testing::Test {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto position = resolve(index[static_cast<std::size_t>(i)], n, mode);
       const std::byte* expected =
-          position ? &source_[static_cast<std::size_t>(*position * item)] : zeros.data();
+          position ? &table[static_cast<std::size_t>(*position * item)] : zeros.data();
       ASSERT_EQ(std::memcmp(&out[static_cast<std::size_t>(i * item)], expected, zeros.size()), 0)
           << i << " of " << count << " items of " << item << " bytes, mode " << mode;
     }
   }
 
-  static inline std::vector<std::byte> source_;
+  static inline std::vector<std::byte> table;
   Random random_{std::random_device{}()};
 };
 
@@ -100,7 +100,7 @@ TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
     const std::int64_t before = std::exchange(index[bad], n);
     for (const std::int32_t may_change : {0, 1}) {
       exec.out_may_change = may_change;
-      const gpukern_tensor from{source_.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &n, nullptr, 0};
+      const gpukern_tensor from{table.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &n, nullptr, 0};
       const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
       const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
       expect_error(gpukern_gather(&from, &at, 0, GPUKERN_RAISE, nullptr, &to, &exec),
@@ -121,12 +121,12 @@ TEST_F(GatherFarTest, TheExtremesOfAnIndexType) {
   for (std::size_t i = 0; i < index.size(); i += 2)
     index[i] = std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(i % 4);
   std::vector<std::byte> out(index.size());
-  const gpukern_tensor from{source_.data(), kCpu, 1, bytes_dtype(1), &n, nullptr, 0};
+  const gpukern_tensor from{table.data(), kCpu, 1, bytes_dtype(1), &n, nullptr, 0};
   const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
   const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(1), &count, nullptr, 0};
   ASSERT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, nullptr), GPUKERN_SUCCESS);
   for (std::size_t i = 0; i < out.size(); ++i)
-    ASSERT_EQ(out[i], i % 2 == 0 ? source_.front() : source_.back()) << i;
+    ASSERT_EQ(out[i], i % 2 == 0 ? table.front() : table.back()) << i;
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ class Pool {
   std::condition_variable finished_;
   std::vector<Job*> jobs_;  ///< those that want helpers
   std::atomic<bool> wants_helper_{false};
-  std::atomic<Clock::time_point> ended_{};  ///< when the last job did
+  std::atomic<Clock::time_point> ended_;  ///< when the last job did
   int burst_ = 0;               ///< short jobs in a row, each soon behind the end of another
   Clock::time_point expected_;  ///< till when more work may come, see expect_work()
   int helpers_ = 0;             ///< threads that were started
