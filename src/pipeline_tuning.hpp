@@ -65,16 +65,17 @@ inline constexpr std::int64_t kMixedLongest = std::int64_t{64} << 10;  ///< an i
 /// has to wake them would be done when the last one comes.
 inline constexpr std::int64_t kMixedPause = 2000000;
 
-/// Its rates, measured as above in a virtual machine. There the GPU translates 0.034 host addresses
-/// a nanosecond, each a row's, once the source is larger than its tables reach; PCIe itself moves
-/// rows of 1 KiB at twice the rate. A thread of the CPU takes 8 ns for a row from memory and moves
-/// 8.5 bytes a nanosecond, all together 50: memory bears each byte three times. The lag, in
-/// nanoseconds, is from the call to the first rows' crossing.
+/// Its rates, measured as above in a virtual machine. There the GPU translates 0.03 host addresses
+/// a nanosecond beside copies, 0.034 without, each a row's, once the source is larger than its
+/// tables reach; PCIe itself moves rows of 1 KiB at twice the rate. A thread of the CPU takes 14 ns
+/// for a row from memory and moves 8.5 bytes a nanosecond, and all together 100 at least: PCIe is
+/// the bound from rows of 256 bytes on. The lag, in nanoseconds, is from the call to the first
+/// rows' crossing.
 inline constexpr std::int64_t kTranslated = std::int64_t{1} << 30;
-inline constexpr double kFarItems = 0.034;
-inline constexpr double kRowThread = 8;
+inline constexpr double kFarItems = 0.03;
+inline constexpr double kRowThread = 14;
 inline constexpr double kRowThreadBytes = 8.5;
-inline constexpr double kRowBytes = 50;
+inline constexpr double kRowBytes = 100;
 inline constexpr double kMixedLag = 150000;
 
 /// Where nothing limits translation, as on many machines without a hypervisor, reading in place
@@ -82,7 +83,7 @@ inline constexpr double kMixedLag = 150000;
 /// no longer than so many times that: what a wrong guess may cost. What a right one must gain at
 /// least:
 inline constexpr double kMixedLoss = 1.1;
-inline constexpr double kMixedGain = 1.1;
+inline constexpr double kMixedGain = 1.15;
 
 /// The part of the device memory limit that a source may fill, chunks having the rest.
 inline constexpr std::int64_t kSourcePart = 2;  ///< half of it

@@ -239,5 +239,21 @@ TEST_F(MixedStreamTest, ACaptureReadsInPlace) {
   rows.expect_out(expected);
 }
 
+TEST_F(MixedStreamTest, TheLegacyStreamIsRefusedWhileABlockingStreamCaptures) {
+  Random random(std::random_device{}());
+  const Share share(85);
+  const StreamHandle stream(kBlocking);
+  Rows rows(random, 5000, 40000, 256);
+  const Expected expected = rows.expected(GPUKERN_CLIP);
+  cuda("cuCtxSynchronize");
+  stream.begin_capture(kRelaxed);
+  expect_error(rows.run(GPUKERN_CLIP), GPUKERN_VALUE_ERROR,
+               "the legacy default stream takes no work while a stream that blocks it");
+  ASSERT_EQ(rows.run(GPUKERN_CLIP, nullptr, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+  const Graph graph(stream);
+  ASSERT_EQ(rows.run(GPUKERN_CLIP), GPUKERN_SUCCESS) << gpukern_last_error();
+  rows.expect_out(expected);
+}
+
 }  // namespace
 }  // namespace gpukern_test
