@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of cases for host arrays; those of device arrays are in suites.py."""
 
+import os
 from dataclasses import replace
 
-from benchmarks.cases import KI, MI, HostGather, HostSaxpy, Table
+from benchmarks.cases import GI, KI, MI, HostGather, HostSaxpy, Table
 
 SAXPY = ("gpukern", "numpy", "numpy out", "torch", "numba", "memcpy")
 GATHER = ("gpukern", "gpukern clip", "numpy", "numpy x[i]", "torch", "numba", "memcpy")
@@ -22,7 +23,8 @@ LIES = ("sorted", "blocked", "zipf", "equal")
 
 POOL_BYTES = 512 * MI  # of the source of rows: as the largest source of items
 ROWS_BYTES = 64 * MI  # that rows are gathered to
-MIXED_BYTES, MIXED_OUT = 4096 * MI, 256 * MI
+SMALL_TABLE, LARGE_TABLE = 4 * GI, 32 * GI  # page-locked; beyond what a GPU translates quickly
+LARGE_TABLE_ROOM = 80 * GI
 
 
 def fresh(cases):
@@ -80,8 +82,12 @@ def cuda_tables():
         HostGather(big, n, index="int32", priority=1 if n == MI else 2)
         for n in (64 * KI, MI, 16 * MI, big)
     )
+    room = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    table = LARGE_TABLE if room >= LARGE_TABLE_ROOM else SMALL_TABLE
+    shapes = ((table, GI, 1), (table, 256 * MI, 2), (SMALL_TABLE, 256 * MI, 2))
     mixed = tuple(
-        HostGather(MIXED_BYTES // width, MIXED_OUT // width, width, "int64", rows=True)
+        HostGather(table // width, out // width, width, "int64", rows=True, priority=priority)
+        for table, out, priority in dict.fromkeys(shapes)
         for width in (256, 1024)
     )
     link = (HostSaxpy("float32", 64 * MI),)
@@ -93,7 +99,7 @@ def cuda_tables():
         Table("host gather pinned", f"{pinned}: gather, float32", "Gelem/s", GATHER_PINNED,
               gather),
         Table("host mixed rows", "rows of a page-locked source to the GPU", "GB/s", MIXED, mixed,
-              "256 MiB of rows out of 4 GiB; index and result lie on the GPU; bytes of the rows."),
+              "M rows in the source, N gathered; index and result lie on the GPU; bytes of rows."),
         Table("host link", "the link and the memory, one way: bytes copied", "GB/s", LINK, link),
     )  # fmt: skip
 
