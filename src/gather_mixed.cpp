@@ -19,6 +19,7 @@
 
 #include "cpu/thread_limit.hpp"
 #include "host_work.hpp"
+#include "pace.hpp"
 #include "parallel.hpp"
 #include "pipeline_tuning.hpp"
 #include "range.hpp"
@@ -27,6 +28,11 @@ namespace gpukern {
 
 int gathering(int threads) { return std::max(1, threads - 1); }
 
+double cpu_time(std::int64_t item, int threads) {
+  const auto bytes = static_cast<double>(item);
+  return std::max((kRowThread + bytes / kRowThreadBytes) / gathering(threads), bytes / kRowBytes);
+}
+
 std::int64_t split(const SplitFacts& facts) {
   if (facts.threads < 2 || facts.item > kMixedLongest) return 0;
   const auto items = static_cast<double>(facts.items);
@@ -34,8 +40,7 @@ std::int64_t split(const SplitFacts& facts) {
   const double seldom_missed = std::max(1 / kInPlaceItems, item / kInPlaceBytes);
   const double in_place =
       facts.source_bytes > kTranslated ? std::max(1 / kFarItems, seldom_missed) : seldom_missed;
-  const double on_cpu =
-      std::max((kRowThread + item / kRowThreadBytes) / gathering(facts.threads), item / kRowBytes);
+  const double on_cpu = facts.pace * cpu_time(facts.item, facts.threads);
   const double balanced = (items * in_place - kMixedLag) / (in_place + on_cpu);
   const double bounded = kMixedLoss * items * seldom_missed / on_cpu;
   const double by_cpu = std::min(balanced, bounded);
@@ -45,6 +50,13 @@ std::int64_t split(const SplitFacts& facts) {
 }
 
 namespace {
+
+/// The CPU's, in chunks of all calls: what else the machine does, and what machine it is, no rate
+/// of ours tells. A call is split by what the ones before it have measured.
+Pace& cpu_pace() {
+  static Pace pace;
+  return pace;
+}
 
 /// $GPUKERN_CPU_SHARE, read at every call so that a process may change its mind.
 std::optional<std::int64_t> percent_for_cpu() {
@@ -108,7 +120,13 @@ void gather_chunk(const GatherArgs& args, bool last) noexcept {
   try {
     const cpu::TakenCore waiting;  // somebody's, most likely, for the stream
     if (!last) cpu::expect_work(std::chrono::nanoseconds(kMixedPause));
+    const auto start = std::chrono::steady_clock::now();
     host.gather(args, nullptr);
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+    const std::int64_t items = args.loop.extent[0];
+    if (items * args.item >= kMixedTelling)
+      cpu_pace().note(static_cast<double>(items) * cpu_time(args.item, cpu::thread_limit()),
+                      taken.count());
   } catch (...) {
     for (std::int64_t k = 0; k < args.loop.extent[0]; ++k)
       host.gather(items_of(args, k, 1), nullptr);
@@ -254,17 +272,27 @@ void plan_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t b
   plan.bytes_to_device += by_cpu * args.item;
 }
 
+std::int64_t split_by_pace(SplitFacts facts, bool planned) {
+  const std::int64_t by_model = split(facts);
+  facts.pace = cpu_pace().factor();
+  const std::int64_t by_cpu = split(facts);
+  if (by_cpu == 0 && by_model > 0 && !planned) cpu_pace().forget();
+  return by_cpu;
+}
+
 }  // namespace
 
 std::int64_t items_for_cpu(const GatherCall& gather, const GatherArgs& args) {
   if (gather.host_source == nullptr || !can_be_split(args)) return 0;
   const std::int64_t items = args.loop.extent[0];
   const auto percent = percent_for_cpu();
-  const std::int64_t by_cpu = percent ? items / 100 * *percent + items % 100 * *percent / 100
-                                      : split({.source_bytes = gather.operands.source.bytes(),
-                                               .items = items,
-                                               .item = args.item,
-                                               .threads = cpu::thread_limit()});
+  const std::int64_t by_cpu = percent
+                                  ? items / 100 * *percent + items % 100 * *percent / 100
+                                  : split_by_pace({.source_bytes = gather.operands.source.bytes(),
+                                                   .items = items,
+                                                   .item = args.item,
+                                                   .threads = cpu::thread_limit()},
+                                                  gather.call.plan != nullptr);
   const bool captured = by_cpu > 0 && gather.call.backend.capture_of(gather.call.stream) != 0;
   return captured ? 0 : by_cpu;
 }

@@ -25,12 +25,16 @@ struct SplitFacts {
   std::int64_t items;
   std::int64_t item;  ///< bytes of one
   int threads;        ///< of the CPU; one may spin in wait for the stream
+  double pace = 1;    ///< the CPU's, see Pace
 };
 
 /// How many threads gather, of so many.
 int gathering(int threads);
 
-/// How many of the items the CPU is to take, by the rates of pipeline_tuning.hpp.
+/// Nanoseconds that they take for an item of so many bytes, by the rates of pipeline_tuning.hpp.
+double cpu_time(std::int64_t item, int threads);
+
+/// How many of the items the CPU is to take, by those rates and its pace.
 std::int64_t split(const SplitFacts& facts);
 
 /// How many of the items of a gather in place, the last ones, the CPU is to take: 0 where it has no

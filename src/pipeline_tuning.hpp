@@ -69,14 +69,16 @@ inline constexpr std::int64_t kMixedPause = 2000000;
 /// a nanosecond beside copies, 0.034 without, each a row's, once the source is larger than its
 /// tables reach; PCIe itself moves rows of 1 KiB at twice the rate. A thread of the CPU takes 14 ns
 /// for a row from memory and moves 8.5 bytes a nanosecond, and all together 100 at least: PCIe is
-/// the bound from rows of 256 bytes on. The lag, in nanoseconds, is from the call to the first
-/// rows' crossing.
+/// the bound from rows of 256 bytes on. That is where a process begins: chunks of kMixedTelling
+/// bytes and more tell how long the CPU really takes, 3 times as long on another host. The lag,
+/// in nanoseconds, is from the call to the first rows' crossing.
 inline constexpr std::int64_t kTranslated = std::int64_t{1} << 30;
 inline constexpr double kFarItems = 0.03;
 inline constexpr double kRowThread = 14;
 inline constexpr double kRowThreadBytes = 8.5;
 inline constexpr double kRowBytes = 100;
 inline constexpr double kMixedLag = 150000;
+inline constexpr std::int64_t kMixedTelling = std::int64_t{8} << 20;
 
 /// Where nothing limits translation, as on many machines without a hypervisor, reading in place
 /// alone would take kInPlaceItems and kInPlaceBytes. The CPU's part is kept so small that it takes

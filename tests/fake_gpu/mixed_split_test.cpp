@@ -9,6 +9,7 @@
 #include "gather_mixed.hpp"
 #include "gather_oracle.hpp"
 #include "gpukern/plan.h"
+#include "pace.hpp"
 #include "pipeline_tuning.hpp"
 
 namespace gpukern_test {
@@ -46,11 +47,41 @@ TEST(MixedSplitTest, IsBounded) {
     for (const int threads : {2, 4, 8, 16, 64}) {
       const auto bytes = static_cast<double>(item);
       const double alone = std::max(1 / gpukern::kInPlaceItems, bytes / gpukern::kInPlaceBytes);
-      const double on_cpu =
-          std::max((gpukern::kRowThread + bytes / gpukern::kRowThreadBytes) / (threads - 1),
-                   bytes / gpukern::kRowBytes);
-      EXPECT_LE(part(kGi, item, threads) * on_cpu, gpukern::kMixedLoss * alone);
+      EXPECT_LE(part(kGi, item, threads) * gpukern::cpu_time(item, threads),
+                gpukern::kMixedLoss * alone);
     }
+}
+
+TEST(MixedSplitTest, ASlowerCpuTakesLess) {
+  gpukern::SplitFacts facts{.source_bytes = 32 * kGi, .items = kMi, .item = 1024, .threads = 16};
+  std::int64_t before = facts.items;
+  for (const double pace : {0.5, 1.0, 2.0, 3.0}) {
+    facts.pace = pace;
+    const std::int64_t by_cpu = gpukern::split(facts);
+    EXPECT_LT(by_cpu, before);
+    EXPECT_GT(by_cpu, 0);
+    before = by_cpu;
+  }
+}
+
+TEST(PaceTest, IsAMovingMean) {
+  gpukern::Pace pace;
+  EXPECT_EQ(pace.factor(), 1);
+  pace.note(10, 30);
+  EXPECT_GT(pace.factor(), 1);
+  EXPECT_LT(pace.factor(), 3);
+  for (int k = 0; k < 60; ++k) pace.note(10, 30);
+  EXPECT_NEAR(pace.factor(), 3, 0.01);
+  for (int k = 0; k < 60; ++k) pace.forget();
+  EXPECT_NEAR(pace.factor(), 1, 0.01);
+}
+
+TEST(PaceTest, IsBounded) {
+  gpukern::Pace pace;
+  for (int k = 0; k < 100; ++k) pace.note(1, 1e9);
+  EXPECT_LE(pace.factor(), 8);
+  for (int k = 0; k < 100; ++k) pace.note(1e9, 1);
+  EXPECT_GE(pace.factor(), 0.5);
 }
 
 /// Rows of 256 bytes in pinned memory, of which the CPU takes three quarters.
