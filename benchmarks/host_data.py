@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host arrays for the cases: one pool of each operand, cut into sets that take turns."""
 
+import contextlib
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import numpy as np
 
 import gpukern
 from benchmarks.cases import HostSaxpy
+from benchmarks.measure import TooLargeError
 
 MOST_SETS = 64
 CACHE_MULTIPLE = 3  # what the sets hold together, in sizes of the largest cache
@@ -27,6 +29,20 @@ def cache_bytes():
         if match := re.fullmatch(r"(\d+)K", path.read_text(encoding="utf-8").strip()):
             sizes.append(int(match[1]) << 10)
     return max(sizes)
+
+
+def available_memory():
+    """Return the bytes that this process may take: the machine's, or what its cgroup leaves."""
+    meminfo = Path("/proc/meminfo").read_text(encoding="utf-8")
+    room = int(re.search(r"MemAvailable:\s*(\d+)", meminfo)[1]) << 10
+    group = Path("/sys/fs/cgroup")
+    with contextlib.suppress(OSError, ValueError):  # no cgroup v2, or "max"
+        limit, used = (
+            int((group / name).read_text(encoding="utf-8"))
+            for name in ("memory.max", "memory.current")
+        )
+        room = min(room, limit - used)
+    return room
 
 
 def uniform(rng, m, n, dtype):
@@ -148,6 +164,9 @@ class HostData:
 
     def pinned_table(self, floats):
         """Return a large page-locked source, the pool again and again."""
+        room = available_memory() + self.locked.get("table", np.empty(0)).nbytes
+        if 4 * floats > room // 2:
+            raise TooLargeError(f"a table of {4 * floats} bytes takes too much of {room}")
         memory, new = self.lock("table", 4 * floats)
         table = memory.view(np.float32)
         for start in range(0, floats if new else 0, self.size):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of cases for host arrays; those of device arrays are in suites.py."""
 
-import os
 from dataclasses import replace
 
 from benchmarks.cases import GI, KI, MI, HostGather, HostSaxpy, Table
@@ -23,8 +22,7 @@ LIES = ("sorted", "blocked", "zipf", "equal")
 
 POOL_BYTES = 512 * MI  # of the source of rows: as the largest source of items
 ROWS_BYTES = 64 * MI  # that rows are gathered to
-SMALL_TABLE, LARGE_TABLE = 4 * GI, 32 * GI  # page-locked; beyond what a GPU translates quickly
-LARGE_TABLE_ROOM = 80 * GI
+SMALL_TABLE, LARGE_TABLE = 4 * GI, 32 * GI  # page-locked; the latter where there is room
 
 
 def fresh(cases):
@@ -82,12 +80,10 @@ def cuda_tables():
         HostGather(big, n, index="int32", priority=1 if n == MI else 2)
         for n in (64 * KI, MI, 16 * MI, big)
     )
-    room = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    table = LARGE_TABLE if room >= LARGE_TABLE_ROOM else SMALL_TABLE
-    shapes = ((table, GI, 1), (table, 256 * MI, 2), (SMALL_TABLE, 256 * MI, 2))
+    shapes = ((SMALL_TABLE, 256 * MI, 1), (LARGE_TABLE, GI, 1), (LARGE_TABLE, 256 * MI, 2))
     mixed = tuple(
         HostGather(table // width, out // width, width, "int64", rows=True, priority=priority)
-        for table, out, priority in dict.fromkeys(shapes)
+        for table, out, priority in shapes
         for width in (256, 1024)
     )
     link = (HostSaxpy("float32", 64 * MI),)

@@ -21,6 +21,7 @@ from benchmarks import (
     host_libraries,
     host_measure,
     host_suites,
+    measure,
     report,
 )
 from benchmarks.cases import HostSaxpy, Table, label
@@ -163,6 +164,17 @@ def test_sets_hold_more_than_the_cache_where_the_pools_allow():
     assert data.set_count(1, 9000) == 1
     parts = data.cut(data.x, 5, 3)
     assert [part.ctypes.data - data.x.ctypes.data for part in parts] == [0, 64, 128]
+
+
+def test_a_table_that_leaves_no_room_is_left_out(monkeypatch):
+    assert host_data.available_memory() > 0
+    data = host_data.HostData(1000)
+    monkeypatch.setattr(host_data, "available_memory", lambda: 40_000)
+    table = data.pinned_table(5000)
+    assert (table[1000:2000] == data.x).all()
+    assert data.pinned_table(5000).ctypes.data == table.ctypes.data
+    with pytest.raises(measure.TooLargeError, match="a table of 44000 bytes"):
+        data.pinned_table(11_000)
 
 
 def test_a_batch_is_long_also_where_the_first_calls_are_slow(monkeypatch):
