@@ -109,6 +109,8 @@ def stopped_by_ctrl_c():
     def stopped(call):
         thread = threading.Thread(target=interrupt)
         began = time.monotonic()
+        # A shell lets processes in the background ignore Ctrl-C.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         thread.start()
         try:
             with pytest.raises(KeyboardInterrupt):
@@ -116,6 +118,7 @@ def stopped_by_ctrl_c():
         finally:
             with contextlib.suppress(KeyboardInterrupt):  # which no other test is to get
                 thread.join()
+            signal.signal(signal.SIGINT, before)
         assert time.monotonic() < began + 10
 
     return stopped
