@@ -166,7 +166,10 @@ class HostData:
         """Return a large page-locked source, the pool again and again."""
         room = available_memory() + self.locked.get("table", np.empty(0)).nbytes
         if 4 * floats > room // 2:
-            raise TooLargeError(f"a table of {4 * floats} bytes takes too much of {room}")
+            raise TooLargeError(
+                f"a page-locked table of {4 * floats} bytes is more than half of the {room} bytes "
+                "of memory that are free"
+            )
         memory, new = self.lock("table", 4 * floats)
         table = memory.view(np.float32)
         for start in range(0, floats if new else 0, self.size):

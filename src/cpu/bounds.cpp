@@ -21,7 +21,7 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kBlock = 4096;
 
 // Indices that are worth a thread of their own, at less than half a nanosecond each: as few as
-// those of a gather that is worth two, which needs the other thread next.
+// those of a gather from the cache that is worth two, which needs the other thread next.
 constexpr std::int64_t kGrain = std::int64_t{6} << 10;
 
 /// The signs of v + n (of v, if unsigned) and n - 1 - v for every index v, or'ed: negative if one

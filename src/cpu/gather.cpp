@@ -161,7 +161,7 @@ struct Plan {
 
   /// How many positions are worth a thread of their own, if it is awake.
   [[nodiscard]] std::int64_t grain(std::int64_t item) const {
-    // Who waits for memory shares the wait; who computes shares a cache's work, and its cost.
+    // Threads that wait for memory wait at the same time, so fewer items are worth one more.
     const std::int64_t nanoseconds = far ? 4000 : 6000;
     const std::int64_t each = far ? 8 + item / 8 : 1 + item / 16;
     return std::max<std::int64_t>(1, nanoseconds / each);
