@@ -6,11 +6,22 @@
 #include <array>
 #include <atomic>
 
+#include "capture.hpp"
 #include "check.hpp"
 #include "device_facts.hpp"
 
 namespace gpukern::gpu {
 namespace {
+
+__global__ void probe_kernel() {}
+
+/// The compute capability that the library's code for the current device was compiled for.
+int code_capability() {
+  const RelaxedCapture relaxed;
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, probe_kernel), "cudaFuncGetAttributes");
+  return attributes.ptxVersion;
+}
 
 int attribute(cudaDeviceAttr name, int device) {
   int value = 0;
@@ -22,7 +33,8 @@ DeviceFacts ask(int device) {
   return {.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
                                 attribute(cudaDevAttrComputeCapabilityMinor, device),
           .multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device),
-          .shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device)};
+          .shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          .overlaps_kernels = code_capability() >= 90};
 }
 
 }  // namespace

@@ -12,6 +12,10 @@ struct DeviceFacts {
   int compute_capability = 0;  ///< 90 is 9.0
   int multiprocessors = 0;
   std::int64_t shared_bytes = 0;  ///< of shared memory that a block may ask for
+  /// Whether kernels may come while the previous one runs, by programmatic dependent launch. They
+  /// wait for its end themselves, in code that is only there from compute capability 9.0 on: PTX
+  /// for an older one, compiled at load, is without.
+  bool overlaps_kernels = false;
 };
 
 /// Of the current device. Asked of CUDA once for each.

@@ -12,9 +12,10 @@ bool launch_items(const DirectCall& call, int threads) {
   if (alignment_of(call.args.index) < std::int64_t{alignof(Vector<Raw, kCount>)} ||
       alignment_of(call.args.out) < std::int64_t{alignof(Vector<Item, kCount>)})
     return false;
-  const std::int64_t per_block = std::int64_t{threads} * kVectors * kCount;
+  const std::int64_t blocks =
+      ceil_divide(call.rows.count, std::int64_t{threads} * kVectors * kCount);
   launch(gather_items_kernel<Item, Raw, kCount, kVectors>,
-         Grid{ceil_divide(call.rows.count, per_block), threads}, call.stream, ItemArgs(call),
+         Grid{blocks, threads, 0, spread_evenly(blocks)}, call.stream, ItemArgs(call),
          Bounds<Raw>(call.args), call.fill);
   return true;
 }
@@ -22,8 +23,9 @@ bool launch_items(const DirectCall& call, int threads) {
 template <class Item, class Raw>
 bool launch_few(const DirectCall& call) {
   const Bounds<Raw> bounds(call.args);
-  launch(gather_few_kernel<Item, Raw>, Grid{ceil_divide(call.rows.count, kFewThreads), kFewThreads},
-         call.stream, reinterpret_cast<const Raw*>(call.args.index),
+  launch(gather_few_kernel<Item, Raw>,
+         Grid{ceil_divide(call.rows.count, kFewThreads), kFewThreads, 0, true}, call.stream,
+         reinterpret_cast<const Raw*>(call.args.index),
          reinterpret_cast<const Item*>(call.args.source), reinterpret_cast<Item*>(call.args.out),
          static_cast<unsigned>(call.rows.count), bounds.last, bounds, call.fill);
   return true;

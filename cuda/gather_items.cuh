@@ -89,6 +89,7 @@ template <class Item, class Raw, int kCount, int kVectors>
 __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
                                     const __grid_constant__ Bounds<Raw> bounds,
                                     const __grid_constant__ Fill fill) {
+  wait_for_previous();
   gather_vectors<Item, Raw, kCount, kVectors>(args, bounds, fill, blockIdx.x);
 }
 
@@ -103,6 +104,7 @@ __global__ void __launch_bounds__(kFewThreads)
                       const __grid_constant__ Bounds<Raw> bounds,
                       const __grid_constant__ Fill fill) {
   const unsigned i = blockIdx.x * kFewThreads + threadIdx.x;
+  wait_for_previous();
   if (i >= count) return;
   const Raw raw = index[i];
   if (raw <= last) {

@@ -23,8 +23,9 @@ void gather_rows(const DirectCall& call) {
   // addresses: one block a multiprocessor. H200, random rows of 1 KiB 38 GB/s, of all blocks that
   // fit 30; the link makes 55.
   const std::int64_t alone = device_facts().shared_bytes - kDeclaredSharedBytes;
-  const Grid grid{ceil_divide(total, std::int64_t{threads} * kRowChunks), threads,
-                  args.in_place ? static_cast<std::size_t>(alone) : 0};
+  const std::int64_t blocks = ceil_divide(total, std::int64_t{threads} * kRowChunks);
+  const Grid grid{blocks, threads, args.in_place ? static_cast<std::size_t>(alone) : 0,
+                  spread_evenly(blocks)};
   visit_chunk(rows.width, [&](auto chunk) {
     visit_index_width(args.index_type.bytes, [&](auto raw) {
       using Raw = decltype(raw);

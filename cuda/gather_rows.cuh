@@ -27,6 +27,7 @@ template <class Chunk, class Raw, int kUnroll>
 __global__ void gather_rows_kernel(const __grid_constant__ RowArgs args,
                                    const __grid_constant__ Bounds<Raw> bounds,
                                    const __grid_constant__ Fill fill) {
+  wait_for_previous();
   const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * kUnroll * blockDim.x;
   const Turn::Place row = args.chunks.locate(block);
   const Turn::Place outer = args.count.locate(row.turn);

@@ -25,7 +25,8 @@ void gather_tiles(const DirectCall& call) {
                           .words = Turn(most_words(std::min(args.item, tile))),
                           .count = Turn(rows.count)};
   const auto shared = static_cast<std::size_t>(staged_shared_bytes(args.item, tile));
-  const Grid grid{ceil_divide(staged.total, tile), threads, shared};
+  const std::int64_t blocks = ceil_divide(staged.total, tile);
+  const Grid grid{blocks, threads, shared, spread_evenly(blocks)};
   visit_index_width(args.index_type.bytes, [&](auto raw) {
     using Raw = decltype(raw);
     launch(gather_staged_kernel<Raw, kWords>, grid, call.stream, staged, Bounds<Raw>(args),

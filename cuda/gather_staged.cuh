@@ -127,6 +127,7 @@ template <class Raw, int kWords>
 __global__ void gather_staged_kernel(const __grid_constant__ StagedArgs args,
                                      const __grid_constant__ Bounds<Raw> bounds,
                                      const __grid_constant__ Fill fill) {
+  wait_for_previous();
   const auto head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(args.out) & 15);
   const std::int64_t front = head < args.total ? head : args.total;
   const std::int64_t back = front + (args.total - front) / 16 * 16;

@@ -136,11 +136,9 @@ void launch_passes(const Partition& partition, const DirectCall& call, const Par
 }  // namespace
 
 bool partition_kernels_present() {
-  if (device_facts().shared_bytes < kPartitionSharedBytes + kDeclaredSharedBytes) return false;
-  cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, partition_fetch_cached_kernel<std::uint32_t>),
-        "cudaFuncGetAttributes");
-  return attributes.ptxVersion >= 90;
+  const DeviceFacts facts = device_facts();
+  return facts.overlaps_kernels &&
+         facts.shared_bytes >= kPartitionSharedBytes + kDeclaredSharedBytes;
 }
 
 void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,

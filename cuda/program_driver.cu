@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "capture.hpp"
+#include "device_facts.hpp"
 #include "driver.hpp"
 #include "program_driver.hpp"
 
@@ -23,6 +24,7 @@ ProgramDriver find_all() {
   find("cuOccupancyMaxPotentialBlockSize", found.best_block);
   find("cuStreamIsCapturing", found.is_capturing);
   find("cuLaunchKernel", found.launch);
+  find("cuLaunchKernelEx", found.launch_with);
   find("cuLaunchCooperativeKernel", found.launch_cooperative);
   return found;
 }
@@ -118,6 +120,31 @@ bool is_captured(CUstream stream) {
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+namespace {
+
+/// Launches a kernel that waits for the previous one of the stream itself.
+void launch_overlapping(CUfunction function, const gpukern_launch& launch, void** arguments,
+                        CUstream stream) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  const auto& [x, y, z] = launch.grid;
+  const auto& [u, v, w] = launch.block;
+  const CUlaunchConfig config{.gridDimX = x,
+                              .gridDimY = y,
+                              .gridDimZ = z,
+                              .blockDimX = u,
+                              .blockDimY = v,
+                              .blockDimZ = w,
+                              .sharedMemBytes = static_cast<unsigned>(launch.shared_bytes),
+                              .hStream = stream,
+                              .attrs = &attribute,
+                              .numAttrs = 1};
+  check(program_driver().launch_with(&config, function, arguments, nullptr), "cuLaunchKernelEx");
+}
+
+}  // namespace
+
 void launch_kernel(CUfunction function, const gpukern_launch& launch, const void* const* arguments,
                    CUstream stream) {
   const ProgramDriver& driver = program_driver();
@@ -126,6 +153,8 @@ void launch_kernel(CUfunction function, const gpukern_launch& launch, const void
   const auto shared = static_cast<unsigned>(launch.shared_bytes);
   // Read only, as all the driver's arguments are.
   auto** values = const_cast<void**>(arguments);
+  if (launch.overlaps_previous != 0 && device_facts().compute_capability >= 90)
+    return launch_overlapping(function, launch, values, stream);
   if (launch.cooperative == 0) {
     check(driver.launch(function, x, y, z, u, v, w, shared, stream, values, nullptr),
           "cuLaunchKernel");

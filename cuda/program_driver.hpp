@@ -24,6 +24,7 @@ struct ProgramDriver {
   decltype(&cuOccupancyMaxPotentialBlockSize) best_block = nullptr;
   decltype(&cuStreamIsCapturing) is_capturing = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
+  decltype(&cuLaunchKernelEx) launch_with = nullptr;
   decltype(&cuLaunchCooperativeKernel) launch_cooperative = nullptr;
 };
 

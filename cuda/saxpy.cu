@@ -55,14 +55,16 @@ void saxpy_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream
   const SaxpyTuning& tuning = line_for(kSaxpyTunings, device_facts().compute_capability);
   if constexpr (sizeof(T) <= 4) {
     if (count <= tuning.few && aligned_to(args, alignof(T))) {
-      return launch(saxpy_few_kernel<T>, {ceil_divide(count, kSaxpyFewThreads), kSaxpyFewThreads},
-                    stream, a, reinterpret_cast<const T*>(args.x),
-                    reinterpret_cast<const T*>(args.y), reinterpret_cast<T*>(args.out), count);
+      return launch(saxpy_few_kernel<T>,
+                    {ceil_divide(count, kSaxpyFewThreads), kSaxpyFewThreads, 0, true}, stream, a,
+                    reinterpret_cast<const T*>(args.x), reinterpret_cast<const T*>(args.y),
+                    reinterpret_cast<T*>(args.out), count);
     }
   }
   const auto [span, shifted] = part(args, count);
   launch(shifted ? saxpy_shifted_kernel<T> : saxpy_kernel<T>,
-         {ceil_divide(span.packs + span.edges, tuning.threads), tuning.threads}, stream, span, a);
+         {ceil_divide(span.packs + span.edges, tuning.threads), tuning.threads, 0, true}, stream,
+         span, a);
 }
 
 template <class T>

@@ -59,6 +59,7 @@ __device__ inline std::int64_t thread_of_grid() {
 /// Operands that lie on packs together.
 template <class T>
 __global__ void saxpy_kernel(const SaxpySpan span, T a) {
+  wait_for_previous();
   const std::int64_t p = thread_of_grid();
   if (p >= span.packs) return edge<T, true>(span, a, p - span.packs);
   const uint4 x = reinterpret_cast<const uint4*>(span.x)[p];
@@ -71,6 +72,7 @@ __global__ void saxpy_kernel(const SaxpySpan span, T a) {
 template <class T>
 __global__ void saxpy_few_kernel(T a, const T* x, const T* y, T* out, std::int64_t count) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kSaxpyFewThreads + threadIdx.x;
+  wait_for_previous();
   if (i >= count) return;
   T result;
   multiply_add(a, x[i], y[i], result);
@@ -81,6 +83,7 @@ __global__ void saxpy_few_kernel(T a, const T* x, const T* y, T* out, std::int64
 /// The span leaves room for that: see saxpy.cu.
 template <class T>
 __global__ void saxpy_shifted_kernel(const SaxpySpan span, T a) {
+  wait_for_previous();
   const std::int64_t p = thread_of_grid();
   uint4 result{};
   if (p < span.packs) {

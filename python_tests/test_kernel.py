@@ -326,6 +326,11 @@ def test_jax_arrays_are_not_written_to(program):
         (lambda k: k.for_size(-1), ValueError, "for_size takes a size from 0"),
         (lambda k: k.for_size(1.5), TypeError, "for_size"),
         (lambda k: k.for_size(1, 0), ValueError, "for_size takes"),
+        (
+            lambda k: k.launch(1, 1, cooperative=True, overlaps_previous=True),
+            ValueError,
+            "overlaps_previous must be 0",
+        ),
         (lambda k: gpukern.Kernel(), TypeError, "made by Program.kernel"),
     ],
 )

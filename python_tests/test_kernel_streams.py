@@ -18,6 +18,16 @@ extern "C" __global__ void step(float *x, float a, float b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] = a * x[i] + b;
 }
+extern "C" __global__ void early(float *x, int n) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float value = i < n ? x[i] : 0;
+  long long start = clock64();
+  while (clock64() - start < 20000) {}
+  if (i < n) x[i] = value + 1;
+}
 namespace typed {
 __global__ void copy(const float *x, float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -29,8 +39,13 @@ SIZE = 4096
 
 
 @pytest.fixture(scope="module")
-def step():
-    return gpukern.Program(SOURCE).kernel("step")
+def program():
+    return gpukern.Program(SOURCE)
+
+
+@pytest.fixture(scope="module")
+def step(program):
+    return program.kernel("step")
 
 
 def test_device_arrays_follow_each_other(step):
@@ -42,6 +57,27 @@ def test_device_arrays_follow_each_other(step):
         step.for_size(SIZE, 256, stream=streams[turn % 4])(x, 2 if turn < 8 else 1, 1, SIZE)
         expected = expected * (2 if turn < 8 else 1) + 1
     assert (x.numpy() == expected).all()
+
+
+def test_overlapping_kernels_wait_for_the_previous_one(program, step):
+    early, x = program.kernel("early"), gpukern.to_device(np.zeros(SIZE, np.float32))
+    for _ in range(20):
+        early.launch(16, 256, x, SIZE, overlaps_previous=True)
+        step.for_size(SIZE, 256)(x, 1, 1, SIZE)
+        early.launch(16, 256, x, SIZE, overlaps_previous=True)
+    assert (x.numpy() == 60).all()
+
+
+def test_elementwise_functions_wait_for_the_previous_one():
+    add = gpukern.elementwise("a + b")
+    many = gpukern.to_device(np.zeros(2**22, np.float32))
+    few, total = (gpukern.to_device(np.zeros(100, np.float32)) for _ in range(2))
+    last = gpukern.to_device(np.arange(2**22 - 100, 2**22))
+    for _ in range(100):
+        add(many, np.float32(1), out=many)
+        gpukern.gather(many, last, mode="clip", out=few)
+        add(total, few, out=total)
+    assert (total.numpy() == 100 * 101 / 2).all()
 
 
 def test_torch_tensors_run_on_the_current_stream(step):

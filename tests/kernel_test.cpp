@@ -204,15 +204,20 @@ TEST_F(KernelTest, ShapesAreCheckedBeforeTheLaunch) {
     const char* words;
   };
   const Case cases[] = {
-      {{sizeof(gpukern_launch), {1, 65536, 1}, {1, 1, 1}, 0, 0}, "grid.y must be at most 65535"},
-      {{sizeof(gpukern_launch), {1, 1, 65536}, {1, 1, 1}, 0, 0}, "grid.z must be at most 65535"},
-      {{sizeof(gpukern_launch), {0x80000000U, 1, 1}, {1, 1, 1}, 0, 0}, "grid.x must be at most 21"},
-      {{sizeof(gpukern_launch), {1, 1, 1}, {0, 1, 1}, 0, 0}, "block.x must be in [1, 1024], got 0"},
-      {{sizeof(gpukern_launch), {1, 1, 1}, {1025, 1, 1}, 0, 0}, "block.x must be in [1, 1024]"},
-      {{sizeof(gpukern_launch), {1, 1, 1}, {1, 1, 65}, 0, 0}, "block.z must be in [1, 64], got 65"},
-      {{sizeof(gpukern_launch), {1, 1, 1}, {64, 32, 1}, 0, 0}, "block must have at most 1024 thr"},
-      {{sizeof(gpukern_launch), {1, 1, 1}, {1, 1, 1}, 1 << 20, 0}, "shared_bytes must be at most"},
-      {{8, {1, 1, 1}, {1, 1, 1}, 0, 0}, "launch must have struct_size = "},
+      {{sizeof(gpukern_launch), {1, 65536, 1}, {1, 1, 1}, 0, 0, 0}, "grid.y must be at most 65535"},
+      {{sizeof(gpukern_launch), {1, 1, 65536}, {1, 1, 1}, 0, 0, 0}, "grid.z must be at most 65535"},
+      {{sizeof(gpukern_launch), {0x80000000U, 1, 1}, {1, 1, 1}, 0, 0, 0},
+       "grid.x must be at most 21"},
+      {{sizeof(gpukern_launch), {1, 1, 1}, {0, 1, 1}, 0, 0, 0},
+       "block.x must be in [1, 1024], got 0"},
+      {{sizeof(gpukern_launch), {1, 1, 1}, {1025, 1, 1}, 0, 0, 0}, "block.x must be in [1, 1024]"},
+      {{sizeof(gpukern_launch), {1, 1, 1}, {1, 1, 65}, 0, 0, 0},
+       "block.z must be in [1, 64], got 65"},
+      {{sizeof(gpukern_launch), {1, 1, 1}, {64, 32, 1}, 0, 0, 0},
+       "block must have at most 1024 thr"},
+      {{sizeof(gpukern_launch), {1, 1, 1}, {1, 1, 1}, 1 << 20, 0, 0},
+       "shared_bytes must be at most"},
+      {{8, {1, 1, 1}, {1, 1, 1}, 0, 0, 0}, "launch must have struct_size = "},
   };
   for (const Case& each : cases)
     expect_error(kernel.launch(each.shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
@@ -254,6 +259,10 @@ TEST_F(KernelTest, CooperativeGridsAreBounded) {
   EXPECT_EQ(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_SUCCESS)
       << gpukern_last_error();
   EXPECT_EQ(x.read(), std::vector<int>(kCount, 2));
+  shape.overlaps_previous = 1;
+  expect_error(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
+               "kernel_launch: overlaps_previous must be 0 where cooperative is set");
+  shape.overlaps_previous = 0;
   shape.grid[0] = 1 << 20;
   expect_error(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
                "kernel_launch: grid must be of blocks that all fit on the device at once");

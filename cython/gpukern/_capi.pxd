@@ -248,6 +248,7 @@ cdef extern from "gpukern/program.h" nogil:
         uint32_t block[3]
         uint64_t shared_bytes
         int32_t cooperative
+        int32_t overlaps_previous
 
     ctypedef struct gpukern_cache_info:
         size_t struct_size

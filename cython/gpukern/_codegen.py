@@ -236,6 +236,7 @@ class Kernel:
         return [
             f'extern "C" __global__ void __launch_bounds__(gpukern::kThreads) {name}({parameters})'
             " {",
+            "  gpukern::wait_for_previous();",
             *(
                 f"  const auto x{i} = gpukern::scalar<{self.types[i]}>(scalars, {k});"
                 for k, i in enumerate(self.numbers)

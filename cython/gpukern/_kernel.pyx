@@ -26,7 +26,8 @@ cdef class Kernel(LoadedKernel):
     >>> kernel[grid, block](*args)                   # grid and block: an int, or up to three
     >>> kernel[grid, block, shared, stream](*args)   # bytes of dynamic shared memory; a stream
     >>> kernel.for_size(n)(*args)                    # at least n threads
-    >>> kernel.launch(grid, block, *args, shared=0, stream=None, cooperative=False)
+    >>> kernel.launch(grid, block, *args, shared=0, stream=None, cooperative=False,
+    ...               overlaps_previous=False)
 
     Arguments are
 
@@ -78,7 +79,8 @@ cdef class Kernel(LoadedKernel):
             made.stream = as_stream(configuration[3], f"{self.kernel_name}: stream")
         return made
 
-    def launch(self, grid, block, *args, shared=0, stream=None, cooperative=False):
+    def launch(self, grid, block, *args, shared=0, stream=None, cooperative=False,
+               overlaps_previous=False):
         """Launches the kernel; see the class.
 
         Parameters
@@ -94,9 +96,15 @@ cdef class Kernel(LoadedKernel):
             An int handle, or an object with ``__cuda_stream__``.
         cooperative : bool
             Whether all blocks run at once, so that they may wait for each other.
+        overlaps_previous : bool
+            Whether the kernel may start while the previous one of the stream ends, by programmatic
+            dependent launch; not with `cooperative`. Each of its threads has to wait, by
+            ``asm volatile("griddepcontrol.wait;" ::: "memory");``, before it reads or writes global
+            memory. Nothing changes below compute capability 9.0, which has no such instruction.
         """
         cdef Launcher made = self[grid, block, shared, stream]
         made.shape.cooperative = 1 if cooperative else 0
+        made.shape.overlaps_previous = 1 if overlaps_previous else 0
         self.run(&made.shape, made.stream, args)
 
     def for_size(self, n, block=None, *, shared=0, stream=None):

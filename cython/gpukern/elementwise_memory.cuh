@@ -56,6 +56,15 @@ struct Nest {
   uint32 shift[Rank];
 };
 
+/// A launch lets the kernel come while the previous one of the stream still runs. It waits for its
+/// end, and lets the next one come as close behind. (NVRTC has no other names for this.)
+__device__ inline void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 __device__ inline int64 thread_of_grid() { return int64{blockIdx.x} * kThreads + threadIdx.x; }
 
 template <class Offset>

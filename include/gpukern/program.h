@@ -205,9 +205,16 @@ typedef struct gpukern_launch {
   uint32_t block[3];     /**< threads of a block along x, y, z: at most 1024, 1024, 64 */
   uint64_t shared_bytes; /**< dynamic shared memory of a block */
   int32_t cooperative;   /**< 1: all blocks run at once, and may wait for each other */
+  /**
+   * 1: the kernel may start while the previous one of the stream ends (programmatic dependent
+   * launch). Every thread has to wait, by asm volatile("griddepcontrol.wait;" ::: "memory"), before
+   * it reads or writes global memory. Below compute capability 9.0, where there is no such
+   * instruction, this changes nothing. Not with cooperative.
+   */
+  int32_t overlaps_previous;
 } gpukern_launch;
 
-#define GPUKERN_LAUNCH_INIT {sizeof(gpukern_launch), {1, 1, 1}, {1, 1, 1}, 0, 0}
+#define GPUKERN_LAUNCH_INIT {sizeof(gpukern_launch), {1, 1, 1}, {1, 1, 1}, 0, 0, 0}
 
 /**
  * @brief Enqueues a kernel.
