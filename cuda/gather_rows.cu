@@ -25,7 +25,7 @@ void gather_rows(const DirectCall& call) {
   const std::int64_t alone = device_facts().shared_bytes - kDeclaredSharedBytes;
   const std::int64_t blocks = ceil_divide(total, std::int64_t{threads} * kRowChunks);
   const Grid grid{blocks, threads, args.in_place ? static_cast<std::size_t>(alone) : 0,
-                  spread_evenly(blocks)};
+                  spreads_evenly(blocks, threads)};
   visit_chunk(rows.width, [&](auto chunk) {
     visit_index_width(args.index_type.bytes, [&](auto raw) {
       using Raw = decltype(raw);

@@ -80,13 +80,15 @@ void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t str
   launch(kernel, Grid{blocks}, stream, arguments...);
 }
 
-/// Whether so many blocks, each with much to do, may come while the previous kernel runs. They take
-/// what room it leaves, which differs from multiprocessor to multiprocessor, and stay there: no
-/// matter for a few of them, nor for the first of many. H200, gather of 1 Mi out of 8 Mi random
-/// items by 1024 blocks: 74 items/ns, apart from each other 90; 16 Mi, 16384 blocks: 112 and 111.
-inline bool spread_evenly(std::int64_t blocks) {
-  constexpr std::int64_t kMany = 16384;
-  return blocks <= 2 * std::int64_t{device_facts().multiprocessors} || blocks >= kMany;
+/// Whether blocks spread evenly over the multiprocessors if they come while an equal grid runs.
+/// They take the room that it leaves, and stay there: all the same for a quarter of the threads
+/// that fit, and of many blocks only the first are concerned. H200, gather, items/ns: 1 Mi out of 8
+/// Mi by 128 Ki threads 74, one grid after the other 90; 16 Mi by 16384 blocks 112 and 111.
+inline bool spreads_evenly(std::int64_t blocks, int threads) {
+  constexpr std::int64_t kThreadsToSpread = 512;  // on a multiprocessor
+  constexpr std::int64_t kManyBlocks = 16384;
+  return blocks * threads <= kThreadsToSpread * device_facts().multiprocessors ||
+         blocks >= kManyBlocks;
 }
 
 /// Lets blocks of the next kernel come, once all blocks of this one have asked for it or ended.
