@@ -13,14 +13,31 @@
 namespace gpukern::gpu {
 namespace {
 
+/// The first driver whose graphs keep such launches apart from others, by CUDA's number.
+constexpr int kWithEdgeData = 12030;
+
 __global__ void probe_kernel() {}
 
-/// The compute capability that the library's code for the current device was compiled for.
+/// The compute capability that the library's code for the current device was compiled for; 0 if it
+/// has none. Programs and copies need none.
 int code_capability() {
   const RelaxedCapture relaxed;
   cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, probe_kernel), "cudaFuncGetAttributes");
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, probe_kernel);
+  for (const cudaError_t no_code : {cudaErrorNoKernelImageForDevice, cudaErrorInvalidDeviceFunction,
+                                    cudaErrorUnsupportedPtxVersion})
+    if (error == no_code) {
+      static_cast<void>(cudaGetLastError());
+      return 0;
+    }
+  check(error, "cudaFuncGetAttributes");
   return attributes.ptxVersion;
+}
+
+int driver_version() {
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return version;
 }
 
 int attribute(cudaDeviceAttr name, int device) {
@@ -34,7 +51,7 @@ DeviceFacts ask(int device) {
                                 attribute(cudaDevAttrComputeCapabilityMinor, device),
           .multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device),
           .shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          .overlaps_kernels = code_capability() >= 90};
+          .overlaps_kernels = code_capability() >= 90 && driver_version() >= kWithEdgeData};
 }
 
 }  // namespace

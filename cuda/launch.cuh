@@ -41,8 +41,8 @@ struct Grid {
   std::int64_t blocks;
   int threads = kThreads;
   std::size_t shared_bytes = 0;  ///< dynamic; the kernel's limit is raised for it
-  /// The kernel calls wait_for_previous() first, so it may come while the previous one of the
-  /// stream still runs: see DeviceFacts::overlaps_kernels.
+  /// All threads call wait_for_previous() before they look at global memory, or return, so the
+  /// kernel may come while the previous one of the stream still runs: see DeviceFacts.
   bool overlaps_previous = false;
 };
 

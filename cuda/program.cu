@@ -76,7 +76,7 @@ class CudaKernel final : public Kernel {
     require_stream_of(module_.device(), on);
     if (is_captured(on)) module_.keep_for_graphs();
     if (launch.shared_bytes + facts_.static_shared_bytes > kSharedByDefault) allow_shared();
-    launch_kernel(function_, launch, arguments, on);
+    launch_kernel(function_, facts_, launch, arguments, on);
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "capture.hpp"
-#include "device_facts.hpp"
 #include "driver.hpp"
 #include "program_driver.hpp"
 
@@ -61,6 +60,27 @@ std::vector<KernelParameter> parameters_of(CUfunction function) {
   }
 }
 
+/// Launches a kernel that waits for the previous one of the stream itself.
+void launch_overlapping(CUfunction function, const gpukern_launch& launch, void** arguments,
+                        CUstream stream) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  const auto& [x, y, z] = launch.grid;
+  const auto& [u, v, w] = launch.block;
+  const CUlaunchConfig config{.gridDimX = x,
+                              .gridDimY = y,
+                              .gridDimZ = z,
+                              .blockDimX = u,
+                              .blockDimY = v,
+                              .blockDimZ = w,
+                              .sharedMemBytes = static_cast<unsigned>(launch.shared_bytes),
+                              .hStream = stream,
+                              .attrs = &attribute,
+                              .numAttrs = 1};
+  check(program_driver().launch_with(&config, function, arguments, nullptr), "cuLaunchKernelEx");
+}
+
 }  // namespace
 
 const ProgramDriver& program_driver() {
@@ -97,6 +117,7 @@ KernelFacts facts_of(CUfunction function, int device) {
         "cudaDeviceGetAttribute");
   facts.max_dynamic_shared_bytes =
       static_cast<std::uint64_t>(most > declared ? most - declared : 0);
+  facts.compute_capability = attribute(function, CU_FUNC_ATTRIBUTE_PTX_VERSION);
   facts.parameters = parameters_of(function);
   return facts;
 }
@@ -120,40 +141,16 @@ bool is_captured(CUstream stream) {
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-namespace {
-
-/// Launches a kernel that waits for the previous one of the stream itself.
-void launch_overlapping(CUfunction function, const gpukern_launch& launch, void** arguments,
-                        CUstream stream) {
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-  attribute.value.programmaticStreamSerializationAllowed = 1;
-  const auto& [x, y, z] = launch.grid;
-  const auto& [u, v, w] = launch.block;
-  const CUlaunchConfig config{.gridDimX = x,
-                              .gridDimY = y,
-                              .gridDimZ = z,
-                              .blockDimX = u,
-                              .blockDimY = v,
-                              .blockDimZ = w,
-                              .sharedMemBytes = static_cast<unsigned>(launch.shared_bytes),
-                              .hStream = stream,
-                              .attrs = &attribute,
-                              .numAttrs = 1};
-  check(program_driver().launch_with(&config, function, arguments, nullptr), "cuLaunchKernelEx");
-}
-
-}  // namespace
-
-void launch_kernel(CUfunction function, const gpukern_launch& launch, const void* const* arguments,
-                   CUstream stream) {
+void launch_kernel(CUfunction function, const KernelFacts& facts, const gpukern_launch& launch,
+                   const void* const* arguments, CUstream stream) {
   const ProgramDriver& driver = program_driver();
   const auto& [x, y, z] = launch.grid;
   const auto& [u, v, w] = launch.block;
   const auto shared = static_cast<unsigned>(launch.shared_bytes);
   // Read only, as all the driver's arguments are.
   auto** values = const_cast<void**>(arguments);
-  if (launch.overlaps_previous != 0 && device_facts().compute_capability >= 90)
+  // Code for an older GPU cannot wait, whatever it runs on.
+  if (launch.overlaps_previous != 0 && facts.compute_capability >= 90)
     return launch_overlapping(function, launch, values, stream);
   if (launch.cooperative == 0) {
     check(driver.launch(function, x, y, z, u, v, w, shared, stream, values, nullptr),

@@ -45,7 +45,7 @@ KernelProperties properties_of(CUfunction function);
 /// blocked, which leaves the capture that blocks it whole.
 bool is_captured(CUstream stream);
 
-void launch_kernel(CUfunction function, const gpukern_launch& launch, const void* const* arguments,
-                   CUstream stream);
+void launch_kernel(CUfunction function, const KernelFacts& facts, const gpukern_launch& launch,
+                   const void* const* arguments, CUstream stream);
 
 }  // namespace gpukern::gpu

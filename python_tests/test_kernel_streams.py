@@ -21,6 +21,7 @@ extern "C" __global__ void step(float *x, float a, float b, int n) {
 extern "C" __global__ void early(float *x, int n) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
 #endif
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float value = i < n ? x[i] : 0;
@@ -63,8 +64,20 @@ def test_overlapping_kernels_wait_for_the_previous_one(program, step):
     early, x = program.kernel("early"), gpukern.to_device(np.zeros(SIZE, np.float32))
     for _ in range(20):
         early.launch(16, 256, x, SIZE, overlaps_previous=True)
+        early.launch(16, 256, x, SIZE, overlaps_previous=True)
         step.for_size(SIZE, 256)(x, 1, 1, SIZE)
         early.launch(16, 256, x, SIZE, overlaps_previous=True)
+    assert (x.numpy() == 80).all()
+
+
+def test_code_for_older_gpus_does_not_come_early():
+    """It has no way to wait."""
+    older = gpukern.Program(SOURCE, architecture="compute_80").kernel("early")
+    x, ones = (gpukern.to_device(np.full(SIZE, value, np.float32)) for value in (0, 1))
+    for _ in range(20):
+        gpukern.saxpy(1, x, ones, out=x)
+        older.launch(16, 256, x, SIZE, overlaps_previous=True)
+        older.launch(16, 256, x, SIZE, overlaps_previous=True)
     assert (x.numpy() == 60).all()
 
 

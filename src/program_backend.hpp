@@ -65,6 +65,7 @@ struct KernelFacts {
   int max_threads_per_block = 0;
   std::uint64_t static_shared_bytes = 0;
   std::uint64_t max_dynamic_shared_bytes = 0;
+  int compute_capability = 0;  ///< that the code was compiled for; 90 is 9.0
 };
 
 /// What no launch needs, and takes a while to ask for.

@@ -108,6 +108,7 @@ class Graph {
     if (graph_ != nullptr) cuda("cuGraphDestroy", graph_);
   }
   void launch(void* stream) const { cuda("cuGraphLaunch", executable_, stream); }
+  [[nodiscard]] void* handle() const { return graph_; }
   [[nodiscard]] std::size_t nodes() const {
     std::size_t count = 0;
     cuda("cuGraphGetNodes", graph_, static_cast<void*>(nullptr), &count);

@@ -4,65 +4,98 @@
 // Kernels may come while the one before them in the stream still runs. None reads or writes any
 // memory before that one is done.
 
+#include <array>
+
 #include "device_memory.hpp"
 
 namespace gpukern_test {
 namespace {
 
-/// A saxpy of many floats counts rounds; a gather of its last ones comes directly behind, and a
-/// saxpy of few floats adds up what was gathered. A kernel that did not wait would see the round
-/// before, or overwrite what is read.
-class KernelOrderTest : public GpuTest {
+constexpr std::int64_t kMany = 4 << 20;  // a saxpy of some 20 us
+constexpr int kRounds = 100;
+
+/// Rows to gather, and how many floats lie before the first one of an operand of saxpy.
+struct Shape {
+  std::int64_t count;
+  std::int64_t width;
+  std::int64_t shift = 0;
+};
+
+void PrintTo(const Shape& shape, std::ostream* out) {
+  *out << shape.count << " rows of " << shape.width << ", shifted by " << shape.shift;
+}
+
+/// Few items; vectors of items, of a source much longer and not so; many of them. Rows by chunks of
+/// 4, 8 and 16 bytes, and by way of shared memory. A saxpy of packs, and of shifted ones.
+constexpr Shape kShapes[] = {
+    {1000, 1}, {60000, 1, 1}, {132000, 1}, {300000, 1, 3}, {17 << 20, 1}, {2000, 2},      {1000, 3},
+    {5000, 6}, {300, 16},     {100, 25},   {50, 75},       {10, 1024},    {2000, 1001, 2}};
+
+class KernelOrderTest : public GpuTest, public testing::WithParamInterface<Shape> {
  protected:
-  static constexpr std::int64_t kMany = 4 << 20;  // some 20 us
-  static constexpr int kRounds = 100;
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped()) data_.emplace(GetParam());
+  }
 
-  /// Gathers `count` rows of `width` floats from the end of `kMany`, in reverse order.
-  struct Chain {
-    Chain(std::int64_t count, std::int64_t floats)
-        : width(floats),
+  struct Data {
+    explicit Data(const Shape& rows)
+        : shape(rows),
           many(kMany),
-          ones(kMany),
-          index(count),
-          taken(count * floats),
-          sums(count * floats) {
-      ones.write(std::vector<float>(kMany, 1));
-      const auto rows = static_cast<int>(kMany / width);
-      std::vector<int> reversed(static_cast<std::size_t>(count));
-      for (std::size_t i = 0; i < reversed.size(); ++i)
-        reversed[i] = rows - 1 - static_cast<int>(i);
-      index.write(reversed);
-    }
-
-    void clear() const {
+          ones(kMany + rows.shift),
+          index(rows.count),
+          taken(rows.count * rows.width),
+          sums(rows.count * rows.width) {
+      ones.write(std::vector<float>(ones.bytes() / sizeof(float), 1));
       many.write(std::vector<float>(kMany, 0));
       sums.write(std::vector<float>(sums.bytes() / sizeof(float), 0));
+      // From both ends of the source, which saxpy writes first and last.
+      const std::int64_t all = kMany / rows.width;
+      std::vector<int> ends(static_cast<std::size_t>(rows.count));
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        const auto far = static_cast<std::int64_t>(i / 2) % all;
+        ends[i] = static_cast<int>(i % 2 == 0 ? far : all - 1 - far);
+      }
+      index.write(ends);
       cuda("cuCtxSynchronize");
     }
 
-    void round(void* stream) const {
-      saxpy(1, many, ones, many, stream);
-      gpukern_tensor from = many.tensor();
-      gpukern_tensor to = taken.tensor();
-      const gpukern_tensor at = index.tensor();
-      std::int64_t source_shape[] = {kMany / width, width};
-      std::int64_t out_shape[] = {*at.shape, width};
-      from.ndim = to.ndim = 2;
-      from.shape = source_shape;
-      to.shape = out_shape;
+    /// Adds one to `many`.
+    void count(void* stream) const {
+      const gpukern_tensor x = many.tensor();
+      gpukern_tensor y = x;
+      y.data = ones.data() + shape.shift;
+      const float a = 1;
       gpukern_exec exec = GPUKERN_EXEC_INIT;
       exec.stream = stream;
-      EXPECT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_WRAP, nullptr, &to, &exec), GPUKERN_SUCCESS)
+      EXPECT_EQ(gpukern_saxpy(&a, &x, &y, &x, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+    }
+    void take(float* to, void* stream) const {
+      gpukern_tensor from = many.tensor();
+      gpukern_tensor out = taken.tensor();
+      const gpukern_tensor at = index.tensor();
+      std::array<std::int64_t, 2> source_shape{kMany / shape.width, shape.width};
+      std::array<std::int64_t, 2> out_shape{shape.count, shape.width};
+      from.ndim = out.ndim = 2;
+      from.shape = source_shape.data();
+      out.shape = out_shape.data();
+      out.data = to;
+      gpukern_exec exec = GPUKERN_EXEC_INIT;
+      exec.stream = stream;
+      EXPECT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_WRAP, nullptr, &out, &exec), GPUKERN_SUCCESS)
           << gpukern_last_error();
+    }
+    /// Counts, takes the counts, and adds them up: each kernel reads what the one before wrote.
+    void round(void* stream) const {
+      count(stream);
+      take(taken.data(), stream);
       saxpy(1, taken, sums, sums, stream);
     }
-
-    void expect_sums(int rounds) const {
-      const float expected = static_cast<float>(rounds * (rounds + 1) / 2);
-      for (const float sum : sums.read()) ASSERT_EQ(sum, expected);
+    void expect_sums() const {
+      for (const float sum : sums.read()) ASSERT_EQ(sum, kRounds * (kRounds + 1) / 2);
     }
 
-    std::int64_t width;
+    Shape shape;
     DeviceMemory<float> many;
     DeviceMemory<float> ones;
     DeviceMemory<int> index;
@@ -70,42 +103,87 @@ class KernelOrderTest : public GpuTest {
     DeviceMemory<float> sums;
   };
 
-  struct Shape {
-    std::int64_t count;
-    std::int64_t width;
-  };
-  // Few items and many, rows by chunks of 4, 8 and 16 bytes and by way of shared memory.
-  static constexpr Shape kShapes[] = {{1000, 1}, {100000, 1}, {1 << 20, 1}, {2000, 2},
-                                      {1000, 3}, {5000, 6},   {300, 16},    {100, 25},
-                                      {50, 75},  {10, 1024},  {2000, 1001}};
+  std::optional<Data> data_;
 };
 
-TEST_F(KernelOrderTest, OfAStream) {
-  for (const Shape& shape : kShapes) {
-    SCOPED_TRACE(std::to_string(shape.count) + " rows of " + std::to_string(shape.width));
-    const Chain chain(shape.count, shape.width);
-    const StreamHandle stream;
-    chain.clear();
-    for (int round = 0; round < kRounds; ++round) chain.round(stream);
-    stream.synchronize();
-    chain.expect_sums(kRounds);
+TEST_P(KernelOrderTest, ReadsFollowWrites) {
+  const StreamHandle stream;
+  for (int round = 0; round < kRounds; ++round) data_->round(stream);
+  stream.synchronize();
+  data_->expect_sums();
+}
+
+TEST_P(KernelOrderTest, ReadsFollowWritesInAGraph) {
+  constexpr int kCaptured = 10;
+  const StreamHandle stream;
+  stream.begin_capture();
+  for (int round = 0; round < kCaptured; ++round) data_->round(stream);
+  const Graph graph(stream);
+  for (int launch = 0; launch < kRounds / kCaptured; ++launch) graph.launch(stream);
+  stream.synchronize();
+  data_->expect_sums();
+}
+
+/// The next saxpy writes to what the gather before it reads.
+TEST_P(KernelOrderTest, WritesFollowReads) {
+  constexpr int kKept = 8;
+  const auto items = static_cast<std::size_t>(data_->shape.count * data_->shape.width);
+  const DeviceMemory<float> kept(static_cast<std::int64_t>(kKept * items));
+  const StreamHandle stream;
+  cuda("cuCtxSynchronize");
+  for (int round = 0; round < kRounds; ++round) {
+    data_->count(stream);
+    data_->take(kept.data() + static_cast<std::size_t>(round % kKept) * items, stream);
+  }
+  stream.synchronize();
+  const std::vector<float> found = kept.read();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const int slot = static_cast<int>(i / items);
+    const int last = kRounds - 1 - (kRounds - 1 - slot) % kKept;
+    ASSERT_EQ(found[i], static_cast<float>(last + 1)) << i;
   }
 }
 
-TEST_F(KernelOrderTest, OfAGraph) {
-  constexpr int kCaptured = 10;
-  for (const Shape& shape : kShapes) {
-    SCOPED_TRACE(std::to_string(shape.count) + " rows of " + std::to_string(shape.width));
-    const Chain chain(shape.count, shape.width);
-    const StreamHandle stream;
-    chain.clear();
-    stream.begin_capture();
-    for (int round = 0; round < kCaptured; ++round) chain.round(stream);
-    const Graph graph(stream);
-    for (int launch = 0; launch < kRounds / kCaptured; ++launch) graph.launch(stream);
-    stream.synchronize();
-    chain.expect_sums(kRounds);
+/// Work that is no kernel of the library's stands between.
+TEST_P(KernelOrderTest, OtherWorkIsWaitedFor) {
+  const StreamHandle stream;
+  for (int round = 0; round < kRounds; ++round) {
+    data_->count(stream);
+    data_->take(data_->taken.data(), stream);
+    enqueue_fill(data_->many.data(), 0, kMany, stream);
+    data_->count(stream);
+    saxpy(1, data_->taken, data_->sums, data_->sums, stream);
   }
+  stream.synchronize();
+  for (const float sum : data_->sums.read()) ASSERT_EQ(sum, 2 * kRounds - 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, KernelOrderTest, testing::ValuesIn(kShapes));
+
+class EarlyKernelTest : public GpuTest {};
+
+TEST_F(EarlyKernelTest, GraphsTellThatTheyComeEarly) {
+  int major = 0;
+  constexpr int kMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+  cuda("cuDeviceGetAttribute", &major, kMajor, 0);
+  if (major < 9) GTEST_SKIP() << "compute capability 9.0 is the first with such launches";
+  const StreamHandle stream;
+  const DeviceMemory<float> x(1000);
+  stream.begin_capture();
+  saxpy(1, x, x, x, stream);
+  saxpy(1, x, x, x, stream);
+  const Graph graph(stream);
+  struct EdgeData {
+    unsigned char from_port, to_port, type, reserved[5];
+  };
+  void* from = nullptr;
+  void* to = nullptr;
+  EdgeData edge{};
+  std::size_t edges = 1;
+  cuda("cuGraphGetEdges_v2", graph.handle(), &from, &to, &edge, &edges);
+  EXPECT_EQ(edges, 1U);
+  constexpr unsigned char kProgrammatic = 1;  // CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+  EXPECT_EQ(edge.type, kProgrammatic);
 }
 
 }  // namespace

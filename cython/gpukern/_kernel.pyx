@@ -97,10 +97,10 @@ cdef class Kernel(LoadedKernel):
         cooperative : bool
             Whether all blocks run at once, so that they may wait for each other.
         overlaps_previous : bool
-            Whether the kernel may start while the previous one of the stream ends, by programmatic
-            dependent launch; not with `cooperative`. Each of its threads has to wait, by
-            ``asm volatile("griddepcontrol.wait;" ::: "memory");``, before it reads or writes global
-            memory. Nothing changes below compute capability 9.0, which has no such instruction.
+            Whether the kernel may start while the previous one of the stream still runs, by
+            programmatic dependent launch; not with `cooperative`. Each thread has to begin with
+            ``asm volatile("griddepcontrol.wait;" ::: "memory");``, also one that has nothing to do.
+            Nothing changes for code for compute capabilities below 9.0.
         """
         cdef Launcher made = self[grid, block, shared, stream]
         made.shape.cooperative = 1 if cooperative else 0

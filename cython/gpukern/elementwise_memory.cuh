@@ -57,7 +57,8 @@ struct Nest {
 };
 
 /// A launch lets the kernel come while the previous one of the stream still runs. It waits for its
-/// end, and lets the next one come as close behind. (NVRTC has no other names for this.)
+/// end, and lets the next one come as close behind. (The names that CUDA has for this need its
+/// headers.)
 __device__ inline void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -206,10 +206,12 @@ typedef struct gpukern_launch {
   uint64_t shared_bytes; /**< dynamic shared memory of a block */
   int32_t cooperative;   /**< 1: all blocks run at once, and may wait for each other */
   /**
-   * 1: the kernel may start while the previous one of the stream ends (programmatic dependent
-   * launch). Every thread has to wait, by asm volatile("griddepcontrol.wait;" ::: "memory"), before
-   * it reads or writes global memory. Below compute capability 9.0, where there is no such
-   * instruction, this changes nothing. Not with cooperative.
+   * 1: the kernel may start while the previous one of the stream still runs, if that lets it by
+   * griddepcontrol.launch_dependents, as those of this library do (programmatic dependent launch).
+   * Every thread has to begin with asm volatile("griddepcontrol.wait;" ::: "memory"), also one that
+   * has nothing to do: a grid in which no thread waits may end before the one it follows. Code for
+   * compute capabilities below 9.0, which have no such instruction, waits in any case. Not with
+   * cooperative.
    */
   int32_t overlaps_previous;
 } gpukern_launch;
