@@ -41,7 +41,10 @@ bool gather_inner_staged(const DirectCall& call);
 /// Declines where that is no gain.
 bool gather_inner_items(const DirectCall& call);
 
-/// Items of any length, moved by chunks of rows.width bytes.
+/// Items of any length, moved by chunks of rows.width bytes, one a thread: fewer than 2^31 in all.
+void gather_few_rows(const DirectCall& call);
+
+/// The same of any number of chunks, several a thread.
 void gather_rows(const DirectCall& call);
 
 /// Items of any length and alignment: aligned words in, through shared memory, aligned words out.

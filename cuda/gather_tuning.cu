@@ -26,6 +26,16 @@ constexpr GatherTuning kFirst{
     // a thread: 45.6, 38.7, but 172.
     .sparse_ratio = 16,
     .sparse_threads = 256,
+    // GB/s read and written of rows of 1 KiB, by an unchecked kernel of a chunk a thread against
+    // gather_rows(): 1 Ki chunks 28.2, 16.9; 16 Ki 317, 249; 128 Ki 1335, 1200; 1 Mi 3057, 2965.
+    .few_chunks = 1 << 20,
+    // The same of rows of 100 bytes against tiles of 16 KiB, 0.2 to 6 for each multiprocessor: 6 Ki
+    // chunks 42.9, 8.1; 50 Ki 205, 58.6; 400 Ki 831, 435; 3 Mi 1342, 1590. Between the last two this
+    // is an estimate, and so it is for all other widths.
+    .few_staged_chunks = 1 << 20,
+    // An estimate, from items: with 64 threads a block 1 Ki are ahead, from 16 Ki on all are alike.
+    .few_spread_chunks = 64 << 10,
+    .few_spread_threads = 64,
     // From seven chunks on: 7 B 0.109 against 0.098 chunk by chunk, 36 B 0.411 against 0.375; not
     // 3 B, 0.043 against 0.049, nor 20 B, 0.274 against 0.275. Chunks of 8 bytes, 24 B: 0.320
     // against 0.322, 200 B: 0.777 against 0.723. Of 16 bytes, 1 KiB: 0.946 against 0.968. The

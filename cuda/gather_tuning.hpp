@@ -52,6 +52,13 @@ struct GatherTuning {
   std::int64_t sparse_ratio;
   int sparse_threads;
 
+  // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would pass
+  // through shared memory. Up to `few_spread_chunks` their blocks are small.
+  std::int64_t few_chunks;
+  std::int64_t few_staged_chunks;
+  std::int64_t few_spread_chunks;
+  int few_spread_threads;
+
   // Rows pass through shared memory from so many bytes on, by their width: 1, 2, 4, 8 and 16.
   std::int64_t staged_from[5];
   std::int64_t staged_long;  ///< from so many bytes on, kStagedWordsLong
