@@ -92,7 +92,7 @@ def gather_tables():
 
 
 def rows_tables():
-    """The table of the gather of rows: 2 GiB out of 16 GiB."""
+    """Tables of the gather of rows: 2 GiB out of 16 GiB, and few rows out of 1 GiB."""
     quick = (16, 32, 64, 128, 256, 1024, 4096)
     widths = (8, 16, 24, 32, 48, 64, 100, 128, 192, 256, 300, 512, 1024, 4096, 16 * KI, 64 * KI)
     cases = [
@@ -101,7 +101,16 @@ def rows_tables():
         for width in widths
     ]  # fmt: skip
     note = "2 GiB of rows out of 16 GiB; bytes read and written, the index left out."
-    return (Table("rows", "gather of rows, uniform", "GB/s", ROWS, tuple(cases), note),)
+    few = [
+        Gather(GI // width, count, width, rows=True, priority=2)
+        for width in (100, 256, 1024)
+        for count in (16, 256, 4 * KI)
+    ]
+    few_note = "Few rows out of 1 GiB: how soon a kernel starts, and how many multiprocessors it meets."
+    return (
+        Table("rows", "gather of rows, uniform", "GB/s", ROWS, tuple(cases), note),
+        Table("few rows", "gather of few rows, uniform", "GB/s", ROWS, tuple(few), few_note),
+    )
 
 
 def modes_tables():

@@ -115,6 +115,27 @@ class Graph {
     return count;
   }
 
+  struct Grid {
+    unsigned blocks;
+    unsigned threads;
+  };
+  /// Of a graph of one node, which is a kernel.
+  [[nodiscard]] Grid only_kernel() const {
+    struct {  // CUDA_KERNEL_NODE_PARAMS_v2
+      void* function;
+      unsigned grid[3];
+      unsigned block[3];
+      unsigned shared_bytes;
+      void* rest[4];
+    } launch{};
+    EXPECT_EQ(nodes(), 1U);
+    std::size_t count = 1;
+    void* node = nullptr;
+    cuda("cuGraphGetNodes", graph_, &node, &count);
+    cuda("cuGraphKernelNodeGetParams_v2", node, static_cast<void*>(&launch));
+    return {launch.grid[0], launch.block[0]};
+  }
+
  private:
   void* graph_ = nullptr;
   void* executable_ = nullptr;

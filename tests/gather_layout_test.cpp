@@ -11,18 +11,6 @@ namespace {
 
 constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
 
-/// A contiguous view that begins `offset` bytes into a memory and ends with it: a read beyond the
-/// view is a read beyond the memory, which the sanitizers see.
-struct Tight : View {
-  Tight(Place place, gpukern_dtype element, const Shape& extents, std::int64_t first)
-      : View{nullptr, element, extents, Shape(extents.size(), 1), first},
-        storage(place, static_cast<std::size_t>(first + count() * item())) {
-    for (std::size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * extents[d];
-    memory = &storage;
-  }
-  Memory storage;
-};
-
 struct Offsets {
   std::int64_t source = 0;
   std::int64_t index = 0;

@@ -81,6 +81,18 @@ inline void fill_indices(View& index, Random& random, std::int64_t size, std::in
   }
 }
 
+/// A contiguous view that begins `offset` bytes into a memory and ends with it: a read beyond the
+/// view is a read beyond the memory, which the sanitizers see.
+struct Tight : View {
+  Tight(Place place, gpukern_dtype element, const Shape& extents, std::int64_t first)
+      : View{nullptr, element, extents, Shape(extents.size(), 1), first},
+        storage(place, static_cast<std::size_t>(first + count() * item())) {
+    for (std::size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * extents[d];
+    memory = &storage;
+  }
+  Memory storage;
+};
+
 struct Gather {
   const View& source;
   const View& index;

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows on a GPU around the numbers of chunks where another kernel takes them: few_spread_chunks,
+// few_chunks and few_staged_chunks in cuda/gather_tuning.cu.
+
+#include "cuda_driver.hpp"
+#include "device_memory.hpp"
+#include "gather_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kSpread = 64 << 10;
+constexpr std::int64_t kFew = 1 << 20;
+constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+
+/// The widest power of two, at most 16, that divides both.
+std::int64_t chunk_of(std::int64_t width, std::int64_t offset) {
+  const std::int64_t bits = width | offset | 16;
+  return bits & -bits;
+}
+
+class GatherManyRowsTest : public GpuTest {
+ protected:
+  struct Call {
+    gpukern_dtype dtype;
+    Shape source;
+    gpukern_dtype index;
+    std::int64_t count;
+    gpukern_mode mode;
+    std::int64_t source_at = 0;  ///< bytes that the view begins behind its memory
+    std::int64_t out_at = 0;
+    bool fills = true;  ///< not with zeros
+  };
+
+  void check(const Call& call, std::int32_t axis = 0) {
+    Tight source(Place::Cuda, call.dtype, call.source, call.source_at);
+    Tight index(Place::Cuda, call.index, {call.count}, 0);
+    Tight out(Place::Cuda, call.dtype, gather_shape(call.source, {call.count}, axis), call.out_at);
+    Array fill(Place::Cpu, call.dtype, {});
+    for (Bytes* bytes : {&source.storage.host, &out.storage.host, &fill.storage.host})
+      fill_random(*bytes, random_);
+    const std::int64_t size = split_at(call.source, axis).size;
+    fill_indices(index, random_, size, call.mode == GPUKERN_RAISE ? 0 : size / 4);
+    expect_gather({source, index, axis, call.mode, out,
+                   call.mode == GPUKERN_FILL && call.fills ? &fill : nullptr},
+                  Place::Cuda);
+  }
+
+  /// How the gather of so many rows runs, of up to 17 MiB.
+  static Graph::Grid grid_of(std::int64_t width, std::int64_t count, std::int64_t source_at = 0) {
+    const DeviceMemory<int> memory(18 << 18);
+    std::int64_t n = 3;
+    const gpukern_tensor source{
+        memory.data(), kCuda, 1, bytes_dtype(static_cast<int>(width)), &n, nullptr,
+        static_cast<std::uint64_t>(source_at)};
+    const gpukern_tensor index{memory.data() + (1 << 14), kCuda, 1, kInt32.dtype, &count, nullptr,
+                               0};
+    const gpukern_tensor out{
+        memory.data() + (1 << 18), kCuda, 1, source.dtype, &count, nullptr, 0};
+    const StreamHandle stream;
+    gpukern_exec exec = GPUKERN_EXEC_INIT;
+    exec.stream = stream;
+    stream.begin_capture();
+    EXPECT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_WRAP, nullptr, &out, &exec),
+              GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    return Graph(stream).only_kernel();
+  }
+
+  static void expect_grid(Graph::Grid grid, std::int64_t blocks, unsigned threads) {
+    EXPECT_EQ(grid.blocks, blocks);
+    EXPECT_EQ(grid.threads, threads);
+  }
+
+  Random random_{9};
+};
+
+TEST_F(GatherManyRowsTest, FewRowsHaveAChunkAThread) {
+  expect_grid(grid_of(1024, 16), 16, 64);
+  expect_grid(grid_of(100, 16), 7, 64);
+  expect_grid(grid_of(100, 16, 1), 25, 64);
+  expect_grid(grid_of(1024, kSpread / 64), kSpread / 64, 64);
+  expect_grid(grid_of(1024, kSpread / 64 + 1), kSpread / 256 + 1, 256);
+  expect_grid(grid_of(1024, kFew / 64), kFew / 256, 256);
+  expect_grid(grid_of(1024, kFew / 64 + 1), kFew / 1024 + 1, 256);  // four chunks a thread
+  expect_grid(grid_of(128, kFew / 32, 4), kFew / 256, 256);
+  expect_grid(grid_of(128, kFew / 32 + 1, 4), kFew * 4 / (16 << 10) + 1, 128);  // tiles
+  expect_grid(grid_of(32, kFew / 8, 4), kFew / 256, 256);
+  expect_grid(grid_of(32, kFew / 8 + 1, 4), kFew * 4 / (4 << 10) + 1, 128);
+}
+
+TEST_F(GatherManyRowsTest, RowsOfEveryWidthAroundTheThresholds) {
+  int trial = 0;
+  for (const std::int64_t width : {7, 12, 24, 48, 50, 60, 100, 104, 255, 256, 300, 1001, 1024}) {
+    for (const std::int64_t at : {0, 1, 2, 4}) {
+      for (const std::int64_t chunks : {kSpread, kFew}) {
+        for (const std::int64_t more : {0, 1}) {
+          const std::int64_t count = chunks * chunk_of(width, at) / width + more;
+          SCOPED_TRACE("width " + std::to_string(width) + ", source at " + std::to_string(at) +
+                       ", count " + std::to_string(count));
+          const auto& type = kIndexTypes[trial % static_cast<int>(std::size(kIndexTypes))];
+          check({bytes_dtype(static_cast<int>(width)),
+                 {120},
+                 type.dtype,
+                 count,
+                 kModes[trial / 8 % 4],
+                 at,
+                 trial % 3 * at});
+          ++trial;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GatherManyRowsTest, OuterPositions) {
+  for (const std::int64_t width : {8, 16, 12, 100, 1001, 1024}) {
+    for (const std::int64_t more : {-1, 0, 1}) {
+      for (const std::int64_t chunks : {kSpread, kFew}) {
+        const std::int64_t count = chunks * chunk_of(width, 0) / width / 3 + more;
+        SCOPED_TRACE("width " + std::to_string(width) + ", count " + std::to_string(count));
+        check({bytes_dtype(static_cast<int>(width)),
+               {3, 41},
+               kIndexTypes[width % 2 + 2].dtype,
+               count,
+               kModes[(more + width / 4) & 3]},
+              1);
+      }
+    }
+  }
+}
+
+TEST_F(GatherManyRowsTest, FillValuesOfAnElement) {
+  for (const int element : {1, 3, 4})
+    for (const std::int64_t chunks : {kSpread, kFew})
+      for (const bool fills : {false, true})
+        for (const std::int64_t more : {0, 1})
+          check({bytes_dtype(element),
+                 {41, 35},
+                 kInt32.dtype,
+                 chunks / 35 / (element == 3 ? 3 : 1) + more,
+                 GPUKERN_FILL,
+                 0,
+                 0,
+                 fills});
+}
+
+TEST_F(GatherManyRowsTest, RowsThatLieApart) {
+  for (const std::int64_t count : {5, 2000, 5000, 70000}) {
+    for (const std::int64_t skip : {0, 4, 31}) {
+      Tight source(Place::Cuda, bytes_dtype(4), {50, 60}, 0);
+      fill_random(source.storage.host, random_);
+      source.shape[1] = 60 - skip;
+      Tight index(Place::Cuda, kInt64.dtype, {count}, 0);
+      fill_indices(index, random_, 50);
+      Tight out(Place::Cuda, bytes_dtype(4), {count, 60 - skip}, 0);
+      expect_gather({source, index, 0, GPUKERN_RAISE, out}, Place::Cuda);
+      source.offset = 49 * source.strides[0] * source.item();  // from the last row up
+      source.strides[0] *= -1;
+      expect_gather({source, index, 0, GPUKERN_WRAP, out}, Place::Cuda);
+    }
+  }
+}
+
+TEST_F(GatherManyRowsTest, BadIndicesAreNamed) {
+  for (const std::int64_t width : {12, 100, 1024}) {
+    for (const std::int64_t count :
+         {std::int64_t{1}, std::int64_t{16}, kFew * chunk_of(width, 0) / width + 1}) {
+      Tight source(Place::Cuda, bytes_dtype(static_cast<int>(width)), {120}, 0);
+      Tight index(Place::Cuda, kInt32.dtype, {count}, 0);
+      Tight out(Place::Cuda, source.dtype, {count}, 0);
+      for (const std::int64_t bad : {120, -121}) {
+        fill_indices(index, random_, 120);
+        store_index(index.storage.host, between(random_, 0, count - 1) * 4, kInt32.dtype, bad);
+        const Gather call{source, index, 0, GPUKERN_RAISE, out};
+        expect_gather(call, Place::Cuda);
+        gpukern_exec exec = exec_at(Place::Cuda);
+        exec.out_may_change = 1;
+        const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
+        expect_error(gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_RAISE, nullptr,
+                                    &tensors[2], &exec),
+                     GPUKERN_INDEX_ERROR,
+                     "index " + std::to_string(bad) + " is out of bounds for axis 0 with size 120");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpukern_test
