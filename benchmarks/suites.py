@@ -106,7 +106,9 @@ def rows_tables():
         for width in (100, 256, 1024)
         for count in (16, 256, 4 * KI)
     ]
-    few_note = "Few rows out of 1 GiB: how soon a kernel starts, and how many multiprocessors it meets."
+    few_note = (
+        "Few rows out of 1 GiB: how soon a kernel starts, and how many multiprocessors it meets."
+    )
     return (
         Table("rows", "gather of rows, uniform", "GB/s", ROWS, tuple(cases), note),
         Table("few rows", "gather of few rows, uniform", "GB/s", ROWS, tuple(few), few_note),

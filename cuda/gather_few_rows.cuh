@@ -45,8 +45,8 @@ struct OuterArgs {
 };
 
 /// out[o, i] = source[o, index[i]], a chunk a thread. A launch reads its parameters anew, by lines
-/// of 64 bytes, and its code too: good indices at the first outer position need 56 bytes and some
-/// 30 instructions without a jump. All others begin anew behind them.
+/// of 64 bytes, and its code too: good indices at the first outer position need 56 bytes and 40
+/// instructions without a jump. All others begin anew behind them.
 template <class Chunk, class Raw>
 __global__ void __launch_bounds__(kThreads)
     gather_few_rows_kernel(const Raw* index, const std::byte* source, std::int64_t axis_stride,

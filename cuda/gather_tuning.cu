@@ -30,8 +30,8 @@ constexpr GatherTuning kFirst{
     // gather_rows(): 1 Ki chunks 28.2, 16.9; 16 Ki 317, 249; 128 Ki 1335, 1200; 1 Mi 3057, 2965.
     .few_chunks = 1 << 20,
     // The same of rows of 100 bytes against tiles of 16 KiB, 0.2 to 6 for each multiprocessor: 6 Ki
-    // chunks 42.9, 8.1; 50 Ki 205, 58.6; 400 Ki 831, 435; 3 Mi 1342, 1590. Between the last two this
-    // is an estimate, and so it is for all other widths.
+    // chunks 42.9, 8.1; 50 Ki 205, 58.6; 400 Ki 831, 435; 3 Mi 1342, 1590. Between the last two
+    // this is an estimate, and so it is for all other widths.
     .few_staged_chunks = 1 << 20,
     // An estimate, from items: with 64 threads a block 1 Ki are ahead, from 16 Ki on all are alike.
     .few_spread_chunks = 64 << 10,

@@ -52,8 +52,8 @@ struct GatherTuning {
   std::int64_t sparse_ratio;
   int sparse_threads;
 
-  // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would pass
-  // through shared memory. Up to `few_spread_chunks` their blocks are small.
+  // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would
+  // pass through shared memory. Up to `few_spread_chunks` their blocks are small.
   std::int64_t few_chunks;
   std::int64_t few_staged_chunks;
   std::int64_t few_spread_chunks;

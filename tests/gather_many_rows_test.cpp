@@ -52,13 +52,16 @@ class GatherManyRowsTest : public GpuTest {
   static Graph::Grid grid_of(std::int64_t width, std::int64_t count, std::int64_t source_at = 0) {
     const DeviceMemory<int> memory(18 << 18);
     std::int64_t n = 3;
-    const gpukern_tensor source{
-        memory.data(), kCuda, 1, bytes_dtype(static_cast<int>(width)), &n, nullptr,
-        static_cast<std::uint64_t>(source_at)};
-    const gpukern_tensor index{memory.data() + (1 << 14), kCuda, 1, kInt32.dtype, &count, nullptr,
-                               0};
-    const gpukern_tensor out{
-        memory.data() + (1 << 18), kCuda, 1, source.dtype, &count, nullptr, 0};
+    const gpukern_tensor source{memory.data(),
+                                kCuda,
+                                1,
+                                bytes_dtype(static_cast<int>(width)),
+                                &n,
+                                nullptr,
+                                static_cast<std::uint64_t>(source_at)};
+    const gpukern_tensor index{
+        memory.data() + (1 << 14), kCuda, 1, kInt32.dtype, &count, nullptr, 0};
+    const gpukern_tensor out{memory.data() + (1 << 18), kCuda, 1, source.dtype, &count, nullptr, 0};
     const StreamHandle stream;
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.stream = stream;
@@ -111,6 +114,27 @@ TEST_F(GatherManyRowsTest, RowsOfEveryWidthAroundTheThresholds) {
           ++trial;
         }
       }
+    }
+  }
+}
+
+// Whole words around rows are read where they belong to the memory; out begins and ends within
+// some.
+TEST_F(GatherManyRowsTest, ManyRowsAtEveryAddress) {
+  for (const std::int64_t width : {7, 14, 31, 33, 48, 49, 63, 64, 127, 1001, 9001, 20001}) {
+    for (int trial = 0; trial < 8; ++trial) {
+      const auto from = between(random_, 0, 17);
+      const auto to = between(random_, 0, 17);
+      const auto count = kFew * chunk_of(width, from | to) / width + between(random_, 1, 40);
+      SCOPED_TRACE("width " + std::to_string(width) + ", source at " + std::to_string(from) +
+                   ", out at " + std::to_string(to) + ", count " + std::to_string(count));
+      check({bytes_dtype(static_cast<int>(width)),
+             {trial < 4 ? 1 : 37},
+             kInt32.dtype,
+             count,
+             kModes[trial % 4],
+             from,
+             to});
     }
   }
 }
@@ -179,10 +203,10 @@ TEST_F(GatherManyRowsTest, BadIndicesAreNamed) {
         gpukern_exec exec = exec_at(Place::Cuda);
         exec.out_may_change = 1;
         const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-        expect_error(gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_RAISE, nullptr,
-                                    &tensors[2], &exec),
-                     GPUKERN_INDEX_ERROR,
-                     "index " + std::to_string(bad) + " is out of bounds for axis 0 with size 120");
+        expect_error(
+            gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_RAISE, nullptr, &tensors[2], &exec),
+            GPUKERN_INDEX_ERROR,
+            "index " + std::to_string(bad) + " is out of bounds for axis 0 with size 120");
       }
     }
   }
