@@ -13,7 +13,7 @@ void gather_few_rows(const DirectCall& call) {
   const int threads =
       total <= call.tuning.few_spread_chunks ? call.tuning.few_spread_threads : kThreads;
   const std::int64_t blocks = ceil_divide(total, threads);
-  const Grid grid{blocks, threads, 0, spreads_evenly(blocks, threads)};
+  const Grid grid = gather_grid(call.tuning, blocks, threads);
   const Divisor by_chunks(static_cast<std::uint32_t>(chunks));
   const auto count = static_cast<std::uint32_t>(rows.count);
   const OuterArgs outer{.stride = rows.outer_stride,

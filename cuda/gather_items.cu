@@ -15,7 +15,7 @@ bool launch_items(const DirectCall& call, int threads) {
   const std::int64_t blocks =
       ceil_divide(call.rows.count, std::int64_t{threads} * kVectors * kCount);
   launch(gather_items_kernel<Item, Raw, kCount, kVectors>,
-         Grid{blocks, threads, 0, spreads_evenly(blocks, threads)}, call.stream, ItemArgs(call),
+         gather_grid(call.tuning, blocks, threads), call.stream, ItemArgs(call),
          Bounds<Raw>(call.args), call.fill);
   return true;
 }
@@ -24,8 +24,7 @@ template <class Item, class Raw>
 bool launch_few(const DirectCall& call) {
   const Bounds<Raw> bounds(call.args);
   const std::int64_t blocks = ceil_divide(call.rows.count, kFewThreads);
-  launch(gather_few_kernel<Item, Raw>,
-         Grid{blocks, kFewThreads, 0, spreads_evenly(blocks, kFewThreads)}, call.stream,
+  launch(gather_few_kernel<Item, Raw>, gather_grid(call.tuning, blocks, kFewThreads), call.stream,
          reinterpret_cast<const Raw*>(call.args.index),
          reinterpret_cast<const Item*>(call.args.source), reinterpret_cast<Item*>(call.args.out),
          static_cast<unsigned>(call.rows.count), bounds.last, bounds, call.fill);

@@ -46,6 +46,13 @@ struct GatherTuning {
   int threads;             ///< in a block, where nothing else is said
   int item_threads;        ///< of the kernel for vectors of items
 
+  // Grids come while the previous kernel runs, if they have so many threads for each multiprocessor
+  // at most, or so many blocks at least. Blocks that come early take the room that is left, which
+  // differs from multiprocessor to multiprocessor. With few of them there is room for all; of many,
+  // most come later. In between some multiprocessors would have more to do than others.
+  int early_threads;
+  std::int64_t early_blocks;
+
   // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors.
   std::int64_t few_items;
   // Where the axis is so many times longer than the index, threads hold one vector of two items.

@@ -80,17 +80,6 @@ void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t str
   launch(kernel, Grid{blocks}, stream, arguments...);
 }
 
-/// Whether blocks spread evenly over the multiprocessors if they come while an equal grid runs.
-/// They take the room that it leaves, and stay there: all the same for a quarter of the threads
-/// that fit, and of many blocks only the first are concerned. H200, gather, items/ns: 1 Mi out of 8
-/// Mi by 128 Ki threads 74, one grid after the other 90; 16 Mi by 16384 blocks 112 and 111.
-inline bool spreads_evenly(std::int64_t blocks, int threads) {
-  constexpr std::int64_t kThreadsToSpread = 512;  // on a multiprocessor
-  constexpr std::int64_t kManyBlocks = 16384;
-  return blocks * threads <= kThreadsToSpread * device_facts().multiprocessors ||
-         blocks >= kManyBlocks;
-}
-
 /// Lets blocks of the next kernel come, once all blocks of this one have asked for it or ended.
 /// That kernel waits for the end of this one before it looks at memory.
 __device__ inline void let_next_start() {
