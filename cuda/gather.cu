@@ -56,13 +56,11 @@ void gather_direct(const DirectCall& call) {
   const auto& [args, rows, fill, tuning, stream] = call;
   if (args.item == rows.width && rows.outer == 1 && gather_items(call)) return;
   if (args.item == rows.width && (gather_inner_staged(call) || gather_inner_items(call))) return;
-  const bool staged =
-      args.item >= tuning.staged_from[std::countr_zero(static_cast<unsigned>(rows.width))];
+  const auto width = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(rows.width)));
   // Over PCIe the time is in the link, and gather_rows() bounds what is in flight there.
   const std::int64_t chunks = rows.outer * rows.count * (args.item / rows.width);
-  if (!args.in_place && chunks <= (staged ? tuning.few_staged_chunks : tuning.few_chunks))
-    return gather_few_rows(call);
-  if (staged) return gather_staged_rows(call);
+  if (!args.in_place && chunks <= tuning.few_chunks[width]) return gather_few_rows(call);
+  if (args.item >= tuning.staged_from[width]) return gather_staged_rows(call);
   gather_rows(call);
 }
 

@@ -29,13 +29,6 @@ struct DirectCall {
   cudaStream_t stream;
 };
 
-/// The shape of a launch that comes early where its blocks spread evenly all the same.
-inline Grid gather_grid(const GatherTuning& tuning, std::int64_t blocks, int threads,
-                        std::size_t shared_bytes = 0) {
-  const std::int64_t few = std::int64_t{tuning.early_threads} * device_facts().multiprocessors;
-  return {blocks, threads, shared_bytes, blocks * threads <= few || blocks >= tuning.early_blocks};
-}
-
 /// Items of rows.width bytes, outer is 1: vectors of indices in, vectors of items out. Declines
 /// where index or out are not aligned to vectors.
 bool gather_items(const DirectCall& call);

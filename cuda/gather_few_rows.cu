@@ -10,10 +10,7 @@ void gather_few_rows(const DirectCall& call) {
   const Rows& rows = call.rows;
   const std::int64_t chunks = args.item / rows.width;
   const std::int64_t total = rows.outer * rows.count * chunks;
-  const int threads =
-      total <= call.tuning.few_spread_chunks ? call.tuning.few_spread_threads : kThreads;
-  const std::int64_t blocks = ceil_divide(total, threads);
-  const Grid grid = gather_grid(call.tuning, blocks, threads);
+  const Grid grid{ceil_divide(total, kThreads), kThreads, 0, true};
   const Divisor by_chunks(static_cast<std::uint32_t>(chunks));
   const auto count = static_cast<std::uint32_t>(rows.count);
   const OuterArgs outer{.stride = rows.outer_stride,

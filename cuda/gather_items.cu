@@ -14,17 +14,16 @@ bool launch_items(const DirectCall& call, int threads) {
     return false;
   const std::int64_t blocks =
       ceil_divide(call.rows.count, std::int64_t{threads} * kVectors * kCount);
-  launch(gather_items_kernel<Item, Raw, kCount, kVectors>,
-         gather_grid(call.tuning, blocks, threads), call.stream, ItemArgs(call),
-         Bounds<Raw>(call.args), call.fill);
+  launch(gather_items_kernel<Item, Raw, kCount, kVectors>, Grid{blocks, threads, 0, true},
+         call.stream, ItemArgs(call), Bounds<Raw>(call.args), call.fill);
   return true;
 }
 
 template <class Item, class Raw>
 bool launch_few(const DirectCall& call) {
   const Bounds<Raw> bounds(call.args);
-  const std::int64_t blocks = ceil_divide(call.rows.count, kFewThreads);
-  launch(gather_few_kernel<Item, Raw>, gather_grid(call.tuning, blocks, kFewThreads), call.stream,
+  const Grid grid{ceil_divide(call.rows.count, kThreads), kThreads, 0, true};
+  launch(gather_few_kernel<Item, Raw>, grid, call.stream,
          reinterpret_cast<const Raw*>(call.args.index),
          reinterpret_cast<const Item*>(call.args.source), reinterpret_cast<Item*>(call.args.out),
          static_cast<unsigned>(call.rows.count), bounds.last, bounds, call.fill);
@@ -45,9 +44,10 @@ bool gather_items(const DirectCall& call) {
       if (few && call.rows.axis_stride == call.args.item)
         served = launch_few<Item, Raw>(call);
       else if (few)
-        served = launch_items<Item, Raw, 1, 1>(call, kFewThreads);
-      else if (call.args.n / tuning.sparse_ratio >= call.rows.count)
-        served = launch_items < Item, Raw, kCount<2 ? kCount : 2, 1>(call, tuning.sparse_threads);
+        served = launch_items<Item, Raw, 1, 1>(call, kThreads);
+      else if (call.rows.count < tuning.pairs_below ||
+               call.args.n / tuning.sparse_ratio >= call.rows.count)
+        served = launch_items < Item, Raw, kCount<2 ? kCount : 2, 1>(call, tuning.pair_threads);
       else
         served = launch_items<Item, Raw, kCount, kItemVectors>(call, tuning.item_threads);
     });

@@ -93,17 +93,14 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
   gather_vectors<Item, Raw, kCount, kVectors>(args, bounds, fill, blockIdx.x);
 }
 
-/// Threads of a block for few items.
-inline constexpr int kFewThreads = 64;
-
 /// Few items of a dense source, one a thread. A launch reads its parameters anew, by lines of 64
 /// bytes; those that all threads need are the first 40 bytes.
 template <class Item, class Raw>
-__global__ void __launch_bounds__(kFewThreads)
+__global__ void __launch_bounds__(kThreads)
     gather_few_kernel(const Raw* index, const Item* source, Item* out, unsigned count, Raw last,
                       const __grid_constant__ Bounds<Raw> bounds,
                       const __grid_constant__ Fill fill) {
-  const unsigned i = blockIdx.x * kFewThreads + threadIdx.x;
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   wait_for_previous();
   if (i >= count) return;
   const Raw raw = index[i];

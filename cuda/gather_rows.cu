@@ -24,8 +24,7 @@ void gather_rows(const DirectCall& call) {
   // fit 30; the link makes 55.
   const std::int64_t alone = device_facts().shared_bytes - kDeclaredSharedBytes;
   const std::int64_t blocks = ceil_divide(total, std::int64_t{threads} * kRowChunks);
-  const Grid grid = gather_grid(call.tuning, blocks, threads,
-                                args.in_place ? static_cast<std::size_t>(alone) : 0);
+  const Grid grid{blocks, threads, args.in_place ? static_cast<std::size_t>(alone) : 0, true};
   visit_chunk(rows.width, [&](auto chunk) {
     visit_index_width(args.index_type.bytes, [&](auto raw) {
       using Raw = decltype(raw);

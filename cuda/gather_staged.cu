@@ -26,7 +26,7 @@ void gather_tiles(const DirectCall& call) {
                           .count = Turn(rows.count)};
   const auto shared = static_cast<std::size_t>(staged_shared_bytes(args.item, tile));
   const std::int64_t blocks = ceil_divide(staged.total, tile);
-  const Grid grid = gather_grid(call.tuning, blocks, threads, shared);
+  const Grid grid{blocks, threads, shared, true};
   visit_index_width(args.index_type.bytes, [&](auto raw) {
     using Raw = decltype(raw);
     launch(gather_staged_kernel<Raw, kWords>, grid, call.stream, staged, Bounds<Raw>(args),

@@ -18,28 +18,23 @@ constexpr GatherTuning kFirst{
     .compute_capability = 0,
     .threads = 256,       // five blocks or more at 48 registers a thread
     .item_threads = 128,  // as with 256, 8-byte items, sorted, 642 us against 652
-    // Items/ns of 1 Mi out of 8 Mi, 128 Ki threads: early 74, else 90; 127 Ki out of 1 Mi, as many
-    // threads, 47, thrust 55; 64 Ki out of 1 Mi 42, thrust 37. 16 Mi, 16384 blocks: 112, else 111.
-    .early_threads = 512,  // a quarter of what fits
-    .early_blocks = 16384,
-    // Items/ns of 1 Ki: 0.83 with 64 threads, 0.78 with 128, 0.55 by two vectors a thread; 16
-    // Ki 6.4, 6.4, 4.9; 64 Ki 15.9, 16.1, 15.3. 1 Mi sorted: 96, 168, 279.
-    .few_items = 128 << 10,
+    // Items/ns, one a thread against a pair: 256 Ki of 1 Mi 87, 84; of 8 Mi 63.6, 64.1; 512 Ki 106,
+    // 105 and 78, 83. Blocks of 256 threads: with 64 they come too slowly from 64 Ki on, 40 a
+    // thread to 26; 1 Ki are 0.98 us with either.
+    .few_items = 384 << 10,
+    // Pairs against two vectors of four: random, 2 Mi of 1 Mi 130, 124; of 8 Mi 104, 100; 8 Mi 140,
+    // 138 and 111, 110. Sorted ones lose: 2 Mi of 1 Mi 325, 367; of 32 Mi 58, 58.
+    .pairs_below = 8 << 20,
     // The less is in flight out of order, the better DRAM likes sorted indices far apart. 16 Mi of
-    // 1 Gi 42.6 against 39.8, of 8 Gi 37.5, 36.4; blocked ones lose, 254 against 291. A single item
-    // a thread: 45.6, 38.7, but 172.
+    // 1 Gi 39.0 by pairs, 36.8 by vectors, of 8 Gi 38.1, 35.8; blocked ones lose, 267 against 308.
+    // A single item a thread: 41.2, 40.4, but 195.
     .sparse_ratio = 16,
-    .sparse_threads = 256,
-    // GB/s read and written of rows of 1 KiB, by an unchecked kernel of a chunk a thread against
-    // gather_rows(): 1 Ki chunks 28.2, 16.9; 16 Ki 317, 249; 128 Ki 1335, 1200; 1 Mi 3057, 2965.
-    .few_chunks = 1 << 20,
-    // The same of rows of 100 bytes against tiles of 16 KiB, 0.2 to 6 for each multiprocessor: 6 Ki
-    // chunks 42.9, 8.1; 50 Ki 205, 58.6; 400 Ki 831, 435; 3 Mi 1342, 1590. Between the last two
-    // this is an estimate, and so it is for all other widths.
-    .few_staged_chunks = 1 << 20,
-    // An estimate, from items: with 64 threads a block 1 Ki are ahead, from 16 Ki on all are alike.
-    .few_spread_chunks = 64 << 10,
-    .few_spread_threads = 64,
+    .pair_threads = 256,  // pairs of 16 Mi of 1 Mi, sorted: 429; with 128 402, with 512 407
+    // us, against gather_staged_rows() or, 16 bytes, gather_rows(). 512 Ki chunks and 1 Mi: of 33
+    // bytes 4.1, 4.4 and 6.7, 5.0; of 1001 3.7, 6.1 and 6.2, 6.2; of 50 4.3, 4.7 and 6.9, 5.6. 1 Mi
+    // and 2 Mi: of 36 8.3, 8.8 and 14.6, 13.4; of 300 7.0, 7.7 and 12.1, 10.1. 2 Mi and 4 Mi: of
+    // 104 16.2, 18.1 and 30.0, 31.3; of 1024 19.5, 19.4 and 36.5, 35.6.
+    .few_chunks = {640 << 10, 640 << 10, 3 << 19, 4 << 20, 2 << 20},
     // From seven chunks on: 7 B 0.109 against 0.098 chunk by chunk, 36 B 0.411 against 0.375; not
     // 3 B, 0.043 against 0.049, nor 20 B, 0.274 against 0.275. Chunks of 8 bytes, 24 B: 0.320
     // against 0.322, 200 B: 0.777 against 0.723. Of 16 bytes, 1 KiB: 0.946 against 0.968. The

@@ -46,27 +46,19 @@ struct GatherTuning {
   int threads;             ///< in a block, where nothing else is said
   int item_threads;        ///< of the kernel for vectors of items
 
-  // Grids come while the previous kernel runs, if they have so many threads for each multiprocessor
-  // at most, or so many blocks at least. Blocks that come early take the room that is left, which
-  // differs from multiprocessor to multiprocessor. With few of them there is room for all; of many,
-  // most come later. In between some multiprocessors would have more to do than others.
-  int early_threads;
-  std::int64_t early_blocks;
-
-  // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors.
+  // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors. Fewer
+  // than `pairs_below`, or where the axis is so many times longer than the index, threads hold one
+  // vector of two items.
   std::int64_t few_items;
-  // Where the axis is so many times longer than the index, threads hold one vector of two items.
+  std::int64_t pairs_below;
   std::int64_t sparse_ratio;
-  int sparse_threads;
+  int pair_threads;
 
   // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would
-  // pass through shared memory. Up to `few_spread_chunks` their blocks are small.
-  std::int64_t few_chunks;
-  std::int64_t few_staged_chunks;
-  std::int64_t few_spread_chunks;
-  int few_spread_threads;
+  // pass through shared memory; by the width of a chunk: 1, 2, 4, 8 and 16.
+  std::int64_t few_chunks[5];
 
-  // Rows pass through shared memory from so many bytes on, by their width: 1, 2, 4, 8 and 16.
+  // Rows pass through shared memory from so many bytes on, by the same widths.
   std::int64_t staged_from[5];
   std::int64_t staged_long;  ///< from so many bytes on, kStagedWordsLong
   int staged_threads;        ///< in a block; with the words that is its tile

@@ -88,12 +88,11 @@ __device__ inline void let_next_start() {
 #endif
 }
 
-/// Waits for the previous kernel of the stream, and lets the next one come as close behind.
+/// Waits for the end of the previous kernel of the stream.
 __device__ inline void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
-  let_next_start();
 }
 
 inline std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

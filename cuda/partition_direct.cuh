@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   static_assert(kInTile * kPiece == kTile<sizeof(Item)>);
   __shared__ unsigned taken[2];
   wait_for_previous();
+  let_next_start();
   const std::int64_t first = state->local() ? 0 : std::int64_t{tiles} * kInTile;
   std::int64_t piece = first + blockIdx.x;
   for (unsigned round = 0; piece * kPiece < args.count; ++round) {

@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __shared__ BulkBarrier barrier;
   auto* const slice = reinterpret_cast<Item*>(dynamic);
   wait_for_previous();
+  let_next_start();
   if (call.state->local()) return;
   const unsigned parts = call.buckets + call.state->extra_parts;
   const unsigned lane = threadIdx.x % 32;
@@ -181,6 +182,7 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
     partition_fetch_cached_kernel(const __grid_constant__ Partition call) {
   using Fetch = FetchCached<Item>;
   wait_for_previous();
+  let_next_start();
   if (call.state->local()) return;
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;

@@ -31,6 +31,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ BulkBarrier barrier;
   wait_for_previous();
+  let_next_start();
   if (call.state->local()) return;
   SharedCopy copy(barrier);
   const auto* const items = reinterpret_cast<const Item*>(dynamic);

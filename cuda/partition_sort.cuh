@@ -251,6 +251,7 @@ __global__ void __launch_bounds__(sort_threads(kTileItems),
   Tile tile{call, bounds, shared, counter, sorted};
   tile.clear();
   wait_for_previous();
+  let_next_start();
   if (call.state->local()) return;
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;

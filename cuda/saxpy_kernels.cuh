@@ -60,6 +60,7 @@ __device__ inline std::int64_t thread_of_grid() {
 template <class T>
 __global__ void saxpy_kernel(const SaxpySpan span, T a) {
   wait_for_previous();
+  let_next_start();
   const std::int64_t p = thread_of_grid();
   if (p >= span.packs) return edge<T, true>(span, a, p - span.packs);
   const uint4 x = reinterpret_cast<const uint4*>(span.x)[p];
@@ -73,6 +74,7 @@ template <class T>
 __global__ void saxpy_few_kernel(T a, const T* x, const T* y, T* out, std::int64_t count) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kSaxpyFewThreads + threadIdx.x;
   wait_for_previous();
+  let_next_start();
   if (i >= count) return;
   T result;
   multiply_add(a, x[i], y[i], result);
@@ -84,6 +86,7 @@ __global__ void saxpy_few_kernel(T a, const T* x, const T* y, T* out, std::int64
 template <class T>
 __global__ void saxpy_shifted_kernel(const SaxpySpan span, T a) {
   wait_for_previous();
+  let_next_start();
   const std::int64_t p = thread_of_grid();
   uint4 result{};
   if (p < span.packs) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows on a GPU around the numbers of chunks where another kernel takes them: few_spread_chunks,
-// few_chunks and few_staged_chunks in cuda/gather_tuning.cu.
+// Items and rows on a GPU around the numbers where another kernel takes them: few_items,
+// pairs_below and few_chunks in cuda/gather_tuning.cu.
 
 #include "cuda_driver.hpp"
 #include "device_memory.hpp"
@@ -11,14 +11,22 @@
 namespace gpukern_test {
 namespace {
 
-constexpr std::int64_t kSpread = 64 << 10;
-constexpr std::int64_t kFew = 1 << 20;
 constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
 
 /// The widest power of two, at most 16, that divides both.
 std::int64_t chunk_of(std::int64_t width, std::int64_t offset) {
   const std::int64_t bits = width | offset | 16;
   return bits & -bits;
+}
+
+/// As many rows as have a thread for each chunk.
+std::int64_t few_rows(std::int64_t width, std::int64_t offset = 0) {
+  const std::int64_t chunk = chunk_of(width, offset);
+  const std::int64_t chunks = chunk <= 2   ? 640 << 10
+                              : chunk == 4 ? 3 << 19
+                              : chunk == 8 ? 4 << 20
+                                           : 2 << 20;
+  return chunks * chunk / width;
 }
 
 class GatherManyRowsTest : public GpuTest {
@@ -48,9 +56,9 @@ class GatherManyRowsTest : public GpuTest {
                   Place::Cuda);
   }
 
-  /// How the gather of so many rows runs, of up to 17 MiB.
+  /// How the gather of so many rows runs, of up to 33 MiB.
   static Graph::Grid grid_of(std::int64_t width, std::int64_t count, std::int64_t source_at = 0) {
-    const DeviceMemory<int> memory(18 << 18);
+    const DeviceMemory<int> memory(36 << 18);
     std::int64_t n = 3;
     const gpukern_tensor source{memory.data(),
                                 kCuda,
@@ -81,38 +89,52 @@ class GatherManyRowsTest : public GpuTest {
 };
 
 TEST_F(GatherManyRowsTest, FewRowsHaveAChunkAThread) {
-  expect_grid(grid_of(1024, 16), 16, 64);
-  expect_grid(grid_of(100, 16), 7, 64);
-  expect_grid(grid_of(100, 16, 1), 25, 64);
-  expect_grid(grid_of(1024, kSpread / 64), kSpread / 64, 64);
-  expect_grid(grid_of(1024, kSpread / 64 + 1), kSpread / 256 + 1, 256);
-  expect_grid(grid_of(1024, kFew / 64), kFew / 256, 256);
-  expect_grid(grid_of(1024, kFew / 64 + 1), kFew / 1024 + 1, 256);  // four chunks a thread
-  expect_grid(grid_of(128, kFew / 32, 4), kFew / 256, 256);
-  expect_grid(grid_of(128, kFew / 32 + 1, 4), kFew * 4 / (16 << 10) + 1, 128);  // tiles
-  expect_grid(grid_of(32, kFew / 8, 4), kFew / 256, 256);
-  expect_grid(grid_of(32, kFew / 8 + 1, 4), kFew * 4 / (4 << 10) + 1, 128);
+  expect_grid(grid_of(1024, 16), 4, 256);
+  expect_grid(grid_of(100, 16), 2, 256);
+  expect_grid(grid_of(100, 16, 1), 7, 256);
+  expect_grid(grid_of(1024, few_rows(1024)), (2 << 20) / 256, 256);
+  expect_grid(grid_of(1024, few_rows(1024) + 1), (2 << 20) / 1024 + 1, 256);  // four a thread
+  expect_grid(grid_of(128, few_rows(128, 4), 4), (3 << 19) / 256, 256);
+  expect_grid(grid_of(128, few_rows(128, 4) + 1, 4), (6 << 20) / (16 << 10) + 1, 128);  // tiles
+  expect_grid(grid_of(32, few_rows(32, 2), 2), (640 << 10) / 256, 256);
+  expect_grid(grid_of(32, few_rows(32, 2) + 1, 2), (1280 << 10) / (4 << 10) + 1, 128);
+}
+
+TEST_F(GatherManyRowsTest, ItemsOfEveryWidthAroundTheThresholds) {
+  constexpr std::int64_t kFew = 384 << 10;
+  constexpr std::int64_t kPairs = 8 << 20;
+  for (const int item : {1, 2, 4, 8, 16}) {
+    const auto check_items = [&](std::int64_t size, gpukern_dtype index, std::int64_t count) {
+      SCOPED_TRACE("item " + std::to_string(item) + ", count " + std::to_string(count));
+      check({bytes_dtype(item), {size}, index, count, kModes[(item + count) % 4]});
+    };
+    for (const std::int64_t count : {kFew - 1, kFew, kFew + 1}) {
+      for (const std::int64_t size : {100, 7 << 20}) {
+        check_items(size, kInt32.dtype, count);
+        check_items(size, kInt64.dtype, count);
+      }
+    }
+    for (const std::int64_t count : {kPairs - 1, kPairs + 1}) check_items(100, kInt32.dtype, count);
+  }
 }
 
 TEST_F(GatherManyRowsTest, RowsOfEveryWidthAroundTheThresholds) {
   int trial = 0;
   for (const std::int64_t width : {7, 12, 24, 48, 50, 60, 100, 104, 255, 256, 300, 1001, 1024}) {
     for (const std::int64_t at : {0, 1, 2, 4}) {
-      for (const std::int64_t chunks : {kSpread, kFew}) {
-        for (const std::int64_t more : {0, 1}) {
-          const std::int64_t count = chunks * chunk_of(width, at) / width + more;
-          SCOPED_TRACE("width " + std::to_string(width) + ", source at " + std::to_string(at) +
-                       ", count " + std::to_string(count));
-          const auto& type = kIndexTypes[trial % static_cast<int>(std::size(kIndexTypes))];
-          check({bytes_dtype(static_cast<int>(width)),
-                 {120},
-                 type.dtype,
-                 count,
-                 kModes[trial / 8 % 4],
-                 at,
-                 trial % 3 * at});
-          ++trial;
-        }
+      for (const std::int64_t more : {0, 1}) {
+        const std::int64_t count = few_rows(width, at) + more;
+        SCOPED_TRACE("width " + std::to_string(width) + ", source at " + std::to_string(at) +
+                     ", count " + std::to_string(count));
+        const auto& type = kIndexTypes[trial % static_cast<int>(std::size(kIndexTypes))];
+        check({bytes_dtype(static_cast<int>(width)),
+               {120},
+               type.dtype,
+               count,
+               kModes[trial / 8 % 4],
+               at,
+               trial % 3 * at});
+        ++trial;
       }
     }
   }
@@ -125,7 +147,7 @@ TEST_F(GatherManyRowsTest, ManyRowsAtEveryAddress) {
     for (int trial = 0; trial < 8; ++trial) {
       const auto from = between(random_, 0, 17);
       const auto to = between(random_, 0, 17);
-      const auto count = kFew * chunk_of(width, from | to) / width + between(random_, 1, 40);
+      const auto count = few_rows(width, from | to) + between(random_, 1, 40);
       SCOPED_TRACE("width " + std::to_string(width) + ", source at " + std::to_string(from) +
                    ", out at " + std::to_string(to) + ", count " + std::to_string(count));
       check({bytes_dtype(static_cast<int>(width)),
@@ -142,33 +164,30 @@ TEST_F(GatherManyRowsTest, ManyRowsAtEveryAddress) {
 TEST_F(GatherManyRowsTest, OuterPositions) {
   for (const std::int64_t width : {8, 16, 12, 100, 1001, 1024}) {
     for (const std::int64_t more : {-1, 0, 1}) {
-      for (const std::int64_t chunks : {kSpread, kFew}) {
-        const std::int64_t count = chunks * chunk_of(width, 0) / width / 3 + more;
-        SCOPED_TRACE("width " + std::to_string(width) + ", count " + std::to_string(count));
-        check({bytes_dtype(static_cast<int>(width)),
-               {3, 41},
-               kIndexTypes[width % 2 + 2].dtype,
-               count,
-               kModes[(more + width / 4) & 3]},
-              1);
-      }
+      const std::int64_t count = few_rows(width) / 3 + more;
+      SCOPED_TRACE("width " + std::to_string(width) + ", count " + std::to_string(count));
+      check({bytes_dtype(static_cast<int>(width)),
+             {3, 41},
+             kIndexTypes[width % 2 + 2].dtype,
+             count,
+             kModes[(more + width / 4) & 3]},
+            1);
     }
   }
 }
 
 TEST_F(GatherManyRowsTest, FillValuesOfAnElement) {
   for (const int element : {1, 3, 4})
-    for (const std::int64_t chunks : {kSpread, kFew})
-      for (const bool fills : {false, true})
-        for (const std::int64_t more : {0, 1})
-          check({bytes_dtype(element),
-                 {41, 35},
-                 kInt32.dtype,
-                 chunks / 35 / (element == 3 ? 3 : 1) + more,
-                 GPUKERN_FILL,
-                 0,
-                 0,
-                 fills});
+    for (const bool fills : {false, true})
+      for (const std::int64_t more : {0, 1})
+        check({bytes_dtype(element),
+               {41, 35},
+               kInt32.dtype,
+               few_rows(element * 35) + more,
+               GPUKERN_FILL,
+               0,
+               0,
+               fills});
 }
 
 TEST_F(GatherManyRowsTest, RowsThatLieApart) {
@@ -190,8 +209,7 @@ TEST_F(GatherManyRowsTest, RowsThatLieApart) {
 
 TEST_F(GatherManyRowsTest, BadIndicesAreNamed) {
   for (const std::int64_t width : {12, 100, 1024}) {
-    for (const std::int64_t count :
-         {std::int64_t{1}, std::int64_t{16}, kFew * chunk_of(width, 0) / width + 1}) {
+    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{16}, few_rows(width) + 1}) {
       Tight source(Place::Cuda, bytes_dtype(static_cast<int>(width)), {120}, 0);
       Tight index(Place::Cuda, kInt32.dtype, {count}, 0);
       Tight out(Place::Cuda, source.dtype, {count}, 0);

@@ -25,11 +25,11 @@ void PrintTo(const Shape& shape, std::ostream* out) {
   *out << shape.count << " rows of " << shape.width << ", shifted by " << shape.shift;
 }
 
-/// Few items; vectors of items, of a source much longer and not so; many of them. Rows by chunks of
-/// 4, 8 and 16 bytes, and by way of shared memory. A saxpy of packs, and of shifted ones.
-constexpr Shape kShapes[] = {
-    {1000, 1}, {60000, 1, 1}, {132000, 1}, {300000, 1, 3}, {17 << 20, 1}, {2000, 2},      {1000, 3},
-    {5000, 6}, {300, 16},     {100, 25},   {50, 75},       {10, 1024},    {2000, 1001, 2}};
+/// Few items; pairs; vectors of four. Rows by chunks of 4, 8 and 16 bytes, few and many, and by way
+/// of shared memory. A saxpy of packs, and of shifted ones.
+constexpr Shape kShapes[] = {{1000, 1}, {60000, 1, 1}, {132000, 1},  {500000, 1, 3}, {9 << 20, 1},
+                             {2000, 2}, {1000, 3},     {5000, 6},    {300, 16},      {100, 25},
+                             {50, 75},  {10, 1024},    {9000, 1024}, {3000, 1001, 2}};
 
 class KernelOrderTest : public GpuTest, public testing::WithParamInterface<Shape> {
  protected:

@@ -207,7 +207,8 @@ typedef struct gpukern_launch {
   int32_t cooperative;   /**< 1: all blocks run at once, and may wait for each other */
   /**
    * 1: the kernel may start while the previous one of the stream still runs, if that lets it by
-   * griddepcontrol.launch_dependents, as those of this library do (programmatic dependent launch).
+   * griddepcontrol.launch_dependents, as saxpy and element-wise functions do, else when all of its
+   * threads have ended (programmatic dependent launch). Their writes may not be seen before the wait.
    * Every thread has to begin with asm volatile("griddepcontrol.wait;" ::: "memory"), also one that
    * has nothing to do: a grid in which no thread waits may end before the one it follows. Code for
    * compute capabilities below 9.0, which have no such instruction, waits in any case. Not with
