@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cstdlib>
 #include <memory>
 #include <random>
@@ -58,6 +59,46 @@ TEST(ParallelTest, CallersShareTheThreads) {
     });
   }
   for (std::thread& caller : callers) caller.join();
+}
+
+// More of them than jobs have room where helpers look for work.
+TEST(ParallelTest, ManyCallersAtOnce) {
+  constexpr int kCallers = 70;
+  std::barrier together(kCallers);
+  std::vector<std::thread> callers;
+  callers.reserve(kCallers);
+  for (int caller = 0; caller < kCallers; ++caller) {
+    callers.emplace_back([&together, caller] {
+      for (int round = 0; round < 2; ++round) {
+        together.arrive_and_wait();
+        compute(100000, caller);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+// Calls so short that helpers join while others leave, and the next call begins.
+TEST(ParallelTest, HelpersComeAndGo) {
+  ASSERT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS);
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 2; ++caller) {
+    callers.emplace_back([caller] {
+      std::int64_t count = 70000;
+      std::vector<float> x(static_cast<std::size_t>(count), static_cast<float>(caller));
+      std::vector<float> out(x.size(), 0);
+      const gpukern_tensor xs{x.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
+      const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
+      const float one = 1;
+      for (int round = 1; round <= 1000; ++round) {
+        ASSERT_EQ(gpukern_saxpy(&one, &xs, &to, &to, nullptr), GPUKERN_SUCCESS);
+        if (round % 10 > 0) continue;
+        for (const float sum : out) ASSERT_EQ(sum, static_cast<float>(round * caller));
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
 }
 
 /// The numbers of this process's threads.

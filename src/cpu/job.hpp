@@ -22,13 +22,13 @@ struct alignas(64) Share {
   std::int64_t end;
 };
 
-/// One call's work. It lives on the caller's stack, so a helper takes part only while it is counted
-/// in `helpers`.
+/// One call's work. It lives on the caller's stack, who waits till all helpers that have joined
+/// have left.
 class Job {
  public:
   Job(RangeBody body, const void* context, std::int64_t count, std::int64_t range,
       std::int64_t threads, std::int64_t woken)
-      : wanted(static_cast<int>(threads) - 1),
+      : seats(static_cast<int>(threads) - 1),
         unwoken(static_cast<int>(threads - woken)),
         body_(body),
         context_(context),
@@ -49,7 +49,8 @@ class Job {
   void work(std::size_t thread) {
     for (std::size_t i = 0; i < shares_.size(); ++i) {
       Share& share = shares_[(thread + i) % shares_.size()];
-      for (;;) {
+      // Most of the others' are done by now: to look costs less than to take.
+      while (share.next.load(std::memory_order_relaxed) < share.end) {
         const std::int64_t begin = share.next.fetch_add(range_, std::memory_order_relaxed);
         if (begin >= share.end) break;
         body_(context_, begin, std::min(begin + range_, share.end));
@@ -60,9 +61,9 @@ class Job {
   void work_alone() const { body_(context_, 0, count_); }
 
   const int core = sched_getcpu();  ///< the caller's; -1 if the system does not tell
-  int wanted;   ///< helpers that may still join; under the pool's lock, as all changes of `helpers`
-  int unwoken;  ///< of them, those that are not worth being woken
-  std::atomic<int> helpers{0};
+  const int seats;                  ///< for helpers
+  const int unwoken;                ///< of them, those that no sleeper is worth being woken for
+  std::atomic<int> left{0};  ///< helpers that have done their part; the last that they do here
 
  private:
   RangeBody body_;

@@ -11,12 +11,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
+#include "board.hpp"
+#include "busy_cores.hpp"
 #include "job.hpp"
 #include "spin.hpp"
 #include "thread_limit.hpp"
@@ -44,105 +46,112 @@ constexpr std::int64_t kRangesPerThread = 16;
 class Pool {
  public:
   void run(Job& job) {
-    int sleepers = 0;
-    if (open(job, sleepers)) {
-      wake(sleepers);
-      job.work(0);
-      close(job);
-    } else {
+    const int post = open(job);
+    if (post == Board::kNone) {
       job.work_alone();
+    } else {
+      job.work(0);
+      close(job, post);
     }
     ended_.store(Clock::now(), std::memory_order_relaxed);
   }
 
   /// Threads at work that are none of the pool's, more or fewer.
   void count_others(int more) {
-    int helpers = 0;
-    {
-      const auto lock = lock_soon(mutex_);
-      busy_ += more;
-      show();
-      helpers = lacking();
-    }
-    wake(helpers);
+    threads_.fetch_add(static_cast<std::uint64_t>(more) * kBusy);
+    wake(lacking());
   }
 
-  void expect_work(Clock::time_point end) {
-    const auto lock = lock_soon(mutex_);
-    expected_ = end;
-  }
+  void expect_work(Clock::time_point end) { expected_.store(end, std::memory_order_relaxed); }
 
  private:
+  // Two counts in one number, which change together.
+  static constexpr std::uint64_t kBusy = 1;
+  static constexpr std::uint64_t kLooking = std::uint64_t{1} << 32;
+  static int busy(std::uint64_t threads) { return static_cast<int>(threads % kLooking); }
+  static int looking(std::uint64_t threads) { return static_cast<int>(threads / kLooking); }
+
   /// Whether a helper may begin: callers and helpers at work together keep to the limit.
-  [[nodiscard]] bool wants_helper() const { return !jobs_.empty() && busy_ < thread_limit(); }
+  [[nodiscard]] bool wants_helper() const {
+    return board_.has_seats() && busy(threads_.load()) < thread_limit();
+  }
 
   /// How many helpers the jobs lack, beside those that come by themselves, as far as one
   /// thread is to wake them.
   [[nodiscard]] int lacking() const {
-    if (!wants_helper()) return 0;
-    int worth_it = 0;
-    for (const Job* job : jobs_)
-      worth_it += job->wanted > job->unwoken ? job->wanted - job->unwoken : 0;
-    return std::clamp(std::min(worth_it, thread_limit() - busy_) - looking_, 0, kWakes);
+    const int worth_it = board_.worth_waking();
+    if (worth_it == 0) return 0;
+    const std::uint64_t threads = threads_.load();
+    return std::clamp(std::min(worth_it, thread_limit() - busy(threads)) - looking(threads), 0,
+                      kWakes);
   }
 
+  /// A thread that is about to sleep counts itself, and then looks at the board once more: either
+  /// it sees what is offered there, or it is seen here.
   void wake(int helpers) {
+    if (helpers == 0 || sleeping_.load() == 0) return;
+    {
+      const auto lock = lock_soon(mutex_);
+    }  // none is between that look and its sleep
     for (int i = 0; i < helpers; ++i) work_.notify_one();
   }
 
-  // A thread begins to work on a core, and ends.
-  void begin(int core) {
-    ++busy_;
-    if (core >= 0) CPU_SET(core, &busy_cores_);
-  }
-  void end(int core) {
-    --busy_;
-    if (core >= 0) CPU_CLR(core, &busy_cores_);
-  }
-
-  /// Shows the state to helpers that look on without the lock. Behind every change of it.
-  void show() { wants_helper_.store(wants_helper(), std::memory_order_relaxed); }
-
   /// Whether this is one of many short jobs, each soon behind the last.
   bool in_burst() {
-    if (Clock::now() > ended_.load(std::memory_order_relaxed) + kLook) burst_ = 0;
-    burst_ = std::min(burst_ + 1, kBurst + 1);
-    return burst_ > kBurst;
+    int jobs = burst_.load(std::memory_order_relaxed);
+    if (Clock::now() > ended_.load(std::memory_order_relaxed) + kLook) jobs = 0;
+    jobs = std::min(jobs + 1, kBurst + 1);
+    burst_.store(jobs, std::memory_order_relaxed);
+    return jobs > kBurst;
   }
 
-  /// Tells how many helpers to wake, as `lacking`. False where nobody would come.
-  bool open(Job& job, int& sleepers) {
-    const auto lock = lock_soon(mutex_);
-    if (job.unwoken == job.wanted) {
+  /// The job's post on the board; Board::kNone where nobody would come.
+  int open(Job& job) {
+    int unwoken = job.unwoken;
+    if (unwoken == job.seats) {
       if (in_burst())
-        job.unwoken = 0;
-      else if (looking_ == 0)
-        return false;
+        unwoken = 0;
+      else if (looking(threads_.load()) == 0)
+        return Board::kNone;
     }
-    jobs_.push_back(&job);
-    begin(job.core);
-    for (; helpers_ < job.wanted - job.unwoken; ++helpers_, ++looking_)
-      if (!start_helper(static_cast<std::size_t>(helpers_) + 1, job.core)) break;
-    show();
-    sleepers = lacking();
-    return true;
+    threads_.fetch_add(kBusy);
+    cores_.begin(job.core);
+    const int post = board_.offer(job, job.seats, unwoken);
+    if (post == Board::kNone) {
+      end(job.core);
+      return post;
+    }
+    start_helpers(job.seats - unwoken, job.core);
+    wake(lacking());
+    return post;
   }
 
   /// No helper joins any more, and those at work have finished.
-  void close(Job& job) {
-    int more = 0;
-    {
-      const auto lock = lock_soon(mutex_);
-      end(job.core);
-      std::erase(jobs_, &job);
-      show();
-      more = lacking();
+  void close(Job& job, int post) {
+    end(job.core);
+    const int joined = board_.close(post, job.seats);
+    wake(lacking());
+    const auto finished = [&] { return job.left.load() == joined; };
+    if (!look_for(finished)) {
+      std::unique_lock lock(mutex_);
+      ++waiting_;
+      finished_.wait(lock, finished);
+      --waiting_;
     }
-    wake(more);
-    auto finished = [&job] { return job.helpers.load(std::memory_order_acquire) == 0; };
-    if (look_for(finished)) return;
-    std::unique_lock lock(mutex_);
-    finished_.wait(lock, finished);
+    board_.clear(post);
+  }
+
+  /// A caller has ended.
+  void end(int core) {
+    threads_.fetch_sub(kBusy);
+    cores_.end(core);
+  }
+
+  void start_helpers(int wanted, int callers_core) {
+    if (helpers_.load(std::memory_order_relaxed) >= wanted) return;
+    const auto lock = lock_soon(mutex_);
+    while (helpers_ < wanted && start_helper(static_cast<std::size_t>(helpers_) + 1, callers_core))
+      ++helpers_;
   }
 
   bool start_helper(std::size_t number, int callers_core) {
@@ -152,9 +161,11 @@ class Pool {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = true;
+    threads_.fetch_add(kLooking);
     try {
       std::thread([this, number, callers_core] { help(number, callers_core); }).detach();
     } catch (...) {  // no more threads, or no memory for one: the caller works on alone
+      threads_.fetch_sub(kLooking);
       started = false;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -164,66 +175,82 @@ class Pool {
   /// The core is that of the last caller who was helped.
   [[noreturn]] void help(std::size_t number, int callers_core) {
     process_cores().use();
+    const auto wanted = [this] { return wants_helper(); };
     Clock::time_point end{};
     for (bool moved = false;;) {
-      const auto wanted = [this] { return wants_helper_.load(std::memory_order_relaxed); };
       std::optional<HeldCore> held;
-      if (!look_for(wanted, end)) held.emplace(callers_core);
-      auto lock = lock_soon(mutex_);
-      if (!held && !wants_helper()) continue;  // others were faster
-      --looking_;
-      work_.wait(lock, [this] { return wants_helper(); });
+      if (!look_for(wanted, end)) {
+        held.emplace(callers_core);
+        sleep();
+      }
       // On a core where others work already it would only take turns with them.
       const int core = sched_getcpu();
-      if (!moved && core >= 0 && CPU_ISSET(core, &busy_cores_)) {
-        const cpu_set_t taken = busy_cores_;
-        ++looking_;
-        lock.unlock();
+      if (!moved && cores_.has(core)) {
         held.reset();
-        process_cores().leave(taken);
+        process_cores().leave(cores_.all());
         moved = true;
         continue;
       }
       moved = false;
-      callers_core = jobs_.front()->core;
-      take_part(lock, number, core, held);
+      Job* const job = join();
+      if (job == nullptr) continue;  // others were faster
+      callers_core = job->core;
+      cores_.begin(core);
+      wake(lacking());
+      held.reset();
+      job->work(number);
+      cores_.end(core);
+      const std::uint64_t before = threads_.fetch_add(kLooking - kBusy);
+      leave(*job);
       // Only those that would find a core to work on may look on for long.
-      end = ++looking_ + busy_ <= thread_limit() ? expected_ : Clock::time_point{};
+      end = looking(before) + busy(before) <= thread_limit()
+                ? expected_.load(std::memory_order_relaxed)
+                : Clock::time_point{};
     }
   }
 
-  /// Works on the first job.
-  void take_part(std::unique_lock<std::mutex>& lock, std::size_t number, int core,
-                 std::optional<HeldCore>& held) {
-    Job& job = *jobs_.front();
-    begin(core);
-    job.helpers.fetch_add(1, std::memory_order_relaxed);
-    if (--job.wanted == 0) std::erase(jobs_, &job);
-    show();
-    const int more = lacking();
-    lock.unlock();
-    wake(more);
-    held.reset();
-    job.work(number);
-    lock = lock_soon(mutex_);
-    end(core);
-    show();
-    // The last look at the job, which may be gone then.
-    if (job.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
+  void sleep() {
+    auto lock = lock_soon(mutex_);
+    ++sleeping_;
+    threads_.fetch_sub(kLooking);
+    work_.wait(lock, [this] { return wants_helper(); });
+    threads_.fetch_add(kLooking);
+    --sleeping_;
   }
 
-  std::mutex mutex_;
+  /// The job that it is at work on from now on, if any has a seat left.
+  Job* join() {
+    std::uint64_t threads = threads_.load();
+    do {
+      if (busy(threads) >= thread_limit()) return nullptr;
+    } while (!threads_.compare_exchange_weak(threads, threads + kBusy - kLooking));
+    Job* const job = board_.join();
+    if (job == nullptr) threads_.fetch_add(kLooking - kBusy);
+    return job;
+  }
+
+  /// The job may be gone as soon as it counts as left. Whoever waits for it either has counted
+  /// itself before, or sees that.
+  void leave(Job& job) {
+    job.left.fetch_add(1);
+    if (waiting_.load() == 0) return;
+    const auto lock = lock_soon(mutex_);
+    finished_.notify_all();
+  }
+
+  Board board_;
+  alignas(64) std::atomic<std::uint64_t> threads_{0};  ///< at work, and looking for work
+  BusyCores cores_;
+  std::atomic<Clock::time_point> ended_;     ///< when the last job did
+  std::atomic<int> burst_{0};                ///< short jobs in a row, each soon behind another
+  std::atomic<Clock::time_point> expected_;  ///< till when more work may come, see expect_work()
+
+  std::mutex mutex_;  ///< to sleep with
   std::condition_variable work_;
   std::condition_variable finished_;
-  std::vector<Job*> jobs_;  ///< those that want helpers
-  std::atomic<bool> wants_helper_{false};
-  std::atomic<Clock::time_point> ended_;  ///< when the last job did
-  int burst_ = 0;               ///< short jobs in a row, each soon behind the end of another
-  Clock::time_point expected_;  ///< till when more work may come, see expect_work()
-  int helpers_ = 0;             ///< threads that were started
-  int looking_ = 0;             ///< of them, those that look for work without the lock
-  int busy_ = 0;                ///< callers and helpers at work
-  cpu_set_t busy_cores_{};      ///< where they began, as far as is known
+  std::atomic<int> sleeping_{0};  ///< helpers that wait for work
+  std::atomic<int> waiting_{0};   ///< callers that wait for helpers
+  std::atomic<int> helpers_{0};   ///< threads that were started
 };
 
 std::atomic<Pool*> current_pool{nullptr};
