@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 
 #include "../parallel.hpp"
 #include "backend.hpp"
-#include "cache.hpp"
+#include "gather_cost.hpp"
 #include "gather_items.hpp"
 #include "gather_rows.hpp"
 #include "index_types.hpp"
@@ -135,15 +134,11 @@ constexpr bool kIsShortWidth<std::integral_constant<std::size_t, bytes>> = bytes
 /// How one call works.
 struct Plan {
   explicit Plan(const GatherArgs& args)
-      : source_step(args.axis.ndim == 1 ? args.axis.stride[0][0] : 0),
-        resolve(resolve_for(args.index_type, args.mode)),
-        resolved(args.axis.ndim > 1 || args.index_type.bytes < 4 || !args.index_type.is_signed) {
-    // What the axis spans, in bytes that are fetched.
-    const std::int64_t step = std::max(args.item, std::min(std::abs(source_step), kCacheLine));
-    far =
-        args.loop.count() > kFew && (args.axis.ndim > 1 || args.n > 2 * core_cache_bytes() / step);
+      : resolve(resolve_for(args.index_type, args.mode)),
+        resolved(args.axis.ndim > 1 || args.index_type.bytes < 4 || !args.index_type.is_signed),
+        far(reach_of(args) == Reach::Far) {
     const bool packed =
-        !resolved && is_packed(args.item, source_step, args.index_type.bytes,
+        !resolved && is_packed(args.item, source_step(args), args.index_type.bytes,
                                run_stride(args.loop, kIndex), run_stride(args.loop, kOut), args.n);
     visit_index(args, resolved, [&]<class Index>(Index) {
       visit_width(args.item, [&]<class Width>(Width) {
@@ -156,21 +151,9 @@ struct Plan {
     });
   }
 
-  /// Items that the core fetches at once without being told to.
-  static constexpr std::int64_t kFew = 64;
-
-  /// How many positions are worth a thread of their own, if it is awake.
-  [[nodiscard]] std::int64_t grain(std::int64_t item) const {
-    // Threads that wait for memory wait at the same time, so fewer items are worth one more.
-    const std::int64_t nanoseconds = far ? 4000 : 6000;
-    const std::int64_t each = far ? 8 + item / 8 : 1 + item / 16;
-    return std::max<std::int64_t>(1, nanoseconds / each);
-  }
-
-  std::int64_t source_step;
   ResolveRun resolve;
-  bool resolved;     ///< indices pass through a block of positions or offsets
-  bool far = false;  ///< the items are fetched from beyond the core's cache
+  bool resolved;  ///< indices pass through a block of positions or offsets
+  bool far;       ///< the items are fetched from beyond the core's cache
   MoveItems move = nullptr;
 };
 
@@ -230,7 +213,7 @@ bool gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, 
   bool good = true;
   for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
     const ItemRun run{args.source + offset[kSource],
-                      plan.source_step,
+                      source_step(args),
                       args.index + offset[kIndex],
                       index_step,
                       args.out + offset[kOut],
@@ -293,14 +276,14 @@ bool gather(const GatherArgs& args) {
   }
   const Plan plan(args);
   return gather_parts(
-      args.loop.count(), plan.grain(args.item),
+      args.loop.count(), gather_grain(args),
       [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
 }
 
 int gather_threads(const GatherArgs& args) {
   const std::int64_t count = args.loop.count();
   return is_long(args) ? threads_for(count * pieces_of(args), 1)
-                       : threads_for(count, Plan(args).grain(args.item));
+                       : threads_for(count, gather_grain(args));
 }
 
 }  // namespace gpukern::cpu
