@@ -81,6 +81,8 @@ class Jax:
         import jax
 
         jax.config.update("jax_enable_x64", True)
+        # With more devices it leaves another one than the first as the thread's current one.
+        jax.config.update("jax_cuda_visible_devices", "0")
         if self.needs_gpu and not any(each.platform == "gpu" for each in jax.devices()):
             raise RuntimeError("jax finds no GPU")
         self.module = jax
