@@ -46,10 +46,11 @@ struct GatherTuning {
   int threads;             ///< in a block, where nothing else is said
   int item_threads;        ///< of the kernel for vectors of items
 
-  // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors. Fewer
-  // than `pairs_below`, or where the axis is so many times longer than the index, threads hold one
-  // vector of two items.
+  // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors; fewer
+  // than `few_sparse_items` where the axis is `sparse_ratio` times longer than the index. There,
+  // and below `pairs_below`, threads hold one vector of two items.
   std::int64_t few_items;
+  std::int64_t few_sparse_items;
   std::int64_t pairs_below;
   std::int64_t sparse_ratio;
   int pair_threads;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Items and rows on a GPU around the numbers where another kernel takes them: few_items,
-// pairs_below and few_chunks in cuda/gather_tuning.cu.
+// few_sparse_items, pairs_below and few_chunks in cuda/gather_tuning.cu.
 
 #include "cuda_driver.hpp"
 #include "device_memory.hpp"
@@ -102,6 +102,7 @@ TEST_F(GatherManyRowsTest, FewRowsHaveAChunkAThread) {
 
 TEST_F(GatherManyRowsTest, ItemsOfEveryWidthAroundTheThresholds) {
   constexpr std::int64_t kFew = 384 << 10;
+  constexpr std::int64_t kFewSparse = 2 << 20;
   constexpr std::int64_t kPairs = 8 << 20;
   for (const int item : {1, 2, 4, 8, 16}) {
     const auto check_items = [&](std::int64_t size, gpukern_dtype index, std::int64_t count) {
@@ -115,6 +116,9 @@ TEST_F(GatherManyRowsTest, ItemsOfEveryWidthAroundTheThresholds) {
       }
     }
     for (const std::int64_t count : {kPairs - 1, kPairs + 1}) check_items(100, kInt32.dtype, count);
+    if (item > 4) continue;
+    for (const std::int64_t count : {kFewSparse - 1, kFewSparse})
+      check_items(16 * kFewSparse, kInt32.dtype, count);
   }
 }
 
