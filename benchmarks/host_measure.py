@@ -16,7 +16,7 @@ from benchmarks.measure import failure
 
 SAMPLE_SECONDS = 4e-3  # a sample lasts at least this long, where a call is shorter
 MOST_CALLS = 4096
-LONG_SECONDS = 20e-3  # a call that lasts longer needs no other one to warm up
+LONG_SECONDS = 60e-3  # a call that lasts longer needs no other one to warm up
 # Threads of OpenMP look for work for a few milliseconds after a call, on cores that the next
 # implementation wants to have.
 SETTLE_SECONDS = 15e-3

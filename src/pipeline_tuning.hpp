@@ -52,12 +52,12 @@ inline constexpr double kThreadBytes = 1;
 inline constexpr double kCpuBytes = 20;  ///< of all threads together
 
 /// A gather from a pinned source to a GPU by GPU and CPU together, see gather_mixed.hpp. Slots of
-/// page-locked memory, 96 MiB for each device, and bytes of a chunk in them, index and rows. A call
+/// page-locked memory, 48 MiB for each device, and bytes of a chunk in them, index and rows. A call
 /// begins and ends with small ones, beside which nothing crosses, or nothing is gathered; none so
-/// small that the threads' coming together counts. 32 MiB are 0.6 ms of the CPU and of PCIe 5, and
+/// small that the threads' coming together counts. 16 MiB are 0.3 ms of the CPU and of PCIe 5, and
 /// a chunk costs the caller 7 us.
 inline constexpr std::size_t kMixedSlots = 3;
-inline constexpr std::int64_t kMixedSlot = std::int64_t{32} << 20;
+inline constexpr std::int64_t kMixedSlot = std::int64_t{16} << 20;
 inline constexpr std::int64_t kMixedSmall = std::int64_t{2} << 20;
 inline constexpr std::int64_t kMixedLongest = std::int64_t{64} << 10;  ///< an item
 
@@ -78,7 +78,7 @@ inline constexpr double kRowThread = 14;
 inline constexpr double kRowThreadBytes = 8.5;
 inline constexpr double kRowBytes = 100;
 inline constexpr double kMixedLag = 150000;
-inline constexpr std::int64_t kMixedTelling = std::int64_t{8} << 20;
+inline constexpr std::int64_t kMixedTelling = std::int64_t{4} << 20;
 
 /// Where nothing limits translation, as on many machines without a hypervisor, reading in place
 /// alone would take kInPlaceItems and kInPlaceBytes. The CPU's part is kept so small that it takes
