@@ -120,6 +120,16 @@ def styles(lines):
     return chosen
 
 
+def labels_apart(ticks, most):
+    """Return labels of rising ticks on a logarithmic axis with room for so many, some of them empty."""
+    apart = (ticks[-1] / ticks[0]) ** (1 / most)
+    labels, last = [], 0
+    for tick in ticks:
+        labels.append(size_text(tick) if tick >= last * apart else "")
+        last = tick if labels[-1] else last
+    return labels
+
+
 def draw(plot, unit, lines, path):
     """Draw one figure into a file."""
     figure, axes = pyplot.subplots(figsize=(7.2, 4.6), layout="constrained")
@@ -130,7 +140,8 @@ def draw(plot, unit, lines, path):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = sorted({x for _, xs, _ in lines.values() for x in xs})
-    axes.set_xticks(ticks, [size_text(x) for x in ticks], rotation=45 if len(ticks) > 10 else 0)
+    rotation = 45 if len(ticks) > 10 else 0
+    axes.set_xticks(ticks, labels_apart(ticks, 32 if rotation else 16), rotation=rotation)
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     plain = FuncFormatter(lambda value, _: f"{value:g}")

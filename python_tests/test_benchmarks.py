@@ -189,6 +189,13 @@ def test_plots_are_drawn_where_matplotlib_is(bench, tmp_path):
     assert report.main([str(tmp_path)]) == 0
 
 
+def test_labels_of_an_axis_keep_apart():
+    plots = pytest.importorskip("benchmarks.plots")
+    assert plots.labels_apart([1, 1024, 2048, 2**20], 20) == ["1", "1Ki", "2Ki", "1Mi"]
+    assert plots.labels_apart([1, 1024, 2048, 2**20], 10) == ["1", "1Ki", "", "1Mi"]
+    assert plots.labels_apart([7], 10) == ["7"]
+
+
 def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GPUKERN_BENCH_LIBRARY", str(tmp_path / "nothing.so"))
     with pytest.raises(OSError, match=r"nothing\.so"):
