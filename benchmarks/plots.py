@@ -121,7 +121,7 @@ def styles(lines):
 
 
 def labels_apart(ticks, most):
-    """Return labels of rising ticks on a logarithmic axis with room for so many, some of them empty."""
+    """Return labels of rising ticks on a logarithmic axis that has room for so many."""
     apart = (ticks[-1] / ticks[0]) ** (1 / most)
     labels, last = [], 0
     for tick in ticks:
