@@ -20,6 +20,12 @@ class Board {
   static constexpr int kPosts = 64;
   static constexpr int kNone = -1;
 
+  /// A part in the work of a job, which stays until its helper says that it has left.
+  struct Seat {
+    Job* job = nullptr;
+    int post = kNone;
+  };
+
   /// Offers seats in a job, some of which no sleeper is worth being woken for. The post that it
   /// has; kNone where as many other jobs are on the board.
   int offer(Job& job, int seats, int unwoken) {
@@ -28,31 +34,33 @@ class Board {
     Post& post = posts_[static_cast<std::size_t>(number)];
     post.job = &job;
     post.unwoken.store(unwoken, std::memory_order_relaxed);
-    const std::uint64_t turn = (post.offer.load(std::memory_order_relaxed) >> kSeatBits) + 1;
-    post.offer.store(turn << kSeatBits | static_cast<std::uint64_t>(seats));
+    post.offer.store(static_cast<std::uint64_t>(seats));
     open_.fetch_or(bit(number));
     return number;
   }
 
-  /// Nobody joins any more; how many have done so, of as many seats.
-  int close(int number, int seats) {
+  /// Nobody joins any more; how many have. For the caller, and for helpers that have not left.
+  int close(int number) {
     open_.fetch_and(~bit(number));
-    std::atomic<std::uint64_t>& offer = posts_[static_cast<std::size_t>(number)].offer;
-    return seats - seats_of(offer.fetch_and(~kSeats));
+    const std::uint64_t offer =
+        posts_[static_cast<std::size_t>(number)].offer.fetch_and(~(kJoined - kSeat));
+    return static_cast<int>(offer / kJoined);
   }
 
   /// Leaves the post to others. Before this, the job's helpers have left.
   void clear(int number) { used_.fetch_and(~bit(number), std::memory_order_release); }
 
-  /// A seat in some job, if there is one. The job stays until its helper says that it has left.
-  Job* join() {
+  /// A seat in some job, if there is one.
+  Seat join() {
     for (std::uint64_t open = open_.load(); open != 0; open &= open - 1) {
-      Post& post = posts_[static_cast<std::size_t>(std::countr_zero(open))];
+      const int number = std::countr_zero(open);
+      Post& post = posts_[static_cast<std::size_t>(number)];
       std::uint64_t offer = post.offer.load();
       while (seats_of(offer) > 0)
-        if (post.offer.compare_exchange_weak(offer, offer - 1)) return post.job;
+        if (post.offer.compare_exchange_weak(offer, offer - kSeat + kJoined))
+          return {post.job, number};
     }
-    return nullptr;
+    return {};
   }
 
   [[nodiscard]] bool has_seats() const {
@@ -74,18 +82,18 @@ class Board {
   }
 
  private:
-  static constexpr int kSeatBits = 32;
-  static constexpr std::uint64_t kSeats = (std::uint64_t{1} << kSeatBits) - 1;
+  // Of an offer: the seats that are left in the low half, those that are taken in the high one.
+  static constexpr std::uint64_t kSeat = 1;
+  static constexpr std::uint64_t kJoined = std::uint64_t{1} << 32;
 
   struct alignas(64) Post {
-    /// Which job of this post it is, and its seats: who takes one has that very job.
     std::atomic<std::uint64_t> offer{0};
     std::atomic<int> unwoken{0};
     Job* job = nullptr;
   };
 
   static std::uint64_t bit(int number) { return std::uint64_t{1} << number; }
-  static int seats_of(std::uint64_t offer) { return static_cast<int>(offer & kSeats); }
+  static int seats_of(std::uint64_t offer) { return static_cast<int>(offer % kJoined); }
 
   int claim() {
     std::uint64_t used = used_.load(std::memory_order_relaxed);

@@ -153,7 +153,7 @@ struct Plan {
 
   ResolveRun resolve;
   bool resolved;  ///< indices pass through a block of positions or offsets
-  bool far;       ///< the items are fetched from beyond the core's cache
+  bool far;       ///< items are fetched ahead
   MoveItems move = nullptr;
 };
 

@@ -19,7 +19,7 @@ inline std::int64_t source_step(const GatherArgs& args) {
 }
 
 /// The nearest cache that holds what the axis spans, in bytes that are fetched.
-enum class Reach { Core, Between, Far };
+enum class Reach { Core, Shared, Far };
 
 inline Reach reach_of(const GatherArgs& args) {
   // A core fetches so many items at once without being told to.
@@ -27,7 +27,7 @@ inline Reach reach_of(const GatherArgs& args) {
   if (args.loop.count() <= kFew) return Reach::Core;
   const std::int64_t step = std::max(args.item, std::min(std::abs(source_step(args)), kCacheLine));
   if (args.axis.ndim > 1 || args.n > 2 * core_cache_bytes() / step) return Reach::Far;
-  return args.n > core_cache_bytes() / 2 / step ? Reach::Between : Reach::Core;
+  return args.n > core_cache_bytes() / 2 / step ? Reach::Shared : Reach::Core;
 }
 
 /// How many items are worth a thread of their own, if it is awake. Nanoseconds for each, of 4
@@ -37,9 +37,9 @@ inline std::int64_t gather_grain(const GatherArgs& args) {
   const Reach reach = reach_of(args);
   // Threads that wait for memory wait at the same time, so less time is worth one more.
   const std::int64_t nanoseconds = reach == Reach::Core ? 6000 : 4000;
-  const std::int64_t each = reach == Reach::Far       ? 8 + args.item / 8
-                            : reach == Reach::Between ? 2 + args.item / 16
-                                                      : 1 + args.item / 16;
+  const std::int64_t each = reach == Reach::Far      ? 8 + args.item / 8
+                            : reach == Reach::Shared ? 2 + args.item / 16
+                                                     : 1 + args.item / 16;
   return std::max<std::int64_t>(1, nanoseconds / each);
 }
 

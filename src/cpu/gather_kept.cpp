@@ -17,8 +17,8 @@
 namespace gpukern::cpu {
 namespace {
 
-// Of items from the core's cache, more are worth two threads, which look at all indices before they
-// begin.
+// What the copy has room for. Where as many are worth two threads, these look at all indices before
+// they begin.
 constexpr std::int64_t kMost = std::int64_t{12} << 10;
 
 /// Whether the indices and the items of a call lie together, and the source in the core's cache: to

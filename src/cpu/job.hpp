@@ -22,8 +22,8 @@ struct alignas(64) Share {
   std::int64_t end;
 };
 
-/// One call's work. It lives on the caller's stack, who waits till all helpers that have joined
-/// have left.
+/// One call's work. It lives on the stack of the caller, who waits till all helpers that have
+/// joined have left.
 class Job {
  public:
   Job(RangeBody body, const void* context, std::int64_t count, std::int64_t range,
@@ -63,7 +63,9 @@ class Job {
   const int core = sched_getcpu();  ///< the caller's; -1 if the system does not tell
   const int seats;                  ///< for helpers
   const int unwoken;                ///< of them, those that no sleeper is worth being woken for
-  std::atomic<int> left{0};  ///< helpers that have done their part; the last that they do here
+  /// Helpers that have done their part, the last that they do here; less all that have joined, once
+  /// that is known: 0 in the end.
+  alignas(64) std::atomic<int> left{0};
 
  private:
   RangeBody body_;

@@ -46,13 +46,10 @@ constexpr std::int64_t kRangesPerThread = 16;
 class Pool {
  public:
   void run(Job& job) {
-    const int post = open(job);
-    if (post == Board::kNone) {
+    if (const std::optional<int> unwoken = offered(job))
+      share(job, *unwoken);
+    else
       job.work_alone();
-    } else {
-      job.work(0);
-      close(job, post);
-    }
     ended_.store(Clock::now(), std::memory_order_relaxed);
   }
 
@@ -90,9 +87,8 @@ class Pool {
   /// it sees what is offered there, or it is seen here.
   void wake(int helpers) {
     if (helpers == 0 || sleeping_.load() == 0) return;
-    {
-      const auto lock = lock_soon(mutex_);
-    }  // none is between that look and its sleep
+    // None is between that look and its sleep then.
+    lock_soon(mutex_).unlock();
     for (int i = 0; i < helpers; ++i) work_.notify_one();
   }
 
@@ -105,46 +101,42 @@ class Pool {
     return jobs > kBurst;
   }
 
-  /// The job's post on the board; Board::kNone where nobody would come.
-  int open(Job& job) {
-    int unwoken = job.unwoken;
-    if (unwoken == job.seats) {
-      if (in_burst())
-        unwoken = 0;
-      else if (looking(threads_.load()) == 0)
-        return Board::kNone;
-    }
+  /// Seats that no sleeper is worth being woken for; none at all where nobody would come.
+  std::optional<int> offered(const Job& job) {
+    if (job.unwoken < job.seats) return job.unwoken;
+    if (in_burst()) return 0;
+    if (looking(threads_.load()) > 0) return job.unwoken;
+    return std::nullopt;
+  }
+
+  /// Works on a job with those who come; alone, if the board is full.
+  void share(Job& job, int unwoken) {
     threads_.fetch_add(kBusy);
     cores_.begin(job.core);
     const int post = board_.offer(job, job.seats, unwoken);
     if (post == Board::kNone) {
-      end(job.core);
-      return post;
+      job.work_alone();
+    } else {
+      start_helpers(job.seats - unwoken, job.core);
+      wake(lacking());
+      job.work(0);
+      job.left.fetch_sub(board_.close(post));
     }
-    start_helpers(job.seats - unwoken, job.core);
+    cores_.end(job.core);
+    threads_.fetch_sub(kBusy);
     wake(lacking());
-    return post;
-  }
-
-  /// No helper joins any more, and those at work have finished.
-  void close(Job& job, int post) {
-    end(job.core);
-    const int joined = board_.close(post, job.seats);
-    wake(lacking());
-    const auto finished = [&] { return job.left.load() == joined; };
-    if (!look_for(finished)) {
-      std::unique_lock lock(mutex_);
-      ++waiting_;
-      finished_.wait(lock, finished);
-      --waiting_;
-    }
+    if (post == Board::kNone) return;
+    wait_for_helpers(job);
     board_.clear(post);
   }
 
-  /// A caller has ended.
-  void end(int core) {
-    threads_.fetch_sub(kBusy);
-    cores_.end(core);
+  void wait_for_helpers(const Job& job) {
+    const auto finished = [&job] { return job.left.load() == 0; };
+    if (look_for(finished)) return;
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    finished_.wait(lock, finished);
+    --waiting_;
   }
 
   void start_helpers(int wanted, int callers_core) {
@@ -192,16 +184,17 @@ class Pool {
         continue;
       }
       moved = false;
-      Job* const job = join();
-      if (job == nullptr) continue;  // others were faster
-      callers_core = job->core;
+      const Board::Seat seat = join();
+      if (seat.job == nullptr) continue;  // others were faster
+      callers_core = seat.job->core;
       cores_.begin(core);
       wake(lacking());
       held.reset();
-      job->work(number);
+      seat.job->work(number);
+      board_.close(seat.post);  // nothing is left to take
       cores_.end(core);
       const std::uint64_t before = threads_.fetch_add(kLooking - kBusy);
-      leave(*job);
+      leave(*seat.job);
       // Only those that would find a core to work on may look on for long.
       end = looking(before) + busy(before) <= thread_limit()
                 ? expected_.load(std::memory_order_relaxed)
@@ -218,34 +211,33 @@ class Pool {
     --sleeping_;
   }
 
-  /// The job that it is at work on from now on, if any has a seat left.
-  Job* join() {
+  /// A seat in the job that it is at work on from now on, if any has one left.
+  Board::Seat join() {
     std::uint64_t threads = threads_.load();
     do {
-      if (busy(threads) >= thread_limit()) return nullptr;
+      if (busy(threads) >= thread_limit()) return {};
     } while (!threads_.compare_exchange_weak(threads, threads + kBusy - kLooking));
-    Job* const job = board_.join();
-    if (job == nullptr) threads_.fetch_add(kLooking - kBusy);
-    return job;
+    const Board::Seat seat = board_.join();
+    if (seat.job == nullptr) threads_.fetch_add(kLooking - kBusy);
+    return seat;
   }
 
-  /// The job may be gone as soon as it counts as left. Whoever waits for it either has counted
-  /// itself before, or sees that.
+  /// The job may be gone then. Whoever waits for its last helper either has counted itself before,
+  /// or sees that.
   void leave(Job& job) {
-    job.left.fetch_add(1);
-    if (waiting_.load() == 0) return;
+    if (job.left.fetch_add(1) != -1 || waiting_.load() == 0) return;
     const auto lock = lock_soon(mutex_);
     finished_.notify_all();
   }
 
   Board board_;
   alignas(64) std::atomic<std::uint64_t> threads_{0};  ///< at work, and looking for work
-  BusyCores cores_;
+  alignas(64) BusyCores cores_;
   std::atomic<Clock::time_point> ended_;     ///< when the last job did
   std::atomic<int> burst_{0};                ///< short jobs in a row, each soon behind another
   std::atomic<Clock::time_point> expected_;  ///< till when more work may come, see expect_work()
 
-  std::mutex mutex_;  ///< to sleep with
+  alignas(64) std::mutex mutex_;  ///< to sleep with
   std::condition_variable work_;
   std::condition_variable finished_;
   std::atomic<int> sleeping_{0};  ///< helpers that wait for work
@@ -255,10 +247,11 @@ class Pool {
 
 std::atomic<Pool*> current_pool{nullptr};
 
+// In the child of a fork() the threads are gone, and their pool with whatever it had locked.
+[[maybe_unused]] const int kWatching =
+    pthread_atfork(nullptr, nullptr, [] { current_pool.store(nullptr); });
+
 Pool& pool() {
-  // In the child of a fork() the threads are gone, and their pool with whatever it had locked.
-  static const int watching = pthread_atfork(nullptr, nullptr, [] { current_pool.store(nullptr); });
-  static_cast<void>(watching);
   Pool* found = current_pool.load(std::memory_order_acquire);
   if (found != nullptr) return *found;
   auto made = std::make_unique<Pool>();
