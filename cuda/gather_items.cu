@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+
 #include "gather_items.cuh"
 
 namespace gpukern::gpu {
@@ -40,6 +42,7 @@ bool gather_items(const DirectCall& call) {
       using Item = decltype(item);
       using Raw = decltype(raw);
       constexpr int kCount = kVectorItems<Item>;
+      constexpr int kPair = std::min(kCount, 2);
       const bool sparse = call.args.n / tuning.sparse_ratio >= call.rows.count;
       const bool few = call.rows.count < (sparse ? tuning.few_sparse_items : tuning.few_items);
       if (few && call.rows.axis_stride == call.args.item)
@@ -47,7 +50,7 @@ bool gather_items(const DirectCall& call) {
       else if (few)
         served = launch_items<Item, Raw, 1, 1>(call, kThreads);
       else if (sparse || call.rows.count < tuning.pairs_below)
-        served = launch_items < Item, Raw, kCount<2 ? kCount : 2, 1>(call, tuning.pair_threads);
+        served = launch_items<Item, Raw, kPair, 1>(call, tuning.pair_threads);
       else
         served = launch_items<Item, Raw, kCount, kItemVectors>(call, tuning.item_threads);
     });

@@ -47,8 +47,9 @@ struct GatherTuning {
   int item_threads;        ///< of the kernel for vectors of items
 
   // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors; fewer
-  // than `few_sparse_items` where the axis is `sparse_ratio` times longer than the index. There,
-  // and below `pairs_below`, threads hold one vector of two items.
+  // than `few_sparse_items` where the axis is `sparse_ratio` times longer than the index, for the
+  // order in which DRAM is asked. There, and below `pairs_below`, threads hold one vector of two
+  // items (of 16 bytes: one).
   std::int64_t few_items;
   std::int64_t few_sparse_items;
   std::int64_t pairs_below;

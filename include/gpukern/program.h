@@ -208,11 +208,11 @@ typedef struct gpukern_launch {
   /**
    * 1: the kernel may start while the previous one of the stream still runs, if that lets it by
    * griddepcontrol.launch_dependents, as saxpy and element-wise functions do, else when all of its
-   * threads have ended (programmatic dependent launch). Their writes may not be seen before the
-   * wait. Every thread has to begin with asm volatile("griddepcontrol.wait;" ::: "memory"), also
-   * one that has nothing to do: a grid in which no thread waits may end before the one it follows.
-   * Code for compute capabilities below 9.0, which have no such instruction, waits in any case. Not
-   * with cooperative.
+   * threads have ended (programmatic dependent launch). Their writes need not be visible
+   * before the wait. Every thread has to begin with asm volatile("griddepcontrol.wait;" :::
+   * "memory"), also one that has nothing to do: a grid in which no thread waits may end before the
+   * one it follows. Code for compute capabilities below 9.0, which have no such instruction, waits
+   * in any case. Not with cooperative.
    */
   int32_t overlaps_previous;
 } gpukern_launch;
