@@ -187,7 +187,7 @@ TEST_F(GatherManyRowsTest, FillValuesOfAnElement) {
         check({bytes_dtype(element),
                {41, 35},
                kInt32.dtype,
-               few_rows(element * 35) + more,
+               few_rows(std::int64_t{element} * 35) + more,
                GPUKERN_FILL,
                0,
                0,

@@ -5,6 +5,8 @@
 // memory before that one is done.
 
 #include <array>
+#include <memory>
+#include <ostream>
 
 #include "device_memory.hpp"
 
@@ -21,8 +23,8 @@ struct Shape {
   std::int64_t shift = 0;
 };
 
-void PrintTo(const Shape& shape, std::ostream* out) {
-  *out << shape.count << " rows of " << shape.width << ", shifted by " << shape.shift;
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  return out << shape.count << " rows of " << shape.width << ", shifted by " << shape.shift;
 }
 
 /// Few items; pairs; vectors of four. Rows by chunks of 4, 8 and 16 bytes, few and many, and by way
@@ -35,7 +37,7 @@ class KernelOrderTest : public GpuTest, public testing::WithParamInterface<Shape
  protected:
   void SetUp() override {
     GpuTest::SetUp();
-    if (!IsSkipped()) data_.emplace(GetParam());
+    if (!IsSkipped()) data_ = std::make_unique<Data>(GetParam());
   }
 
   struct Data {
@@ -103,7 +105,7 @@ class KernelOrderTest : public GpuTest, public testing::WithParamInterface<Shape
     DeviceMemory<float> sums;
   };
 
-  std::optional<Data> data_;
+  std::unique_ptr<Data> data_;
 };
 
 TEST_P(KernelOrderTest, ReadsFollowWrites) {

@@ -82,6 +82,7 @@ TEST(ParallelTest, ManyCallersAtOnce) {
 TEST(ParallelTest, HelpersComeAndGo) {
   ASSERT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS);
   std::vector<std::thread> callers;
+  callers.reserve(2);
   for (int caller = 0; caller < 2; ++caller) {
     callers.emplace_back([caller] {
       std::int64_t count = 70000;

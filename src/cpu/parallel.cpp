@@ -234,15 +234,15 @@ class Pool {
   alignas(64) std::atomic<std::uint64_t> threads_{0};  ///< at work, and looking for work
   alignas(64) BusyCores cores_;
   std::atomic<Clock::time_point> ended_;     ///< when the last job did
-  std::atomic<int> burst_{0};                ///< short jobs in a row, each soon behind another
   std::atomic<Clock::time_point> expected_;  ///< till when more work may come, see expect_work()
+  std::atomic<int> burst_{0};                ///< short jobs in a row, each soon behind another
+  std::atomic<int> helpers_{0};              ///< threads that were started
+  std::atomic<int> sleeping_{0};             ///< of them, those that wait for work
+  std::atomic<int> waiting_{0};              ///< callers that wait for helpers
 
-  alignas(64) std::mutex mutex_;  ///< to sleep with
+  std::mutex mutex_;  ///< to sleep with
   std::condition_variable work_;
   std::condition_variable finished_;
-  std::atomic<int> sleeping_{0};  ///< helpers that wait for work
-  std::atomic<int> waiting_{0};   ///< callers that wait for helpers
-  std::atomic<int> helpers_{0};   ///< threads that were started
 };
 
 std::atomic<Pool*> current_pool{nullptr};
