@@ -66,6 +66,15 @@ void gather_direct(const DirectCall& call) {
 
 }  // namespace
 
+Buffer scratch_or_none(Backend& backend, std::int64_t bytes, cudaStream_t stream) {
+  try {
+    return {backend, bytes, stream};
+  } catch (const Error& error) {
+    if (error.status() == GPUKERN_MEMORY_ERROR || error.status() == GPUKERN_VALUE_ERROR) return {};
+    throw;
+  }
+}
+
 gpukern_plan_path gather_path(const GatherArgs& args) {
   const auto rows = as_rows(args, chunk_width(args));
   if (!rows) return GPUKERN_PATH_STRIDED;
@@ -83,7 +92,9 @@ void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
     return gather_strided(args, fill_as_given(backend, args, scratch, stream), width, stream);
   const Fill fill = fill_item(backend, args, scratch, stream);
   const DirectCall call{args, *rows, fill, gather_tuning(), stream};
-  if (args.path != GPUKERN_GATHER_DIRECT && gather_partitioned(backend, call)) return;
+  if (args.path != GPUKERN_GATHER_DIRECT &&
+      (gather_partitioned(backend, call) || gather_rising(backend, call)))
+    return;
   gather_direct(call);
 }
 

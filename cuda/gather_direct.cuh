@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
+#include "../src/buffer.hpp"
 #include "gather_fill.cuh"
 #include "gather_tuning.hpp"
 
@@ -28,6 +30,20 @@ struct DirectCall {
   const GatherTuning& tuning;
   cudaStream_t stream;
 };
+
+/// Whether the source is long for so few indices: they lie far apart.
+inline bool is_sparse(const DirectCall& call) {
+  const std::int64_t source = call.args.n * std::abs(call.rows.axis_stride);
+  return source / call.tuning.sparse_bytes >= call.rows.count;
+}
+
+/// Scratch memory; empty where there is none: too little is left, or (a value error) a device
+/// without memory pools is captured.
+Buffer scratch_or_none(Backend& backend, std::int64_t bytes, cudaStream_t stream);
+
+/// Items of rows.width bytes, outer is 1, from a long source, by a sample of the indices. Declines
+/// where these are few or not far apart, or without scratch memory.
+bool gather_rising(Backend& backend, const DirectCall& call);
 
 /// Items of rows.width bytes, outer is 1: vectors of indices in, vectors of items out. Declines
 /// where index or out are not aligned to vectors.

@@ -103,17 +103,7 @@ bool is_partitioned(const DirectCall& call) {
 bool gather_partitioned(Backend& backend, const DirectCall& call) {
   const std::int64_t tiles = whole_tiles(call);
   const PartitionPlan plan = chosen_plan(call, tiles);
-  if (plan.buckets == 0) return false;
-  try {
-    run_partition(backend, call, plan, tiles);
-  } catch (const Error& error) {
-    // There is no scratch memory: too little is left, or (a value error) a device without memory
-    // pools is captured. Whatever passes run nevertheless, the direct kernels write over it.
-    if (error.status() == GPUKERN_MEMORY_ERROR || error.status() == GPUKERN_VALUE_ERROR)
-      return false;
-    throw;
-  }
-  return true;
+  return plan.buckets > 0 && run_partition(backend, call, plan, tiles);
 }
 
 }  // namespace gpukern::gpu

@@ -25,14 +25,15 @@ constexpr GatherTuning kFirst{
     // 1 Mi of 128 Mi, sorted, 37.0 against 35.1 by pairs; blocked 159, 193, by CuPy's kernel, the
     // best peer's, 151. 16 Mi of 1 Gi blocked 198, 267, and JAX is better than the former.
     .few_sparse_items = 2 << 20,
+    .sparse_bytes = 128,  // sorted, by a thread each, by pairs: 256 B 45, 43; 128 B 54.2, 54.0
     // Pairs against two vectors of four: random, 2 Mi of 1 Mi 130, 124; of 8 Mi 104, 100; 8 Mi 140,
     // 138 and 111, 110. Sorted ones lose: 2 Mi of 1 Mi 325, 367; of 32 Mi 58, 58.
     .pairs_below = 8 << 20,
-    // The less is in flight out of order, the better DRAM likes sorted indices far apart. 16 Mi of
-    // 1 Gi 39.0 by pairs, 36.8 by vectors, of 8 Gi 38.1, 35.8; blocked ones lose, 267 against 308.
-    // A single item a thread: 41.2, 40.4, but 195.
-    .sparse_ratio = 16,
     .pair_threads = 256,  // pairs of 16 Mi of 1 Mi, sorted: 429; with 128 402, with 512 407
+    // What the sample costs, 4 us, is a seventh of 8 Mi blocked indices; vectors of four gain as much
+    // against pairs.
+    .rising_from = 8 << 20,
+    .rising_step = 160,  // steps of 256 bytes 53.8 against 40.0, of 128 54.4, 53.1, of 64 56.1, 60.6
     // us, against gather_staged_rows() or, 16 bytes, gather_rows(). 512 Ki chunks and 1 Mi: of 33
     // bytes 4.1, 4.4 and 6.7, 5.0; of 1001 3.7, 6.1 and 6.2, 6.2; of 50 4.3, 4.7 and 6.9, 5.6. 1 Mi
     // and 2 Mi: of 36 8.3, 8.8 and 14.6, 13.4; of 300 7.0, 7.7 and 12.1, 10.1. 2 Mi and 4 Mi: of

@@ -47,14 +47,18 @@ struct GatherTuning {
   int item_threads;        ///< of the kernel for vectors of items
 
   // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors; fewer
-  // than `few_sparse_items` where the axis is `sparse_ratio` times longer than the index, for the
-  // order in which DRAM is asked. There, and below `pairs_below`, threads hold one vector of two
-  // items (of 16 bytes: one).
+  // than `few_sparse_items` where the source has `sparse_bytes` for an index, for the order in which
+  // DRAM is asked. Below `pairs_below`, threads hold one vector of two items (of 16 bytes: one).
   std::int64_t few_items;
   std::int64_t few_sparse_items;
+  std::int64_t sparse_bytes;
   std::int64_t pairs_below;
-  std::int64_t sparse_ratio;
   int pair_threads;
+
+  // From so many indices of a sparse source on, a sample tells whether they rise, by so many bytes a
+  // step at least: see gather_rising.cuh.
+  std::int64_t rising_from;
+  std::int64_t rising_step;
 
   // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would
   // pass through shared memory; by the width of a chunk: 1, 2, 4, 8 and 16.

@@ -13,32 +13,20 @@ inline constexpr int kDirectThreads = 256;
 inline constexpr int kDirectBlocks = 6;  ///< on a multiprocessor, at 40 registers a thread
 
 /// Gathers all items if the sample says so, else those behind the last whole tile. There are only
-/// as many blocks as run at a time, so that idle ones cost little. They take pieces in order from a
-/// counter: with a fixed share for each, those at work drift far apart in the memory, which cost 10
-/// percent of the bandwidth.
+/// as many blocks as run at a time, so that idle ones cost little.
 template <class Item, class Raw>
 __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks, kDirectThreads))
     partition_direct_kernel(const __grid_constant__ ItemArgs args,
                             const __grid_constant__ Bounds<Raw> bounds,
                             const __grid_constant__ Fill fill, unsigned tiles,
                             PartitionState* state) {
-  constexpr int kCount = kVectorItems<Item>;
-  constexpr int kPiece = kDirectThreads * kItemVectors * kCount;
+  constexpr int kPiece = kDirectThreads * kItemVectors * kVectorItems<Item>;
   constexpr int kInTile = kTile<sizeof(Item)> / kPiece;
   static_assert(kInTile * kPiece == kTile<sizeof(Item)>);
-  __shared__ unsigned taken[2];
   wait_for_previous();
   let_next_start();
   const std::int64_t first = state->local() ? 0 : std::int64_t{tiles} * kInTile;
-  std::int64_t piece = first + blockIdx.x;
-  for (unsigned round = 0; piece * kPiece < args.count; ++round) {
-    unsigned following = 0;  // asked for early, waited for late
-    if (threadIdx.x == 0) following = atomicAdd(&state->direct, 1);
-    gather_vectors<Item, Raw, kCount, kItemVectors>(args, bounds, fill, piece);
-    if (threadIdx.x == 0) taken[round % 2] = following;
-    __syncthreads();
-    piece = first + gridDim.x + taken[round % 2];
-  }
+  gather_pieces<Item, Raw, kItemVectors, kDirectThreads>(args, bounds, fill, first, &state->direct);
 }
 
 }  // namespace gpukern::gpu

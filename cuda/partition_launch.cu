@@ -141,7 +141,7 @@ bool partition_kernels_present() {
          facts.shared_bytes >= kPartitionSharedBytes + kDeclaredSharedBytes;
 }
 
-void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,
+bool run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,
                    std::int64_t tiles) {
   const GatherArgs& args = call.args;
   const auto buckets = static_cast<unsigned>(plan.buckets);
@@ -161,10 +161,12 @@ void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan
                       .heavy_units = static_cast<unsigned>(std::min(heavy * tiles, kMost))};
   Layout measure;
   lay_out(measure, partition, plan, args.item, tiles);
-  const Buffer scratch(backend, measure.bytes(), call.stream);
+  const Buffer scratch = scratch_or_none(backend, measure.bytes(), call.stream);
+  if (scratch.data() == nullptr) return false;
   Layout hand_out(static_cast<std::byte*>(scratch.data()));
   lay_out(hand_out, partition, plan, args.item, tiles);
   launch_passes(partition, call, plan);
+  return true;
 }
 
 }  // namespace gpukern::gpu

@@ -25,9 +25,9 @@ struct PartitionPlan {
 /// empty kernels; 12.0 has less memory.)
 bool partition_kernels_present();
 
-/// Enqueues all passes for whole tiles, and the direct gather of the rest. Throws
-/// GPUKERN_MEMORY_ERROR before the first launch if there is no scratch memory.
-void run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,
+/// Enqueues all passes for whole tiles, and the direct gather of the rest; or returns false where
+/// there is no scratch memory.
+bool run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,
                    std::int64_t tiles);
 
 }  // namespace gpukern::gpu

@@ -116,9 +116,9 @@ TEST_F(GatherManyRowsTest, ItemsOfEveryWidthAroundTheThresholds) {
       }
     }
     for (const std::int64_t count : {kPairs - 1, kPairs + 1}) check_items(100, kInt32.dtype, count);
-    if (item > 4) continue;
+    if (item != 4) continue;
     for (const std::int64_t count : {kFewSparse - 1, kFewSparse})
-      check_items(16 * kFewSparse, kInt32.dtype, count);
+      check_items(32 * kFewSparse, kInt32.dtype, count);
   }
 }
 

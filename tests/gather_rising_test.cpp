@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Items far apart in a long source, on a GPU: by indices that rise, and by others.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device_table.hpp"
+#include "gather_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr std::int64_t kCount = (8 << 20) + 3;
+constexpr std::int64_t kSourceBytes = 160 * kCount + 64;
+constexpr gpukern_mode kModes[] = {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+
+enum class Spread { Rising, Falling, Random, Blocked, RisingAtFirst };
+constexpr Spread kSpreads[] = {Spread::Rising, Spread::Falling, Spread::Random, Spread::Blocked,
+                               Spread::RisingAtFirst};
+
+class GatherRisingTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    table_.emplace(kSourceBytes / 4 / Table<std::int32_t>::kColumns + 1);
+    index_.emplace(2 * kCount);
+    out_.emplace(4 * kCount);
+  }
+
+  static std::int64_t position(Spread spread, std::int64_t k, std::int64_t n) {
+    const auto random = [n](std::int64_t number) {
+      return static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(number)) %
+                                       static_cast<std::uint64_t>(n));
+    };
+    const std::int64_t rising = k * (n / kCount) + random(k) % (n / kCount);
+    switch (spread) {
+      case Spread::Rising:
+        return rising;
+      case Spread::Falling:
+        return n - 1 - rising;
+      case Spread::Random:
+        return random(k);
+      case Spread::Blocked:
+        return (random(k / 64) + k % 64) % n;
+      default:
+        return k < kCount / 3 ? rising : random(k);
+    }
+  }
+
+  /// Some indices count from the end, and if `bad`, some are out of bounds.
+  template <class Index>
+  static std::vector<Index> indices(Spread spread, std::int64_t n, bool bad = false) {
+    std::vector<Index> made(static_cast<std::size_t>(kCount));
+    for (std::int64_t k = 0; k < kCount; ++k) {
+      std::int64_t at = position(spread, k, n);
+      if (k % 1000 == 7) at -= n;
+      if (bad && k % 999 == 5) at += n;
+      made[static_cast<std::size_t>(k)] = static_cast<Index>(at);
+    }
+    return made;
+  }
+
+  /// Tensors of a gather, over memory that need not be as long where it is only captured.
+  struct Call {
+    std::int64_t width;
+    std::int64_t n = kSourceBytes / width;
+    std::int64_t count = kCount;
+    void* index = nullptr;
+    void* out = nullptr;
+    int index_bits = 32;
+    gpukern_mode mode = GPUKERN_WRAP;
+    gpukern_gather_path path = GPUKERN_GATHER_AUTO;
+  };
+
+  gpukern_status gather(Call call, void* stream = nullptr) const {
+    const gpukern_dtype item = bytes_dtype(static_cast<int>(call.width));
+    const gpukern_dtype type{GPUKERN_INT, static_cast<std::uint8_t>(call.index_bits), 1};
+    const gpukern_tensor source{table_->data(), kCuda, 1, item, &call.n, nullptr, 0};
+    const gpukern_tensor index{call.index, kCuda, 1, type, &call.count, nullptr, 0};
+    const gpukern_tensor out{call.out, kCuda, 1, item, &call.count, nullptr, 0};
+    gpukern_exec exec = GPUKERN_EXEC_INIT;
+    exec.stream = stream;
+    exec.gather_path = call.path;
+    return gpukern_gather(&source, &index, 0, call.mode, nullptr, &out, &exec);
+  }
+
+  std::size_t nodes(const Call& call) const {
+    const StreamHandle stream;
+    stream.begin_capture();
+    EXPECT_EQ(gather(call, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+    return Graph(stream).nodes();
+  }
+
+  void expect_items(const std::vector<std::byte>& items, std::int64_t width, const auto& index,
+                    gpukern_mode mode) const {
+    const std::int64_t n = kSourceBytes / width;
+    for (std::int64_t k = 0; k < kCount; ++k) {
+      const auto position = resolve(index[static_cast<std::size_t>(k)], n, mode);
+      std::int32_t words[4] = {};
+      const std::int64_t first = position ? *position * width / 4 : 0;
+      for (std::int64_t w = 0; position && w < (width + 3) / 4; ++w)
+        words[w] = table_->item(first + w);
+      const auto* const expected =
+          reinterpret_cast<const std::byte*>(words) + (position ? *position * width % 4 : 0);
+      ASSERT_TRUE(std::equal(expected, expected + width, items.data() + k * width)) << k;
+    }
+  }
+
+  static std::vector<std::byte> bytes_of(const DeviceMemory<int>& out, std::int64_t width) {
+    std::vector<std::byte> items(static_cast<std::size_t>(kCount * width));
+    read_back(items.data(), out.data(), items.size());
+    return items;
+  }
+
+  template <class Index>
+  void check(std::int64_t width, Spread spread, gpukern_mode mode) {
+    SCOPED_TRACE("width " + std::to_string(width) + ", spread " +
+                 std::to_string(static_cast<int>(spread)) + ", mode " + std::to_string(mode));
+    const auto index = indices<Index>(spread, kSourceBytes / width, true);
+    write_items(*index_, index);
+    enqueue_fill(out_->data(), 0xabababab, static_cast<std::size_t>(kCount * width / 4), nullptr);
+    const Call call{.width = width,
+                    .index = index_->data(),
+                    .out = out_->data(),
+                    .index_bits = 8 * sizeof(Index),
+                    .mode = mode};
+    ASSERT_EQ(gather(call), GPUKERN_SUCCESS) << gpukern_last_error();
+    expect_items(bytes_of(*out_, width), width, index, mode);
+  }
+
+  std::optional<Table<std::int32_t>> table_;
+  std::optional<DeviceMemory<int>> index_;
+  std::optional<DeviceMemory<int>> out_;
+};
+
+TEST_F(GatherRisingTest, ItemsOfEveryWidthByIndicesOfEverySpread) {
+  int trial = 0;
+  for (const std::int64_t width : {1, 2, 4, 8, 16})
+    for (const Spread spread : kSpreads) {
+      if (width > 1) check<std::int32_t>(width, spread, kModes[trial % 3]);
+      check<std::int64_t>(width, spread, kModes[++trial % 3]);
+    }
+}
+
+TEST_F(GatherRisingTest, WhatIsSampledAndWhatIsNot) {
+  const Call usual{.width = 4, .index = index_->data(), .out = out_->data()};
+  const std::size_t sampled = nodes(usual);
+  EXPECT_GT(sampled, 3U);
+  const auto expect_nodes = [&](std::size_t expected, const auto& change) {
+    Call other = usual;
+    change(other);
+    EXPECT_EQ(nodes(other), expected);
+  };
+  expect_nodes(sampled, [](Call& c) { c.count = c.n / 32; });
+  expect_nodes(sampled, [](Call& c) { c.index_bits = 64; });
+  expect_nodes(1, [](Call& c) { c.path = GPUKERN_GATHER_DIRECT; });
+  expect_nodes(1, [](Call& c) { c.count = c.n / 32 + 1; });
+  expect_nodes(1, [](Call& c) { c.count = (8 << 20) - 1; });
+  expect_nodes(1, [](Call& c) { c.index_bits = 16; });
+  expect_nodes(1, [](Call& c) { c.width = 1, c.n = 100 * kCount; });
+}
+
+TEST_F(GatherRisingTest, TheIndicesOfEachReplayChoose) {
+  const Call call{.width = 4, .index = index_->data(), .out = out_->data()};
+  cuda("cuCtxSynchronize");
+  const StreamHandle stream;
+  stream.begin_capture();
+  ASSERT_EQ(gather(call, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+  const Graph graph(stream);
+  for (const Spread spread : {Spread::Rising, Spread::Random, Spread::Rising, Spread::Blocked}) {
+    const auto index = indices<std::int32_t>(spread, call.n);
+    write_items(*index_, index);
+    enqueue_fill(out_->data(), 0xabababab, kCount, nullptr);
+    cuda("cuCtxSynchronize");
+    graph.launch(stream);
+    stream.synchronize();
+    expect_items(bytes_of(*out_, 4), 4, index, GPUKERN_WRAP);
+  }
+}
+
+TEST_F(GatherRisingTest, ABadIndexIsNamed) {
+  const Call call{
+      .width = 4, .index = index_->data(), .out = out_->data(), .mode = GPUKERN_RAISE};
+  auto index = indices<std::int32_t>(Spread::Rising, call.n);
+  write_items(*index_, index);
+  ASSERT_EQ(gather(call), GPUKERN_SUCCESS) << gpukern_last_error();
+  expect_items(bytes_of(*out_, 4), 4, index, GPUKERN_RAISE);
+  index[index.size() - 2] = static_cast<std::int32_t>(call.n);
+  write_items(*index_, index);
+  expect_error(gather(call), GPUKERN_INDEX_ERROR, "index " + std::to_string(call.n));
+}
+
+}  // namespace
+}  // namespace gpukern_test
