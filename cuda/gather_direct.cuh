@@ -31,10 +31,9 @@ struct DirectCall {
   cudaStream_t stream;
 };
 
-/// Whether the source is long for so few indices: they lie far apart.
-inline bool is_sparse(const DirectCall& call) {
-  const std::int64_t source = call.args.n * std::abs(call.rows.axis_stride);
-  return source / call.tuning.sparse_bytes >= call.rows.count;
+/// Whether the source has so many bytes for each index.
+inline bool is_sparse(const DirectCall& call, std::int64_t bytes) {
+  return call.args.n * std::abs(call.rows.axis_stride) / bytes >= call.rows.count;
 }
 
 /// Scratch memory; empty where there is none: too little is left, or (a value error) a device
@@ -42,7 +41,7 @@ inline bool is_sparse(const DirectCall& call) {
 Buffer scratch_or_none(Backend& backend, std::int64_t bytes, cudaStream_t stream);
 
 /// Items of rows.width bytes, outer is 1, from a long source, by a sample of the indices. Declines
-/// where these are few or not far apart, or without scratch memory.
+/// where that does not pay, or without scratch memory.
 bool gather_rising(Backend& backend, const DirectCall& call);
 
 /// Items of rows.width bytes, outer is 1: vectors of indices in, vectors of items out. Declines

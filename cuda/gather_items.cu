@@ -43,13 +43,13 @@ bool gather_items(const DirectCall& call) {
       using Raw = decltype(raw);
       constexpr int kCount = kVectorItems<Item>;
       constexpr int kPair = std::min(kCount, 2);
-      const bool few = call.rows.count <
-                       (is_sparse(call) ? tuning.few_sparse_items : tuning.few_items);
+      const bool sparse = is_sparse(call, tuning.sparse_bytes);
+      const bool few = call.rows.count < (sparse ? tuning.few_sparse_items : tuning.few_items);
       if (few && call.rows.axis_stride == call.args.item)
         served = launch_few<Item, Raw>(call);
       else if (few)
         served = launch_items<Item, Raw, 1, 1>(call, kThreads);
-      else if (call.rows.count < tuning.pairs_below)
+      else if (call.rows.count < tuning.pairs_below || is_sparse(call, tuning.rising_below))
         served = launch_items<Item, Raw, kPair, 1>(call, tuning.pair_threads);
       else
         served = launch_items<Item, Raw, kCount, kItemVectors>(call, tuning.item_threads);

@@ -46,8 +46,10 @@ bool run_rising(Backend& backend, const DirectCall& call) {
 
 bool gather_rising(Backend& backend, const DirectCall& call) {
   const GatherArgs& args = call.args;
+  const GatherTuning& tuning = call.tuning;
   if (args.item != call.rows.width || call.rows.outer != 1 || args.in_place ||
-      args.index_type.bytes < 4 || call.rows.count < call.tuning.rising_from || !is_sparse(call))
+      args.index_type.bytes < 4 || call.rows.count < tuning.rising_from ||
+      !is_sparse(call, tuning.sparse_bytes) || is_sparse(call, tuning.rising_below))
     return false;
   bool served = false;
   visit_chunk(call.rows.width, [&](auto item) {

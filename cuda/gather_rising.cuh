@@ -18,7 +18,7 @@ struct Rise {
   unsigned taken;  ///< pieces that blocks have taken
 };
 
-inline constexpr int kRiseSpots = 1024;
+inline constexpr int kRiseSpots = 256;
 inline constexpr int kRiseSpot = 4;  ///< neighbouring indices
 
 /// H200, sorted float32 items 256 bytes apart, per nanosecond: 1024 items on a multiprocessor 53.8,
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kRisingThreads)
     gather_rising_kernel(const __grid_constant__ ItemArgs args,
                          const __grid_constant__ Bounds<Raw> bounds,
                          const __grid_constant__ Fill fill, Rise* rise) {
-  let_next_start();  // it waits with its blocks in place: the sample costs less where it says no
+  let_next_start();  // the next kernel's blocks wait in their places
   wait_for_previous();
   if (!rise->rising) return;
   constexpr int kVectors = kRisingItems / kVectorItems<Item>;
