@@ -18,8 +18,9 @@ void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const 
 /// Calls body(begin, end) for ranges that cover [0, count), on as many threads as there are whole
 /// `grain` positions each, the caller among them, as are awake or worth being woken, and as
 /// thread_limit() allows. Returns when all is done. The body must not throw, nor call this
-/// function. Below two grains it is a plain call. Many callers share the helpers:
-/// all together keep to thread_limit(), as far as they are not more themselves.
+/// function. Below two grains, or three where the limit is more than four, it is a plain call. Many
+/// callers share the helpers: all together keep to thread_limit(), as far as they are not more
+/// themselves.
 ///
 /// The threads are our own, not OpenMP's: there each call waits for all threads of its team, also
 /// for one that other work keeps off its core and that has nothing left to do. Here a caller waits
