@@ -43,7 +43,7 @@ __device__ Vector<Raw, kCount> load_indices(const std::byte* index, std::int64_t
   return raw;
 }
 
-/// What a thread of the block numbered `block` moves: kVectors vectors of kCount neighbouring items.
+/// What a thread of the block numbered `block` moves: vectors of kCount neighbouring items.
 template <class Item, class Raw, int kCount, int kVectors>
 struct ItemVectors {
   const ItemArgs& args;
@@ -60,8 +60,8 @@ struct ItemVectors {
     return ((block * kVectors + v) * blockDim.x + threadIdx.x) * kCount;
   }
 
-  /// All lanes of a warp take part: they exchange indices, and items back, so that kCount lanes read
-  /// the items of neighbouring indices at once. Where these rise in small steps, a line of the
+  /// All lanes of a warp take part: they exchange indices, and items back, so that kCount lanes
+  /// read the items of neighbouring indices at once. Where these rise in small steps, a line of the
   /// source is asked for by fewer requests.
   __device__ void gather(const Bounds<Raw>& bounds, const Fill& fill) {
     Vector<Item, kCount> items[kVectors];
@@ -72,10 +72,9 @@ struct ItemVectors {
       bounds.positions(raw[v].element, position);
 #pragma unroll
       for (int j = 0; j < kCount; ++j)
-        items[v].element[j] = position[j] < 0
-                                  ? fill.chunk<Item>(0)
-                                  : __ldg(reinterpret_cast<const Item*>(
-                                        args.source + position[j] * args.axis_stride));
+        items[v].element[j] = position[j] < 0 ? fill.chunk<Item>(0)
+                                              : __ldg(reinterpret_cast<const Item*>(
+                                                    args.source + position[j] * args.axis_stride));
     }
     // Only here, where all vectors are on their way.
 #pragma unroll

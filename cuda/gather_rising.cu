@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "gather_rising.cuh"
-
 #include <cstdlib>
+
+#include "gather_rising.cuh"
 
 namespace gpukern::gpu {
 namespace {
@@ -23,10 +23,10 @@ void launch_rising(const DirectCall& call, Rise* rise) {
       ceil_divide((kRiseSpot - 1) * tuning.rising_step, std::abs(call.rows.axis_stride));
   launch(rise_sample_kernel<Raw>, Grid{1, kRiseSpots, 0, true}, call.stream,
          reinterpret_cast<const Raw*>(args.index), call.rows.count, static_cast<Raw>(least), rise);
-  launch(gather_rising_kernel<Item, Raw>,
-         Grid{std::int64_t{device_facts().multiprocessors} * kRisingBlocks, kRisingThreads, 0,
-              true},
-         call.stream, ItemArgs(call), Bounds<Raw>(args), call.fill, rise);
+  launch(
+      gather_rising_kernel<Item, Raw>,
+      Grid{std::int64_t{device_facts().multiprocessors} * kRisingBlocks, kRisingThreads, 0, true},
+      call.stream, ItemArgs(call), Bounds<Raw>(args), call.fill, rise);
   const std::int64_t items = std::int64_t{tuning.item_threads} * kItemVectors * kVectorItems<Item>;
   launch(gather_not_rising_kernel<Item, Raw>,
          Grid{ceil_divide(call.rows.count, items), tuning.item_threads, 0, true}, call.stream,

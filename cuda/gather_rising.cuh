@@ -22,8 +22,8 @@ inline constexpr int kRiseSpots = 256;
 inline constexpr int kRiseSpot = 4;  ///< neighbouring indices
 
 /// H200, sorted float32 items 256 bytes apart, per nanosecond: 1024 items on a multiprocessor 53.8,
-/// 512 and 2048 35.6 and 46.0, by blocks of 256 threads 45.2 and 45.4; single items by a thread each
-/// 45.5, by the kernel of vectors 40.0.
+/// 512 and 2048 35.6 and 46.0, by blocks of 256 threads 45.2 and 45.4; single items by a thread
+/// each 45.5, by the kernel of vectors 40.0.
 inline constexpr int kRisingThreads = 128;
 inline constexpr int kRisingBlocks = 2;  ///< on a multiprocessor
 inline constexpr int kRisingItems = 4;   ///< of a thread

@@ -31,9 +31,11 @@ constexpr GatherTuning kFirst{
     .pairs_below = 8 << 20,
     .pair_threads = 256,  // pairs of 16 Mi of 1 Mi, sorted: 429; with 128 402, with 512 407
     .rising_from = kNever,
-    // Steps of 2 KiB 40.2, single items 38.3, pairs 37.7: by pairs, random ones lose nothing either.
+    // Steps of 2 KiB 40.2, single items 38.3, pairs 37.7: by pairs, random ones lose nothing
+    // either.
     .rising_below = 1 << 10,
-    .rising_step = 160,  // steps of 256 bytes 53.8 against 40.0, of 128 54.4, 53.1, of 64 56.1, 60.6
+    .rising_step =
+        160,  // steps of 256 bytes 53.8 against 40.0, of 128 54.4, 53.1, of 64 56.1, 60.6
     // us, against gather_staged_rows() or, 16 bytes, gather_rows(). 512 Ki chunks and 1 Mi: of 33
     // bytes 4.1, 4.4 and 6.7, 5.0; of 1001 3.7, 6.1 and 6.2, 6.2; of 50 4.3, 4.7 and 6.9, 5.6. 1 Mi
     // and 2 Mi: of 36 8.3, 8.8 and 14.6, 13.4; of 300 7.0, 7.7 and 12.1, 10.1. 2 Mi and 4 Mi: of

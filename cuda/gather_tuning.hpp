@@ -47,17 +47,17 @@ struct GatherTuning {
   int item_threads;        ///< of the kernel for vectors of items
 
   // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors; fewer
-  // than `few_sparse_items` where the source has `sparse_bytes` for an index, for the order in which
-  // DRAM is asked. Below `pairs_below`, and where the source has `rising_below` bytes for an index,
-  // threads hold one vector of two items (of 16 bytes: one).
+  // than `few_sparse_items` where the source has `sparse_bytes` for an index, for the order in
+  // which DRAM is asked. Below `pairs_below`, and where the source has `rising_below` bytes for an
+  // index, threads hold one vector of two items (of 16 bytes: one).
   std::int64_t few_items;
   std::int64_t few_sparse_items;
   std::int64_t sparse_bytes;
   std::int64_t pairs_below;
   int pair_threads;
 
-  // From so many indices of a sparse source on, a sample tells whether they rise, by so many bytes a
-  // step at least: see gather_rising.cuh. Not where the source has so many bytes for an index.
+  // From so many indices of a sparse source on, a sample tells whether they rise, by so many bytes
+  // a step at least: see gather_rising.cuh. Not where the source has so many bytes for an index.
   std::int64_t rising_from;
   std::int64_t rising_below;
   std::int64_t rising_step;

@@ -4,7 +4,7 @@
 // Items far apart in a long source, on a GPU: by indices that rise, and by others.
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,9 +27,10 @@ class GatherRisingTest : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    table_.emplace(kSourceBytes / 4 / Table<std::int32_t>::kColumns + 1);
-    index_.emplace(2 * kCount);
-    out_.emplace(4 * kCount);
+    table_ =
+        std::make_unique<Table<std::int32_t>>(kSourceBytes / 4 / Table<std::int32_t>::kColumns + 1);
+    index_ = std::make_unique<DeviceMemory<int>>(2 * kCount);
+    out_ = std::make_unique<DeviceMemory<int>>(4 * kCount);
   }
 
   static std::int64_t position(Spread spread, std::int64_t k, std::int64_t n) {
@@ -135,9 +136,9 @@ class GatherRisingTest : public GpuTest {
     expect_items(bytes_of(*out_, width), width, index, mode);
   }
 
-  std::optional<Table<std::int32_t>> table_;
-  std::optional<DeviceMemory<int>> index_;
-  std::optional<DeviceMemory<int>> out_;
+  std::unique_ptr<Table<std::int32_t>> table_;
+  std::unique_ptr<DeviceMemory<int>> index_;
+  std::unique_ptr<DeviceMemory<int>> out_;
 };
 
 TEST_F(GatherRisingTest, ItemsOfEveryWidthByIndicesOfEverySpread) {
@@ -171,9 +172,8 @@ TEST_F(GatherRisingTest, WhatIsSampledAndWhatIsNot) {
   expect_nodes(1, [](Call& c) { c.width = 1, c.n = 100 * kCount; });
   if (info.total_memory_bytes >> 30 < 32) GTEST_SKIP() << "too little GPU memory";
   const DeviceMemory<int> long_source(256 * kCount);
-  expect_nodes(1, [&](Call& c) {
-    c.source = long_source.data(), c.n = 256 * kCount, c.index_bits = 64;
-  });
+  expect_nodes(
+      1, [&](Call& c) { c.source = long_source.data(), c.n = 256 * kCount, c.index_bits = 64; });
 }
 
 TEST_F(GatherRisingTest, TheIndicesOfEachReplayChoose) {
@@ -195,8 +195,7 @@ TEST_F(GatherRisingTest, TheIndicesOfEachReplayChoose) {
 }
 
 TEST_F(GatherRisingTest, ABadIndexIsNamed) {
-  const Call call{
-      .width = 4, .index = index_->data(), .out = out_->data(), .mode = GPUKERN_RAISE};
+  const Call call{.width = 4, .index = index_->data(), .out = out_->data(), .mode = GPUKERN_RAISE};
   auto index = indices<std::int32_t>(Spread::Rising, call.n);
   write_items(*index_, index);
   ASSERT_EQ(gather(call), GPUKERN_SUCCESS) << gpukern_last_error();

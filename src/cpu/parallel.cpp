@@ -35,8 +35,9 @@ constexpr int kWakes = 3;
 constexpr std::int64_t kGrainsToWake = 8;
 constexpr std::int64_t kGrainsOfWoken = 2;
 
-// Where cores are many, they are far from each other: on 16 of them two threads took 5.0 us for 1000
-// items of 4 bytes, two grains, and NumPy by one thread 4.2; on 2 cores 2.9 against 4.0 by one.
+// Where cores are many, they are far from each other: on 16 of them two threads took 5.0 us for
+// 1000 items of 4 bytes, two grains, and NumPy by one thread 4.2; on 2 cores 2.9 against 4.0 by
+// one.
 constexpr int kNearCores = 4;
 constexpr std::int64_t kFarGrains = 3;
 
