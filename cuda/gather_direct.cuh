@@ -4,8 +4,8 @@
 // The direct kernels of gather: each reads its index and its items where they lie.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
-#include <cstdlib>
 
 #include "../src/buffer.hpp"
 #include "gather_fill.cuh"
@@ -31,9 +31,10 @@ struct DirectCall {
   cudaStream_t stream;
 };
 
-/// Whether the source has so many bytes for each index.
-inline bool is_sparse(const DirectCall& call, std::int64_t bytes) {
-  return call.args.n * std::abs(call.rows.axis_stride) / bytes >= call.rows.count;
+/// How far apart the items lie on average, in bytes, if they are spread over the whole axis.
+inline double bytes_per_index(const DirectCall& call) {
+  return static_cast<double>(call.args.n) * std::abs(static_cast<double>(call.rows.axis_stride)) /
+         static_cast<double>(call.rows.count);
 }
 
 /// Scratch memory; empty where there is none: too little is left, or (a value error) a device

@@ -11,9 +11,7 @@ namespace {
 
 template <class Item, class Raw, int kCount, int kVectors>
 bool launch_items(const DirectCall& call, int threads) {
-  if (alignment_of(call.args.index) < std::int64_t{alignof(Vector<Raw, kCount>)} ||
-      alignment_of(call.args.out) < std::int64_t{alignof(Vector<Item, kCount>)})
-    return false;
+  if (!aligned_to_vectors<Item, Raw, kCount>(call.args)) return false;
   const std::int64_t blocks =
       ceil_divide(call.rows.count, std::int64_t{threads} * kVectors * kCount);
   launch(gather_items_kernel<Item, Raw, kCount, kVectors>, Grid{blocks, threads, 0, true},
@@ -43,13 +41,14 @@ bool gather_items(const DirectCall& call) {
       using Raw = decltype(raw);
       constexpr int kCount = kVectorItems<Item>;
       constexpr int kPair = std::min(kCount, 2);
-      const bool sparse = is_sparse(call, tuning.sparse_bytes);
-      const bool few = call.rows.count < (sparse ? tuning.few_sparse_items : tuning.few_items);
+      const double apart = bytes_per_index(call);
+      const bool few = call.rows.count <
+                       (apart >= tuning.sparse_bytes ? tuning.few_sparse_items : tuning.few_items);
       if (few && call.rows.axis_stride == call.args.item)
         served = launch_few<Item, Raw>(call);
       else if (few)
         served = launch_items<Item, Raw, 1, 1>(call, kThreads);
-      else if (call.rows.count < tuning.pairs_below || is_sparse(call, tuning.rising_below))
+      else if (call.rows.count < tuning.pairs_below || apart >= tuning.pairs_bytes)
         served = launch_items<Item, Raw, kPair, 1>(call, tuning.pair_threads);
       else
         served = launch_items<Item, Raw, kCount, kItemVectors>(call, tuning.item_threads);

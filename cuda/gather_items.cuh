@@ -30,6 +30,13 @@ struct ItemArgs {
 template <class Item>
 inline constexpr bool kExchanged = sizeof(Item) >= 4;
 
+/// Whether index and out are aligned to vectors of kCount elements.
+template <class Item, class Raw, int kCount>
+bool aligned_to_vectors(const GatherArgs& args) {
+  return alignment_of(args.index) >= std::int64_t{alignof(Vector<Raw, kCount>)} &&
+         alignment_of(args.out) >= std::int64_t{alignof(Vector<Item, kCount>)};
+}
+
 /// Raw indices from `first` on; zeros, which every axis has, behind the end.
 template <class Raw, int kCount>
 __device__ Vector<Raw, kCount> load_indices(const std::byte* index, std::int64_t first,
@@ -92,9 +99,8 @@ struct ItemVectors {
   }
 };
 
-/// Blocks that stay, as many as run at a time. They take pieces in order from a counter: with a
-/// fixed share for each, those at work drift far apart in the memory, which cost 10 percent of the
-/// bandwidth.
+/// Blocks that stay take pieces in order from a counter: with a fixed share for each, those at work
+/// drift far apart in the memory, which cost 10 percent of the bandwidth.
 template <class Item, class Raw, int kVectors, int kThreadsOfBlock>
 __device__ void gather_pieces(const ItemArgs& args, const Bounds<Raw>& bounds, const Fill& fill,
                               std::int64_t first, unsigned* counter) {

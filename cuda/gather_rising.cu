@@ -9,13 +9,6 @@ namespace gpukern::gpu {
 namespace {
 
 template <class Item, class Raw>
-bool is_aligned(const GatherArgs& args) {
-  constexpr int kCount = kVectorItems<Item>;
-  return alignment_of(args.index) >= std::int64_t{alignof(Vector<Raw, kCount>)} &&
-         alignment_of(args.out) >= std::int64_t{alignof(Vector<Item, kCount>)};
-}
-
-template <class Item, class Raw>
 void launch_rising(const DirectCall& call, Rise* rise) {
   const GatherArgs& args = call.args;
   const GatherTuning& tuning = call.tuning;
@@ -35,7 +28,7 @@ void launch_rising(const DirectCall& call, Rise* rise) {
 
 template <class Item, class Raw>
 bool run_rising(Backend& backend, const DirectCall& call) {
-  if (!is_aligned<Item, Raw>(call.args)) return false;
+  if (!aligned_to_vectors<Item, Raw, kVectorItems<Item>>(call.args)) return false;
   const Buffer scratch = scratch_or_none(backend, sizeof(Rise), call.stream);
   if (scratch.data() == nullptr) return false;
   launch_rising<Item, Raw>(call, static_cast<Rise*>(scratch.data()));
@@ -47,9 +40,11 @@ bool run_rising(Backend& backend, const DirectCall& call) {
 bool gather_rising(Backend& backend, const DirectCall& call) {
   const GatherArgs& args = call.args;
   const GatherTuning& tuning = call.tuning;
+  const double apart = bytes_per_index(call);
   if (args.item != call.rows.width || call.rows.outer != 1 || args.in_place ||
       args.index_type.bytes < 4 || call.rows.count < tuning.rising_from ||
-      !is_sparse(call, tuning.sparse_bytes) || is_sparse(call, tuning.rising_below))
+      apart < tuning.sparse_bytes || apart >= tuning.rising_below ||
+      !device_facts().overlaps_kernels)
     return false;
   bool served = false;
   visit_chunk(call.rows.width, [&](auto item) {

@@ -51,7 +51,6 @@ __global__ void __launch_bounds__(kRisingThreads)
     gather_rising_kernel(const __grid_constant__ ItemArgs args,
                          const __grid_constant__ Bounds<Raw> bounds,
                          const __grid_constant__ Fill fill, Rise* rise) {
-  let_next_start();  // the next kernel's blocks wait in their places
   wait_for_previous();
   if (!rise->rising) return;
   constexpr int kVectors = kRisingItems / kVectorItems<Item>;

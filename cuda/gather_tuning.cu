@@ -29,13 +29,16 @@ constexpr GatherTuning kFirst{
     // Pairs against two vectors of four: random, 2 Mi of 1 Mi 130, 124; of 8 Mi 104, 100; 8 Mi 140,
     // 138 and 111, 110. Sorted ones lose: 2 Mi of 1 Mi 325, 367; of 32 Mi 58, 58.
     .pairs_below = 8 << 20,
+    // The less is in flight out of order, the better DRAM likes sorted indices far apart. 16 Mi of
+    // 1 Gi 39.0 by pairs, 36.8 by vectors, of 8 Gi 38.1, 35.8; blocked ones lose, 267 against 308.
+    .pairs_bytes = 64,
     .pair_threads = 256,  // pairs of 16 Mi of 1 Mi, sorted: 429; with 128 402, with 512 407
     .rising_from = kNever,
     // Steps of 2 KiB 40.2, single items 38.3, pairs 37.7: by pairs, random ones lose nothing
     // either.
     .rising_below = 1 << 10,
-    .rising_step =
-        160,  // steps of 256 bytes 53.8 against 40.0, of 128 54.4, 53.1, of 64 56.1, 60.6
+    // Steps of 256 bytes 53.8 against 40.0 by vectors, of 128 54.4 and 53.1, of 64 56.1 and 60.6.
+    .rising_step = 160,
     // us, against gather_staged_rows() or, 16 bytes, gather_rows(). 512 Ki chunks and 1 Mi: of 33
     // bytes 4.1, 4.4 and 6.7, 5.0; of 1001 3.7, 6.1 and 6.2, 6.2; of 50 4.3, 4.7 and 6.9, 5.6. 1 Mi
     // and 2 Mi: of 36 8.3, 8.8 and 14.6, 13.4; of 300 7.0, 7.7 and 12.1, 10.1. 2 Mi and 4 Mi: of
@@ -83,9 +86,10 @@ constexpr GatherTuning large_shared_memory() {
 constexpr GatherTuning hopper() {
   GatherTuning tuning = large_shared_memory();
   tuning.compute_capability = 90;
-  // What the sample costs, some 5 us, is a sixth of 8 Mi blocked indices; vectors of four gain as
-  // much against pairs. Not measured on GPUs whose kernels do not overlap.
+  // What the sample costs, 7 us, is a quarter of 8 Mi blocked indices; vectors of four gain most of
+  // it against pairs, which are left to the indices that no sample is asked about.
   tuning.rising_from = 8 << 20;
+  tuning.pairs_bytes = tuning.rising_below;
   tuning.partition = {
       .direct_items = 37,     // any direct kernel, 128 Mi of 4 bytes
       .source_bytes = 4000,   // a stream

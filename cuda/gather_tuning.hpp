@@ -48,18 +48,20 @@ struct GatherTuning {
 
   // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors; fewer
   // than `few_sparse_items` where the source has `sparse_bytes` for an index, for the order in
-  // which DRAM is asked. Below `pairs_below`, and where the source has `rising_below` bytes for an
-  // index, threads hold one vector of two items (of 16 bytes: one).
+  // which DRAM is asked. Threads hold one vector of two items (of 16 bytes: one) below
+  // `pairs_below`, and where the source has `pairs_bytes` for an index.
   std::int64_t few_items;
   std::int64_t few_sparse_items;
-  std::int64_t sparse_bytes;
+  double sparse_bytes;
   std::int64_t pairs_below;
+  double pairs_bytes;
   int pair_threads;
 
-  // From so many indices of a sparse source on, a sample tells whether they rise, by so many bytes
-  // a step at least: see gather_rising.cuh. Not where the source has so many bytes for an index.
+  // From so many indices on, where the source has `sparse_bytes` for each and less than
+  // `rising_below`, a sample tells whether they rise, by so many bytes a step at least: see
+  // gather_rising.cuh.
   std::int64_t rising_from;
-  std::int64_t rising_below;
+  double rising_below;
   std::int64_t rising_step;
 
   // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would
