@@ -35,9 +35,9 @@ constexpr int kWakes = 3;
 constexpr std::int64_t kGrainsToWake = 8;
 constexpr std::int64_t kGrainsOfWoken = 2;
 
-// Where threads are many, their cores are far from each other, and the second of two comes late: for
-// 1000 items of 4 bytes, two grains, two of 16 took 5.0 us, NumPy's one 4.2. Two of 2 took 2.9, our
-// one 4.0, NumPy's 3.9.
+// Where threads are many, their cores are far from each other, and the second of two comes late:
+// for 1000 items of 4 bytes, two grains, two of 16 took 5.0 us, NumPy's one 4.2. Two of 2 took 2.9,
+// our one 4.0, NumPy's 3.9.
 constexpr int kNearThreads = 4;
 constexpr std::int64_t kFarGrains = 3;
 
