@@ -27,6 +27,19 @@ inline std::int64_t core_cache_bytes() {
   return bytes;
 }
 
+/// Bytes of the caches that a core reads quickly enough by itself: where random items of more are
+/// fetched ahead, it is a gain. AMD's third level is shared by few cores, and near.
+inline std::int64_t near_cache_bytes() {
+  static const std::int64_t bytes = [] {
+#ifdef GPUKERN_X86
+    const long third = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (__builtin_cpu_is("amd") && third > 0) return std::int64_t{third};
+#endif
+    return 2 * core_cache_bytes();
+  }();
+  return bytes;
+}
+
 /// The nearest level that prefetch() is to bring a line to. More lines can be on their way to the
 /// second than to the first.
 enum class CacheLevel { Second = 2, First = 3 };

@@ -26,7 +26,7 @@ inline Reach reach_of(const GatherArgs& args) {
   constexpr std::int64_t kFew = 64;
   if (args.loop.count() <= kFew) return Reach::Core;
   const std::int64_t step = std::max(args.item, std::min(std::abs(source_step(args)), kCacheLine));
-  if (args.axis.ndim > 1 || args.n > 2 * core_cache_bytes() / step) return Reach::Far;
+  if (args.axis.ndim > 1 || args.n > near_cache_bytes() / step) return Reach::Far;
   return args.n > core_cache_bytes() / 2 / step ? Reach::Shared : Reach::Core;
 }
 

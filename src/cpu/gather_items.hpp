@@ -178,6 +178,20 @@ void move_and_fetch(const std::byte* source, const T* position, std::int64_t cou
   move_positions(source, position + i, count - i, out + i * kItem, width);
 }
 
+/// As move_positions(), and fetches the items ahead: `more` positions follow the first `count`.
+template <class T, class Width>
+void move_ahead(const std::byte* source, const T* position, std::int64_t count, std::int64_t more,
+                std::byte* out, Width width) {
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  constexpr std::int64_t kAhead = items_ahead(kItem);
+  std::int64_t i = 0;
+  for (const std::int64_t end = std::min(count, count + more - kAhead); i < end; ++i) {
+    prefetch_item(source + std::int64_t{position[i + kAhead]} * kItem, width);
+    std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
+  }
+  move_positions(source, position + i, count - i, out + i * kItem, width);
+}
+
 /// Whether move_packed() takes a run: contiguous indices and items, short ones.
 inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t index_bytes,
                       std::int64_t index_step, std::int64_t out_step, std::int64_t n) {
@@ -210,27 +224,32 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
 
 /// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
 /// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
-/// load and a store an item. It is the copy that is used: another thread that writes into the
-/// caller's index leads to no read out of bounds. Other blocks are resolved index by index; with
-/// `far`, also those whose items do not come by themselves.
+/// load and a store an item, and with `far` a prefetch, where they do not come by themselves. It is
+/// the copy that is used: another thread that writes into the caller's index leads to no read out
+/// of bounds. Other blocks are resolved index by index.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
   using T = typename Index::Type;
   constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  std::array<T, 256> block;
-  constexpr std::int64_t kBlock = block.size();
+  constexpr std::int64_t kBlock = 256;
+  constexpr std::int64_t kAhead = items_ahead(kItem);
+  std::array<T, kBlock + kAhead> block;
   bool good = true;
   for (std::int64_t done = 0; done < run.count; done += kBlock) {
     ItemRun part = run;
     part.count = std::min(kBlock, run.count - done);
     part.index += done * run.index_step;
     part.out += done * kItem;
-    if ((!far || come_by_themselves<T>(part.index, part.count, kItem)) &&
-        copy_positions<T>(part.index, part.count, run.n, block.data()))
+    const std::int64_t left = run.count - done - part.count;
+    const bool fetched = !far || come_by_themselves<T>(part.index, part.count, kItem);
+    const std::int64_t more = fetched ? 0 : std::min(left, kAhead);
+    if (!copy_positions<T>(part.index, part.count + more, run.n, block.data()))
+      good = move_items<Index, far>(part, width, fill, left) && good;
+    else if (fetched)
       move_and_fetch(run.source, block.data(), part.count, part.out, width,
                      part.index + kBlock * static_cast<std::int64_t>(sizeof(T)));
     else
-      good = move_items<Index, far>(part, width, fill, run.count - done - part.count) && good;
+      move_ahead(run.source, block.data(), part.count, more, part.out, width);
   }
   return good;
 }
