@@ -123,7 +123,7 @@ TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
 
 TEST(PlanThreadsTest, ManyCoresShareLongerCallsOnly) {
   const auto threads_of = [](std::int64_t count) {
-    return planned_gather(Place::Cpu, std::int64_t{16} << 20, count, exec_at(Place::Cpu)).threads;
+    return planned_gather(Place::Cpu, std::int64_t{32} << 20, count, exec_at(Place::Cpu)).threads;
   };
   EXPECT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS);
   EXPECT_EQ(threads_of(999), 1);

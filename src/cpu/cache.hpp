@@ -6,10 +6,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #ifdef GPUKERN_X86
+#include <cpuid.h>
 #include <emmintrin.h>
 #endif
 
@@ -27,16 +29,31 @@ inline std::int64_t core_cache_bytes() {
   return bytes;
 }
 
-/// Bytes of the caches that a core reads quickly enough by itself: where random items of more are
-/// fetched ahead, it is a gain. AMD's third level is shared by few cores, and near.
-inline std::int64_t near_cache_bytes() {
-  static const std::int64_t bytes = [] {
 #ifdef GPUKERN_X86
-    const long third = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (__builtin_cpu_is("amd") && third > 0) return std::int64_t{third};
+/// Bytes of the third-level cache that a core shares with its neighbours, on AMD's processors; else
+/// 0. sysconf() tells the sum of all (AMD64 Architecture Programmer's Manual 3, CPUID 8000_001D).
+inline std::int64_t complex_cache_bytes() {
+  unsigned properties = 0;
+  unsigned shape = 0;
+  unsigned sets = 0;
+  unsigned other = 0;
+  if (!__builtin_cpu_is("amd") ||
+      __get_cpuid_count(0x8000001D, 3, &properties, &shape, &sets, &other) == 0 ||
+      (properties & 31) == 0)
+    return 0;
+  const std::int64_t ways = (shape >> 22) + 1;
+  const std::int64_t partitions = (shape >> 12 & 1023) + 1;
+  const std::int64_t line = (shape & 4095) + 1;
+  return ways * partitions * line * (std::int64_t{sets} + 1);
+}
+#else
+inline std::int64_t complex_cache_bytes() { return 0; }
 #endif
-    return 2 * core_cache_bytes();
-  }();
+
+/// Bytes of the caches that a core reads quickly enough by itself: to fetch random items of more
+/// ahead is a gain. AMD's third level is near.
+inline std::int64_t near_cache_bytes() {
+  static const std::int64_t bytes = std::max(complex_cache_bytes(), 2 * core_cache_bytes());
   return bytes;
 }
 
