@@ -241,11 +241,11 @@ bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
     part.index += done * run.index_step;
     part.out += done * kItem;
     const std::int64_t left = run.count - done - part.count;
-    const bool fetched = !far || come_by_themselves<T>(part.index, part.count, kItem);
-    const std::int64_t more = fetched ? 0 : std::min(left, kAhead);
+    const bool near = !far || come_by_themselves<T>(part.index, part.count, kItem);
+    const std::int64_t more = near ? 0 : std::min(left, kAhead);
     if (!copy_positions<T>(part.index, part.count + more, run.n, block.data()))
       good = move_items<Index, far>(part, width, fill, left) && good;
-    else if (fetched)
+    else if (near)
       move_and_fetch(run.source, block.data(), part.count, part.out, width,
                      part.index + kBlock * static_cast<std::int64_t>(sizeof(T)));
     else

@@ -21,8 +21,8 @@ namespace {
 // they begin.
 constexpr std::int64_t kMost = std::int64_t{12} << 10;
 
-/// Whether the indices and the items of a call lie together, and the source in the core's cache: to
-/// fetch items ahead is worth more than to read indices once.
+/// Whether the indices and the items of a call lie together, and the source in caches near the
+/// core: where items are fetched ahead, that is worth more than to read indices once.
 bool is_for_copy(const GatherArgs& args) {
   const bool signed_word = args.index_type.is_signed && args.index_type.bytes >= 4;
   return args.mode == GPUKERN_RAISE && args.loop.ndim <= 1 && args.loop.count() <= kMost &&
