@@ -73,6 +73,39 @@ TEST_P(SaxpyPathTest, InPlaceAtEveryAlignment) {
     }
 }
 
+/// Results that the caches of two threads do not hold go past them. Rows begin everywhere in a
+/// line, and are all the same, so that the oracle computes one.
+TEST_P(SaxpyPathTest, PastTheCaches) {
+  constexpr std::int64_t kBytes = std::int64_t{40} << 20;
+  const std::int64_t length = (std::int64_t{40} << 10) / item() + 1;
+  const std::int64_t rows = kBytes / (length * item());
+  Array x(place(), type().dtype, {length});
+  Array y(place(), type().dtype, {length});
+  fill_random(x.storage.host, random_);
+  fill_random(y.storage.host, random_);
+  for (const std::int64_t shift : {std::int64_t{0}, item()}) {
+    Memory memory(place(), static_cast<std::size_t>(shift + rows * length * item() + kGuard));
+    Bytes expected = memory.host;
+    const Bytes a = scalar();
+    const auto row = expected.begin() + shift;
+    for (std::int64_t at = 0; at < length * item(); at += item())
+      type().oracle(a.data(), &x.storage.host[at], &y.storage.host[at], &row[at]);
+    for (std::int64_t k = 1; k < rows; ++k)
+      std::copy_n(row, length * item(), row + k * length * item());
+
+    const View every_x{x.memory, type().dtype, {rows, length}, {0, 1}};
+    const View every_y{y.memory, type().dtype, {rows, length}, {0, 1}};
+    const View out{&memory, type().dtype, {rows, length}, {length, 1}, shift};
+    for (Memory* operand : {x.memory, y.memory, &memory}) operand->commit();
+    gpukern_set_num_threads(2);
+    const gpukern_status status = Saxpy{type(), a, every_x, every_y, out}.run(place());
+    gpukern_set_num_threads(0);
+    ASSERT_EQ(status, GPUKERN_SUCCESS) << gpukern_last_error();
+    memory.fetch();
+    EXPECT_TRUE(same_bytes(expected, memory.host)) << "at " << shift;
+  }
+}
+
 std::string path_name(const testing::TestParamInfo<std::tuple<Place, SaxpyType>>& parameter) {
   return place_name(std::get<Place>(parameter.param)) + "_" +
          std::get<SaxpyType>(parameter.param).name;

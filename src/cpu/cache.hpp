@@ -57,6 +57,11 @@ inline std::int64_t near_cache_bytes() {
   return bytes;
 }
 
+/// Bytes that the caches of so many threads keep until they are used again.
+inline std::int64_t kept_cache_bytes(int threads) {
+  return std::max(near_cache_bytes(), 2 * core_cache_bytes() * threads);
+}
+
 /// The nearest level that prefetch() is to bring a line to. More lines can be on their way to the
 /// second than to the first.
 enum class CacheLevel { Second = 2, First = 3 };
@@ -70,21 +75,12 @@ inline void prefetch(const void* address) {
 }
 
 #ifdef GPUKERN_X86
-/// Whether store_lines() leaves the caches alone.
+/// Whether there are stores that go past the caches.
 constexpr bool kHasStreamingStores = true;
 
-/// Writes whole cache lines to memory, without the read that an ordinary store begins with. Both
-/// pointers are aligned to 64 bytes. Other threads see the lines after store_fence().
-inline void store_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < bytes; i += kCacheLine) {
-    for (std::int64_t k = 0; k < kCacheLine; k += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i + k),
-                       _mm_load_si128(reinterpret_cast<const __m128i*>(from + i + k)));
-  }
-}
-
-/// As store_lines(), from any address to one aligned to 16 bytes, in multiples of so many. What
-/// follows from call to call fills whole lines.
+/// Copies to memory without the read of a line that an ordinary store begins with, from any address
+/// to one aligned to 16 bytes, in multiples of so many. What follows from call to call fills whole
+/// lines. Other threads see them after store_fence().
 inline void store_row(std::byte* to, const std::byte* from, std::int64_t bytes) {
   for (std::int64_t i = 0; i < bytes; i += 16)
     _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
@@ -94,9 +90,6 @@ inline void store_row(std::byte* to, const std::byte* from, std::int64_t bytes) 
 inline void store_fence() { _mm_sfence(); }
 #else
 constexpr bool kHasStreamingStores = false;
-inline void store_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
-}
 inline void store_row(std::byte* to, const std::byte* from, std::int64_t bytes) {
   __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
 }

@@ -36,7 +36,7 @@ const SaxpyKernels& best_kernels() {
   return saxpy_kernels_baseline();
 }
 
-SaxpyKernel kernel_for(gpukern_dtype dtype) {
+const SaxpyKernel& kernel_for(gpukern_dtype dtype) {
   static const SaxpyKernels& kernels = best_kernels();
   std::size_t row = 0;
 #define GPUKERN_ROW(name, type, code, bits)             \
@@ -82,7 +82,7 @@ struct Span {
   std::int64_t count;
 };
 
-void saxpy_buffered(const SaxpyArgs& args, SaxpyKernel kernel, Span run) {
+void saxpy_buffered(const SaxpyArgs& args, SaxpyLoop loop, Span run) {
   LineBuffer x;
   LineBuffer y;
   const std::int64_t x_step = run_stride(args.loop, 0);
@@ -93,57 +93,46 @@ void saxpy_buffered(const SaxpyArgs& args, SaxpyKernel kernel, Span run) {
     const std::int64_t count = std::min(block, run.count - done);
     pack(run.x + done * x_step, x_step, x.bytes.data(), args.item, count);
     pack(run.y + done * y_step, y_step, y.bytes.data(), args.item, count);
-    kernel(args.a, x.bytes.data(), y.bytes.data(), y.bytes.data(), count);
+    loop(args.a, x.bytes.data(), y.bytes.data(), y.bytes.data(), count);
     unpack(y.bytes.data(), run.out + done * out_step, out_step, args.item, count);
   }
 }
 
-/// Runs shorter than this do not repay the fence at their end.
-constexpr std::int64_t kStreamedBytes = std::int64_t{16} << 10;
+/// Runs shorter than this repay neither the fence at their end nor a beginning apart.
+constexpr std::int64_t kLongBytes = std::int64_t{16} << 10;
 
-/// Whether the results are better written past the caches: where what a thread moves does not stay
-/// in its core's cache anyway, an ordinary store would read each line of `out` first.
+/// Whether the results are better written past the caches: where what the threads move does not
+/// stay in their caches anyway, an ordinary store would read each line of `out` first.
 bool streams(const SaxpyArgs& args) {
   if (!kHasStreamingStores || args.out == args.x || args.out == args.y) return false;
-  const std::int64_t kept = 2 * core_cache_bytes() * thread_limit();
-  return args.loop.count() > kept / (3 * args.item);
+  return args.loop.count() > kept_cache_bytes(thread_limit()) / (3 * args.item);
 }
 
-/// Computes in the first-level cache, block by block, and writes whole lines past the others.
-void saxpy_streaming(const SaxpyArgs& args, SaxpyKernel kernel, Span run) {
-  constexpr std::int64_t kBlockBytes = 1024;
-  struct alignas(kCacheLine) Block {
-    std::byte bytes[kBlockBytes];
-  } block;
-  auto plain = [&](std::int64_t begin, std::int64_t count) {
-    const std::int64_t at = begin * args.item;
-    kernel(args.a, run.x + at, run.y + at, run.out + at, count);
-  };
+/// Whole lines of `out` apart from what is before and behind them: vectors of operands that lie in
+/// their lines as `out` does, as fresh arrays do, then cross none.
+void saxpy_by_lines(const SaxpyArgs& args, const SaxpyKernel& kernel, bool streaming, Span run) {
   const auto misaligned =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run.out) % kCacheLine);
-  const std::int64_t length = kBlockBytes / args.item;
+  const std::int64_t length = kStreamedLines * kCacheLine / args.item;
   // An element never straddles the boundary of a line: it is aligned, to its halves if complex.
-  std::int64_t done = (kCacheLine - misaligned) % kCacheLine / args.item;
-  if (misaligned % args.item != 0) done = run.count;
-  plain(0, std::min(done, run.count));
-  for (; done + length <= run.count; done += length) {
-    const std::int64_t at = done * args.item;
-    // The hardware's prefetchers stop at the end of a page.
-    for (std::int64_t line = kBlockBytes; line < 2 * kBlockBytes; line += kCacheLine) {
-      prefetch(run.x + at + line);
-      prefetch(run.y + at + line);
-    }
-    kernel(args.a, run.x + at, run.y + at, block.bytes, length);
-    store_lines(run.out + at, block.bytes, kBlockBytes);
-  }
-  store_fence();
-  if (done < run.count) plain(done, run.count - done);
+  const std::int64_t to_line = (kCacheLine - misaligned) % kCacheLine / args.item;
+  const std::int64_t before =
+      misaligned % args.item != 0 ? run.count : std::min(to_line, run.count);
+  const std::int64_t lines = (run.count - before) / length * length;
+  auto part = [&](SaxpyLoop loop, std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * args.item;
+    loop(args.a, run.x + at, run.y + at, run.out + at, end - begin);
+  };
+  part(kernel.ordinary, 0, before);
+  part(streaming ? kernel.streaming : kernel.ordinary, before, before + lines);
+  if (streaming) store_fence();
+  part(kernel.ordinary, before + lines, run.count);
 }
 
 }  // namespace
 
 void saxpy(const SaxpyArgs& args) {
-  const SaxpyKernel kernel = kernel_for(args.dtype);
+  const SaxpyKernel& kernel = kernel_for(args.dtype);
   const std::int64_t x_step = run_stride(args.loop, 0);
   const std::int64_t y_step = run_stride(args.loop, 1);
   const std::int64_t out_step = run_stride(args.loop, 2);
@@ -158,11 +147,11 @@ void saxpy(const SaxpyArgs& args) {
           if (!direct(run.x, x_step, args.item, alignment) ||
               !direct(run.y, y_step, args.item, alignment) ||
               !direct(run.out, out_step, args.item, alignment))
-            saxpy_buffered(args, kernel, run);
-          else if (streaming && length >= kStreamedBytes / args.item)
-            saxpy_streaming(args, kernel, run);
+            saxpy_buffered(args, kernel.ordinary, run);
+          else if (length >= kLongBytes / args.item)
+            saxpy_by_lines(args, kernel, streaming, run);
           else
-            kernel(args.a, run.x, run.y, run.out, length);
+            kernel.ordinary(args.a, run.x, run.y, run.out, length);
         });
       });
 }
