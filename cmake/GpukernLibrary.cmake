@@ -9,9 +9,11 @@ file(GLOB GPUKERN_CPU_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cpu/*
 file(GLOB GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu")
 
 # Kernels for one instruction set each; the CPU is asked at run time which of them it can run.
+# Vectors of 32 bytes in all of them: operands come quicker from beyond the first-level cache than
+# by 64, see benchmarks/notes/host.md.
 set(GPUKERN_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
 set(GPUKERN_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
-    -mprefer-vector-width=512)
+    -mprefer-vector-width=256)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_DEFINITIONS GPUKERN_X86=1)
   foreach(isa AVX2 AVX512)
