@@ -2,12 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Asynchronous bulk copies from global to shared memory and the barrier that counts their bytes
-// (PTX ISA: mbarrier, cp.async.bulk). Compute capability 9.0 and later.
+// (PTX ISA: mbarrier, cp.async.bulk), and bulk fetches into the L2 cache. Compute capability 9.0
+// and later.
 #pragma once
 
 #include <cstdint>
 
 namespace gpukern::gpu {
+
+/// Asks for global memory to come into the L2 cache. The address and the size are multiples of 16
+/// bytes.
+__device__ inline void fetch_into_l2(const void* global, unsigned bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
+               "r"(bytes)
+               : "memory");
+}
 
 /// In shared memory. One thread initialises it, expects and copies; after __syncthreads() all wait.
 class BulkBarrier {

@@ -35,10 +35,11 @@ PartitionPlan staged_plan(const DirectCall& call, int unit) {
 /// Slices so large that those in use at a time fill `cached_hot`: blocks take the buckets in order,
 /// so the more tiles a bucket has, the fewer buckets are in use.
 PartitionPlan cached_plan(const DirectCall& call, std::int64_t tiles) {
-  const std::int64_t warps = std::int64_t{device_facts().multiprocessors} * kFetchCachedWarps;
-  const std::int64_t tiles_in_use = warps * kFetchCachedTiles;
-  const PartitionTuning& tuning = call.tuning.partition;
   const std::int64_t item = call.args.item;
+  const std::int64_t blocks =
+      std::int64_t{device_facts().multiprocessors} * fetch_cached_blocks(item);
+  const std::int64_t tiles_in_use = blocks * (kFetchCachedThreads / 32) * kFetchCachedTiles;
+  const PartitionTuning& tuning = call.tuning.partition;
   const double hot =
       static_cast<double>(tuning.cached_hot * tiles) / static_cast<double>(tiles_in_use);
   PartitionPlan plan{.unit = 1, .capacity = tile_items(item)};

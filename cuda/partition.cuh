@@ -27,8 +27,9 @@ inline constexpr int kFetchCachedThreads = 256;
 /// Tiles of a call at most: their units are counted in 32-bit numbers.
 inline constexpr std::int64_t kMostTiles = 1 << 17;
 
-/// Warps of the cached fetch on a multiprocessor.
-inline constexpr int kFetchCachedWarps = 64;
+/// Blocks of the cached fetch on a multiprocessor: few, so that all work on few slices. Their
+/// threads hold the more items.
+constexpr int fetch_cached_blocks(std::int64_t item_bytes) { return item_bytes <= 4 ? 5 : 4; }
 
 /// Neighbouring tiles whose runs a warp of the cached fetch takes.
 inline constexpr int kFetchCachedTiles = 4;

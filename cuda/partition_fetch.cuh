@@ -57,6 +57,19 @@ class RunSequence {
   unsigned origin_;
 };
 
+/// Fetches a bucket's slice into the L2 cache; the last bytes that are no 16 come later.
+template <class Item, int kUnit>
+__device__ void fetch_slice_ahead(const Partition& call, unsigned bucket) {
+  constexpr std::int64_t kPiece = 16384;
+  const std::int64_t items = std::int64_t{Staged<kUnit>::kFactor} << call.shift;
+  const std::int64_t first = bucket * items;
+  const std::int64_t bytes = min(items, call.n - first) * sizeof(Item) / 16 * 16;
+  const std::int64_t at = threadIdx.x * kPiece;
+  if (at < bytes)
+    fetch_into_l2(call.source + first * sizeof(Item) + at,
+                  static_cast<unsigned>(min(kPiece, bytes - at)));
+}
+
 /// From slices in shared memory. A block takes a bucket, or a part of a heavy one so that skewed
 /// indices do not leave one multiprocessor with most of the work: it copies the slice in, and each
 /// warp takes 32 tiles at a time.
@@ -66,6 +79,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
 #if __CUDA_ARCH__ >= 900
   using Shape = Staged<kUnit>;
   constexpr int kInFlight = 3;  // units a thread: 2 to 4 differ by 5 percent
+  // A slice for each multiprocessor: of 4-byte items they would crowd the rest out of the L2 cache.
+  constexpr bool kAhead = sizeof(Item) <= 2;
   using Offsets = Vector<std::uint16_t, kUnit>;
   using Items = Vector<Item, kUnit>;
   extern __shared__ __align__(128) std::byte dynamic[];
@@ -92,6 +107,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
     unsigned tile = share(part.number) + threadIdx.x / 32 * 32;
     Run next = load_run(call, part.bucket, tile + lane, tiles_end);
     copy.wait();
+    if (kAhead && p + gridDim.x < call.buckets) fetch_slice_ahead<Item, kUnit>(call, p + gridDim.x);
     for (; tile < tiles_end; tile += kPartitionThreads) {
       const RunSequence sequence(next, call.capacity / kUnit);
       next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
@@ -128,9 +144,9 @@ __global__ void __launch_bounds__(kPartitionThreads)
 template <class Item>
 struct FetchCached {
   static constexpr int kTiles = kFetchCachedTiles;
-  static constexpr int kRuns = 2;
-  static constexpr int kPerLane = 2;  ///< items of a run that a lane has in flight
-  static constexpr int kBlocks = sizeof(Item) <= 4 ? 8 : 6;  ///< on a multiprocessor
+  static constexpr int kRuns = sizeof(Item) <= 4 ? 4 : 2;
+  static constexpr int kPerLane = sizeof(Item) <= 4 ? 2 : 3;  ///< items of a run in flight
+  static constexpr int kBlocks = fetch_cached_blocks(sizeof(Item));
   static constexpr unsigned kTilesPerBlock = kFetchCachedThreads / 32 * kTiles;
 
   const Item* slice;
