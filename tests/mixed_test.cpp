@@ -116,8 +116,8 @@ TEST_F(MixedRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
 TEST_F(MixedRowsTest, TakesRowsOfALargeTable) {
   Random random(std::random_device{}());
   const Share share(100);
-  for (const int width : {48, 64, 72, 80, 256, 1008}) {
-    const std::int64_t table = (std::int64_t{24} << 20) / width;
+  for (const int width : {48, 64, 72, 80, 96, 256, 1008}) {
+    const std::int64_t table = (std::int64_t{40} << 20) / width;
     for (const auto mode : {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL, GPUKERN_RAISE}) {
       Rows rows(random, table, between(random, 3000, 6000), width,
                 kIndexTypes[random() % std::size(kIndexTypes)], mode == GPUKERN_RAISE ? 0 : table);
