@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "isa.hpp"
+
 namespace gpukern::cpu {
 namespace {
 
@@ -17,6 +19,9 @@ constexpr std::int64_t kItem = 16;
 
 class CpuBackend final : public Backend {
  public:
+  /// Threads that work for a call ask for the instruction set, and must not throw: what is wrong
+  /// with the environment is said here.
+  CpuBackend() { static_cast<void>(widest_isa()); }
   void gather(const GatherArgs& args, Stream) override { cpu::gather(args); }
   bool gather_checked(const GatherArgs& args, Stream) override {
     return args.out_may_change ? cpu::gather(args) : gather_kept(args);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The caches of a core, and stores that go past them.
+// The caches of a core, and what is known of stores that go past them.
 #pragma once
 
 #include <unistd.h>
@@ -78,21 +78,10 @@ inline void prefetch(const void* address) {
 /// Whether there are stores that go past the caches.
 constexpr bool kHasStreamingStores = true;
 
-/// Copies to memory without the read of a line that an ordinary store begins with, from any address
-/// to one aligned to 16 bytes, in multiples of so many. What follows from call to call fills whole
-/// lines. Other threads see them after store_fence().
-inline void store_row(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < bytes; i += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-}
-
+/// Behind it other threads see what was stored so.
 inline void store_fence() { _mm_sfence(); }
 #else
 constexpr bool kHasStreamingStores = false;
-inline void store_row(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
-}
 inline void store_fence() {}
 #endif
 

@@ -8,11 +8,9 @@
 #include <cstdint>
 
 #include "gather_items.hpp"
+#include "row_store.hpp"
 
 namespace gpukern::cpu {
-
-/// Bytes that a row of move_rows() is a multiple of, and its output aligned to.
-constexpr std::int64_t kRowUnit = 16;
 
 /// Fetches the beginning of a row into the second-level cache. The hardware sees how a longer row
 /// goes on.
@@ -31,6 +29,7 @@ bool move_rows(const ItemRun& given, std::int64_t bytes, const Fill& fill) {
   constexpr std::int64_t kAhead = std::int64_t{8} << 10;
   const ItemRun run = given;
   const std::int64_t ahead = std::min(std::max<std::int64_t>(2, kAhead / bytes), run.count);
+  const StoreRow store_row = row_store_for(run.out, bytes);
   std::int64_t bad = 0;
   auto find = [&run, &bad](std::int64_t i) {
     return Index::position(run.index + i * run.index_step, run.n, bad);

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <string_view>
 
 #include "../parallel.hpp"
 #include "backend.hpp"
 #include "cache.hpp"
+#include "isa.hpp"
 #include "rounding.hpp"
 #include "runs.hpp"
 #include "saxpy_kernels.hpp"
@@ -17,21 +16,16 @@
 namespace gpukern::cpu {
 namespace {
 
-/// The kernels of the widest instruction set that this CPU has. $GPUKERN_CPU_ISA (baseline, avx2,
-/// avx512) bounds it from above, so that tests reach them all on one machine.
 const SaxpyKernels& best_kernels() {
 #ifdef GPUKERN_X86
-  const char* bound = std::getenv("GPUKERN_CPU_ISA");
-  const std::string_view widest = bound != nullptr && *bound != '\0' ? bound : "avx512";
-  require(widest == "avx512" || widest == "avx2" || widest == "baseline", GPUKERN_VALUE_ERROR,
-          "GPUKERN_CPU_ISA must be baseline, avx2 or avx512, got ", widest);
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512vl");
-  if (avx512 && widest == "avx512") return saxpy_kernels_avx512();
-  if (avx2 && widest != "baseline") return saxpy_kernels_avx2();
+  switch (widest_isa()) {
+    case Isa::Avx512:
+      return saxpy_kernels_avx512();
+    case Isa::Avx2:
+      return saxpy_kernels_avx2();
+    case Isa::Baseline:
+      break;
+  }
 #endif
   return saxpy_kernels_baseline();
 }

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "isa.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "../error.hpp"
+
+namespace gpukern::cpu {
+namespace {
+
+Isa isa_of_cpu() {
+#ifdef GPUKERN_X86
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (avx512) return Isa::Avx512;
+  if (avx2) return Isa::Avx2;
+#endif
+  return Isa::Baseline;
+}
+
+Isa isa_of_environment() {
+  const char* text = std::getenv("GPUKERN_CPU_ISA");
+  const std::string_view name = text != nullptr && *text != '\0' ? text : "avx512";
+  if (name == "baseline") return Isa::Baseline;
+  if (name == "avx2") return Isa::Avx2;
+  require(name == "avx512", GPUKERN_VALUE_ERROR,
+          "GPUKERN_CPU_ISA must be baseline, avx2 or avx512, got ", name);
+  return Isa::Avx512;
+}
+
+}  // namespace
+
+Isa widest_isa() {
+  static const Isa widest = std::min(isa_of_cpu(), isa_of_environment());
+  return widest;
+}
+
+}  // namespace gpukern::cpu
