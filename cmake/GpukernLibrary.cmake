@@ -9,8 +9,8 @@ file(GLOB GPUKERN_CPU_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cpu/*
 file(GLOB GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu")
 
 # Kernels for one instruction set each; the CPU is asked at run time which of them it can run.
-# Vectors of 32 bytes in all of them: operands come quicker from beyond the first-level cache than
-# by 64, see benchmarks/notes/host.md.
+# Their loops have vectors of 32 bytes at most: operands come quicker from beyond the first-level
+# cache than by 64, see benchmarks/notes/host.md.
 set(GPUKERN_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
 set(GPUKERN_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
     -mprefer-vector-width=256)

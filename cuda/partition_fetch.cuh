@@ -107,7 +107,9 @@ __global__ void __launch_bounds__(kPartitionThreads)
     unsigned tile = share(part.number) + threadIdx.x / 32 * 32;
     Run next = load_run(call, part.bucket, tile + lane, tiles_end);
     copy.wait();
-    if (kAhead && p + gridDim.x < call.buckets) fetch_slice_ahead<Item, kUnit>(call, p + gridDim.x);
+    if constexpr (kAhead) {
+      if (p + gridDim.x < call.buckets) fetch_slice_ahead<Item, kUnit>(call, p + gridDim.x);
+    }
     for (; tile < tiles_end; tile += kPartitionThreads) {
       const RunSequence sequence(next, call.capacity / kUnit);
       next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
@@ -147,6 +149,7 @@ struct FetchCached {
   static constexpr int kRuns = sizeof(Item) <= 4 ? 4 : 2;
   static constexpr int kPerLane = sizeof(Item) <= 4 ? 2 : 3;  ///< items of a run in flight
   static constexpr int kBlocks = fetch_cached_blocks(sizeof(Item));
+  static_assert(kTiles % kRuns == 0);
   static constexpr unsigned kTilesPerBlock = kFetchCachedThreads / 32 * kTiles;
 
   const Item* slice;

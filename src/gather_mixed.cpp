@@ -107,6 +107,7 @@ std::int64_t chunks_of(const GatherArgs& args, std::int64_t count) {
 
 /// One chunk's work for the host.
 struct ChunkWork {
+  Backend* host;
   GatherArgs args;
   std::shared_ptr<const std::vector<std::byte>> fill;  ///< holds the fill value of args
   bool last;                                           ///< of its call
@@ -114,8 +115,7 @@ struct ChunkWork {
 
 /// Cannot fail: the arguments have been checked, and without memory to share the work among threads
 /// it is done item by item, which takes none.
-void gather_chunk(const GatherArgs& args, bool last) noexcept {
-  Backend& host = backend_for({});
+void gather_chunk(Backend& host, const GatherArgs& args, bool last) noexcept {
   const Range range("gather: chunk on the CPU");
   try {
     const cpu::TakenCore waiting;  // somebody's, most likely, for the stream
@@ -136,7 +136,7 @@ void gather_chunk(const GatherArgs& args, bool last) noexcept {
 void run_chunk(void* context) noexcept {
   const std::unique_ptr<ChunkWork> work(static_cast<ChunkWork*>(context));
   const HostWork time;
-  if (time.in_time()) gather_chunk(work->args, work->last);
+  if (time.in_time()) gather_chunk(*work->host, work->args, work->last);
 }
 
 /// A stream, and page-locked memory that only the work on it touches: the order of the stream is
@@ -199,6 +199,7 @@ class Ferry {
   /// All items of `args`, by way of the slots, behind start_ and before what follows on the stream.
   void ferry(const GatherArgs& args, Stream stream) {
     const std::int64_t count = args.loop.extent[0];
+    Backend& host = backend_for({});  // which may throw here, not on CUDA's thread
     const auto fill = std::make_shared<const std::vector<std::byte>>(
         args.fill_value, args.fill_value + args.fill_size);
     std::vector<Slot*> used;
@@ -213,7 +214,7 @@ class Ferry {
           device_.wait_event(slot.stream, start_);
           used.push_back(&slot);
         }
-        enqueue(slot, {items_of(args, begin, end - begin), fill, end == count});
+        enqueue(slot, {&host, items_of(args, begin, end - begin), fill, end == count});
       }
     } catch (...) {  // what is on its way is waited for all the same
       failed = std::current_exception();

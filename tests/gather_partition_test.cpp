@@ -180,6 +180,15 @@ TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
       }
 }
 
+// More slices than blocks: those of narrow items are fetched ahead, the last one in part.
+TEST_P(GatherPartitionTest, ManySlices) {
+  for (const int width : {1, 2}) {
+    PartitionCase call{.width = width, .n = 300 * kSlice + 5};
+    call.count = 4 * call.tile();
+    check(call, place());
+  }
+}
+
 // More tiles than blocks, and heavy slices in many parts.
 TEST_P(GatherPartitionTest, ManyTiles) {
   for (const int width : {1, 8})

@@ -83,7 +83,7 @@ TEST_P(SaxpyPathTest, PastTheCaches) {
   Array y(place(), type().dtype, {length});
   fill_random(x.storage.host, random_);
   fill_random(y.storage.host, random_);
-  for (const std::int64_t shift : {std::int64_t{0}, item()}) {
+  for (const std::int64_t shift : {std::int64_t{0}, std::int64_t{type().component_bytes}, item()}) {
     Memory memory(place(), static_cast<std::size_t>(shift + rows * length * item() + kGuard));
     Bytes expected = memory.host;
     const Bytes a = scalar();

@@ -10,14 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cache_line.hpp"
+
 #ifdef GPUKERN_X86
 #include <cpuid.h>
 #include <emmintrin.h>
 #endif
 
 namespace gpukern::cpu {
-
-constexpr std::int64_t kCacheLine = 64;
 
 /// Bytes of one core's second-level cache, or of a common one where the system does not tell.
 inline std::int64_t core_cache_bytes() {

@@ -16,7 +16,7 @@
 #endif
 
 #include "../dtype.hpp"
-#include "cache.hpp"
+#include "cache_line.hpp"
 #include "saxpy_kernels.hpp"
 
 namespace gpukern::cpu::GPUKERN_ISA {
@@ -118,7 +118,7 @@ void saxpy_items(T a, const std::byte* x_bytes, const std::byte* y_bytes, std::b
   for (std::int64_t i = 0; i < count; ++i) multiply_add(a, x[i], y[i], out[i]);
 }
 
-// Not to be inlined where the count is known: GCC 12 then leaves some types without vectors.
+// Not to be inlined into the loop over lines: GCC 12 then leaves some types without vectors.
 template <class T>
 [[gnu::noinline]] void saxpy_run(const std::byte* a_bytes, const std::byte* x, const std::byte* y,
                                  std::byte* out, std::int64_t count) {

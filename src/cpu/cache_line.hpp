@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Apart from cache.hpp for the files of one instruction set, which may hold no inline functions.
+#pragma once
+
+#include <cstdint>
+
+namespace gpukern::cpu {
+
+constexpr std::int64_t kCacheLine = 64;
+
+}  // namespace gpukern::cpu
