@@ -37,7 +37,6 @@ struct GatherArgs {
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
   std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
-  bool out_is_staging = false;            ///< no core reads it next, but a GPU's copy engine
 };
 
 struct IndexArgs {

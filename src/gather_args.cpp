@@ -63,8 +63,7 @@ GatherArgs part_of(const GatherArgs& args, const Slice<4>& slice) {
                   .mode = args.mode,
                   .path = args.path,
                   .in_place = args.in_place,
-                  .fill_period = args.fill_period,
-                  .out_is_staging = args.out_is_staging};
+                  .fill_period = args.fill_period};
   if (args.fill_value == nullptr) return part;
   part.fill_value = args.fill_value + slice.offset[kFillValue];
   part.fill_size = args.fill_period;

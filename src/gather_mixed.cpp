@@ -161,7 +161,6 @@ class Ferry {
     GatherArgs rest = items_of(args, in_place, by_cpu);
     rest.source = host_source;
     rest.in_place = false;
-    rest.out_is_staging = true;
     ferry(rest, stream);
   }
 

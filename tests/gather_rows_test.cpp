@@ -3,9 +3,12 @@
 
 // Rows on the host, of a source and into an output that no core's cache holds.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <vector>
 
 #include "gather_oracle.hpp"
 
@@ -28,42 +31,79 @@ class GatherRowsTest : public testing::Test {
   const int before_ = gpukern_num_threads();
 };
 
-/// Gathers `count` rows; source and output begin so many bytes behind a multiple of 64. Every byte
-/// is compared, and what is before and behind the output.
-void check(int width, std::int64_t source_at, std::int64_t out_at) {
-  SCOPED_TRACE("rows of " + std::to_string(width) + " bytes at " + std::to_string(source_at) +
-               " and " + std::to_string(out_at));
-  std::int64_t table = (std::int64_t{9} << 20) / width;
-  std::int64_t count = table;
-  const Buffer source = buffer(table * width + source_at);
-  const Buffer out = buffer(count * width + out_at + 1);
-  std::vector<std::int64_t> index(static_cast<std::size_t>(count));
-  Random random(std::random_device{}());
-  for (std::int64_t& value : index)
-    value = static_cast<std::int64_t>(random() % static_cast<std::size_t>(2 * table)) - table;
-  for (std::int64_t at = source_at; at < source_at + table * width; at += 8) {
-    const std::uint64_t value = random();
-    std::memcpy(&source[at], &value, sizeof value);
+/// The row that an index means, or -1 for the fill value.
+std::int64_t row_of(std::int64_t index, std::int64_t table, gpukern_mode mode) {
+  switch (mode) {
+    case GPUKERN_WRAP:
+      return (index % table + table) % table;
+    case GPUKERN_CLIP:
+      return std::clamp<std::int64_t>(index, 0, table - 1);
+    default:
+      return index < -table || index >= table ? -1 : index + (index < 0 ? table : 0);
   }
-  std::memset(out.get(), 0xaa, static_cast<std::size_t>(count * width + out_at + 1));
-  const gpukern_tensor from{&source[source_at], kCpu, 1, bytes_dtype(width), &table, nullptr, 0};
-  const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
-  const gpukern_tensor to{&out[out_at], kCpu, 1, bytes_dtype(width), &count, nullptr, 0};
-  ASSERT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_RAISE, nullptr, &to, nullptr), GPUKERN_SUCCESS)
-      << gpukern_last_error();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = index[static_cast<std::size_t>(i)];
-    const std::byte* expected = &source[source_at + (row < 0 ? row + table : row) * width];
-    ASSERT_EQ(std::memcmp(&out[out_at + i * width], expected, static_cast<std::size_t>(width)), 0)
-        << "row " << i;
-  }
-  for (std::int64_t i = 0; i < out_at; ++i) ASSERT_EQ(out[i], std::byte{0xaa});
-  ASSERT_EQ(out[out_at + count * width], std::byte{0xaa});
 }
 
+/// A table of rows and room for as many. More than the caches of two threads hold, those of AMD's
+/// included, so that rows go past them.
+struct Rows {
+  static constexpr std::int64_t kBytes = std::int64_t{40} << 20;
+
+  explicit Rows(int row_width) : width(row_width) {
+    for (std::int64_t at = 0; at < table * width + kMostAt; at += 8) {
+      const std::uint64_t value = random();
+      std::memcpy(&source[at], &value, sizeof value);
+    }
+  }
+
+  /// Source and output begin so many bytes behind a multiple of 64. Every byte is compared, and
+  /// what is before and behind the output.
+  void check(std::int64_t source_at, std::int64_t out_at, gpukern_mode mode) {
+    SCOPED_TRACE("rows of " + std::to_string(width) + " bytes at " + std::to_string(source_at) +
+                 " and " + std::to_string(out_at) + ", mode " + std::to_string(mode));
+    const std::int64_t reach = mode == GPUKERN_RAISE ? table : 3 * table;
+    for (std::int64_t& value : index)
+      value = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * reach)) - reach;
+    std::memset(out.get(), 0xaa, static_cast<std::size_t>(table * width + kMostAt + 1));
+    const gpukern_dtype bytes = bytes_dtype(width);
+    const gpukern_tensor from{&source[source_at], kCpu, 1, bytes, &table, nullptr, 0};
+    const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &table, nullptr, 0};
+    const gpukern_tensor fill{missing.data(), kCpu, 0, bytes, nullptr, nullptr, 0};
+    const gpukern_tensor to{&out[out_at], kCpu, 1, bytes, &table, nullptr, 0};
+    ASSERT_EQ(gpukern_gather(&from, &at, 0, mode, mode == GPUKERN_FILL ? &fill : nullptr, &to,
+                             nullptr),
+              GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    for (std::int64_t i = 0; i < table; ++i) {
+      const std::int64_t row = row_of(index[static_cast<std::size_t>(i)], table, mode);
+      const std::byte* expected = row < 0 ? missing.data() : &source[source_at + row * width];
+      ASSERT_EQ(std::memcmp(&out[out_at + i * width], expected, static_cast<std::size_t>(width)), 0)
+          << "row " << i;
+    }
+    for (std::int64_t i = 0; i < out_at; ++i) ASSERT_EQ(out[i], std::byte{0xaa});
+    ASSERT_EQ(out[out_at + table * width], std::byte{0xaa});
+  }
+
+  static constexpr std::int64_t kMostAt = 64;
+
+  Random random{std::random_device{}()};
+  int width;
+  std::int64_t table = kBytes / width;
+  Buffer source = buffer(table * width + kMostAt);
+  Buffer out = buffer(table * width + kMostAt + 1);
+  std::vector<std::int64_t> index = std::vector<std::int64_t>(static_cast<std::size_t>(table));
+  std::vector<std::byte> missing =
+      std::vector<std::byte>(static_cast<std::size_t>(width), std::byte{0x5b});
+};
+
+/// Stores of 64, 32 and 16 bytes, and rows that none of them suits.
 TEST_F(GatherRowsTest, EveryWidthAndAlignment) {
-  for (const int width : {64, 72, 80, 256, 1024, 4112})
-    for (const std::int64_t at : {0, 4, 16}) check(width, 16 - at, at);
+  constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+  unsigned turn = 0;
+  for (const int width : {64, 72, 80, 96, 256, 1024, 4112}) {
+    Rows rows(width);
+    for (const std::int64_t at : {0, 4, 16, 32, 64})
+      rows.check(Rows::kMostAt - at, at, kModes[turn++ % std::size(kModes)]);
+  }
 }
 
 }  // namespace

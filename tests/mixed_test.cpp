@@ -112,7 +112,7 @@ TEST_F(MixedRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
   }
 }
 
-/// Of a table that no core's cache holds, rows go past the caches, if they are whole units.
+/// Of a table that no core's cache holds rows are fetched ahead.
 TEST_F(MixedRowsTest, TakesRowsOfALargeTable) {
   Random random(std::random_device{}());
   const Share share(100);

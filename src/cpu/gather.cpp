@@ -99,7 +99,7 @@ bool are_rows(const GatherArgs& args) {
   return kHasStreamingStores && args.item >= kCacheLine && args.item % kRowUnit == 0 &&
          args.loop.contiguous(kOut, args.item) &&
          reinterpret_cast<std::uintptr_t>(args.out) % kRowUnit == 0 &&
-         (args.out_is_staging || args.loop.count() > kept_cache_bytes(thread_limit()) / args.item);
+         args.loop.count() > kept_cache_bytes(thread_limit()) / args.item;
 }
 
 /// Visits the loop's way to read indices: the common types at once, others resolved before.
