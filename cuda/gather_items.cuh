@@ -67,6 +67,15 @@ struct ItemVectors {
     return ((block * kVectors + v) * blockDim.x + threadIdx.x) * kCount;
   }
 
+  /// Whether the indices of each vector rise by no more than so much.
+  [[nodiscard]] __device__ bool rises_within(Raw most) const {
+    bool within = true;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v)
+      within = within && static_cast<Raw>(raw[v].element[kCount - 1] - raw[v].element[0]) <= most;
+    return within;
+  }
+
   /// All lanes of a warp take part: they exchange indices, and items back, so that kCount lanes
   /// read the items of neighbouring indices at once. Where these rise in small steps, a line of the
   /// source is asked for by fewer requests.
@@ -100,7 +109,8 @@ struct ItemVectors {
 };
 
 /// Blocks that stay take pieces in order from a counter: with a fixed share for each, those at work
-/// drift far apart in the memory, which cost 10 percent of the bandwidth.
+/// drift far apart in the memory, which cost 10 percent of the bandwidth. Each has a piece from
+/// `first` on to begin with.
 template <class Item, class Raw, int kVectors, int kThreadsOfBlock>
 __device__ void gather_pieces(const ItemArgs& args, const Bounds<Raw>& bounds, const Fill& fill,
                               std::int64_t first, unsigned* counter) {
@@ -108,6 +118,7 @@ __device__ void gather_pieces(const ItemArgs& args, const Bounds<Raw>& bounds, c
   constexpr int kPiece = kThreadsOfBlock * kVectors * kCount;
   __shared__ unsigned taken[2];
   std::int64_t piece = first + blockIdx.x;
+#pragma unroll 1
   for (unsigned round = 0; piece * kPiece < args.count; ++round) {
     unsigned following = 0;  // asked for early, waited for late
     if (threadIdx.x == 0) following = atomicAdd(counter, 1);

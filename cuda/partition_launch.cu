@@ -59,8 +59,8 @@ void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan, st
 template <class Item, class Raw>
 void launch_direct(const Partition& partition, const DirectCall& call) {
   const Bounds<Raw> bounds(call.args);
-  launch(partition_sample_kernel<Raw>, Grid{kStretches, kPartitionThreads}, call.stream, partition,
-         bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>, call.args.item,
+  launch(partition_sample_kernel<Raw>, Grid{kStretches, kPartitionThreads, 0, true}, call.stream,
+         partition, bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>, call.args.item,
          call.tuning.partition.window, call.args.path == GPUKERN_GATHER_PARTITIONED);
   launch(
       partition_direct_kernel<Item, Raw>,

@@ -23,6 +23,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   constexpr int kEach = kStretch / kPartitionThreads;
   __shared__ unsigned bitmap[kBitmapWords];
   __shared__ unsigned seen;
+  wait_for_previous();
   let_next_start();
   const auto* const from = reinterpret_cast<const Raw*>(call.index) +
                            (count - kStretch) / (kStretches - 1) * blockIdx.x + threadIdx.x;
