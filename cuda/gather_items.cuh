@@ -67,8 +67,8 @@ struct ItemVectors {
     return ((block * kVectors + v) * blockDim.x + threadIdx.x) * kCount;
   }
 
-  /// Whether the indices of each vector rise by no more than so much.
-  [[nodiscard]] __device__ bool rises_within(Raw most) const {
+  /// Whether the last index of each vector is as the first one, or at most so much above.
+  [[nodiscard]] __device__ bool ends_within(Raw most) const {
     bool within = true;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v)
@@ -109,23 +109,23 @@ struct ItemVectors {
 };
 
 /// Blocks that stay take pieces in order from a counter: with a fixed share for each, those at work
-/// drift far apart in the memory, which cost 10 percent of the bandwidth. Each has a piece from
-/// `first` on to begin with.
+/// drift far apart in the memory, which cost 10 percent of the bandwidth. Each has two pieces from
+/// `first` on to begin with; one if it has `begun`, and gathered the other.
 template <class Item, class Raw, int kVectors, int kThreadsOfBlock>
 __device__ void gather_pieces(const ItemArgs& args, const Bounds<Raw>& bounds, const Fill& fill,
-                              std::int64_t first, unsigned* counter) {
+                              unsigned first, bool begun, unsigned* counter) {
   constexpr int kCount = kVectorItems<Item>;
   constexpr int kPiece = kThreadsOfBlock * kVectors * kCount;
   __shared__ unsigned taken[2];
-  std::int64_t piece = first + blockIdx.x;
-#pragma unroll 1
-  for (unsigned round = 0; piece * kPiece < args.count; ++round) {
+  const unsigned second = first + gridDim.x;
+  unsigned piece = (begun ? second : first) + blockIdx.x;
+  for (unsigned round = begun ? 1 : 0; std::int64_t{piece} * kPiece < args.count; ++round) {
     unsigned following = 0;  // asked for early, waited for late
-    if (threadIdx.x == 0) following = atomicAdd(counter, 1);
+    if (round > 0 && threadIdx.x == 0) following = atomicAdd(counter, 1);
     ItemVectors<Item, Raw, kCount, kVectors>(args, piece).gather(bounds, fill);
     if (threadIdx.x == 0) taken[round % 2] = following;
     __syncthreads();
-    piece = first + gridDim.x + taken[round % 2];
+    piece = second + (round == 0 ? blockIdx.x : gridDim.x + taken[round % 2]);
   }
 }
 

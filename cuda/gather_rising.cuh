@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kRisingThreads)
   wait_for_previous();
   if (!rise->rising) return;
   constexpr int kVectors = kRisingItems / kVectorItems<Item>;
-  gather_pieces<Item, Raw, kVectors, kRisingThreads>(args, bounds, fill, 0, &rise->taken);
+  gather_pieces<Item, Raw, kVectors, kRisingThreads>(args, bounds, fill, 0, false, &rise->taken);
 }
 
 /// All items if it does not.

@@ -42,7 +42,8 @@ struct Grid {
   int threads = kThreads;
   std::size_t shared_bytes = 0;  ///< dynamic; the kernel's limit is raised for it
   /// All threads call wait_for_previous() before they look at global memory, or return, so the
-  /// kernel may come while the previous one of the stream still runs: see DeviceFacts.
+  /// kernel may come while the previous one of the stream still runs: see DeviceFacts. The one that
+  /// looks earlier, partition_direct_kernel, says why it may.
   bool overlaps_previous = false;
 };
 
@@ -81,7 +82,8 @@ void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t str
 }
 
 /// Lets blocks of the next kernel come, once all blocks of this one have asked for it or ended.
-/// That kernel waits for the end of this one before it looks at memory.
+/// That kernel waits for the end of this one before it looks at memory. To be called behind this
+/// kernel's own wait_for_previous(), so that what comes is behind all before it, too.
 __device__ inline void let_next_start() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

@@ -12,13 +12,13 @@ namespace gpukern::gpu {
 inline constexpr int kDirectThreads = 256;
 inline constexpr int kDirectBlocks = 6;  ///< on a multiprocessor, at 40 registers a thread
 
-/// Neighbouring indices that rise by no more than so many bytes of the source are gathered before
-/// the sample has told anything: that costs no more than to wait.
+/// A block whose indices, four neighbours or two, mostly end so few bytes of the source behind
+/// where they begin gathers its first piece before the sample has told anything: it hardly takes
+/// longer than to wait.
 inline constexpr int kNearBytes = 1024;
 
 /// Gathers all items if the sample says so, else those behind the last whole tile. There are only
-/// as many blocks as run at a time, so that idle ones cost little. The sample has waited for what
-/// was before it on the stream, and only then let these blocks come.
+/// as many blocks as run at a time, so that idle ones cost little.
 template <class Item, class Raw>
 __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks, kDirectThreads))
     partition_direct_kernel(const __grid_constant__ ItemArgs args,
@@ -29,18 +29,19 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   constexpr int kPiece = kDirectThreads * kItemVectors * kCount;
   constexpr int kInTile = kTile<sizeof(Item)> / kPiece;
   static_assert(kInTile * kPiece == kTile<sizeof(Item)>);
+  // Before the wait for the sample, which has waited for all before it on the stream, and then let
+  // these blocks come. The fences, here and there, make visible what that has written.
+  __threadfence();
   ItemVectors<Item, Raw, kCount, kItemVectors> own(args, blockIdx.x);
-  const int near = __syncthreads_count(own.rises_within(kNearBytes / sizeof(Item)));
-  const auto sampled_as_local = [state] {
-    wait_for_previous();
-    return state->local();
-  };
-  // Where the passes work after all, they write the same items once more.
-  if (near > kDirectThreads / 2 || sampled_as_local()) own.gather(bounds, fill);
-  const bool local = sampled_as_local();
+  const int near = __syncthreads_count(own.ends_within(kNearBytes / sizeof(Item)));
+  const bool begun = near > kDirectThreads / 2;
+  if (begun) own.gather(bounds, fill);  // where the passes work after all, they do it once more
+  wait_for_previous();
   let_next_start();
-  const std::int64_t first = local ? gridDim.x : std::int64_t{tiles} * kInTile;
-  gather_pieces<Item, Raw, kItemVectors, kDirectThreads>(args, bounds, fill, first, &state->direct);
+  const bool local = state->local();
+  const unsigned first = local ? 0 : tiles * kInTile;
+  gather_pieces<Item, Raw, kItemVectors, kDirectThreads>(args, bounds, fill, first, local && begun,
+                                                         &state->direct);
 }
 
 }  // namespace gpukern::gpu

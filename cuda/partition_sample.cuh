@@ -24,6 +24,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __shared__ unsigned bitmap[kBitmapWords];
   __shared__ unsigned seen;
   wait_for_previous();
+  __threadfence();  // the next kernel reads the indices before it waits for this one
   let_next_start();
   const auto* const from = reinterpret_cast<const Raw*>(call.index) +
                            (count - kStretch) / (kStretches - 1) * blockIdx.x + threadIdx.x;

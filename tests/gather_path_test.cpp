@@ -82,16 +82,33 @@ class GatherPathTest : public testing::Test {
     return Graph(stream).nodes();
   }
 
-  /// Random indices, also negative ones, or rising ones.
-  template <class Index>
-  static std::vector<Index> indices(std::int64_t n, std::int64_t count, bool sorted = false) {
-    std::vector<Index> values(static_cast<std::size_t>(count));
-    for (std::int64_t k = 0; k < count; ++k) {
-      const auto at = static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(k)) %
-                                                static_cast<std::uint64_t>(n));
-      const std::int64_t shuffled = k % 5 == 0 ? at - n : at;
-      values[static_cast<std::size_t>(k)] = static_cast<Index>(sorted ? k * n / count : shuffled);
+  enum class Spread { Random, Rising, Falling, Equal, RisingAtFirst };
+
+  static std::int64_t position(Spread spread, std::int64_t k, std::int64_t n, std::int64_t count) {
+    const auto at = static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(k)) %
+                                              static_cast<std::uint64_t>(n));
+    const std::int64_t random = k % 5 == 0 ? at - n : at;
+    switch (spread) {
+      case Spread::Rising:
+        return k * n / count;
+      case Spread::Falling:
+        return n - 1 - k * n / count;
+      case Spread::Equal:
+        return n / 3;
+      case Spread::RisingAtFirst:
+        return k < count / 8 ? k * n / count : random;
+      default:
+        return random;
     }
+  }
+
+  /// Random ones are also negative.
+  template <class Index>
+  static std::vector<Index> indices(std::int64_t n, std::int64_t count,
+                                    Spread spread = Spread::Random) {
+    std::vector<Index> values(static_cast<std::size_t>(count));
+    for (std::int64_t k = 0; k < count; ++k)
+      values[static_cast<std::size_t>(k)] = static_cast<Index>(position(spread, k, n, count));
     return values;
   }
 
@@ -124,7 +141,7 @@ class GatherPathTest : public testing::Test {
     }
   }
 
-  /// One graph, replayed with random and with sorted indices: the device chooses, each time anew.
+  /// One graph, replayed with indices of all kinds: the device chooses, each time anew.
   template <class T>
   static void check_replays() {
     constexpr std::int64_t kN = 24 * kMebi;
@@ -141,8 +158,10 @@ class GatherPathTest : public testing::Test {
     if (partitions()) {
       EXPECT_GT(graph.nodes(), 5U);
     }
-    for (const bool sorted : {false, true, false}) {
-      const auto values = indices<int>(kN, kCount, sorted);
+    for (const Spread spread : {Spread::Random, Spread::Rising, Spread::Falling,
+                                Spread::RisingAtFirst, Spread::Equal, Spread::Random}) {
+      SCOPED_TRACE("spread " + std::to_string(static_cast<int>(spread)));
+      const auto values = indices<int>(kN, kCount, spread);
       index.write(values);
       enqueue_fill(out.data(), 0xabababab, out.bytes() / 4, nullptr);
       cuda("cuCtxSynchronize");

@@ -43,8 +43,8 @@ std::int64_t row_of(std::int64_t index, std::int64_t table, gpukern_mode mode) {
   }
 }
 
-/// A table of rows and room for as many. More than the caches of two threads hold, those of AMD's
-/// included, so that rows go past them.
+/// A table of rows and room for as many. More than the caches of two threads hold, third-level ones
+/// of 32 MiB that AMD's processors have included, so that rows go past them.
 struct Rows {
   static constexpr std::int64_t kBytes = std::int64_t{40} << 20;
 
@@ -69,9 +69,9 @@ struct Rows {
     const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &table, nullptr, 0};
     const gpukern_tensor fill{missing.data(), kCpu, 0, bytes, nullptr, nullptr, 0};
     const gpukern_tensor to{&out[out_at], kCpu, 1, bytes, &table, nullptr, 0};
-    ASSERT_EQ(gpukern_gather(&from, &at, 0, mode, mode == GPUKERN_FILL ? &fill : nullptr, &to,
-                             nullptr),
-              GPUKERN_SUCCESS)
+    ASSERT_EQ(
+        gpukern_gather(&from, &at, 0, mode, mode == GPUKERN_FILL ? &fill : nullptr, &to, nullptr),
+        GPUKERN_SUCCESS)
         << gpukern_last_error();
     for (std::int64_t i = 0; i < table; ++i) {
       const std::int64_t row = row_of(index[static_cast<std::size_t>(i)], table, mode);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Kernels may come while the one before them in the stream still runs. None reads or writes any
-// memory before that one is done.
+// memory before that one is done, or what it needs of it.
 
 #include <array>
 #include <memory>
@@ -161,6 +161,95 @@ TEST_P(KernelOrderTest, OtherWorkIsWaitedFor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, KernelOrderTest, testing::ValuesIn(kShapes));
+
+/// Of many indices, the first ones are gathered while a sample of all is taken, if they lie close
+/// together.
+class EarlyGatherTest : public GpuTest {
+ protected:
+  static constexpr std::int64_t kItems = 12 << 20;
+  static constexpr std::int64_t kIndices = 33 << 20;
+  static constexpr int kAll = 20;
+
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped()) data_ = std::make_unique<Data>();
+  }
+
+  static std::int64_t first_position(std::int64_t k) { return k * (kItems - kAll) / kIndices; }
+
+  struct Data {
+    Data() {
+      std::vector<int> made(kIndices, 0);
+      sums.write(made);
+      for (std::int64_t k = 0; k < kIndices; ++k)
+        made[static_cast<std::size_t>(k)] = static_cast<int>(first_position(k));
+      index.write(made);
+      for (std::size_t k = 0; k < items.size(); ++k) items[k] = static_cast<int>(k * 2654435761U);
+      source.write(items);
+      one.write({1});
+      cuda("cuCtxSynchronize");
+    }
+
+    /// Adds an array, or one number to all, to an array.
+    static void add(const DeviceMemory<int>& what, const DeviceMemory<int>& to, void* stream) {
+      const gpukern_tensor sum = to.tensor();
+      gpukern_tensor x = what.tensor();
+      std::int64_t stride = *x.shape == 1 ? 0 : 1;
+      x.shape = sum.shape;
+      x.strides = &stride;
+      const std::int32_t a = 1;
+      gpukern_exec exec = GPUKERN_EXEC_INIT;
+      exec.stream = stream;
+      EXPECT_EQ(gpukern_saxpy(&a, &x, &sum, &sum, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+    }
+
+    /// Both the items and the indices are others in each round.
+    void round(void* stream) const {
+      add(one, source, stream);
+      add(one, index, stream);
+      gather(source, index, taken, GPUKERN_CLIP, stream);
+      add(taken, sums, stream);
+    }
+
+    void expect_sums() const {
+      const std::vector<int> found = sums.read();
+      for (std::int64_t k = 0; k < kIndices; ++k) {
+        unsigned sum = 0;
+        for (int round = 1; round <= kAll; ++round)
+          sum += static_cast<unsigned>(items[static_cast<std::size_t>(first_position(k) + round)] +
+                                       round);
+        ASSERT_EQ(static_cast<unsigned>(found[static_cast<std::size_t>(k)]), sum) << k;
+      }
+    }
+
+    std::vector<int> items = std::vector<int>(kItems);
+    DeviceMemory<int> source{kItems};
+    DeviceMemory<int> index{kIndices};
+    DeviceMemory<int> taken{kIndices};
+    DeviceMemory<int> sums{kIndices};
+    DeviceMemory<int> one{1};
+  };
+
+  std::unique_ptr<Data> data_;
+};
+
+TEST_F(EarlyGatherTest, FollowsWhatWroteIndicesAndItems) {
+  const StreamHandle stream;
+  for (int round = 0; round < kAll; ++round) data_->round(stream);
+  stream.synchronize();
+  data_->expect_sums();
+}
+
+TEST_F(EarlyGatherTest, FollowsItInAGraph) {
+  constexpr int kCaptured = 5;
+  const StreamHandle stream;
+  stream.begin_capture();
+  for (int round = 0; round < kCaptured; ++round) data_->round(stream);
+  const Graph graph(stream);
+  for (int launch = 0; launch < kAll / kCaptured; ++launch) graph.launch(stream);
+  stream.synchronize();
+  data_->expect_sums();
+}
 
 class EarlyKernelTest : public GpuTest {};
 
