@@ -168,6 +168,7 @@ class EarlyGatherTest : public GpuTest {
  protected:
   static constexpr std::int64_t kItems = 12 << 20;
   static constexpr std::int64_t kIndices = 33 << 20;
+  static constexpr std::int64_t kFirst = 2 << 20;
   static constexpr int kAll = 20;
 
   void SetUp() override {
@@ -190,23 +191,31 @@ class EarlyGatherTest : public GpuTest {
       cuda("cuCtxSynchronize");
     }
 
-    /// Adds an array, or one number to all, to an array.
+    /// Adds an array, or one number to all, to an array of which the first part comes last: in a
+    /// kernel so short that the next one may come at once.
     static void add(const DeviceMemory<int>& what, const DeviceMemory<int>& to, void* stream) {
-      const gpukern_tensor sum = to.tensor();
-      gpukern_tensor x = what.tensor();
-      std::int64_t stride = *x.shape == 1 ? 0 : 1;
-      x.shape = sum.shape;
-      x.strides = &stride;
-      const std::int32_t a = 1;
-      gpukern_exec exec = GPUKERN_EXEC_INIT;
-      exec.stream = stream;
-      EXPECT_EQ(gpukern_saxpy(&a, &x, &sum, &sum, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+      const std::int64_t all = *to.tensor().shape;
+      std::int64_t stride = *what.tensor().shape == 1 ? 0 : 1;
+      for (const std::int64_t begin : {kFirst, std::int64_t{0}}) {
+        std::int64_t count = begin > 0 ? all - begin : kFirst;
+        gpukern_tensor x = what.tensor();
+        gpukern_tensor sum = to.tensor();
+        x.data = what.data() + stride * begin;
+        sum.data = to.data() + begin;
+        x.strides = &stride;
+        x.shape = sum.shape = &count;
+        const std::int32_t a = 1;
+        gpukern_exec exec = GPUKERN_EXEC_INIT;
+        exec.stream = stream;
+        EXPECT_EQ(gpukern_saxpy(&a, &x, &sum, &sum, &exec), GPUKERN_SUCCESS)
+            << gpukern_last_error();
+      }
     }
 
     /// Both the items and the indices are others in each round.
-    void round(void* stream) const {
-      add(one, source, stream);
-      add(one, index, stream);
+    void round(bool index_last, void* stream) const {
+      add(one, index_last ? source : index, stream);
+      add(one, index_last ? index : source, stream);
       gather(source, index, taken, GPUKERN_CLIP, stream);
       add(taken, sums, stream);
     }
@@ -235,7 +244,7 @@ class EarlyGatherTest : public GpuTest {
 
 TEST_F(EarlyGatherTest, FollowsWhatWroteIndicesAndItems) {
   const StreamHandle stream;
-  for (int round = 0; round < kAll; ++round) data_->round(stream);
+  for (int round = 0; round < kAll; ++round) data_->round(round % 2 == 0, stream);
   stream.synchronize();
   data_->expect_sums();
 }
@@ -244,7 +253,7 @@ TEST_F(EarlyGatherTest, FollowsItInAGraph) {
   constexpr int kCaptured = 5;
   const StreamHandle stream;
   stream.begin_capture();
-  for (int round = 0; round < kCaptured; ++round) data_->round(stream);
+  for (int round = 0; round < kCaptured; ++round) data_->round(round % 2 == 0, stream);
   const Graph graph(stream);
   for (int launch = 0; launch < kAll / kCaptured; ++launch) graph.launch(stream);
   stream.synchronize();
