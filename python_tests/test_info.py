@@ -76,7 +76,8 @@ def test_importing_makes_no_cuda_call():
 def test_the_default_device_comes_from_the_environment():
     code = "import gpukern; print(gpukern.gather([1, 2], [1]), gpukern.info()['default_device'])"
     assert run("-c", code, GPUKERN_DEVICE="cpu").stdout.split() == ["[2]", "cpu"]
-    assert run("-c", code, GPUKERN_DEVICE="cuda").stdout.split() == ["[2]", "cuda"]
+    place = "cuda" if gpukern.device_count() else "cpu"  # where the call is computed, too
+    assert run("-c", code, GPUKERN_DEVICE="cuda").stdout.split() == ["[2]", place]
     assert "GPUKERN_DEVICE must be" in run("-c", code, GPUKERN_DEVICE="tpu").stderr
 
 

@@ -4,6 +4,8 @@
 """Calls on host arrays report on their way, and stop when they are told to."""
 
 import ctypes
+import subprocess
+import sys
 
 import cuda_driver
 import numpy as np
@@ -105,6 +107,25 @@ def test_a_callback_may_call_gpukern():
     x = np.arange(3.0)
     gpukern.saxpy(1, x, x, progress=lambda *_: inner.append(gpukern.gather(x, [2])[0]))
     assert inner == [2]
+
+
+@pytest.mark.parametrize("call", ["saxpy(1, x, x, out=x", "gather(x, i, out=x"])
+def test_a_daemon_thread_may_be_in_a_call_when_python_ends(call):
+    # Python ends the thread where it asks for the GIL, below the library.
+    code = f"""
+import threading, time, numpy as np, gpukern
+x, i = np.ones(1000, "f4"), np.zeros(1000, int)
+started = threading.Event()
+def work():
+    while True:
+        gpukern.{call}, progress=lambda done, total: started.set())
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+time.sleep(0.1)
+"""
+    for _ in range(5):
+        ended = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)
+        assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.parametrize("progress", [1, "callback", object()])

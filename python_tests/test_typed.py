@@ -68,8 +68,10 @@ def test_errors_are_those_of_gather_and_saxpy():
     with pytest.raises(IndexError, match=r"^index 5 is out of bounds for axis 0 with size 5$"):
         typed.gather_into(np.zeros(5), np.array([5]), out)
     assert out == 7
-    with pytest.raises(gpukern.GpukernValueError, match="gather: out must have shape"):
+    with pytest.raises(ValueError, match=r"^gather: out must have shape \(2,\), got \(1,\)$"):
         typed.gather_into(np.zeros(5), np.array([0, 1]), out)
+    with pytest.raises(ValueError, match=r"^gather: out must have shape \(2, 4\), got \(2, 3\)$"):
+        typed.gather_rows_into(np.zeros((5, 4)), np.array([0, 1]), np.zeros((2, 3)))
     with pytest.raises(gpukern.GpukernValueError, match="saxpy: y must have the shape"):
         typed.saxpy_into(1.0, out, np.zeros(2), out)
 

@@ -134,7 +134,8 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     else:
         dst = as_output(out, "gather: out", where)
         # The C side sees no more than the size of what has no type code.
-        if (dst.c.dtype.code == GPUKERN_OPAQUE or src.odd or dst.odd) and dst.dtype != src.dtype:
+        if (src.c.dtype.code == GPUKERN_OPAQUE or dst.c.dtype.code == GPUKERN_OPAQUE or src.odd
+                or dst.odd) and dst.dtype != src.dtype:
             raise GpukernTypeError(
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
     where.c.out_may_change = out is None

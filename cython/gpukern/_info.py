@@ -57,10 +57,15 @@ def info():
         "cache": _program.cache_info(),
         "cpu_count": _usable_cpus(),
         "num_threads": _status.get_num_threads(),
-        "default_device": os.environ.get("GPUKERN_DEVICE") or "cpu",
+        "default_device": _default_device(cuda["device_count"]),
         "numpy": np.__version__,
         "python": sys.version.split()[0],
     }
+
+
+def _default_device(devices):
+    """Where host arrays are computed: without a GPU on the CPU, whatever the environment says."""
+    return (os.environ.get("GPUKERN_DEVICE") or "cpu") if devices else "cpu"
 
 
 def _usable_cpus():

@@ -14,6 +14,31 @@ from gpukern._error cimport check
 
 from gpukern.errors import GpukernTypeError
 
+cdef extern from *:
+    """
+    #include <pthread.h>
+    #include <unistd.h>
+
+    static void sleep_for_good(void *) {
+      for (;;) pause();
+    }
+
+    // Before Python 3.14, pthread_exit() ends a thread that asks for the GIL while the interpreter
+    // ends. That would unwind the library, which lets nothing through and so would end the process.
+    // The thread sleeps until that has ended by itself, as it does since Python 3.14.
+    template <class Ask>
+    static int32_t ask_or_sleep(Ask ask, void *user, uint64_t done_bytes, uint64_t total_bytes) {
+      int32_t stops = 1;
+      pthread_cleanup_push(sleep_for_good, nullptr);
+      stops = ask(user, done_bytes, total_bytes);
+      pthread_cleanup_pop(0);
+      return stops;
+    }
+    """
+    int32_t ask_or_sleep(int32_t (*ask)(void *, uint64_t, uint64_t) noexcept with gil, void *user,
+                         uint64_t done_bytes, uint64_t total_bytes) noexcept nogil
+
+
 # Between two looks at signals, for which the GIL is taken.
 cdef double LOOK = 0.05
 
@@ -54,10 +79,11 @@ cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes
     if self.callback == NULL and time < self.next_look:
         return 0
     self.next_look = time + LOOK
-    return ask_python(self, done_bytes, total_bytes)
+    return ask_or_sleep(ask_python, user, done_bytes, total_bytes)
 
 
-cdef int32_t ask_python(Watch *self, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
+cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
+    cdef Watch *self = <Watch *>user
     try:
         if self.callback != NULL:
             (<object>self.callback)(done_bytes, total_bytes)

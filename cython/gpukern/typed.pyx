@@ -46,12 +46,33 @@ cdef void set_view(View *view, const void *data, int ndim, const Py_ssize_t *sha
         view.strides[d] = strides[d]
 
 
-cdef void set_bytes(View *view, Py_ssize_t itemsize) noexcept nogil:
-    """Describes elements as runs of bytes, which every element type and stride allows."""
+cdef void set_items(View *source, View *out, Py_ssize_t itemsize) noexcept nogil:
+    """Describes elements that are only moved: as such where they lie whole elements apart, else as
+    runs of bytes, which every stride allows."""
+    cdef bint whole = whole_apart(source, itemsize) and whole_apart(out, itemsize)
+    describe_items(source, itemsize, whole)
+    describe_items(out, itemsize, whole)
+
+
+cdef bint whole_apart(const View *view, Py_ssize_t itemsize) noexcept nogil:
+    cdef int d
+    for d in range(view.tensor.ndim):
+        if view.shape[d] > 1 and view.strides[d] % itemsize != 0:
+            return False
+    return True
+
+
+cdef void describe_items(View *view, Py_ssize_t itemsize, bint whole) noexcept nogil:
+    cdef int d
+    set_dtype(view, GPUKERN_UINT, 1)
+    if whole:
+        view.tensor.dtype.lanes = <unsigned short>itemsize
+        for d in range(view.tensor.ndim):
+            view.strides[d] //= itemsize
+        return
     view.shape[view.tensor.ndim] = itemsize
     view.strides[view.tensor.ndim] = 1
     view.tensor.ndim += 1
-    set_dtype(view, GPUKERN_UINT, 1)
 
 
 cdef void set_dtype(View *view, int code, Py_ssize_t itemsize) noexcept nogil:
@@ -79,9 +100,8 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
     set_view(&source_view, &source[0], 1, source.shape, source.strides)
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&out_view, &out[0], 1, out.shape, out.strides)
-    set_bytes(&source_view, sizeof(gather_item))
+    set_items(&source_view, &out_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    set_bytes(&out_view, sizeof(gather_item))
     return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode,
                                 NULL, &out_view.tensor, NULL))
 
@@ -92,9 +112,8 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
     set_view(&source_view, &source[0, 0], 2, source.shape, source.strides)
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
-    set_bytes(&source_view, sizeof(gather_item))
+    set_items(&source_view, &out_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    set_bytes(&out_view, sizeof(gather_item))
     return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode,
                                 NULL, &out_view.tensor, NULL))
 
