@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import numpy.typing as npt
 
@@ -23,5 +23,5 @@ class Elementwise:
         device: Device | None = None,
         stream: Stream | None = None,
         progress: Callable[[int, int], object] | None = None,
-        device_memory: int | None = None,
+        device_memory: SupportsIndex | None = None,
     ) -> Any: ...

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 from gpukern._typing import Array, Device, Stream
 
@@ -11,12 +11,12 @@ def gather(
     source: Array,
     index: Array,
     *,
-    axis: int | None = 0,
+    axis: SupportsIndex | None = 0,
     mode: Literal["raise", "wrap", "clip", "fill"] = "raise",
     fill_value: Any = 0,
     out: Any | None = None,
     device: Device | None = None,
     stream: Stream | None = None,
     progress: Callable[[int, int], object] | None = None,
-    device_memory: int | None = None,
+    device_memory: SupportsIndex | None = None,
 ) -> Any: ...

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy.typing as npt
 
-def pinned_empty(shape: int | Sequence[int], dtype: npt.DTypeLike = ...) -> npt.NDArray[Any]: ...
+def pinned_empty(
+    shape: SupportsIndex | Sequence[SupportsIndex], dtype: npt.DTypeLike = ...
+) -> npt.NDArray[Any]: ...

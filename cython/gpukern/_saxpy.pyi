@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 from gpukern._typing import Array, Device, Scalar, Stream
 
@@ -15,5 +15,5 @@ def saxpy(
     device: Device | None = None,
     stream: Stream | None = None,
     progress: Callable[[int, int], object] | None = None,
-    device_memory: int | None = None,
+    device_memory: SupportsIndex | None = None,
 ) -> Any: ...
