@@ -32,8 +32,7 @@ def test_out_must_fit():
         gather(source, index, out=np.zeros((2, 2), np.float32))
     with pytest.raises(TypeError, match="out must have the source's dtype >f8, got float64"):
         gather(source.astype(">f8"), index, out=np.zeros((2, 2)))
-    with pytest.raises(TypeError, match=r"out must have the source's dtype <M8\[s\], got int64|"
-                                        r"out must have the source's dtype datetime64\[s\], got int64"):
+    with pytest.raises(TypeError, match=r"out must have .* dtype datetime64\[s\], got int64"):
         gather(source.astype("M8[s]"), index, out=np.zeros((2, 2), int))
     words = r"fill_value must be a number or have the shape of an item, \(2,\), .* got shape \(3,\)"
     with pytest.raises(ValueError, match=words):

@@ -33,9 +33,9 @@ def set_num_threads(threads):
     Parameters
     ----------
     threads : int or None
-        At least 1; more than 4096 count as 4096. None for the default: ``$OMP_NUM_THREADS`` as it was at the first call, else
-        the processors that the process may use when gpukern is imported, no more than the CPU
-        quota of its control group.
+        At least 1; more than 4096 count as 4096. None for the default: ``$OMP_NUM_THREADS`` as it
+        was at the first call, else the processors that the process may use when gpukern is
+        imported, no more than the CPU quota of its control group.
 
     Raises
     ------

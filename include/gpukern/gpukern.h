@@ -214,9 +214,9 @@ GPUKERN_API const char *gpukern_status_name(gpukern_status status);
  * Each caller computes itself; helpers join until together they are so many. Small calls stay with
  * their caller. Calls at work keep the helpers they have.
  *
- * @param[in] threads at least 1, more than 4096 count as 4096; 0 for the default: $OMP_NUM_THREADS as it was at the first call,
- *            else the cores of the process's affinity mask when the library was loaded, no more
- *            than its control group's CPU quota
+ * @param[in] threads at least 1, more than 4096 count as 4096; 0 for the default:
+ *            $OMP_NUM_THREADS as it was at the first call, else the cores of the process's affinity
+ *            mask when the library was loaded, no more than its control group's CPU quota
  * @return GPUKERN_VALUE_ERROR for a negative number
  */
 GPUKERN_API gpukern_status gpukern_set_num_threads(int32_t threads);
