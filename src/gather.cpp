@@ -78,12 +78,13 @@ Tensor checked_fill_value(const gpukern_tensor* raw, const Tensor& source, const
   bool fits = missing >= axis.last && fill.tensor.contiguous();
   for (int d = 0; fits && d < fill.tensor.ndim; ++d)
     fits = fill.tensor.shape[d] == source.shape[missing + d];
-  Tensor item;
-  for (int d = axis.last; d < source.ndim; ++d) item.shape[item.ndim++] = source.shape[d];
-  require(fits || fill.tensor.ndim == 0, GPUKERN_VALUE_ERROR, fill.name,
-          " must be a number or have the shape of an item, ", item.shape_text(),
-          ", or of the end of it, and be C-contiguous, got shape ", fill.tensor.shape_text(),
-          fill.tensor.contiguous() ? "" : ", not C-contiguous");
+  if (!fits && fill.tensor.ndim > 0) {
+    Tensor item;
+    for (int d = axis.last; d < source.ndim; ++d) item.shape[item.ndim++] = source.shape[d];
+    fail(GPUKERN_VALUE_ERROR, fill.name, " must be a number or have the shape of an item, ",
+         item.shape_text(), ", or of the end of it, and be C-contiguous, got shape ",
+         fill.tensor.shape_text(), fill.tensor.contiguous() ? "" : ", not C-contiguous");
+  }
   return fill.tensor;
 }
 
