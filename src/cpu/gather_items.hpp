@@ -50,6 +50,11 @@ struct Resolve {
       return found;
     }
   }
+  /// The position, but of an index that is out of bounds any number: where to fetch an item from.
+  static std::int64_t presumable(const std::byte* index, std::int64_t n) {
+    const std::int64_t value = load<T>(index);
+    return std::is_signed_v<T> && mode != GPUKERN_CLIP ? value + (n & (value >> 63)) : value;
+  }
   static constexpr bool kMayFill = mode == GPUKERN_FILL;
 };
 
@@ -59,8 +64,18 @@ struct Resolved {
   static std::int64_t position(const std::byte* index, std::int64_t, std::int64_t&) {
     return load<std::int64_t>(index);
   }
+  static std::int64_t presumable(const std::byte* index, std::int64_t) {
+    return load<std::int64_t>(index);
+  }
   static constexpr bool kMayFill = true;
 };
+
+/// Where the item of a position would lie that may be any number: to be fetched only.
+inline const std::byte* presumed_item(const ItemRun& run, std::int64_t position) {
+  const std::uintptr_t offset =
+      static_cast<std::uintptr_t>(position) * static_cast<std::uintptr_t>(run.source_step);
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(run.source) + offset);
+}
 
 /// Fetches an item into the cache, a short one into the second level.
 template <class Width>
@@ -87,9 +102,11 @@ constexpr std::int64_t items_ahead(std::int64_t bytes) {
 /// Moves the items; fill(out) writes one that has no source. With `far`, items are fetched some
 /// way ahead: on random items that is worth a third of the time where the source lies in memory,
 /// and costs as much where it lies in the core's cache. `more` indices follow those of the run;
-/// their items are fetched too. False if mode "raise" refuses an index.
+/// their items are fetched too. False if mode "raise" refuses an index. Inlined, so that steps that
+/// are constants remain so.
 template <class Index, bool far, class Width, class Fill>
-bool move_items(const ItemRun& given, Width width, const Fill& fill, std::int64_t more = 0) {
+[[gnu::always_inline]] inline bool move_items(const ItemRun& given, Width width, const Fill& fill,
+                                              std::int64_t more = 0) {
   const ItemRun run = given;  // in registers, where no item that is written may be a part of it
   const std::int64_t ahead = items_ahead(static_cast<std::int64_t>(width));
   std::int64_t bad = 0;
@@ -107,8 +124,8 @@ bool move_items(const ItemRun& given, Width width, const Fill& fill, std::int64_
   std::int64_t i = 0;
   if constexpr (far) {
     for (const std::int64_t end = std::min(run.count, run.count + more - ahead); i < end; ++i) {
-      const std::int64_t next = find(i + ahead);
-      prefetch_item(run.source + (next == kMissing ? 0 : next * run.source_step), width);
+      const std::byte* const next = run.index + (i + ahead) * run.index_step;
+      prefetch_item(presumed_item(run, Index::presumable(next, run.n)), width);
       move(i);
     }
   }
@@ -178,20 +195,6 @@ void move_and_fetch(const std::byte* source, const T* position, std::int64_t cou
   move_positions(source, position + i, count - i, out + i * kItem, width);
 }
 
-/// As move_positions(), and fetches the items ahead: `more` positions follow the first `count`.
-template <class T, class Width>
-void move_ahead(const std::byte* source, const T* position, std::int64_t count, std::int64_t more,
-                std::byte* out, Width width) {
-  constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  constexpr std::int64_t kAhead = items_ahead(kItem);
-  std::int64_t i = 0;
-  for (const std::int64_t end = std::min(count, count + more - kAhead); i < end; ++i) {
-    prefetch_item(source + std::int64_t{position[i + kAhead]} * kItem, width);
-    std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
-  }
-  move_positions(source, position + i, count - i, out + i * kItem, width);
-}
-
 /// Whether move_packed() takes a run: contiguous indices and items, short ones.
 inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t index_bytes,
                       std::int64_t index_step, std::int64_t out_step, std::int64_t n) {
@@ -222,34 +225,35 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
   return least >= 0 && (beside >= kLooks - 2 || most - least <= kWindow / item);
 }
 
-/// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
-/// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
-/// load and a store an item, and with `far` a prefetch, where they do not come by themselves. It is
-/// the copy that is used: another thread that writes into the caller's index leads to no read out
-/// of bounds. Other blocks are resolved index by index.
+/// As move_items(), for runs that is_packed() is true of. Items that need not be fetched ahead go by
+/// blocks of indices that vector instructions check on their way into a copy: those of plain
+/// positions, in whatever mode, then cost a load and a store an item. It is the copy that is used:
+/// another thread that writes into the caller's index leads to no read out of bounds. Other items
+/// are moved index by index, since who waits for memory has the time; to check blocks of these, too,
+/// leaves the memory idle meanwhile, a fifth of the time where the pages of the source are small.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
   using T = typename Index::Type;
   constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  constexpr std::int64_t kIndex = sizeof(T);
   constexpr std::int64_t kBlock = 256;
-  constexpr std::int64_t kAhead = items_ahead(kItem);
-  std::array<T, kBlock + kAhead> block;
+  std::array<T, kBlock> block;
   bool good = true;
   for (std::int64_t done = 0; done < run.count; done += kBlock) {
-    ItemRun part = run;
-    part.count = std::min(kBlock, run.count - done);
-    part.index += done * run.index_step;
-    part.out += done * kItem;
-    const std::int64_t left = run.count - done - part.count;
+    const ItemRun part{run.source,
+                       kItem,
+                       run.index + done * kIndex,
+                       kIndex,
+                       run.out + done * kItem,
+                       kItem,
+                       std::min(kBlock, run.count - done),
+                       run.n};
     const bool near = !far || come_by_themselves<T>(part.index, part.count, kItem);
-    const std::int64_t more = near ? 0 : std::min(left, kAhead);
-    if (!copy_positions<T>(part.index, part.count + more, run.n, block.data()))
-      good = move_items<Index, far>(part, width, fill, left) && good;
-    else if (near)
+    if (near && copy_positions<T>(part.index, part.count, run.n, block.data()))
       move_and_fetch(run.source, block.data(), part.count, part.out, width,
-                     part.index + kBlock * static_cast<std::int64_t>(sizeof(T)));
+                     part.index + kBlock * kIndex);
     else
-      move_ahead(run.source, block.data(), part.count, more, part.out, width);
+      good = move_items<Index, far>(part, width, fill, run.count - done - part.count) && good;
   }
   return good;
 }
