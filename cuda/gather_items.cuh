@@ -15,13 +15,15 @@ struct ItemArgs {
   std::byte* out;
   std::int64_t axis_stride;
   std::int64_t count;
+  bool source_stays;  ///< in the L2 cache, as much of it as fits: indices leave that first
 
   explicit ItemArgs(const DirectCall& call)
       : source(call.args.source),
         index(call.args.index),
         out(call.args.out),
         axis_stride(call.rows.axis_stride),
-        count(call.rows.count) {}
+        count(call.rows.count),
+        source_stays(call.tuning.source_stays(call.args.n * call.args.item)) {}
 };
 
 /// Whether lanes exchange indices. H200, 128 Mi sorted indices of 128 Mi items, in us: items of 2
@@ -40,10 +42,10 @@ bool aligned_to_vectors(const GatherArgs& args) {
 /// Raw indices from `first` on; zeros, which every axis has, behind the end.
 template <class Raw, int kCount>
 __device__ Vector<Raw, kCount> load_indices(const std::byte* index, std::int64_t first,
-                                            std::int64_t count) {
+                                            std::int64_t count, const StreamPolicy& policy) {
   using Indices = Vector<Raw, kCount>;
   const Raw* const from = reinterpret_cast<const Raw*>(index) + first;
-  if (first + kCount <= count) return load_once(reinterpret_cast<const Indices*>(from));
+  if (first + kCount <= count) return load_once(reinterpret_cast<const Indices*>(from), policy);
   Indices raw{};
   for (int j = 0; j < kCount; ++j)
     if (first + j < count) raw.element[j] = from[j];
@@ -57,10 +59,11 @@ struct ItemVectors {
   std::int64_t block;
   Vector<Raw, kCount> raw[kVectors];
 
-  __device__ ItemVectors(const ItemArgs& call, std::int64_t number) : args(call), block(number) {
+  __device__ ItemVectors(const ItemArgs& call, std::int64_t number, const StreamPolicy& policy)
+      : args(call), block(number) {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v)
-      raw[v] = load_indices<Raw, kCount>(args.index, first(v), args.count);
+      raw[v] = load_indices<Raw, kCount>(args.index, first(v), args.count, policy);
   }
 
   __device__ std::int64_t first(int v) const {
@@ -113,7 +116,8 @@ struct ItemVectors {
 /// `first` on to begin with; one if it has `begun`, and gathered the other.
 template <class Item, class Raw, int kVectors, int kThreadsOfBlock>
 __device__ void gather_pieces(const ItemArgs& args, const Bounds<Raw>& bounds, const Fill& fill,
-                              unsigned first, bool begun, unsigned* counter) {
+                              const StreamPolicy& policy, unsigned first, bool begun,
+                              unsigned* counter) {
   constexpr int kCount = kVectorItems<Item>;
   constexpr int kPiece = kThreadsOfBlock * kVectors * kCount;
   __shared__ unsigned taken[2];
@@ -122,7 +126,7 @@ __device__ void gather_pieces(const ItemArgs& args, const Bounds<Raw>& bounds, c
   for (unsigned round = begun ? 1 : 0; std::int64_t{piece} * kPiece < args.count; ++round) {
     unsigned following = 0;  // asked for early, waited for late
     if (round > 0 && threadIdx.x == 0) following = atomicAdd(counter, 1);
-    ItemVectors<Item, Raw, kCount, kVectors>(args, piece).gather(bounds, fill);
+    ItemVectors<Item, Raw, kCount, kVectors>(args, piece, policy).gather(bounds, fill);
     if (threadIdx.x == 0) taken[round % 2] = following;
     __syncthreads();
     piece = second + (round == 0 ? blockIdx.x : gridDim.x + taken[round % 2]);
@@ -135,7 +139,8 @@ __global__ void gather_items_kernel(const __grid_constant__ ItemArgs args,
                                     const __grid_constant__ Bounds<Raw> bounds,
                                     const __grid_constant__ Fill fill) {
   wait_for_previous();
-  ItemVectors<Item, Raw, kCount, kVectors>(args, blockIdx.x).gather(bounds, fill);
+  const StreamPolicy policy(args.source_stays);
+  ItemVectors<Item, Raw, kCount, kVectors>(args, blockIdx.x, policy).gather(bounds, fill);
 }
 
 /// Few items of a dense source, one a thread. A launch reads its parameters anew, by lines of 64

@@ -54,7 +54,8 @@ __global__ void __launch_bounds__(kRisingThreads)
   wait_for_previous();
   if (!rise->rising) return;
   constexpr int kVectors = kRisingItems / kVectorItems<Item>;
-  gather_pieces<Item, Raw, kVectors, kRisingThreads>(args, bounds, fill, 0, false, &rise->taken);
+  gather_pieces<Item, Raw, kVectors, kRisingThreads>(
+      args, bounds, fill, StreamPolicy(args.source_stays), 0, false, &rise->taken);
 }
 
 /// All items if it does not.
@@ -64,7 +65,8 @@ __global__ void gather_not_rising_kernel(const __grid_constant__ ItemArgs args,
                                          const __grid_constant__ Fill fill, const Rise* rise) {
   wait_for_previous();
   // The indices are on their way while the question is.
-  ItemVectors<Item, Raw, kVectorItems<Item>, kItemVectors> vectors(args, blockIdx.x);
+  ItemVectors<Item, Raw, kVectorItems<Item>, kItemVectors> vectors(args, blockIdx.x,
+                                                                   StreamPolicy(args.source_stays));
   if (!rise->rising) vectors.gather(bounds, fill);
 }
 

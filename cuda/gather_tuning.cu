@@ -39,6 +39,8 @@ constexpr GatherTuning kFirst{
     .rising_below = 1 << 10,
     // Steps of 256 bytes 53.8 against 40.0 by vectors, of 128 54.4 and 53.1, of 64 56.1 and 60.6.
     .rising_step = 160,
+    .stays_from = 0,
+    .stays_to = kNever,
     // us, against gather_staged_rows() or, 16 bytes, gather_rows(). 512 Ki chunks and 1 Mi: of 33
     // bytes 4.1, 4.4 and 6.7, 5.0; of 1001 3.7, 6.1 and 6.2, 6.2; of 50 4.3, 4.7 and 6.9, 5.6. 1 Mi
     // and 2 Mi: of 36 8.3, 8.8 and 14.6, 13.4; of 300 7.0, 7.7 and 12.1, 10.1. 2 Mi and 4 Mi: of
@@ -90,6 +92,8 @@ constexpr GatherTuning hopper() {
   // it against pairs, which are left to the indices that no sample is asked about.
   tuning.rising_from = 8 << 20;
   tuning.pairs_bytes = tuning.rising_below;
+  tuning.stays_from = 8 << 20;
+  tuning.stays_to = std::int64_t{16} << 30;
   tuning.partition = {
       .direct_items = 37,     // any direct kernel, 128 Mi of 4 bytes
       .source_bytes = 4000,   // a stream

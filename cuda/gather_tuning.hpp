@@ -64,6 +64,11 @@ struct GatherTuning {
   double rising_below;
   std::int64_t rising_step;
 
+  // Sources of so many bytes are worth it that indices, which are read once, leave the L2 cache
+  // before them; see StreamPolicy. Shorter ones stay there anyway, of longer ones too little does.
+  std::int64_t stays_from;
+  std::int64_t stays_to;
+
   // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would
   // pass through shared memory; by the width of a chunk: 1, 2, 4, 8 and 16.
   std::int64_t few_chunks[5];
@@ -94,6 +99,10 @@ struct GatherTuning {
   std::int64_t inner_row_to;
 
   PartitionTuning partition;
+
+  [[nodiscard]] constexpr bool source_stays(std::int64_t bytes) const {
+    return bytes >= stays_from && bytes < stays_to;
+  }
 };
 
 /// The tuning of the current device.

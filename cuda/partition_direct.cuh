@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   // Before the wait for the sample, which has waited for all before it on the stream, and then let
   // these blocks come. The fences, here and there, make visible what that has written.
   __threadfence();
-  ItemVectors<Item, Raw, kCount, kItemVectors> own(args, blockIdx.x);
+  ItemVectors<Item, Raw, kCount, kItemVectors> own(args, blockIdx.x, StreamPolicy(true));
   const int near = __syncthreads_count(own.ends_within(kNearBytes / sizeof(Item)));
   const bool begun = near > kDirectThreads / 2;
   if (begun) own.gather(bounds, fill);  // where the passes work after all, they do it once more
@@ -40,8 +40,9 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   let_next_start();
   const bool local = state->local();
   const unsigned first = local ? 0 : tiles * kInTile;
-  gather_pieces<Item, Raw, kItemVectors, kDirectThreads>(args, bounds, fill, first, local && begun,
-                                                         &state->direct);
+  // Where neighbours are near, no line of the source is read again later.
+  gather_pieces<Item, Raw, kItemVectors, kDirectThreads>(args, bounds, fill, StreamPolicy(!begun),
+                                                         first, local && begun, &state->direct);
 }
 
 }  // namespace gpukern::gpu

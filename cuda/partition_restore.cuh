@@ -49,7 +49,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
       typename Tile::Places place[Tile::kInFlight];
 #pragma unroll
       for (int k = 0; k < Tile::kInFlight; ++k)
-        place[k] = load_once(from + (begin + k) * kPartitionThreads + threadIdx.x);
+        place[k] =
+            load_once(from + (begin + k) * kPartitionThreads + threadIdx.x, StreamPolicy(true));
       if (!waited) copy.wait();
       waited = true;
 #pragma unroll
