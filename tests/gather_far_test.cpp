@@ -92,25 +92,27 @@ TEST_F(GatherFarTest, EveryWidthAndModeByIndicesOfAllKinds) {
 
 TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
   std::int64_t n = kSourceBytes / 4;
-  std::int64_t count = 5000;
-  std::vector<std::int64_t> index = indices(count, n, false);
-  std::vector<float> out(index.size());
-  gpukern_exec exec = GPUKERN_EXEC_INIT;
-  for (const std::size_t bad : {0, 63, 64, 255, 256, 319, 320, 4999}) {
-    const std::int64_t before = std::exchange(index[bad], n);
-    for (const std::int32_t may_change : {0, 1}) {
-      exec.out_may_change = may_change;
-      const gpukern_tensor from{table.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &n, nullptr, 0};
-      const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
-      const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
-      expect_error(gpukern_gather(&from, &at, 0, GPUKERN_RAISE, nullptr, &to, &exec),
-                   GPUKERN_INDEX_ERROR, "index " + std::to_string(n) + " is out of bounds");
-      if (may_change == 0) {
-        EXPECT_TRUE(std::ranges::all_of(out, [](float x) { return x == 0; }));
+  for (std::int64_t count : {400, 5000}) {  // for one thread and for several
+    std::vector<std::int64_t> index = indices(count, n, false);
+    std::vector<float> out(index.size());
+    gpukern_exec exec = GPUKERN_EXEC_INIT;
+    for (const std::size_t bad : {0, 63, 64, 255, 256, 319, 320, 399, 4999}) {
+      if (bad >= index.size()) continue;
+      const std::int64_t before = std::exchange(index[bad], n);
+      for (const std::int32_t may_change : {0, 1}) {
+        exec.out_may_change = may_change;
+        const gpukern_tensor from{table.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &n, nullptr, 0};
+        const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
+        const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
+        expect_error(gpukern_gather(&from, &at, 0, GPUKERN_RAISE, nullptr, &to, &exec),
+                     GPUKERN_INDEX_ERROR, "index " + std::to_string(n) + " is out of bounds");
+        if (may_change == 0) {
+          EXPECT_TRUE(std::ranges::all_of(out, [](float x) { return x == 0; }));
+        }
       }
+      index[bad] = before;
+      std::ranges::fill(out, 0.F);
     }
-    index[bad] = before;
-    std::ranges::fill(out, 0.F);
   }
 }
 
