@@ -225,12 +225,13 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
   return least >= 0 && (beside >= kLooks - 2 || most - least <= kWindow / item);
 }
 
-/// As move_items(), for runs that is_packed() is true of. Items that need not be fetched ahead go by
-/// blocks of indices that vector instructions check on their way into a copy: those of plain
+/// As move_items(), for runs that is_packed() is true of. Items that need not be fetched ahead go
+/// by blocks of indices that vector instructions check on their way into a copy: those of plain
 /// positions, in whatever mode, then cost a load and a store an item. It is the copy that is used:
 /// another thread that writes into the caller's index leads to no read out of bounds. Other items
-/// are moved index by index, since who waits for memory has the time; to check blocks of these, too,
-/// leaves the memory idle meanwhile, a fifth of the time where the pages of the source are small.
+/// are moved index by index, since who waits for memory has the time; to check blocks of these,
+/// too, leaves the memory idle meanwhile, a fifth of the time where the pages of the source are
+/// small.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
   using T = typename Index::Type;
