@@ -3,6 +3,9 @@
 
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "gather_bounds.cuh"
 #include "gather_direct.cuh"
 #include "gather_vector.cuh"
@@ -23,7 +26,13 @@ struct ItemArgs {
         out(call.args.out),
         axis_stride(call.rows.axis_stride),
         count(call.rows.count),
-        source_stays(call.tuning.source_stays(call.args.n * call.args.item)) {}
+        source_stays(call.tuning.source_stays(call.args.n * touched_bytes(call))) {}
+
+  /// Of the source, for each of its items: of items far apart, a sector each.
+  static std::int64_t touched_bytes(const DirectCall& call) {
+    constexpr std::int64_t kSector = 32;
+    return std::max(call.args.item, std::min(std::abs(call.rows.axis_stride), kSector));
+  }
 };
 
 /// Whether lanes exchange indices. H200, 128 Mi sorted indices of 128 Mi items, in us: items of 2

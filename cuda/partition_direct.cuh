@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   let_next_start();
   const bool local = state->local();
   const unsigned first = local ? 0 : tiles * kInTile;
-  // Where neighbours are near, no line of the source is read again later.
+  // By the first piece: where neighbours are near, the source is hardly read again later.
   gather_pieces<Item, Raw, kItemVectors, kDirectThreads>(args, bounds, fill, StreamPolicy(!begun),
                                                          first, local && begun, &state->direct);
 }

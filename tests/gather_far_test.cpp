@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Short items on the host, of a source that no core's cache holds, by indices that lie far apart,
-// or close together, or both in turns.
+// Items on the host, of a source that no core's cache holds, by indices that lie far apart, or
+// close together, or both in turns.
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <utility>
 #include <vector>
@@ -33,20 +34,38 @@ class GatherFarTest : public testing::Test {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
   }
 
-  /// Stretches, each of its own kind: any positions, or steps from a place on; if `odd`, some of
-  /// them negative or out of bounds.
-  std::vector<std::int64_t> indices(std::int64_t count, std::int64_t n, bool odd) {
+  /// An index other than a position: negative ones, and where the mode takes them, any.
+  template <class T>
+  T odd(std::int64_t n, gpukern_mode mode) {
+    if (mode == GPUKERN_RAISE) return static_cast<T>(-1 - below(n));
+    switch (below(4)) {
+      case 0:
+        return std::numeric_limits<T>::min();
+      case 1:
+        return std::numeric_limits<T>::max();
+      case 2:
+        return static_cast<T>(random_());
+      default:
+        return static_cast<T>(below(4 * n) - 2 * n);
+    }
+  }
+
+  /// Stretches, each of its own kind: any positions, or steps from a place on; in some of them with
+  /// odd ones among them, few or many.
+  template <class T>
+  std::vector<T> indices(std::int64_t count, std::int64_t n, gpukern_mode mode) {
     constexpr std::int64_t kSteps[] = {0, 1, 2, 7, 100, 100000};
-    std::vector<std::int64_t> made;
+    std::vector<T> made;
     while (static_cast<std::int64_t>(made.size()) < count) {
       const std::int64_t step = kSteps[below(std::size(kSteps))];
       const bool anywhere = below(3) == 0;
-      const bool some_odd = odd && below(3) == 0;
+      const std::int64_t odd_ones = below(3) == 0 ? 2 + below(20) : 0;
       const std::int64_t first = below(n);
       const std::int64_t length = 1 + below(below(2) == 0 ? 40 : 600);
       for (std::int64_t i = 0; i < length; ++i) {
-        const std::int64_t value = anywhere ? below(n) : (first + i * step) % n;
-        made.push_back(some_odd && below(20) == 0 ? value - 2 * n + below(4) * n : value);
+        const std::int64_t position = anywhere ? below(n) : (first + i * step) % n;
+        const bool is_odd = odd_ones > 0 && below(odd_ones) == 0;
+        made.push_back(is_odd ? odd<T>(n, mode) : static_cast<T>(position));
       }
     }
     made.resize(static_cast<std::size_t>(count));
@@ -56,10 +75,14 @@ class GatherFarTest : public testing::Test {
   template <class T>
   void check(int item, gpukern_mode mode, std::int64_t count) {
     std::int64_t n = kSourceBytes / item - below(100);
-    const std::vector<std::int64_t> wanted = indices(count, n, mode != GPUKERN_RAISE);
-    const std::vector<T> index(wanted.begin(), wanted.end());
+    const std::vector<T> index = indices<T>(count, n, mode);
     std::vector<std::byte> out(static_cast<std::size_t>(count * item), std::byte{0xaa});
-    const gpukern_tensor from{table.data(), kCpu, 1, bytes_dtype(item), &n, nullptr, 0};
+    const bool backwards = below(4) == 0;
+    const auto item_at = [&](std::int64_t position) {
+      return &table[static_cast<std::size_t>((backwards ? n - 1 - position : position) * item)];
+    };
+    std::int64_t step = backwards ? -1 : 1;
+    const gpukern_tensor from{item_at(0), kCpu, 1, bytes_dtype(item), &n, &step, 0};
     const gpukern_dtype type{GPUKERN_INT, 8 * sizeof(T), 1};
     const gpukern_tensor at{const_cast<T*>(index.data()), kCpu, 1, type, &count, nullptr, 0};
     const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(item), &count, nullptr, 0};
@@ -68,8 +91,7 @@ class GatherFarTest : public testing::Test {
     const std::vector<std::byte> zeros(static_cast<std::size_t>(item));
     for (std::int64_t i = 0; i < count; ++i) {
       const auto position = resolve(index[static_cast<std::size_t>(i)], n, mode);
-      const std::byte* expected =
-          position ? &table[static_cast<std::size_t>(*position * item)] : zeros.data();
+      const std::byte* expected = position ? item_at(*position) : zeros.data();
       ASSERT_EQ(std::memcmp(&out[static_cast<std::size_t>(i * item)], expected, zeros.size()), 0)
           << i << " of " << count << " items of " << item << " bytes, mode " << mode;
     }
@@ -81,7 +103,7 @@ class GatherFarTest : public testing::Test {
 
 TEST_F(GatherFarTest, EveryWidthAndModeByIndicesOfAllKinds) {
   for (int round = 0; round < 20; ++round) {
-    for (const int item : {1, 2, 4, 8, 16}) {
+    for (const int item : {1, 2, 4, 8, 16, 24, 100, 1000}) {
       for (const gpukern_mode mode : kModes) {
         check<std::int32_t>(item, mode, 65 + below(4000));
         check<std::int64_t>(item, mode, 65 + below(4000));
@@ -93,7 +115,7 @@ TEST_F(GatherFarTest, EveryWidthAndModeByIndicesOfAllKinds) {
 TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
   std::int64_t n = kSourceBytes / 4;
   for (std::int64_t count : {400, 5000}) {  // for one thread and for several
-    std::vector<std::int64_t> index = indices(count, n, false);
+    std::vector<std::int64_t> index = indices<std::int64_t>(count, n, GPUKERN_RAISE);
     std::vector<float> out(index.size());
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     for (const std::size_t bad : {0, 63, 64, 255, 256, 319, 320, 399, 4999}) {

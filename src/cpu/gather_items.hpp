@@ -50,11 +50,6 @@ struct Resolve {
       return found;
     }
   }
-  /// The position, but of an index that is out of bounds any number: where to fetch an item from.
-  static std::int64_t presumable(const std::byte* index, std::int64_t n) {
-    const std::int64_t value = load<T>(index);
-    return std::is_signed_v<T> && mode != GPUKERN_CLIP ? value + (n & (value >> 63)) : value;
-  }
   static constexpr bool kMayFill = mode == GPUKERN_FILL;
 };
 
@@ -64,18 +59,8 @@ struct Resolved {
   static std::int64_t position(const std::byte* index, std::int64_t, std::int64_t&) {
     return load<std::int64_t>(index);
   }
-  static std::int64_t presumable(const std::byte* index, std::int64_t) {
-    return load<std::int64_t>(index);
-  }
   static constexpr bool kMayFill = true;
 };
-
-/// Where the item of a position would lie that may be any number: to be fetched only.
-inline const std::byte* presumed_item(const ItemRun& run, std::int64_t position) {
-  const std::uintptr_t offset =
-      static_cast<std::uintptr_t>(position) * static_cast<std::uintptr_t>(run.source_step);
-  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(run.source) + offset);
-}
 
 /// Fetches an item into the cache, a short one into the second level.
 template <class Width>
@@ -124,8 +109,10 @@ template <class Index, bool far, class Width, class Fill>
   std::int64_t i = 0;
   if constexpr (far) {
     for (const std::int64_t end = std::min(run.count, run.count + more - ahead); i < end; ++i) {
-      const std::byte* const next = run.index + (i + ahead) * run.index_step;
-      prefetch_item(presumed_item(run, Index::presumable(next, run.n)), width);
+      std::int64_t told_later = 0;
+      const std::byte* const index = run.index + (i + ahead) * run.index_step;
+      const std::int64_t next = Index::position(index, run.n, told_later);
+      prefetch_item(run.source + (next == kMissing ? 0 : next * run.source_step), width);
       move(i);
     }
   }
@@ -230,8 +217,7 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
 /// positions, in whatever mode, then cost a load and a store an item. It is the copy that is used:
 /// another thread that writes into the caller's index leads to no read out of bounds. Other items
 /// are moved index by index, since who waits for memory has the time; to check blocks of these,
-/// too, leaves the memory idle meanwhile, a fifth of the time where the pages of the source are
-/// small.
+/// too, leaves the memory idle meanwhile.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
   using T = typename Index::Type;
