@@ -129,7 +129,7 @@ sanitize: requirements
 SANITIZE_BUILD := build/sanitize
 TESTS_thread := *Parallel*:*ThreadsTest*/cpu:*ProgramDisk*
 TESTS_fake_gpu := *Mixed*:*Pipeline*:*Map*:SlicesTest*:*CopyAsync*:RangeTest*-*Stream*:*Death*
-TESTS_address := *cpu*:*GatherRowsTest*:*Cgroup*:*Parallel*:*Sha256*:*ProgramDisk*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
+TESTS_address := *cpu*:*GatherRowsTest*:*GatherFar*:*MovePacked*:*Cgroup*:*Parallel*:*Sha256*:*ProgramDisk*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
 
 sanitize-host: requirements
 	for sanitizer in thread address,undefined; do \

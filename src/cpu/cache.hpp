@@ -57,6 +57,14 @@ inline std::int64_t near_cache_bytes() {
   return bytes;
 }
 
+/// Whether blocks of indices are worth a check of their own where items are fetched ahead. 1 Mi
+/// float32 of 128 Mi, all threads, `raise`, time of unchecked blocks: EPYC 0.95 of that of checked
+/// ones; a Xeon 1.16 with pages of 2 MiB, as NumPy asks for, and 0.85 with pages of 4 KiB.
+inline bool checks_ahead() {
+  static const bool checks = complex_cache_bytes() == 0;  // not on AMD's processors
+  return checks;
+}
+
 /// Bytes that the caches of so many threads keep until they are used again.
 inline std::int64_t kept_cache_bytes(int threads) {
   return std::max(near_cache_bytes(), 2 * core_cache_bytes() * threads);

@@ -83,7 +83,7 @@ bool move_items_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill
 template <class Index, bool far, class Width>
 bool move_packed_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill_offset) {
   const auto fill = [&](std::byte* out) { fill_item(args, fill_offset, 0, out, Width{}); };
-  return move_packed<Index, far>(run, Width{}, fill);
+  return move_packed<Index, far>(run, Width{}, fill, checks_ahead());
 }
 
 template <class Index>

@@ -182,6 +182,20 @@ void move_and_fetch(const std::byte* source, const T* position, std::int64_t cou
   move_positions(source, position + i, count - i, out + i * kItem, width);
 }
 
+/// As move_positions(), and fetches the items ahead: `more` positions follow the first `count`.
+template <class T, class Width>
+void move_ahead(const std::byte* source, const T* position, std::int64_t count, std::int64_t more,
+                std::byte* out, Width width) {
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  constexpr std::int64_t kAhead = items_ahead(kItem);
+  std::int64_t i = 0;
+  for (const std::int64_t end = std::min(count, count + more - kAhead); i < end; ++i) {
+    prefetch_item(source + std::int64_t{position[i + kAhead]} * kItem, width);
+    std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
+  }
+  move_positions(source, position + i, count - i, out + i * kItem, width);
+}
+
 /// Whether move_packed() takes a run: contiguous indices and items, short ones.
 inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t index_bytes,
                       std::int64_t index_step, std::int64_t out_step, std::int64_t n) {
@@ -212,19 +226,20 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
   return least >= 0 && (beside >= kLooks - 2 || most - least <= kWindow / item);
 }
 
-/// As move_items(), for runs that is_packed() is true of. Items that need not be fetched ahead go
-/// by blocks of indices that vector instructions check on their way into a copy: those of plain
-/// positions, in whatever mode, then cost a load and a store an item. It is the copy that is used:
-/// another thread that writes into the caller's index leads to no read out of bounds. Other items
-/// are moved index by index, since who waits for memory has the time; to check blocks of these,
-/// too, leaves the memory idle meanwhile.
+/// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
+/// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
+/// load and a store an item, and with `far` a prefetch, where they do not come by themselves. It is
+/// the copy that is used: another thread that writes into the caller's index leads to no read out
+/// of bounds. Other blocks are resolved index by index, and without `checks` all whose items are
+/// fetched ahead; see checks_ahead().
 template <class Index, bool far, class Width, class Fill>
-bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
+bool move_packed(const ItemRun& run, Width width, const Fill& fill, bool checks) {
   using T = typename Index::Type;
   constexpr auto kItem = static_cast<std::int64_t>(Width{});
   constexpr std::int64_t kIndex = sizeof(T);
   constexpr std::int64_t kBlock = 256;
-  std::array<T, kBlock> block;
+  constexpr std::int64_t kAhead = items_ahead(kItem);
+  std::array<T, kBlock + kAhead> block;
   bool good = true;
   for (std::int64_t done = 0; done < run.count; done += kBlock) {
     const ItemRun part{run.source,
@@ -235,12 +250,18 @@ bool move_packed(const ItemRun& run, Width width, const Fill& fill) {
                        kItem,
                        std::min(kBlock, run.count - done),
                        run.n};
+    const std::int64_t left = run.count - done - part.count;
     const bool near = !far || come_by_themselves<T>(part.index, part.count, kItem);
-    if (near && copy_positions<T>(part.index, part.count, run.n, block.data()))
+    const std::int64_t more = near ? 0 : std::min(left, kAhead);
+    const bool good_block =
+        (near || checks) && copy_positions<T>(part.index, part.count + more, run.n, block.data());
+    if (!good_block)
+      good = move_items<Index, far>(part, width, fill, left) && good;
+    else if (near)
       move_and_fetch(run.source, block.data(), part.count, part.out, width,
                      part.index + kBlock * kIndex);
     else
-      good = move_items<Index, far>(part, width, fill, run.count - done - part.count) && good;
+      move_ahead(run.source, block.data(), part.count, more, part.out, width);
   }
   return good;
 }
