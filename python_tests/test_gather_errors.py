@@ -80,8 +80,9 @@ def test_empty_axis(place, mode):
 def test_axis_out_of_range(place):
     for axis in (2, -3, 2**40, -(2**31)):
         words = f"^axis {axis} is out of bounds for array of dimension 2$"
-        with pytest.raises(AxisError, match=words):
+        with pytest.raises(AxisError, match=words) as raised:
             place.gather(np.zeros((2, 3)), np.array([0]), axis=axis)
+        assert (raised.value.axis, raised.value.ndim) == (axis, 2)
     with pytest.raises(gpukern.GpukernAxisError):
         gather(np.zeros(2), [0], axis=1)
 

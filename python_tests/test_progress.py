@@ -128,6 +128,30 @@ time.sleep(0.1)
         assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.parametrize("last", [0, 1 << 30])  # good, bad
+def test_a_daemon_thread_may_be_in_a_call_when_python_has_ended(last):
+    # After Python, the process takes a second to end, sleep(status), in which the calls return.
+    code = f"""
+import ctypes, sys, threading, time, numpy as np, gpukern
+x, i = np.zeros(1 << 20, "f4"), np.zeros(16 << 20, int)
+i[-1] = {last}
+def work():
+    while True:
+        try:
+            gpukern.gather(x, i)
+        except IndexError:
+            pass
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+libc = ctypes.CDLL(None)
+libc.on_exit(libc.sleep, None)
+sys.exit(1)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)
+    assert ended.returncode == 1, ended.stderr
+
+
 @pytest.mark.parametrize("progress", [1, "callback", object()])
 def test_progress_must_be_callable(progress):
     x = np.arange(3.0)

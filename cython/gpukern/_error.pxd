@@ -4,3 +4,4 @@
 from gpukern._capi cimport gpukern_status
 
 cdef int check(gpukern_status status) except -1 nogil
+cdef void sleep_if_python_has_ended() noexcept nogil

@@ -64,8 +64,10 @@ def info():
 
 
 def _default_device(devices):
-    """Where host arrays are computed: without a GPU on the CPU, whatever the environment says."""
-    return (os.environ.get("GPUKERN_DEVICE") or "cpu") if devices else "cpu"
+    """Where host arrays are computed: without a GPU on the CPU. What else the environment says is
+    told as it is."""
+    named = os.environ.get("GPUKERN_DEVICE") or "cpu"
+    return "cpu" if named == "cuda" and not devices else named
 
 
 def _usable_cpus():

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, uint64_t
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from gpukern._capi cimport GPUKERN_CANCELLED, gpukern_exec, gpukern_status
-from gpukern._error cimport check
+from gpukern._error cimport check, sleep_if_python_has_ended
 
 from gpukern.errors import GpukernTypeError
 
@@ -97,10 +97,15 @@ cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) n
 
 cdef int watched(Watch *self, gpukern_status status) except -1 nogil:
     """As check(), for a watched call: raises what stopped it."""
+    # No variable here may be a Python object, as in check().
     if status != GPUKERN_CANCELLED:
         return check(status)
-    with gil:
-        error = <object>self.error
-        Py_DECREF(error)
-        self.error = NULL
-        raise error
+    sleep_if_python_has_ended()
+    return raise_what_stopped(self)
+
+
+cdef int raise_what_stopped(Watch *self) except -1 with gil:
+    error = <object>self.error
+    Py_DECREF(error)
+    self.error = NULL
+    raise error

@@ -7,6 +7,8 @@ Each one derives from :class:`GpukernError` and from the built-in exception that
 ``except IndexError`` and ``except gpukern.GpukernError`` both work.
 """
 
+import re
+
 from numpy.exceptions import AxisError
 
 
@@ -27,7 +29,19 @@ class GpukernIndexError(GpukernError, IndexError):
 
 
 class GpukernAxisError(GpukernError, AxisError):
-    """An axis out of range; also a ``ValueError`` and an ``IndexError``, as in NumPy."""
+    """An axis out of range; also a ``ValueError`` and an ``IndexError``, as in NumPy.
+
+    Attributes
+    ----------
+    axis, ndim : int or None
+        The axis and the number of dimensions that the message names.
+    """
+
+    def __init__(self, message):
+        """Take the library's message."""
+        super().__init__(message)
+        named = re.search(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)
+        self.axis, self.ndim = map(int, named.groups()) if named else (None, None)
 
 
 class GpukernOverflowError(GpukernError, OverflowError):
