@@ -64,8 +64,7 @@ def info():
 
 
 def _default_device(devices):
-    """Where host arrays are computed: without a GPU on the CPU. What else the environment says is
-    told as it is."""
+    """Where host arrays are computed, without a GPU on the CPU; or what else the environment says."""
     named = os.environ.get("GPUKERN_DEVICE") or "cpu"
     return "cpu" if named == "cuda" and not devices else named
 

@@ -39,9 +39,8 @@ class GpukernAxisError(GpukernError, AxisError):
 
     def __init__(self, message):
         """Take the library's message."""
-        super().__init__(message)
-        named = re.search(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)
-        self.axis, self.ndim = map(int, named.groups()) if named else (None, None)
+        named = re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)
+        super().__init__(*(map(int, named.groups()) if named else (message,)))
 
 
 class GpukernOverflowError(GpukernError, OverflowError):
