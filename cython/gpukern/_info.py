@@ -64,7 +64,7 @@ def info():
 
 
 def _default_device(devices):
-    """Where host arrays are computed, without a GPU on the CPU; or what else the environment says."""
+    """Where host arrays are computed, or the wrong place that the environment names."""
     named = os.environ.get("GPUKERN_DEVICE") or "cpu"
     return "cpu" if named == "cuda" and not devices else named
 

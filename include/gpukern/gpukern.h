@@ -359,10 +359,9 @@ GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_devi
  * @param[out] out of the source's dtype, shape
  *            source.shape[:axis] + index.shape + source.shape[axis+1:]
  * @param[in] exec may be NULL
- * @return GPUKERN_INDEX_ERROR names the first bad index in C order of mode GPUKERN_RAISE, which
- *         leaves out as it was (but see gpukern_exec::out_may_change) and looks at none if a
- *         dimension before the axis is empty; in every mode, an index into an empty axis is that
- *         error too, unless the result is empty.
+ * @return GPUKERN_INDEX_ERROR names the first bad index in C order in mode GPUKERN_RAISE, which
+ *         leaves out as it was (but see gpukern_exec::out_may_change) and looks at none behind an
+ *         empty dimension; in every mode, an index into an empty axis, unless the result is empty.
  */
 GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
                                           int32_t axis, gpukern_mode mode,
