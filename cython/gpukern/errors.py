@@ -31,10 +31,7 @@ class GpukernIndexError(GpukernError, IndexError):
 class GpukernAxisError(GpukernError, AxisError):
     """An axis out of range; also a ``ValueError`` and an ``IndexError``, as in NumPy.
 
-    Attributes
-    ----------
-    axis, ndim : int or None
-        The axis and the number of dimensions that the message names.
+    ``axis`` and ``ndim`` are the numbers that the message names.
     """
 
     def __init__(self, message):
