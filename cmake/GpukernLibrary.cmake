@@ -8,6 +8,11 @@ file(GLOB GPUKERN_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
 file(GLOB GPUKERN_CPU_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cpu/*.cpp")
 file(GLOB GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu")
 
+# The inner loops begin with a line of code, whatever is linked before them: else their speed depends
+# on it by some percent, see benchmarks/notes/host.md.
+set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -falign-functions=64
+                                                           -falign-loops=64)
+
 # Kernels for one instruction set each; the CPU is asked at run time which of them it can run.
 # Their loops have vectors of 32 bytes at most: operands come quicker from beyond the first-level
 # cache than by 64, see benchmarks/notes/host.md.
