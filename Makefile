@@ -128,7 +128,7 @@ sanitize: requirements
 # that no enum of C++ may hold, as a caller in C can, which UndefinedBehaviorSanitizer reports.
 SANITIZE_BUILD := build/sanitize
 TESTS_thread := *Parallel*:*ThreadsTest*/cpu:*ProgramDisk*
-TESTS_fake_gpu := *Mixed*:*Pipeline*:*Map*:SlicesTest*:*CopyAsync*:RangeTest*-*Stream*:*Death*
+TESTS_fake_gpu := *ParallelFor*:*Mixed*:*Pipeline*:*Map*:SlicesTest*:*CopyAsync*:RangeTest*-*Stream*:*Death*
 TESTS_address := *cpu*:*GatherRowsTest*:*GatherFar*:*MovePacked*:*Cgroup*:*Parallel*:*Sha256*:*ProgramDisk*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
 
 sanitize-host: requirements

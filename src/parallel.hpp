@@ -12,8 +12,13 @@ namespace gpukern::cpu {
 /// How many threads parallel_for() takes for so many positions, at most.
 int threads_for(std::int64_t count, std::int64_t grain);
 
-using RangeBody = void (*)(const void* context, std::int64_t begin, std::int64_t end);
-void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const void* context);
+/// What is done with each range. `check` may be null.
+struct RangeWork {
+  bool (*check)(const void* context, std::int64_t begin, std::int64_t end);
+  void (*body)(const void* context, std::int64_t begin, std::int64_t end);
+  const void* context;
+};
+bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work);
 
 /// Calls body(begin, end) for ranges that cover [0, count), on as many threads as there are whole
 /// `grain` positions each, the caller among them, as are awake or worth being woken, and as
@@ -31,12 +36,33 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
     if (count > 0) body(0, count);
     return;
   }
-  run_parallel(
-      count, grain,
-      [](const void* context, std::int64_t begin, std::int64_t end) {
-        (*static_cast<const Body*>(context))(begin, end);
-      },
-      &body);
+  run_parallel(count, grain,
+               {nullptr,
+                [](const void* context, std::int64_t begin, std::int64_t end) {
+                  (*static_cast<const Body*>(context))(begin, end);
+                },
+                &body});
+}
+
+/// As parallel_for(), but only if check(begin, end) is true of ranges that cover [0, count), all of
+/// which come before the first call of the body. Whether it is. In place of two calls, since
+/// threads that are together need not come together again; each begins the body where it began to
+/// check, whose data may lie in its core's cache.
+template <class Check, class Body>
+bool parallel_for_if_all(std::int64_t count, std::int64_t grain, const Check& check,
+                         const Body& body) {
+  struct Both {
+    const Check& check;
+    const Body& body;
+  } const both{check, body};
+  return run_parallel(count, grain,
+                      {[](const void* context, std::int64_t begin, std::int64_t end) {
+                         return static_cast<const Both*>(context)->check(begin, end);
+                       },
+                       [](const void* context, std::int64_t begin, std::int64_t end) {
+                         static_cast<const Both*>(context)->body(begin, end);
+                       },
+                       &both});
 }
 
 /// Counts, for its life, as one more thread at work: some thread spins on a core till others are

@@ -10,33 +10,28 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "../parallel.hpp"
+#include "spin.hpp"
 
 namespace gpukern::cpu {
 
-/// What one thread begins with, on a cache line of its own.
-struct alignas(64) Share {
-  std::atomic<std::int64_t> next;
-  std::int64_t end;
+/// How positions are shared out: in multiples of `range` of them, up to `most`.
+struct Cut {
+  std::int64_t range;
+  std::int64_t most;
 };
 
-/// One call's work. It lives on the stack of the caller, who waits till all helpers that have
-/// joined have left.
-class Job {
+/// The positions of one call, of which each thread has a share to begin with.
+class Shares {
  public:
-  Job(RangeBody body, const void* context, std::int64_t count, std::int64_t range,
-      std::int64_t threads, std::int64_t woken)
-      : seats(static_cast<int>(threads) - 1),
-        unwoken(static_cast<int>(threads - woken)),
-        body_(body),
-        context_(context),
-        count_(count),
-        range_(range),
-        shares_(static_cast<std::size_t>(threads)) {
-    // Shares of whole ranges; count / threads first: count * thread could overflow.
-    const std::int64_t share = (count / threads / range + 1) * range;
+  Shares(std::int64_t count, Cut cut, std::size_t threads) : cut_(cut), shares_(threads) {
+    // Of whole ranges; count / threads first: count * thread could overflow.
+    const auto parts = static_cast<std::int64_t>(threads);
+    const std::int64_t share = (count / parts / cut.range + 1) * cut.range;
     std::int64_t begin = 0;
     for (Share& part : shares_) {
       part.next.store(begin, std::memory_order_relaxed);
@@ -44,21 +39,74 @@ class Job {
     }
   }
 
-  /// Works off one share, then what the others have left. From call to call a thread begins with
-  /// the same share, whose data may lie in its core's cache still.
-  void work(std::size_t thread) {
+  /// Works off one share, then what the others have left; how many positions that were. From call
+  /// to call a thread begins with the same share, whose data may lie in its core's cache still.
+  /// Whoever takes a part waits for its stores first: of its own share a thread takes half of what
+  /// is left at once.
+  template <class Body>
+  std::int64_t work(std::size_t thread, const Body& body) {
+    std::int64_t done = 0;
     for (std::size_t i = 0; i < shares_.size(); ++i) {
       Share& share = shares_[(thread + i) % shares_.size()];
       // Most of the others' are done by now: to look costs less than to take.
-      while (share.next.load(std::memory_order_relaxed) < share.end) {
-        const std::int64_t begin = share.next.fetch_add(range_, std::memory_order_relaxed);
+      for (;;) {
+        const std::int64_t rest = share.end - share.next.load(std::memory_order_relaxed);
+        if (rest <= 0) break;
+        const std::int64_t part = i == 0 ? part_of(rest) : cut_.range;
+        const std::int64_t begin = share.next.fetch_add(part, std::memory_order_relaxed);
         if (begin >= share.end) break;
-        body_(context_, begin, std::min(begin + range_, share.end));
+        const std::int64_t end = std::min(begin + part, share.end);
+        body(begin, end);
+        done += end - begin;
       }
     }
+    return done;
   }
 
-  void work_alone() const { body_(context_, 0, count_); }
+ private:
+  /// On a cache line of its own.
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next;
+    std::int64_t end;
+  };
+
+  [[nodiscard]] std::int64_t part_of(std::int64_t rest) const {
+    return std::max(std::min(rest / 2, cut_.most) / cut_.range, std::int64_t{1}) * cut_.range;
+  }
+
+  Cut cut_;
+  std::vector<Share> shares_;
+};
+
+/// One call's work. It lives on the stack of the caller, who waits till all helpers that have
+/// joined have left.
+class Job {
+ public:
+  Job(const RangeWork& work, std::int64_t count, Cut cut, std::int64_t threads, std::int64_t woken)
+      : seats(static_cast<int>(threads) - 1),
+        unwoken(static_cast<int>(threads - woken)),
+        work_(work),
+        count_(count),
+        to_do_(count, cut, static_cast<std::size_t>(threads)) {
+    if (work.check != nullptr) to_check_.emplace(count, cut, static_cast<std::size_t>(threads));
+  }
+
+  void work(std::size_t thread) {
+    if (to_check_ && !check(*to_check_, thread)) return;
+    to_do_.work(thread, [this](std::int64_t begin, std::int64_t end) {
+      work_.body(work_.context, begin, end);
+    });
+  }
+
+  void work_alone() {
+    if (work_.check != nullptr && !work_.check(work_.context, 0, count_))
+      refused_.store(true, std::memory_order_relaxed);
+    else
+      work_.body(work_.context, 0, count_);
+  }
+
+  /// Whether no check was false, when all is done.
+  [[nodiscard]] bool accepted() const { return !refused_.load(std::memory_order_relaxed); }
 
   const int core = sched_getcpu();  ///< the caller's; -1 if the system does not tell
   const int seats;                  ///< for helpers
@@ -68,11 +116,23 @@ class Job {
   alignas(64) std::atomic<int> left{0};
 
  private:
-  RangeBody body_;
-  const void* context_;
+  /// Checks along with the others, and waits for them: they are at work, and soon done.
+  bool check(Shares& shares, std::size_t thread) {
+    const std::int64_t done = shares.work(thread, [this](std::int64_t begin, std::int64_t end) {
+      if (accepted() && !work_.check(work_.context, begin, end))
+        refused_.store(true, std::memory_order_relaxed);
+    });
+    checked_.fetch_add(done);
+    while (!look_for([this] { return checked_.load() == count_; })) std::this_thread::yield();
+    return accepted();
+  }
+
+  RangeWork work_;
   std::int64_t count_;
-  std::int64_t range_;
-  std::vector<Share> shares_;
+  std::optional<Shares> to_check_;
+  Shares to_do_;
+  alignas(64) std::atomic<std::int64_t> checked_{0};  ///< positions
+  std::atomic<bool> refused_{false};
 };
 
 }  // namespace gpukern::cpu

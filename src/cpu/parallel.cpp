@@ -45,8 +45,10 @@ constexpr std::int64_t kFarGrains = 3;
 // the next ones find those awake.
 constexpr int kBurst = 2;
 
-// Ranges per thread, so that fast threads take work off slow ones.
+// Ranges per thread, so that fast threads take work off slow ones. A thread takes several of its
+// own at once, but no more than so many grains, which is how long others may have to wait for it.
 constexpr std::int64_t kRangesPerThread = 16;
+constexpr std::int64_t kGrainsAtOnce = 2;
 
 /// Threads that help the callers of one process. Never destroyed: it ends with the process.
 class Pool {
@@ -275,11 +277,12 @@ int threads_for(std::int64_t count, std::int64_t grain) {
   return static_cast<int>(std::min<std::int64_t>(limit, count / grain));
 }
 
-void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const void* context) {
+bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work) {
   const std::int64_t threads = threads_for(count, grain);
   if (threads <= 1) {
-    body(context, 0, count);
-    return;
+    if (work.check != nullptr && !work.check(work.context, 0, count)) return false;
+    work.body(work.context, 0, count);
+    return true;
   }
   // A thread that comes late leaves a part of its grain to others. Ranges of whole cache lines,
   // where there are that many positions.
@@ -289,8 +292,9 @@ void run_parallel(std::int64_t count, std::int64_t grain, RangeBody body, const 
   if (range >= kLine) range = (range + kLine - 1) / kLine * kLine;
   const std::int64_t woken =
       count / grain < kGrainsToWake ? 1 : std::min(threads, count / (kGrainsOfWoken * grain));
-  Job job(body, context, count, range, threads, woken);
+  Job job(work, count, {range, kGrainsAtOnce * grain}, threads, woken);
   pool().run(job);
+  return job.accepted();
 }
 
 TakenCore::TakenCore() { pool().count_others(1); }
