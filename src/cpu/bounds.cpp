@@ -20,16 +20,15 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 // Between two looks at what other threads have found.
 constexpr std::int64_t kBlock = 4096;
 
-// Indices that are worth a thread of their own, at less than half a nanosecond each: as few as
-// those of a gather from the cache that is worth two, which needs the other thread next.
+// Indices that are worth a thread of their own, at less than half a nanosecond each.
 constexpr std::int64_t kGrain = std::int64_t{6} << 10;
 
 /// The signs of v + n (of v, if unsigned) and n - 1 - v for every index v, or'ed: negative if one
 /// is out of bounds. In wrapping arithmetic that no vector unit needs a comparison for; `limit` is
 /// n, at most a quarter of what Wide holds, so that a sum that wraps is negative, and rightly so.
 template <class T, class Wide, class Step>
-[[gnu::always_inline]] inline bool all_in_bounds(const std::byte* index, Step step,
-                                                 std::int64_t count, std::int64_t n) {
+[[gnu::always_inline]] inline bool in_bounds_by_step(const std::byte* index, Step step,
+                                                     std::int64_t count, std::int64_t n) {
   using Unsigned = std::make_unsigned_t<Wide>;
   const auto limit = static_cast<Unsigned>(n);
   const Unsigned below = std::is_signed_v<T> ? limit : 0;
@@ -47,14 +46,14 @@ template <class T, class Wide, class Step>
 template <class T, class Wide>
 bool contiguous_in_bounds(const std::byte* index, std::int64_t count, std::int64_t n) {
   constexpr std::integral_constant<std::int64_t, sizeof(T)> kStep{};
-  return all_in_bounds<T, Wide>(index, kStep, count, n);
+  return in_bounds_by_step<T, Wide>(index, kStep, count, n);
 }
 #ifdef GPUKERN_X86
 template <class T, class Wide>
 [[gnu::target("avx2")]] bool contiguous_in_bounds_avx2(const std::byte* index, std::int64_t count,
                                                        std::int64_t n) {
   constexpr std::integral_constant<std::int64_t, sizeof(T)> kStep{};
-  return all_in_bounds<T, Wide>(index, kStep, count, n);
+  return in_bounds_by_step<T, Wide>(index, kStep, count, n);
 }
 #endif
 
@@ -78,7 +77,7 @@ bool surely_in_bounds(const std::byte* index, std::int64_t step, std::int64_t co
   using Short = std::conditional_t<sizeof(T) < 4 || std::is_same_v<T, std::int32_t>, std::int32_t,
                                    std::int64_t>;
   if (n > kQuarter64) return false;
-  if (step != sizeof(T)) return all_in_bounds<T, std::int64_t>(index, step, count, n);
+  if (step != sizeof(T)) return in_bounds_by_step<T, std::int64_t>(index, step, count, n);
   if (n > kQuarter32) return vector_in_bounds<T, std::int64_t>(index, count, n);
   return vector_in_bounds<T, Short>(index, count, n);
 }
@@ -114,6 +113,14 @@ void search(const IndexArgs& args, std::int64_t begin, std::int64_t end,
 }
 
 }  // namespace
+
+bool all_in_bounds(const IndexArgs& args, std::int64_t begin, std::int64_t end) {
+  std::atomic<std::int64_t> first{kNone};
+  visit_index_type(args.index_type, [&](auto tag) {
+    search<typename decltype(tag)::type>(args, begin, end, first);
+  });
+  return first.load(std::memory_order_relaxed) == kNone;
+}
 
 std::optional<BadIndex> first_bad_index(const IndexArgs& args) {
   std::optional<BadIndex> found;

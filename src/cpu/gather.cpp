@@ -225,13 +225,6 @@ bool gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, 
   return good;
 }
 
-/// Items so long that one of them is worth several threads: shared out in pieces.
-constexpr std::int64_t kPiece = std::int64_t{64} << 10;
-
-bool is_long(const GatherArgs& args) { return args.item >= 2 * kPiece; }
-
-std::int64_t pieces_of(const GatherArgs& args) { return (args.item + kPiece - 1) / kPiece; }
-
 bool gather_long_items(const GatherArgs& args, ResolveRun resolve, std::int64_t begin,
                        std::int64_t end) {
   const std::int64_t pieces = pieces_of(args);
@@ -277,6 +270,19 @@ bool gather(const GatherArgs& args) {
   return gather_parts(
       args.loop.count(), gather_grain(args),
       [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
+}
+
+bool gather_checked(const GatherArgs& args, const IndexArgs& indices) {
+  const Plan plan(args);
+  std::atomic<bool> good{true};  // another thread may write into the indices meanwhile
+  auto check = [&](std::int64_t begin, std::int64_t end) {
+    return all_in_bounds(indices, begin, end);
+  };
+  auto move = [&](std::int64_t begin, std::int64_t end) {
+    if (!gather_range(args, plan, begin, end)) good.store(false, std::memory_order_relaxed);
+  };
+  return parallel_for_if_all(args.loop.count(), gather_grain(args), check, move) &&
+         good.load(std::memory_order_relaxed);
 }
 
 int gather_threads(const GatherArgs& args) {

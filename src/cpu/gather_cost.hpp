@@ -43,4 +43,11 @@ inline std::int64_t gather_grain(const GatherArgs& args) {
   return std::max<std::int64_t>(1, nanoseconds / each);
 }
 
+/// Items so long that one of them is worth several threads: shared out in pieces.
+constexpr std::int64_t kPiece = std::int64_t{64} << 10;
+
+inline bool is_long(const GatherArgs& args) { return args.item >= 2 * kPiece; }
+
+inline std::int64_t pieces_of(const GatherArgs& args) { return (args.item + kPiece - 1) / kPiece; }
+
 }  // namespace gpukern::cpu

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gather into an output that has to stay as it is if an index is bad, where the indices are so few
-// that they are read once only: into a copy in the core's cache, which is checked, then used.
+// gather into an output that has to stay as it is if an index is bad. Few indices are read once
+// only: into a copy in the core's cache, which is checked, then used. Of many, each thread looks at
+// those that it is to gather by next, and finds them in its core's cache then.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -33,10 +35,7 @@ bool is_for_copy(const GatherArgs& args) {
          threads_for(args.loop.count(), gather_grain(args)) == 1;
 }
 
-}  // namespace
-
-bool gather_kept(const GatherArgs& args) {
-  if (!is_for_copy(args)) return false;
+bool gather_by_copy(const GatherArgs& args) {
   // Of the thread, since not every thread's stack has room for it.
   thread_local std::array<std::int32_t, kMost> positions;
   const std::int64_t count = args.loop.count();
@@ -50,6 +49,32 @@ bool gather_kept(const GatherArgs& args) {
       move_and_fetch(args.source, positions.data(), count, args.out, width, next);
   });
   return true;
+}
+
+/// Whether several threads gather, each position by an index of its own.
+bool is_shared(const GatherArgs& args) {
+  const auto* step = args.loop.stride[kIndex];
+  return args.mode == GPUKERN_RAISE &&
+         std::none_of(step, step + args.loop.ndim, [](std::int64_t bytes) { return bytes == 0; }) &&
+         !is_long(args) && threads_for(args.loop.count(), gather_grain(args)) > 1;
+}
+
+/// The indices by themselves.
+IndexArgs indices_of(const GatherArgs& args) {
+  IndexArgs indices;  // not as one initializer, for which GCC clears the whole struct first
+  indices.index = args.index;
+  indices.n = args.n;
+  indices.index_type = args.index_type;
+  for (int d = 0; d < args.loop.ndim; ++d)
+    indices.loop.push(args.loop.extent[d], {args.loop.stride[kIndex][d]});
+  return indices;
+}
+
+}  // namespace
+
+bool gather_kept(const GatherArgs& args) {
+  if (is_for_copy(args)) return gather_by_copy(args);
+  return is_shared(args) && gather_checked(args, indices_of(args));
 }
 
 }  // namespace gpukern::cpu
