@@ -135,6 +135,12 @@ def gather_numpy(bench, case, at):
     return partial(np.take, at.source, at.index, axis=0, out=at.out, mode="clip")
 
 
+def gather_numpy_raise(bench, case, at):
+    """Make numpy.take with out= in its default mode, which is gpukern's, too."""
+    require_out(case)
+    return partial(np.take, at.source, at.index, axis=0, out=at.out)
+
+
 def gather_numpy_index(bench, case, at):
     """Make NumPy's source[index]."""
     if not case.fresh:
@@ -204,6 +210,7 @@ HOST_IMPLEMENTATIONS = {
         Implementation("gpukern cpu", VARIANT, partial(gather_gpukern, device="cpu")),
         Implementation("gpukern clip", VARIANT, partial(gather_gpukern, mode="clip")),
         Implementation("numpy", PEER, gather_numpy),
+        Implementation("numpy raise", PEER, gather_numpy_raise),
         Implementation("numpy x[i]", PEER, gather_numpy_index),
         Implementation("torch", PEER, gather_torch),
         Implementation("numba", PEER, gather_numba),

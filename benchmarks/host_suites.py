@@ -7,7 +7,9 @@ from dataclasses import replace
 from benchmarks.cases import GI, KI, MI, HostGather, HostSaxpy, Table
 
 SAXPY = ("gpukern", "numpy", "numpy out", "torch", "numba", "memcpy")
-GATHER = ("gpukern", "gpukern clip", "numpy", "numpy x[i]", "torch", "numba", "memcpy")
+GATHER = (
+    "gpukern", "gpukern clip", "numpy", "numpy raise", "numpy x[i]", "torch", "numba", "memcpy",
+)  # fmt: skip
 SAXPY_CUDA = ("gpukern cuda", "gpukern cpu", "plain copies", "cupy", "torch cuda", "staging")
 SAXPY_PINNED = ("gpukern pinned", "gpukern cpu", "plain pinned", "torch pinned", "pcie")
 GATHER_CUDA = ("gpukern cuda", "gpukern cpu", "plain copies", "cupy", "torch cuda", "staging")
