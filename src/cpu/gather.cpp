@@ -281,14 +281,15 @@ bool gather_checked(const GatherArgs& args, const IndexArgs& indices) {
   auto move = [&](std::int64_t begin, std::int64_t end) {
     if (!gather_range(args, plan, begin, end)) good.store(false, std::memory_order_relaxed);
   };
-  return parallel_for_if_all(args.loop.count(), gather_grain(args), check, move) &&
+  return parallel_for_if_all(args.loop.count(), checked_gather_grain(args), check, move) &&
          good.load(std::memory_order_relaxed);
 }
 
 int gather_threads(const GatherArgs& args) {
   const std::int64_t count = args.loop.count();
-  return is_long(args) ? threads_for(count * pieces_of(args), 1)
-                       : threads_for(count, gather_grain(args));
+  if (is_long(args)) return threads_for(count * pieces_of(args), 1);
+  const bool kept = args.mode == GPUKERN_RAISE && !args.out_may_change;
+  return threads_for(count, kept ? checked_gather_grain(args) : gather_grain(args));
 }
 
 }  // namespace gpukern::cpu
