@@ -167,6 +167,36 @@ template <class To, class Count, class Width>
     std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
 }
 
+/// Moves items that lie together up to the first whose index is no position as it stands; how many
+/// that were. Each index is read once: another thread that writes into them leads to no read out
+/// of bounds. Indices further on are fetched, since the hardware sees no stream in them beyond a
+/// page.
+template <class T, class Width>
+std::int64_t move_plain(const std::byte* source, const std::byte* index, std::int64_t count,
+                        std::int64_t n, std::byte* out, Width width) {
+  using Unsigned = std::make_unsigned_t<T>;
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  constexpr std::int64_t kIndex = sizeof(T);
+  constexpr std::int64_t kLine = kCacheLine / kIndex;
+  constexpr std::int64_t kFetched = 2048;  // bytes ahead
+  const auto limit = static_cast<Unsigned>(n);
+  auto move = [&](std::int64_t i) {
+    T value;
+    std::memcpy(&value, index + i * kIndex, sizeof(T));
+    if (static_cast<Unsigned>(value) >= limit) return false;
+    std::memcpy(out + i * kItem, source + std::int64_t{value} * kItem, width);
+    return true;
+  };
+  std::int64_t i = 0;
+  while (i + kLine <= count) {
+    prefetch(index + i * kIndex + kFetched);
+    for (std::int64_t k = 0; k < kLine; ++k, ++i)
+      if (!move(i)) return i;
+  }
+  while (i < count && move(i)) ++i;
+  return i;
+}
+
 /// As above, and fetches as many numbers from `next` on meanwhile: a block of indices is over
 /// before the hardware has seen that there is a stream.
 template <class T, class Width>
@@ -226,42 +256,47 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
   return least >= 0 && (beside >= kLooks - 2 || most - least <= kWindow / item);
 }
 
-/// As move_items(), for runs that is_packed() is true of. Blocks of indices are checked by vector
-/// instructions on their way into a copy; those of plain positions, in whatever mode, then cost a
-/// load and a store an item, and with `far` a prefetch, where they do not come by themselves. It is
-/// the copy that is used: another thread that writes into the caller's index leads to no read out
-/// of bounds. Other blocks are resolved index by index, and without `checks` all whose items are
-/// fetched ahead; see checks_ahead().
+/// The items of a run from `begin` on.
+inline ItemRun rest_of(const ItemRun& run, std::int64_t begin) {
+  ItemRun rest = run;
+  rest.index += begin * run.index_step;
+  rest.out += begin * run.out_step;
+  rest.count -= begin;
+  return rest;
+}
+
+/// As move_items(), for runs that is_packed() is true of, block by block. Where items come by
+/// themselves, those of plain positions, in whatever mode, cost two loads, a comparison and a store
+/// each; from the first other index on a block is resolved index by index. With `far`, and
+/// `checks`, a block of indices is checked by vector instructions on its way into a copy, then used
+/// and its items fetched ahead; without `checks` all of them are resolved, see checks_ahead(). What
+/// is used is what was checked: another thread that writes into the caller's index leads to no read
+/// out of bounds.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill, bool checks) {
   using T = typename Index::Type;
   constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  constexpr std::int64_t kIndex = sizeof(T);
   constexpr std::int64_t kBlock = 256;
   constexpr std::int64_t kAhead = items_ahead(kItem);
   std::array<T, kBlock + kAhead> block;
   bool good = true;
   for (std::int64_t done = 0; done < run.count; done += kBlock) {
-    const ItemRun part{run.source,
-                       kItem,
-                       run.index + done * kIndex,
-                       kIndex,
-                       run.out + done * kItem,
-                       kItem,
-                       std::min(kBlock, run.count - done),
-                       run.n};
-    const std::int64_t left = run.count - done - part.count;
-    const bool near = !far || come_by_themselves<T>(part.index, part.count, kItem);
-    const std::int64_t more = near ? 0 : std::min(left, kAhead);
-    const bool good_block =
-        (near || checks) && copy_positions<T>(part.index, part.count + more, run.n, block.data());
-    if (!good_block)
-      good = move_items<Index, far>(part, width, fill, left) && good;
-    else if (near)
-      move_and_fetch(run.source, block.data(), part.count, part.out, width,
-                     part.index + kBlock * kIndex);
-    else
+    ItemRun part =
+        rest_of({run.source, kItem, run.index, sizeof(T), run.out, kItem, run.count, run.n}, done);
+    const std::int64_t left = std::max<std::int64_t>(0, part.count - kBlock);
+    part.count -= left;
+    if (!far || come_by_themselves<T>(part.index, part.count, kItem)) {
+      const std::int64_t plain =
+          move_plain<T>(run.source, part.index, part.count, run.n, part.out, width);
+      if (plain < part.count)
+        good = move_items<Index, false>(rest_of(part, plain), width, fill) && good;
+      continue;
+    }
+    const std::int64_t more = std::min(left, kAhead);
+    if (checks && copy_positions<T>(part.index, part.count + more, run.n, block.data()))
       move_ahead(run.source, block.data(), part.count, more, part.out, width);
+    else
+      good = move_items<Index, far>(part, width, fill, left) && good;
   }
   return good;
 }
