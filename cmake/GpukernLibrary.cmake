@@ -10,8 +10,10 @@ file(GLOB GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.c
 
 # The inner loops begin with a line of code, whatever is linked before them: else their speed depends
 # on it by some percent, see benchmarks/notes/host.md.
-set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -falign-functions=64
-                                                           -falign-loops=64)
+set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -falign-functions=64)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -falign-loops=64)
+endif()
 
 # Kernels for one instruction set each; the CPU is asked at run time which of them it can run.
 # Their loops have vectors of 32 bytes at most: operands come quicker from beyond the first-level

@@ -178,6 +178,7 @@ void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
   if (progress.wanted() && !call.device.cuda) {
     progress.expect(gather.operands.out.bytes());
     if (checks) require_in_bounds(call, gather.operands.index, gather.axis);
+    args.out_may_change = true;  // since all are good
     return gather_in_parts(call.backend, args, progress);
   }
   join_items(args);

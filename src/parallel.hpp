@@ -47,10 +47,11 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
 /// As parallel_for(), but only if check(begin, end) is true of ranges that cover [0, count), all of
 /// which come before the first call of the body. Whether it is. In place of two calls, since
 /// threads that are together need not come together again; each begins the body where it began to
-/// check, whose data may lie in its core's cache.
+/// check, whose data may lie in its core's cache. Neither may throw.
 template <class Check, class Body>
 bool parallel_for_if_all(std::int64_t count, std::int64_t grain, const Check& check,
                          const Body& body) {
+  if (count <= 0) return true;
   struct Both {
     const Check& check;
     const Body& body;

@@ -87,6 +87,29 @@ TEST_P(GatherErrorTest, LeavesOutAloneForFewAndForManyIndices) {
   }
 }
 
+// Enough for several threads, which check what they gather by; runs of indices that are none of the
+// output, and the other way round.
+TEST_P(GatherErrorTest, LeavesOutAloneInEveryLayout) {
+  Array source(place(), kFloat32, {1000});
+  fill_random(source.storage.host, random_);
+  for (const Layout index_layout : kInputLayouts) {
+    for (const Layout out_layout : kOutputLayouts) {
+      Array index(place(), kInt64.dtype, {30000, 2}, index_layout);
+      Array out(place(), kFloat32, {30000, 2}, out_layout);
+      fill_random(out.storage.host, random_);
+      const auto places = index.offsets();
+      for (std::size_t k = 0; k < places.size(); ++k)
+        store_index(index.storage.host, places[k], kInt64.dtype, static_cast<Wide>(k % 1000));
+      expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+      for (const std::size_t bad : {std::size_t{0}, places.size() / 2, places.size() - 1}) {
+        store_index(index.storage.host, places[bad], kInt64.dtype, 1000);
+        expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+        store_index(index.storage.host, places[bad], kInt64.dtype, 0);
+      }
+    }
+  }
+}
+
 TEST_P(GatherErrorTest, NamesTheAxisOfTheSource) {
   Array source(place(), kFloat32, {2, 3, 4});
   Array index(place(), kInt32.dtype, {2, 2}, Layout::Fortran);

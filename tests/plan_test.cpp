@@ -122,13 +122,20 @@ TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
 }
 
 TEST(PlanThreadsTest, ManyCoresShareLongerCallsOnly) {
-  const auto threads_of = [](std::int64_t count) {
-    return planned_gather(Place::Cpu, std::int64_t{32} << 20, count, exec_at(Place::Cpu)).threads;
+  const auto threads_of = [](std::int64_t count, gpukern_mode mode = GPUKERN_CLIP,
+                             gpukern_exec exec = exec_at(Place::Cpu)) {
+    return planned_gather(Place::Cpu, std::int64_t{32} << 20, count, exec, mode).threads;
   };
   EXPECT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS);
   EXPECT_EQ(threads_of(999), 1);
   EXPECT_EQ(threads_of(1000), 2);
   EXPECT_EQ(threads_of(1500), 3);
+  // Those that check their indices first wait for each other.
+  EXPECT_EQ(threads_of(1999, GPUKERN_RAISE), 1);
+  EXPECT_EQ(threads_of(2000, GPUKERN_RAISE), 2);
+  gpukern_exec may_change = exec_at(Place::Cpu);
+  may_change.out_may_change = 1;
+  EXPECT_EQ(threads_of(1500, GPUKERN_RAISE, may_change), 3);
   EXPECT_EQ(gpukern_set_num_threads(5), GPUKERN_SUCCESS);
   EXPECT_EQ(threads_of(1499), 1);
   EXPECT_EQ(threads_of(1500), 3);

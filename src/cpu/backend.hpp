@@ -13,8 +13,8 @@ Backend& backend();
 /// False if mode "raise" refuses an index, which then stands for 0.
 bool gather(const GatherArgs& args);
 /// As gather() in mode "raise", if all `indices`, one a position, are in bounds; else `out` stays
-/// as it was.
-bool gather_checked(const GatherArgs& args, const IndexArgs& indices);
+/// as it was, but if somebody writes into the indices meanwhile.
+bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices);
 /// As gather() in mode "raise", but false also where this is no gain, and `out` is as it was then.
 bool gather_kept(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args);

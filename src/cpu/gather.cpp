@@ -272,7 +272,7 @@ bool gather(const GatherArgs& args) {
       [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
 }
 
-bool gather_checked(const GatherArgs& args, const IndexArgs& indices) {
+bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices) {
   const Plan plan(args);
   std::atomic<bool> good{true};  // another thread may write into the indices meanwhile
   auto check = [&](std::int64_t begin, std::int64_t end) {
@@ -281,15 +281,14 @@ bool gather_checked(const GatherArgs& args, const IndexArgs& indices) {
   auto move = [&](std::int64_t begin, std::int64_t end) {
     if (!gather_range(args, plan, begin, end)) good.store(false, std::memory_order_relaxed);
   };
-  return parallel_for_if_all(args.loop.count(), checked_gather_grain(args), check, move) &&
+  return parallel_for_if_all(args.loop.count(), gather_grain(args, true), check, move) &&
          good.load(std::memory_order_relaxed);
 }
 
 int gather_threads(const GatherArgs& args) {
   const std::int64_t count = args.loop.count();
   if (is_long(args)) return threads_for(count * pieces_of(args), 1);
-  const bool kept = args.mode == GPUKERN_RAISE && !args.out_may_change;
-  return threads_for(count, kept ? checked_gather_grain(args) : gather_grain(args));
+  return threads_for(count, gather_grain(args, is_checked_by_threads(args)));
 }
 
 }  // namespace gpukern::cpu

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "../backend.hpp"
+#include "../parallel.hpp"
 #include "cache.hpp"
 
 namespace gpukern::cpu {
@@ -32,22 +33,19 @@ inline Reach reach_of(const GatherArgs& args) {
 
 /// How many items are worth a thread of their own, if it is awake. Nanoseconds for each, of 4
 /// bytes and one thread with a second-level cache of 2 MiB: sources up to 1 MiB 0.7 to 1.1, of 2
-/// and 4 MiB 1.8, of 8 MiB 4.5, of 512 MiB 9.
-inline std::int64_t gather_grain(const GatherArgs& args) {
+/// and 4 MiB 1.8, of 8 MiB 4.5, of 512 MiB 9. `checked`: threads look at their indices and wait for
+/// each other before they gather. That costs more than two threads gain by 1000 items from memory
+/// (on a Xeon those took 3.7 us, and on one thread 2.7), but less than by 4096 from caches.
+inline std::int64_t gather_grain(const GatherArgs& args, bool checked = false) {
   const Reach reach = reach_of(args);
   // Threads that wait for memory wait at the same time, so less time is worth one more.
-  const std::int64_t nanoseconds = reach == Reach::Core ? 6000 : 4000;
+  const std::int64_t nanoseconds = reach == Reach::Core             ? 6000
+                                   : reach == Reach::Far && checked ? 8000
+                                                                    : 4000;
   const std::int64_t each = reach == Reach::Far      ? 8 + args.item / 8
                             : reach == Reach::Shared ? 2 + args.item / 16
                                                      : 1 + args.item / 16;
   return std::max<std::int64_t>(1, nanoseconds / each);
-}
-
-/// As above, where threads check their indices and wait for each other before they gather. That
-/// costs more than two threads gain by 1000 items from memory: on a Xeon those took 3.7 us, and on
-/// one thread 2.7.
-inline std::int64_t checked_gather_grain(const GatherArgs& args) {
-  return gather_grain(args) * (reach_of(args) == Reach::Far ? 2 : 1);
 }
 
 /// Items so long that one of them is worth several threads: shared out in pieces.
@@ -56,5 +54,14 @@ constexpr std::int64_t kPiece = std::int64_t{64} << 10;
 inline bool is_long(const GatherArgs& args) { return args.item >= 2 * kPiece; }
 
 inline std::int64_t pieces_of(const GatherArgs& args) { return (args.item + kPiece - 1) / kPiece; }
+
+/// Whether the indices are to be checked by those who gather by them, for an output that has to
+/// stay as it is: each position has an index of its own, and all are worth several threads.
+inline bool is_checked_by_threads(const GatherArgs& args) {
+  const auto* step = args.loop.stride[kIndex];
+  return args.mode == GPUKERN_RAISE && !args.out_may_change && !is_long(args) &&
+         std::none_of(step, step + args.loop.ndim, [](std::int64_t bytes) { return bytes == 0; }) &&
+         threads_for(args.loop.count(), gather_grain(args)) > 1;
+}
 
 }  // namespace gpukern::cpu

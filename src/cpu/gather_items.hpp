@@ -197,21 +197,6 @@ std::int64_t move_plain(const std::byte* source, const std::byte* index, std::in
   return i;
 }
 
-/// As above, and fetches as many numbers from `next` on meanwhile: a block of indices is over
-/// before the hardware has seen that there is a stream.
-template <class T, class Width>
-void move_and_fetch(const std::byte* source, const T* position, std::int64_t count, std::byte* out,
-                    Width width, const std::byte* next) {
-  constexpr auto kItem = static_cast<std::int64_t>(Width{});
-  constexpr std::integral_constant<std::int64_t, kCacheLine / sizeof(T)> kLine{};
-  std::int64_t i = 0;
-  for (; i + kLine <= count; i += kLine) {
-    prefetch(next + i * static_cast<std::int64_t>(sizeof(T)));
-    move_positions(source, position + i, kLine, out + i * kItem, width);
-  }
-  move_positions(source, position + i, count - i, out + i * kItem, width);
-}
-
 /// As move_positions(), and fetches the items ahead: `more` positions follow the first `count`.
 template <class T, class Width>
 void move_ahead(const std::byte* source, const T* position, std::int64_t count, std::int64_t more,

@@ -5,7 +5,6 @@
 // only: into a copy in the core's cache, which is checked, then used. Of many, each thread looks at
 // those that it is to gather by next, and finds them in its core's cache then.
 
-#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -35,6 +34,21 @@ bool is_for_copy(const GatherArgs& args) {
          threads_for(args.loop.count(), gather_grain(args)) == 1;
 }
 
+/// Moves items by positions in the core's cache, and fetches the next ones' into the first level.
+template <class Width>
+void move_and_fetch(const std::byte* source, const std::int32_t* position, std::int64_t count,
+                    std::byte* out, Width width) {
+  constexpr auto kItem = static_cast<std::int64_t>(Width{});
+  constexpr std::integral_constant<std::int64_t, kCacheLine / sizeof(std::int32_t)> kLine{};
+  constexpr std::int64_t kLinesAhead = 4;
+  std::int64_t i = 0;
+  for (; i + kLine <= count; i += kLine) {
+    prefetch(reinterpret_cast<const std::byte*>(position + i) + kLinesAhead * kCacheLine);
+    move_positions(source, position + i, kLine, out + i * kItem, width);
+  }
+  move_positions(source, position + i, count - i, out + i * kItem, width);
+}
+
 bool gather_by_copy(const GatherArgs& args) {
   // Of the thread, since not every thread's stack has room for it.
   thread_local std::array<std::int32_t, kMost> positions;
@@ -43,20 +57,11 @@ bool gather_by_copy(const GatherArgs& args) {
                         ? copy_positions<std::int32_t>(args.index, count, args.n, positions.data())
                         : copy_positions<std::int64_t>(args.index, count, args.n, positions.data());
   if (!good) return false;
-  const auto* next = reinterpret_cast<const std::byte*>(positions.data()) + 4 * kCacheLine;
   visit_width(args.item, [&]<class Width>(Width width) {
     if constexpr (!std::is_same_v<Width, std::size_t>)  // no power of two that is_packed() takes
-      move_and_fetch(args.source, positions.data(), count, args.out, width, next);
+      move_and_fetch(args.source, positions.data(), count, args.out, width);
   });
   return true;
-}
-
-/// Whether several threads gather, each position by an index of its own.
-bool is_shared(const GatherArgs& args) {
-  const auto* step = args.loop.stride[kIndex];
-  return args.mode == GPUKERN_RAISE &&
-         std::none_of(step, step + args.loop.ndim, [](std::int64_t bytes) { return bytes == 0; }) &&
-         !is_long(args) && threads_for(args.loop.count(), gather_grain(args)) > 1;
 }
 
 /// The indices by themselves.
@@ -67,6 +72,7 @@ IndexArgs indices_of(const GatherArgs& args) {
   indices.index_type = args.index_type;
   for (int d = 0; d < args.loop.ndim; ++d)
     indices.loop.push(args.loop.extent[d], {args.loop.stride[kIndex][d]});
+  indices.loop.coalesce();  // other operands may break what is one run of indices
   return indices;
 }
 
@@ -74,7 +80,7 @@ IndexArgs indices_of(const GatherArgs& args) {
 
 bool gather_kept(const GatherArgs& args) {
   if (is_for_copy(args)) return gather_by_copy(args);
-  return is_shared(args) && gather_checked(args, indices_of(args));
+  return is_checked_by_threads(args) && gather_if_in_bounds(args, indices_of(args));
 }
 
 }  // namespace gpukern::cpu

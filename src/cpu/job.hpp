@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,7 +20,7 @@
 
 namespace gpukern::cpu {
 
-/// How positions are shared out: in multiples of `range` of them, up to `most`.
+/// How positions are shared out: in multiples of `range` of them, one or up to `most` positions.
 struct Cut {
   std::int64_t range;
   std::int64_t most;
@@ -78,9 +79,18 @@ class Shares {
   std::vector<Share> shares_;
 };
 
+/// All of a call's work on one thread; whether no check was false.
+inline bool run_alone(const RangeWork& work, std::int64_t count) {
+  if (work.check != nullptr && !work.check(work.context, 0, count)) return false;
+  work.body(work.context, 0, count);
+  return true;
+}
+
 /// One call's work. It lives on the stack of the caller, who waits till all helpers that have
 /// joined have left.
 class Job {
+  static constexpr std::chrono::microseconds kNap{20};
+
  public:
   Job(const RangeWork& work, std::int64_t count, Cut cut, std::int64_t threads, std::int64_t woken)
       : seats(static_cast<int>(threads) - 1),
@@ -98,12 +108,7 @@ class Job {
     });
   }
 
-  void work_alone() {
-    if (work_.check != nullptr && !work_.check(work_.context, 0, count_))
-      refused_.store(true, std::memory_order_relaxed);
-    else
-      work_.body(work_.context, 0, count_);
-  }
+  void work_alone() { refused_.store(!run_alone(work_, count_), std::memory_order_relaxed); }
 
   /// Whether no check was false, when all is done.
   [[nodiscard]] bool accepted() const { return !refused_.load(std::memory_order_relaxed); }
@@ -116,14 +121,18 @@ class Job {
   alignas(64) std::atomic<int> left{0};
 
  private:
-  /// Checks along with the others, and waits for them: they are at work, and soon done.
+  /// Checks along with the others, and waits for them: they are at work. Who waits for longer may
+  /// have the core that they need, and leaves it to them.
   bool check(Shares& shares, std::size_t thread) {
     const std::int64_t done = shares.work(thread, [this](std::int64_t begin, std::int64_t end) {
       if (accepted() && !work_.check(work_.context, begin, end))
         refused_.store(true, std::memory_order_relaxed);
     });
     checked_.fetch_add(done);
-    while (!look_for([this] { return checked_.load() == count_; })) std::this_thread::yield();
+    const auto all_checked = [this] { return checked_.load() == count_; };
+    // A thread of a real-time class would not leave its core by a yield.
+    if (!look_for(all_checked))
+      while (!all_checked()) std::this_thread::sleep_for(kNap);
     return accepted();
   }
 

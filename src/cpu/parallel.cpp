@@ -45,8 +45,8 @@ constexpr std::int64_t kFarGrains = 3;
 // the next ones find those awake.
 constexpr int kBurst = 2;
 
-// Ranges per thread, so that fast threads take work off slow ones. A thread takes several of its
-// own at once, but no more than so many grains, which is how long others may have to wait for it.
+// Ranges per thread, so that fast threads take work off slow ones. Of its own a thread takes one or
+// so many grains at once: others may have to wait for it for that long.
 constexpr std::int64_t kRangesPerThread = 16;
 constexpr std::int64_t kGrainsAtOnce = 2;
 
@@ -279,11 +279,7 @@ int threads_for(std::int64_t count, std::int64_t grain) {
 
 bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work) {
   const std::int64_t threads = threads_for(count, grain);
-  if (threads <= 1) {
-    if (work.check != nullptr && !work.check(work.context, 0, count)) return false;
-    work.body(work.context, 0, count);
-    return true;
-  }
+  if (threads <= 1) return run_alone(work, count);
   // A thread that comes late leaves a part of its grain to others. Ranges of whole cache lines,
   // where there are that many positions.
   constexpr std::int64_t kLine = 64;
