@@ -34,7 +34,9 @@ def run(arguments):
 
 
 @pytest.mark.parametrize("shape", [0, 1, 7, (), (3, 4), (2, 0, 3), [5, 1, 2], np.int64(3)])
-@pytest.mark.parametrize("dtype", [np.uint8, "<f4", ">i8", "S5", "c16", [("a", "i2"), ("b", "f8")]])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, "<f4", ">i8", "S5", "S", "U", "c16", [("a", "i2"), ("b", "f8")]]
+)
 def test_is_as_numpys_empty(shape, dtype):
     array = gpukern.pinned_empty(shape, dtype)
     like = np.empty(shape, dtype)
@@ -53,6 +55,7 @@ def test_the_dtype_is_float64_by_default():
 @pytest.mark.parametrize("count", [1, 100, 100_000])
 def test_memory_is_aligned(count):
     assert gpukern.pinned_empty(count, np.uint8).ctypes.data % 64 == 0
+    assert not gpukern.pinned_empty(count, "U").flags.owndata
 
 
 @pytest.mark.parametrize("rows", [100, LARGE // 40])

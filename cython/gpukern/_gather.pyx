@@ -69,8 +69,9 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
         counts from the end, anything else gives `fill_value`.
     fill_value : scalar or array
-        For mode 'fill' only: converts to the source's dtype by NumPy's rule 'same_kind'. An array
-        has the shape of the end of an item. 0, the default, stands for zero bytes in every dtype.
+        For mode 'fill', ignored by others: converts to the source's dtype by NumPy's rule
+        'same_kind'. An array has the shape of the end of an item. 0, the default, stands for zero
+        bytes in every dtype.
     out : array, optional
         Written to and returned: of the source's dtype, and of shape
         ``source.shape[:axis] + index.shape + source.shape[axis+1:]``. May overlap the inputs.

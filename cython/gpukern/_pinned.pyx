@@ -16,6 +16,8 @@ from gpukern._dtype cimport require_plain
 from gpukern._error cimport check
 from gpukern._tensor cimport Tensor, new_ndarray
 
+import numpy as np
+
 cdef extern from "numpy/arrayobject.h":
     PyTypeObject PyArray_Type
     # Steals the reference to the dtype, which numpy's own .pxd leaves to the caller.
@@ -77,9 +79,11 @@ def pinned_empty(shape, dtype=float):
     """
     cdef Tensor like = shape_of(shape, dtype, "pinned_empty")
     cdef PinnedMemory memory = PinnedMemory.__new__(PinnedMemory)
-    cdef size_t bytes_ = like.count() * like.itemsize
     cdef cnp.dtype kind = like.dtype
     require_plain(kind, "pinned_empty: dtype")
+    if kind.itemsize == 0:
+        kind = np.empty(0, kind).dtype  # strings get a character
+    cdef size_t bytes_ = like.count() * kind.itemsize
     if bytes_ == 0 or like.c.ndim > GPUKERN_MAX_NDIM:
         return new_ndarray(kind, like.c.ndim, like.c.shape)
     with nogil:
