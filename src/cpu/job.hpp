@@ -113,12 +113,12 @@ class Job {
   /// Whether no check was false, when all is done.
   [[nodiscard]] bool accepted() const { return !refused_.load(std::memory_order_relaxed); }
 
-  const int core = sched_getcpu();  ///< the caller's; -1 if the system does not tell
-  const int seats;                  ///< for helpers
-  const int unwoken;                ///< of them, those that no sleeper is worth being woken for
   /// Helpers that have done their part, the last that they do here; less all that have joined, once
   /// that is known: 0 in the end.
   alignas(64) std::atomic<int> left{0};
+  const int core = sched_getcpu();  ///< the caller's; -1 if the system does not tell
+  const int seats;                  ///< for helpers
+  const int unwoken;                ///< of them, those that no sleeper is worth being woken for
 
  private:
   /// Checks along with the others, and waits for them: they are at work. Who waits for longer may
@@ -140,7 +140,7 @@ class Job {
   std::int64_t count_;
   std::optional<Shares> to_check_;
   Shares to_do_;
-  alignas(64) std::atomic<std::int64_t> checked_{0};  ///< positions
+  std::atomic<std::int64_t> checked_{0};  ///< positions
   std::atomic<bool> refused_{false};
 };
 

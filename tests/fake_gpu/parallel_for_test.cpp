@@ -96,10 +96,11 @@ TEST_F(ParallelForTest, VisitsNoneIfOneIsRefused) {
 
 TEST_F(ParallelForTest, CallersThatCheckShareTheThreads) {
   std::vector<std::thread> callers;
+  callers.reserve(8);
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back([caller] {
       for (int round = 0; round < 30; ++round) {
-        const std::int64_t count = 20 * kGrain + 997 * round;
+        const std::int64_t count = 20 * kGrain + std::int64_t{997} * round;
         const bool good = (caller + round) % 3 != 0;
         Visits visits(count);
         EXPECT_EQ(
