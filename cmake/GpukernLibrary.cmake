@@ -4,9 +4,14 @@
 # The target gpukern (gpukern::gpukern). Sources are globbed so that a new op is its new files.
 find_package(Threads REQUIRED)
 
-file(GLOB GPUKERN_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
-file(GLOB GPUKERN_CPU_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cpu/*.cpp")
-file(GLOB GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu")
+file(GLOB_RECURSE GPUKERN_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+# The CPU backend and the threads that run it.
+set(GPUKERN_CPU_SOURCES ${GPUKERN_SOURCES})
+list(FILTER GPUKERN_CPU_SOURCES INCLUDE REGEX "/src/(cpu|threading)/")
+list(REMOVE_ITEM GPUKERN_SOURCES ${GPUKERN_CPU_SOURCES})
+# Kernels are .cu; host code that calls the CUDA runtime is .cpp, which the C++ compiler compiles.
+file(GLOB_RECURSE GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu"
+     "${PROJECT_SOURCE_DIR}/cuda/*.cpp")
 
 # The inner loops begin with a line of code, whatever is linked before them: else their speed depends
 # on it by some percent, see benchmarks/notes/host.md.
@@ -38,13 +43,15 @@ add_library(gpukern::gpukern ALIAS gpukern)
 if(GPUKERN_HAVE_CUDA)
   target_sources(gpukern PRIVATE ${GPUKERN_CUDA_SOURCES})
   target_compile_definitions(gpukern PRIVATE GPUKERN_HAVE_CUDA=1)
+  target_include_directories(gpukern SYSTEM PRIVATE
+                             ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
 endif()
 
 target_include_directories(
   gpukern
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
-  PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  PRIVATE "${PROJECT_SOURCE_DIR}")
 target_link_libraries(gpukern PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 # Where an fma is meant, it is written: none is made of a product and a sum that happen to meet.
 target_compile_options(gpukern PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
@@ -64,7 +71,7 @@ if(GPUKERN_BUILD_TESTS)
                                          "${PROJECT_SOURCE_DIR}/tests/fake_gpu/fake_gpu.cpp")
   target_compile_definitions(gpukern_on_fake_gpu PRIVATE GPUKERN_HAVE_CUDA=1)
   target_include_directories(gpukern_on_fake_gpu PUBLIC "${PROJECT_SOURCE_DIR}/include"
-                                                        "${PROJECT_SOURCE_DIR}/src")
+                                                        "${PROJECT_SOURCE_DIR}")
   get_target_property(libraries gpukern LINK_LIBRARIES)
   target_link_libraries(gpukern_on_fake_gpu PUBLIC ${libraries})
   target_compile_options(gpukern_on_fake_gpu PRIVATE -ffp-contract=off)

@@ -11,18 +11,29 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 CYTHON_EXTERN = re.compile(r"^[ \t]*cdef extern from [\"']([^\"']+)[\"']", re.MULTILINE)
 
-# Longest first: a file belongs to the first zone that its path begins with.
-ZONES = ("src/cpu", "src", "cuda", "include")
+# Rooms and what each may include beside itself and include/. A file belongs to the longest one
+# that its path begins with. cuda/ and src/cpu/ never meet.
 MAY_USE = {
-    "include": {"include"},
-    "src": {"include", "src", "src/cpu"},
-    "src/cpu": {"include", "src", "src/cpu"},
-    "cuda": {"include", "src", "cuda"},
+    "include": set(),
+    "src/core": set(),
+    "src/threading": {"src/core"},
+    "src/cpu": {"src/core", "src/threading", "src/runtime"},
+    "src/runtime": {"src/core", "src/threading"},
+    "src/ops": {"src/core", "src/threading", "src/runtime"},
+    "src/program": {"src/core", "src/runtime"},
+    "cuda/common": {"src/core", "cuda/runtime"},
+    "cuda/runtime": {"src/core", "src/runtime", "cuda/common", "cuda/memory"},
+    "cuda/memory": {"src/core", "src/threading", "cuda/common", "cuda/runtime"},
+    "cuda/gather": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
+    "cuda/saxpy": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
+    "cuda/program": {"src/core", "src/runtime", "src/program", "cuda/common", "cuda/runtime"},
 }
-# The fronts that know of the CUDA backend, and the one header through which each does.
-CUDA_FRONTS = {
-    "src/backend.cpp": "cuda/backend.hpp",
-    "src/program_backend.cpp": "cuda/program.hpp",
+ROOMS = sorted(MAY_USE, key=len, reverse=True)
+# The files that know of a backend, and the header through which each does.
+BACKEND_FRONTS = {
+    ("src/runtime/backend.cpp", "src/cpu/backend.hpp"),
+    ("src/runtime/backend.cpp", "cuda/runtime/backend.hpp"),
+    ("src/program/backend.cpp", "cuda/program/program.hpp"),
 }
 C_STANDARD = {
     "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits",
@@ -32,39 +43,31 @@ C_STANDARD = {
 CUDA_HEADER = re.compile(r"^(cuda|cub|thrust|nv|curand|cooperative_groups|sm_\d|vector_types)")
 
 
-def zone_of(path):
-    """Return the zone of a path relative to the root, None outside all of them."""
-    return next((zone for zone in ZONES if path.startswith(zone + "/")), None)
-
-
-def resolve(root, file, name):
-    """Return the file of the tree that a quoted include means, as the compiler searches."""
-    for folder in (file.parent, root / "include", root / "src"):
-        candidate = (folder / name).resolve()
-        if candidate.is_file() and candidate.is_relative_to(root):
-            return candidate.relative_to(root).as_posix()
-    return None
+def room_of(path):
+    """Return the room of a path relative to the root, None outside all of them."""
+    return next((room for room in ROOMS if path.startswith(room + "/")), None)
 
 
 def quoted_problem(root, file, name):
     """Return what is wrong with `#include "name"` in a file, None if nothing is."""
     here = file.relative_to(root).as_posix()
-    target = resolve(root, file, name)
-    if target is None:
-        return "is no file of this project (use <> for others)"
-    if CUDA_FRONTS.get(here) == target:
+    target = f"include/{name}" if name.startswith("gpukern/") else name
+    if not (root / target).is_file():
+        return "is no file of this project (name it from the root; use <> for others)"
+    if (here, target) in BACKEND_FRONTS:
         return None
-    if zone_of(target) not in MAY_USE[zone_of(here)]:
-        return f"is in {zone_of(target) or 'no layer'}/, which {zone_of(here)}/ may not use"
+    room, other = room_of(here), room_of(target)
+    if other not in {"include", room, *MAY_USE[room]}:
+        return f"is in {other or 'no room'}/, which {room}/ may not use"
     return None
 
 
 def angled_problem(root, file, name):
     """Return what is wrong with `#include <name>` in a file, None if nothing is."""
-    zone = zone_of(file.relative_to(root).as_posix())
-    if zone != "cuda" and CUDA_HEADER.match(name):
+    top = file.relative_to(root).parts[0]
+    if top != "cuda" and CUDA_HEADER.match(name):
         return "is CUDA's, which only cuda/ may use"
-    if zone == "include":
+    if top == "include":
         standard_c = name.endswith(".h") and name[:-2] in C_STANDARD
         standard_cpp = file.suffix == ".hpp" and re.fullmatch(r"[a-z_]+", name)
         ours = (root / "include" / name).is_file()
@@ -120,12 +123,13 @@ def tree(tmp_path):
     files = {
         "include/gpukern/gpukern.h": "#include <stdint.h>\n",
         "include/gpukern/gpukern.hpp": '#include <span>\n#include "gpukern/gpukern.h"\n',
-        "src/error.hpp": '#include "gpukern/gpukern.h"\n',
-        "src/backend.cpp": '#include "cpu/backend.hpp"\n#include "../cuda/backend.hpp"\n',
-        "src/cpu/backend.hpp": '#include "error.hpp"\n',
+        "src/core/error.hpp": '#include "gpukern/gpukern.h"\n',
+        "src/runtime/backend.cpp": '#include "src/cpu/backend.hpp"\n'
+        '#include "cuda/runtime/backend.hpp"\n',
+        "src/cpu/backend.hpp": '#include "src/core/error.hpp"\n',
         "src/cpu/gather.cpp": "#include <vector>\n",
-        "cuda/backend.hpp": '#include "error.hpp"\n',
-        "cuda/check.hpp": "#include <cuda_runtime.h>\n",
+        "cuda/runtime/backend.hpp": '#include "src/core/error.hpp"\n',
+        "cuda/common/check.hpp": "#include <cuda_runtime.h>\n",
         "cython/gpukern/_c.pxd": 'cdef extern from "gpukern/gpukern.h" nogil:\n    pass\n',
     }
     for name, text in files.items():
@@ -144,14 +148,16 @@ def test_a_good_tree_has_no_violations(tree):
         ("include/gpukern/gpukern.h", "#include <span>"),
         ("include/gpukern/gpukern.h", "#include <cuda_runtime.h>"),
         ("include/gpukern/gpukern.hpp", "#include <omp.h>"),
-        ("include/gpukern/gpukern.hpp", '#include "../../src/error.hpp"'),
-        ("src/error.hpp", '#include "../cuda/backend.hpp"'),
-        ("src/error.hpp", "  #  include <cuda_runtime.h>"),
-        ("src/error.hpp", '#include "nowhere.hpp"'),
-        ("src/backend.cpp", '#include "../cuda/check.hpp"'),
-        ("src/cpu/gather.cpp", '#include "../../cuda/backend.hpp"'),
+        ("include/gpukern/gpukern.hpp", '#include "src/core/error.hpp"'),
+        ("include/gpukern/gpukern.hpp", '#include "../../src/core/error.hpp"'),
+        ("src/core/error.hpp", '#include "cuda/runtime/backend.hpp"'),
+        ("src/core/error.hpp", '#include "src/cpu/backend.hpp"'),
+        ("src/core/error.hpp", "  #  include <cuda_runtime.h>"),
+        ("src/core/error.hpp", '#include "nowhere.hpp"'),
+        ("src/runtime/backend.cpp", '#include "cuda/common/check.hpp"'),
+        ("src/cpu/gather.cpp", '#include "cuda/runtime/backend.hpp"'),
         ("src/cpu/gather.cpp", "#include <cub/cub.cuh>"),
-        ("cuda/backend.hpp", '#include "cpu/backend.hpp"'),
+        ("cuda/runtime/backend.hpp", '#include "src/cpu/backend.hpp"'),
         ("cython/gpukern/_c.pxd", 'cdef extern from "error.hpp":'),
     ],
 )

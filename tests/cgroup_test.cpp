@@ -3,7 +3,7 @@
 
 // The CPU quota of control groups, read from files that the test writes.
 
-#include "cpu/cgroup.hpp"
+#include "src/threading/cgroup.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

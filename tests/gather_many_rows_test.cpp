@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Items and rows on a GPU around the numbers where another kernel takes them: few_items,
-// few_sparse_items, pairs_below and few_chunks in cuda/gather_tuning.cu.
+// few_sparse_items, pairs_below and few_chunks in cuda/gather/tuning.cu.
 
 #include "cuda_driver.hpp"
 #include "device_memory.hpp"

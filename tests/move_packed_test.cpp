@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "cpu/gather_items.hpp"
 #include "gather_oracle.hpp"
+#include "src/cpu/gather_items.hpp"
 
 namespace gpukern_test {
 namespace {

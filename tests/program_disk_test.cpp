@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The cache on disk by itself, which needs no compiler: whose files it reads, and which it removes.
-#include "program_disk.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "program_support.hpp"
+#include "src/program/disk_cache.hpp"
 
 namespace gpukern_test {
 namespace {

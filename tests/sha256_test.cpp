@@ -4,7 +4,7 @@
 // The checksum of the disk cache against NIST's vectors. Built from the library's source: its
 // internals are not exported.
 
-#include "../src/sha256.hpp"
+#include "src/program/sha256.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "backend.hpp"
+#include "src/cpu/backend.hpp"
 
 #include <cstring>
 #include <new>
 
-#include "isa.hpp"
+#include "src/cpu/isa.hpp"
 
 namespace gpukern::cpu {
 namespace {

@@ -4,7 +4,7 @@
 // The CPU backend: all cores, the memory where it lies.
 #pragma once
 
-#include "../backend.hpp"
+#include "src/runtime/backend.hpp"
 
 namespace gpukern::cpu {
 

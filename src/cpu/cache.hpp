@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cache_line.hpp"
+#include "src/core/cache_line.hpp"
 
 #ifdef GPUKERN_X86
 #include <cpuid.h>

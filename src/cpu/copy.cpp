@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "../parallel.hpp"
-#include "backend.hpp"
-#include "runs.hpp"
+#include "src/cpu/backend.hpp"
+#include "src/cpu/runs.hpp"
+#include "src/threading/parallel.hpp"
 
 namespace gpukern::cpu {
 

@@ -5,14 +5,14 @@
 #include <array>
 #include <atomic>
 
-#include "../parallel.hpp"
-#include "backend.hpp"
-#include "gather_cost.hpp"
-#include "gather_items.hpp"
-#include "gather_rows.hpp"
-#include "index_types.hpp"
-#include "runs.hpp"
-#include "thread_limit.hpp"
+#include "src/cpu/backend.hpp"
+#include "src/cpu/gather_cost.hpp"
+#include "src/cpu/gather_items.hpp"
+#include "src/cpu/gather_rows.hpp"
+#include "src/cpu/index_types.hpp"
+#include "src/cpu/runs.hpp"
+#include "src/threading/parallel.hpp"
+#include "src/threading/thread_limit.hpp"
 
 namespace gpukern::cpu {
 namespace {

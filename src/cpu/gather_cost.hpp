@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "../backend.hpp"
-#include "../parallel.hpp"
-#include "cache.hpp"
+#include "src/cpu/cache.hpp"
+#include "src/runtime/backend.hpp"
+#include "src/threading/parallel.hpp"
 
 namespace gpukern::cpu {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <limits>
 
-#include "cache.hpp"
-#include "index_types.hpp"
+#include "src/cpu/cache.hpp"
+#include "src/cpu/index_types.hpp"
 
 namespace gpukern::cpu {
 

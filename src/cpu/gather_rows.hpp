@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "gather_items.hpp"
-#include "row_store.hpp"
+#include "src/cpu/gather_items.hpp"
+#include "src/cpu/row_store.hpp"
 
 namespace gpukern::cpu {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../dtype.hpp"
-#include "../index.hpp"
+#include "src/core/dtype.hpp"
+#include "src/core/index.hpp"
 
 namespace gpukern::cpu {
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "isa.hpp"
+#include "src/cpu/isa.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
-#include "../error.hpp"
+#include "src/core/error.hpp"
 
 namespace gpukern::cpu {
 namespace {

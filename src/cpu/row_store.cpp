@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "row_store.hpp"
+#include "src/cpu/row_store.hpp"
 
 #ifdef GPUKERN_X86
 #include <immintrin.h>
 
-#include "isa.hpp"
+#include "src/cpu/isa.hpp"
 #else
 #include <cstring>
 #endif

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../loop.hpp"
+#include "src/core/loop.hpp"
 
 namespace gpukern::cpu {
 

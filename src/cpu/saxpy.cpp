@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <array>
 
-#include "../parallel.hpp"
-#include "backend.hpp"
-#include "cache.hpp"
-#include "isa.hpp"
-#include "rounding.hpp"
-#include "runs.hpp"
-#include "saxpy_kernels.hpp"
-#include "thread_limit.hpp"
+#include "src/cpu/backend.hpp"
+#include "src/cpu/cache.hpp"
+#include "src/cpu/isa.hpp"
+#include "src/cpu/rounding.hpp"
+#include "src/cpu/runs.hpp"
+#include "src/cpu/saxpy_kernels.hpp"
+#include "src/threading/parallel.hpp"
+#include "src/threading/thread_limit.hpp"
 
 namespace gpukern::cpu {
 namespace {

@@ -15,9 +15,9 @@
 #include <immintrin.h>
 #endif
 
-#include "../dtype.hpp"
-#include "cache_line.hpp"
-#include "saxpy_kernels.hpp"
+#include "src/core/cache_line.hpp"
+#include "src/core/dtype.hpp"
+#include "src/cpu/saxpy_kernels.hpp"
 
 namespace gpukern::cpu::GPUKERN_ISA {
 namespace {

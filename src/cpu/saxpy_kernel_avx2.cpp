@@ -3,7 +3,7 @@
 
 // For x86-64 CPUs with AVX2, FMA and F16C.
 #define GPUKERN_ISA avx2
-#include "saxpy_kernel.hpp"
+#include "src/cpu/saxpy_kernel.hpp"
 
 namespace gpukern::cpu {
 

@@ -3,7 +3,7 @@
 
 // For x86-64 CPUs with AVX-512 F, BW, DQ and VL.
 #define GPUKERN_ISA avx512
-#include "saxpy_kernel.hpp"
+#include "src/cpu/saxpy_kernel.hpp"
 
 namespace gpukern::cpu {
 

@@ -4,7 +4,7 @@
 // For every CPU. Without fma instructions the compiler calls libm's fma, which is correct
 // everywhere.
 #define GPUKERN_ISA baseline
-#include "saxpy_kernel.hpp"
+#include "src/cpu/saxpy_kernel.hpp"
 
 namespace gpukern::cpu {
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../dtype.hpp"
+#include "src/core/dtype.hpp"
 
 namespace gpukern::cpu {
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <new>
 
-#include "../../cuda/backend.hpp"
-#include "../../cuda/program.hpp"
-#include "cpu/backend.hpp"
+#include "cuda/program/program.hpp"
+#include "cuda/runtime/backend.hpp"
+#include "src/cpu/backend.hpp"
 
 namespace gpukern_test {
 

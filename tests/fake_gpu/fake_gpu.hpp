@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "backend.hpp"
+#include "src/runtime/backend.hpp"
 
 namespace gpukern_test {
 

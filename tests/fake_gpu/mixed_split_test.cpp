@@ -6,11 +6,11 @@
 #include <cstdlib>
 
 #include "fake_gpu.hpp"
-#include "gather_mixed.hpp"
 #include "gather_oracle.hpp"
 #include "gpukern/plan.h"
-#include "pace.hpp"
-#include "pipeline_tuning.hpp"
+#include "src/ops/gather_hybrid.hpp"
+#include "src/runtime/pipeline_tuning.hpp"
+#include "src/runtime/throughput_estimate.hpp"
 
 namespace gpukern_test {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "parallel.hpp"
+#include "src/threading/parallel.hpp"
 #include "support.hpp"
 
 namespace gpukern_test {

@@ -3,13 +3,13 @@
 
 // The plan of a pipeline: slices, sizes of chunks, the way of a source. Pure functions, no GPU.
 
-#include "slices.hpp"
+#include "src/core/slices.hpp"
 
 #include <cstdlib>
 #include <set>
 
-#include "gather_pipeline.hpp"
-#include "pipeline.hpp"
+#include "src/ops/gather_offload.hpp"
+#include "src/runtime/chunk_pipeline.hpp"
 #include "support.hpp"
 
 namespace gpukern_test {

@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The second pass: slice by slice, the items that the tiles want of it.
+#pragma once
+
+#include "cuda/common/launch.cuh"
+#include "cuda/common/shared_copy.cuh"
+#include "cuda/common/vector_access.cuh"
+#include "cuda/gather/partition/partition.cuh"
+
+namespace gpukern::gpu {
+
+/// Where a bucket's run lies in a tile, in units.
+struct Run {
+  unsigned begin = 0;
+  unsigned end = 0;
+};
+
+__device__ inline Run load_run(const Partition& call, unsigned bucket, unsigned tile,
+                               unsigned tiles_end) {
+  if (tile >= tiles_end) return {};
+  const std::uint16_t* const start = call.starts + std::int64_t{tile} * call.starts_stride + bucket;
+  return {start[0], start[1]};
+}
+
+/// The runs of 32 tiles as one sequence of units, a tile a lane.
+class RunSequence {
+ public:
+  __device__ explicit RunSequence(const Run& run, unsigned stride) : end_(run.end - run.begin) {
+    const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+    for (unsigned d = 1; d < 32; d *= 2) {
+      const unsigned before = __shfl_up_sync(~0U, end_, d);
+      if (lane >= d) end_ += before;
+    }
+    size_ = __shfl_sync(~0U, end_, 31);
+    origin_ = lane * stride + run.end - end_;
+  }
+
+  __device__ unsigned size() const { return size_; }
+
+  /// Where the unit lies, counted from the first tile on.
+  __device__ unsigned locate(unsigned unit) const {
+    unsigned tile = 0;
+#pragma unroll
+    for (unsigned d = 16; d > 0; d /= 2) {
+      const unsigned end = __shfl_sync(~0U, end_, tile + d - 1);
+      if (end <= unit) tile += d;
+    }
+    return __shfl_sync(~0U, origin_, tile) + unit;
+  }
+
+ private:
+  unsigned end_;
+  unsigned size_;
+  unsigned origin_;
+};
+
+/// Fetches a bucket's slice into the L2 cache; the last bytes that are no 16 come later.
+template <class Item, int kUnit>
+__device__ void fetch_slice_ahead(const Partition& call, unsigned bucket) {
+  constexpr std::int64_t kPiece = 16384;
+  const std::int64_t items = std::int64_t{Staged<kUnit>::kFactor} << call.shift;
+  const std::int64_t first = bucket * items;
+  const std::int64_t bytes = min(items, call.n - first) * sizeof(Item) / 16 * 16;
+  const std::int64_t at = threadIdx.x * kPiece;
+  if (at < bytes)
+    fetch_into_l2(call.source + first * sizeof(Item) + at,
+                  static_cast<unsigned>(min(kPiece, bytes - at)));
+}
+
+/// From slices in shared memory. A block takes a bucket, or a part of a heavy one so that skewed
+/// indices do not leave one multiprocessor with most of the work: it copies the slice in, and each
+/// warp takes 32 tiles at a time.
+template <class Item, int kUnit>
+__global__ void __launch_bounds__(kPartitionThreads)
+    partition_fetch_staged_kernel(const __grid_constant__ Partition call) {
+#if __CUDA_ARCH__ >= 900
+  using Shape = Staged<kUnit>;
+  constexpr int kInFlight = 3;  // units a thread: 2 to 4 differ by 5 percent
+  // A slice for each multiprocessor: of 4-byte items they would crowd the rest out of the L2 cache.
+  constexpr bool kAhead = sizeof(Item) <= 2;
+  using Offsets = Vector<std::uint16_t, kUnit>;
+  using Items = Vector<Item, kUnit>;
+  extern __shared__ __align__(128) std::byte dynamic[];
+  __shared__ BulkBarrier barrier;
+  auto* const slice = reinterpret_cast<Item*>(dynamic);
+  wait_for_previous();
+  let_next_start();
+  if (call.state->local()) return;
+  const unsigned parts = call.buckets + call.state->extra_parts;
+  const unsigned lane = threadIdx.x % 32;
+  SharedCopy copy(barrier);
+  for (unsigned p = blockIdx.x; p < parts; p += gridDim.x) {
+    const ExtraPart part = p < call.buckets ? ExtraPart{p, 0} : call.extra_parts[p - call.buckets];
+    const unsigned of = 1 + call.heavy_of[part.bucket] / call.heavy_units;
+    const auto share = [&](unsigned number) {
+      return static_cast<unsigned>(std::uint64_t{call.tiles} * number / of);
+    };
+    const unsigned tiles_end = share(part.number + 1);
+    const std::int64_t first = static_cast<std::int64_t>(part.bucket * Shape::kFactor)
+                               << call.shift;
+    const std::int64_t items = min(std::int64_t{Shape::kFactor} << call.shift, call.n - first);
+    copy.start(slice, call.source + first * sizeof(Item),
+               static_cast<unsigned>(items * sizeof(Item)));
+    unsigned tile = share(part.number) + threadIdx.x / 32 * 32;
+    Run next = load_run(call, part.bucket, tile + lane, tiles_end);
+    copy.wait();
+    if constexpr (kAhead) {
+      if (p + gridDim.x < call.buckets) fetch_slice_ahead<Item, kUnit>(call, p + gridDim.x);
+    }
+    for (; tile < tiles_end; tile += kPartitionThreads) {
+      const RunSequence sequence(next, call.capacity / kUnit);
+      next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
+      const auto* const offsets =
+          reinterpret_cast<const Offsets*>(call.offsets + tile * call.offsets_stride);
+      auto* const out = reinterpret_cast<Items*>(call.items + tile * call.items_stride);
+#pragma unroll 1
+      for (unsigned begin = 0; begin < sequence.size(); begin += 32 * kInFlight) {
+        Offsets wanted[kInFlight];
+        unsigned at[kInFlight];
+#pragma unroll
+        for (int k = 0; k < kInFlight; ++k) {
+          const unsigned unit = begin + k * 32 + lane;
+          at[k] = sequence.locate(unit);
+          if (unit < sequence.size()) wanted[k] = offsets[at[k]];
+        }
+#pragma unroll
+        for (int k = 0; k < kInFlight; ++k) {
+          if (begin + k * 32 + lane >= sequence.size()) continue;
+          Items found;
+#pragma unroll
+          for (int j = 0; j < kUnit; ++j) found.element[j] = slice[wanted[k].element[j]];
+          store_once(out + at[k], found);
+        }
+      }
+    }
+    __syncthreads();
+  }
+#endif
+}
+
+/// From slices in the L2 cache. All blocks work on few neighbouring buckets at a time, so that
+/// those stay cached; a warp takes kTiles tiles of one, kRuns runs at a time.
+template <class Item>
+struct FetchCached {
+  static constexpr int kTiles = kFetchCachedTiles;
+  static constexpr int kRuns = sizeof(Item) <= 4 ? 4 : 2;
+  static constexpr int kPerLane = sizeof(Item) <= 4 ? 2 : 3;  ///< items of a run in flight
+  static constexpr int kBlocks = fetch_cached_blocks(sizeof(Item));
+  static_assert(kTiles % kRuns == 0);
+  static constexpr unsigned kTilesPerBlock = kFetchCachedThreads / 32 * kTiles;
+
+  const Item* slice;
+  unsigned last;  ///< offset in the slice
+  unsigned lane;
+
+  /// The memory of the indices may have changed: stay inside.
+  __device__ Item item(std::uint32_t offset) const { return __ldg(slice + min(offset, last)); }
+
+  /// The runs of neighbouring tiles; the pointers are those of the first.
+  __device__ void fetch(const Partition& call, const std::byte* offsets, std::byte* items,
+                        const Run (&run)[kRuns]) const {
+    const auto wanted = [&](int r, unsigned at) {
+      return reinterpret_cast<const std::uint32_t*>(offsets + r * call.offsets_stride)[at];
+    };
+    const auto put = [&](int r, unsigned at, Item item) {
+      __stcs(reinterpret_cast<Item*>(items + r * call.items_stride) + at, item);
+    };
+    std::uint32_t offset[kRuns][kPerLane];
+    Item found[kRuns][kPerLane];
+#pragma unroll
+    for (int r = 0; r < kRuns; ++r)
+#pragma unroll
+      for (int k = 0; k < kPerLane; ++k) {
+        const unsigned at = run[r].begin + k * 32 + lane;
+        offset[r][k] = at < run[r].end ? wanted(r, at) : 0;
+      }
+#pragma unroll
+    for (int r = 0; r < kRuns; ++r)
+#pragma unroll
+      for (int k = 0; k < kPerLane; ++k)
+        if (run[r].begin + k * 32 + lane < run[r].end) found[r][k] = item(offset[r][k]);
+#pragma unroll
+    for (int r = 0; r < kRuns; ++r) {
+#pragma unroll
+      for (int k = 0; k < kPerLane; ++k) {
+        const unsigned at = run[r].begin + k * 32 + lane;
+        if (at < run[r].end) put(r, at, found[r][k]);
+      }
+      for (unsigned at = run[r].begin + kPerLane * 32 + lane; at < run[r].end; at += 32)
+        put(r, at, item(wanted(r, at)));
+    }
+  }
+};
+
+template <class Item>
+__global__ void __launch_bounds__(kFetchCachedThreads,
+                                  resident_blocks(FetchCached<Item>::kBlocks, kFetchCachedThreads))
+    partition_fetch_cached_kernel(const __grid_constant__ Partition call) {
+  using Fetch = FetchCached<Item>;
+  wait_for_previous();
+  let_next_start();
+  if (call.state->local()) return;
+  const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
+  const unsigned lane = threadIdx.x % 32;
+  const std::int64_t slice_items = std::int64_t{1} << call.shift;
+  // Blocks take pieces in order, so that all stay close together. A fixed share for each would let
+  // them drift apart, and the slices in use would outgrow the cache.
+  __shared__ unsigned taken[2];
+  const unsigned pieces = call.buckets * groups;
+  if (threadIdx.x == 0) taken[0] = atomicAdd(&call.state->taken, 1);
+  __syncthreads();
+  unsigned piece = taken[0];
+  for (unsigned round = 1; piece < pieces; ++round) {
+    unsigned following = 0;  // asked for early, waited for late
+    if (threadIdx.x == 0) following = atomicAdd(&call.state->taken, 1);
+    const unsigned bucket = piece / groups;
+    const unsigned group = piece % groups;
+    const std::int64_t first = bucket * slice_items;
+    const Fetch fetch{reinterpret_cast<const Item*>(call.source) + first,
+                      static_cast<unsigned>(min(slice_items, call.n - first) - 1), lane};
+    const unsigned tile = group * Fetch::kTilesPerBlock + threadIdx.x / 32 * Fetch::kTiles;
+    const unsigned tiles_end = min(tile + Fetch::kTiles, call.tiles);
+    const Run mine = load_run(call, bucket, tile + lane, tiles_end);
+    const std::byte* offsets = call.offsets + tile * call.offsets_stride;
+    std::byte* items = call.items + tile * call.items_stride;
+#pragma unroll
+    for (int t = 0; t < Fetch::kTiles; t += Fetch::kRuns) {
+      Run run[Fetch::kRuns];
+#pragma unroll
+      for (int r = 0; r < Fetch::kRuns; ++r)
+        run[r] = {__shfl_sync(~0U, mine.begin, t + r), __shfl_sync(~0U, mine.end, t + r)};
+      fetch.fetch(call, offsets, items, run);
+      offsets += Fetch::kRuns * call.offsets_stride;
+      items += Fetch::kRuns * call.items_stride;
+    }
+    if (threadIdx.x == 0) taken[round % 2] = following;
+    __syncthreads();
+    piece = taken[round % 2];
+  }
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Gather without random access to memory: what the passes of the partitioned path share.
+//
+// A random item costs a whole access to DRAM. So the source is cut into slices, each small enough
+// for shared memory or for a corner of the L2 cache, and the indices into tiles:
+//   sort     brings the indices of a tile into the order of their slices ("buckets"),
+//   fetch    goes through the slices and fetches the items that the tiles want of each,
+//   restore  brings the items of a tile back into the order of the indices.
+// All passes stream. Before them a sample of the indices tells whether direct access is fast, as
+// for sorted or skewed indices; then the passes do nothing, and a direct kernel does the work. It
+// is the radix partitioning of database joins, undone afterwards (S. Manegold, P. Boncz, M.
+// Kersten: Optimizing main-memory join on modern hardware, 2002).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/runtime/backend.hpp"
+
+namespace gpukern::gpu {
+
+inline constexpr int kPartitionThreads = 1024;
+inline constexpr int kFetchCachedThreads = 256;
+
+/// Tiles of a call at most: their units are counted in 32-bit numbers.
+inline constexpr std::int64_t kMostTiles = 1 << 17;
+
+/// Blocks of the cached fetch on a multiprocessor: few, so that all work on few slices. Their
+/// threads hold the more items.
+constexpr int fetch_cached_blocks(std::int64_t item_bytes) { return item_bytes <= 4 ? 5 : 4; }
+
+/// Neighbouring tiles whose runs a warp of the cached fetch takes.
+inline constexpr int kFetchCachedTiles = 4;
+
+/// A tile's places and the starts of its runs are 16-bit numbers. This one is no place: the index
+/// was bad, and the item is the fill value.
+inline constexpr unsigned kNoPlace = 0xffff;
+
+/// Indices in a tile: its items fill the shared memory of one multiprocessor.
+template <std::size_t kItemBytes>
+inline constexpr int kTile = (kItemBytes <= 4 ? 48 : 24) << 10;
+inline std::int64_t tile_items(std::int64_t item_bytes) {
+  return item_bytes <= 4 ? kTile<4> : kTile<8>;
+}
+
+/// Dynamic shared memory of a block: the 227 KiB of compute capability 9.0 and 10.x, less what the
+/// kernels declare. On GPUs with less there is no partitioned path.
+inline constexpr std::int64_t kPartitionSharedBytes = (227 << 10) - 2048;
+
+/// Slices in shared memory. Runs (the part of a tile that one bucket owns) are padded to units, so
+/// that a thread moves a vector.
+template <int kUnitItems>
+struct Staged {
+  using Offset = std::uint16_t;
+  static constexpr int kUnit = kUnitItems;
+  static constexpr unsigned kFactor = 3;  ///< 3 << 14 items of 4 bytes take 192 KiB
+};
+
+/// Slices in the L2 cache, for sources so long that staged runs would be too short.
+struct Cached {
+  using Offset = std::uint32_t;
+  static constexpr int kUnit = 1;
+  static constexpr unsigned kFactor = 1;
+};
+
+/// One share more of a heavy bucket's tiles, for another block to fetch.
+struct ExtraPart {
+  unsigned bucket;
+  unsigned number;
+};
+
+/// The sample of the indices: stretches of neighbouring ones, evenly apart, a block each.
+inline constexpr int kStretches = 4;
+inline constexpr int kStretch = 4 * kPartitionThreads;
+
+/// What the passes tell each other, in device memory.
+struct alignas(16) PartitionState {
+  unsigned seen[kStretches];  ///< sectors of a stretch; times 1 << 16, its warps in a window
+  unsigned extra_parts;
+  unsigned taken;   ///< pieces of the cached fetch that blocks have taken
+  unsigned direct;  ///< pieces of the direct gather that blocks have taken
+
+  /// Whether direct access is fast for these indices, so that no pass has anything to do: those of
+  /// a stretch meet few different sectors of 32 bytes (sorted, in blocks, often the same), or those
+  /// of a warp stay in a window that the L2 cache holds (sorted, but far apart).
+  [[nodiscard]] __device__ bool local() const {
+    static_assert(kStretches == 4 && kStretches * kStretch < 1 << 16);
+    const uint4 each = *reinterpret_cast<const uint4*>(seen);
+    const unsigned all = each.x + each.y + each.z + each.w;
+    const unsigned sectors = all & 0xffff;
+    const unsigned near = all >> 16;
+    return sectors < kStretches * kStretch / 8 * 7 ||
+           near > kStretches * kPartitionThreads / 32 / 2;
+  }
+};
+
+/// The call and its scratch memory. A tile's row of `starts` has a start for each bucket and the
+/// end, in units; `offsets` and `items` hold `capacity` of them a tile.
+struct Partition {
+  const std::byte* source = nullptr;
+  const std::byte* index = nullptr;
+  std::byte* out = nullptr;
+  std::int64_t n = 0;
+  unsigned tiles = 0;
+  unsigned buckets = 0;
+  int shift = 0;          ///< a slice has kFactor << shift items
+  unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
+  unsigned starts_stride = 0;
+  unsigned heavy = 0;        ///< units in a run from which they count as heavy; staged only
+  unsigned heavy_units = 0;  ///< so many of them in a bucket make a part more
+  PartitionState* state = nullptr;
+  unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs
+  ExtraPart* extra_parts = nullptr;  ///< [buckets]
+  std::uint16_t* starts = nullptr;   ///< [tiles][starts_stride]
+  std::uint16_t* places = nullptr;   ///< [tiles][kTile]
+  std::byte* offsets = nullptr;
+  std::byte* items = nullptr;
+  std::int64_t offsets_stride = 0;  ///< bytes from tile to tile
+  std::int64_t items_stride = 0;
+};
+
+/// Rounds up.
+__host__ __device__ constexpr unsigned round_up(unsigned number, unsigned multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
+/// Threads that sort a tile. Two blocks with half a tile each share a multiprocessor: while one
+/// waits at a barrier, the other works.
+inline constexpr int kSortMostThreads = 1024;
+constexpr int sort_threads(std::int64_t tile) {
+  return tile == kTile<8> ? kSortMostThreads / 2 : kSortMostThreads;
+}
+
+/// Bytes of positions that a thread of the sort keeps in registers, and as many in shared memory
+/// where offsets of 16 bits leave room.
+inline constexpr int kKeptBytes = 64;
+
+/// Bytes of the counters that precede the offsets in the shared memory of the sort.
+__host__ __device__ constexpr unsigned counter_bytes(unsigned buckets) {
+  return round_up((buckets + 1) * 4, 128);
+}
+
+/// Dynamic shared memory of a block of the sort: counters, offsets and positions.
+inline std::int64_t sort_shared_bytes(std::int64_t tile, std::int64_t buckets,
+                                      std::int64_t capacity, int unit) {
+  const std::int64_t counters = counter_bytes(static_cast<unsigned>(buckets));
+  return unit > 1 ? counters + capacity * 2 + sort_threads(tile) * kKeptBytes
+                  : counters + capacity * 4;
+}
+
+}  // namespace gpukern::gpu

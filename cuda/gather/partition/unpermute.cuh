@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The last pass: the items of a tile back in the order of its indices.
+#pragma once
+
+#include "cuda/common/launch.cuh"
+#include "cuda/common/shared_copy.cuh"
+#include "cuda/common/vector_access.cuh"
+#include "cuda/gather/fill.cuh"
+#include "cuda/gather/partition/partition.cuh"
+
+namespace gpukern::gpu {
+
+template <class Item>
+struct RestoreTile {
+  static constexpr int kCount = sizeof(Item) <= 4 ? 4 : 2;  ///< items that a thread stores at once
+  static constexpr int kSteps = kTile<sizeof(Item)> / (kPartitionThreads * kCount);
+  static constexpr int kInFlight = 6;  ///< divides the 12 steps of both tile sizes
+  static_assert(kSteps % kInFlight == 0);
+  using Places = Vector<std::uint16_t, kCount>;
+  using Items = Vector<Item, kCount>;
+};
+
+template <class Item, int kUnit>
+__global__ void __launch_bounds__(kPartitionThreads)
+    partition_restore_kernel(const __grid_constant__ Partition call,
+                             const __grid_constant__ Fill fill) {
+#if __CUDA_ARCH__ >= 900
+  using Tile = RestoreTile<Item>;
+  extern __shared__ __align__(128) std::byte dynamic[];
+  __shared__ BulkBarrier barrier;
+  wait_for_previous();
+  let_next_start();
+  if (call.state->local()) return;
+  SharedCopy copy(barrier);
+  const auto* const items = reinterpret_cast<const Item*>(dynamic);
+  const Item filling = fill.chunk<Item>(0);
+  for (unsigned tile = blockIdx.x; tile < call.tiles; tile += gridDim.x) {
+    const std::int64_t first = std::int64_t{tile} * kTile<sizeof(Item)>;
+    const unsigned units = call.starts[std::int64_t{tile} * call.starts_stride + call.buckets];
+    copy.start(dynamic, call.items + tile * call.items_stride,
+               static_cast<unsigned>(units * kUnit * sizeof(Item)));
+    const auto* const from = reinterpret_cast<const typename Tile::Places*>(call.places + first);
+    auto* const to = reinterpret_cast<typename Tile::Items*>(call.out) + first / Tile::kCount;
+    bool waited = false;
+#pragma unroll 1
+    for (int begin = 0; begin < Tile::kSteps; begin += Tile::kInFlight) {
+      typename Tile::Places place[Tile::kInFlight];
+#pragma unroll
+      for (int k = 0; k < Tile::kInFlight; ++k)
+        place[k] =
+            load_once(from + (begin + k) * kPartitionThreads + threadIdx.x, StreamPolicy(true));
+      if (!waited) copy.wait();
+      waited = true;
+#pragma unroll
+      for (int k = 0; k < Tile::kInFlight; ++k) {
+        typename Tile::Items restored;
+#pragma unroll
+        for (int j = 0; j < Tile::kCount; ++j) {
+          const unsigned at = place[k].element[j];
+          restored.element[j] = at == kNoPlace ? filling : items[at];
+        }
+        store_once(to + (begin + k) * kPartitionThreads + threadIdx.x, restored);
+      }
+    }
+    __syncthreads();
+  }
+#endif
+}
+
+}  // namespace gpukern::gpu

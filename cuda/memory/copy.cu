@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+
+#include "cuda/common/launch.cuh"
+#include "cuda/runtime/kernels.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+/// One thread moves one chunk of an item; an item is `chunks` of them.
+template <class Chunk, class Offset>
+__global__ void __launch_bounds__(kThreads)
+    copy_kernel(const CopyArgs args, Offset chunks, Offset total) {
+  const Offset t = Offset{blockIdx.x} * kThreads + threadIdx.x;
+  if (t >= total) return;
+  const Offset position = t / chunks;
+  const std::int64_t at = static_cast<std::int64_t>(t - position * chunks) * sizeof(Chunk);
+  std::int64_t offset[2];
+  unravel(args.loop, position, offset);
+  *reinterpret_cast<Chunk*>(args.destination + offset[1] + at) =
+      *reinterpret_cast<const Chunk*>(args.source + offset[0] + at);
+}
+
+}  // namespace
+
+void copy(const CopyArgs& args, cudaStream_t stream) {
+  const Loop<2>& loop = args.loop;
+  if (loop.contiguous(0, args.item) && loop.contiguous(1, args.item)) {
+    const auto bytes = static_cast<std::size_t>(loop.count() * args.item);
+    check(cudaMemcpyAsync(args.destination, args.source, bytes, cudaMemcpyDeviceToDevice, stream),
+          "cudaMemcpyAsync");
+    return;
+  }
+  std::int64_t width = std::min(
+      {alignment_of(args.item), alignment_of(args.source), alignment_of(args.destination)});
+  for (int d = 0; d < loop.ndim; ++d)
+    width = std::min({width, alignment_of(loop.stride[0][d]), alignment_of(loop.stride[1][d])});
+  const std::int64_t chunks = args.item / width;
+  const std::int64_t total = loop.count() * chunks;
+  visit_chunk(width, [&](auto chunk) {
+    visit_offset(total, [&](auto offset) {
+      using Offset = decltype(offset);
+      launch(copy_kernel<decltype(chunk), Offset>, ceil_divide(total, kThreads), stream, args,
+             static_cast<Offset>(chunks), static_cast<Offset>(total));
+    });
+  });
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/memory/host_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "cuda/runtime/backend.hpp"
+#include "cuda/runtime/capture.hpp"
+#include "cuda/runtime/driver.hpp"
+#include "src/threading/parallel.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+/// Host memory as the driver knows it; zeros where it does not.
+struct Known {
+  CUmemorytype type{};
+  unsigned managed = 0;
+  CUdeviceptr seen = 0;   ///< by the current device
+  CUdeviceptr start = 0;  ///< of the allocation
+
+  explicit Known(const void* data) {
+    CUpointer_attribute wanted[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR};
+    void* answers[] = {&type, &managed, &seen, &start};
+    check(driver().pointer_attributes(std::size(wanted), wanted, answers,
+                                      reinterpret_cast<CUdeviceptr>(data)),
+          "cuPointerGetAttributes");
+  }
+  [[nodiscard]] bool pinned() const {
+    return type == CU_MEMORYTYPE_HOST && managed == 0 && seen != 0;
+  }
+};
+
+/// From so many bytes on, memory is mapped by huge pages, allocated by all threads, and then
+/// page-locked, which is several times faster than cudaHostAlloc.
+constexpr std::size_t kMapFrom = std::size_t{64} << 20;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+/// What a thread allocates at least, in huge pages.
+constexpr std::int64_t kPagesOfThread = 16;
+// What older headers lack: MADV_POPULATE_WRITE of Linux 5.14, MADV_COLLAPSE of 6.1.
+constexpr int kPopulate = 23;
+constexpr int kCollapse = 25;
+
+/// Maps whole huge pages, from a multiple of their size on; null where there is no room. Shared
+/// with the children of a fork(), as cudaHostAlloc's memory is: of private pages each child would
+/// get a copy, or on an older kernel the parent at its next write, the GPU staying with the old
+/// ones.
+std::byte* map_shared(std::size_t bytes) {
+  const std::size_t room = bytes + kHugePage;
+  void* const base =
+      mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  auto* const data = static_cast<std::byte*>(base) + (kHugePage - address % kHugePage) % kHugePage;
+  // Of the file behind it, too, huge pages begin at multiples of their size.
+  const void* const found =
+      mmap(data, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (found == MAP_FAILED) {
+    static_cast<void>(munmap(base, room));
+    return nullptr;
+  }
+  std::byte* const end = data + bytes;
+  std::byte* const room_end = static_cast<std::byte*>(base) + room;
+  if (data != base)
+    static_cast<void>(munmap(base, static_cast<std::size_t>(data - static_cast<std::byte*>(base))));
+  if (end != room_end) static_cast<void>(munmap(end, static_cast<std::size_t>(room_end - end)));
+  return data;
+}
+
+/// Has the pages of a part allocated: huge ones if the kernel has them, of shared memory on demand
+/// whatever its settings are; else small ones. What it leaves, the page-locking does.
+void populate(std::byte* data, std::size_t bytes) {
+  // The kernel makes a huge page only where there is a small one already.
+  for (std::size_t at = 0; at < bytes; at += kHugePage)
+    static_cast<void>(madvise(data + at, 1, kPopulate));
+  if (madvise(data, bytes, kCollapse) != 0) static_cast<void>(madvise(data, bytes, kPopulate));
+}
+
+void populate_by_all(std::byte* data, std::size_t bytes) {
+  cpu::parallel_for(static_cast<std::int64_t>(bytes / kHugePage), kPagesOfThread,
+                    [data](std::int64_t begin, std::int64_t end) {
+                      populate(data + static_cast<std::size_t>(begin) * kHugePage,
+                               static_cast<std::size_t>(end - begin) * kHugePage);
+                    });
+}
+
+/// Page-locked memory.
+struct Piece {
+  std::byte* data = nullptr;
+  std::size_t mapped = 0;       ///< bytes of map_shared(); 0 for memory of cudaHostAlloc
+  CUcontext context = nullptr;  ///< by which it was locked, and is unlocked
+};
+
+/// Its data is null where memory is not to be had so; cudaHostAlloc has the words for what is
+/// wrong.
+Piece lock_mapped(std::size_t bytes) {
+  Piece piece;
+  piece.mapped = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  piece.data = map_shared(piece.mapped);
+  if (piece.data == nullptr) return {};
+  populate_by_all(piece.data, piece.mapped);
+  if (cudaHostRegister(piece.data, piece.mapped, cudaHostRegisterPortable) == cudaSuccess)
+    return piece;
+  static_cast<void>(cudaGetLastError());
+  static_cast<void>(munmap(piece.data, piece.mapped));
+  return {};
+}
+
+Piece lock_by_cuda(std::size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t error = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
+  if (error == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    fail(GPUKERN_MEMORY_ERROR, "out of host memory that can be page-locked (", bytes,
+         " bytes wanted)");
+  }
+  check(error, "cudaHostAlloc");
+  return {.data = static_cast<std::byte*>(data)};
+}
+
+/// All that was locked here.
+struct Pieces {
+  std::mutex mutex;
+  std::map<void*, Piece> at;
+};
+
+Pieces& pieces() {
+  static auto& all = *new Pieces;  // memory may be released when static destructors have run
+  return all;
+}
+
+}  // namespace
+
+void* allocate_pinned(std::size_t bytes) {
+  const RelaxedCapture relaxed;
+  std::map<void*, Piece> fresh{{nullptr, {}}};  // nothing may throw once there is memory
+  auto node = fresh.extract(nullptr);
+  CUcontext context = nullptr;
+  check(driver().get_current(&context), "cuCtxGetCurrent");
+  Piece& piece = node.mapped();
+  if (bytes >= kMapFrom) piece = lock_mapped(bytes);
+  if (piece.data == nullptr) piece = lock_by_cuda(bytes);
+  piece.context = context;
+  node.key() = piece.data;
+  const std::scoped_lock lock(pieces().mutex);
+  return pieces().at.insert(std::move(node)).position->first;
+}
+
+void release_pinned(void* data) {
+  require_no_fork();
+  Piece piece;
+  {
+    const std::scoped_lock lock(pieces().mutex);
+    const auto node = pieces().at.extract(data);
+    require(!node.empty(), GPUKERN_VALUE_ERROR,
+            "release: data must be page-locked memory of gpukern_allocate()");
+    piece = node.mapped();
+  }
+  const ContextGuard guard(piece.context);
+  const RelaxedCapture relaxed;
+  if (piece.mapped == 0) return check(cudaFreeHost(data), "cudaFreeHost");
+  const cudaError_t error = cudaHostUnregister(data);
+  static_cast<void>(munmap(data, piece.mapped));
+  check(error, "cudaHostUnregister");
+}
+
+int pinning_device(int wanted) {
+  require_no_fork();
+  CUcontext current = nullptr;
+  check(driver().get_current(&current), "cuCtxGetCurrent");
+  CUdevice at_work = CU_DEVICE_INVALID;
+  if (current != nullptr) check(driver().current_device(&at_work), "cuCtxGetDevice");
+  for (int id = 0; id < cuda_status().device_count; ++id) {
+    CUdevice device = 0;
+    unsigned flags = 0;
+    int active = 0;
+    check(driver().device(&device, id), "cuDeviceGet");
+    if (current == nullptr)
+      check(driver().primary_state(device, &flags, &active), "cuDevicePrimaryCtxGetState");
+    if (device == at_work || active != 0) return id;
+  }
+  return wanted;
+}
+
+std::byte* pinned_view(const std::byte* begin, const std::byte* end) {
+  const Known first(begin);
+  if (!first.pinned()) return nullptr;
+  // A view may begin in page-locked memory and end behind it, where the device must not read.
+  const Known last(end - 1);
+  const bool in_one_piece = last.pinned() && first.start == last.start &&
+                            last.seen - first.seen == static_cast<CUdeviceptr>(end - 1 - begin);
+  return in_one_piece ? reinterpret_cast<std::byte*>(first.seen) : nullptr;
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/common/check.hpp"
+#include "cuda/memory/array_memory.hpp"
+#include "cuda/memory/host_memory.hpp"
+#include "cuda/runtime/backend.hpp"
+#include "cuda/runtime/capture.hpp"
+#include "cuda/runtime/driver.hpp"
+#include "cuda/runtime/events.hpp"
+#include "cuda/runtime/kernels.hpp"
+#include "cuda/runtime/stream_device.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+// What part of a device's memory its pool keeps when a stream is synchronised: the scratch memory
+// of a large gather. To map a gigabyte anew takes as long as to gather 50 Mi items.
+constexpr std::uint64_t kPoolKeepsPart = 16;
+
+std::atomic<bool> forked_after_cuda{false};
+
+cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
+
+constexpr const char* kRaiseUnderCapture =
+    "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got raise, which has "
+    "to wait for the stream";
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(int device) : device_(device), context_(primary_context(device)) {
+    const ContextGuard guard(context_);
+    const RelaxedCapture relaxed;
+    int pools = 0;
+    check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_),
+          "cudaDeviceGetAttribute");
+    if (pools != 0) make_pool();
+    arrays_ = std::make_unique<ArrayMemory>(device_, pool_, events_);
+  }
+  // The pool lives as long as the process: CUDA may be gone before static destructors run.
+
+  void gather(const GatherArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_open(stream);
+    gpu::gather(*this, args, cuda_stream(stream));
+  }
+  bool gather_checked(const GatherArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_no_capture(stream, kRaiseUnderCapture);
+    require_open(stream);
+    return gpu::gather_checked(*this, args, cuda_stream(stream));
+  }
+  void saxpy(const SaxpyArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_open(stream);
+    gpu::saxpy(args, cuda_stream(stream));
+  }
+  void copy(const CopyArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_open(stream);
+    gpu::copy(args, cuda_stream(stream));
+  }
+
+  std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_no_capture(stream, kRaiseUnderCapture);
+    require_open(stream);
+    return gpu::first_bad_index(*this, args, cuda_stream(stream));
+  }
+
+  void* allocate(std::size_t bytes, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_open(stream);
+    const RelaxedCapture relaxed;
+    if (pool_ == nullptr)
+      require_no_capture(stream,
+                         "this call needs scratch memory, which a CUDA graph can have only on a "
+                         "device with memory pools");
+    return allocate_on(device_, pool_, bytes, cuda_stream(stream));
+  }
+
+  void release(void* data, Stream stream) override {
+    const ContextGuard guard(context_);
+    const RelaxedCapture relaxed;
+    check(pool_ != nullptr ? cudaFreeAsync(data, cuda_stream(stream)) : cudaFree(data),
+          "cudaFreeAsync");
+  }
+
+  void* allocate_array(std::size_t bytes, Stream stream) override {
+    const ContextGuard guard(context_);
+    return arrays_->allocate(bytes, cuda_stream(stream));
+  }
+  void release_array(void* data, Stream stream) override {
+    const ContextGuard guard(context_);
+    arrays_->release(data, cuda_stream(stream));
+  }
+
+  void upload(void* to, const void* from, std::size_t bytes, Stream stream) override {
+    transfer(to, from, bytes, cudaMemcpyHostToDevice, stream);
+  }
+  void download(void* to, const void* from, std::size_t bytes, Stream stream) override {
+    transfer(to, from, bytes, cudaMemcpyDeviceToHost, stream);
+  }
+
+  void synchronize(Stream stream) override {
+    const ContextGuard guard(context_);
+    require_no_capture(stream, "a stream is not waited for while it captures a CUDA graph");
+    const RelaxedCapture relaxed;
+    check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
+  }
+
+  Stream make_stream() override {
+    const ContextGuard guard(context_);
+    const RelaxedCapture relaxed;
+    cudaStream_t made = nullptr;
+    check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    return made;
+  }
+  void release_stream(Stream stream) override {
+    const ContextGuard guard(context_);
+    check(cudaStreamDestroy(cuda_stream(stream)), "cudaStreamDestroy");
+  }
+  void* allocate_pinned(std::size_t bytes) override {
+    const ContextGuard guard(context_);
+    return gpu::allocate_pinned(bytes);
+  }
+  void release_pinned(void* data) override { gpu::release_pinned(data); }
+  std::byte* pinned_view(const std::byte* begin, const std::byte* end) override {
+    const ContextGuard guard(context_);
+    return gpu::pinned_view(begin, end);
+  }
+  void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) override {
+    enqueue_copy(to, pinned, bytes, cudaMemcpyHostToDevice, stream);
+  }
+  void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) override {
+    enqueue_copy(pinned, from, bytes, cudaMemcpyDeviceToHost, stream);
+  }
+
+  void enqueue_host(HostFunction function, void* context, Stream stream) override {
+    const ContextGuard guard(context_);
+    check(cudaLaunchHostFunc(cuda_stream(stream), function, context), "cudaLaunchHostFunc");
+  }
+
+  void plan(const GatherArgs& args, gpukern_plan& plan) override {
+    const ContextGuard guard(context_);
+    plan.path = gather_path(args);
+  }
+  void plan(const SaxpyArgs& args, gpukern_plan& plan) override {
+    plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+  }
+
+  void wait(Stream stream, Stream other) override {
+    const ContextGuard guard(context_);
+    gpu::wait(events_, cuda_stream(stream), cuda_stream(other));
+  }
+  std::uint64_t number_of(Stream stream) override {
+    const ContextGuard guard(context_);
+    const Capture capture = gpu::capture_of(cuda_stream(stream));
+    require_not_blocked(capture);
+    unsigned long long number = 0;
+    if (capture.id != 0) return number;  // a question might break the capture
+    check(cudaStreamGetId(cuda_stream(stream), &number), "cudaStreamGetId");
+    return number;
+  }
+  std::uint64_t capture_of(Stream stream) override {
+    const ContextGuard guard(context_);
+    return gpu::capture_of(cuda_stream(stream)).id;
+  }
+  Event record(Stream stream, Event event) override {
+    const ContextGuard guard(context_);
+    return gpu::record(events_, cuda_stream(stream), static_cast<cudaEvent_t>(event));
+  }
+  void wait_event(Stream stream, Event event) override {
+    const ContextGuard guard(context_);
+    gpu::wait_event(cuda_stream(stream), static_cast<cudaEvent_t>(event));
+  }
+  bool is_done(Event event) override {
+    const ContextGuard guard(context_);
+    return gpu::is_done(static_cast<cudaEvent_t>(event));
+  }
+  void await_event(Event event) override {
+    const ContextGuard guard(context_);
+    const RelaxedCapture relaxed;
+    check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "cudaEventSynchronize");
+  }
+  void release_event(Event event) override { events_.give_back(static_cast<cudaEvent_t>(event)); }
+
+ private:
+  void make_pool() {
+    std::size_t available = 0;
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+    // A pool of our own: the settings of the default one belong to the process.
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device_};
+    check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+    std::uint64_t keeps = total / kPoolKeepsPart;
+    const cudaError_t error =
+        cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps);
+    if (error != cudaSuccess) static_cast<void>(cudaMemPoolDestroy(pool_));
+    check(error, "cudaMemPoolSetAttribute");
+  }
+
+  /// Spares a capture of another thread the work on the legacy stream that would break it; and this
+  /// process a kernel that reads on one device what lies on another.
+  void require_open(Stream stream) const {
+    if (stream == nullptr || stream == cudaStreamLegacy)
+      return require_not_blocked(gpu::capture_of(cudaStreamLegacy));
+    require_stream_of(device_, cuda_stream(stream));
+  }
+
+  /// To be asked before anything is enqueued that a capture does not survive.
+  static void require_no_capture(Stream stream, const char* message) {
+    require(!gpu::capture_of(cuda_stream(stream)).any(), GPUKERN_VALUE_ERROR, message);
+  }
+
+  void transfer(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Stream stream) {
+    const ContextGuard guard(context_);
+    require_no_capture(stream,
+                       "host arrays cannot take part while a CUDA graph is captured: their copies "
+                       "are waited for");
+    enqueue_copy(to, from, bytes, kind, stream);
+    const RelaxedCapture relaxed;
+    check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
+  }
+
+  void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                    Stream stream) {
+    const ContextGuard guard(context_);
+    require_open(stream);
+    const RelaxedCapture relaxed;
+    check(cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(stream)), "cudaMemcpyAsync");
+  }
+
+  int device_;
+  CUcontext context_;
+  cudaMemPool_t pool_ = nullptr;
+  EventCache events_;
+  std::unique_ptr<ArrayMemory> arrays_;
+};
+
+std::string reason_for(cudaError_t error) {
+  switch (error) {
+    case cudaErrorInsufficientDriver:
+      return "no NVIDIA driver for CUDA " + std::to_string(CUDART_VERSION / 1000) +
+             " or newer was found";
+    case cudaErrorNoDevice:
+      return "the NVIDIA driver found no GPU (is CUDA_VISIBLE_DEVICES empty?)";
+    default:
+      return std::string("the NVIDIA driver did not start: ") + cudaGetErrorString(error);
+  }
+}
+
+}  // namespace
+
+void require_no_fork() {
+  require(!forked_after_cuda.load(std::memory_order_relaxed), GPUKERN_CUDA_ERROR,
+          "CUDA was used before this process was forked and does not work in the child; start "
+          "the process with the \"spawn\" method instead");
+}
+
+CudaStatus query_status() {
+  static const int watched = pthread_atfork(
+      nullptr, nullptr, [] { forked_after_cuda.store(true, std::memory_order_relaxed); });
+  static_cast<void>(watched);
+  CudaStatus status;
+  status.built = true;
+  if (cudaRuntimeGetVersion(&status.runtime_version) != cudaSuccess) status.runtime_version = 0;
+  if (cudaDriverGetVersion(&status.driver_version) != cudaSuccess) status.driver_version = 0;
+  const cudaError_t error = cudaGetDeviceCount(&status.device_count);
+  static_cast<void>(cudaGetLastError());
+  if (error != cudaSuccess) {
+    status.device_count = 0;
+    status.reason = reason_for(error);
+  } else if (status.device_count == 0) {
+    status.reason = reason_for(cudaErrorNoDevice);
+  }
+  return status;
+}
+
+Backend& backend(int device_id) {
+  require_no_fork();
+  // Never destroyed, as the pools inside: arrays may outlive every static object of ours.
+  static auto& backends = *new std::vector<std::atomic<CudaBackend*>>(
+      static_cast<std::size_t>(cuda_status().device_count));
+  std::atomic<CudaBackend*>& slot = backends[static_cast<std::size_t>(device_id)];
+  CudaBackend* found = slot.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  found = slot.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = std::make_unique<CudaBackend>(device_id).release();
+    slot.store(found, std::memory_order_release);
+  }
+  return *found;
+}
+
+void query_device(int device_id, gpukern_device_info& info) {
+  require_no_fork();
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device_id), "cudaGetDeviceProperties");
+  static_cast<void>(std::snprintf(info.name, sizeof(info.name), "%s", properties.name));
+  info.compute_capability_major = properties.major;
+  info.compute_capability_minor = properties.minor;
+  info.multiprocessor_count = properties.multiProcessorCount;
+  info.l2_cache_bytes = properties.l2CacheSize;
+  info.total_memory_bytes = properties.totalGlobalMem;
+}
+
+gpukern_device pointer_device(const void* data) {
+  require_no_fork();
+  CUmemorytype type{};
+  unsigned managed = 0;
+  int ordinal = 0;
+  CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* answers[] = {&type, &managed, &ordinal};
+  check(driver().pointer_attributes(std::size(wanted), wanted, answers,
+                                    reinterpret_cast<CUdeviceptr>(data)),
+        "cuPointerGetAttributes");
+  if (managed != 0) return {GPUKERN_CUDA_MANAGED, ordinal};
+  switch (type) {
+    case CU_MEMORYTYPE_DEVICE:
+      return {GPUKERN_CUDA, ordinal};
+    case CU_MEMORYTYPE_HOST:
+      return {GPUKERN_CUDA_HOST, 0};
+    default:
+      return {GPUKERN_CPU, 0};
+  }
+}
+
+}  // namespace gpukern::gpu

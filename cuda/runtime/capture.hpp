@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Captures of streams into CUDA graphs: what one is asked before it could be broken.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/common/check.hpp"
+
+namespace gpukern::gpu {
+
+/// Lets this thread allocate, wait, ask and copy host memory on streams that are not captured while
+/// another one is, by any thread, without breaking that capture.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { exchange(); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+  ~RelaxedCapture() { exchange(); }
+
+ private:
+  void exchange() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// What a stream is captured into.
+struct Capture {
+  std::uint64_t id = 0;  ///< 0 if it is not captured
+  cudaGraph_t graph = nullptr;
+  /// The legacy stream, while a stream that blocks it is captured: work on it is refused, and
+  /// would break that capture.
+  bool blocked = false;
+
+  [[nodiscard]] bool any() const { return id != 0 || blocked; }
+};
+
+inline Capture capture_of(cudaStream_t stream) {
+  Capture capture;
+  auto status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  const cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, &id, &capture.graph);
+  capture.blocked = error == cudaErrorStreamCaptureImplicit;
+  if (capture.blocked)
+    static_cast<void>(cudaGetLastError());
+  else
+    check(error, "cudaStreamGetCaptureInfo");
+  if (status != cudaStreamCaptureStatusNone) capture.id = id;
+  return capture;
+}
+
+inline void require_not_blocked(const Capture& capture) {
+  require(!capture.blocked, GPUKERN_VALUE_ERROR,
+          "the legacy default stream takes no work while a stream that blocks it captures a CUDA "
+          "graph; pass the stream that captures, or a non-blocking one");
+}
+
+}  // namespace gpukern::gpu

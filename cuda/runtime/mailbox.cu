@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/common/check.hpp"
+#include "cuda/runtime/capture.hpp"
+#include "cuda/runtime/mailbox.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+Mailbox make_mailbox(Backend& backend, cudaStream_t stream) {
+  const RelaxedCapture relaxed;
+  void* pinned = nullptr;
+  check(cudaHostAlloc(&pinned, sizeof(Outcome), cudaHostAllocMapped | cudaHostAllocPortable),
+        "cudaHostAlloc");
+  // Not lost where there is no device memory left.
+  const auto release = [](void* memory) { static_cast<void>(cudaFreeHost(memory)); };
+  std::unique_ptr<void, decltype(release)> outcome(pinned, release);
+  Mailbox box;
+  box.outcome = static_cast<Outcome*>(pinned);
+  check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&box.outcome_on_device), pinned, 0),
+        "cudaHostGetDevicePointer");
+  box.shared = static_cast<SearchShared*>(backend.allocate(sizeof(SearchShared), stream));
+  check(cudaMemsetAsync(box.shared, 0, sizeof(SearchShared), stream), "cudaMemsetAsync");
+  static_cast<void>(outcome.release());
+  return box;
+}
+
+/// The mailboxes of a device that no call uses now: as many as threads have ever used at once.
+class Mailboxes {
+ public:
+  Mailbox take(Backend& backend, cudaStream_t stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        const Mailbox box = idle_.back();
+        idle_.pop_back();
+        return box;
+      }
+    }
+    return make_mailbox(backend, stream);
+  }
+  void give_back(const Mailbox& box) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(box);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Mailbox> idle_;
+};
+
+Mailboxes& mailboxes_of_current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  static std::mutex mutex;
+  // Never destroyed: CUDA may be gone before static destructors run.
+  static auto& all = *new std::deque<Mailboxes>;
+  const std::lock_guard lock(mutex);
+  while (all.size() <= static_cast<std::size_t>(device)) all.emplace_back();
+  return all[static_cast<std::size_t>(device)];
+}
+
+}  // namespace
+
+MailboxLease::MailboxLease(Backend& backend, cudaStream_t stream)
+    : box_(mailboxes_of_current_device().take(backend, stream)) {
+  box_.outcome->position = Outcome::kNone;
+}
+
+Outcome MailboxLease::read(cudaStream_t stream) {
+  const RelaxedCapture relaxed;
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  const Outcome outcome{box_.outcome->position, box_.outcome->value};
+  mailboxes_of_current_device().give_back(box_);
+  return outcome;
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The arithmetic of saxpy on the GPU: an overload of multiply_add for each type of the dtype table.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "src/core/dtype.hpp"
+
+namespace gpukern::gpu {
+
+// A NaN has one representation in results, so that the CPU and the GPU give the same bits.
+inline __device__ float canonical(float value) {
+  return value != value ? __uint_as_float(0x7fc00000U) : value;
+}
+inline __device__ double canonical(double value) {
+  return value != value ? __longlong_as_double(0x7ff8000000000000LL) : value;
+}
+
+inline __device__ float widen(Half value) { return __half2float(__ushort_as_half(value.bits)); }
+inline __device__ float widen(BFloat16 value) {
+  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
+}
+inline __device__ void narrow(float value, Half& to) {
+  to.bits = value != value ? 0x7e00 : __half_as_ushort(__float2half_rn(value));
+}
+inline __device__ void narrow(float value, BFloat16& to) {
+  to.bits = value != value ? 0x7fc0 : __bfloat16_as_ushort(__float2bfloat16_rn(value));
+}
+
+inline __device__ void multiply_add(float a, float x, float y, float& out) {
+  out = canonical(__fmaf_rn(a, x, y));
+}
+inline __device__ void multiply_add(double a, double x, double y, double& out) {
+  out = canonical(__fma_rn(a, x, y));
+}
+inline __device__ void multiply_add(Half a, Half x, Half y, Half& out) {
+  narrow(__fmaf_rn(widen(a), widen(x), widen(y)), out);
+}
+inline __device__ void multiply_add(BFloat16 a, BFloat16 x, BFloat16 y, BFloat16& out) {
+  narrow(__fmaf_rn(widen(a), widen(x), widen(y)), out);
+}
+template <class Real>
+inline __device__ void multiply_add(Complex<Real> a, Complex<Real> x, Complex<Real> y,
+                                    Complex<Real>& out) {
+  Complex<Real> sum;
+  multiply_add(a.re, x.re, y.re, sum.re);
+  multiply_add(a.re, x.im, y.im, sum.im);
+  multiply_add(-a.im, x.im, sum.re, out.re);
+  multiply_add(a.im, x.re, sum.im, out.im);
+}
+inline __device__ void multiply_add(std::int32_t a, std::int32_t x, std::int32_t y,
+                                    std::int32_t& out) {
+  out = static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(x) +
+                                  static_cast<std::uint32_t>(y));
+}
+inline __device__ void multiply_add(std::int64_t a, std::int64_t x, std::int64_t y,
+                                    std::int64_t& out) {
+  out = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(x) +
+                                  static_cast<std::uint64_t>(y));
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/common/launch.cuh"
+#include "cuda/runtime/kernels.hpp"
+#include "cuda/saxpy/kernels.cuh"
+#include "cuda/saxpy/tuning.hpp"
+#include "src/core/dtype.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+// Whole cache lines of out for each warp.
+constexpr std::int64_t kLineBytes = 128;
+
+std::int64_t shift_of(const std::byte* address, std::int64_t bytes) {
+  return reinterpret_cast<std::intptr_t>(address) & (bytes - 1);
+}
+
+/// How the items are parted. Packs begin with a cache line of out, if an item does.
+struct Parting {
+  SaxpySpan span;
+  bool shifted;  ///< some operand lies on no pack where the others do
+};
+
+Parting part(const SaxpyArgs& args, std::int64_t count) {
+  const std::int64_t bytes = count * args.item;
+  const bool meets_lines = shift_of(args.out, std::min<std::int64_t>(args.item, kPackBytes)) == 0;
+  std::int64_t skip =
+      meets_lines ? -reinterpret_cast<std::intptr_t>(args.out) & (kLineBytes - 1) : 0;
+  const bool shifted = shift_of(args.x + skip, kPackBytes) != 0 ||
+                       shift_of(args.y + skip, kPackBytes) != 0 ||
+                       shift_of(args.out + skip, kPackBytes) != 0;
+  // Shifted packs are joined from the two around: they keep a pack away from both ends.
+  if (shifted && skip < kPackBytes) skip += kLineBytes;
+  skip = std::min(skip, bytes);
+  const std::int64_t packs =
+      std::max<std::int64_t>((bytes - skip) / kPackBytes - (shifted ? 1 : 0), 0);
+  const std::int64_t edges = count - packs * (kPackBytes / args.item);
+  return {{args.x + skip, args.y + skip, args.out + skip, packs, static_cast<int>(skip / args.item),
+           static_cast<int>(edges)},
+          shifted};
+}
+
+bool aligned_to(const SaxpyArgs& args, std::size_t bytes) {
+  return std::min({alignment_of(args.x), alignment_of(args.y), alignment_of(args.out)}) >=
+         static_cast<std::int64_t>(bytes);
+}
+
+template <class T>
+void saxpy_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
+  const SaxpyTuning& tuning = line_for(kSaxpyTunings, device_facts().compute_capability);
+  if constexpr (sizeof(T) <= 4) {
+    if (count <= tuning.few && aligned_to(args, alignof(T))) {
+      return launch(saxpy_few_kernel<T>,
+                    {ceil_divide(count, kSaxpyFewThreads), kSaxpyFewThreads, 0, true}, stream, a,
+                    reinterpret_cast<const T*>(args.x), reinterpret_cast<const T*>(args.y),
+                    reinterpret_cast<T*>(args.out), count);
+    }
+  }
+  const auto [span, shifted] = part(args, count);
+  launch(shifted ? saxpy_shifted_kernel<T> : saxpy_kernel<T>,
+         {ceil_divide(span.packs + span.edges, tuning.threads), tuning.threads, 0, true}, stream,
+         span, a);
+}
+
+template <class T>
+void saxpy_strided(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
+  bool aligned = aligned_to(args, alignof(T));
+  for (int d = 0; d < args.loop.ndim; ++d)
+    for (const auto& strides : args.loop.stride)
+      aligned = aligned && strides[d] % static_cast<std::int64_t>(alignof(T)) == 0;
+  visit_offset(count, [&](auto offset) {
+    using Offset = decltype(offset);
+    launch(saxpy_strided_kernel<T, Offset>, ceil_divide(count, kThreads), stream, args, a, aligned,
+           static_cast<Offset>(count));
+  });
+}
+
+template <class T>
+void saxpy_typed(const SaxpyArgs& args, cudaStream_t stream) {
+  T a;
+  std::memcpy(&a, args.a, sizeof(T));
+  const std::int64_t count = args.loop.count();
+  if (args.contiguous())
+    saxpy_contiguous(args, a, count, stream);
+  else
+    saxpy_strided(args, a, count, stream);
+}
+
+}  // namespace
+
+void saxpy(const SaxpyArgs& args, cudaStream_t stream) {
+  visit_saxpy_dtype(args.dtype,
+                    [&](auto tag) { saxpy_typed<typename decltype(tag)::type>(args, stream); });
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/core/tensor.hpp"
+
+namespace gpukern {
+
+std::ostream& operator<<(std::ostream& text, const DeviceName& name) {
+  if (!name.device.cuda) return text << "cpu";
+  return text << "cuda:" << name.device.id;
+}
+
+Device checked_device(gpukern_device device, const ArgumentName& name) {
+  switch (device.device_type) {
+    case GPUKERN_CPU:
+    case GPUKERN_CUDA_HOST:
+      return {};
+    case GPUKERN_CUDA:
+    case GPUKERN_CUDA_MANAGED:
+      require(device.device_id >= 0, GPUKERN_DEVICE_ERROR, name,
+              " must name a CUDA device from 0 on, got ", device.device_id);
+      return {true, device.device_id};
+    default:
+      fail(GPUKERN_VALUE_ERROR, name,
+           " must name the CPU (1) or a CUDA device (2), got device type ", device.device_type);
+  }
+}
+
+Tensor& Tensor::operator=(const Tensor& other) {
+  if (this == &other) return *this;
+  data = other.data;
+  device = other.device;
+  dtype = other.dtype;
+  item = other.item;
+  total = other.total;
+  ndim = other.ndim;
+  for (int d = 0; d < ndim; ++d) {
+    shape[d] = other.shape[d];
+    stride[d] = other.stride[d];
+  }
+  return *this;
+}
+
+bool Tensor::contiguous() const {
+  if (count() == 0) return true;
+  std::int64_t expected = item;
+  for (int d = ndim - 1; d >= 0; --d) {
+    if (shape[d] != 1 && stride[d] != expected) return false;
+    expected *= shape[d];
+  }
+  return true;
+}
+
+std::ostream& operator<<(std::ostream& text, const ShapeText& shape) {
+  const Tensor& tensor = shape.tensor;
+  text << "(";
+  for (int d = 0; d < tensor.ndim; ++d) text << (d > 0 ? ", " : "") << tensor.shape[d];
+  return text << (tensor.ndim == 1 ? ",)" : ")");
+}
+
+namespace {
+
+/// Copies the sizes and counts the elements, so that no later product of sizes overflows.
+void set_shape(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& name) {
+  std::int64_t bytes = tensor.item;
+  std::uint64_t total = 1;
+  bool empty = false;
+  bool fits = true;
+  for (int d = 0; d < raw.ndim; ++d) {
+    const std::int64_t size = raw.shape[d];
+    require(size >= 0, GPUKERN_VALUE_ERROR, name, " must have no negative size, got ", size,
+            " in dimension ", d);
+    tensor.shape[d] = size;
+    empty = empty || size == 0;
+    total *= static_cast<std::uint64_t>(size);
+    fits = !__builtin_mul_overflow(bytes, size, &bytes) && fits;
+  }
+  // Beside a size of 0 the others mean nothing.
+  require(fits || empty, GPUKERN_VALUE_ERROR, name, " is larger than 2**63 bytes");
+  tensor.total = static_cast<std::int64_t>(total);
+}
+
+void set_strides(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& name) {
+  std::int64_t contiguous = tensor.item;
+  std::int64_t span = 0;
+  bool fits = true;
+  for (int d = tensor.ndim - 1; d >= 0; --d) {
+    tensor.stride[d] = 0;
+    // Never stepped along; if there is no element at all, zeros will do too.
+    if (tensor.shape[d] == 1 || tensor.total == 0) continue;
+    std::int64_t stride = contiguous;
+    if (raw.strides != nullptr)
+      fits = !__builtin_mul_overflow(raw.strides[d], tensor.item, &stride) && fits;
+    tensor.stride[d] = stride;
+    contiguous *= tensor.shape[d];
+    // The reach of the strides, in total, so that no address overflows either.
+    std::int64_t reach = 0;
+    fits = !__builtin_mul_overflow(stride, tensor.shape[d] - 1, &reach) && fits;
+    fits = !__builtin_add_overflow(span, reach < 0 ? -(reach + 1) : reach, &span) && fits;
+  }
+  require(fits, GPUKERN_VALUE_ERROR, name, " has strides that reach beyond 2**63 bytes");
+}
+
+}  // namespace
+
+Tensor checked_tensor(const gpukern_tensor* raw, const ArgumentName& name) {
+  require(raw != nullptr, GPUKERN_VALUE_ERROR, name, " must not be NULL");
+  require(raw->ndim >= 0 && raw->ndim <= GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, name,
+          " must have 0 to ", GPUKERN_MAX_NDIM, " dimensions, got ", raw->ndim);
+  require(raw->ndim == 0 || raw->shape != nullptr, GPUKERN_VALUE_ERROR, name,
+          " must have a shape, got NULL");
+  const int bits = raw->dtype.bits * raw->dtype.lanes;
+  require(bits > 0 && bits % 8 == 0, GPUKERN_TYPE_ERROR, name,
+          " must have elements of whole bytes, got ", dtype_name(raw->dtype));
+
+  Tensor tensor;
+  tensor.device = checked_device(raw->device, name);
+  tensor.dtype = raw->dtype;
+  tensor.item = bits / 8;
+  tensor.ndim = raw->ndim;
+  set_shape(*raw, tensor, name);
+  set_strides(*raw, tensor, name);
+  require(raw->data != nullptr || tensor.total == 0, GPUKERN_VALUE_ERROR, name,
+          " must have data, got NULL for shape ", tensor.shape_text());
+  if (raw->data != nullptr) tensor.data = static_cast<std::byte*>(raw->data) + raw->byte_offset;
+  return tensor;
+}
+
+Tensor contiguous_at(void* data, Device device, const Tensor& like) {
+  Tensor tensor = like;
+  tensor.data = static_cast<std::byte*>(data);
+  tensor.device = device;
+  if (like.total == 0) return tensor;
+  std::int64_t stride = like.item;
+  for (int d = like.ndim - 1; d >= 0; --d) {
+    tensor.stride[d] = stride;
+    stride *= like.shape[d];
+  }
+  return tensor;
+}
+
+void require_writable(const Tensor& tensor, const ArgumentName& name) {
+  if (tensor.count() == 0) return;
+  for (int d = 0; d < tensor.ndim; ++d)
+    require(tensor.shape[d] <= 1 || tensor.stride[d] != 0, GPUKERN_VALUE_ERROR, name,
+            " must have an own place for each element, got stride 0 in dimension ", d);
+}
+
+Extent extent_of(const Tensor& tensor) {
+  Extent extent{tensor.data, tensor.data + tensor.item};
+  for (int d = 0; d < tensor.ndim; ++d) {
+    const std::int64_t reach = (tensor.shape[d] - 1) * tensor.stride[d];
+    (reach < 0 ? extent.begin : extent.end) += reach;
+  }
+  return extent;
+}
+
+bool may_overlap(const Tensor& a, const Tensor& b) {
+  if (a.device != b.device || a.count() == 0 || b.count() == 0) return false;
+  const Extent first = extent_of(a);
+  const Extent second = extent_of(b);
+  return first.begin < second.end && second.begin < first.end;
+}
+
+bool same_shape(const Tensor& a, const Tensor& b) {
+  if (a.ndim != b.ndim) return false;
+  for (int d = 0; d < a.ndim; ++d)
+    if (a.shape[d] != b.shape[d]) return false;
+  return true;
+}
+
+bool same_layout(const Tensor& a, const Tensor& b) {
+  if (a.data != b.data || a.item != b.item || a.ndim != b.ndim || a.device != b.device)
+    return false;
+  for (int d = 0; d < a.ndim; ++d) {
+    if (a.shape[d] != b.shape[d]) return false;
+    if (a.shape[d] > 1 && a.stride[d] != b.stride[d]) return false;
+  }
+  return true;
+}
+
+bool clashes(const Tensor& out, const Tensor& input) {
+  return may_overlap(out, input) && !same_layout(out, input);
+}
+
+}  // namespace gpukern

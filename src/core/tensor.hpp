@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A checked view of gpukern_tensor: byte strides, 64-bit sizes that cannot overflow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+
+#include "src/core/dtype.hpp"
+#include "src/core/error.hpp"
+
+namespace gpukern {
+
+/// Where memory lies, or where a call runs: on the host, or on CUDA device `id`.
+struct Device {
+  bool cuda = false;
+  int id = 0;
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// A device as a part of a message: "cpu", "cuda:0".
+struct DeviceName {
+  Device device;
+};
+inline DeviceName device_name(Device device) { return {device}; }
+std::ostream& operator<<(std::ostream& text, const DeviceName& name);
+
+/// Checks a device of the ABI.
+Device checked_device(gpukern_device device, const ArgumentName& name);
+
+struct ShapeText;
+
+struct Tensor {
+  // Only the first `ndim` sizes and strides are ever set, read and copied: most of a small call's
+  // time would go into the others.
+  Tensor() {}                                     // NOLINT(*-member-init,*-use-equals-default)
+  Tensor(const Tensor& other) { *this = other; }  // NOLINT(*-member-init)
+  Tensor& operator=(const Tensor& other);
+  ~Tensor() = default;
+
+  std::byte* data = nullptr;  ///< of the first element; byte_offset is in it
+  Device device;
+  gpukern_dtype dtype{};
+  std::int64_t item = 0;   ///< bytes per element
+  std::int64_t total = 0;  ///< elements
+  int ndim = 0;
+  std::array<std::int64_t, GPUKERN_MAX_NDIM> shape;
+  std::array<std::int64_t, GPUKERN_MAX_NDIM> stride;  ///< in bytes
+
+  [[nodiscard]] std::int64_t count() const { return total; }
+  [[nodiscard]] std::int64_t bytes() const { return total * item; }
+  [[nodiscard]] bool contiguous() const;
+  [[nodiscard]] ShapeText shape_text() const;
+};
+
+/// A shape as a part of a message: "(2, 3)".
+struct ShapeText {
+  const Tensor& tensor;
+};
+std::ostream& operator<<(std::ostream& text, const ShapeText& shape);
+
+inline ShapeText Tensor::shape_text() const { return {*this}; }
+
+/// Checks one tensor argument and converts it.
+Tensor checked_tensor(const gpukern_tensor* tensor, const ArgumentName& name);
+
+/// As `like`, C-contiguous at `data`.
+Tensor contiguous_at(void* data, Device device, const Tensor& like);
+
+/// Requires that no two elements share memory for certain (a zero stride), as an output must.
+void require_writable(const Tensor& tensor, const ArgumentName& name);
+
+/// The memory between a tensor's first byte and its last; there is an element.
+struct Extent {
+  const std::byte* begin;
+  const std::byte* end;
+};
+Extent extent_of(const Tensor& tensor);
+
+/// Whether any byte may belong to both: by the extents in memory, so it may err towards true.
+bool may_overlap(const Tensor& a, const Tensor& b);
+
+bool same_shape(const Tensor& a, const Tensor& b);
+
+/// Whether both have the same elements at the same places.
+bool same_layout(const Tensor& a, const Tensor& b);
+
+/// Whether out shares memory with the input other than element for element.
+bool clashes(const Tensor& out, const Tensor& input);
+
+}  // namespace gpukern

@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/ops/gather_hybrid.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/runtime/host_function.hpp"
+#include "src/runtime/pipeline_tuning.hpp"
+#include "src/runtime/profiler_range.hpp"
+#include "src/runtime/throughput_estimate.hpp"
+#include "src/threading/parallel.hpp"
+#include "src/threading/thread_limit.hpp"
+
+namespace gpukern {
+
+int gathering(int threads) { return std::max(1, threads - 1); }
+
+double cpu_time(std::int64_t item, int threads) {
+  const auto bytes = static_cast<double>(item);
+  return std::max((kRowThread + bytes / kRowThreadBytes) / gathering(threads), bytes / kRowBytes);
+}
+
+std::int64_t split(const SplitFacts& facts) {
+  if (facts.threads < 2 || facts.item > kMixedLongest) return 0;
+  const auto items = static_cast<double>(facts.items);
+  const auto item = static_cast<double>(facts.item);
+  const double seldom_missed = std::max(1 / kInPlaceItems, item / kInPlaceBytes);
+  const double in_place =
+      facts.source_bytes > kTranslated ? std::max(1 / kFarItems, seldom_missed) : seldom_missed;
+  const double on_cpu = facts.pace * cpu_time(facts.item, facts.threads);
+  const double balanced = (items * in_place - kMixedLag) / (in_place + on_cpu);
+  const double bounded = kMixedLoss * items * seldom_missed / on_cpu;
+  const double by_cpu = std::min(balanced, bounded);
+  const double together = std::max(
+      {by_cpu * on_cpu + kMixedLag, (items - by_cpu) * in_place, items * item / kPinnedCopy});
+  return kMixedGain * together < items * in_place ? static_cast<std::int64_t>(by_cpu) : 0;
+}
+
+namespace {
+
+/// The CPU's, in chunks of all calls: what else the machine does, and what machine it is, no rate
+/// of ours tells. A call is split by what the ones before it have measured.
+Pace& cpu_pace() {
+  static Pace pace;
+  return pace;
+}
+
+/// $GPUKERN_CPU_SHARE, read at every call so that a process may change its mind.
+std::optional<std::int64_t> percent_for_cpu() {
+  const char* variable = std::getenv("GPUKERN_CPU_SHARE");
+  const std::string_view text = variable != nullptr ? variable : "";
+  if (text.empty()) return std::nullopt;
+  std::int64_t percent = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  require(
+      error == std::errc() && end == text.data() + text.size() && percent >= 0 && percent <= 100,
+      GPUKERN_VALUE_ERROR, "GPUKERN_CPU_SHARE must be a percentage from 0 to 100, got ", text);
+  return percent;
+}
+
+/// Items one behind the other in index and out, so that they can be cut anywhere; and short enough
+/// for many to a chunk.
+bool can_be_split(const GatherArgs& args) {
+  return args.loop.ndim == 1 && args.loop.stride[kIndex][0] == args.index_type.bytes &&
+         args.loop.stride[kOut][0] == args.item && args.item <= kMixedLongest;
+}
+
+GatherArgs items_of(const GatherArgs& args, std::int64_t begin, std::int64_t count) {
+  Slice<4> slice;
+  std::array<std::int64_t, 4> strides{};
+  for (std::size_t k = 0; k < strides.size(); ++k) {
+    strides[k] = args.loop.stride[k][0];
+    slice.offset[k] = begin * strides[k];
+  }
+  slice.loop.push(count, strides);
+  return part_of(args, slice);
+}
+
+/// Items of the chunk behind so many, `left` of them being left with its own. Index and rows fit a
+/// slot; a chunk is no longer than half of what is before it, or of what is left.
+std::int64_t chunk_items(const GatherArgs& args, std::int64_t behind, std::int64_t left) {
+  const std::int64_t each = args.item + args.index_type.bytes;
+  const std::int64_t wanted = std::min(behind, left) / 2 * each;
+  const std::int64_t bytes = std::clamp(wanted, kMixedSmall, kMixedSlot - kChunkAlignment);
+  return std::min(left, bytes / each);
+}
+
+std::int64_t chunks_of(const GatherArgs& args, std::int64_t count) {
+  std::int64_t chunks = 0;
+  for (std::int64_t begin = 0; begin < count; ++chunks)
+    begin += chunk_items(args, begin, count - begin);
+  return chunks;
+}
+
+/// One chunk's work for the host.
+struct ChunkWork {
+  Backend* host;
+  GatherArgs args;
+  std::shared_ptr<const std::vector<std::byte>> fill;  ///< holds the fill value of args
+  bool last;                                           ///< of its call
+};
+
+/// Cannot fail: the arguments have been checked, and without memory to share the work among threads
+/// it is done item by item, which takes none.
+void gather_chunk(Backend& host, const GatherArgs& args, bool last) noexcept {
+  const Range range("gather: chunk on the CPU");
+  try {
+    const cpu::TakenCore waiting;  // somebody's, most likely, for the stream
+    if (!last) cpu::expect_work(std::chrono::nanoseconds(kMixedPause));
+    const auto start = std::chrono::steady_clock::now();
+    host.gather(args, nullptr);
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+    const std::int64_t items = args.loop.extent[0];
+    if (items * args.item >= kMixedTelling)
+      cpu_pace().note(static_cast<double>(items) * cpu_time(args.item, cpu::thread_limit()),
+                      taken.count());
+  } catch (...) {
+    for (std::int64_t k = 0; k < args.loop.extent[0]; ++k)
+      host.gather(items_of(args, k, 1), nullptr);
+  }
+}
+
+void run_chunk(void* context) noexcept {
+  const std::unique_ptr<ChunkWork> work(static_cast<ChunkWork*>(context));
+  const HostWork time;
+  if (time.in_time()) gather_chunk(*work->host, work->args, work->last);
+}
+
+/// A stream, and page-locked memory that only the work on it touches: the order of the stream is
+/// all that keeps one chunk from the next, also of another call.
+struct Slot {
+  Stream stream;
+  std::byte* memory;
+  Event done = nullptr;
+};
+
+/// The slots of one device, made by the first call that needs them and kept.
+class Ferry {
+ public:
+  explicit Ferry(Backend& device) : device_(device) {}
+
+  void run(const GatherArgs& args, const std::byte* host_source, std::int64_t by_cpu,
+           Stream stream) {
+    const std::scoped_lock lock(mutex_);
+    if (!open() || !take_turn(stream)) return device_.gather(args, stream);
+    const std::int64_t in_place = args.loop.extent[0] - by_cpu;
+    if (in_place > 0) device_.gather(items_of(args, 0, in_place), stream);
+    GatherArgs rest = items_of(args, in_place, by_cpu);
+    rest.source = host_source;
+    rest.in_place = false;
+    ferry(rest, stream);
+  }
+
+ private:
+  [[nodiscard]] bool is_open() const { return slots_.size() == kMixedSlots; }
+
+  /// False without page-locked memory. It is not asked for again: the device would wait each time.
+  bool open() {
+    if (is_open() || refused_) return is_open();
+    try {
+      if (memory_ == nullptr)
+        memory_ = static_cast<std::byte*>(device_.allocate_pinned(kMixedSlots * kMixedSlot));
+      slots_.reserve(kMixedSlots);
+      while (!is_open())
+        slots_.push_back({device_.make_stream(),
+                          memory_ + static_cast<std::int64_t>(slots_.size()) * kMixedSlot});
+      HostWork::watch_exit();
+    } catch (const Error& error) {
+      if (error.status() != GPUKERN_MEMORY_ERROR) throw;
+      refused_ = true;
+    }
+    return is_open();
+  }
+
+  /// False if the slots are to be left alone: a stream that captures a graph must not hold on to
+  /// them, and none is to wait for what another stream does before its own gather begins.
+  bool take_turn(Stream stream) {
+    const std::uint64_t number = device_.number_of(stream);
+    if (start_ != nullptr && number != last_ && !device_.is_done(start_)) return false;
+    start_ = device_.record(stream, start_);
+    last_ = number;
+    return start_ != nullptr;
+  }
+
+  /// All items of `args`, by way of the slots, behind start_ and before what follows on the stream.
+  void ferry(const GatherArgs& args, Stream stream) {
+    const std::int64_t count = args.loop.extent[0];
+    Backend& host = backend_for({});  // which may throw here, not on CUDA's thread
+    const auto fill = std::make_shared<const std::vector<std::byte>>(
+        args.fill_value, args.fill_value + args.fill_size);
+    std::vector<Slot*> used;
+    used.reserve(kMixedSlots);
+    std::exception_ptr failed;
+    try {
+      for (std::int64_t begin = 0, end = 0; begin < count; begin = end, ++turn_) {
+        end += chunk_items(args, begin, count - begin);
+        Slot& slot = slots_[turn_ % kMixedSlots];
+        const Range range("gather: chunk for the CPU");
+        if (used.size() < kMixedSlots) {
+          device_.wait_event(slot.stream, start_);
+          used.push_back(&slot);
+        }
+        enqueue(slot, {&host, items_of(args, begin, end - begin), fill, end == count});
+      }
+    } catch (...) {  // what is on its way is waited for all the same
+      failed = std::current_exception();
+    }
+    for (Slot* slot : used) {
+      slot->done = device_.record(slot->stream, slot->done);
+      device_.wait_event(stream, slot->done);
+    }
+    if (failed) std::rethrow_exception(failed);
+  }
+
+  void enqueue(const Slot& slot, const ChunkWork& chunk) {
+    const GatherArgs& part = chunk.args;
+    const std::int64_t count = part.loop.extent[0];
+    const std::int64_t bytes = count * part.item;
+    auto work = std::make_unique<ChunkWork>(chunk);
+    std::byte* const index = slot.memory + aligned(bytes);
+    work->args.index = index;
+    work->args.out = slot.memory;
+    if (part.fill_value != nullptr) work->args.fill_value = chunk.fill->data();
+    device_.enqueue_download(index, part.index,
+                             static_cast<std::size_t>(count * part.index_type.bytes), slot.stream);
+    device_.enqueue_host(run_chunk, work.get(), slot.stream);
+    [[maybe_unused]] const ChunkWork* const handed_over = work.release();  // run_chunk() deletes it
+    device_.enqueue_upload(part.out, slot.memory, static_cast<std::size_t>(bytes), slot.stream);
+  }
+
+  Backend& device_;
+  std::mutex mutex_;
+  std::byte* memory_ = nullptr;
+  std::vector<Slot> slots_;
+  std::size_t turn_ = 0;    ///< chunks that have been enqueued: they take the slots in turn
+  Event start_ = nullptr;   ///< where the last caller's stream was when it came
+  std::uint64_t last_ = 0;  ///< the number of that stream
+  bool refused_ = false;
+};
+
+Ferry& ferry_of(Backend& device) {
+  // Never destroyed: CUDA may be gone before static destructors run.
+  static auto& all = *new std::deque<std::pair<Backend*, std::unique_ptr<Ferry>>>;
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  const auto found = std::ranges::find(all, &device, [](const auto& one) { return one.first; });
+  if (found != all.end()) return *found->second;
+  return *all.emplace_back(&device, std::make_unique<Ferry>(device)).second;
+}
+
+void plan_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
+  gpukern_plan& plan = *gather.call.plan;
+  const std::int64_t in_place = args.loop.extent[0] - by_cpu;
+  gather.call.backend.gather(items_of(args, 0, in_place), gather.call.stream);
+  plan.threads = gathering(cpu::thread_limit());
+  plan.chunks =
+      static_cast<std::int32_t>(std::min<std::int64_t>(chunks_of(args, by_cpu), INT32_MAX));
+  plan.bytes_from_device += by_cpu * args.index_type.bytes;
+  plan.bytes_to_device += by_cpu * args.item;
+}
+
+std::int64_t split_by_pace(SplitFacts facts, bool planned) {
+  const std::int64_t by_model = split(facts);
+  facts.pace = cpu_pace().factor();
+  const std::int64_t by_cpu = split(facts);
+  if (by_cpu == 0 && by_model > 0 && !planned) cpu_pace().forget();
+  return by_cpu;
+}
+
+}  // namespace
+
+std::int64_t items_for_cpu(const GatherCall& gather, const GatherArgs& args) {
+  if (gather.host_source == nullptr || !can_be_split(args)) return 0;
+  const std::int64_t items = args.loop.extent[0];
+  const auto percent = percent_for_cpu();
+  const std::int64_t by_cpu = percent
+                                  ? items / 100 * *percent + items % 100 * *percent / 100
+                                  : split_by_pace({.source_bytes = gather.operands.source.bytes(),
+                                                   .items = items,
+                                                   .item = args.item,
+                                                   .threads = cpu::thread_limit()},
+                                                  gather.call.plan != nullptr);
+  const bool captured = by_cpu > 0 && gather.call.backend.capture_of(gather.call.stream) != 0;
+  return captured ? 0 : by_cpu;
+}
+
+void gather_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
+  const Call& call = gather.call;
+  if (call.plan != nullptr) return plan_mixed(gather, args, by_cpu);
+  ferry_of(call.backend).run(args, gather.host_source, by_cpu, call.stream);
+}
+
+}  // namespace gpukern

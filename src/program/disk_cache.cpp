@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/program/disk_cache.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "src/program/cache_entry.hpp"
+
+namespace gpukern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kDefaultLimit = std::uint64_t{256} << 20;
+constexpr std::string_view kEntrySuffix = ".gpukern";
+constexpr std::string_view kUnfinishedSuffix = ".unfinished";
+/// What a writer that died left behind.
+constexpr auto kStale = std::chrono::hours(1);
+/// Seconds between two uses of an entry that need not be told apart.
+constexpr time_t kMoment = 60;
+
+std::string text_of(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? text : "";
+}
+
+std::string wanted_directory() {
+  std::string home = text_of("HOME");
+  if (const char* text = std::getenv("GPUKERN_CACHE_DIR")) {
+    const std::string_view wanted = text;
+    if (wanted == "off") return "";
+    const bool in_home = wanted == "~" || wanted.starts_with("~/");
+    return in_home && !home.empty() ? home.append(wanted.substr(1)) : text;
+  }
+  if (const std::string base = text_of("XDG_CACHE_HOME"); base.starts_with('/'))
+    return base + "/gpukern";
+  return home.empty() ? "" : home + "/.cache/gpukern";
+}
+
+std::uint64_t wanted_limit() {
+  const std::string text = text_of("GPUKERN_CACHE_LIMIT");
+  if (text.empty()) return kDefaultLimit;
+  std::uint64_t limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  require(error == std::errc{} && end == text.data() + text.size(), GPUKERN_VALUE_ERROR,
+          "GPUKERN_CACHE_LIMIT must be a number of bytes, got ", text);
+  return limit;
+}
+
+bool make_directories(const fs::path& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
+  return errno == ENOENT && path.has_relative_path() && path.parent_path() != path &&
+         make_directories(path.parent_path()) &&
+         (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST);
+}
+
+constexpr int kDirectory = O_PATH | O_DIRECTORY;
+
+/// Code is run from here: nobody else may have a hand in it.
+bool only_of(uid_t owner, const struct stat& facts) {
+  return facts.st_uid == owner && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool is_only_of(uid_t owner, const File& directory) {
+  struct stat facts{};
+  return directory && fstat(directory.handle(), &facts) == 0 && only_of(owner, facts);
+}
+
+/// What there is of so many bytes.
+std::string read_all(const File& file, std::size_t size) {
+  std::string bytes(size, '\0');
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = read(file.handle(), bytes.data() + done, size - done);
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+    if (got > 0) done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+bool write_all(const File& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file.handle(), bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR) return false;
+    if (put > 0) bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+std::string entry_name(const Digest& key) { return hex(key) + std::string(kEntrySuffix); }
+
+std::string unfinished_name(const Digest& key) {
+  static std::atomic<unsigned> counter{0};
+  return hex(key) + '.' + std::to_string(getpid()) + '.' + std::to_string(++counter) +
+         std::string(kUnfinishedSuffix);
+}
+
+enum class Kind { Entry, Unfinished, Foreign };
+
+/// By the two forms above, to the letter: whatever else lies in the directory is not ours.
+Kind kind_of(std::string_view name) {
+  constexpr std::size_t kDigits = 2 * std::tuple_size_v<Digest>;
+  if (name.size() < kDigits || name.find_first_not_of("0123456789abcdef") != kDigits)
+    return Kind::Foreign;
+  name.remove_prefix(kDigits);
+  if (name == kEntrySuffix) return Kind::Entry;
+  if (!name.ends_with(kUnfinishedSuffix)) return Kind::Foreign;
+  name.remove_suffix(kUnfinishedSuffix.size());
+  const bool numbers =
+      name.starts_with('.') && name.find_first_not_of(".0123456789") == std::string_view::npos;
+  return numbers && std::ranges::count(name, '.') == 2 ? Kind::Unfinished : Kind::Foreign;
+}
+
+struct Ours {
+  std::string name;
+  Kind kind;
+  std::uint64_t bytes;
+  std::chrono::nanoseconds used;  ///< since the epoch
+};
+
+struct CloseListing {
+  void operator()(DIR* listing) const { closedir(listing); }
+};
+
+/// The files of ours in a directory. Others may come and go meanwhile.
+std::vector<Ours> files_in(const File& directory) {
+  std::vector<Ours> found;
+  if (!directory) return found;
+  File to_read(directory, ".", O_RDONLY | O_DIRECTORY);
+  if (!to_read) return found;
+  const std::unique_ptr<DIR, CloseListing> listing(fdopendir(to_read.handle()));
+  if (listing == nullptr) return found;
+  static_cast<void>(to_read.release());
+  while (const dirent* file = readdir(listing.get())) {
+    const Kind kind = kind_of(file->d_name);
+    struct stat facts{};
+    if (kind == Kind::Foreign ||
+        fstatat(directory.handle(), file->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(facts.st_mode))
+      continue;
+    const timespec& used = facts.st_mtim;
+    found.push_back({file->d_name, kind, static_cast<std::uint64_t>(facts.st_size),
+                     std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec)});
+  }
+  return found;
+}
+
+void remove_quietly(const File& directory, const std::string& name) {
+  static_cast<void>(unlinkat(directory.handle(), name.c_str(), 0));
+}
+
+/// Removes what a writer that died left, then the entries used longest ago, down to the limit.
+void make_room(const File& directory, std::uint64_t limit) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::vector<Ours> entries;
+  std::uint64_t total = 0;
+  for (Ours& file : files_in(directory)) {
+    if (file.kind == Kind::Unfinished) {
+      if (now - file.used > kStale) remove_quietly(directory, file.name);
+      continue;
+    }
+    total += file.bytes;
+    entries.push_back(std::move(file));
+  }
+  if (total <= limit) return;
+  std::ranges::sort(entries, {}, &Ours::used);
+  for (const Ours& entry : entries) {
+    if (total <= limit) return;
+    remove_quietly(directory, entry.name);
+    total -= entry.bytes;
+  }
+}
+
+bool write_entry(const File& directory, const Digest& key, std::string_view bytes) {
+  const std::string unfinished = unfinished_name(key);
+  File file(directory, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+  // Not flushed: a file that a crash of the machine cut short fails its checksum.
+  if (!file) return false;
+  const bool written = write_all(file, bytes);
+  if (file.close() && written &&
+      renameat(directory.handle(), unfinished.c_str(), directory.handle(),
+               entry_name(key).c_str()) == 0)
+    return true;
+  remove_quietly(directory, unfinished);
+  return false;
+}
+
+}  // namespace
+
+DiskCache::DiskCache()
+    : directory_(wanted_directory()),
+      limit_(wanted_limit()),
+      owner_(geteuid()),
+      opened_(directory_.c_str(), kDirectory) {
+  if (!opened_ && errno == ENOENT) return;
+  if (is_only_of(owner_, opened_)) return;
+  directory_.clear();
+  opened_.close();
+}
+
+DiskCache::Found DiskCache::find(const Digest& key) const {
+  if (!opened_) return {};
+  const std::string name = entry_name(key);
+  const File file(opened_, name.c_str(), O_RDONLY | O_NONBLOCK);  // a pipe is not waited for
+  if (!file) return {.program = {}, .rejected = errno != ENOENT};
+  struct stat facts{};
+  Found found;
+  if (fstat(file.handle(), &facts) == 0 && S_ISREG(facts.st_mode) && only_of(owner_, facts) &&
+      static_cast<std::uint64_t>(facts.st_size) <= limit_)
+    found.program = program_of(key, read_all(file, static_cast<std::size_t>(facts.st_size)));
+  found.rejected = !found.program.has_value();
+  if (found.rejected)
+    remove_quietly(opened_, name);
+  else if (time(nullptr) - facts.st_mtim.tv_sec >= kMoment)
+    static_cast<void>(futimens(file.handle(), nullptr));
+  return found;
+}
+
+void DiskCache::store(const Digest& key, const Compiled& program) const {
+  const std::string bytes = entry_of(key, program);
+  if (directory_.empty() || bytes.size() > limit_ || !make_directories(directory_)) return;
+  const File directory(directory_.c_str(), kDirectory);
+  if (is_only_of(owner_, directory) && write_entry(directory, key, bytes))
+    make_room(directory, limit_);
+}
+
+DiskCache::Usage DiskCache::usage() const {
+  Usage usage;
+  for (const Ours& file : files_in(opened_)) {
+    if (file.kind != Kind::Entry) continue;
+    ++usage.entries;
+    usage.bytes += file.bytes;
+  }
+  return usage;
+}
+
+void DiskCache::clear() const {
+  for (const Ours& file : files_in(opened_)) remove_quietly(opened_, file.name);
+}
+
+}  // namespace gpukern

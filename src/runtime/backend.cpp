@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/runtime/backend.hpp"
+
+#include "src/cpu/backend.hpp"
+#include "src/runtime/profiler_range.hpp"
+#ifdef GPUKERN_HAVE_CUDA
+#include "cuda/runtime/backend.hpp"
+#endif
+
+namespace gpukern {
+
+#ifndef GPUKERN_HAVE_CUDA
+namespace gpu {
+namespace {
+// The CUDA backend's interface (cuda/runtime/backend.hpp) in a build without it.
+CudaStatus query_status() {
+  return {.reason =
+              "this gpukern was built without CUDA (no nvcc was found, or CUDA was turned off)"};
+}
+void begin_range(const char*) {}
+void end_range() {}
+Backend& backend(int) { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
+void query_device(int, gpukern_device_info&) { backend(0); }
+gpukern_device pointer_device(const void*) { return {GPUKERN_CPU, 0}; }
+int pinning_device(int wanted) { return wanted; }
+void release_pinned(void*) { backend(0); }
+}  // namespace
+}  // namespace gpu
+#endif
+
+const CudaStatus& cuda_status() {
+  // Never destroyed: callers hold on to the text of the reason.
+  static const auto& status = *new CudaStatus(gpu::query_status());
+  return status;
+}
+
+void begin_range(const char* name) { gpu::begin_range(name); }
+void end_range() { gpu::end_range(); }
+
+void require_cuda_device(int device_id) {
+  const CudaStatus& status = cuda_status();
+  require(status.device_count > 0, GPUKERN_DEVICE_ERROR,
+          "there is no CUDA device: ", status.reason);
+  require(device_id >= 0 && device_id < status.device_count, GPUKERN_DEVICE_ERROR,
+          "there is no device cuda:", device_id,
+          ", the devices are cuda:0 to cuda:", status.device_count - 1);
+}
+
+Backend& backend_for(Device device) {
+  if (!device.cuda) return cpu::backend();
+  require_cuda_device(device.id);
+  return gpu::backend(device.id);
+}
+
+void query_device(int device_id, gpukern_device_info& info) {
+  require_cuda_device(device_id);
+  gpu::query_device(device_id, info);
+}
+
+gpukern_device pointer_device(const void* data) {
+  if (data == nullptr || cuda_status().device_count == 0) return {GPUKERN_CPU, 0};
+  return gpu::pointer_device(data);
+}
+
+int pinning_device(int wanted) { return gpu::pinning_device(wanted); }
+
+void release_pinned(void* data) { gpu::release_pinned(data); }
+
+}  // namespace gpukern

@@ -1,0 +1,302 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/runtime/chunk_pipeline.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "src/runtime/profiler_range.hpp"
+#include "src/threading/thread_limit.hpp"
+
+namespace gpukern {
+namespace {
+
+/// A number of bytes such as "2G".
+std::int64_t parse_bytes(std::string_view text) {
+  constexpr std::string_view kUnits = " KMGT";  // by their powers of 1024
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const std::size_t power = unit.empty() ? 0 : kUnits.find(unit);
+  const bool known = power < kUnits.size() && unit.size() <= 1 && unit != " ";
+  const int shift = known ? 10 * static_cast<int>(power) : 0;
+  require(error == std::errc() && known && number > 0 &&
+              number <= std::numeric_limits<std::int64_t>::max() >> shift,
+          GPUKERN_VALUE_ERROR,
+          "GPUKERN_DEVICE_MEMORY must be a number of bytes, such as 2147483648 or 2G, got ", text);
+  return number << shift;
+}
+
+}  // namespace
+
+std::int64_t device_memory_limit(const gpukern_exec* exec) {
+  constexpr std::size_t kEnd = offsetof(gpukern_exec, device_memory_limit) + sizeof(std::size_t);
+  if (exec != nullptr && exec->struct_size >= kEnd && exec->device_memory_limit != 0)
+    return static_cast<std::int64_t>(std::min<std::size_t>(exec->device_memory_limit, PTRDIFF_MAX));
+  const char* text = std::getenv("GPUKERN_DEVICE_MEMORY");
+  if (text == nullptr || *text == '\0') return GPUKERN_DEVICE_MEMORY_LIMIT;
+  return parse_bytes(text);
+}
+
+std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, bool staged) {
+  const std::int64_t share = limit / (kSlots * operands) / kChunkAlignment * kChunkAlignment;
+  const std::int64_t wanted = std::max(kSmallChunk, aligned(total / kWantedChunks));
+  const std::int64_t most = staged ? kStagedChunk : kPinnedChunk;
+  const std::int64_t together = most * kFullOperands / operands / kChunkAlignment * kChunkAlignment;
+  return std::max(kChunkAlignment, std::min({share, most, together, wanted}));
+}
+
+bool needs_staging(Backend& device, const Tensor& tensor, const Layout& layout) {
+  if (!layout.gapless()) return true;
+  const Extent extent = extent_of(tensor);
+  return device.pinned_view(extent.begin, extent.end) == nullptr;
+}
+
+std::int64_t report_bytes(std::int64_t total) {
+  return std::clamp(total / kReports, kSmallestReport, kLargestReport);
+}
+
+namespace {
+
+/// Lanes that no call uses now. More than kKept would hold on to much pinned memory: callers at the
+/// same time share one PCIe.
+class SpareLanes {
+  using Spare = std::pair<Backend*, Lanes>;
+
+ public:
+  Lanes take(Backend& device) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(spare_, &device, &Spare::first);
+    if (found == spare_.end()) return {};
+    const Lanes lanes = found->second;
+    spare_.erase(found);
+    return lanes;
+  }
+  /// False if there are enough.
+  bool keep(Backend& device, const Lanes& lanes) {
+    const std::scoped_lock lock(mutex_);
+    const auto kept = std::ranges::count(spare_, &device, &Spare::first);
+    if (kept >= kKept) return false;
+    spare_.emplace_back(&device, lanes);
+    return true;
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kKept = 2;
+  std::mutex mutex_;
+  std::vector<Spare> spare_;
+};
+
+SpareLanes& spare_lanes() {
+  // Never destroyed: CUDA may be gone before static destructors run.
+  static auto& lanes = *new SpareLanes;
+  return lanes;
+}
+
+void let_go(Backend& device, const Lanes& lanes) {
+  for (Stream stream : {lanes.in, lanes.work, lanes.out})
+    if (stream != nullptr) device.release_stream(stream);
+  if (lanes.staging != nullptr) device.release_pinned(lanes.staging);
+}
+
+void open(Backend& device, Lanes& lanes) {
+  for (Stream* stream : {&lanes.in, &lanes.work, &lanes.out})
+    if (*stream == nullptr) *stream = device.make_stream();
+}
+
+void grow_staging(Backend& device, Lanes& lanes, std::int64_t bytes) {
+  if (lanes.staging_bytes >= bytes) return;
+  if (lanes.staging != nullptr) device.release_pinned(std::exchange(lanes.staging, nullptr));
+  lanes.staging_bytes = 0;
+  lanes.staging = static_cast<std::byte*>(device.allocate_pinned(static_cast<std::size_t>(bytes)));
+  lanes.staging_bytes = bytes;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Backend& device, Stream behind, Progress& progress, const Operands& operands,
+                   std::int64_t chunks)
+    : device_(device), host_(backend_for({})), progress_(progress) {
+  require(device.capture_of(behind) == 0, GPUKERN_VALUE_ERROR,
+          "host arrays cannot take part while a CUDA graph is captured: their copies are waited "
+          "for");
+  chunks_.resize(static_cast<std::size_t>(std::min(kSlots, chunks)));
+  lanes_ = spare_lanes().take(device);
+  try {
+    open(device, lanes_);
+    device.wait(lanes_.in, behind);
+    lay_out(operands);
+  } catch (...) {
+    drain();
+    throw;
+  }
+}
+
+void Pipeline::plan(gpukern_plan& plan, const Operands& operands, std::int64_t chunks) {
+  std::int64_t device_bytes = 0;
+  bool staged = false;
+  for (const Operand& operand : operands) {
+    device_bytes += aligned(operand.device_bytes);
+    staged = staged || operand.staging_bytes > 0;
+  }
+  plan.chunks = static_cast<std::int32_t>(std::min<std::int64_t>(chunks, INT32_MAX));
+  plan.bytes_allocated += std::min(kSlots, chunks) * device_bytes;
+  if (staged) plan.threads = cpu::thread_limit();
+}
+
+void Pipeline::lay_out(const Operands& operands) {
+  std::int64_t device_bytes = 0;
+  std::int64_t staging_bytes = 0;
+  for (const Operand& operand : operands) {
+    device_bytes += aligned(operand.device_bytes);
+    staging_bytes += aligned(operand.staging_bytes);
+  }
+  const auto slots = static_cast<std::int64_t>(chunks_.size());
+  grow_staging(device_, lanes_, slots * staging_bytes);
+  std::byte* device = hold(slots * device_bytes);
+  std::byte* staging = lanes_.staging;
+  for (Chunk& chunk : chunks_) {
+    chunk.home_ = this;
+    for (const Operand& operand : operands) {
+      chunk.places_.push_back({device, operand.staging_bytes > 0 ? staging : nullptr});
+      device += aligned(operand.device_bytes);
+      staging += aligned(operand.staging_bytes);
+    }
+  }
+}
+
+std::byte* Pipeline::hold(std::int64_t bytes) {
+  memory_.emplace_back(device_, bytes, lanes_.in);
+  return static_cast<std::byte*>(memory_.back().data());
+}
+
+Pipeline::~Pipeline() { drain(); }
+
+/// Nothing may be on its way any more when host memory goes back to the caller, and device memory
+/// and staging to the next call.
+void Pipeline::drain() noexcept {
+  try {
+    bool in_flight = false;
+    for (const Chunk& chunk : chunks_) in_flight = in_flight || chunk.in_flight_;
+    if (in_flight)
+      for (Stream stream : {lanes_.in, lanes_.work, lanes_.out}) device_.synchronize(stream);
+    for (const Chunk& chunk : chunks_)
+      for (Event event : {chunk.sent_, chunk.worked_, chunk.fetched_})
+        if (event != nullptr) device_.release_event(event);
+    chunks_.clear();
+    memory_.clear();
+    if (!spare_lanes().keep(device_, lanes_)) let_go(device_, lanes_);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
+    // Only a broken CUDA context refuses, in which nothing is on its way any more. The lanes are
+    // lost with it; the error that broke it is on its way to the caller.
+  }
+}
+
+namespace {
+
+/// The copy of an operand to memory without gaps, or back.
+CopyArgs pack(const std::byte* from, const Layout& layout, std::byte* to) {
+  CopyArgs args{.source = from, .destination = to, .item = layout.item, .loop = {}};
+  args.loop.ndim = layout.loop.ndim;
+  std::int64_t packed = layout.item;
+  for (int d = layout.loop.ndim - 1; d >= 0; --d) {
+    args.loop.extent[d] = layout.loop.extent[d];
+    args.loop.stride[0][d] = layout.loop.stride[0][d];
+    args.loop.stride[1][d] = packed;
+    packed *= layout.loop.extent[d];
+  }
+  return args;
+}
+
+CopyArgs unpack(const std::byte* from, std::byte* to, const Layout& layout) {
+  CopyArgs args = pack(to, layout, nullptr);
+  args.source = from;
+  args.destination = to;
+  for (int d = 0; d < args.loop.ndim; ++d)
+    std::swap(args.loop.stride[0][d], args.loop.stride[1][d]);
+  return args;
+}
+
+}  // namespace
+
+void Pipeline::Chunk::send(int operand, const std::byte* from, const Layout& layout,
+                           std::byte* to) {
+  if (std::byte* const staging = place_of(operand).staging; staging != nullptr) {
+    home_->host_.copy(pack(from, layout, staging), nullptr);
+    from = staging;
+  }
+  in_flight_ = true;
+  home_->device_.enqueue_upload(to, from, static_cast<std::size_t>(layout.bytes()),
+                                home_->lanes_.in);
+}
+
+Stream Pipeline::Chunk::work() {
+  const Lanes& lanes = home_->lanes_;
+  in_flight_ = true;
+  last_ = sent_ = home_->device_.record(lanes.in, sent_);
+  home_->device_.wait_event(lanes.work, sent_);
+  return lanes.work;
+}
+
+void Pipeline::Chunk::fetch(int operand, const std::byte* from, std::byte* to,
+                            const Layout& layout) {
+  const Lanes& lanes = home_->lanes_;
+  Backend& device = home_->device_;
+  worked_ = device.record(lanes.work, worked_);
+  device.wait_event(lanes.out, worked_);
+  std::byte* const staging = place_of(operand).staging;
+  device.enqueue_download(staging != nullptr ? staging : to, from,
+                          static_cast<std::size_t>(layout.bytes()), lanes.out);
+  last_ = fetched_ = device.record(lanes.out, fetched_);
+  done_bytes_ = layout.bytes();
+  if (staging == nullptr) return;
+  unpack_from_ = staging;
+  unpack_to_ = to;
+  unpack_layout_ = layout;
+}
+
+void Pipeline::upload(const std::byte* from, const Layout& layout, std::byte* to, int operand,
+                      std::int64_t most_bytes) {
+  const Slices<1> slices(layout.loop, std::max<std::int64_t>(1, most_bytes / layout.item));
+  for (std::int64_t k = 0; k < slices.count(); ++k) {
+    const Slice<1> slice = slices[k];
+    const Layout part = layout_of(slice.loop, 0, layout.item);
+    Chunk& chunk = next();
+    const Range range("source: chunk");
+    chunk.send(operand, from + slice.offset[0], part, to);
+    chunk.last_ = chunk.sent_ = device_.record(lanes_.in, chunk.sent_);
+    chunk.done_bytes_ = part.bytes();
+    to += part.bytes();
+  }
+}
+
+Pipeline::Chunk& Pipeline::next() {
+  Chunk& chunk = chunks_[turn_++ % chunks_.size()];
+  retire(chunk);
+  return chunk;
+}
+
+void Pipeline::finish() {
+  // The oldest first.
+  for (std::size_t k = 0; k < chunks_.size(); ++k) retire(chunks_[(turn_ + k) % chunks_.size()]);
+}
+
+void Pipeline::retire(Chunk& chunk) {
+  if (!chunk.in_flight_) return;
+  const Range range("wait for chunk");
+  device_.await_event(chunk.last_);
+  chunk.in_flight_ = false;
+  if (chunk.unpack_to_ != nullptr) {
+    host_.copy(unpack(chunk.unpack_from_, chunk.unpack_to_, chunk.unpack_layout_), nullptr);
+    chunk.unpack_to_ = nullptr;
+  }
+  if (chunk.done_bytes_ > 0) progress_.add(std::exchange(chunk.done_bytes_, 0));
+}
+
+}  // namespace gpukern

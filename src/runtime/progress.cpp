@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/runtime/progress.hpp"
+
+#include <cstddef>
+
+#include "src/runtime/dry_run.hpp"
+
+namespace gpukern {
+
+Progress::Progress(const char* function, const gpukern_exec* exec) : function_(function) {
+  constexpr std::size_t kEnd = offsetof(gpukern_exec, progress_user) + sizeof(void*);
+  if (exec == nullptr || exec->struct_size < kEnd || checked_plan(exec) != nullptr) return;
+  callback_ = exec->progress;
+  user_ = exec->progress_user;
+}
+
+void Progress::add(std::int64_t bytes) {
+  if (callback_ == nullptr) return;
+  done_ += static_cast<std::uint64_t>(bytes);
+  require(callback_(user_, done_, total_) == 0, GPUKERN_CANCELLED, function_,
+          ": stopped by the progress callback at ", done_, " of ", total_, " bytes");
+}
+
+}  // namespace gpukern
