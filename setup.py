@@ -52,21 +52,26 @@ def jobs():
     return max(2, len(os.sched_getaffinity(0)))
 
 
+def library_folder(path):
+    """Return the folder of libgpukern.so relative to that of a module."""
+    return os.path.relpath(ROOT / SOURCES / "lib", path.parent)
+
+
 def extensions():
     """Return one extension per .pyx file of the package."""
     return [
         Extension(
-            f"gpukern.{path.stem}",
-            [str(SOURCES / path.name)],
+            ".".join(path.relative_to(ROOT / "cython").with_suffix("").parts),
+            [str(path.relative_to(ROOT))],
             language="c++",
             include_dirs=["include"],
             libraries=["gpukern"],
             depends=[f"include/gpukern/{name}.h" for name in ("gpukern", "map", "plan")],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=COMPILE_FLAGS + (["-Werror"] if werror() == "ON" else []),
-            extra_link_args=["-Wl,-rpath,$ORIGIN/lib"],
+            extra_link_args=[f"-Wl,-rpath,$ORIGIN/{library_folder(path)}"],
         )
-        for path in sorted((ROOT / SOURCES).glob("*.pyx"))
+        for path in sorted((ROOT / SOURCES).rglob("*.pyx"))
     ]
 
 
@@ -172,9 +177,13 @@ class NativeBuild(build_ext):
 
     def _remove_stale(self, package):
         """Remove what an earlier run built from files that are gone: it would be packaged."""
-        modules = {Path(self.get_ext_filename(each.name)).name for each in self.extensions}
-        for path in filter(Path.is_file, package.glob("*")):
-            if path.name not in modules and not (ROOT / SOURCES / path.name).exists():
+        modules = {
+            Path(self.build_lib, self.get_ext_filename(each.name)).absolute()
+            for each in self.extensions
+        }
+        for path in filter(Path.is_file, package.rglob("*")):
+            source = ROOT / SOURCES / path.relative_to(package)
+            if path not in modules and not source.exists():
                 path.unlink()
 
 

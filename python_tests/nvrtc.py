@@ -6,14 +6,14 @@
 import pytest
 
 import gpukern
-from gpukern import _program
+from gpukern._program import program
 
 
 def why_no_nvrtc():
     """Why nothing can be compiled here; None if it can."""
     if not gpukern.info()["cuda"]["built"]:
         return "built without CUDA"
-    return _program.nvrtc_status()["reason"] or None
+    return program.nvrtc_status()["reason"] or None
 
 
 needs_nvrtc = pytest.mark.skipif(why_no_nvrtc() is not None, reason=f"no NVRTC: {why_no_nvrtc()}")

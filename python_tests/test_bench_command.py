@@ -11,8 +11,8 @@ import pytest
 
 import gpukern
 from benchmarks import call_cost
-from gpukern import _bench
 from gpukern.__main__ import main
+from gpukern._cli import bench
 
 SHRINK = "100000"
 WITHOUT_GPU = not gpukern.info()["devices"]
@@ -34,7 +34,7 @@ def test_sizes_are_divided_by_positive_numbers(number, capsys):
 
 
 def test_a_wrong_result_of_gpukern_is_seen(capsys, monkeypatch):
-    kind = _bench.HostGpukern if WITHOUT_GPU else _bench.DeviceGpukern
+    kind = bench.HostGpukern if WITHOUT_GPU else bench.DeviceGpukern
     monkeypatch.setattr(kind, "saxpy", lambda self, x, y: (int, lambda: np.zeros_like(x)))
     assert main(["bench", "--shrink", SHRINK]) == 1
     assert "WRONG" in capsys.readouterr().out
@@ -45,7 +45,7 @@ def test_a_failing_peer_does_not_stop_the_others(capsys, monkeypatch):
     def fail(self, x, y):
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr(_bench.Numpy, "saxpy", fail)
+    monkeypatch.setattr(bench.Numpy, "saxpy", fail)
     assert main(["bench", "--shrink", SHRINK]) == 0
     assert "RuntimeError: out of luck" in capsys.readouterr().out
 
@@ -57,7 +57,7 @@ def test_a_library_that_is_not_there_is_named():
         def __init__(self):
             import gpukern_has_no_such_module  # noqa: F401
 
-    found, (line,) = _bench.open_all([_bench.HostGpukern, Absent])
+    found, (line,) = bench.open_all([bench.HostGpukern, Absent])
     assert [each.name for each in found] == ["gpukern"]
     assert line.startswith("without absent: ModuleNotFoundError")
 

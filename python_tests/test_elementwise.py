@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _host, _host_work, elementwise
+from gpukern import elementwise
+from gpukern._elementwise import cpu_executor, host_work
 
 f = elementwise("a * 2 + b")
 
 
-@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 65, _host.FEW - 1, _host.FEW + 1, 100_001])
+@pytest.mark.parametrize(
+    "size", [0, 1, 31, 32, 33, 65, cpu_executor.FEW - 1, cpu_executor.FEW + 1, 100_001]
+)
 @pytest.mark.parametrize("dtype", ["f4", "i2", "f8"])
 def test_sizes(rng, size, dtype):
     a, b = rng.integers(-100, 100, (2, size)).astype(dtype)
@@ -200,7 +203,7 @@ def test_threads(monkeypatch, rng):
         started.append(1)
         return thread(*args, **options)
 
-    monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
+    monkeypatch.setattr(cpu_executor, "LEAST_FOR_THREAD", 50_000)
     monkeypatch.setattr(threading, "Thread", noted)
     a = rng.normal(size=(500, 777))
     gpukern.set_num_threads(3)
@@ -212,15 +215,15 @@ def test_threads(monkeypatch, rng):
 
 
 def test_errors_in_threads_are_raised(monkeypatch):
-    monkeypatch.setattr(_host, "get_num_threads", lambda: 2)
-    monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
+    monkeypatch.setattr(cpu_executor, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(cpu_executor, "LEAST_FOR_THREAD", 50_000)
     with pytest.raises(OverflowError, match="out of bounds for int8"):
         f(np.zeros(200_000, "i1"), 1000)
 
 
 def test_number_of_threads(monkeypatch):
     threads = []
-    monkeypatch.setattr(_host, "LEAST_FOR_THREAD", 50_000)
+    monkeypatch.setattr(cpu_executor, "LEAST_FOR_THREAD", 50_000)
     monkeypatch.setattr(threading, "Thread", lambda **options: threads.append(1))
     gpukern.set_num_threads(1)
     try:
@@ -234,7 +237,7 @@ def test_small_calls_in_each_other():
     """As a finalizer or a signal's handler may call while a small call computes."""
     x = np.zeros(3)
     with np.errstate(all="raise"):
-        nested = _host_work.quietly(lambda: elementwise("1 / a")(x), ())
+        nested = host_work.quietly(lambda: elementwise("1 / a")(x), ())
         assert nested.tolist() == [np.inf] * 3
         assert elementwise("1 / a")(x, out=x).tolist() == [np.inf] * 3
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _blocks, _host, elementwise, explain
+from gpukern import elementwise, explain
+from gpukern._elementwise import blocking, cpu_executor
 
 GPU = bool(gpukern.info()["devices"])
 SHAPES = [(30, 40), (2, 3, 50), (7,), (), (0, 3), (1, 100), (100, 1)]
@@ -24,7 +25,7 @@ class StopError(Exception):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_blocks_cover_each_element_once(shape, size):
     seen = np.zeros(shape, int)
-    for part in _blocks.blocks(shape, size):
+    for part in blocking.blocks(shape, size):
         seen[part] += 1
         assert seen[part].size <= max(size, 1)
     assert (seen == 1).all()
@@ -39,7 +40,7 @@ def reports_of(call):
 
 @pytest.mark.parametrize("dtype", [None, "f8", "f4"])
 def test_it_reports(monkeypatch, rng, dtype):
-    monkeypatch.setattr(_host, "SMALLEST_REPORT", 500_000)
+    monkeypatch.setattr(cpu_executor, "SMALLEST_REPORT", 500_000)
     f = elementwise("a * 2 + b")
     a = rng.normal(size=(3, 100_000))
     out = None if dtype is None else np.empty(a.shape, dtype)
@@ -67,7 +68,7 @@ def test_progress_must_be_callable(progress):
 
 
 def test_an_exception_stops_the_call_and_comes_out(monkeypatch):
-    monkeypatch.setattr(_host, "SMALLEST_REPORT", 500_000)
+    monkeypatch.setattr(cpu_executor, "SMALLEST_REPORT", 500_000)
     seen = []
 
     def stop(done, total):
@@ -83,7 +84,7 @@ def test_an_exception_stops_the_call_and_comes_out(monkeypatch):
 
 
 def test_ctrl_c_stops_all_threads(monkeypatch, stopped_by_ctrl_c):
-    monkeypatch.setattr(_host, "get_num_threads", lambda: 4)
+    monkeypatch.setattr(cpu_executor, "get_num_threads", lambda: 4)
     x = np.ones(1 << 22)
     f = elementwise("sin(a) + cos(a)")
     running = threading.active_count()

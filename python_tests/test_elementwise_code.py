@@ -8,20 +8,20 @@ import itertools
 import pytest
 
 import gpukern
-from gpukern import Program, _c_form, _codegen, _functions, _program, _promotion
+from gpukern import Program
+from gpukern._elementwise import c_parser, cuda_codegen, type_resolution, ufuncs
+from gpukern._program.program import nvrtc_status
 
-pytestmark = pytest.mark.skipif(
-    _program.nvrtc_status()["version"] is None, reason="NVRTC is not installed"
-)
+pytestmark = pytest.mark.skipif(nvrtc_status()["version"] is None, reason="NVRTC is not installed")
 
-NAMES = list(_promotion.SIZES)
+NAMES = list(type_resolution.SIZES)
 
 
 def compiled(expression, types, layout, out_type=None, **options):
-    function = _c_form.translate(expression, **options)
-    typed = _promotion.typed(function, types)
-    source = _codegen.source(typed, out_type or typed.result, layout)
-    headers = dict(_codegen.headers())
+    function = c_parser.translate(expression, **options)
+    typed = type_resolution.typed(function, types)
+    source = cuda_codegen.source(typed, out_type or typed.result, layout)
+    headers = dict(cuda_codegen.headers())
     program = Program(source.text, source.options, source.kernel, headers, architecture="sm_90")
     assert program.log == ""
     return program.ptx
@@ -29,10 +29,10 @@ def compiled(expression, types, layout, out_type=None, **options):
 
 def calls_of(name):
     """A sum with each function that a dtype knows."""
-    for function, count in _functions.ARITY.items():
+    for function, count in ufuncs.ARITY.items():
         arguments = ", ".join("a" * count)
         try:
-            _promotion.typed(_c_form.translate(f"{function}({arguments})"), (name,))
+            type_resolution.typed(c_parser.translate(f"{function}({arguments})"), (name,))
         except TypeError:
             continue
         yield f"{function}({arguments})"
@@ -44,7 +44,9 @@ def test_every_function_of_every_dtype(name):
     assert len(calls) >= (20 if "complex" in name else 60)
     convert = "" if "complex" in name else "double"
     compiled(
-        " + ".join(f"{convert}({call})" for call in calls), (name,), _codegen.Layout("packs", "v")
+        " + ".join(f"{convert}({call})" for call in calls),
+        (name,),
+        cuda_codegen.Layout("packs", "v"),
     )
 
 
@@ -54,24 +56,24 @@ def test_pairs_of_dtypes(first):
     others = []
     for second in NAMES:
         try:
-            _promotion.typed(_c_form.translate("a * b == a"), (first, second))
+            type_resolution.typed(c_parser.translate("a * b == a"), (first, second))
         except TypeError:
             continue
         others.append(second)
     names = [f"b{i}" for i in range(len(others))]
     expression = " + ".join(f"(a * {name} == a ? true : bool(a + {name}))" for name in names)
-    layout = _codegen.Layout("packs", "v" * (1 + len(names)))
+    layout = cuda_codegen.Layout("packs", "v" * (1 + len(names)))
     compiled(expression, (first, *others), layout, inputs=("a", *names))
 
 
 LAYOUTS = [
-    _codegen.Layout("packs", "csv"),
-    _codegen.Layout("packs", "ccv"),
-    _codegen.Layout("rows", "vsc", 2),
-    _codegen.Layout("rows", "vvv", 5, wide=True),
-    _codegen.Layout("items", "vvc", 1),
-    _codegen.Layout("items", "vvv", 3, wide=True),
-    _codegen.Layout("bytes", "vvv", 2),
+    cuda_codegen.Layout("packs", "csv"),
+    cuda_codegen.Layout("packs", "ccv"),
+    cuda_codegen.Layout("rows", "vsc", 2),
+    cuda_codegen.Layout("rows", "vvv", 5, wide=True),
+    cuda_codegen.Layout("items", "vvc", 1),
+    cuda_codegen.Layout("items", "vvv", 3, wide=True),
+    cuda_codegen.Layout("bytes", "vvv", 2),
 ]
 
 
@@ -87,26 +89,26 @@ def test_layouts(layout, types):
 
 
 def test_memory_is_moved_in_packs():
-    ptx = compiled("a * b + c", ("float32",) * 3, _codegen.Layout("packs", "vvv"))
+    ptx = compiled("a * b + c", ("float32",) * 3, cuda_codegen.Layout("packs", "vvv"))
     assert ptx.count("ld.global.v4.f32") == 3
     assert ptx.count("st.global.v4.f32") == 1
     assert "fma.rn" not in ptx
-    ptx = compiled("a * b", ("float32", "int8"), _codegen.Layout("packs", "vv"))
+    ptx = compiled("a * b", ("float32", "int8"), cuda_codegen.Layout("packs", "vv"))
     assert ptx.count("ld.global.v4.f32") == 1
-    ptx = compiled("a * b", ("float", "float32"), _codegen.Layout("packs", "cv"))
+    ptx = compiled("a * b", ("float", "float32"), cuda_codegen.Layout("packs", "cv"))
     assert "ld.param.f64" in ptx or "ld.param.u64" in ptx
     assert "ld.param.u8" not in ptx
 
 
 def test_options_of_the_caller():
-    layout = _codegen.Layout("packs", "vvv")
+    layout = cuda_codegen.Layout("packs", "vvv")
     types = ("float32",) * 3
     assert "fma.rn" in compiled("a * b + c", types, layout, options=("--fmad=true",))
     compiled("a * b + c", types, layout, options=("-std=c++20",))
 
 
 def test_functions_of_cuda():
-    layout = _codegen.Layout("packs", "vv")
+    layout = cuda_codegen.Layout("packs", "vv")
     types = ("float32", "float32")
     assert "fma.rn.f32" in compiled("fmaf(a, b, 2)", types, layout)
     preamble = "__device__ float mine(float a) { return a + 1; }"
@@ -122,7 +124,7 @@ def test_functions_of_cuda():
 def test_functions_of_cuda_on_16_bits(name, function):
     count = 1 if function == "hsqrt" else 2
     arguments = ", ".join("ab"[:count])
-    layout = _codegen.Layout("packs", "v" * count)
+    layout = cuda_codegen.Layout("packs", "v" * count)
     compiled(f"{function}({arguments})", (name,) * count, layout)
 
 
@@ -138,14 +140,14 @@ def test_names_that_are_not_ascii():
     ):
         text = made.source("float32")
         assert text.isascii()
-        headers = dict(_codegen.headers())
-        program = Program(text, _codegen.OPTIONS, headers=headers, architecture="sm_90")
+        headers = dict(cuda_codegen.headers())
+        program = Program(text, cuda_codegen.OPTIONS, headers=headers, architecture="sm_90")
         assert len(program.kernel_names) == 1
 
 
 def test_literals_are_exact():
     for value, name in itertools.product(("0.1", "1e300", "3", "-7"), ("float32", "float64")):
-        compiled(f"a * {value}", (name,), _codegen.Layout("packs", "v"))
-    typed = _promotion.typed(_c_form.translate("a * 0.1"), ("float32",))
-    text = _codegen.source(typed, "float32", _codegen.Layout("packs", "v")).text
+        compiled(f"a * {value}", (name,), cuda_codegen.Layout("packs", "v"))
+    typed = type_resolution.typed(c_parser.translate("a * 0.1"), ("float32",))
+    text = cuda_codegen.source(typed, "float32", cuda_codegen.Layout("packs", "v")).text
     assert "__uint_as_float(0x3dcccccdu /* 0.1" in text

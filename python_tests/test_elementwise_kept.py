@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _codegen, _kept, _promotion, elementwise
+from gpukern import elementwise
+from gpukern._elementwise import cache_key, cuda_codegen, type_resolution
 
 
 def test_a_function_made_again_is_an_own_object():
@@ -63,7 +64,7 @@ def test_many_functions_are_made():
 
 def test_the_key_of_a_kernel_tells_all_that_it_depends_on(monkeypatch):
     def key(*args, types=b"\x0b\0", **more):
-        return _kept.key(elementwise(*args, **more).function, types)
+        return cache_key.key(elementwise(*args, **more).function, types)
 
     keys = [
         key("a + b"),
@@ -79,10 +80,10 @@ def test_the_key_of_a_kernel_tells_all_that_it_depends_on(monkeypatch):
     assert len(set(keys)) == len(keys)
     assert all(each.isascii() for each in keys)
     assert key("a + b") == keys[0]
-    assert _kept.key(elementwise(lambda a, b: a + b).function, b"") is None
-    monkeypatch.setattr(_kept, "makers", lambda: "another release")
+    assert cache_key.key(elementwise(lambda a, b: a + b).function, b"") is None
+    monkeypatch.setattr(cache_key, "makers", lambda: "another release")
     assert key("a + b") != keys[0]
-    monkeypatch.setattr(_kept, "makers", lambda: None)  # from an archive
+    monkeypatch.setattr(cache_key, "makers", lambda: None)  # from an archive
     assert key("a + b") is None
 
 
@@ -90,7 +91,7 @@ def test_the_key_of_a_kernel_tells_all_that_it_depends_on(monkeypatch):
     "limits", [None, [(0, 1, -128, 127)], [(0, 1, 0, 2**64 - 1), (1, 0, -1, 5)]]
 )
 def test_notes_come_back(limits):
-    assert _kept.from_note(_kept.note("bfloat16", 4, limits)) == ("bfloat16", 4, limits)
+    assert cache_key.from_note(cache_key.note("bfloat16", 4, limits)) == ("bfloat16", 4, limits)
 
 
 CALLS = """
@@ -153,8 +154,8 @@ def test_a_kernel_of_the_cache_is_taken_without_its_source(tmp_path, monkeypatch
         raise AssertionError("types and sources are in the cache")
 
     with monkeypatch.context() as without:
-        without.setattr(_codegen, "source", refuse)
-        without.setattr(_promotion, "typed", refuse)
+        without.setattr(cuda_codegen, "source", refuse)
+        without.setattr(type_resolution, "typed", refuse)
         np.testing.assert_array_equal(elementwise("x * 5 + 7")(x).numpy(), expected)
     # What is damaged is compiled again.
     forget_memory(monkeypatch)

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from gpukern import _host, _promotion, elementwise
-from gpukern._host_code import Writer
-from gpukern._places import OUT, Places, Scratch
+from gpukern import elementwise
+from gpukern._elementwise import cpu_executor, type_resolution
+from gpukern._elementwise.numpy_codegen import Writer
+from gpukern._elementwise.temporaries import OUT, Places, Scratch
 
 NUMBERS = itertools.count()
 POLYNOMIAL = "(a * 10 + 2) * ((b + 2) * 10 - 5) * 5"
@@ -23,7 +24,7 @@ POLYNOMIAL = "(a * 10 + 2) * ((b + 2) * 10 - 5) * 5"
 
 def places_of(text, *types):
     """The places for a function of these types, whose result has its own type."""
-    typed = _promotion.typed(elementwise(text).function, types)
+    typed = type_resolution.typed(elementwise(text).function, types)
     return Places(typed, Writer(typed, typed.result).writers, typed.result)
 
 
@@ -39,8 +40,8 @@ def meaning(a, b):
 
 def small_blocks(monkeypatch):
     """So small blocks that little arrays have some, in new functions."""
-    monkeypatch.setattr(_host, "FEW", 10)
-    monkeypatch.setattr(_host, "BLOCK_BYTES", 8 * 40)
+    monkeypatch.setattr(cpu_executor, "FEW", 10)
+    monkeypatch.setattr(cpu_executor, "BLOCK_BYTES", 8 * 40)
 
 
 def fresh(text, inputs=None):
@@ -171,10 +172,10 @@ def test_nothing_is_written_before_a_number_is_refused(monkeypatch, size):
 def test_dear_functions_have_a_block_for_each_thread():
     """However few elements are worth a second thread."""
     text = " + ".join(["sin(a)"] * 40)
-    made = _host.HostFunction(
-        _promotion.typed(elementwise(text).function, ("float64",)), "float64", (False,)
+    made = cpu_executor.HostFunction(
+        type_resolution.typed(elementwise(text).function, ("float64",)), "float64", (False,)
     )
-    worth = 2 * _host.LEAST_FOR_THREAD // made.cost + 1
+    worth = 2 * cpu_executor.LEAST_FOR_THREAD // made.cost + 1
     assert worth > made.few
     assert worth > made.alike_few
     assert worth >= 2 * made.block

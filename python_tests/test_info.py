@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern._demo import fused
+from gpukern._cli.demo import fused
 
 
 def run(*arguments, **environment):

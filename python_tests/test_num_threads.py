@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _host_work
-from gpukern._threads import ThreadShare
+from gpukern._elementwise import host_work
+from gpukern._elementwise.thread_budget import ThreadShare
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_shares_of_threads_stay_behind_at_a_fork():
     code = """
 import os
 import gpukern
-from gpukern._threads import ThreadShare
+from gpukern._elementwise.thread_budget import ThreadShare
 gpukern.set_num_threads(4)
 share = ThreadShare(4)
 child = os.fork()
@@ -118,7 +118,7 @@ def test_elementwise_calls_share_the_threads(callers, monkeypatch):
     x = np.arange(1 << 23, dtype=np.float32)
     double = gpukern.elementwise("x + x")
     computing, most = set(), []
-    run = _host_work.Work.run
+    run = host_work.Work.run
 
     def watched(*arguments):
         computing.add(threading.get_ident())
@@ -128,7 +128,7 @@ def test_elementwise_calls_share_the_threads(callers, monkeypatch):
         finally:
             computing.discard(threading.get_ident())
 
-    monkeypatch.setattr(_host_work.Work, "run", watched)
+    monkeypatch.setattr(host_work.Work, "run", watched)
     results = []
     threads = [threading.Thread(target=lambda: results.append(double(x))) for _ in range(callers)]
     for thread in threads:

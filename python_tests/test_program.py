@@ -11,7 +11,8 @@ import pytest
 from nvrtc import needs_nvrtc
 
 import gpukern
-from gpukern import _program, _signature
+from gpukern._program import signature
+from gpukern._program.program import nvrtc_status
 
 SAXPY = """
 extern "C" __global__ void saxpy(float a, const float *x, const float *y, float *out, size_t n) {
@@ -111,13 +112,13 @@ def test_the_home_directory(monkeypatch, tmp_path):
 
 
 def test_signature_of_what_nvrtc_makes():
-    kinds = [each.kind for each in _signature.parameters(compiled().ptx, "saxpy")]
-    pointer, word = _signature.POINTER, _signature.WORD
-    assert kinds == [_signature.FLOAT, pointer, pointer, pointer, word]
+    kinds = [each.kind for each in signature.parameters(compiled().ptx, "saxpy")]
+    pointer, word = signature.POINTER, signature.WORD
+    assert kinds == [signature.FLOAT, pointer, pointer, pointer, word]
     source = SAXPY.replace('extern "C" ', "")
     ptx = compiled(source).ptx
-    entry = _signature.entry_of(ptx, "saxpy")
-    types = [each.type for each in _signature.parameters(ptx, entry)]
+    entry = signature.entry_of(ptx, "saxpy")
+    types = [each.type for each in signature.parameters(ptx, entry)]
     assert types == ["float", "float const*", "float const*", "float*", "unsigned long"]
 
 
@@ -125,7 +126,7 @@ def test_template_instances():
     source = "template <class T> __global__ void scale(T a, T *x) { *x *= a; }"
     program = compiled(source, name_expressions=["scale<float>", "scale<unsigned>"])
     assert len(program.kernel_names) == 2
-    assert _signature.entry_of(program.ptx, "scale<unsigned int>") is not None
+    assert signature.entry_of(program.ptx, "scale<unsigned int>") is not None
 
 
 def test_compile_errors_show_the_lines():
@@ -230,7 +231,7 @@ def test_no_cache_on_disk(monkeypatch):
 
 
 def test_nvrtc_is_described():
-    found = _program.nvrtc_status()
+    found = nvrtc_status()
     assert found["version"].count(".") == 1
     assert os.path.isfile(found["path"])
     assert gpukern.info()["nvrtc"] == found

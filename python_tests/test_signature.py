@@ -5,9 +5,9 @@
 
 import pytest
 
-from gpukern import _signature
-from gpukern._demangle import demangled
-from gpukern._signature import (
+from gpukern._program import signature
+from gpukern._program.demangle import demangled
+from gpukern._program.signature import (
     BFLOAT,
     BOOL,
     BYTES,
@@ -80,7 +80,7 @@ Q = "_ZN2nn1qEPKdPhPvxPKPKim13__nv_bfloat16b6__halfPFvvE"
 
 
 def test_entries():
-    assert _signature.entries(PTX) == ["plain", SAXPY, "_Z4nonev", Q]
+    assert signature.entries(PTX) == ["plain", SAXPY, "_Z4nonev", Q]
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_entries():
     ],
 )
 def test_names_lead_to_entries(name, entry):
-    assert _signature.entry_of(PTX, name) == entry
+    assert signature.entry_of(PTX, name) == entry
 
 
 def test_parameters_without_types():
-    found = _signature.parameters(PTX, "plain")
+    found = signature.parameters(PTX, "plain")
     kinds = [FLOAT, POINTER, WORD, INTEGER, BYTES, BYTES, INTEGER, FLOAT, INTEGER, POINTER]
     assert [parameter.kind for parameter in found] == kinds
     assert [parameter.size for parameter in found] == [4, 8, 8, 4, 16, 2, 1, 8, 2, 8]
@@ -110,7 +110,7 @@ def test_parameters_without_types():
 
 
 def test_parameters_of_a_template():
-    found = _signature.parameters(PTX, SAXPY)
+    found = signature.parameters(PTX, SAXPY)
     assert [parameter.kind for parameter in found] == [FLOAT, POINTER, POINTER, SIGNED]
     assert [parameter.type for parameter in found] == ["float", "float const*", "float*", "int"]
     assert [parameter.constant for parameter in found] == [False, True, False, False]
@@ -118,7 +118,7 @@ def test_parameters_of_a_template():
 
 
 def test_parameters_of_many_types():
-    found = _signature.parameters(PTX, Q)
+    found = signature.parameters(PTX, Q)
     pointers = [POINTER, POINTER, POINTER, SIGNED, POINTER, UNSIGNED]
     assert [parameter.kind for parameter in found] == [*pointers, BFLOAT, BOOL, HALF, POINTER]
     assert [parameter.constant for parameter in found[:5]] == [True, False, False, False, True]
@@ -126,8 +126,8 @@ def test_parameters_of_many_types():
 
 
 def test_no_parameters():
-    assert _signature.parameters(PTX, "_Z4nonev") == []
-    assert _signature.parameters(PTX, "other") is None
+    assert signature.parameters(PTX, "_Z4nonev") == []
+    assert signature.parameters(PTX, "other") is None
 
 
 def test_demangled():
@@ -137,8 +137,8 @@ def test_demangled():
 
 
 def test_splitting_keeps_brackets_together():
-    name, types = _signature.split("void f<(int)3, g<h, i> >(a<b, c>, void (*)(int, x), int [2])")
+    name, types = signature.split("void f<(int)3, g<h, i> >(a<b, c>, void (*)(int, x), int [2])")
     assert name == "f<(int)3, g<h, i> >"
     assert types == ["a<b, c>", "void (*)(int, x)", "int [2]"]
-    assert _signature.split("f()") == ("f", [])
-    assert _signature.split(None) == (None, None)
+    assert signature.split("f()") == ("f", [])
+    assert signature.split(None) == (None, None)

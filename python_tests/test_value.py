@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern import _signature
-from gpukern._signature import (
+from gpukern._program import signature
+from gpukern._program.signature import (
     BFLOAT,
     BOOL,
     BYTES,
@@ -26,7 +26,7 @@ from gpukern._signature import (
     WORD,
     Parameter,
 )
-from gpukern._value import argument_bytes
+from gpukern._program.value import argument_bytes
 
 
 class Pair(ctypes.Structure):
@@ -184,4 +184,4 @@ def test_kinds_are_the_same_on_both_sides():
     # A float goes to FLOAT alone, and so on: a shifted numbering would show in the cases above.
     kinds = (UNKNOWN, BYTES, FLOAT, HALF, BFLOAT, INTEGER, SIGNED, UNSIGNED, BOOL, POINTER, WORD)
     assert kinds == tuple(range(11))
-    assert _signature.KIND_OF_TYPE["float"] == FLOAT
+    assert signature.KIND_OF_TYPE["float"] == FLOAT

@@ -11,20 +11,20 @@ Host arrays are computed where they lie, device arrays on their GPU. See the fun
 """
 
 from gpukern import errors, typed
-from gpukern._arguments import In, InOut, Out
-from gpukern._copy import copyto, synchronize
-from gpukern._create import empty, to_device
-from gpukern._device_array import DeviceArray
-from gpukern._elementwise import Elementwise
-from gpukern._explain import Plan, explain
-from gpukern._gather import gather
-from gpukern._info import __version__, get_cmake_dir, get_include, get_library_dir, info
-from gpukern._kernel import Kernel
-from gpukern._make_function import elementwise
-from gpukern._pinned import pinned_empty
-from gpukern._program import Program, cache_info, clear_cache
-from gpukern._saxpy import saxpy
-from gpukern._status import device_count, get_num_threads, set_num_threads
+from gpukern._elementwise.decorator import elementwise
+from gpukern._elementwise.dispatch import Elementwise
+from gpukern._memory.creation import empty, to_device
+from gpukern._memory.device_array import DeviceArray
+from gpukern._memory.pinned import pinned_empty
+from gpukern._ops.copy import copyto, synchronize
+from gpukern._ops.explain import Plan, explain
+from gpukern._ops.gather import gather
+from gpukern._ops.saxpy import saxpy
+from gpukern._program.kernel import Kernel
+from gpukern._program.kernel_args import In, InOut, Out
+from gpukern._program.program import Program, cache_info, clear_cache
+from gpukern._runtime.devices import device_count, get_num_threads, set_num_threads
+from gpukern._runtime.info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern.errors import (
     CompileError,
     ContextLostError,

@@ -25,15 +25,15 @@ def main(arguments=None):
     bench.add_argument("--shrink", type=positive, default=1, help="divide the sizes by this")
     options = parser.parse_args(arguments)
     if options.command == "info":
-        from gpukern._info import describe
+        from gpukern._runtime.info import describe
 
         print("\n".join(describe()))
         return 0
     if options.command == "bench":
-        from gpukern._bench import bench as run_bench
+        from gpukern._cli.bench import bench as run_bench
 
         return 0 if run_bench(options.shrink) else 1
-    from gpukern._demo import demo
+    from gpukern._cli.demo import demo
 
     return 0 if demo() else 1
 

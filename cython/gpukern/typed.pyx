@@ -16,8 +16,8 @@ from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
     gpukern_gather, gpukern_mode, gpukern_saxpy, gpukern_tensor,
 )
-from gpukern._error cimport check
-from gpukern._scalar cimport store_scalar
+from gpukern._runtime.error cimport check
+from gpukern._interop.scalar cimport store_scalar
 
 from gpukern.errors import GpukernValueError
 

@@ -13,12 +13,12 @@ import time
 
 import numpy as np
 
-from gpukern._copy import synchronize
-from gpukern._create import empty, to_device
-from gpukern._gather import gather
-from gpukern._info import info
-from gpukern._progress import Progress
-from gpukern._saxpy import saxpy
+from gpukern._cli.progress_bar import Progress
+from gpukern._memory.creation import empty, to_device
+from gpukern._ops.copy import synchronize
+from gpukern._ops.gather import gather
+from gpukern._ops.saxpy import saxpy
+from gpukern._runtime.info import info
 
 MI = 2**20
 SAXPY_SIZES = (MI, 16 * MI, 128 * MI)

@@ -10,13 +10,13 @@ import time
 
 import numpy as np
 
-from gpukern._copy import synchronize
-from gpukern._create import empty, to_device
-from gpukern._explain import explain
-from gpukern._gather import gather
-from gpukern._info import info
-from gpukern._progress import Progress
-from gpukern._saxpy import saxpy
+from gpukern._cli.progress_bar import Progress
+from gpukern._memory.creation import empty, to_device
+from gpukern._ops.copy import synchronize
+from gpukern._ops.explain import explain
+from gpukern._ops.gather import gather
+from gpukern._ops.saxpy import saxpy
+from gpukern._runtime.info import info
 
 SOURCE_SIZE = 128 * 2**20
 INDEX_SIZE = 2**20

@@ -11,8 +11,8 @@ for it, and most are short: Python takes longest for what it runs for the first 
 
 import numpy as np
 
-from gpukern import _functions
-from gpukern._expression import (
+from gpukern._elementwise import ufuncs
+from gpukern._elementwise.graph import (
     MAX_INPUTS,
     Call,
     Cast,
@@ -179,7 +179,7 @@ cdef class Parser:
 
     cdef int require_no_keyword(self, name) except -1:
         """Refuse as a name what means something else in C++."""
-        if name in _functions.C_KEYWORDS or name in _functions.C_TYPES:
+        if name in ufuncs.C_KEYWORDS or name in ufuncs.C_TYPES:
             raise GpukernValueError(
                 f"elementwise: {name} is a word of C++ and cannot be a name in {self.text!r}; "
                 "conversions are written (float)a or float(a)"
@@ -257,8 +257,8 @@ cdef class Parser:
 
     cdef object parenthesis(self):
         """Parse ``(type) value`` or ``(expression)``, behind the parenthesis."""
-        if self.kind == "name" and self.token in _functions.C_TYPES:
-            dtype = _functions.C_TYPES[self.token]
+        if self.kind == "name" and self.token in ufuncs.C_TYPES:
+            dtype = ufuncs.C_TYPES[self.token]
             position, token, start = self.position, self.token, self.start
             self.advance()
             if self.accept(")"):
@@ -291,13 +291,13 @@ cdef class Parser:
             while self.accept(","):
                 arguments.append(self.conditional())
             self.expect(")")
-        function = _functions.C_NAMES.get(name)
-        expected = 1 if name in _functions.C_TYPES else _functions.ARITY.get(function)
+        function = ufuncs.C_NAMES.get(name)
+        expected = 1 if name in ufuncs.C_TYPES else ufuncs.ARITY.get(function)
         if expected is not None and len(arguments) != expected:
             self.start = start
             self.fail(f"{name} takes {expected} arguments, got {len(arguments)}")
-        if name in _functions.C_TYPES:
-            return Cast(_functions.C_TYPES[name], arguments[0])
+        if name in ufuncs.C_TYPES:
+            return Cast(ufuncs.C_TYPES[name], arguments[0])
         if function in ("real", "imag"):
             return operation(function, *arguments)
         if function is not None:
@@ -312,10 +312,10 @@ cdef class Parser:
         """An input or a constant."""
         if name in self.inputs:
             return self.inputs[name]
-        if name in _functions.C_CONSTANTS:
-            return Constant(_functions.C_CONSTANTS[name])
+        if name in ufuncs.C_CONSTANTS:
+            return Constant(ufuncs.C_CONSTANTS[name])
         self.require_no_keyword(name)
-        if self.fixed or "::" in name or name in _functions.C_NAMES:
+        if self.fixed or "::" in name or name in ufuncs.C_NAMES:
             self.start = start
             self.fail(f"{name} is none of the inputs {tuple(self.inputs)!r}")
         self.inputs[name] = Input(len(self.inputs))

@@ -12,17 +12,24 @@ import os
 
 import numpy as np
 
-from gpukern import _c_form, _codegen, _expression, _functions, _numbers, _promotion
+from gpukern._elementwise import (
+    c_parser,
+    constant_folding,
+    cuda_codegen,
+    graph,
+    type_resolution,
+    ufuncs,
+)
 
-MAKERS = (_c_form, _codegen, _expression, _functions, _numbers, _promotion)
+MAKERS = (c_parser, cuda_codegen, graph, ufuncs, constant_folding, type_resolution)
 
 
 @functools.cache
 def makers():
     """Tells what makes kernels from another release or edit of it; None where that has no files."""
-    folder = os.path.dirname(_codegen.__file__)
+    folder = os.path.dirname(cuda_codegen.__file__)
     files = [module.__file__ for module in MAKERS]
-    files += [os.path.join(folder, name) for name in _codegen.HEADERS]
+    files += [os.path.join(folder, name) for name in cuda_codegen.HEADERS]
     try:
         facts = [os.stat(file) for file in files]
     except OSError:
@@ -31,7 +38,7 @@ def makers():
 
 
 def key(function, types):
-    """The key of a function for types, as _compiled.pyx has them in bytes; None if it has none."""
+    """The key of a function for types, as bytes that specialization.pyx compares; None for none."""
     made_by = makers()
     if not function.is_c or made_by is None:
         return None

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 
-from gpukern._blocks import apart, blocks, empty_like_any, in_memory_order
-from gpukern._functions import TRANSCENDENTAL
-from gpukern._host_code import Writer, host_dtype
-from gpukern._host_work import Work, batched, quietly
-from gpukern._places import Places, Scratch
-from gpukern._promotion import WEAK_TYPES
-from gpukern._status import get_num_threads
+from gpukern._elementwise.blocking import apart, blocks, empty_like_any, in_memory_order
+from gpukern._elementwise.host_work import Work, batched, quietly
+from gpukern._elementwise.numpy_codegen import Writer, host_dtype
+from gpukern._elementwise.temporaries import Places, Scratch
+from gpukern._elementwise.type_resolution import WEAK_TYPES
+from gpukern._elementwise.ufuncs import TRANSCENDENTAL
+from gpukern._runtime.devices import get_num_threads
 from gpukern.errors import (
     GpukernDeviceError,
     GpukernOverflowError,

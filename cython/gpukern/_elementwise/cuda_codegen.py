@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukern import _functions
-from gpukern._numbers import SIZES
-from gpukern._promotion import STRONG
+from gpukern._elementwise import ufuncs
+from gpukern._elementwise.constant_folding import SIZES
+from gpukern._elementwise.type_resolution import STRONG
 
 HEADERS = ("elementwise_types.cuh", "elementwise_functions.cuh", "elementwise_memory.cuh")
 # NumPy rounds after each operation: no multiplication may be fused with an addition.
@@ -34,8 +34,8 @@ TYPES = {
 NARROW = ("float16", "bfloat16")
 # Where our header has another name than NumPy, or CUDA's own function will do.
 DEVICE_NAMES = {
-    **{name: f"::{name}" for name in _functions.TRANSCENDENTAL if not name.startswith("arc")},
-    **{f"arc{name}": f"::a{name}" for name in _functions.words("sin cos tan sinh cosh tanh")},
+    **{name: f"::{name}" for name in ufuncs.TRANSCENDENTAL if not name.startswith("arc")},
+    **{f"arc{name}": f"::a{name}" for name in ufuncs.words("sin cos tan sinh cosh tanh")},
     "arctan2": "::atan2",
     "power": "gpukern::power",
     "sqrt": "::sqrt",
@@ -43,7 +43,7 @@ DEVICE_NAMES = {
     "copysign": "::copysign",
     **{
         name: f"gpukern::{name}_"
-        for name in _functions.words(
+        for name in ufuncs.words(
             "fabs fmod remainder floor ceil trunc fmax fmin isnan isinf isfinite signbit"
         )
     },
@@ -88,8 +88,7 @@ def pack_items(typed, is_number, out_type):
     arrays = [each for each, number in zip(typed.types, is_number, strict=True) if not number]
     most = PACK_BYTES // max(SIZES[STRONG.get(each, each)] for each in (*arrays, out_type))
     many = any(
-        step.function in _functions.TRANSCENDENTAL or step.function == "device"
-        for step in typed.steps
+        step.function in ufuncs.TRANSCENDENTAL or step.function == "device" for step in typed.steps
     )
     return min(most, MOST_OF_MANY) if many else most
 

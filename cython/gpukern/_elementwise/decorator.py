@@ -6,9 +6,9 @@
 import functools
 from collections.abc import Mapping
 
-from gpukern import _c_form, _promotion, _python_form
-from gpukern._elementwise import Elementwise, again
-from gpukern._program import at_clear
+from gpukern._elementwise import c_parser, python_frontend, type_resolution
+from gpukern._elementwise.dispatch import Elementwise, again
+from gpukern._program.program import at_clear
 from gpukern.errors import GpukernTypeError
 
 KEPT = 1024  # expressions, as many as the library keeps programs in memory
@@ -17,7 +17,7 @@ KEPT = 1024  # expressions, as many as the library keeps programs in memory
 @functools.lru_cache(KEPT)
 def known_expression(text, inputs, more):
     """Translates a C expression, or finds it translated, with the kernels that it has by then."""
-    return _c_form.translate(text, inputs, **dict(more))
+    return c_parser.translate(text, inputs, **dict(more))
 
 
 PLAIN = (str, tuple, type(None))
@@ -33,7 +33,7 @@ def of_expression(text, inputs, more):
     if inputs is not None:
         inputs = tuple(inputs)
         if not all(isinstance(each, str) for each in inputs):
-            return _c_form.translate(text, inputs, **more)  # an error
+            return c_parser.translate(text, inputs, **more)  # an error
     return known_expression(text, inputs, tuple(more.items()))
 
 
@@ -129,7 +129,11 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
         raise GpukernTypeError(
             f"elementwise: preamble must be a str, got {type(preamble).__name__}"
         )
-    more = {"dtype": _promotion.dtype_name(dtype), "preamble": preamble, "options": tuple(options)}
+    more = {
+        "dtype": type_resolution.dtype_name(dtype),
+        "preamble": preamble,
+        "options": tuple(options),
+    }
     if name is not None:
         more["name"] = str(name)
     if isinstance(function, str):
@@ -147,7 +151,7 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
         )
     if inputs is not None:
         raise GpukernTypeError("elementwise: inputs are given with an expression only")
-    made = Elementwise(_python_form.translate(function, **more))
+    made = Elementwise(python_frontend.translate(function, **more))
     functools.update_wrapper(made, function)
     if name is not None:
         made.__name__ = made.__qualname__ = str(name)

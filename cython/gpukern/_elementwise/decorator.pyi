@@ -6,7 +6,7 @@ from typing import Any, overload
 
 import numpy.typing as npt
 
-from gpukern._elementwise import Elementwise
+from gpukern._elementwise.dispatch import Elementwise
 
 @overload
 def elementwise(

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_tensor
-from gpukern._compiled cimport Numbers, Signature
-from gpukern._stream cimport Launch
-from gpukern._tensor cimport Tensor
+from gpukern._elementwise.specialization cimport Numbers, Signature
+from gpukern._streams.stream cimport Launch
+from gpukern._interop.tensor cimport Tensor
 
 cdef Tensor as_operand(object array, str what, Launch where)
 cdef object position_of(list tensors, Tensor wanted)

@@ -8,28 +8,30 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uintptr_t
 
 from gpukern._capi cimport gpukern_tensor
-from gpukern._compiled cimport (
+from gpukern._elementwise.specialization cimport (
     NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
 )
-from gpukern._convert cimport as_output, as_tensor
-from gpukern._device_array cimport DeviceArray, new_device_array
-from gpukern._dtype cimport is_native, numpy_dtype
-from gpukern._kind cimport Kind, kind_of
-from gpukern._layout cimport MAX_RANK, broadcast
-from gpukern._stream cimport Launch
-from gpukern._tensor cimport Tensor, tensor_of_ndarray
+from gpukern._interop.convert cimport as_output, as_tensor
+from gpukern._memory.device_array cimport DeviceArray, new_device_array
+from gpukern._interop.dtype cimport is_native, numpy_dtype
+from gpukern._interop.array_type cimport Kind, kind_of
+from gpukern._elementwise.loop_plan cimport MAX_RANK, broadcast
+from gpukern._streams.stream cimport Launch
+from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
 
 import numpy as np
 
-from gpukern import _host, _numpy_rules
-from gpukern._compiled import TYPE_NAMES
+from gpukern._elementwise import cpu_executor
+
+from gpukern._interop import numpy_subclasses
+from gpukern._elementwise.specialization import TYPE_NAMES
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cnp.import_array()
 
 
 cdef Tensor as_operand(object array, str what, Launch where):
-    if type(array) is not cnp.ndarray and _numpy_rules.is_masked(array):
+    if type(array) is not cnp.ndarray and numpy_subclasses.is_masked(array):
         raise GpukernTypeError(f"{what} must not be a masked array")
     cdef Tensor tensor = as_tensor(array, what, where)
     if isinstance(tensor.owner, cnp.ndarray) and (not is_native(tensor.dtype) or tensor.odd):
@@ -132,7 +134,7 @@ cdef Signature require_output(object function, dict signatures, char *types, Ten
     elif target.host or target.c.device.device_id != first.c.device.device_id:
         raise GpukernValueError(
             f"{function.name}: out must lie on cuda:{first.c.device.device_id} like the arrays")
-    _host.require_places(function, target.shape(), strides_of(target))
+    cpu_executor.require_places(function, target.shape(), strides_of(target))
     types[len(function.inputs)] = <char>require_type(function, target)
     return signature_of(function, signatures, types, -1)
 
@@ -166,7 +168,7 @@ cdef object host_view(Tensor tensor):
     if isinstance(tensor.owner, cnp.ndarray):
         return tensor.owner
     cdef int d
-    dtype = _host.host_dtype(TYPE_NAMES[type_number(&tensor.c.dtype)])
+    dtype = cpu_executor.host_dtype(TYPE_NAMES[type_number(&tensor.c.dtype)])
     strides = tuple([tensor.c.strides[d] * tensor.itemsize for d in range(tensor.c.ndim)])
     address = <uintptr_t>tensor.c.data + tensor.c.byte_offset
     if tensor.count() == 0:

@@ -13,26 +13,28 @@ from gpukern._capi cimport (
     GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_dtype, gpukern_exec, gpukern_stream_wait,
     gpukern_tensor,
 )
-from gpukern._compiled cimport (
+from gpukern._elementwise.specialization cimport (
     MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
 )
-from gpukern._device_array cimport DeviceArray
-from gpukern._dtype cimport describe
-from gpukern._error cimport check
-from gpukern._fit cimport are_rows, fits, on_one_gpu
-from gpukern._keep cimport kept_count, let_go
-from gpukern._kind cimport Kind
-from gpukern._layout cimport MAX_OPERANDS, broadcast
-from gpukern._lend cimport lend, new_array_like, note_write
-from gpukern._long_way cimport long_way
-from gpukern._operand cimport OPERAND_NDIM, Operand
-from gpukern._own cimport begin_own, end_own, is_own, lend_own, new_own
-from gpukern._stream cimport Stream, wait_back
-from gpukern._wish cimport WISH_NONE, wished_device
+from gpukern._memory.device_array cimport DeviceArray
+from gpukern._interop.dtype cimport describe
+from gpukern._runtime.error cimport check
+from gpukern._elementwise.fit cimport are_rows, fits, on_one_gpu
+from gpukern._streams.keepalive cimport kept_count, let_go
+from gpukern._interop.array_type cimport Kind
+from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, broadcast
+from gpukern._interop.lend cimport lend, new_array_like, note_write
+from gpukern._elementwise.long_way cimport long_way
+from gpukern._interop.operand cimport OPERAND_NDIM, Operand
+from gpukern._interop.own cimport begin_own, end_own, is_own, lend_own, new_own
+from gpukern._streams.stream cimport Stream, wait_back
+from gpukern._runtime.default_device cimport WISH_NONE, wished_device
 
-from gpukern import _codegen, _promotion
-from gpukern._expression import Function
-from gpukern._host_work import QUIET as _QUIET
+from gpukern._elementwise import cuda_codegen
+
+from gpukern._elementwise import type_resolution
+from gpukern._elementwise.graph import Function
+from gpukern._elementwise.host_work import QUIET as _QUIET
 from gpukern.errors import GpukernTypeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -139,15 +141,15 @@ cdef class Elementwise:
         """The CUDA C++ of the kernel for contiguous arrays of these dtypes, and numbers for int,
         float and complex; it includes headers of gpukern's."""
         typed = self.typed(dtypes)
-        flags = "".join(["c" if each in _promotion.WEAK_TYPES else "v" for each in typed.types])
-        return _codegen.source(typed, typed.result, _codegen.Layout("packs", flags)).text
+        flags = "".join(["c" if each in type_resolution.WEAK_TYPES else "v" for each in typed.types])
+        return cuda_codegen.source(typed, typed.result, cuda_codegen.Layout("packs", flags)).text
 
     cdef object typed(self, dtypes):
         if len(dtypes) != self.count:
             raise GpukernTypeError(
                 f"{self.function.name} takes {self.count} arguments, got {len(dtypes)} dtypes")
-        names = tuple([_promotion.argument_type(each) for each in dtypes])
-        return _promotion.typed(self.function, names)
+        names = tuple([type_resolution.argument_type(each) for each in dtypes])
+        return type_resolution.typed(self.function, names)
 
     def __call__(self, *arguments, out=None, device=None, stream=None, progress=None,
                  device_memory=None):
@@ -162,7 +164,7 @@ cdef class Elementwise:
                         device_memory)
 
     cdef object quickly(self, tuple arguments, object out):
-        """The call on plain arrays, see _lend.pxd."""
+        """The call on plain arrays, see lend.pxd."""
         cdef Operand operands[MAX_OPERANDS]
         cdef char types[MAX_ARGUMENTS + 1]
         cdef Numbers numbers

@@ -4,7 +4,7 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
-from gpukern._operand cimport Operand
+from gpukern._interop.operand cimport Operand
 
 cdef bint are_rows(tuple arguments, object out, cnp.npy_intp few)
 cdef bint on_one_gpu(const Operand *operands, int count) noexcept

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Which element-wise calls the quick way is for, see _elementwise.pyx."""
+"""Which element-wise calls the quick way is for, see dispatch.pyx."""
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport GPUKERN_CUDA, gpukern_device, gpukern_tensor
-from gpukern._layout cimport overlap, same_place
-from gpukern._operand cimport Operand
-from gpukern._own cimport is_own
+from gpukern._elementwise.loop_plan cimport overlap, same_place
+from gpukern._interop.operand cimport Operand
+from gpukern._interop.own cimport is_own
 
 cnp.import_array()
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_exec, gpukern_tensor
-from gpukern._compiled cimport Signature
+from gpukern._elementwise.specialization cimport Signature
 
 cdef int foresee_on_gpu(const gpukern_exec *exec_, Signature signature,
                         const gpukern_tensor *const *operands, int count) except -1

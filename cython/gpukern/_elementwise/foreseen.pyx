@@ -11,9 +11,9 @@ from gpukern._capi cimport (
     GPUKERN_RULE_ARGUMENT, GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST,
     GPUKERN_RULE_NO_GPU, gpukern_exec, gpukern_plan, gpukern_tensor,
 )
-from gpukern._compiled cimport Signature
-from gpukern._layout cimport PACKS, ROWS, Plan, plan_loop
-from gpukern._wish cimport WISH_CUDA, WISH_NONE, Wish, wished_device
+from gpukern._elementwise.specialization cimport Signature
+from gpukern._elementwise.loop_plan cimport PACKS, ROWS, Plan, plan_loop
+from gpukern._runtime.default_device cimport WISH_CUDA, WISH_NONE, Wish, wished_device
 
 import math
 

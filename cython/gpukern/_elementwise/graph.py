@@ -6,7 +6,7 @@
 import functools
 from dataclasses import dataclass, field
 
-from gpukern import _functions
+from gpukern._elementwise import ufuncs
 
 MAX_INPUTS = 32
 
@@ -27,7 +27,7 @@ class Constant:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A function of `_functions.ARITY`.
+    """A function of `ufuncs.ARITY`.
 
     `of_numbers` is Python's own function, whose result for Python numbers alone is one again, and
     so is weak. None stands for NumPy's, which gives a NumPy scalar.
@@ -82,7 +82,7 @@ class Function:
 
 def operation(function, *arguments):
     """A Call as an operator or an attribute of Python stands for it."""
-    return Call(function, arguments, _functions.OPERATORS[function])
+    return Call(function, arguments, ufuncs.OPERATORS[function])
 
 
 def operands(node):

@@ -8,9 +8,9 @@ import threading
 
 import numpy as np
 
-from gpukern._blocks import cutter
-from gpukern._places import Scratch, axes_of, varying
-from gpukern._threads import ThreadShare
+from gpukern._elementwise.blocking import cutter
+from gpukern._elementwise.temporaries import Scratch, axes_of, varying
+from gpukern._elementwise.thread_budget import ThreadShare
 
 
 class Quiet(threading.local):

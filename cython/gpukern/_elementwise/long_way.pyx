@@ -10,27 +10,27 @@ from gpukern._capi cimport (
     GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_copy, gpukern_device_count,
     gpukern_tensor,
 )
-from gpukern._compiled cimport (
+from gpukern._elementwise.specialization cimport (
     MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
 )
-from gpukern._convert cimport as_output, finished, used_by
-from gpukern._described cimport (
+from gpukern._interop.convert cimport as_output, finished, used_by
+from gpukern._elementwise.described cimport (
     as_operand, broadcast_shape, describe_call, host_view, is_plain, new_output, position_of,
     require_output, require_type,
 )
-from gpukern._device_array cimport new_device_array
-from gpukern._error cimport check
-from gpukern._foreseen cimport foresee_on_cpu, foresee_on_gpu
-from gpukern._layout cimport MAX_OPERANDS, overlap, same_place
-from gpukern._lend cimport note_write
-from gpukern._stream cimport Launch, new_launch
-from gpukern._tensor cimport Tensor, tensor_of_ndarray
-from gpukern._through cimport through
-from gpukern._wish cimport WISH_CUDA, checked_wish
+from gpukern._memory.device_array cimport new_device_array
+from gpukern._runtime.error cimport check
+from gpukern._elementwise.foreseen cimport foresee_on_cpu, foresee_on_gpu
+from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, overlap, same_place
+from gpukern._interop.lend cimport note_write
+from gpukern._streams.stream cimport Launch, new_launch
+from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
+from gpukern._elementwise.through cimport through
+from gpukern._runtime.default_device cimport WISH_CUDA, checked_wish
 
 import numpy as np
 
-from gpukern import _host
+from gpukern._elementwise import cpu_executor
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
@@ -145,10 +145,10 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
         types[len(tensors)] = <char>require_type(function, target)
     signature = signature_of(function, signatures, types, -1)
     if where.c.plan != NULL:
-        foresee_on_cpu(&where.c, signature, views, _host.broadcast(function, views))
+        foresee_on_cpu(&where.c, signature, views, cpu_executor.broadcast(function, views))
         return None
     if target is None and not is_plain(first):
-        shape = tensor_of_ndarray(np.empty(_host.broadcast(function, views), np.uint8))
+        shape = tensor_of_ndarray(np.empty(cpu_executor.broadcast(function, views), np.uint8))
         target = new_output(arguments[position_of(tensors, first)], first, shape, signature, where)
     view = None if target is None else host_view(target)
     result = signature.host_function().call(views, view, progress)
@@ -191,7 +191,7 @@ cdef object through_gpu(object function, dict signatures, tuple arguments, list 
     if target is not None and not target.odd:
         written = target
     elif target is not None or is_plain(first):
-        made = np.empty(shape.shape(), _host.host_dtype(signature.out_name))
+        made = np.empty(shape.shape(), cpu_executor.host_dtype(signature.out_name))
         written = tensor_of_ndarray(made)
     else:
         like = arguments[position_of(tensors, first)]

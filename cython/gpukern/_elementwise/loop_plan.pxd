@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The loop of an element-wise call over its operands, as the kernels of _codegen.py take it."""
+"""The loop of an element-wise call over its operands, as the kernels of cuda_codegen.py take it."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -11,7 +11,7 @@ cdef enum:
     MAX_OPERANDS = 33  # _expression.MAX_INPUTS and the output
     MAX_RANK = 64
     BLOCK_THREADS = 128
-    MOST_ITEMS = 8     # of _codegen.py
+    MOST_ITEMS = 8     # of cuda_codegen.py
     # The words of a Nest of elementwise_memory.cuh, at most.
     MAX_WORDS = 1 + MAX_OPERANDS + MAX_RANK + MAX_OPERANDS * MAX_RANK + MAX_RANK
 

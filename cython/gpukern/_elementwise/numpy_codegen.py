@@ -5,8 +5,8 @@
 
 import numpy as np
 
-from gpukern._functions import UFUNCS
-from gpukern._promotion import WEAK_TYPES
+from gpukern._elementwise.type_resolution import WEAK_TYPES
+from gpukern._elementwise.ufuncs import UFUNCS
 from gpukern.errors import GpukernTypeError
 
 VIEWS = ("real", "imag")  # their results are parts of their operands

@@ -10,8 +10,8 @@ import textwrap
 
 import numpy as np
 
-from gpukern import _functions
-from gpukern._expression import MAX_INPUTS, Call, Cast, Constant, Function, Input, operation
+from gpukern._elementwise import ufuncs
+from gpukern._elementwise.graph import MAX_INPUTS, Call, Cast, Constant, Function, Input, operation
 from gpukern.errors import GpukernValueError
 
 BINARY = {
@@ -237,13 +237,13 @@ class Translator:
             self.fail(node, "a call must have plain arguments")
         arguments = tuple(self.expression(each) for each in node.args)
         try:
-            function = _functions.PYTHON_FUNCTIONS.get(called)
-            dtype = _functions.PYTHON_TYPES.get(called)
+            function = ufuncs.PYTHON_FUNCTIONS.get(called)
+            dtype = ufuncs.PYTHON_TYPES.get(called)
         except TypeError:  # not hashable
             function = dtype = None
         if isinstance(called, type) and issubclass(called, (np.number, np.bool_)):
             dtype = np.dtype(called).name
-        expected = 1 if dtype is not None else _functions.ARITY.get(function)
+        expected = 1 if dtype is not None else ufuncs.ARITY.get(function)
         if expected is None:
             self.fail(node, "the function is not one of those that can be translated")
         if len(arguments) != expected:

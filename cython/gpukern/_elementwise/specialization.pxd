@@ -6,8 +6,8 @@ from libc.stdint cimport int32_t, int64_t
 from gpukern._capi cimport (
     gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_status, gpukern_tensor,
 )
-from gpukern._layout cimport Plan
-from gpukern._program cimport Program
+from gpukern._elementwise.loop_plan cimport Plan
+from gpukern._program.program cimport Program
 
 cdef enum:
     MAX_ARGUMENTS = 32  # _expression.MAX_INPUTS

@@ -15,13 +15,19 @@ from gpukern._capi cimport (
     gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_kernel_launch, gpukern_kernel_release,
     gpukern_launch, gpukern_program_kernel, gpukern_status, gpukern_tensor,
 )
-from gpukern._error cimport check
-from gpukern._layout cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
-from gpukern._program cimport Program, compile_keyed, find_program
+from gpukern._runtime.error cimport check
+from gpukern._elementwise.loop_plan cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
+from gpukern._program.program cimport Program, compile_keyed, find_program
 
 import numpy as np
 
-from gpukern import _codegen, _host, _kept, _promotion
+from gpukern._elementwise import cuda_codegen
+
+from gpukern._elementwise import cpu_executor
+
+from gpukern._elementwise import cache_key
+
+from gpukern._elementwise import type_resolution
 from gpukern.errors import (
     GpukernError, GpukernOverflowError, GpukernTypeError, GpukernValueError,
 )
@@ -159,7 +165,7 @@ cdef class Signature:
     cdef object typed(self):
         if self.known_typed is None:
             names = tuple([TYPE_NAMES[each & ~BY_VALUE] for each in self.types[:self.count]])
-            self.known_typed = _promotion.typed(self.function, names)
+            self.known_typed = type_resolution.typed(self.function, names)
         return self.known_typed
 
     cdef Compiled compiled(self, const Plan *plan, int32_t device):
@@ -169,13 +175,13 @@ cdef class Signature:
         key = note = None
         if plan.kind == PACKS and "s" not in flags:
             if self.kept is not None and self.kept.device_id == device:
-                return load_kernel(self.kept, _codegen.kernel_name(self.function), device)
-            key = _kept.key(self.function, self.types)
-            note = _kept.note(self.out_name, self.items, self.limits)
-        layout = _codegen.Layout(KIND_NAMES[<int>plan.kind], flags, plan.rank, plan.wide)
-        source = _codegen.source(self.typed(), self.out_name, layout)
+                return load_kernel(self.kept, cuda_codegen.kernel_name(self.function), device)
+            key = cache_key.key(self.function, self.types)
+            note = cache_key.note(self.out_name, self.items, self.limits)
+        layout = cuda_codegen.Layout(KIND_NAMES[<int>plan.kind], flags, plan.rank, plan.wide)
+        source = cuda_codegen.source(self.typed(), self.out_name, layout)
         program = compile_keyed(source.text, source.options, f"{source.kernel}.cu",
-                                dict(_codegen.headers()), device, key, note)
+                                dict(cuda_codegen.headers()), device, key, note)
         return load_kernel(program, source.kernel, device)
 
     cdef int require_fit(self, Numbers *numbers) except -1:
@@ -192,7 +198,7 @@ cdef class Signature:
     cdef object host_function(self):
         found = self.kernels.get(None)
         if found is None:
-            made = _host.HostFunction(self.typed(), self.out_name, self.is_number)
+            made = cpu_executor.HostFunction(self.typed(), self.out_name, self.is_number)
             found = self.kernels.setdefault(None, made)
         return found
 
@@ -250,7 +256,7 @@ cdef Signature new_signature(object function, bytes types, int32_t device):
 
 cdef bint find_kept(Signature made, int32_t device) except -1:
     """Takes what the cache has for contiguous arrays; False if it has nothing."""
-    key = _kept.key(made.function, made.types)
+    key = cache_key.key(made.function, made.types)
     if key is None:
         return False
     try:
@@ -259,7 +265,7 @@ cdef bint find_kept(Signature made, int32_t device) except -1:
         return False  # without it, the error comes where a kernel is needed
     if made.kept is None:
         return False
-    made.out_name, made.items, made.limits = _kept.from_note(made.kept.note())
+    made.out_name, made.items, made.limits = cache_key.from_note(made.kept.note())
     return True
 
 
@@ -270,7 +276,7 @@ cdef int find_types(Signature made) except -1:
         raise GpukernTypeError(
             f"{made.function.name}: out must be of a dtype that {typed.result} converts to without "
             f"changing kind, got {made.out_name}")
-    made.items = _codegen.pack_items(typed, made.is_number, made.out_name)
+    made.items = cuda_codegen.pack_items(typed, made.is_number, made.out_name)
     made.limits = int_limits(typed, made.is_number)
     return 0
 

@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 
-from gpukern._host_code import VIEWS, host_dtype
+from gpukern._elementwise.numpy_codegen import VIEWS, host_dtype
 
 OUT = 0  # the place that is the output
 

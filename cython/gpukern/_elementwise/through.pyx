@@ -12,10 +12,10 @@ from gpukern._capi cimport (
     GPUKERN_CANCELLED, GPUKERN_DEVICE_DEFAULT, gpukern_chunk, gpukern_exec, gpukern_kernel,
     gpukern_map, gpukern_status, gpukern_tensor,
 )
-from gpukern._compiled cimport Numbers, Signature, launch_plan
-from gpukern._layout cimport MAX_OPERANDS, Kind, Plan, plan_loop
-from gpukern._stream cimport Launch
-from gpukern._watch cimport Watch, watch, watched
+from gpukern._elementwise.specialization cimport Numbers, Signature, launch_plan
+from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, Kind, Plan, plan_loop
+from gpukern._streams.stream cimport Launch
+from gpukern._streams.watch cimport Watch, watch, watched
 
 # One call's. It lives on the caller's stack, and borrows what it points to.
 cdef struct Step:

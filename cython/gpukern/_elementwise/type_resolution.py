@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpukern import _functions
-from gpukern._expression import Call, Cast, Constant, Input
-from gpukern._numbers import SIZES, converted, folded, require_known
+from gpukern._elementwise import ufuncs
+from gpukern._elementwise.constant_folding import SIZES, converted, folded, require_known
+from gpukern._elementwise.graph import Call, Cast, Constant, Input
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
 # The dtype that a weak value has where it meets no array.
@@ -135,14 +135,14 @@ class Typing:
             return self.step(function, operands, types, part, weak)
         if function == "power":
             function, operands, types = simple_power(operands, types)
-        if function in _functions.COMPARISONS:
+        if function in ufuncs.COMPARISONS:
             exact = compared_exactly(operands, types)
             if exact is not None:
                 return self.step(function, operands, exact, "bool")
         *operand_types, computed = resolved(function, types)
-        if function in _functions.LOGICAL:
+        if function in ufuncs.LOGICAL:
             operand_types = ["bool"] * len(operands)
-        if function not in _functions.COMPLEX and any("complex" in each for each in operand_types):
+        if function not in ufuncs.COMPLEX and any("complex" in each for each in operand_types):
             raise GpukernTypeError(f"elementwise: {function} is not known for complex numbers")
         for operand, wanted in zip(operands, operand_types, strict=True):
             require_fit(operand, wanted)
@@ -247,7 +247,7 @@ def number_or_dtype(name):
 @functools.lru_cache(RESOLVED)
 def resolved(function, types):
     """The types of NumPy's loop, a tuple: the operands' and the result's."""
-    ufunc = _functions.UFUNCS[function]
+    ufunc = ufuncs.UFUNCS[function]
     spelled = without_bfloat16(types) if "bfloat16" in types else types
     asked = tuple(WEAK_TYPES.get(each) or DTYPES[each] for each in spelled)
     try:

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._cupy cimport CupyAttributes
-from gpukern._exchange cimport ExchangeApi
-from gpukern._torch cimport TorchState
+from gpukern._interop.cupy cimport CupyAttributes
+from gpukern._interop.exchange cimport ExchangeApi
+from gpukern._interop.torch cimport TorchState
 
 # How the arrays of a type come in.
 cdef enum Protocol:

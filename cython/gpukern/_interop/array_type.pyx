@@ -9,11 +9,11 @@ cimport numpy as cnp
 from cpython.object cimport Py_TYPE, PyTypeObject
 from cpython.ref cimport PyObject
 
-from gpukern._cupy cimport cupy_attributes
-from gpukern._exchange cimport exchange_api
-from gpukern._torch cimport torch_state
+from gpukern._interop.cupy cimport cupy_attributes
+from gpukern._interop.exchange cimport exchange_api
+from gpukern._interop.torch cimport torch_state
 
-from gpukern import _interop
+from gpukern._interop import libraries
 
 cnp.import_array()
 
@@ -59,10 +59,10 @@ cdef Kind new_kind(object kind):
     made.protocol = BY_NUMPY
     if issubclass(kind, cnp.ndarray):
         return made
-    made.library = _interop.library_of(kind)
-    made.refusal = _interop.refusal_of(made.library, kind)
-    made.allocate = _interop.ALLOCATORS.get(made.library)
-    made.empty_like = _interop.empty_like_of(made.library)
+    made.library = libraries.library_of(kind)
+    made.refusal = libraries.refusal_of(made.library, kind)
+    made.allocate = libraries.ALLOCATORS.get(made.library)
+    made.empty_like = libraries.empty_like_of(made.library)
     if made.library == "torch":
         made.torch = torch_state(kind)
     made.api = exchange_api(kind)

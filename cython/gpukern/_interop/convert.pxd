@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_device
-from gpukern._stream cimport Launch
-from gpukern._tensor cimport Tensor
+from gpukern._streams.stream cimport Launch
+from gpukern._interop.tensor cimport Tensor
 
 cdef Tensor as_tensor(object array, str what, Launch launch)
 cdef Tensor as_output(object array, str what, Launch launch)

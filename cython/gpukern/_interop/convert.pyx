@@ -11,21 +11,21 @@ from libc.stdint cimport uintptr_t
 from gpukern._capi cimport (
     GPUKERN_CUDA, GPUKERN_CUDA_MANAGED, gpukern_device, gpukern_pointer_device,
 )
-from gpukern._device_array cimport DeviceArray, copy_to, new_device_array
-from gpukern._dlpack cimport describe_lent, dlpack_device, import_dlpack
-from gpukern._dtype cimport describe
-from gpukern._error cimport check
-from gpukern._exchange cimport exchange_stream, import_exchange
-from gpukern._keep cimport keep_until_done
-from gpukern._kind cimport BY_EXCHANGE, BY_INTERFACE, BY_NUMPY, Kind, kind_of
-from gpukern._lend cimport lend_of_kind
-from gpukern._operand cimport Operand
-from gpukern._stream cimport Launch, as_stream, stream_of_handle
-from gpukern._tensor cimport Tensor, new_ndarray, tensor_of_ndarray
+from gpukern._memory.device_array cimport DeviceArray, copy_to, new_device_array
+from gpukern._interop.dlpack cimport describe_lent, dlpack_device, import_dlpack
+from gpukern._interop.dtype cimport describe
+from gpukern._runtime.error cimport check
+from gpukern._interop.exchange cimport exchange_stream, import_exchange
+from gpukern._streams.keepalive cimport keep_until_done
+from gpukern._interop.array_type cimport BY_EXCHANGE, BY_INTERFACE, BY_NUMPY, Kind, kind_of
+from gpukern._interop.lend cimport lend_of_kind
+from gpukern._interop.operand cimport Operand
+from gpukern._streams.stream cimport Launch, as_stream, stream_of_handle
+from gpukern._interop.tensor cimport Tensor, new_ndarray, tensor_of_ndarray
 
 import numpy as np
 
-from gpukern import _interop
+from gpukern._interop import libraries
 from gpukern.errors import (
     GpukernBufferError, GpukernError, GpukernTypeError, GpukernValueError,
 )
@@ -71,7 +71,7 @@ cdef Tensor tensor_of_library(object array, Kind kind, str what, Launch launch):
     """Imports an array that says by itself what it is; its words of refusal become ours."""
     cdef Operand operand
     cdef Tensor tensor = None
-    why = _interop.why_not(kind.library, array)
+    why = libraries.why_not(kind.library, array)
     if why is not None:
         raise GpukernBufferError(f"{what} {why}")
     try:
@@ -133,7 +133,7 @@ cdef Tensor tensor_of_dlpack(object array, object library, str what, Launch laun
     cdef Tensor tensor
     if device.device_type in (GPUKERN_CUDA, GPUKERN_CUDA_MANAGED):
         if library is not None:
-            stream = _interop.current_stream(library, device.device_id)
+            stream = libraries.current_stream(library, device.device_id)
         launch.follow(device, None if stream is None else as_stream(stream))
         # DLPack's number of the legacy default stream is 1.
         number = <uintptr_t>launch.c.stream or 1
@@ -169,7 +169,7 @@ cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch
         raise GpukernValueError(f"{what} must name stream 1 or 2, got 0, which is ambiguous")
     if stream is None and kind.library is not None:
         # Says nothing of the library's default stream, on which its next work may be.
-        stream = _interop.current_stream(kind.library, tensor.c.device.device_id)
+        stream = libraries.current_stream(kind.library, tensor.c.device.device_id)
     launch.follow(tensor.c.device, None if stream is None else stream_of_handle(
         stream, None, f"{what}: the stream of its interface"))
     tensor.unordered = stream is None
@@ -255,7 +255,7 @@ cdef Tensor new_result_beside(object array, Tensor place, object dtype, Tensor s
                               Launch launch):
     """As new_result(), beside an array on a GPU of another dtype; in the words of the library that
     the dtype comes from, NumPy's or that of the array."""
-    allocate = _interop.TYPED_ALLOCATORS.get(place.library)
+    allocate = libraries.TYPED_ALLOCATORS.get(place.library)
     if allocate is not None:
         made = allocate(array, shape.shape(), dtype, place.c.device.device_id)
         if made is not None:
@@ -274,7 +274,7 @@ cdef object finished(Tensor like, Tensor result):
             return cnp.PyArray_ToScalar(result.c.data, result.owner)
         return result.owner
     if like.library is not None:
-        return _interop.adopt(like.library, result.owner)
+        return libraries.adopt(like.library, result.owner)
     return result.owner
 
 
@@ -283,7 +283,7 @@ cdef object finished_beside(Tensor place, Tensor result):
     if result.made is not None:
         return result.made
     if place.library == "jax":
-        return _interop.adopt(place.library, result.owner)
+        return libraries.adopt(place.library, result.owner)
     return result.owner
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._operand cimport Operand
+from gpukern._interop.operand cimport Operand
 
 ctypedef Py_ssize_t (*StreamOfDevice)(int) except? -1
 

@@ -14,9 +14,9 @@ from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.stdint cimport uintptr_t
 
 from gpukern._capi cimport GPUKERN_CUDA, GPUKERN_OPAQUE
-from gpukern._descriptor cimport get
-from gpukern._dtype cimport describe
-from gpukern._operand cimport OPERAND_NDIM, Operand
+from gpukern._interop.descriptor cimport get
+from gpukern._interop.dtype cimport describe
+from gpukern._interop.operand cimport OPERAND_NDIM, Operand
 
 import sys
 

@@ -4,7 +4,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from gpukern._capi cimport gpukern_dtype, gpukern_device, gpukern_tensor
-from gpukern._tensor cimport Tensor
+from gpukern._interop.tensor cimport Tensor
 
 # The structs of dlpack.h; gpukern_tensor has the layout of its DLTensor.
 cdef struct DLManagedTensor:

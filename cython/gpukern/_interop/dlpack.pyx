@@ -15,8 +15,8 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, gpukern_device,
     gpukern_tensor,
 )
-from gpukern._dtype cimport numpy_dtype
-from gpukern._tensor cimport Tensor
+from gpukern._interop.dtype cimport numpy_dtype
+from gpukern._interop.tensor cimport Tensor
 
 from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueError
 

@@ -7,8 +7,8 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 
 from gpukern._capi cimport gpukern_tensor
-from gpukern._dlpack cimport DLManagedTensorVersioned, DLPackVersion
-from gpukern._tensor cimport Tensor
+from gpukern._interop.dlpack cimport DLManagedTensorVersioned, DLPackVersion
+from gpukern._interop.tensor cimport Tensor
 
 # The structs of dlpack.h; gpukern_tensor has the layout of its DLTensor. The functions return 0, or
 # -1 with a Python exception. They synchronise nothing.

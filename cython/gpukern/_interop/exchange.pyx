@@ -9,8 +9,8 @@ from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.ref cimport PyObject
 
 from gpukern._capi cimport GPUKERN_CUDA
-from gpukern._dlpack cimport Import, tensor_of_import
-from gpukern._tensor cimport Tensor
+from gpukern._interop.dlpack cimport Import, tensor_of_import
+from gpukern._interop.tensor cimport Tensor
 
 from gpukern.errors import GpukernBufferError
 

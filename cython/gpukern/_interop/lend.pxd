@@ -5,15 +5,15 @@
 
 What takes it: ndarrays of a native dtype, torch tensors and CuPy arrays, all of at most eight
 dimensions and on one device, without device= and stream=. Whatever does not take it goes the long
-way (_convert.pyx), which also words the errors: nothing is refused here, and nothing is checked
+way (convert.pyx), which also words the errors: nothing is refused here, and nothing is checked
 that the C side checks.
 """
 
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport gpukern_device, gpukern_exec
-from gpukern._kind cimport Kind
-from gpukern._operand cimport Operand
+from gpukern._interop.array_type cimport Kind
+from gpukern._interop.operand cimport Operand
 
 cdef enum:
     MAX_OTHERS = 2

@@ -14,17 +14,17 @@ from gpukern._capi cimport (
     GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_device, gpukern_exec, gpukern_stream_wait,
     gpukern_tensor,
 )
-from gpukern._descriptor cimport get
-from gpukern._dtype cimport describe
-from gpukern._error cimport check
-from gpukern._exchange cimport exchange_stream
-from gpukern._keep cimport kept_count, let_go
-from gpukern._kind cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
-from gpukern._operand cimport OPERAND_NDIM, Operand
-from gpukern._stream cimport wait_back
-from gpukern._tensor cimport new_ndarray
-from gpukern._watch cimport LONG
-from gpukern._wish cimport WISH_CPU, WISH_NONE, wished_device
+from gpukern._interop.descriptor cimport get
+from gpukern._interop.dtype cimport describe
+from gpukern._runtime.error cimport check
+from gpukern._interop.exchange cimport exchange_stream
+from gpukern._streams.keepalive cimport kept_count, let_go
+from gpukern._interop.array_type cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
+from gpukern._interop.operand cimport OPERAND_NDIM, Operand
+from gpukern._streams.stream cimport wait_back
+from gpukern._interop.tensor cimport new_ndarray
+from gpukern._streams.watch cimport LONG
+from gpukern._runtime.default_device cimport WISH_CPU, WISH_NONE, wished_device
 
 cdef extern from "numpy/arrayobject.h":
     void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
@@ -245,7 +245,7 @@ cdef int end(Order *order, const Operand *first) except -1:
 
 
 cdef bint is_long(const Operand *out) noexcept:
-    """Whether a call looks at signals, see _watch.pxd."""
+    """Whether a call looks at signals, see watch.pxd."""
     cdef int64_t count = 1
     cdef int d
     if out.c.device.device_type != GPUKERN_CPU:

@@ -31,7 +31,7 @@ def like(source, result):
 
 def gather_objects(source, index, *, axis, mode, fill_value, out, progress, **where):
     """Gathers references to Python objects: our indices, NumPy's reference counts."""
-    from gpukern._gather import gather
+    from gpukern._ops.gather import gather
 
     if out is not None and not (isinstance(out, np.ndarray) and out.dtype == source.dtype):
         kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
@@ -75,7 +75,7 @@ def fill_objects(fill_value, shape):
 
 def gather_masked(source, index, *, out, **options):
     """As numpy.ma.take: the mask goes with the data, and a masked index gives a masked item."""
-    from gpukern._gather import gather
+    from gpukern._ops.gather import gather
 
     masked = sys.modules["numpy.ma"]
     index_mask = masked.getmask(index)

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""DeviceArrays as operands on the stack, see _lend.pxd; _uses.pyx puts their calls in order."""
+"""DeviceArrays as operands on the stack, see lend.pxd; stream_tracker.pyx puts their calls in order."""
 
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport GPUKERN_CUDA, gpukern_dtype
-from gpukern._device_array cimport DeviceArray
-from gpukern._operand cimport Operand
-from gpukern._stream cimport Stream
+from gpukern._memory.device_array cimport DeviceArray
+from gpukern._interop.operand cimport Operand
+from gpukern._streams.stream cimport Stream
 
 cdef inline bint is_own(const Operand *operand) noexcept:
     """Whether it is a DeviceArray on a GPU."""

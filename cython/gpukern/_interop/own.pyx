@@ -6,11 +6,11 @@
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport GPUKERN_DEVICE_DEFAULT, gpukern_dtype, gpukern_exec
-from gpukern._device_array cimport DeviceArray, new_device_array
-from gpukern._dtype cimport numpy_dtype
-from gpukern._operand cimport OPERAND_NDIM, Operand
-from gpukern._stream cimport Launch, Stream
-from gpukern._tensor cimport Tensor
+from gpukern._memory.device_array cimport DeviceArray, new_device_array
+from gpukern._interop.dtype cimport numpy_dtype
+from gpukern._interop.operand cimport OPERAND_NDIM, Operand
+from gpukern._streams.stream cimport Launch, Stream
+from gpukern._interop.tensor cimport Tensor
 
 
 cdef bint lend_own(DeviceArray array, Operand *operand) noexcept:

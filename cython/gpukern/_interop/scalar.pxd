@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_dtype
-from gpukern._tensor cimport Tensor
+from gpukern._interop.tensor cimport Tensor
 
 cdef Tensor fill_tensor(object fill_value, Tensor source)
 cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1

@@ -11,15 +11,17 @@ from libc.string cimport memcpy
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, gpukern_dtype,
 )
-from gpukern._dtype cimport bfloat16_bits, describe, numpy_dtype
-from gpukern._kind cimport Kind, kind_of
-from gpukern._tensor cimport Tensor, tensor_of_ndarray
+from gpukern._interop.dtype cimport bfloat16_bits, describe, numpy_dtype
+from gpukern._interop.array_type cimport Kind, kind_of
+from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
 
 import math
 
 import numpy as np
 
-from gpukern import _interop, _numpy_rules
+from gpukern._interop import libraries
+
+from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
 cnp.import_array()
@@ -39,7 +41,7 @@ cdef Tensor fill_tensor(object fill_value, Tensor source):
     cdef Tensor tensor
     if type(fill_value) is int and fill_value == 0:
         return None
-    if _numpy_rules.is_masked(fill_value):
+    if numpy_subclasses.is_masked(fill_value):
         raise GpukernTypeError("gather: fill_value must not be masked")
     fill_value = on_host(fill_value, "gather: fill_value")
     try:
@@ -65,11 +67,11 @@ cdef object on_host(object value, str what):
     cdef Kind kind = kind_of(value)
     if kind.library is None:
         return value
-    why = kind.refusal or _interop.why_no_value(kind.library, value)
+    why = kind.refusal or libraries.why_no_value(kind.library, value)
     if why is not None:
         raise GpukernTypeError(f"{what} {why}")
     try:
-        return _interop.host_array(kind.library, value)
+        return libraries.host_array(kind.library, value)
     except (TypeError, ValueError, RuntimeError):
         dtype = getattr(value, "dtype", None)
         raise GpukernTypeError(
@@ -157,7 +159,7 @@ cdef object number_of(object a):
     cdef gpukern_dtype described
     if isinstance(a, (int, float, complex)):
         return a
-    if _numpy_rules.is_masked(a):
+    if numpy_subclasses.is_masked(a):
         raise GpukernTypeError("saxpy: a must not be masked")
     array = np.asarray(on_host(a, "saxpy: a"))
     if array.ndim != 0:

@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from gpukern._capi cimport GPUKERN_CPU, GPUKERN_MAX_NDIM, GPUKERN_UINT
-from gpukern._dtype cimport describe
+from gpukern._interop.dtype cimport describe
 
 from gpukern.errors import GpukernMemoryError, GpukernValueError
 
@@ -35,7 +35,7 @@ cdef class Tensor:
     names the array library that the caller's array came from, None for NumPy and for ourselves.
     `made` is the library's array that was made for a result.
     `odd` marks a layout that counts of elements cannot express: see bytes_of(). `unordered` marks
-    device memory whose library told no stream in whose order it is freed: see _keep.pyx.
+    device memory whose library told no stream in whose order it is freed: see keepalive.pyx.
     """
 
     def __dealloc__(self):

@@ -6,7 +6,7 @@
 
 A call reads and writes the memory of tensors, past torch's dispatcher. A trace would take the empty
 result for the answer, and a forward-mode derivative would be lost: such calls are refused by
-gpukern._interop. These are the cheap questions; where a version of torch lacks one of its private
+gpukern._interop.libraries. These are the cheap questions; where a version of torch lacks one of its private
 functions, the question has no answer and the call goes on.
 
 Python's way to the answers takes a third of a call: for each of them torch builds objects and
@@ -18,7 +18,7 @@ way is taken. See benchmarks/notes/call_cost.md.
 from cpython.long cimport PyLong_AsVoidPtr
 
 from gpukern._capi cimport gpukern_tensor
-from gpukern._descriptor cimport get
+from gpukern._interop.descriptor cimport get
 
 import sys
 

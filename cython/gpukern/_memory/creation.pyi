@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from gpukern._device_array import DeviceArray
+from gpukern._memory.device_array import DeviceArray
 from gpukern._typing import Array, Device, Stream
 
 def empty(

@@ -7,17 +7,17 @@
 cimport numpy as cnp
 
 from gpukern._capi cimport GPUKERN_DEVICE_DEFAULT, gpukern_device
-from gpukern._convert cimport as_tensor, used_by
-from gpukern._device_array cimport DeviceArray, copy_to, new_device_array
-from gpukern._dtype cimport describe, require_plain
-from gpukern._stream cimport Launch, as_device, new_launch
-from gpukern._tensor cimport Tensor, tensor_of_ndarray
+from gpukern._interop.convert cimport as_tensor, used_by
+from gpukern._memory.device_array cimport DeviceArray, copy_to, new_device_array
+from gpukern._interop.dtype cimport describe, require_plain
+from gpukern._streams.stream cimport Launch, as_device, new_launch
+from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
 
 import operator
 
 import numpy as np
 
-from gpukern import _numpy_rules
+from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cnp.import_array()
@@ -66,7 +66,7 @@ def to_device(array, device=0, stream=None):
     """
     cdef gpukern_device target = concrete_device(device, "to_device: device")
     cdef Launch where = new_launch("to_device", None, stream)
-    if _numpy_rules.is_masked(array):
+    if numpy_subclasses.is_masked(array):
         raise GpukernTypeError("to_device: array must not be a masked array")
     cdef Tensor source = as_tensor(array, "to_device: array", where)
     require_device_dtype(source.dtype, "to_device: array")

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_device
-from gpukern._stream cimport Launch, Stream
-from gpukern._tensor cimport Tensor
-from gpukern._uses cimport Uses
+from gpukern._streams.stream cimport Launch, Stream
+from gpukern._interop.tensor cimport Tensor
+from gpukern._streams.stream_tracker cimport Uses
 
 cdef class DeviceArray:
     cdef Tensor tensor

@@ -12,14 +12,14 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_OPAQUE,
     gpukern_allocate, gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
 )
-from gpukern._dlpack cimport export_dlpack
-from gpukern._dtype cimport describe
-from gpukern._error cimport check
-from gpukern._stream cimport (
+from gpukern._interop.dlpack cimport export_dlpack
+from gpukern._interop.dtype cimport describe
+from gpukern._runtime.error cimport check
+from gpukern._streams.stream cimport (
     Launch, Stream, consumer_stream, current_streams, legacy_stream, new_launch,
 )
-from gpukern._tensor cimport Tensor, new_ndarray, tensor_of_ndarray
-from gpukern._uses cimport new_uses
+from gpukern._interop.tensor cimport Tensor, new_ndarray, tensor_of_ndarray
+from gpukern._streams.stream_tracker cimport new_uses
 
 import numpy as np
 

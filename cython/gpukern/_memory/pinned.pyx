@@ -11,10 +11,10 @@ from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
 from gpukern._capi cimport (
     GPUKERN_CUDA_HOST, GPUKERN_MAX_NDIM, gpukern_allocate, gpukern_device, gpukern_release,
 )
-from gpukern._create cimport shape_of
-from gpukern._dtype cimport require_plain
-from gpukern._error cimport check
-from gpukern._tensor cimport Tensor, new_ndarray
+from gpukern._memory.creation cimport shape_of
+from gpukern._interop.dtype cimport require_plain
+from gpukern._runtime.error cimport check
+from gpukern._interop.tensor cimport Tensor, new_ndarray
 
 import numpy as np
 

@@ -7,16 +7,16 @@
 from gpukern._capi cimport (
     gpukern_copy, gpukern_copy_async, gpukern_device, gpukern_status, gpukern_synchronize,
 )
-from gpukern._convert cimport as_output, as_tensor, used_by
-from gpukern._create cimport concrete_device
-from gpukern._dtype cimport require_plain
-from gpukern._error cimport check
-from gpukern._keep cimport keep_until_done, kept_count, let_go
-from gpukern._lend cimport note_write
-from gpukern._stream cimport Launch, new_launch
-from gpukern._tensor cimport Tensor, bytes_of
+from gpukern._interop.convert cimport as_output, as_tensor, used_by
+from gpukern._memory.creation cimport concrete_device
+from gpukern._interop.dtype cimport require_plain
+from gpukern._runtime.error cimport check
+from gpukern._streams.keepalive cimport keep_until_done, kept_count, let_go
+from gpukern._interop.lend cimport note_write
+from gpukern._streams.stream cimport Launch, new_launch
+from gpukern._interop.tensor cimport Tensor, bytes_of
 
-from gpukern import _numpy_rules
+from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
@@ -61,7 +61,7 @@ def copyto(dst, src, *, stream=None, blocking=True):
     cdef bint across, waits = blocking
     cdef gpukern_device device
     cdef gpukern_status status
-    if _numpy_rules.is_masked(dst) or _numpy_rules.is_masked(src):
+    if numpy_subclasses.is_masked(dst) or numpy_subclasses.is_masked(src):
         raise GpukernTypeError("copyto: dst and src must not be masked arrays")
     target = as_output(dst, "copyto: dst", where)
     source = as_tensor(src, "copyto: src", where)

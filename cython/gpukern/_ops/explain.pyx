@@ -14,15 +14,15 @@ from gpukern._capi cimport (
     GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_KERNEL,
     GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_plan,
 )
-from gpukern._stream cimport PlanRequest
+from gpukern._streams.stream cimport PlanRequest
 
 import numpy as np
 
-from gpukern import _numpy_rules
-from gpukern._elementwise import Elementwise
-from gpukern._gather import gather
-from gpukern._saxpy import saxpy
-from gpukern._status import cuda_status
+from gpukern._interop import numpy_subclasses
+from gpukern._elementwise.dispatch import Elementwise
+from gpukern._ops.gather import gather
+from gpukern._ops.saxpy import saxpy
+from gpukern._runtime.devices import cuda_status
 from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {gather: "gather", saxpy: "saxpy"}
@@ -165,7 +165,7 @@ def explain(op, /, *args, stream=None, **kwargs):
             "explain: op must be gpukern.gather or gpukern.saxpy, or made by gpukern.elementwise, "
             f"got {op!r}")
     for array in args + tuple(kwargs.values()):
-        if isinstance(array, np.ndarray) and _numpy_rules.special_gather(array) is not None:
+        if isinstance(array, np.ndarray) and numpy_subclasses.special_gather(array) is not None:
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")
     cdef PlanRequest request = PlanRequest.__new__(PlanRequest)

@@ -13,27 +13,27 @@ from gpukern._capi cimport (
     GPUKERN_RAISE, GPUKERN_UINT, GPUKERN_WRAP, gpukern_copy, gpukern_gather, gpukern_mode,
     gpukern_tensor,
 )
-from gpukern._convert cimport (
+from gpukern._interop.convert cimport (
     as_output, as_tensor, enqueued, finished, finished_beside, new_result, on_device,
 )
-from gpukern._dtype cimport is_native, require_plain
-from gpukern._error cimport check
-from gpukern._keep cimport keep_until_done
-from gpukern._lend cimport (
+from gpukern._interop.dtype cimport is_native, require_plain
+from gpukern._runtime.error cimport check
+from gpukern._streams.keepalive cimport keep_until_done
+from gpukern._interop.lend cimport (
     Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
     together,
 )
-from gpukern._operand cimport OPERAND_NDIM, Operand
-from gpukern._scalar cimport fill_tensor
-from gpukern._stream cimport Launch, new_launch
-from gpukern._tensor cimport Tensor, bytes_of, tensor_of_ndarray
-from gpukern._watch cimport Watch, watch, watch_signals, watched
+from gpukern._interop.operand cimport OPERAND_NDIM, Operand
+from gpukern._interop.scalar cimport fill_tensor
+from gpukern._streams.stream cimport Launch, new_launch
+from gpukern._interop.tensor cimport Tensor, bytes_of, tensor_of_ndarray
+from gpukern._streams.watch cimport Watch, watch, watch_signals, watched
 
 import operator
 
 import numpy as np
 
-from gpukern import _numpy_rules
+from gpukern._interop import numpy_subclasses
 from gpukern.errors import (
     GpukernAxisError, GpukernIndexError, GpukernTypeError, GpukernValueError,
 )
@@ -114,7 +114,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
             return quick
     cdef bint subclass = isinstance(source, cnp.ndarray) and type(source) is not cnp.ndarray
     if subclass or is_array_of_objects(source):
-        special = _numpy_rules.special_gather(source)
+        special = numpy_subclasses.special_gather(source)
         if special is not None:
             return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
                            device=device, stream=stream, progress=progress,
@@ -152,13 +152,13 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     if in_place:
         return finished_beside(idx, dst)
     if subclass:
-        return _numpy_rules.like(source, dst.owner)
+        return numpy_subclasses.like(source, dst.owner)
     return finished(src, dst)
 
 
 cdef object gather_quickly(object source, object index, object axis, gpukern_mode mode,
                            object fill_value, object out):
-    """The call on plain arrays, see _lend.pxd; None for one that takes the long way."""
+    """The call on plain arrays, see lend.pxd; None for one that takes the long way."""
     cdef Operand src, idx, dst
     cdef Watch eye
     cdef int32_t c_axis

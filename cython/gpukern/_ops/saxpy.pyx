@@ -7,22 +7,22 @@
 cimport numpy as cnp
 
 from gpukern._capi cimport GPUKERN_OPAQUE, gpukern_saxpy
-from gpukern._convert cimport as_output, as_tensor, enqueued, finished, new_result
-from gpukern._dtype cimport is_native
-from gpukern._error cimport check
-from gpukern._lend cimport (
+from gpukern._interop.convert cimport as_output, as_tensor, enqueued, finished, new_result
+from gpukern._interop.dtype cimport is_native
+from gpukern._runtime.error cimport check
+from gpukern._interop.lend cimport (
     Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
     together,
 )
-from gpukern._operand cimport Operand
-from gpukern._scalar cimport store_scalar
-from gpukern._stream cimport Launch, new_launch
-from gpukern._tensor cimport Tensor, tensor_of_ndarray
-from gpukern._watch cimport Watch, watch, watch_signals, watched
+from gpukern._interop.operand cimport Operand
+from gpukern._interop.scalar cimport store_scalar
+from gpukern._streams.stream cimport Launch, new_launch
+from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
+from gpukern._streams.watch cimport Watch, watch, watch_signals, watched
 
 import numpy as np
 
-from gpukern import _numpy_rules
+from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernTypeError
 
 cnp.import_array()
@@ -111,7 +111,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
 
 
 cdef object saxpy_quickly(object a, object x, object y, object out):
-    """The call on plain arrays, see _lend.pxd; None for one that takes the long way."""
+    """The call on plain arrays, see lend.pxd; None for one that takes the long way."""
     cdef Operand xs, ys, dst
     cdef Order order
     cdef Watch eye
@@ -143,7 +143,7 @@ cdef object saxpy_quickly(object a, object x, object y, object out):
 
 
 cdef Tensor as_operand(object array, str what, Launch where):
-    if type(array) is not cnp.ndarray and _numpy_rules.is_masked(array):
+    if type(array) is not cnp.ndarray and numpy_subclasses.is_masked(array):
         raise GpukernTypeError(f"{what} must not be a masked array")
     cdef Tensor tensor = plain(as_tensor(array, what, where), copy=True)
     if tensor.c.dtype.code == GPUKERN_OPAQUE and tensor.dtype is not None:

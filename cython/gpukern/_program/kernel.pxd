@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_launch, gpukern_program
-from gpukern._loaded cimport LoadedKernel
-from gpukern._stream cimport Stream
+from gpukern._program.loaded_kernel cimport LoadedKernel
+from gpukern._streams.stream cimport Stream
 
 cdef class Kernel(LoadedKernel):
     cdef bint quick

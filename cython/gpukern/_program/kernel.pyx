@@ -7,12 +7,12 @@
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from gpukern._arguments cimport launch_slowly
+from gpukern._program.kernel_args cimport launch_slowly
 from gpukern._capi cimport gpukern_launch, gpukern_program, gpukern_program_kernel
-from gpukern._error cimport check
-from gpukern._loaded cimport LoadedKernel
-from gpukern._quick cimport can_launch_quickly, launch_quickly
-from gpukern._stream cimport Stream, as_stream
+from gpukern._runtime.error cimport check
+from gpukern._program.loaded_kernel cimport LoadedKernel
+from gpukern._program.quick cimport can_launch_quickly, launch_quickly
+from gpukern._streams.stream cimport Stream, as_stream
 
 import operator
 

@@ -4,7 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """A launch the long way: arrays of any library, host arrays, and the words for what does not fit.
 
-_quick.pyx has the quick way, which refuses nothing.
+quick.pyx has the quick way, which refuses nothing.
 """
 
 cimport cython
@@ -16,22 +16,22 @@ from gpukern._capi cimport (
     GPUKERN_CUDA, GPUKERN_CUDA_MANAGED, gpukern_device, gpukern_kernel_launch, gpukern_launch,
     gpukern_stream_capture,
 )
-from gpukern._convert cimport as_output, as_tensor, interface_device, used_by
-from gpukern._device_array cimport DeviceArray, copy_tensor, copy_to, new_device_array
-from gpukern._dlpack cimport dlpack_device
-from gpukern._dtype cimport require_plain
-from gpukern._error cimport check
-from gpukern._kind cimport BY_NUMPY, Kind, kind_of
-from gpukern._lend cimport note_write
-from gpukern._loaded cimport LoadedKernel
-from gpukern._parameter cimport Slot, name_of_slot, takes_array, takes_pointer
-from gpukern._stream cimport Launch, Stream, new_launch
-from gpukern._tensor cimport Tensor, tensor_of_ndarray
-from gpukern._value cimport store_value
+from gpukern._interop.convert cimport as_output, as_tensor, interface_device, used_by
+from gpukern._memory.device_array cimport DeviceArray, copy_tensor, copy_to, new_device_array
+from gpukern._interop.dlpack cimport dlpack_device
+from gpukern._interop.dtype cimport require_plain
+from gpukern._runtime.error cimport check
+from gpukern._interop.array_type cimport BY_NUMPY, Kind, kind_of
+from gpukern._interop.lend cimport note_write
+from gpukern._program.loaded_kernel cimport LoadedKernel
+from gpukern._program.parameter cimport Slot, name_of_slot, takes_array, takes_pointer
+from gpukern._streams.stream cimport Launch, Stream, new_launch
+from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
+from gpukern._program.value cimport store_value
 
 import numpy as np
 
-from gpukern import _interop
+from gpukern._interop import libraries
 from gpukern.errors import (
     GpukernBufferError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
 )
@@ -201,7 +201,7 @@ cdef int require_device(LoadedKernel kernel, str what, object argument) except -
         device = (<DeviceArray>argument).tensor.c.device
     else:
         kind = kind_of(argument)
-        why = kind.refusal or _interop.why_not(kind.library, argument)
+        why = kind.refusal or libraries.why_not(kind.library, argument)
         if why is not None:
             raise GpukernBufferError(f"{what} {why}")
         if hasattr(argument, "__dlpack_device__"):

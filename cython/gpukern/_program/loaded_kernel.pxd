@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_kernel, gpukern_kernel_info
-from gpukern._parameter cimport Slot
+from gpukern._program.parameter cimport Slot
 
 cdef class LoadedKernel:
     cdef gpukern_kernel *c

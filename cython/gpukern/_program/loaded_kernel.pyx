@@ -9,10 +9,10 @@ from libc.stdlib cimport calloc, free
 from gpukern._capi cimport (
     gpukern_kernel_info, gpukern_kernel_parameter, gpukern_kernel_query, gpukern_kernel_release,
 )
-from gpukern._error cimport check
-from gpukern._parameter cimport Slot, fill_slot
+from gpukern._runtime.error cimport check
+from gpukern._program.parameter cimport Slot, fill_slot
 
-from gpukern import _signature
+from gpukern._program import signature as signatures
 from gpukern.errors import GpukernMemoryError
 
 
@@ -46,7 +46,7 @@ cdef class LoadedKernel:
             layout.append((offset, size))
         sizes = [size_ for _, size_ in layout]
         if signature is None or [parameter.size for parameter in signature] != sizes:
-            signature = [_signature.Parameter(size_, _signature.UNKNOWN) for size_ in sizes]
+            signature = [signatures.Parameter(size_, signatures.UNKNOWN) for size_ in sizes]
         for i in range(self.count):
             fill_slot(&self.slots[i], layout[i][0], signature[i])
         self.known = tuple(signature)
@@ -78,7 +78,7 @@ cdef class LoadedKernel:
     def parameters(self):
         """The parameters' types, a tuple of str: as C++ writes them, or what is known of them."""
         return tuple([
-            parameter.type or _signature.description(parameter) for parameter in self.known])
+            parameter.type or signatures.description(parameter) for parameter in self.known])
 
     @property
     def parameter_sizes(self):

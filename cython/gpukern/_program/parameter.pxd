@@ -3,7 +3,7 @@
 
 from gpukern._capi cimport gpukern_dtype
 
-# As in gpukern._signature; a test holds the two together.
+# As in gpukern._program.signature; a test holds the two together.
 cdef enum:
     UNKNOWN = 0
     BYTES = 1
@@ -17,7 +17,7 @@ cdef enum:
     POINTER = 9
     WORD = 10
 
-# A parameter of a kernel, as gpukern._signature has read it: what may be stored there, and where.
+# A parameter of a kernel, as gpukern._program.signature has read it: what may be stored there, and where.
 cdef struct Slot:
     size_t offset
     size_t size

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""A kernel's parameters, and the numbers that most calls pass to them. _value.pyx has the rest."""
+"""A kernel's parameters, and the numbers that most calls pass to them. value.pyx has the rest."""
 
 cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongLongAndOverflow
@@ -42,7 +42,7 @@ cdef dict NAMES = {
 
 
 cdef int fill_slot(Slot *slot, size_t offset, object parameter) except -1:
-    """Copies a Parameter of gpukern._signature."""
+    """Copies a Parameter of gpukern._program.signature."""
     slot.offset = offset
     slot.size = parameter.size
     slot.kind = parameter.kind

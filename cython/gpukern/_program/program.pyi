@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
-from gpukern._kernel import Kernel
+from gpukern._program.kernel import Kernel
 from gpukern._typing import Device
 
 @final

@@ -17,14 +17,16 @@ from gpukern._capi cimport (
     gpukern_program_desc, gpukern_program_get, gpukern_program_name, gpukern_program_part,
     gpukern_program_release, gpukern_status,
 )
-from gpukern._error cimport check
-from gpukern._kernel cimport load_kernel
-from gpukern._stream cimport as_device
+from gpukern._runtime.error cimport check
+from gpukern._program.kernel cimport load_kernel
+from gpukern._streams.stream cimport as_device
 
 import os
 from collections.abc import Mapping
 
-from gpukern import _nvrtc, _signature
+from gpukern._program import nvrtc
+
+from gpukern._program import signature
 from gpukern.errors import CompileError, GpukernTypeError, GpukernValueError
 
 cdef bint searched = False
@@ -147,7 +149,7 @@ cdef class Program:
     @property
     def kernel_names(self):
         """The names of the kernels as the compiler mangled them, a tuple of str."""
-        return tuple(_signature.entries(self.ptx))
+        return tuple(signature.entries(self.ptx))
 
     def kernel(self, name, device=None):
         """Loads a kernel on a device.
@@ -186,18 +188,18 @@ cdef class Program:
         cdef str ptx = self.ptx
         entry = self.entry_of(ptx, name)
         if entry is None:
-            known = ", ".join(map(_signature.readable, _signature.entries(ptx)))
+            known = ", ".join(map(signature.readable, signature.entries(ptx)))
             raise GpukernValueError(
                 f"kernel: {self.name} has no kernel {name!r}; it has {known or 'none'}. "
                 "Instances of templates are compiled if they are among name_expressions")
-        return load_kernel(self.c, name, entry, device_id, _signature.parameters(ptx, entry))
+        return load_kernel(self.c, name, entry, device_id, signature.parameters(ptx, entry))
 
     cdef object entry_of(self, str ptx, str name):
         """A kernel's name in the code; None if there is no such kernel."""
         cdef const char *in_code = NULL
         cdef bytes encoded
         if name not in self.name_expressions:
-            return _signature.entry_of(ptx, name)
+            return signature.entry_of(ptx, name)
         encoded = name.encode()
         check(gpukern_program_name(self.c, encoded, &in_code))
         return in_code.decode()
@@ -297,7 +299,7 @@ cdef int search_packages() except -1:
     global searched
     if searched:
         return 0
-    for directory in _nvrtc.directories():
+    for directory in nvrtc.directories():
         check(gpukern_nvrtc_search(os.fsencode(directory)))
     searched = True
     return 0

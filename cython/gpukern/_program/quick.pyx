@@ -6,7 +6,7 @@
 
 What takes it: numbers, DeviceArrays, torch tensors and CuPy arrays, all on the kernel's device and
 on one stream. It makes no object and asks for nothing twice. Whatever does not take it goes the
-long way (_arguments.pyx), which also words the errors: nothing is refused here.
+long way (kernel_args.pyx), which also words the errors: nothing is refused here.
 """
 
 from cpython.ref cimport PyObject
@@ -14,16 +14,16 @@ from libc.stdint cimport uint64_t, uintptr_t
 from libc.string cimport memset
 
 from gpukern._capi cimport GPUKERN_CUDA, gpukern_exec, gpukern_kernel_launch, gpukern_launch
-from gpukern._device_array cimport DeviceArray
-from gpukern._error cimport check
-from gpukern._keep cimport kept_count, let_go
-from gpukern._kind cimport Kind, kind_of
-from gpukern._lend cimport find_stream, lend
-from gpukern._loaded cimport LoadedKernel
-from gpukern._operand cimport Operand
-from gpukern._parameter cimport Slot, store_plainly, takes_array, takes_pointer
-from gpukern._stream cimport Stream, stream_of_handle
-from gpukern._tensor cimport Tensor
+from gpukern._memory.device_array cimport DeviceArray
+from gpukern._runtime.error cimport check
+from gpukern._streams.keepalive cimport kept_count, let_go
+from gpukern._interop.array_type cimport Kind, kind_of
+from gpukern._interop.lend cimport find_stream, lend
+from gpukern._program.loaded_kernel cimport LoadedKernel
+from gpukern._interop.operand cimport Operand
+from gpukern._program.parameter cimport Slot, store_plainly, takes_array, takes_pointer
+from gpukern._streams.stream cimport Stream, stream_of_handle
+from gpukern._interop.tensor cimport Tensor
 
 cdef enum:
     # What the quick way has room for on the stack.

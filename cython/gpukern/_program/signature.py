@@ -14,7 +14,7 @@ PTX: "PTX ISA", section "Kernel Function Parameter Attributes". Names: the Itani
 import re
 from typing import NamedTuple
 
-from gpukern._demangle import demangled
+from gpukern._program.demangle import demangled
 
 # What may be passed to a parameter.
 UNKNOWN, BYTES, FLOAT, HALF, BFLOAT, INTEGER, SIGNED, UNSIGNED, BOOL, POINTER, WORD = range(11)

@@ -15,12 +15,12 @@ from libc.string cimport memcpy
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
 )
-from gpukern._dtype cimport bfloat16_bits, describe
-from gpukern._parameter cimport (
+from gpukern._interop.dtype cimport bfloat16_bits, describe
+from gpukern._program.parameter cimport (
     BFLOAT, BOOL, BYTES, FLOAT, HALF, INTEGER, POINTER, SIGNED, UNKNOWN, UNSIGNED, WORD, Slot,
     fill_slot, name_of_slot, store_plainly, takes_pointer,
 )
-from gpukern._scalar cimport float_of_int
+from gpukern._interop.scalar cimport float_of_int
 
 import sys
 
@@ -163,7 +163,7 @@ cdef bint is_infinite(object data, const Slot *slot) except -1:
 
 
 def argument_bytes(value, parameter, what="argument"):
-    """The bytes that a value becomes as an argument for a Parameter of gpukern._signature."""
+    """The bytes that a value becomes as an argument for a Parameter of gpukern._program.signature."""
     cdef Slot slot
     fill_slot(&slot, 0, parameter)
     cdef bytearray made = bytearray(slot.size)

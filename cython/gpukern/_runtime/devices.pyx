@@ -11,7 +11,7 @@ from gpukern._capi cimport (
     gpukern_device_info, gpukern_device_query, gpukern_num_threads, gpukern_set_num_threads,
     gpukern_version,
 )
-from gpukern._error cimport check
+from gpukern._runtime.error cimport check
 
 import operator
 

@@ -8,11 +8,12 @@ import sys
 
 import numpy as np
 
-from gpukern import _program, _status
+from gpukern._program import program
+from gpukern._runtime import devices
 
-_PACKAGE = os.path.dirname(os.path.realpath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
-__version__ = ".".join(map(str, _status.library_versions()[0]))
+__version__ = ".".join(map(str, devices.library_versions()[0]))
 
 
 def get_include():
@@ -46,17 +47,17 @@ def info():
         ``python`` (versions).
 
     """
-    cuda = _status.cuda_status()
+    cuda = devices.cuda_status()
     return {
         "version": __version__,
-        "abi_version": _status.library_versions()[1],
+        "abi_version": devices.library_versions()[1],
         "library": os.path.join(get_library_dir(), "libgpukern.so"),
         "cuda": cuda,
-        "devices": [_status.device_status(number) for number in range(cuda["device_count"])],
-        "nvrtc": _program.nvrtc_status(),
-        "cache": _program.cache_info(),
+        "devices": [devices.device_status(number) for number in range(cuda["device_count"])],
+        "nvrtc": program.nvrtc_status(),
+        "cache": program.cache_info(),
         "cpu_count": _usable_cpus(),
-        "num_threads": _status.get_num_threads(),
+        "num_threads": devices.get_num_threads(),
         "default_device": _default_device(cuda["device_count"]),
         "numpy": np.__version__,
         "python": sys.version.split()[0],

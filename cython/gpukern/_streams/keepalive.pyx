@@ -18,7 +18,7 @@ from gpukern._capi cimport (
     GPUKERN_SUCCESS, gpukern_device, gpukern_event_done, gpukern_event_record,
     gpukern_event_release,
 )
-from gpukern._error cimport check
+from gpukern._runtime.error cimport check
 
 # In the order of the calls. An array behind a slower one of another stream is kept a little longer
 # than it has to be.

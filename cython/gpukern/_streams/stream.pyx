@@ -11,8 +11,8 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_exec,
     gpukern_stream_capture, gpukern_stream_wait,
 )
-from gpukern._error cimport check
-from gpukern._keep cimport kept_count, let_go
+from gpukern._runtime.error cimport check
+from gpukern._streams.keepalive cimport kept_count, let_go
 
 import operator
 import sys
@@ -156,7 +156,7 @@ cdef gpukern_device as_device(object device, str what="device") except *:
 
 
 cdef class PlanRequest:
-    """Given as stream=, it lets a call fill the plan instead of running; see _explain.pyx.
+    """Given as stream=, it lets a call fill the plan instead of running; see explain.pyx.
 
     `stream`: the call's own. The plan must outlive the call.
     """

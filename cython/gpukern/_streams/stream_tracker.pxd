@@ -5,7 +5,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from gpukern._capi cimport gpukern_device, gpukern_event
-from gpukern._stream cimport Stream
+from gpukern._streams.stream cimport Stream
 
 cdef class Use:
     cdef Stream stream

@@ -25,8 +25,8 @@ from gpukern._capi cimport (
     gpukern_event_release, gpukern_event_wait, gpukern_exec, gpukern_release,
     gpukern_stream_capture, gpukern_stream_wait, gpukern_synchronize,
 )
-from gpukern._error cimport check
-from gpukern._stream cimport Stream, legacy_stream, same_stream
+from gpukern._runtime.error cimport check
+from gpukern._streams.stream cimport Stream, legacy_stream, same_stream
 
 from gpukern.errors import GpukernValueError
 

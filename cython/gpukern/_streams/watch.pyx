@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, uint64_t
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from gpukern._capi cimport GPUKERN_CANCELLED, gpukern_exec, gpukern_status
-from gpukern._error cimport check, sleep_if_python_has_ended
+from gpukern._runtime.error cimport check, sleep_if_python_has_ended
 
 from gpukern.errors import GpukernTypeError
 
