@@ -66,7 +66,10 @@ def extensions():
             language="c++",
             include_dirs=["include"],
             libraries=["gpukern"],
-            depends=[f"include/gpukern/{name}.h" for name in ("gpukern", "map", "plan")],
+            depends=[
+                f"include/gpukern/{name}.h"
+                for name in ("explain", "gpukern", "pipeline", "program")
+            ],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=COMPILE_FLAGS + (["-Werror"] if werror() == "ON" else []),
             extra_link_args=[f"-Wl,-rpath,$ORIGIN/{library_folder(path)}"],

@@ -116,8 +116,10 @@ def test_scalars_of_jax():
 
 
 def test_what_is_made_by_others():
-    with pytest.raises(gpukern.GpukernTypeError, match=r"a Plan is made by gpukern\.explain"):
-        gpukern.Plan()
+    with pytest.raises(
+        gpukern.GpukernTypeError, match=r"an Explanation is made by gpukern\.explain"
+    ):
+        gpukern.Explanation()
     for outer in (gpukern.In, gpukern.Out, gpukern.InOut):
         with pytest.raises(gpukern.GpukernTypeError, match=r"a host array, got gpukern\.In\("):
             outer(gpukern.In(X))

@@ -31,7 +31,7 @@ def test_host_arrays_are_computed_where_they_lie(x):
     assert (plan.chunks, plan.bytes_to_device, plan.bytes_from_device) == (0, 0, 0)
     assert str(plan).startswith("saxpy on cpu: host arrays are computed where they lie; ")
     assert str(plan).endswith("; reads 8 MiB, writes 4 MiB")
-    assert repr(plan) == f"<gpukern.Plan: {plan}>"
+    assert repr(plan) == f"<gpukern.Explanation: {plan}>"
 
 
 def test_few_elements_take_one_thread(x):

@@ -327,9 +327,9 @@ def test_jax_arrays_are_not_written_to(program):
         (lambda k: k.for_size(1.5), TypeError, "for_size"),
         (lambda k: k.for_size(1, 0), ValueError, "for_size takes"),
         (
-            lambda k: k.launch(1, 1, cooperative=True, overlaps_previous=True),
+            lambda k: k.launch(1, 1, cooperative=True, programmatic_launch=True),
             ValueError,
-            "overlaps_previous must be 0",
+            "programmatic_launch must be 0",
         ),
         (lambda k: gpukern.Kernel(), TypeError, "made by Program.kernel"),
     ],

@@ -63,10 +63,10 @@ def test_device_arrays_follow_each_other(step):
 def test_overlapping_kernels_wait_for_the_previous_one(program, step):
     early, x = program.kernel("early"), gpukern.to_device(np.zeros(SIZE, np.float32))
     for _ in range(20):
-        early.launch(16, 256, x, SIZE, overlaps_previous=True)
-        early.launch(16, 256, x, SIZE, overlaps_previous=True)
+        early.launch(16, 256, x, SIZE, programmatic_launch=True)
+        early.launch(16, 256, x, SIZE, programmatic_launch=True)
         step.for_size(SIZE, 256)(x, 1, 1, SIZE)
-        early.launch(16, 256, x, SIZE, overlaps_previous=True)
+        early.launch(16, 256, x, SIZE, programmatic_launch=True)
     assert (x.numpy() == 80).all()
 
 
@@ -76,8 +76,8 @@ def test_code_for_older_gpus_does_not_come_early():
     x, ones = (gpukern.to_device(np.full(SIZE, value, np.float32)) for value in (0, 1))
     for _ in range(20):
         gpukern.saxpy(1, x, ones, out=x)
-        older.launch(16, 256, x, SIZE, overlaps_previous=True)
-        older.launch(16, 256, x, SIZE, overlaps_previous=True)
+        older.launch(16, 256, x, SIZE, programmatic_launch=True)
+        older.launch(16, 256, x, SIZE, programmatic_launch=True)
     assert (x.numpy() == 60).all()
 
 

@@ -26,8 +26,8 @@ void call_everything(int device) {
     const gpukern_tensor there = memory->tensor();
     EXPECT_EQ(gpukern_copy(&on_host, &there, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
   }
-  gather(source, index, out, GPUKERN_RAISE, nullptr);
-  gather(source, index, out, GPUKERN_CLIP, nullptr);
+  gather(source, index, out, GPUKERN_INDEX_RAISE, nullptr);
+  gather(source, index, out, GPUKERN_INDEX_CLIP, nullptr);
   const gpukern_tensor result = out.tensor();
   EXPECT_EQ(gpukern_copy(&result, &on_host, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(host, std::vector<int>(kCount, 5));
@@ -39,7 +39,7 @@ void call_everything(int device) {
   host.assign(kCount, 1 << 30);
   const gpukern_tensor indices = index.tensor();
   EXPECT_EQ(gpukern_copy(&on_host, &indices, nullptr), GPUKERN_SUCCESS);
-  EXPECT_EQ(try_gather(source, index, out, GPUKERN_RAISE, nullptr), GPUKERN_INDEX_ERROR);
+  EXPECT_EQ(try_gather(source, index, out, GPUKERN_INDEX_RAISE, nullptr), GPUKERN_INDEX_ERROR);
   void* data = nullptr;
   EXPECT_EQ(gpukern_allocate(where, std::size_t{1} << 60, nullptr, &data), GPUKERN_MEMORY_ERROR);
 }
@@ -106,9 +106,9 @@ TEST(SecondDeviceTest, StreamsOfTheFirstAreRefused) {
   const DeviceMemory<int> source(kCount, nullptr, 1);
   const DeviceMemory<int> index(kCount, nullptr, 1);
   const DeviceMemory<int> out(kCount, nullptr, 1);
-  for (const gpukern_mode mode : {GPUKERN_CLIP, GPUKERN_RAISE})
+  for (const gpukern_index_mode mode : {GPUKERN_INDEX_CLIP, GPUKERN_INDEX_RAISE})
     EXPECT_EQ(try_gather(source, index, out, mode, stream), GPUKERN_VALUE_ERROR);
-  gather(source, index, out, GPUKERN_CLIP, nullptr);
+  gather(source, index, out, GPUKERN_INDEX_CLIP, nullptr);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 // Copies that are only enqueued.
 
-#include "gpukern/plan.h"
+#include "gpukern/explain.h"
 #include "support.hpp"
 
 namespace gpukern_test {
@@ -154,9 +154,9 @@ TEST(CopyAsyncPlanTest, TellsWhatItWouldMove) {
   const Array array(Place::Cuda, {GPUKERN_FLOAT, 32, 1}, {100});
   const gpukern_tensor here = host.tensor();
   const gpukern_tensor there = array.tensor();
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = GPUKERN_EXEC_INIT;
-  exec.plan = &plan;
+  exec.explanation = &plan;
   ASSERT_EQ(gpukern_copy_async(&here, &there, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(plan.bytes_to_device, 400);
   ASSERT_EQ(gpukern_copy_async(&there, &here, &exec), GPUKERN_SUCCESS) << gpukern_last_error();

@@ -58,7 +58,7 @@ gpukern_status copy_async(const gpukern_tensor& source, const gpukern_tensor& de
 
 bool is_done(const gpukern_event* event) {
   std::int32_t done = -1;
-  EXPECT_EQ(gpukern_event_done(kCuda, event, &done), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(gpukern_event_query(kCuda, event, &done), GPUKERN_SUCCESS) << gpukern_last_error();
   return done == 1;
 }
 

@@ -69,7 +69,7 @@ class DeviceMemory {
 
 template <class T>
 gpukern_status try_gather(const DeviceMemory<T>& source, const DeviceMemory<int>& index,
-                          const DeviceMemory<T>& out, gpukern_mode mode, void* stream) {
+                          const DeviceMemory<T>& out, gpukern_index_mode mode, void* stream) {
   const gpukern_tensor from = source.tensor();
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
@@ -80,7 +80,7 @@ gpukern_status try_gather(const DeviceMemory<T>& source, const DeviceMemory<int>
 
 template <class T>
 void gather(const DeviceMemory<T>& source, const DeviceMemory<int>& index,
-            const DeviceMemory<T>& out, gpukern_mode mode, void* stream) {
+            const DeviceMemory<T>& out, gpukern_index_mode mode, void* stream) {
   EXPECT_EQ(try_gather(source, index, out, mode, stream), GPUKERN_SUCCESS) << gpukern_last_error();
 }
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "gpukern/map.h"
+#include "gpukern/pipeline.h"
 #include "support.hpp"
 
 namespace gpukern_test {
@@ -131,10 +131,12 @@ TEST_F(DeviceVariableTest, MustNameADevice) {
   setenv("GPUKERN_DEVICE", "abacus", 1);
   expect_error(run_saxpy(nullptr), GPUKERN_VALUE_ERROR,
                "GPUKERN_DEVICE must be cpu or cuda, got abacus");
-  const auto step = [](void* /*user*/, const gpukern_chunk* /*chunk*/) { return GPUKERN_SUCCESS; };
+  const auto step = [](void* /*user*/, const gpukern_pipeline_chunk* /*chunk*/) {
+    return GPUKERN_SUCCESS;
+  };
   float x = 0;
   const gpukern_tensor out{&x, kCpu, 0, {GPUKERN_FLOAT, 32, 1}, nullptr, nullptr, 0};
-  expect_error(gpukern_map(nullptr, 0, &out, step, nullptr, nullptr), GPUKERN_VALUE_ERROR,
+  expect_error(gpukern_pipeline_run(nullptr, 0, &out, step, nullptr, nullptr), GPUKERN_VALUE_ERROR,
                "GPUKERN_DEVICE must be cpu or cuda, got abacus");
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   exec.device = kCpu;

@@ -14,7 +14,7 @@ class GatherErrorTest : public PlaceTest {
  protected:
   /// Runs with indices given one by one; the oracle knows status, words and out.
   void check_indices(std::int64_t size, const IndexType& type, const std::vector<Wide>& values,
-                     gpukern_mode mode = GPUKERN_RAISE) {
+                     gpukern_index_mode mode = GPUKERN_INDEX_RAISE) {
     Array source(place(), kFloat32, {size});
     Array index(place(), type.dtype, {static_cast<std::int64_t>(values.size())});
     Array out(place(), kFloat32, index.shape);
@@ -29,7 +29,7 @@ class GatherErrorTest : public PlaceTest {
   /// Runs a call that is refused for its arguments.
   void expect_refused(const View& source, const View& index, std::int32_t axis, const View& out,
                       gpukern_status status, const std::string& beginning,
-                      gpukern_mode mode = GPUKERN_CLIP, const View* fill = nullptr) {
+                      gpukern_index_mode mode = GPUKERN_INDEX_CLIP, const View* fill = nullptr) {
     expect_error(Gather{source, index, axis, mode, out, fill}.run(place()), status, beginning);
   }
 
@@ -100,10 +100,10 @@ TEST_P(GatherErrorTest, LeavesOutAloneInEveryLayout) {
       const auto places = index.offsets();
       for (std::size_t k = 0; k < places.size(); ++k)
         store_index(index.storage.host, places[k], kInt64.dtype, static_cast<Wide>(k % 1000));
-      expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
       for (const std::size_t bad : {std::size_t{0}, places.size() / 2, places.size() - 1}) {
         store_index(index.storage.host, places[bad], kInt64.dtype, 1000);
-        expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+        expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
         store_index(index.storage.host, places[bad], kInt64.dtype, 0);
       }
     }
@@ -120,7 +120,7 @@ TEST_P(GatherErrorTest, NamesTheAxisOfTheSource) {
     store_index(index.storage.host, places[2], kInt32.dtype, size + 2);
     Array out(place(), kFloat32, gather_shape(source.shape, index.shape, axis));
     fill_random(out.storage.host, random_);
-    expect_gather({source, index, axis, GPUKERN_RAISE, out}, place());
+    expect_gather({source, index, axis, GPUKERN_INDEX_RAISE, out}, place());
   }
 }
 
@@ -130,11 +130,12 @@ TEST_P(GatherErrorTest, LeavesOutAloneAlsoWhereItOverlaps) {
   Array index(place(), kInt64.dtype, {4000});
   store_index(index.storage.host, index.offsets().back(), kInt64.dtype, 5000);
   const View out{&source.storage, kFloat32, {4000}, {1}, kGuard + 4};
-  expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+  expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
 }
 
 TEST_P(GatherErrorTest, EmptyAxisInEveryMode) {
-  for (const gpukern_mode mode : {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL})
+  for (const gpukern_index_mode mode :
+       {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL})
     check_indices(0, kInt64, {0}, mode);
 }
 
@@ -144,8 +145,8 @@ TEST_P(GatherErrorTest, RaisesAlsoWhereTheResultIsEmpty) {
     Array index(place(), kInt64.dtype, {1});
     Array out(place(), kFloat32, {1, 0});
     store_index(index.storage.host, index.offset, kInt64.dtype, 3);
-    expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
-    expect_gather({source, index, 0, GPUKERN_WRAP, out}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, place());
   }
 }
 
@@ -154,7 +155,7 @@ TEST_P(GatherErrorTest, LeavesTheIndexUnreadWithoutPositionsBeforeTheAxis) {
   Array index(place(), kInt64.dtype, {1});
   Array out(place(), kFloat32, {0, 1});
   store_index(index.storage.host, index.offset, kInt64.dtype, 3);
-  expect_gather({source, index, 1, GPUKERN_RAISE, out}, place());
+  expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, out}, place());
 }
 
 TEST_P(GatherErrorTest, WorksOnAfterAnError) {
@@ -212,12 +213,12 @@ TEST_P(GatherErrorTest, FillValueMustFit) {
   Array out(place(), kFloat32, {4, 3});
   for (const Shape& shape : {Shape{2}, Shape{2, 3}, Shape{1, 3}}) {
     Array fill(Place::Cpu, kFloat32, shape);
-    expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: fill_value ", GPUKERN_FILL,
-                   &fill);
+    expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: fill_value ",
+                   GPUKERN_INDEX_FILL, &fill);
   }
   Array fill(Place::Cpu, {GPUKERN_INT, 32, 1}, {});
-  expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR, "gather: fill_value ", GPUKERN_FILL,
-                 &fill);
+  expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR, "gather: fill_value ",
+                 GPUKERN_INDEX_FILL, &fill);
 }
 
 TEST_P(GatherErrorTest, ModeMustBeKnown) {
@@ -226,7 +227,7 @@ TEST_P(GatherErrorTest, ModeMustBeKnown) {
   Array out(place(), kFloat32, {4});
   for (const int mode : {-1, 4})
     expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: mode ",
-                   static_cast<gpukern_mode>(mode));
+                   static_cast<gpukern_index_mode>(mode));
 }
 
 TEST_P(GatherErrorTest, PathMustBeKnown) {
@@ -236,7 +237,8 @@ TEST_P(GatherErrorTest, PathMustBeKnown) {
   const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
   gpukern_exec exec = exec_at(place());
   const auto run = [&] {
-    return gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_CLIP, nullptr, &tensors[2], &exec);
+    return gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_INDEX_CLIP, nullptr, &tensors[2],
+                          &exec);
   };
   for (const int path : {-1, 3}) {
     exec.gather_path = path;
@@ -264,7 +266,7 @@ TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
     exec.out_may_change = 1;
     for (const gpukern_gather_path path : {GPUKERN_GATHER_DIRECT, GPUKERN_GATHER_PARTITIONED}) {
       exec.gather_path = path;
-      expect_error(gpukern_gather(&tensors[0], &tensors[1], axis, GPUKERN_RAISE, nullptr,
+      expect_error(gpukern_gather(&tensors[0], &tensors[1], axis, GPUKERN_INDEX_RAISE, nullptr,
                                   &tensors[2], &exec),
                    GPUKERN_INDEX_ERROR, "index -8 is out of bounds for axis ");
     }
@@ -296,7 +298,7 @@ TEST_P(GatherErrorTest, EachTensorIsRequired) {
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
   const auto call = [](const gpukern_tensor* a, const gpukern_tensor* b, const gpukern_tensor* c) {
-    return gpukern_gather(a, b, 0, GPUKERN_CLIP, nullptr, c, nullptr);
+    return gpukern_gather(a, b, 0, GPUKERN_INDEX_CLIP, nullptr, c, nullptr);
   };
   expect_error(call(nullptr, &at, &to), GPUKERN_VALUE_ERROR, "gather: source must not be NULL");
   expect_error(call(&from, nullptr, &to), GPUKERN_VALUE_ERROR, "gather: index must not be NULL");

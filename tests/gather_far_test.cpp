@@ -16,7 +16,8 @@ namespace gpukern_test {
 namespace {
 
 constexpr std::int64_t kSourceBytes = std::int64_t{20} << 20;
-constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
+                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 class GatherFarTest : public testing::Test {
  protected:
@@ -36,8 +37,8 @@ class GatherFarTest : public testing::Test {
 
   /// An index other than a position: negative ones, and where the mode takes them, any.
   template <class T>
-  T odd(std::int64_t n, gpukern_mode mode) {
-    if (mode == GPUKERN_RAISE) return static_cast<T>(-1 - below(n));
+  T odd(std::int64_t n, gpukern_index_mode mode) {
+    if (mode == GPUKERN_INDEX_RAISE) return static_cast<T>(-1 - below(n));
     switch (below(4)) {
       case 0:
         return std::numeric_limits<T>::min();
@@ -53,7 +54,7 @@ class GatherFarTest : public testing::Test {
   /// Stretches, each of its own kind: any positions, or steps from a place on; in some of them with
   /// odd ones among them, few or many.
   template <class T>
-  std::vector<T> indices(std::int64_t count, std::int64_t n, gpukern_mode mode) {
+  std::vector<T> indices(std::int64_t count, std::int64_t n, gpukern_index_mode mode) {
     constexpr std::int64_t kSteps[] = {0, 1, 2, 7, 100, 100000};
     std::vector<T> made;
     while (static_cast<std::int64_t>(made.size()) < count) {
@@ -73,7 +74,7 @@ class GatherFarTest : public testing::Test {
   }
 
   template <class T>
-  void check(int item, gpukern_mode mode, std::int64_t count) {
+  void check(int item, gpukern_index_mode mode, std::int64_t count) {
     std::int64_t n = kSourceBytes / item - below(100);
     const std::vector<T> index = indices<T>(count, n, mode);
     std::vector<std::byte> out(static_cast<std::size_t>(count * item), std::byte{0xaa});
@@ -104,7 +105,7 @@ class GatherFarTest : public testing::Test {
 TEST_F(GatherFarTest, EveryWidthAndModeByIndicesOfAllKinds) {
   for (int round = 0; round < 20; ++round) {
     for (const int item : {1, 2, 4, 8, 16, 24, 100, 1000}) {
-      for (const gpukern_mode mode : kModes) {
+      for (const gpukern_index_mode mode : kModes) {
         check<std::int32_t>(item, mode, 65 + below(4000));
         check<std::int64_t>(item, mode, 65 + below(4000));
       }
@@ -115,7 +116,7 @@ TEST_F(GatherFarTest, EveryWidthAndModeByIndicesOfAllKinds) {
 TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
   std::int64_t n = kSourceBytes / 4;
   for (std::int64_t count : {400, 5000}) {  // for one thread and for several
-    std::vector<std::int64_t> index = indices<std::int64_t>(count, n, GPUKERN_RAISE);
+    std::vector<std::int64_t> index = indices<std::int64_t>(count, n, GPUKERN_INDEX_RAISE);
     std::vector<float> out(index.size());
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     for (const std::size_t bad : {0, 63, 64, 255, 256, 319, 320, 399, 4999}) {
@@ -126,7 +127,7 @@ TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
         const gpukern_tensor from{table.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &n, nullptr, 0};
         const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
         const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
-        expect_error(gpukern_gather(&from, &at, 0, GPUKERN_RAISE, nullptr, &to, &exec),
+        expect_error(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_RAISE, nullptr, &to, &exec),
                      GPUKERN_INDEX_ERROR, "index " + std::to_string(n) + " is out of bounds");
         if (may_change == 0) {
           EXPECT_TRUE(std::ranges::all_of(out, [](float x) { return x == 0; }));
@@ -148,7 +149,8 @@ TEST_F(GatherFarTest, TheExtremesOfAnIndexType) {
   const gpukern_tensor from{table.data(), kCpu, 1, bytes_dtype(1), &n, nullptr, 0};
   const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
   const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(1), &count, nullptr, 0};
-  ASSERT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, nullptr), GPUKERN_SUCCESS);
+  ASSERT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, nullptr),
+            GPUKERN_SUCCESS);
   for (std::size_t i = 0; i < out.size(); ++i)
     ASSERT_EQ(out[i], i % 2 == 0 ? table.front() : table.back()) << i;
 }

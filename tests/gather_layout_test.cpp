@@ -9,7 +9,8 @@
 namespace gpukern_test {
 namespace {
 
-constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
+                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 struct Offsets {
   std::int64_t source = 0;
@@ -20,7 +21,7 @@ struct Offsets {
 class GatherLayoutTest : public PlaceTest {
  protected:
   void check(gpukern_dtype dtype, const Shape& source_shape, gpukern_dtype index_dtype,
-             const Shape& index_shape, std::int32_t axis, gpukern_mode mode,
+             const Shape& index_shape, std::int32_t axis, gpukern_index_mode mode,
              const Offsets& offsets = {}) {
     Tight source(place(), dtype, source_shape, offsets.source);
     Tight index(place(), index_dtype, index_shape, offsets.index);
@@ -29,8 +30,8 @@ class GatherLayoutTest : public PlaceTest {
     for (Bytes* bytes : {&source.storage.host, &out.storage.host, &fill.storage.host})
       fill_random(*bytes, random_);
     const std::int64_t size = split_at(source_shape, axis).size;
-    fill_indices(index, random_, size, mode == GPUKERN_RAISE ? 0 : size / 4);
-    expect_gather({source, index, axis, mode, out, mode == GPUKERN_FILL ? &fill : nullptr},
+    fill_indices(index, random_, size, mode == GPUKERN_INDEX_RAISE ? 0 : size / 4);
+    expect_gather({source, index, axis, mode, out, mode == GPUKERN_INDEX_FILL ? &fill : nullptr},
                   place());
   }
 
@@ -57,7 +58,7 @@ TEST_P(GatherLayoutTest, WideElementsAtEveryAddress) {
       SCOPED_TRACE("width " + std::to_string(width) + ", source at " +
                    std::to_string(offsets.source) + ", out at " + std::to_string(offsets.out));
       check(bytes_dtype(width), {41}, kInt64.dtype, {211}, 0, kModes[trial % 4], offsets);
-      check(bytes_dtype(width), {3, 41, 2}, kInt64.dtype, {70}, 1, GPUKERN_FILL, offsets);
+      check(bytes_dtype(width), {3, 41, 2}, kInt64.dtype, {70}, 1, GPUKERN_INDEX_FILL, offsets);
     }
   }
 }
@@ -66,7 +67,8 @@ TEST_P(GatherLayoutTest, ASingleShortRow) {
   for (const std::int64_t row : {48, 49, 63, 64})
     for (const std::int64_t at : {0, 1, 15})
       for (const std::int64_t count : {1, 2})
-        check(bytes_dtype(1), {1, row}, kInt32.dtype, {count}, 0, GPUKERN_RAISE, {at, 0, 16 - at});
+        check(bytes_dtype(1), {1, row}, kInt32.dtype, {count}, 0, GPUKERN_INDEX_RAISE,
+              {at, 0, 16 - at});
 }
 
 TEST_P(GatherLayoutTest, IndexAndOutBetweenVectors) {
@@ -90,14 +92,14 @@ TEST_P(GatherLayoutTest, InnerAxes) {
       for (const std::int64_t outer : {2, 5, 16, 37}) {
         SCOPED_TRACE("width " + std::to_string(width) + ", count " + std::to_string(count) +
                      ", outer " + std::to_string(outer));
-        for (const gpukern_mode mode : kModes)
+        for (const gpukern_index_mode mode : kModes)
           check(bytes_dtype(width), {outer, 100}, kInt32.dtype, {count}, -1, mode,
                 {0, 0, count % 2 * width});
       }
     }
   }
   for (const std::int64_t row : {3, 16, 50, 64, 200})
-    check(bytes_dtype(2), {37, 30, row}, kInt64.dtype, {41}, 1, GPUKERN_FILL);
+    check(bytes_dtype(2), {37, 30, row}, kInt64.dtype, {41}, 1, GPUKERN_INDEX_FILL);
 }
 
 TEST_P(GatherLayoutTest, ManyRowsOnAnInnerAxis) {
@@ -116,7 +118,7 @@ TEST_P(GatherLayoutTest, ManyRowsOnAnInnerAxis) {
   }
   // Index types of every width.
   for (const IndexType& type : kIndexTypes)
-    check(bytes_dtype(4), {300, 100}, type.dtype, {131}, 1, GPUKERN_FILL, {4, 1, 0});
+    check(bytes_dtype(4), {300, 100}, type.dtype, {131}, 1, GPUKERN_INDEX_FILL, {4, 1, 0});
 }
 
 TEST_P(GatherLayoutTest, ManyRowsThatLieApart) {
@@ -127,26 +129,26 @@ TEST_P(GatherLayoutTest, ManyRowsThatLieApart) {
     Tight out(place(), bytes_dtype(2), {500, 60}, 1);
     fill_random(source.storage.host, random_);
     fill_indices(index, random_, 50);
-    expect_gather({source, index, 1, GPUKERN_RAISE, out}, place());
+    expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, out}, place());
     std::swap(source.shape[0], source.shape[1]);  // columns, from the last row up
     std::swap(source.strides[0], source.strides[1]);
     source.offset += 499 * (50 + gap) * source.item();
     source.strides[1] *= -1;
     Tight columns(place(), bytes_dtype(2), {60, 500}, 0);
-    expect_gather({source, index, 0, GPUKERN_RAISE, columns}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, columns}, place());
   }
 }
 
 TEST_P(GatherLayoutTest, FewPositionsOnAnInnerAxis) {
   for (const std::int64_t count : {1, 2, 3, 7})
     for (const std::int64_t row : {1, 4, 5, 60})
-      check(bytes_dtype(4), {5000, 3, row}, kInt64.dtype, {count}, 1, GPUKERN_RAISE);
+      check(bytes_dtype(4), {5000, 3, row}, kInt64.dtype, {count}, 1, GPUKERN_INDEX_RAISE);
 }
 
 TEST_P(GatherLayoutTest, LongRows) {
-  check(bytes_dtype(4), {5, 300001}, kInt32.dtype, {7}, 0, GPUKERN_RAISE);
-  check(bytes_dtype(1), {5, 300001}, kInt32.dtype, {7}, 0, GPUKERN_FILL);
-  check(bytes_dtype(1), {2, 3, 70001}, kInt32.dtype, {5}, 1, GPUKERN_WRAP, {1, 0, 2});
+  check(bytes_dtype(4), {5, 300001}, kInt32.dtype, {7}, 0, GPUKERN_INDEX_RAISE);
+  check(bytes_dtype(1), {5, 300001}, kInt32.dtype, {7}, 0, GPUKERN_INDEX_FILL);
+  check(bytes_dtype(1), {2, 3, 70001}, kInt32.dtype, {5}, 1, GPUKERN_INDEX_WRAP, {1, 0, 2});
 }
 
 TEST_P(GatherLayoutTest, TheFirstBadIndexAtEveryAlignment) {
@@ -160,7 +162,7 @@ TEST_P(GatherLayoutTest, TheFirstBadIndexAtEveryAlignment) {
         Tight index(place(), type.dtype, {count}, skip * bytes);
         Array out(place(), bytes_dtype(4), {count});
         fill_indices(index, random_, 100);
-        const Gather call{source, index, 0, GPUKERN_RAISE, out};
+        const Gather call{source, index, 0, GPUKERN_INDEX_RAISE, out};
         expect_gather(call, place());
         for (int bad = 0; bad < 3; ++bad) {
           const std::int64_t at = between(random_, 0, count - 1);

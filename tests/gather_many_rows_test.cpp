@@ -11,7 +11,8 @@
 namespace gpukern_test {
 namespace {
 
-constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
+                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 /// The widest power of two, at most 16, that divides both.
 std::int64_t chunk_of(std::int64_t width, std::int64_t offset) {
@@ -36,7 +37,7 @@ class GatherManyRowsTest : public GpuTest {
     Shape source;
     gpukern_dtype index;
     std::int64_t count;
-    gpukern_mode mode;
+    gpukern_index_mode mode;
     std::int64_t source_at = 0;  ///< bytes that the view begins behind its memory
     std::int64_t out_at = 0;
     bool fills = true;  ///< not with zeros
@@ -50,9 +51,9 @@ class GatherManyRowsTest : public GpuTest {
     for (Bytes* bytes : {&source.storage.host, &out.storage.host, &fill.storage.host})
       fill_random(*bytes, random_);
     const std::int64_t size = split_at(call.source, axis).size;
-    fill_indices(index, random_, size, call.mode == GPUKERN_RAISE ? 0 : size / 4);
+    fill_indices(index, random_, size, call.mode == GPUKERN_INDEX_RAISE ? 0 : size / 4);
     expect_gather({source, index, axis, call.mode, out,
-                   call.mode == GPUKERN_FILL && call.fills ? &fill : nullptr},
+                   call.mode == GPUKERN_INDEX_FILL && call.fills ? &fill : nullptr},
                   Place::Cuda);
   }
 
@@ -74,7 +75,7 @@ class GatherManyRowsTest : public GpuTest {
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.stream = stream;
     stream.begin_capture();
-    EXPECT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_WRAP, nullptr, &out, &exec),
+    EXPECT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_INDEX_WRAP, nullptr, &out, &exec),
               GPUKERN_SUCCESS)
         << gpukern_last_error();
     return Graph(stream).only_kernel();
@@ -188,7 +189,7 @@ TEST_F(GatherManyRowsTest, FillValuesOfAnElement) {
                {41, 35},
                kInt32.dtype,
                few_rows(std::int64_t{element} * 35) + more,
-               GPUKERN_FILL,
+               GPUKERN_INDEX_FILL,
                0,
                0,
                fills});
@@ -203,10 +204,10 @@ TEST_F(GatherManyRowsTest, RowsThatLieApart) {
       Tight index(Place::Cuda, kInt64.dtype, {count}, 0);
       fill_indices(index, random_, 50);
       Tight out(Place::Cuda, bytes_dtype(4), {count, 60 - skip}, 0);
-      expect_gather({source, index, 0, GPUKERN_RAISE, out}, Place::Cuda);
+      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, Place::Cuda);
       source.offset = 49 * source.strides[0] * source.item();  // from the last row up
       source.strides[0] *= -1;
-      expect_gather({source, index, 0, GPUKERN_WRAP, out}, Place::Cuda);
+      expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, Place::Cuda);
     }
   }
 }
@@ -220,15 +221,15 @@ TEST_F(GatherManyRowsTest, BadIndicesAreNamed) {
       for (const std::int64_t bad : {120, -121}) {
         fill_indices(index, random_, 120);
         store_index(index.storage.host, between(random_, 0, count - 1) * 4, kInt32.dtype, bad);
-        const Gather call{source, index, 0, GPUKERN_RAISE, out};
+        const Gather call{source, index, 0, GPUKERN_INDEX_RAISE, out};
         expect_gather(call, Place::Cuda);
         gpukern_exec exec = exec_at(Place::Cuda);
         exec.out_may_change = 1;
         const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-        expect_error(
-            gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_RAISE, nullptr, &tensors[2], &exec),
-            GPUKERN_INDEX_ERROR,
-            "index " + std::to_string(bad) + " is out of bounds for axis 0 with size 120");
+        expect_error(gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_INDEX_RAISE, nullptr,
+                                    &tensors[2], &exec),
+                     GPUKERN_INDEX_ERROR,
+                     "index " + std::to_string(bad) + " is out of bounds for axis 0 with size 120");
       }
     }
   }

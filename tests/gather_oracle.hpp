@@ -54,9 +54,10 @@ inline std::string text_of(Wide value) {
 }
 
 /// The item that an index means; none where it is out of bounds.
-inline std::optional<std::int64_t> resolve(Wide index, std::int64_t size, gpukern_mode mode) {
-  if (mode == GPUKERN_WRAP) return static_cast<std::int64_t>(((index % size) + size) % size);
-  if (mode == GPUKERN_CLIP) return static_cast<std::int64_t>(std::clamp<Wide>(index, 0, size - 1));
+inline std::optional<std::int64_t> resolve(Wide index, std::int64_t size, gpukern_index_mode mode) {
+  if (mode == GPUKERN_INDEX_WRAP) return static_cast<std::int64_t>(((index % size) + size) % size);
+  if (mode == GPUKERN_INDEX_CLIP)
+    return static_cast<std::int64_t>(std::clamp<Wide>(index, 0, size - 1));
   if (index < -Wide{size} || index >= size) return std::nullopt;
   return static_cast<std::int64_t>(index < 0 ? index + size : index);
 }
@@ -97,7 +98,7 @@ struct Gather {
   const View& source;
   const View& index;
   std::int32_t axis;
-  gpukern_mode mode;
+  gpukern_index_mode mode;
   const View& out;
   const View* fill = nullptr;  ///< host memory, C-contiguous
 
@@ -157,9 +158,9 @@ inline Expected gather_oracle(const Gather& call) {
   std::vector<std::optional<std::int64_t>> items;
   for (const auto offset : at) {
     const Wide index = load_index(call.index.memory->host, offset, call.index.dtype);
-    const bool resolvable = split.size > 0 || call.mode == GPUKERN_RAISE;
+    const bool resolvable = split.size > 0 || call.mode == GPUKERN_INDEX_RAISE;
     items.push_back(resolvable ? resolve(index, split.size, call.mode) : std::nullopt);
-    if (!items.back().has_value() && call.mode == GPUKERN_RAISE)
+    if (!items.back().has_value() && call.mode == GPUKERN_INDEX_RAISE)
       return {GPUKERN_INDEX_ERROR,
               "index " + text_of(index) + " is out of bounds for axis " +
                   std::to_string(split.axis) + " with size " + std::to_string(split.size),

@@ -20,7 +20,7 @@ struct PartitionCase {
   const IndexType* type = &kInt32;
   std::int64_t n = 1000;
   std::int64_t count = 1000;
-  gpukern_mode mode = GPUKERN_RAISE;
+  gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   Spread spread = Spread::Uniform;
   bool fill = false;
   int source_shift = 0;  ///< bytes off alignment
@@ -138,18 +138,19 @@ class GatherPartitionTest : public PlaceTest {};
 constexpr std::int64_t kSlice = 3 << 14;
 constexpr const IndexType* kWideTypes[] = {&kIndexTypes[2], &kIndexTypes[3], &kIndexTypes[6],
                                            &kIndexTypes[7]};
-constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
+                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 TEST_P(GatherPartitionTest, EveryWidthIndexTypeAndMode) {
   for (const int width : {1, 2, 4, 8})
     for (const IndexType* type : kWideTypes)
-      for (const gpukern_mode mode : kModes) {
+      for (const gpukern_index_mode mode : kModes) {
         PartitionCase call{.width = width, .type = type, .n = 3 * kSlice + 5, .mode = mode};
         call.count = 2 * call.tile() + 17;
         check(call, place());
-        if (mode == GPUKERN_RAISE) continue;
+        if (mode == GPUKERN_INDEX_RAISE) continue;
         call.spread = Spread::HalfBad;
-        call.fill = mode == GPUKERN_FILL;
+        call.fill = mode == GPUKERN_INDEX_FILL;
         check(call, place());
       }
 }
@@ -173,7 +174,7 @@ TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
     for (const std::int64_t n : {kSlice - 3, 40 * kSlice + 1})
       for (const Spread spread :
            {Spread::Sorted, Spread::Equal, Spread::HotSlice, Spread::AllBad, Spread::BadAtTheEnd}) {
-        PartitionCase call{.width = width, .n = n, .mode = GPUKERN_FILL, .spread = spread};
+        PartitionCase call{.width = width, .n = n, .mode = GPUKERN_INDEX_FILL, .spread = spread};
         call.fill = true;
         call.count = 12 * call.tile() + 1;
         check(call, place());
@@ -193,7 +194,8 @@ TEST_P(GatherPartitionTest, ManySlices) {
 TEST_P(GatherPartitionTest, ManyTiles) {
   for (const int width : {1, 8})
     for (const Spread spread : {Spread::Uniform, Spread::Equal, Spread::HotSlice}) {
-      PartitionCase call{.width = width, .n = 100 * kSlice, .mode = GPUKERN_WRAP, .spread = spread};
+      PartitionCase call{
+          .width = width, .n = 100 * kSlice, .mode = GPUKERN_INDEX_WRAP, .spread = spread};
       call.count = 150 * call.tile() + 3;
       check(call, place());
     }
@@ -201,7 +203,7 @@ TEST_P(GatherPartitionTest, ManyTiles) {
 
 TEST_P(GatherPartitionTest, WhatItDoesNotServe) {
   for (const int width : {3, 5, 12, 16})
-    check({.width = width, .n = 50000, .count = 100001, .mode = GPUKERN_CLIP}, place());
+    check({.width = width, .n = 50000, .count = 100001, .mode = GPUKERN_INDEX_CLIP}, place());
   for (const int type : {0, 1, 4, 5})
     check({.type = &kIndexTypes[type], .n = 120, .count = 100001}, place());
   for (const int width : {1, 4, 8}) {
@@ -230,13 +232,13 @@ TEST_P(GatherPartitionTest, StridedSourcesAndItemsOfSeveralElements) {
     fill_indices(index, random, 3000, 9);
     gpukern_exec exec = exec_at(place());
     exec.gather_path = GPUKERN_GATHER_PARTITIONED;
-    const Gather call{source, index, 0, GPUKERN_WRAP, out};
+    const Gather call{source, index, 0, GPUKERN_INDEX_WRAP, out};
     const Expected expected = gather_oracle(call);
     for (Memory* memory : {&source.storage, &index.storage, &out.storage}) memory->commit();
     const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-    ASSERT_EQ(
-        gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_WRAP, nullptr, &tensors[2], &exec),
-        GPUKERN_SUCCESS)
+    ASSERT_EQ(gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_INDEX_WRAP, nullptr, &tensors[2],
+                             &exec),
+              GPUKERN_SUCCESS)
         << gpukern_last_error();
     out.storage.fetch();
     EXPECT_TRUE(same_bytes(expected.out, out.storage.host));

@@ -61,7 +61,7 @@ class GatherPathTest : public testing::Test {
   };
 
   static gpukern_status gather(const Arrays& a, gpukern_gather_path path, void* stream = nullptr,
-                               gpukern_mode mode = GPUKERN_WRAP) {
+                               gpukern_index_mode mode = GPUKERN_INDEX_WRAP) {
     std::int64_t n = a.n;
     std::int64_t count = a.count;
     const auto bits = static_cast<std::uint8_t>(8 * a.index_width);
@@ -132,7 +132,7 @@ class GatherPathTest : public testing::Test {
     write_items(index_memory, index);
     const Arrays arrays{table.data(), n,         index_memory.data(), count,
                         out.data(),   sizeof(T), sizeof(Index)};
-    for (const auto mode : {GPUKERN_RAISE, GPUKERN_WRAP}) {
+    for (const auto mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP}) {
       ASSERT_EQ(gather(arrays, GPUKERN_GATHER_PARTITIONED, nullptr, mode), GPUKERN_SUCCESS)
           << gpukern_last_error();
       std::vector<T> items(index.size());
@@ -280,10 +280,10 @@ TEST_F(GatherPathTest, IndicesChangeMeanwhile) {
       enqueue_copy(index.data(), from.data(), index.bytes(), writing);
     }
     for (const int width : {4, 8})
-      EXPECT_EQ(
-          gather({source.data(), kN, index.data(), kCount, out.data() + 16, width},
-                 GPUKERN_GATHER_PARTITIONED, stream, round % 2 == 0 ? GPUKERN_WRAP : GPUKERN_FILL),
-          GPUKERN_SUCCESS)
+      EXPECT_EQ(gather({source.data(), kN, index.data(), kCount, out.data() + 16, width},
+                       GPUKERN_GATHER_PARTITIONED, stream,
+                       round % 2 == 0 ? GPUKERN_INDEX_WRAP : GPUKERN_INDEX_FILL),
+                GPUKERN_SUCCESS)
           << gpukern_last_error();
   }
   writing.synchronize();

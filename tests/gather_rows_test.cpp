@@ -32,11 +32,11 @@ class GatherRowsTest : public testing::Test {
 };
 
 /// The row that an index means, or -1 for the fill value.
-std::int64_t row_of(std::int64_t index, std::int64_t table, gpukern_mode mode) {
+std::int64_t row_of(std::int64_t index, std::int64_t table, gpukern_index_mode mode) {
   switch (mode) {
-    case GPUKERN_WRAP:
+    case GPUKERN_INDEX_WRAP:
       return (index % table + table) % table;
-    case GPUKERN_CLIP:
+    case GPUKERN_INDEX_CLIP:
       return std::clamp<std::int64_t>(index, 0, table - 1);
     default:
       return index < -table || index >= table ? -1 : index + (index < 0 ? table : 0);
@@ -57,10 +57,10 @@ struct Rows {
 
   /// Source and output begin so many bytes behind a multiple of 64. Every byte is compared, and
   /// what is before and behind the output.
-  void check(std::int64_t source_at, std::int64_t out_at, gpukern_mode mode) {
+  void check(std::int64_t source_at, std::int64_t out_at, gpukern_index_mode mode) {
     SCOPED_TRACE("rows of " + std::to_string(width) + " bytes at " + std::to_string(source_at) +
                  " and " + std::to_string(out_at) + ", mode " + std::to_string(mode));
-    const std::int64_t reach = mode == GPUKERN_RAISE ? table : 3 * table;
+    const std::int64_t reach = mode == GPUKERN_INDEX_RAISE ? table : 3 * table;
     for (std::int64_t& value : index)
       value = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * reach)) - reach;
     std::memset(out.get(), 0xaa, static_cast<std::size_t>(table * width + kMostAt + 1));
@@ -69,9 +69,9 @@ struct Rows {
     const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &table, nullptr, 0};
     const gpukern_tensor fill{missing.data(), kCpu, 0, bytes, nullptr, nullptr, 0};
     const gpukern_tensor to{&out[out_at], kCpu, 1, bytes, &table, nullptr, 0};
-    ASSERT_EQ(
-        gpukern_gather(&from, &at, 0, mode, mode == GPUKERN_FILL ? &fill : nullptr, &to, nullptr),
-        GPUKERN_SUCCESS)
+    ASSERT_EQ(gpukern_gather(&from, &at, 0, mode, mode == GPUKERN_INDEX_FILL ? &fill : nullptr, &to,
+                             nullptr),
+              GPUKERN_SUCCESS)
         << gpukern_last_error();
     for (std::int64_t i = 0; i < table; ++i) {
       const std::int64_t row = row_of(index[static_cast<std::size_t>(i)], table, mode);
@@ -97,7 +97,8 @@ struct Rows {
 
 /// Stores of 64, 32 and 16 bytes, and rows that none of them suits.
 TEST_F(GatherRowsTest, EveryWidthAndAlignment) {
-  constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+  constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
+                                           GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
   unsigned turn = 0;
   for (const int width : {64, 72, 80, 96, 256, 1024, 4112}) {
     Rows rows(width);

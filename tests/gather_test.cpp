@@ -8,13 +8,14 @@
 namespace gpukern_test {
 namespace {
 
-constexpr gpukern_mode kModes[] = {GPUKERN_RAISE, GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
+                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 class GatherTest : public PlaceTest {
  protected:
   /// Random data, separate memories; indices reach out of bounds unless the mode is raise.
   void check(gpukern_dtype dtype, const Shape& source_shape, gpukern_dtype index_dtype,
-             const Shape& index_shape, std::int32_t axis, gpukern_mode mode,
+             const Shape& index_shape, std::int32_t axis, gpukern_index_mode mode,
              Layout source_layout = Layout::Contiguous, Layout index_layout = Layout::Contiguous,
              Layout out_layout = Layout::Contiguous) {
     Array source(place(), dtype, source_shape, source_layout);
@@ -23,7 +24,7 @@ class GatherTest : public PlaceTest {
     fill_random(source.storage.host, random_);
     fill_random(out.storage.host, random_);
     const std::int64_t size = split_at(source_shape, axis).size;
-    fill_indices(index, random_, size, mode == GPUKERN_RAISE ? 0 : 2 * size + 3);
+    fill_indices(index, random_, size, mode == GPUKERN_INDEX_RAISE ? 0 : 2 * size + 3);
     expect_gather({source, index, axis, mode, out}, place());
   }
 
@@ -38,14 +39,14 @@ TEST_P(GatherTest, EveryWidthAtEverySize) {
     for (const std::int64_t size : {0, 1, 31, 32, 33, 65, 4096, 70001}) {
       if (size * width > 1 << 21) continue;
       SCOPED_TRACE("width " + std::to_string(width) + ", size " + std::to_string(size));
-      check(bytes_dtype(width), {257}, kInt64.dtype, {size}, 0, GPUKERN_RAISE);
+      check(bytes_dtype(width), {257}, kInt64.dtype, {size}, 0, GPUKERN_INDEX_RAISE);
     }
   }
 }
 
 TEST_P(GatherTest, EveryIndexTypeInEveryMode) {
   for (const IndexType& type : kIndexTypes) {
-    for (const gpukern_mode mode : kModes) {
+    for (const gpukern_index_mode mode : kModes) {
       for (const std::int64_t size : {1, 7, 100, 1000}) {
         SCOPED_TRACE(std::string(type.name) + ", mode " + std::to_string(mode) + ", size " +
                      std::to_string(size));
@@ -57,7 +58,8 @@ TEST_P(GatherTest, EveryIndexTypeInEveryMode) {
 
 TEST_P(GatherTest, EveryIndexTypeAtItsLimits) {
   for (const IndexType& type : kIndexTypes) {
-    for (const gpukern_mode mode : {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL}) {
+    for (const gpukern_index_mode mode :
+         {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL}) {
       SCOPED_TRACE(std::string(type.name) + ", mode " + std::to_string(mode));
       Array source(place(), bytes_dtype(4), {7});
       Array index(place(), type.dtype, {6});
@@ -77,7 +79,7 @@ TEST_P(GatherTest, EveryAxisAndIndexShape) {
   const Shape shape{3, 4, 5, 6};
   for (const std::int32_t axis : {-4, -3, -2, -1, 0, 1, 2, 3, GPUKERN_AXIS_NONE}) {
     for (const Shape& index_shape : {Shape{}, Shape{7}, Shape{2, 3}, Shape{0}, Shape{1, 0, 2}}) {
-      for (const gpukern_mode mode : kModes) {
+      for (const gpukern_index_mode mode : kModes) {
         SCOPED_TRACE("axis " + std::to_string(axis) + ", mode " + std::to_string(mode) +
                      ", index of " + std::to_string(index_shape.size()) + " dimensions");
         check(bytes_dtype(8), shape, kInt32.dtype, index_shape, axis, mode);
@@ -94,10 +96,10 @@ TEST_P(GatherTest, EveryLayout) {
                      std::to_string(static_cast<int>(index)) + ", " +
                      std::to_string(static_cast<int>(out)));
         for (const int width : {1, 4, 6, 16})
-          check(bytes_dtype(width), {5, 9, 6}, kInt64.dtype, {4, 3}, 1, GPUKERN_RAISE, source,
+          check(bytes_dtype(width), {5, 9, 6}, kInt64.dtype, {4, 3}, 1, GPUKERN_INDEX_RAISE, source,
                 index, out);
-        check(bytes_dtype(4), {5, 9, 6}, kInt32.dtype, {11, 3}, GPUKERN_AXIS_NONE, GPUKERN_FILL,
-              source, index, out);
+        check(bytes_dtype(4), {5, 9, 6}, kInt32.dtype, {11, 3}, GPUKERN_AXIS_NONE,
+              GPUKERN_INDEX_FILL, source, index, out);
       }
     }
   }
@@ -108,26 +110,26 @@ TEST_P(GatherTest, RowsOfEveryLength) {
     for (const Layout layout : {Layout::Contiguous, Layout::Unaligned}) {
       SCOPED_TRACE("row " + std::to_string(row) + ", layout " +
                    std::to_string(static_cast<int>(layout)));
-      check(bytes_dtype(4), {50, row}, kInt64.dtype, {65}, 0, GPUKERN_RAISE, layout);
-      check(bytes_dtype(1), {50, row}, kInt64.dtype, {65}, 0, GPUKERN_FILL, layout);
+      check(bytes_dtype(4), {50, row}, kInt64.dtype, {65}, 0, GPUKERN_INDEX_RAISE, layout);
+      check(bytes_dtype(1), {50, row}, kInt64.dtype, {65}, 0, GPUKERN_INDEX_FILL, layout);
     }
 }
 
 TEST_P(GatherTest, ManyBlocks) {
-  check(bytes_dtype(4), {1000003}, kInt32.dtype, {300001}, 0, GPUKERN_RAISE);
-  check(bytes_dtype(2), {70001, 3}, kInt64.dtype, {70001}, 0, GPUKERN_WRAP);
-  check(bytes_dtype(8), {3, 70001}, kInt64.dtype, {40001}, 1, GPUKERN_CLIP);
+  check(bytes_dtype(4), {1000003}, kInt32.dtype, {300001}, 0, GPUKERN_INDEX_RAISE);
+  check(bytes_dtype(2), {70001, 3}, kInt64.dtype, {70001}, 0, GPUKERN_INDEX_WRAP);
+  check(bytes_dtype(8), {3, 70001}, kInt64.dtype, {40001}, 1, GPUKERN_INDEX_CLIP);
 }
 
 TEST_P(GatherTest, ScalarSourceCountsAsOneItem) {
   for (const std::int32_t axis : {0, -1, GPUKERN_AXIS_NONE})
-    for (const gpukern_mode mode : kModes)
+    for (const gpukern_index_mode mode : kModes)
       for (const Shape& shape : {Shape{}, Shape{5}, Shape{0}})
         check(bytes_dtype(8), {}, kInt64.dtype, shape, axis, mode);
 }
 
 TEST_P(GatherTest, EmptyAxisWithEmptyResult) {
-  for (const gpukern_mode mode : kModes) {
+  for (const gpukern_index_mode mode : kModes) {
     check(bytes_dtype(4), {0, 3}, kInt64.dtype, {0}, 0, mode);
     check(bytes_dtype(4), {3, 0}, kInt64.dtype, {2, 0}, 1, mode);
     check(bytes_dtype(4), {0}, kInt64.dtype, {0}, GPUKERN_AXIS_NONE, mode);
@@ -141,10 +143,10 @@ TEST_P(GatherTest, ManyDimensions) {
   source[20] = 3;
   source[40] = 5;
   source[63] = 2;
-  check(bytes_dtype(4), source, kInt32.dtype, {4}, 20, GPUKERN_RAISE, Layout::Strided,
+  check(bytes_dtype(4), source, kInt32.dtype, {4}, 20, GPUKERN_INDEX_RAISE, Layout::Strided,
         Layout::Contiguous, Layout::Strided);
-  check(bytes_dtype(4), source, kInt32.dtype, {}, 40, GPUKERN_RAISE);
-  check(bytes_dtype(4), {7}, kInt32.dtype, Shape(GPUKERN_MAX_NDIM, 1), 0, GPUKERN_RAISE);
+  check(bytes_dtype(4), source, kInt32.dtype, {}, 40, GPUKERN_INDEX_RAISE);
+  check(bytes_dtype(4), {7}, kInt32.dtype, Shape(GPUKERN_MAX_NDIM, 1), 0, GPUKERN_INDEX_RAISE);
 }
 
 TEST_P(GatherTest, FillValueOfEverySuffixShape) {
@@ -160,7 +162,7 @@ TEST_P(GatherTest, FillValueOfEverySuffixShape) {
       fill_random(source.storage.host, random_);
       fill_random(fill.storage.host, random_);
       fill_indices(index, random_, 5, 8);
-      expect_gather({source, index, 1, GPUKERN_FILL, out, &fill}, place());
+      expect_gather({source, index, 1, GPUKERN_INDEX_FILL, out, &fill}, place());
     }
   }
 }
@@ -173,7 +175,7 @@ TEST_P(GatherTest, OutMayOverlapTheSource) {
     Array index(place(), kInt64.dtype, {3000});
     fill_indices(index, random_, 6000);
     const View out{&source.storage, source.dtype, {3000}, {1}, kGuard + 40 + shift};
-    expect_gather({source, index, 0, GPUKERN_RAISE, out}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
   }
 }
 
@@ -186,7 +188,7 @@ TEST_P(GatherTest, OutMayOverlapTheIndex) {
     View index{&room.storage, room.dtype, {2000}, {1}, kGuard + 64};
     fill_indices(index, random_, 500, 1000);
     const View out{&room.storage, room.dtype, {2000}, {1}, kGuard + 64 + shift};
-    expect_gather({source, index, 0, GPUKERN_WRAP, out}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, place());
   }
 }
 
@@ -195,7 +197,7 @@ TEST_P(GatherTest, OutMayBeTheSourceItself) {
   fill_random(source.storage.host, random_);
   Array index(place(), kInt32.dtype, {65});
   fill_indices(index, random_, 65);
-  expect_gather({source, index, 1, GPUKERN_RAISE, source}, place());
+  expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, source}, place());
 }
 
 TEST_P(GatherTest, RandomCalls) {

@@ -24,7 +24,8 @@ class GraphTest : public GpuTest {};
 class GraphModeTest : public GraphTest, public testing::WithParamInterface<CaptureMode> {};
 
 TEST_P(GraphModeTest, OperationsRunAgainOnNewData) {
-  for (const gpukern_mode mode : {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL}) {
+  for (const gpukern_index_mode mode :
+       {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL}) {
     const StreamHandle stream;
     const DeviceMemory<float> source(kCount);
     const DeviceMemory<int> index(kCount);
@@ -65,9 +66,9 @@ TEST_F(GraphTest, ScratchMemoryIsThereAtEveryLaunch) {
   index.write(reversed);
   cuda("cuCtxSynchronize");
   stream.begin_capture();
-  gather(data, index, data, GPUKERN_CLIP, stream);
-  gather(data, index, data, GPUKERN_WRAP, stream);
-  gather(data, index, data, GPUKERN_FILL, stream);
+  gather(data, index, data, GPUKERN_INDEX_CLIP, stream);
+  gather(data, index, data, GPUKERN_INDEX_WRAP, stream);
+  gather(data, index, data, GPUKERN_INDEX_FILL, stream);
   const Graph graph(stream);
   for (int round = 0; round < 5; ++round) {
     data.write(counting(round));
@@ -86,9 +87,9 @@ TEST_F(GraphTest, RaiseIsRefusedAndTheCaptureGoesOn) {
   const DeviceMemory<int> index(kCount);
   const DeviceMemory<int> out(kCount);
   stream.begin_capture();
-  expect_error(try_gather(source, index, out, GPUKERN_RAISE, stream), GPUKERN_VALUE_ERROR,
+  expect_error(try_gather(source, index, out, GPUKERN_INDEX_RAISE, stream), GPUKERN_VALUE_ERROR,
                "gather: mode must be wrap, clip or fill while a CUDA graph is captured");
-  gather(source, index, out, GPUKERN_CLIP, stream);
+  gather(source, index, out, GPUKERN_INDEX_CLIP, stream);
   const Graph graph(stream);
 }
 
@@ -103,10 +104,10 @@ TEST_F(GraphTest, WhatIsMadeAndDroppedInACaptureStaysForItsLaunches) {
   cuda("cuCtxSynchronize");
   stream.begin_capture();
   during.emplace(kCount, stream);
-  gather(source, index, *before, GPUKERN_CLIP, stream);
-  gather(*before, index, *during, GPUKERN_CLIP, stream);
+  gather(source, index, *before, GPUKERN_INDEX_CLIP, stream);
+  gather(*before, index, *during, GPUKERN_INDEX_CLIP, stream);
   before.reset();
-  gather(*during, index, out, GPUKERN_CLIP, stream);
+  gather(*during, index, out, GPUKERN_INDEX_CLIP, stream);
   {
     const Graph graph(stream);
     during.reset();
@@ -172,7 +173,7 @@ TEST_F(GraphTest, StreamsJoinACapture) {
   EXPECT_EQ(gpukern_stream_capture(kCuda, second, &captures[1]), GPUKERN_SUCCESS);
   EXPECT_NE(captures[0], 0U);
   EXPECT_EQ(captures[0], captures[1]);
-  gather(source, index, out, GPUKERN_CLIP, second);
+  gather(source, index, out, GPUKERN_INDEX_CLIP, second);
   EXPECT_EQ(gpukern_stream_wait(kCuda, first, second), GPUKERN_SUCCESS) << gpukern_last_error();
   const Graph graph(first);
   source.write(counting(3));
@@ -192,7 +193,7 @@ TEST_F(GraphTest, WorkOutsideIsNotWaitedForInside) {
   EXPECT_EQ(event, nullptr);
   EXPECT_EQ(gpukern_event_record(kCuda, outside, &event), GPUKERN_SUCCESS);
   EXPECT_NE(event, nullptr);
-  EXPECT_EQ(gpukern_event_wait(kCuda, captured, event), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_stream_wait_event(kCuda, captured, event), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
   const Graph graph(captured);
 }
@@ -220,7 +221,7 @@ TEST_F(GraphTest, CapturesOfOtherThreadsAreNotBroken) {
   source.write(counting(0));
   cuda("cuCtxSynchronize");
   captured.begin_capture();
-  gather(source, index, out, GPUKERN_CLIP, captured);
+  gather(source, index, out, GPUKERN_INDEX_CLIP, captured);
   std::thread([&] {
     const OnDevice context;
     gpukern_event* event = nullptr;
@@ -230,13 +231,13 @@ TEST_F(GraphTest, CapturesOfOtherThreadsAreNotBroken) {
     for (int round = 0; round < 50; ++round) {
       const DeviceMemory<int> apart(kCount * 100 * (round + 1), stream);
       const DeviceMemory<int> taken(kCount, stream);
-      gather(source, index, taken, GPUKERN_RAISE, stream);
-      gather(taken, index, taken, GPUKERN_CLIP, stream);
+      gather(source, index, taken, GPUKERN_INDEX_RAISE, stream);
+      gather(taken, index, taken, GPUKERN_INDEX_CLIP, stream);
       EXPECT_EQ(gpukern_stream_wait(kCuda, nullptr, stream), GPUKERN_SUCCESS)
           << gpukern_last_error();
       std::int32_t done = -1;
       EXPECT_EQ(gpukern_event_record(kCuda, stream, &event), GPUKERN_SUCCESS);
-      EXPECT_EQ(gpukern_event_done(kCuda, event, &done), GPUKERN_SUCCESS) << gpukern_last_error();
+      EXPECT_EQ(gpukern_event_query(kCuda, event, &done), GPUKERN_SUCCESS) << gpukern_last_error();
       const gpukern_tensor from = taken.tensor();
       gpukern_tensor to = from;
       to.data = host.data();
@@ -245,12 +246,12 @@ TEST_F(GraphTest, CapturesOfOtherThreadsAreNotBroken) {
       EXPECT_EQ(host, counting(0));
       EXPECT_EQ(gpukern_copy(&to, &from, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
       EXPECT_EQ(gpukern_synchronize(kCuda, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
-      EXPECT_EQ(gpukern_event_done(kCuda, event, &done), GPUKERN_SUCCESS);
+      EXPECT_EQ(gpukern_event_query(kCuda, event, &done), GPUKERN_SUCCESS);
       EXPECT_EQ(done, 1);
     }
     EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
   }).join();
-  gather(out, index, out, GPUKERN_WRAP, captured);
+  gather(out, index, out, GPUKERN_INDEX_WRAP, captured);
   const Graph graph(captured);
   graph.launch(captured);
   captured.synchronize();
@@ -265,7 +266,7 @@ TEST_F(GraphTest, TheLegacyStreamKeepsOffACaptureThatItWouldBreak) {
   cuda("cuCtxSynchronize");
   const StreamHandle captured(kBlocking);
   captured.begin_capture(kThreadLocal);
-  for (const gpukern_mode mode : {GPUKERN_RAISE, GPUKERN_CLIP})
+  for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP})
     EXPECT_EQ(try_gather(source, index, out, mode, nullptr), GPUKERN_VALUE_ERROR)
         << gpukern_last_error();
   EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_VALUE_ERROR);
@@ -273,9 +274,9 @@ TEST_F(GraphTest, TheLegacyStreamKeepsOffACaptureThatItWouldBreak) {
   {
     const DeviceMemory<int> made(kCount);
   }
-  gather(source, index, out, GPUKERN_CLIP, captured);
+  gather(source, index, out, GPUKERN_INDEX_CLIP, captured);
   const Graph graph(captured);
-  gather(source, index, out, GPUKERN_CLIP, nullptr);
+  gather(source, index, out, GPUKERN_INDEX_CLIP, nullptr);
 }
 
 TEST_F(GraphTest, TheLegacyStreamJoinsNoCapture) {

@@ -84,7 +84,8 @@ class KernelOrderTest : public GpuTest, public testing::WithParamInterface<Shape
       out.data = to;
       gpukern_exec exec = GPUKERN_EXEC_INIT;
       exec.stream = stream;
-      EXPECT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_WRAP, nullptr, &out, &exec), GPUKERN_SUCCESS)
+      EXPECT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_WRAP, nullptr, &out, &exec),
+                GPUKERN_SUCCESS)
           << gpukern_last_error();
     }
     /// Counts, takes the counts, and adds them up: each kernel reads what the one before wrote.
@@ -216,7 +217,7 @@ class EarlyGatherTest : public GpuTest {
     void round(bool index_last, void* stream) const {
       add(one, index_last ? source : index, stream);
       add(one, index_last ? index : source, stream);
-      gather(source, index, taken, GPUKERN_CLIP, stream);
+      gather(source, index, taken, GPUKERN_INDEX_CLIP, stream);
       add(taken, sums, stream);
     }
 

@@ -259,10 +259,10 @@ TEST_F(KernelTest, CooperativeGridsAreBounded) {
   EXPECT_EQ(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_SUCCESS)
       << gpukern_last_error();
   EXPECT_EQ(x.read(), std::vector<int>(kCount, 2));
-  shape.overlaps_previous = 1;
+  shape.programmatic_launch = 1;
   expect_error(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
-               "kernel_launch: overlaps_previous must be 0 where cooperative is set");
-  shape.overlaps_previous = 0;
+               "kernel_launch: programmatic_launch must be 0 where cooperative is set");
+  shape.programmatic_launch = 0;
   shape.grid[0] = 1 << 20;
   expect_error(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
                "kernel_launch: grid must be of blocks that all fit on the device at once");

@@ -22,7 +22,7 @@ class MovePackedTest : public testing::TestWithParam<bool> {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
   }
 
-  template <class T, gpukern_mode mode, std::size_t width>
+  template <class T, gpukern_index_mode mode, std::size_t width>
   void check() {
     const std::int64_t n = 1 + below(100000);
     const std::int64_t count = below(2) == 0 ? below(300) : below(3000);
@@ -55,11 +55,11 @@ class MovePackedTest : public testing::TestWithParam<bool> {
       ASSERT_EQ(std::memcmp(&out[i * width], expected, width), 0)
           << i << " of " << count << ", n " << n << ", width " << width << ", mode " << mode;
     }
-    EXPECT_EQ(good, mode != GPUKERN_RAISE || missing == 0);
-    EXPECT_EQ(filled, mode == GPUKERN_FILL ? missing : 0);
+    EXPECT_EQ(good, mode != GPUKERN_INDEX_RAISE || missing == 0);
+    EXPECT_EQ(filled, mode == GPUKERN_INDEX_FILL ? missing : 0);
   }
 
-  template <class T, gpukern_mode mode>
+  template <class T, gpukern_index_mode mode>
   void check_widths() {
     check<T, mode, 1>();
     check<T, mode, 4>();
@@ -68,10 +68,10 @@ class MovePackedTest : public testing::TestWithParam<bool> {
 
   template <class T>
   void check_modes() {
-    check_widths<T, GPUKERN_RAISE>();
-    check_widths<T, GPUKERN_WRAP>();
-    check_widths<T, GPUKERN_CLIP>();
-    check_widths<T, GPUKERN_FILL>();
+    check_widths<T, GPUKERN_INDEX_RAISE>();
+    check_widths<T, GPUKERN_INDEX_WRAP>();
+    check_widths<T, GPUKERN_INDEX_CLIP>();
+    check_widths<T, GPUKERN_INDEX_FILL>();
   }
 
   Random random_{std::random_device{}()};

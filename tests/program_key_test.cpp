@@ -17,7 +17,7 @@ class ProgramKeyTest : public ProgramCacheTest {};
 std::string found_by(const char* key, const char* architecture = "sm_90") {
   gpukern_program_desc desc = Description{.source = "", .architecture = architecture}.desc();
   desc.source = nullptr;
-  desc.key = key;
+  desc.cache_key = key;
   gpukern_program* program = nullptr;
   EXPECT_EQ(gpukern_program_compile(&desc, &program), GPUKERN_SUCCESS) << gpukern_last_error();
   const void* text = "";
@@ -78,7 +78,7 @@ TEST_F(ProgramKeyTest, AnOlderDescriptionHasNoKey) {
   const Description keyed{.source = kAdd, .key = "a formula"};
   ptx_of(keyed);
   gpukern_program_desc desc = keyed.desc();
-  desc.struct_size = offsetof(gpukern_program_desc, key);
+  desc.struct_size = offsetof(gpukern_program_desc, cache_key);
   gpukern_program* program = nullptr;
   EXPECT_EQ(gpukern_program_compile(&desc, &program), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(gpukern_program_release(program), GPUKERN_SUCCESS);

@@ -50,7 +50,7 @@ struct Description {
     desc.header_count = headers.size();
     desc.name_expressions = names.data();
     desc.name_expression_count = names.size();
-    desc.key = key;
+    desc.cache_key = key;
     desc.note = note;
     return desc;
   }

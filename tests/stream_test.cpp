@@ -18,9 +18,9 @@ TEST(StreamOnTheCpuTest, HasNothingToOrder) {
   std::uint64_t capture = 1;
   EXPECT_EQ(gpukern_stream_wait(kCpu, nullptr, nullptr), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_event_record(kCpu, nullptr, &event), GPUKERN_SUCCESS);
-  EXPECT_EQ(gpukern_event_wait(kCpu, nullptr, event), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_stream_wait_event(kCpu, nullptr, event), GPUKERN_SUCCESS);
   std::int32_t done = 0;
-  EXPECT_EQ(gpukern_event_done(kCpu, event, &done), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_event_query(kCpu, event, &done), GPUKERN_SUCCESS);
   EXPECT_EQ(done, 1);
   EXPECT_EQ(gpukern_event_release(kCpu, event), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_stream_capture(kCpu, nullptr, &capture), GPUKERN_SUCCESS);
@@ -29,7 +29,7 @@ TEST(StreamOnTheCpuTest, HasNothingToOrder) {
                "stream_capture: capture must not be NULL");
   expect_error(gpukern_event_record(kCpu, nullptr, nullptr), GPUKERN_VALUE_ERROR,
                "event_record: event must not be NULL");
-  expect_error(gpukern_event_done(kCpu, event, nullptr), GPUKERN_VALUE_ERROR,
+  expect_error(gpukern_event_query(kCpu, event, nullptr), GPUKERN_VALUE_ERROR,
                "event_done: done must not be NULL");
   expect_error(gpukern_stream_wait({GPUKERN_CUDA, 1000}, nullptr, nullptr), GPUKERN_DEVICE_ERROR,
                "there is no ");
@@ -84,7 +84,7 @@ int wrong_rounds(int rounds, const Order& order) {
     enqueue_delay(producer, 50);
     enqueue_fill(source.data(), static_cast<unsigned>(round), kCount, producer);
     order(middle, producer);
-    gather(source, index, out, GPUKERN_CLIP, middle);
+    gather(source, index, out, GPUKERN_INDEX_CLIP, middle);
     order(consumer, middle);
     enqueue_copy(seen.data() + round, out.data() + round % kCount, sizeof(int), consumer);
     order(producer, consumer);
@@ -111,7 +111,8 @@ TEST_F(StreamTest, EventsAreKept) {
   EXPECT_EQ(wrong_rounds(1000,
                          [&](void* stream, void* other) {
                            EXPECT_EQ(gpukern_event_record(kCuda, other, &event), GPUKERN_SUCCESS);
-                           EXPECT_EQ(gpukern_event_wait(kCuda, stream, event), GPUKERN_SUCCESS);
+                           EXPECT_EQ(gpukern_stream_wait_event(kCuda, stream, event),
+                                     GPUKERN_SUCCESS);
                          }),
             0);
   EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
@@ -131,13 +132,13 @@ TEST_F(StreamTest, NothingWaitsOnTheHost) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(gpukern_stream_wait(kCuda, other, slow), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_event_record(kCuda, slow, &event), GPUKERN_SUCCESS);
-  EXPECT_EQ(gpukern_event_wait(kCuda, other, event), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_stream_wait_event(kCuda, other, event), GPUKERN_SUCCESS);
   std::int32_t done = -1;
-  EXPECT_EQ(gpukern_event_done(kCuda, event, &done), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(gpukern_event_query(kCuda, event, &done), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(done, 0);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
   slow.synchronize();
-  EXPECT_EQ(gpukern_event_done(kCuda, event, &done), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_event_query(kCuda, event, &done), GPUKERN_SUCCESS);
   EXPECT_EQ(done, 1);
   EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
 }
@@ -169,7 +170,7 @@ TEST_F(StreamTest, MemoryIsNotFreedBeforeItsUse) {
       const DeviceMemory<int> source(kCount, user);
       enqueue_delay(user, 200);
       enqueue_fill(source.data(), static_cast<unsigned>(round), kCount, user);
-      gather(source, index, out, GPUKERN_WRAP, user);
+      gather(source, index, out, GPUKERN_INDEX_WRAP, user);
     }
     // Whoever gets the memory next on another stream must not write to it too early.
     const DeviceMemory<int> next(kCount, other);

@@ -58,7 +58,8 @@ class Worker {
   void step() {
     switch (random_() % 4) {
       case 0:
-        gather(x_, index_, x_, random_() % 8 == 0 ? GPUKERN_RAISE : GPUKERN_CLIP, stream_);
+        gather(x_, index_, x_, random_() % 8 == 0 ? GPUKERN_INDEX_RAISE : GPUKERN_INDEX_CLIP,
+               stream_);
         std::reverse(expected_.begin(), expected_.end());
         break;
       case 1:
@@ -66,8 +67,8 @@ class Worker {
         break;
       case 2: {
         const DeviceMemory<float> apart(kCount, stream_);
-        gather(x_, index_, apart, GPUKERN_WRAP, stream_);
-        gather(apart, index_, x_, GPUKERN_FILL, stream_);
+        gather(x_, index_, apart, GPUKERN_INDEX_WRAP, stream_);
+        gather(apart, index_, x_, GPUKERN_INDEX_FILL, stream_);
         break;
       }
       default:

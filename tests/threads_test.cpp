@@ -36,7 +36,7 @@ TEST_P(ThreadsTest, GatherRightly) {
       fill_random(source.storage.host, random);
       for (const auto at : index.offsets())
         store_index(index.storage.host, at, kInt32.dtype, between(random, -size, size - 1));
-      expect_gather({source, index, 0, GPUKERN_RAISE, out}, where);
+      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, where);
     }
   });
 }
@@ -48,7 +48,7 @@ TEST_P(ThreadsTest, GetTheirOwnErrors) {
       Array index(where, kInt64.dtype, {100});
       Array out(where, source.dtype, {100});
       store_index(index.storage.host, index.offsets()[50], kInt64.dtype, 1000 * id + round + 4);
-      expect_gather({source, index, 0, GPUKERN_RAISE, out}, where);
+      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, where);
     }
   });
 }

@@ -44,7 +44,7 @@ struct Grid {
   /// All threads call wait_for_previous() before they look at global memory, or return, so the
   /// kernel may come while the previous one of the stream still runs: see DeviceFacts. The one that
   /// looks earlier, partition_direct_kernel, says why it may.
-  bool overlaps_previous = false;
+  bool programmatic_launch = false;
 };
 
 /// Launches a kernel. The error of this launch is returned by this launch: nothing is asked of the
@@ -72,7 +72,7 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
-  config.numAttrs = grid.overlaps_previous && device_facts().overlaps_kernels ? 1 : 0;
+  config.numAttrs = grid.programmatic_launch && device_facts().overlaps_kernels ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
 }
 template <class... Parameters, class... Arguments>

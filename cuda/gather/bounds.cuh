@@ -20,7 +20,7 @@ template <class Raw>
 struct Bounds {
   Raw last = 0;  ///< the last raw value that is a position as it stands
   bool is_signed = false;
-  gpukern_mode mode = GPUKERN_RAISE;
+  gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   std::int64_t n = 1;
   std::uint64_t* bad = nullptr;  ///< see GatherArgs
 

@@ -41,7 +41,7 @@ const std::byte* deliver(Backend& backend, const std::byte* from, std::int64_t p
 
 /// Whether the value fits into Fill::repeated; puts it there then. No value means zeros.
 bool repeat(const GatherArgs& args, Fill& fill) {
-  if (args.mode != GPUKERN_FILL || args.fill_value == nullptr) return true;
+  if (args.mode != GPUKERN_INDEX_FILL || args.fill_value == nullptr) return true;
   if (args.fill_size != args.fill_period || 16 % args.fill_period != 0) return false;
   for (std::int64_t b = 0; b < 16; ++b) fill.repeated[b] = args.fill_value[b % args.fill_period];
   return true;

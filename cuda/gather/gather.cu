@@ -75,7 +75,7 @@ Buffer scratch_or_none(Backend& backend, std::int64_t bytes, cudaStream_t stream
   }
 }
 
-gpukern_plan_path gather_path(const GatherArgs& args) {
+gpukern_compute_path gather_path(const GatherArgs& args) {
   const auto rows = as_rows(args, chunk_width(args));
   if (!rows) return GPUKERN_PATH_STRIDED;
   const Fill fill{};

@@ -151,7 +151,7 @@ void launch_kernel(CUfunction function, const KernelFacts& facts, const gpukern_
   // Read only, as all the driver's arguments are.
   auto** values = const_cast<void**>(arguments);
   // Code for an older GPU cannot wait, whatever it runs on.
-  if (launch.overlaps_previous != 0 && facts.compute_capability >= 90)
+  if (launch.programmatic_launch != 0 && facts.compute_capability >= 90)
     return launch_overlapping(function, launch, values, stream);
   if (launch.cooperative == 0) {
     check(driver.launch(function, x, y, z, u, v, w, shared, stream, values, nullptr),

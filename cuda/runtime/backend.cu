@@ -150,11 +150,11 @@ class CudaBackend final : public Backend {
     check(cudaLaunchHostFunc(cuda_stream(stream), function, context), "cudaLaunchHostFunc");
   }
 
-  void plan(const GatherArgs& args, gpukern_plan& plan) override {
+  void plan(const GatherArgs& args, gpukern_explanation& plan) override {
     const ContextGuard guard(context_);
     plan.path = gather_path(args);
   }
-  void plan(const SaxpyArgs& args, gpukern_plan& plan) override {
+  void plan(const SaxpyArgs& args, gpukern_explanation& plan) override {
     plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
   }
 

@@ -17,7 +17,7 @@ from gpukern._memory.creation import empty, to_device
 from gpukern._memory.device_array import DeviceArray
 from gpukern._memory.pinned import pinned_empty
 from gpukern._ops.copy import copyto, synchronize
-from gpukern._ops.explain import Plan, explain
+from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather
 from gpukern._ops.saxpy import saxpy
 from gpukern._program.kernel import Kernel
@@ -47,6 +47,7 @@ __all__ = [
     "ContextLostError",
     "DeviceArray",
     "Elementwise",
+    "Explanation",
     "GpukernAxisError",
     "GpukernBufferError",
     "GpukernCancelledError",
@@ -63,7 +64,6 @@ __all__ = [
     "InOut",
     "Kernel",
     "Out",
-    "Plan",
     "Program",
     "__version__",
     "cache_info",

@@ -45,11 +45,11 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_COMPLEX
         GPUKERN_BOOL
 
-    ctypedef enum gpukern_mode:
-        GPUKERN_RAISE
-        GPUKERN_WRAP
-        GPUKERN_CLIP
-        GPUKERN_FILL
+    ctypedef enum gpukern_index_mode:
+        GPUKERN_INDEX_RAISE
+        GPUKERN_INDEX_WRAP
+        GPUKERN_INDEX_CLIP
+        GPUKERN_INDEX_FILL
 
     ctypedef struct gpukern_device:
         int32_t device_type
@@ -69,7 +69,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int64_t *strides
         uint64_t byte_offset
 
-    ctypedef struct gpukern_plan  # below
+    ctypedef struct gpukern_explanation  # below
 
     ctypedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes,
                                          uint64_t total_bytes) noexcept
@@ -83,7 +83,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         size_t device_memory_limit
         gpukern_progress progress
         void *progress_user
-        gpukern_plan *plan
+        gpukern_explanation *explanation
 
     ctypedef struct gpukern_cuda_info:
         size_t struct_size
@@ -132,22 +132,22 @@ cdef extern from "gpukern/gpukern.h" nogil:
     gpukern_status gpukern_stream_capture(gpukern_device device, void *stream, uint64_t *capture)
     gpukern_status gpukern_event_record(gpukern_device device, void *stream,
                                         gpukern_event **event)
-    gpukern_status gpukern_event_wait(gpukern_device device, void *stream,
+    gpukern_status gpukern_stream_wait_event(gpukern_device device, void *stream,
                                       const gpukern_event *event)
-    gpukern_status gpukern_event_done(gpukern_device device, const gpukern_event *event,
+    gpukern_status gpukern_event_query(gpukern_device device, const gpukern_event *event,
                                       int32_t *done)
     gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event)
 
     gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
-                                  int32_t axis, gpukern_mode mode,
+                                  int32_t axis, gpukern_index_mode mode,
                                   const gpukern_tensor *fill_value, const gpukern_tensor *out,
                                   const gpukern_exec *exec_)
     gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
                                  const gpukern_tensor *out, const gpukern_exec *exec_)
 
 
-cdef extern from "gpukern/plan.h" nogil:
-    ctypedef enum gpukern_plan_rule:
+cdef extern from "gpukern/explain.h" nogil:
+    ctypedef enum gpukern_device_rule:
         GPUKERN_RULE_NONE
         GPUKERN_RULE_ARRAYS
         GPUKERN_RULE_ARGUMENT
@@ -157,7 +157,7 @@ cdef extern from "gpukern/plan.h" nogil:
         GPUKERN_RULE_SOURCE
         GPUKERN_RULE_KERNEL
 
-    ctypedef enum gpukern_plan_path:
+    ctypedef enum gpukern_compute_path:
         GPUKERN_PATH_NONE
         GPUKERN_PATH_CONTIGUOUS
         GPUKERN_PATH_STRIDED
@@ -165,7 +165,7 @@ cdef extern from "gpukern/plan.h" nogil:
         GPUKERN_PATH_ROWS
         GPUKERN_PATH_PARTITIONED
 
-    ctypedef struct gpukern_plan:
+    ctypedef struct gpukern_explanation:
         size_t struct_size
         gpukern_device device
         int32_t rule
@@ -179,11 +179,11 @@ cdef extern from "gpukern/plan.h" nogil:
         int64_t bytes_allocated
 
 
-cdef extern from "gpukern/map.h" nogil:
+cdef extern from "gpukern/pipeline.h" nogil:
     enum:
-        GPUKERN_MAP_MAX_INPUTS
+        GPUKERN_PIPELINE_MAX_INPUTS
 
-    ctypedef struct gpukern_chunk:
+    ctypedef struct gpukern_pipeline_chunk:
         size_t struct_size
         int64_t count
         const gpukern_tensor *inputs
@@ -191,10 +191,10 @@ cdef extern from "gpukern/map.h" nogil:
         gpukern_tensor out
         void *stream
 
-    ctypedef gpukern_status (*gpukern_step)(void *user, const gpukern_chunk *chunk) noexcept
+    ctypedef gpukern_status (*gpukern_pipeline_step)(void *user, const gpukern_pipeline_chunk *chunk) noexcept
 
-    gpukern_status gpukern_map(const gpukern_tensor *const *inputs, size_t input_count,
-                               const gpukern_tensor *out, gpukern_step step, void *user,
+    gpukern_status gpukern_pipeline_run(const gpukern_tensor *const *inputs, size_t input_count,
+                               const gpukern_tensor *out, gpukern_pipeline_step step, void *user,
                                const gpukern_exec *exec_)
 
 
@@ -228,7 +228,7 @@ cdef extern from "gpukern/program.h" nogil:
         size_t header_count
         const char *const *name_expressions
         size_t name_expression_count
-        const char *key
+        const char *cache_key
         const char *note
 
     ctypedef struct gpukern_kernel_info:
@@ -248,7 +248,7 @@ cdef extern from "gpukern/program.h" nogil:
         uint32_t block[3]
         uint64_t shared_bytes
         int32_t cooperative
-        int32_t overlaps_previous
+        int32_t programmatic_launch
 
     ctypedef struct gpukern_cache_info:
         size_t struct_size
@@ -266,8 +266,8 @@ cdef extern from "gpukern/program.h" nogil:
     gpukern_status gpukern_program_release(gpukern_program *program)
     gpukern_status gpukern_program_get(gpukern_program *program, gpukern_program_part part,
                                        const void **data, size_t *size)
-    gpukern_status gpukern_program_name(gpukern_program *program, const char *name,
-                                        const char **name_in_code)
+    gpukern_status gpukern_program_lowered_name(gpukern_program *program, const char *name,
+                                        const char **lowered_name)
     gpukern_status gpukern_compile_log(const char **log)
 
     gpukern_status gpukern_program_kernel(gpukern_program *program, const char *name,

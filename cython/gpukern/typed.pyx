@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
-    gpukern_gather, gpukern_mode, gpukern_saxpy, gpukern_tensor,
+    gpukern_gather, gpukern_index_mode, gpukern_saxpy, gpukern_tensor,
 )
 from gpukern._runtime.error cimport check
 from gpukern._interop.scalar cimport store_scalar
@@ -102,7 +102,7 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
     set_view(&out_view, &out[0], 1, out.shape, out.strides)
     set_items(&source_view, &out_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode,
+    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_index_mode>mode,
                                 NULL, &out_view.tensor, NULL))
 
 
@@ -114,7 +114,7 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
     set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
     set_items(&source_view, &out_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_mode>mode,
+    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_index_mode>mode,
                                 NULL, &out_view.tensor, NULL))
 
 

@@ -15,7 +15,7 @@ static struct {
   int32_t (*abi_version)(void);
   const char *(*last_error)(void);
   gpukern_status (*device_count)(int32_t *);
-  gpukern_status (*gather)(const gpukern_tensor *, const gpukern_tensor *, int32_t, gpukern_mode,
+  gpukern_status (*gather)(const gpukern_tensor *, const gpukern_tensor *, int32_t, gpukern_index_mode,
                            const gpukern_tensor *, const gpukern_tensor *, const gpukern_exec *);
   gpukern_status (*saxpy)(const void *, const gpukern_tensor *, const gpukern_tensor *,
                           const gpukern_tensor *, const gpukern_exec *);
@@ -70,11 +70,11 @@ static void run_on(int32_t device_type) {
   exec.device.device_type = device_type;
 
   const float gathered[LENGTH] = {40.0F, 0.0F, 40.0F, 20.0F};
-  if (api.gather(&source, &index, 0, GPUKERN_RAISE, NULL, &out, &exec)) fail(api.last_error());
+  if (api.gather(&source, &index, 0, GPUKERN_INDEX_RAISE, NULL, &out, &exec)) fail(api.last_error());
   expect(values, gathered, "gather");
 
   indices[1] = 5;
-  if (api.gather(&source, &index, 0, GPUKERN_RAISE, NULL, &out, &exec) != GPUKERN_INDEX_ERROR) {
+  if (api.gather(&source, &index, 0, GPUKERN_INDEX_RAISE, NULL, &out, &exec) != GPUKERN_INDEX_ERROR) {
     fail("gather: index 5 was not refused");
   }
   printf("  gather refused: %s\n", api.last_error());

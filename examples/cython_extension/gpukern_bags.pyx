@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.string cimport memset
 
 from gpukern cimport (
-    GPUKERN_CUDA, GPUKERN_FLOAT, GPUKERN_WRAP, check, gather_rows_into, gpukern_allocate,
+    GPUKERN_CUDA, GPUKERN_FLOAT, GPUKERN_INDEX_WRAP, check, gather_rows_into, gpukern_allocate,
     gpukern_device, gpukern_exec, gpukern_release, gpukern_saxpy, gpukern_synchronize,
     gpukern_tensor, saxpy_into,
 )
@@ -77,7 +77,7 @@ cdef int add_bags_on_cpu(float scale, const float[:, :] table, const int64_t[:, 
     cdef Py_ssize_t bag, k
     with nogil:
         for bag in range(index.shape[0]):
-            gather_rows_into(table, index[bag], rows, GPUKERN_WRAP)
+            gather_rows_into(table, index[bag], rows, GPUKERN_INDEX_WRAP)
             sums[:] = 0
             for k in range(index.shape[1]):
                 saxpy_into(<float>1, rows[k], sums, sums)

@@ -67,7 +67,7 @@ ffi::Error gather(const gpukern_exec& exec, int32_t axis, int32_t mode, ffi::Any
   const gpukern_tensor i = tensor_of(index, exec);
   const gpukern_tensor o = tensor_of(*out, exec);
   return result_of(
-      gpukern_gather(&s, &i, axis, static_cast<gpukern_mode>(mode), nullptr, &o, &exec));
+      gpukern_gather(&s, &i, axis, static_cast<gpukern_index_mode>(mode), nullptr, &o, &exec));
 }
 
 // `a` comes as the bytes of one element of x's type.

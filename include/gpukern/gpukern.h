@@ -119,7 +119,8 @@ typedef enum gpukern_gather_path {
                                       layout for it and scratch memory suffices; else direct */
 } gpukern_gather_path;
 
-typedef struct gpukern_plan gpukern_plan; /**< what a call would do: gpukern/plan.h */
+typedef struct gpukern_explanation
+    gpukern_explanation; /**< what a call would do: gpukern/explain.h */
 
 /**
  * @brief Called by a call on host tensors between the parts of its work, on the calling thread.
@@ -151,7 +152,7 @@ typedef struct gpukern_exec {
   void *stream;
   /** A ::gpukern_gather_path. Read only where struct_size covers it, as all that follows. */
   int32_t gather_path;
-  /** Nonzero: a gather in mode GPUKERN_RAISE may leave anything in `out` when it returns
+  /** Nonzero: a gather in mode GPUKERN_INDEX_RAISE may leave anything in `out` when it returns
    * GPUKERN_INDEX_ERROR, so that indices are checked on the way and not beforehand. */
   int32_t out_may_change;
   /** Bytes of device memory that a call on host tensors may use at a time: they pass through the
@@ -163,7 +164,8 @@ typedef struct gpukern_exec {
    * device tensors, which is only enqueued. */
   gpukern_progress progress;
   void *progress_user; /**< handed to `progress` */
-  gpukern_plan *plan;  /**< if not NULL, filled in place of running, see gpukern/plan.h */
+  gpukern_explanation
+      *explanation; /**< if not NULL, filled in place of running, see gpukern/explain.h */
 } gpukern_exec;
 
 #define GPUKERN_EXEC_INIT       \
@@ -178,12 +180,12 @@ typedef struct gpukern_exec {
    NULL}
 
 /** What gather does with an index outside [0, n), n being the length of the axis. */
-typedef enum gpukern_mode {
-  GPUKERN_RAISE = 0, /**< [-n, 0) counts from the end; anything else is GPUKERN_INDEX_ERROR */
-  GPUKERN_WRAP = 1,  /**< modulo n; the result has the sign of n */
-  GPUKERN_CLIP = 2,  /**< to the nearest of 0 and n - 1 (a negative index becomes 0) */
-  GPUKERN_FILL = 3   /**< [-n, 0) counts from the end; anything else gives the fill value */
-} gpukern_mode;
+typedef enum gpukern_index_mode {
+  GPUKERN_INDEX_RAISE = 0, /**< [-n, 0) counts from the end; anything else is GPUKERN_INDEX_ERROR */
+  GPUKERN_INDEX_WRAP = 1,  /**< modulo n; the result has the sign of n */
+  GPUKERN_INDEX_CLIP = 2,  /**< to the nearest of 0 and n - 1 (a negative index becomes 0) */
+  GPUKERN_INDEX_FILL = 3   /**< [-n, 0) counts from the end; anything else gives the fill value */
+} gpukern_index_mode;
 
 /** The axis that means "the source, flattened in C order". */
 #define GPUKERN_AXIS_NONE INT32_MIN
@@ -337,9 +339,9 @@ GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_devi
  * reads outside the source, whatever the index holds. The result is what memory apart would give,
  * also where out overlaps source or index.
  *
- * Stream behaviour: enqueues, but for GPUKERN_RAISE, which waits for the stream since it has to
- * know; during stream capture GPUKERN_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
- * GPU are ready on return.
+ * Stream behaviour: enqueues, but for GPUKERN_INDEX_RAISE, which waits for the stream since it has
+ * to know; during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors
+ * computed on a GPU are ready on return.
  *
  * A source in page-locked host memory goes with index and out on a GPU as well. On the stream, the
  * GPU reads the items in place, the CPU's threads a part of large calls ($GPUKERN_CPU_SHARE percent
@@ -353,18 +355,17 @@ GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_devi
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened source
  * @param[in] mode what an index out of bounds does
- * @param[in] fill_value for GPUKERN_FILL: a C-contiguous host tensor of the source's dtype whose
- *            shape is the end of source.shape[axis+1:] (so 0-d fits always); NULL fills with zero
- *            bytes
+ * @param[in] fill_value for GPUKERN_INDEX_FILL: a C-contiguous host tensor of the source's dtype
+ * whose shape is the end of source.shape[axis+1:] (so 0-d fits always); NULL fills with zero bytes
  * @param[out] out of the source's dtype, shape
  *            source.shape[:axis] + index.shape + source.shape[axis+1:]
  * @param[in] exec may be NULL
- * @return GPUKERN_INDEX_ERROR names the first bad index in C order in mode GPUKERN_RAISE, which
- *         leaves out as it was (but see gpukern_exec::out_may_change) and looks at none behind an
+ * @return GPUKERN_INDEX_ERROR names the first bad index in C order in mode GPUKERN_INDEX_RAISE,
+ * which leaves out as it was (but see gpukern_exec::out_may_change) and looks at none behind an
  *         empty dimension; in every mode, an index into an empty axis, unless the result is empty.
  */
 GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
-                                          int32_t axis, gpukern_mode mode,
+                                          int32_t axis, gpukern_index_mode mode,
                                           const gpukern_tensor *fill_value,
                                           const gpukern_tensor *out, const gpukern_exec *exec);
 

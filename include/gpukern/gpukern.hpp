@@ -45,7 +45,7 @@ constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
   exec.device_memory_limit = options.device_memory_limit;
   exec.progress = options.progress;
   exec.progress_user = options.progress_user;
-  exec.plan = options.plan;
+  exec.explanation = options.explanation;
   return exec;
 }
 
@@ -197,10 +197,10 @@ TensorRef<T>::TensorRef(const DeviceBuffer<std::remove_const_t<T>>& buffer) noex
 
 /// What gather does with an index outside [0, n).
 enum class Mode {
-  raise = GPUKERN_RAISE,  ///< [-n, 0) counts from the end; anything else is an IndexError
-  wrap = GPUKERN_WRAP,    ///< modulo n
-  clip = GPUKERN_CLIP,    ///< to the nearest of 0 and n - 1
-  fill = GPUKERN_FILL     ///< [-n, 0) counts from the end; anything else gives fill_value
+  raise = GPUKERN_INDEX_RAISE,  ///< [-n, 0) counts from the end; anything else is an IndexError
+  wrap = GPUKERN_INDEX_WRAP,    ///< modulo n
+  clip = GPUKERN_INDEX_CLIP,    ///< to the nearest of 0 and n - 1
+  fill = GPUKERN_INDEX_FILL     ///< [-n, 0) counts from the end; anything else gives fill_value
 };
 
 /// How gather works on a GPU; see gpukern_gather_path. All give the same result.
@@ -238,8 +238,8 @@ void gather(const Source& source, const Indices& index, Out&& out,
   exec.out_may_change = options.out_may_change;
   check(gpukern_gather(
       detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
-      options.axis, static_cast<gpukern_mode>(options.mode), detail::address(fill_value.c_tensor()),
-      detail::address(TensorRef(out).c_tensor()), &exec));
+      options.axis, static_cast<gpukern_index_mode>(options.mode),
+      detail::address(fill_value.c_tensor()), detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
 /// What converts to T without a change of kind: no fraction is cut off on the way to an integer.

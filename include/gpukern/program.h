@@ -68,8 +68,8 @@ typedef struct gpukern_program_desc {
   size_t header_count;
   const char *const *name_expressions; /**< template instances: "scale<float>", "&ns::f<4>" */
   size_t name_expression_count;
-  const char *key;  /**< what the cache finds the program by; NULL: all of the above */
-  const char *note; /**< kept with the program, which is not compiled from it; may be NULL */
+  const char *cache_key; /**< what the cache finds the program by; NULL: all of the above */
+  const char *note;      /**< kept with the program, which is not compiled from it; may be NULL */
 } gpukern_program_desc;
 
 #define GPUKERN_PROGRAM_DESC_INIT \
@@ -128,11 +128,11 @@ GPUKERN_API gpukern_status gpukern_program_get(gpukern_program *program, gpukern
 /**
  * @brief Finds the name that the compiler gave the kernel of a name expression, as PTX shows it.
  * @param[in] name one of the program's name expressions
- * @param[out] name_in_code owned by the program, valid until it is released
+ * @param[out] lowered_name owned by the program, valid until it is released
  * @return GPUKERN_VALUE_ERROR for any other name
  */
-GPUKERN_API gpukern_status gpukern_program_name(gpukern_program *program, const char *name,
-                                                const char **name_in_code);
+GPUKERN_API gpukern_status gpukern_program_lowered_name(gpukern_program *program, const char *name,
+                                                        const char **lowered_name);
 
 /**
  * @brief Returns NVRTC's whole log of the calling thread's last gpukern_program_compile() that
@@ -214,7 +214,7 @@ typedef struct gpukern_launch {
    * one it follows. Code for compute capabilities below 9.0, which have no such instruction, waits
    * in any case. Not with cooperative.
    */
-  int32_t overlaps_previous;
+  int32_t programmatic_launch;
 } gpukern_launch;
 
 #define GPUKERN_LAUNCH_INIT {sizeof(gpukern_launch), {1, 1, 1}, {1, 1, 1}, 0, 0, 0}

@@ -65,7 +65,7 @@ struct Launch {
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::uint64_t shared_bytes = 0;
   bool cooperative = false;
-  bool overlaps_previous = false;  ///< see gpukern_launch
+  bool programmatic_launch = false;  ///< see gpukern_launch
   void* stream = nullptr;
 };
 
@@ -129,7 +129,7 @@ class Kernel {
     }
     launch.shared_bytes = shape.shared_bytes;
     launch.cooperative = shape.cooperative ? 1 : 0;
-    launch.overlaps_previous = shape.overlaps_previous ? 1 : 0;
+    launch.programmatic_launch = shape.programmatic_launch ? 1 : 0;
     const gpukern_exec exec = detail::c_exec({.stream = shape.stream});
     if (values.size() != bytes.size()) throw ValueError("Kernel: values and bytes must be as many");
     check(gpukern_kernel_launch(kernel_.get(), &launch, values.data(), bytes.data(), values.size(),

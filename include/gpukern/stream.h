@@ -58,16 +58,16 @@ GPUKERN_API gpukern_status gpukern_event_record(gpukern_device device, void *str
  *
  * @param[in] event may be NULL, which does nothing
  */
-GPUKERN_API gpukern_status gpukern_event_wait(gpukern_device device, void *stream,
-                                              const gpukern_event *event);
+GPUKERN_API gpukern_status gpukern_stream_wait_event(gpukern_device device, void *stream,
+                                                     const gpukern_event *event);
 
 /**
  * @brief Tells, without waiting, whether the work before a mark has run.
  * @param[in] event may be NULL, which nothing is before
  * @param[out] done 1 or 0
  */
-GPUKERN_API gpukern_status gpukern_event_done(gpukern_device device, const gpukern_event *event,
-                                              int32_t *done);
+GPUKERN_API gpukern_status gpukern_event_query(gpukern_device device, const gpukern_event *event,
+                                               int32_t *done);
 
 /**
  * @brief Gives a mark back. Waits that were asked for stay in force.
@@ -84,7 +84,7 @@ GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_
  * GPUKERN_VALUE_ERROR.
  *
  * In either case host memory belongs to the copy until the stream has come behind it
- * (gpukern_synchronize(), gpukern_event_done()): a source must stay valid and unchanged, a
+ * (gpukern_synchronize(), gpukern_event_query()): a source must stay valid and unchanged, a
  * destination must stay valid and hold anything until then. The order of calls on the same host
  * memory, on several streams or on the CPU, is the caller's.
  *

@@ -164,15 +164,15 @@ inline constexpr Device kCpu{GPUKERN_CPU, 0};
 inline constexpr Device kPinned{GPUKERN_CUDA_HOST, 0};
 constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKERN_CUDA, ordinal}; }
 
-/// Where host data is computed, and the cudaStream_t of the GPU that computes. With a plan, gather,
-/// saxpy and copy only tell there what they would do; see gpukern_exec::plan.
+/// Where host data is computed, and the cudaStream_t of the GPU that computes. With an explanation,
+/// gather, saxpy and copy only tell there what they would do; see gpukern_exec::explanation.
 struct ExecOptions {
   Device device = kDefaultDevice;
   void* stream = nullptr;
   std::size_t device_memory_limit = 0;  ///< see gpukern_exec
   gpukern_progress progress = nullptr;  ///< called between the parts of a call on host data
   void* progress_user = nullptr;        ///< handed to `progress`
-  gpukern_plan* plan = nullptr;
+  gpukern_explanation* explanation = nullptr;
 };
 
 // ---- tensors --------------------------------------------------------------------------------

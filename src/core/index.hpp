@@ -31,12 +31,13 @@ GPUKERN_HOST_DEVICE constexpr bool in_bounds(std::int64_t value, bool is_signed,
 
 /// The position in [0, n) that an index stands for, or -1 where mode "fill" gives the fill value.
 /// n is positive. Never outside, even if a checked index has changed since (mode "raise").
-GPUKERN_HOST_DEVICE constexpr std::int64_t resolve_index(gpukern_mode mode, std::int64_t value,
-                                                         bool is_signed, std::int64_t n) {
+GPUKERN_HOST_DEVICE constexpr std::int64_t resolve_index(gpukern_index_mode mode,
+                                                         std::int64_t value, bool is_signed,
+                                                         std::int64_t n) {
   if (static_cast<std::uint64_t>(value) < static_cast<std::uint64_t>(n)) return value;
   const bool negative = is_signed && value < 0;
   switch (mode) {
-    case GPUKERN_WRAP: {
+    case GPUKERN_INDEX_WRAP: {
       if (!is_signed) {
         return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) %
                                          static_cast<std::uint64_t>(n));
@@ -44,11 +45,11 @@ GPUKERN_HOST_DEVICE constexpr std::int64_t resolve_index(gpukern_mode mode, std:
       const std::int64_t rest = value % n;
       return rest < 0 ? rest + n : rest;
     }
-    case GPUKERN_CLIP:
+    case GPUKERN_INDEX_CLIP:
       return negative ? 0 : n - 1;
-    case GPUKERN_FILL:
+    case GPUKERN_INDEX_FILL:
       return negative && value >= -n ? value + n : -1;
-    case GPUKERN_RAISE:
+    case GPUKERN_INDEX_RAISE:
       break;
   }
   return negative && value >= -n ? value + n : 0;

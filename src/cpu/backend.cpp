@@ -40,11 +40,11 @@ class CpuBackend final : public Backend {
     std::memcpy(to, from, bytes);
   }
   void synchronize(Stream) override {}
-  void plan(const GatherArgs& args, gpukern_plan& plan) override {
+  void plan(const GatherArgs& args, gpukern_explanation& plan) override {
     plan.path = args.item <= kItem ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_ROWS;
     plan.threads = gather_threads(args);
   }
-  void plan(const SaxpyArgs& args, gpukern_plan& plan) override {
+  void plan(const SaxpyArgs& args, gpukern_explanation& plan) override {
     plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
     plan.threads = saxpy_threads(args);
   }

@@ -22,7 +22,7 @@ namespace {
 using ResolveRun = bool (*)(const std::byte* index, std::int64_t step, std::int64_t count,
                             std::int64_t n, std::int64_t* position);
 
-template <class T, gpukern_mode mode>
+template <class T, gpukern_index_mode mode>
 bool resolve_run(const std::byte* index, std::int64_t step, std::int64_t count, std::int64_t n,
                  std::int64_t* position) {
   std::int64_t bad = 0;
@@ -31,13 +31,13 @@ bool resolve_run(const std::byte* index, std::int64_t step, std::int64_t count, 
   return bad == 0;
 }
 
-ResolveRun resolve_for(IndexType type, gpukern_mode mode) {
+ResolveRun resolve_for(IndexType type, gpukern_index_mode mode) {
   ResolveRun chosen = nullptr;
   visit_index_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     static constexpr std::array<ResolveRun, 4> by_mode{
-        resolve_run<T, GPUKERN_RAISE>, resolve_run<T, GPUKERN_WRAP>, resolve_run<T, GPUKERN_CLIP>,
-        resolve_run<T, GPUKERN_FILL>};
+        resolve_run<T, GPUKERN_INDEX_RAISE>, resolve_run<T, GPUKERN_INDEX_WRAP>,
+        resolve_run<T, GPUKERN_INDEX_CLIP>, resolve_run<T, GPUKERN_INDEX_FILL>};
     chosen = by_mode[static_cast<std::size_t>(mode)];
   });
   return chosen;
@@ -107,14 +107,14 @@ template <class Visit>
 void visit_index(const GatherArgs& args, bool resolved, const Visit& visit) {
   auto of_type = [&]<class T>(TypeTag<T>) {
     switch (args.mode) {
-      case GPUKERN_RAISE:
-        return visit(Resolve<T, GPUKERN_RAISE>{});
-      case GPUKERN_WRAP:
-        return visit(Resolve<T, GPUKERN_WRAP>{});
-      case GPUKERN_CLIP:
-        return visit(Resolve<T, GPUKERN_CLIP>{});
-      case GPUKERN_FILL:
-        return visit(Resolve<T, GPUKERN_FILL>{});
+      case GPUKERN_INDEX_RAISE:
+        return visit(Resolve<T, GPUKERN_INDEX_RAISE>{});
+      case GPUKERN_INDEX_WRAP:
+        return visit(Resolve<T, GPUKERN_INDEX_WRAP>{});
+      case GPUKERN_INDEX_CLIP:
+        return visit(Resolve<T, GPUKERN_INDEX_CLIP>{});
+      case GPUKERN_INDEX_FILL:
+        return visit(Resolve<T, GPUKERN_INDEX_FILL>{});
     }
   };
   if (resolved)

@@ -59,7 +59,7 @@ inline std::int64_t pieces_of(const GatherArgs& args) { return (args.item + kPie
 /// stay as it is: each position has an index of its own, and all are worth several threads.
 inline bool is_checked_by_threads(const GatherArgs& args) {
   const auto* step = args.loop.stride[kIndex];
-  return args.mode == GPUKERN_RAISE && !args.out_may_change && !is_long(args) &&
+  return args.mode == GPUKERN_INDEX_RAISE && !args.out_may_change && !is_long(args) &&
          std::none_of(step, step + args.loop.ndim, [](std::int64_t bytes) { return bytes == 0; }) &&
          threads_for(args.loop.count(), gather_grain(args)) > 1;
 }

@@ -31,26 +31,27 @@ constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
 /// What an index of type T stands for in a mode: as resolve_index(), but without branches where
 /// that is cheap, since signs may come in any order. `bad` becomes other than 0 by an index that
 /// mode "raise" refuses; the position is then 0.
-template <class T, gpukern_mode mode>
+template <class T, gpukern_index_mode mode>
 struct Resolve {
   using Type = T;
   static std::int64_t position(const std::byte* index, std::int64_t n, std::int64_t& bad) {
     const std::int64_t value = load<T>(index);
-    if constexpr (mode == GPUKERN_WRAP || (mode == GPUKERN_CLIP && !std::is_signed_v<T>)) {
+    if constexpr (mode == GPUKERN_INDEX_WRAP ||
+                  (mode == GPUKERN_INDEX_CLIP && !std::is_signed_v<T>)) {
       return resolve_index(mode, value, std::is_signed_v<T>, n);
-    } else if constexpr (mode == GPUKERN_CLIP) {
+    } else if constexpr (mode == GPUKERN_INDEX_CLIP) {
       return std::clamp<std::int64_t>(value, 0, n - 1);
     } else {
       const std::int64_t from_end = std::is_signed_v<T> ? n & (value >> 63) : 0;
       const std::int64_t position = value + from_end;
-      constexpr std::int64_t kOutside = mode == GPUKERN_FILL ? kMissing : 0;
+      constexpr std::int64_t kOutside = mode == GPUKERN_INDEX_FILL ? kMissing : 0;
       const bool inside = static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(n);
       const std::int64_t found = inside ? position : kOutside;
-      if constexpr (mode == GPUKERN_RAISE) bad |= position ^ found;
+      if constexpr (mode == GPUKERN_INDEX_RAISE) bad |= position ^ found;
       return found;
     }
   }
-  static constexpr bool kMayFill = mode == GPUKERN_FILL;
+  static constexpr bool kMayFill = mode == GPUKERN_INDEX_FILL;
 };
 
 /// Positions, or offsets if source_step is 1, that are resolved already.

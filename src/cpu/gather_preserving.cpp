@@ -26,7 +26,7 @@ constexpr std::int64_t kMost = std::int64_t{12} << 10;
 /// core: where items are fetched ahead, that is worth more than to read indices once.
 bool is_for_copy(const GatherArgs& args) {
   const bool signed_word = args.index_type.is_signed && args.index_type.bytes >= 4;
-  return args.mode == GPUKERN_RAISE && args.loop.ndim <= 1 && args.loop.count() <= kMost &&
+  return args.mode == GPUKERN_INDEX_RAISE && args.loop.ndim <= 1 && args.loop.count() <= kMost &&
          args.axis.ndim == 1 && signed_word && args.n <= near_cache_bytes() / args.item &&
          std::has_single_bit(static_cast<std::uint64_t>(args.item)) &&
          is_packed(args.item, args.axis.stride[0][0], args.index_type.bytes,

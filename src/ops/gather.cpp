@@ -192,12 +192,12 @@ void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
 }
 
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
-            std::int32_t raw_axis, gpukern_mode mode, const gpukern_tensor* raw_fill,
+            std::int32_t raw_axis, gpukern_index_mode mode, const gpukern_tensor* raw_fill,
             const gpukern_tensor* raw_out, const gpukern_exec* exec) {
   const Argument source("gather", "source", raw_source);
   const Argument index("gather", "index", raw_index);
   const Argument out("gather", "out", raw_out);
-  require(mode >= GPUKERN_RAISE && mode <= GPUKERN_FILL, GPUKERN_VALUE_ERROR,
+  require(mode >= GPUKERN_INDEX_RAISE && mode <= GPUKERN_INDEX_FILL, GPUKERN_VALUE_ERROR,
           "gather: mode must be one of raise (0), wrap (1), clip (2), fill (3), got ",
           static_cast<int>(mode));
   require_index_dtype(index);
@@ -209,14 +209,14 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
                                        ? GPUKERN_GATHER_DIRECT
                                        : checked_path(exec, index.tensor.count());
   Tensor fill;
-  if (mode == GPUKERN_FILL && raw_fill != nullptr)
+  if (mode == GPUKERN_INDEX_FILL && raw_fill != nullptr)
     fill = checked_fill_value(raw_fill, source.tensor, axis);
 
   const std::int64_t count = out.tensor.count();
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
-  const bool raises =
-      mode == GPUKERN_RAISE && index.tensor.count() > 0 && has_outer_positions(source.tensor, axis);
+  const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 &&
+                      has_outer_positions(source.tensor, axis);
   const bool checks = raises && count > 0 && checks_on_the_way(call, exec);
   if (raises && !checks) require_in_bounds(call, index.tensor, axis);
   if (count == 0) return;
@@ -237,7 +237,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
 }  // namespace gpukern
 
 extern "C" gpukern_status gpukern_gather(const gpukern_tensor* source, const gpukern_tensor* index,
-                                         int32_t axis, gpukern_mode mode,
+                                         int32_t axis, gpukern_index_mode mode,
                                          const gpukern_tensor* fill_value,
                                          const gpukern_tensor* out, const gpukern_exec* exec) {
   return gpukern::guard([&] { gpukern::gather(source, index, axis, mode, fill_value, out, exec); });

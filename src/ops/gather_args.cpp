@@ -21,7 +21,7 @@ void join_items(GatherArgs& args) {
   }
 }
 
-GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_mode mode) {
+GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode) {
   const auto& [source, index, out, fill] = operands;
   // Not as one initializer, for which GCC clears the whole struct first: 3 KB in every small call.
   GatherArgs args;

@@ -32,7 +32,7 @@ struct GatherOperands {
 };
 
 /// The loop over all elements; join_items() makes it ready for a backend.
-GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_mode mode);
+GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode);
 
 /// Makes items as long as they can be: an inner dimension without gaps joins the item.
 void join_items(GatherArgs& args);

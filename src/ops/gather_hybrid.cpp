@@ -262,7 +262,7 @@ Ferry& ferry_of(Backend& device) {
 }
 
 void plan_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
-  gpukern_plan& plan = *gather.call.plan;
+  gpukern_explanation& plan = *gather.call.plan;
   const std::int64_t in_place = args.loop.extent[0] - by_cpu;
   gather.call.backend.gather(items_of(args, 0, in_place), gather.call.stream);
   plan.threads = gathering(cpu::thread_limit());

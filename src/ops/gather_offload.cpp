@@ -120,7 +120,7 @@ class GatherPipeline {
     return std::max(args_.item, (args_.index_type.bytes - 1) / inner + 1);
   }
 
-  void plan(gpukern_plan& plan, const Pipeline::Operands& shape, std::int64_t chunks) const {
+  void plan(gpukern_explanation& plan, const Pipeline::Operands& shape, std::int64_t chunks) const {
     const std::int64_t moved = args_.loop.count() * args_.item;
     Pipeline::plan(plan, shape, chunks);
     for (std::int64_t k = 0; k < slices_.count(); ++k) {

@@ -40,7 +40,7 @@ struct GatherCall {
   const Call& call;
   GatherOperands operands;
   const Axis& axis;
-  gpukern_mode mode;
+  gpukern_index_mode mode;
   gpukern_gather_path path;
   const std::byte* host_source;  ///< a source that the GPU reads in place, as the CPU sees it
 };

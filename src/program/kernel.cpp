@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kFirstKernelInfo =
     offsetof(gpukern_kernel_info, device) + sizeof(gpukern_kernel_info::device);
 constexpr std::size_t kFirstLaunch =
-    offsetof(gpukern_launch, overlaps_previous) + sizeof(gpukern_launch::overlaps_previous);
+    offsetof(gpukern_launch, programmatic_launch) + sizeof(gpukern_launch::programmatic_launch);
 
 // CUDA C++ Programming Guide, compute capabilities: the same from 5.0 on.
 constexpr std::array<std::uint32_t, 3> kMaxGrid{0x7fffffff, 65535, 65535};
@@ -42,8 +42,8 @@ void check_shape(const gpukern_launch& launch, const KernelFacts& facts) {
   require(launch.shared_bytes <= facts.max_dynamic_shared_bytes, GPUKERN_VALUE_ERROR,
           "kernel_launch: shared_bytes must be at most ", facts.max_dynamic_shared_bytes,
           " for this kernel, got ", launch.shared_bytes);
-  require(launch.cooperative == 0 || launch.overlaps_previous == 0, GPUKERN_VALUE_ERROR,
-          "kernel_launch: overlaps_previous must be 0 where cooperative is set");
+  require(launch.cooperative == 0 || launch.programmatic_launch == 0, GPUKERN_VALUE_ERROR,
+          "kernel_launch: programmatic_launch must be 0 where cooperative is set");
 }
 
 void check_arguments(const KernelFacts& facts, const void* const* arguments,

@@ -28,7 +28,7 @@ std::string kernels_of(std::string_view ptx) {
   return names.empty() ? "none" : names;
 }
 
-std::string name_in_code(const Compiled& compiled, const std::string& name) {
+std::string lowered_name(const Compiled& compiled, const std::string& name) {
   for (const auto& [expression, in_code] : compiled.names)
     if (expression == name) return in_code;
   return name;
@@ -77,7 +77,7 @@ std::unique_ptr<Kernel> Program::kernel(const std::string& name, int device) {
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<Module>& module = modules_[device];
   if (module == nullptr) module = program_backend().load(compiled_, device);
-  std::unique_ptr<Kernel> kernel = module->kernel(name_in_code(compiled_, name));
+  std::unique_ptr<Kernel> kernel = module->kernel(lowered_name(compiled_, name));
   require(kernel != nullptr, GPUKERN_VALUE_ERROR, "program_kernel: there is no kernel ", name,
           "; declare it extern \"C\" __global__, or ask for it by a name expression; the kernels "
           "are: ",
@@ -105,16 +105,16 @@ extern "C" gpukern_status gpukern_program_get(gpukern_program* program, gpukern_
   return guard([&] { gpukern::get(program, part, data, size); });
 }
 
-extern "C" gpukern_status gpukern_program_name(gpukern_program* program, const char* name,
-                                               const char** name_in_code) {
+extern "C" gpukern_status gpukern_program_lowered_name(gpukern_program* program, const char* name,
+                                                       const char** lowered_name) {
   return guard([&] {
-    require(program != nullptr && name != nullptr && name_in_code != nullptr, GPUKERN_VALUE_ERROR,
-            "program_name: program, name and name_in_code must not be NULL");
+    require(program != nullptr && name != nullptr && lowered_name != nullptr, GPUKERN_VALUE_ERROR,
+            "program_name: program, name and lowered_name must not be NULL");
     const auto& names = program->program->compiled().names;
     const auto found = std::ranges::find(names, name, [](const auto& pair) { return pair.first; });
     require(found != names.end(), GPUKERN_VALUE_ERROR, "program_name: there is no name expression ",
             name);
-    *name_in_code = found->second.c_str();
+    *lowered_name = found->second.c_str();
   });
 }
 

@@ -148,7 +148,7 @@ ProgramRequest checked_request(const gpukern_program_desc* desc) {
           desc->struct_size);
   ProgramRequest request;
   if (desc->struct_size >= kDescWithNote) {
-    request.key = desc->key;
+    request.key = desc->cache_key;
     if (desc->note != nullptr) request.note = desc->note;
   }
   require(desc->source != nullptr || request.key != nullptr, GPUKERN_VALUE_ERROR,

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "gpukern/plan.h"
+#include "gpukern/explain.h"
 #include "src/core/index.hpp"
 #include "src/core/loop.hpp"
 #include "src/core/tensor.hpp"
@@ -29,7 +29,7 @@ struct GatherArgs {
   Loop<1> axis;           ///< unravels a position on the axis into an offset of the source
   std::int64_t n = 0;     ///< length of the axis, positive
   IndexType index_type;
-  gpukern_mode mode = GPUKERN_RAISE;
+  gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
   bool out_may_change = true;             ///< if an index is bad, see gather_checked()
   bool in_place = false;                  ///< a GPU reads a source in host memory
@@ -115,8 +115,8 @@ class Backend {
 
   /// Fills in the path and the threads that a call with these arguments would take; see
   /// dry_run.hpp.
-  virtual void plan(const GatherArgs& args, gpukern_plan& plan) = 0;
-  virtual void plan(const SaxpyArgs& args, gpukern_plan& plan) = 0;
+  virtual void plan(const GatherArgs& args, gpukern_explanation& plan) = 0;
+  virtual void plan(const SaxpyArgs& args, gpukern_explanation& plan) = 0;
 
   // What pipelines between host and device memory are made of. Only pinned (page-locked) host
   // memory is copied without a wait.

@@ -25,10 +25,11 @@ struct Argument {
 /// A device that computes, and why it does.
 struct Place {
   Device device;
-  gpukern_plan_rule rule;
+  gpukern_device_rule rule;
 };
 
-/// Where one call runs; or, with exec->plan, would run: the backends then note what they are asked.
+/// Where one call runs; or, with exec->explanation, would run: the backends then note what they are
+/// asked.
 struct Call {
   /// Requires that all arguments lie on one device and picks the device that computes.
   Call(const char* function, std::initializer_list<const Argument*> arguments,
@@ -43,7 +44,7 @@ struct Call {
 
   Device device;
   Stream stream;
-  gpukern_plan* plan;  ///< filled instead of running; nullptr in a call that runs
+  gpukern_explanation* plan;  ///< filled instead of running; nullptr in a call that runs
   std::unique_ptr<Planners> planners;
   Backend& backend;
   Backend& home;  ///< of the memory where the arguments lie

@@ -138,7 +138,7 @@ Pipeline::Pipeline(Backend& device, Stream behind, Progress& progress, const Ope
   }
 }
 
-void Pipeline::plan(gpukern_plan& plan, const Operands& operands, std::int64_t chunks) {
+void Pipeline::plan(gpukern_explanation& plan, const Operands& operands, std::int64_t chunks) {
   std::int64_t device_bytes = 0;
   bool staged = false;
   for (const Operand& operand : operands) {

@@ -115,7 +115,7 @@ class Pipeline {
   ~Pipeline();
 
   /// Notes what a pipeline of such operands would take, beside the bytes on their way.
-  static void plan(gpukern_plan& plan, const Operands& operands, std::int64_t chunks);
+  static void plan(gpukern_explanation& plan, const Operands& operands, std::int64_t chunks);
 
   /// A chunk to fill, after the one that had its place has retired.
   Chunk& next();

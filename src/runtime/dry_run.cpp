@@ -19,19 +19,19 @@ std::int64_t index_bytes(const Loop<Operands>& loop, int operand, IndexType type
 
 }  // namespace
 
-gpukern_plan* checked_plan(const gpukern_exec* exec) {
-  constexpr std::size_t kEnd = offsetof(gpukern_exec, plan) + sizeof(gpukern_plan*);
-  if (exec == nullptr || exec->struct_size < kEnd || exec->plan == nullptr) return nullptr;
+gpukern_explanation* checked_plan(const gpukern_exec* exec) {
+  constexpr std::size_t kEnd = offsetof(gpukern_exec, explanation) + sizeof(gpukern_explanation*);
+  if (exec == nullptr || exec->struct_size < kEnd || exec->explanation == nullptr) return nullptr;
   // As of ABI 1. A later field is to be written only where struct_size covers it.
   constexpr std::size_t kFirstSize =
-      offsetof(gpukern_plan, bytes_allocated) + sizeof(gpukern_plan::bytes_allocated);
-  require(exec->plan->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
-          "exec: plan must have struct_size = ", kFirstSize, " or more, got ",
-          exec->plan->struct_size);
-  return exec->plan;
+      offsetof(gpukern_explanation, bytes_allocated) + sizeof(gpukern_explanation::bytes_allocated);
+  require(exec->explanation->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
+          "exec: explanation must have struct_size = ", kFirstSize, " or more, got ",
+          exec->explanation->struct_size);
+  return exec->explanation;
 }
 
-void plan_transfer(gpukern_plan& plan, const Tensor& source, const Tensor& destination) {
+void plan_transfer(gpukern_explanation& plan, const Tensor& source, const Tensor& destination) {
   const std::int64_t bytes = source.bytes();
   if (source.device == destination.device) {
     plan.bytes_read += bytes;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that tell what they would do instead of doing it: gpukern_exec::plan. They take the same
-// way through the fronts as others, with a backend that only notes what is asked of it.
+// Calls that tell what they would do instead of doing it: gpukern_exec::explanation. They take the
+// same way through the fronts as others, with a backend that only notes what is asked of it.
 #pragma once
 
 #include "src/runtime/backend.hpp"
@@ -10,15 +10,15 @@
 namespace gpukern {
 
 /// The plan that a call is to fill instead of running; nullptr for one that runs.
-gpukern_plan* checked_plan(const gpukern_exec* exec);
+gpukern_explanation* checked_plan(const gpukern_exec* exec);
 
 /// Notes a transfer, see call.hpp.
-void plan_transfer(gpukern_plan& plan, const Tensor& source, const Tensor& destination);
+void plan_transfer(gpukern_explanation& plan, const Tensor& source, const Tensor& destination);
 
 /// Stands in for the backend that would work: the one that is asked to compute is the plan's.
 class PlanningBackend final : public Backend {
  public:
-  PlanningBackend(Device device, gpukern_plan& plan)
+  PlanningBackend(Device device, gpukern_explanation& plan)
       : device_(device), real_(backend_for(device)), plan_(plan) {}
 
   void gather(const GatherArgs& args, Stream stream) override;
@@ -40,20 +40,20 @@ class PlanningBackend final : public Backend {
   }
   std::uint64_t capture_of(Stream stream) override { return real_.capture_of(stream); }
 
-  void plan(const GatherArgs& args, gpukern_plan& plan) override { real_.plan(args, plan); }
-  void plan(const SaxpyArgs& args, gpukern_plan& plan) override { real_.plan(args, plan); }
+  void plan(const GatherArgs& args, gpukern_explanation& plan) override { real_.plan(args, plan); }
+  void plan(const SaxpyArgs& args, gpukern_explanation& plan) override { real_.plan(args, plan); }
 
  private:
   void computes();
 
   Device device_;
   Backend& real_;
-  gpukern_plan& plan_;
+  gpukern_explanation& plan_;
 };
 
 /// Those of a call: of the device that computes, and of the memory where the arguments lie.
 struct Planners {
-  Planners(Device computing, Device holding, gpukern_plan& plan)
+  Planners(Device computing, Device holding, gpukern_explanation& plan)
       : device(computing, plan), home(holding, plan) {}
   PlanningBackend device;
   PlanningBackend home;

@@ -32,7 +32,7 @@ struct Copy {
   /// Moves the elements, or plans to.
   void run(const gpukern_exec* exec, decltype(transfer)& move) const {
     const Stream stream = checked_stream(exec);
-    if (gpukern_plan* plan = checked_plan(exec))
+    if (gpukern_explanation* plan = checked_plan(exec))
       plan_transfer(*plan, source.tensor, destination.tensor);
     else
       move(source.tensor, destination.tensor, stream);

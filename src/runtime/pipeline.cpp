@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "gpukern/pipeline.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "gpukern/map.h"
 #include "src/runtime/call.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
 #include "src/runtime/profiler_range.hpp"
@@ -18,13 +19,13 @@
 namespace gpukern {
 namespace {
 
-constexpr int kOperands = 1 + GPUKERN_MAP_MAX_INPUTS;
+constexpr int kOperands = 1 + GPUKERN_PIPELINE_MAX_INPUTS;
 
 /// Operand 0 of a loop is out; the inputs follow.
 constexpr int kMapOut = 0;
 
 struct Step {
-  gpukern_step enqueue;
+  gpukern_pipeline_step enqueue;
   void* user;
 };
 
@@ -99,7 +100,7 @@ class Map {
   Map& operator=(const Map&) = delete;
   ~Map() = default;
 
-  void plan(gpukern_plan& plan) const {
+  void plan(gpukern_explanation& plan) const {
     Pipeline::plan(plan, shape(), slices_.count());
     for (std::int64_t number = 0; number < slices_.count(); ++number) {
       const Slice<kOperands> slice = slices_[number];
@@ -187,12 +188,12 @@ class Map {
                     .strides = loop.stride[k],
                     .byte_offset = 0};
     }
-    const gpukern_chunk there{.struct_size = sizeof(gpukern_chunk),
-                              .count = loop.count(),
-                              .inputs = tensors.data() + 1,
-                              .input_count = operands_.size() - 1,
-                              .out = tensors[kMapOut],
-                              .stream = chunk.work()};
+    const gpukern_pipeline_chunk there{.struct_size = sizeof(gpukern_pipeline_chunk),
+                                       .count = loop.count(),
+                                       .inputs = tensors.data() + 1,
+                                       .input_count = operands_.size() - 1,
+                                       .out = tensors[kMapOut],
+                                       .stream = chunk.work()};
     const gpukern_status status = step.enqueue(step.user, &there);
     if (status != GPUKERN_SUCCESS) throw Error(status, gpukern_last_error());
   }
@@ -238,12 +239,13 @@ void map(std::span<const gpukern_tensor* const> inputs, const gpukern_tensor* ra
 }  // namespace
 }  // namespace gpukern
 
-extern "C" gpukern_status gpukern_map(const gpukern_tensor* const* inputs, size_t input_count,
-                                      const gpukern_tensor* out, gpukern_step step, void* user,
-                                      const gpukern_exec* exec) {
+extern "C" gpukern_status gpukern_pipeline_run(const gpukern_tensor* const* inputs,
+                                               size_t input_count, const gpukern_tensor* out,
+                                               gpukern_pipeline_step step, void* user,
+                                               const gpukern_exec* exec) {
   return gpukern::guard([&] {
-    gpukern::require(input_count <= GPUKERN_MAP_MAX_INPUTS, GPUKERN_VALUE_ERROR,
-                     "map: there must be at most ", GPUKERN_MAP_MAX_INPUTS, " inputs, got ",
+    gpukern::require(input_count <= GPUKERN_PIPELINE_MAX_INPUTS, GPUKERN_VALUE_ERROR,
+                     "map: there must be at most ", GPUKERN_PIPELINE_MAX_INPUTS, " inputs, got ",
                      input_count);
     gpukern::require(inputs != nullptr || input_count == 0, GPUKERN_VALUE_ERROR,
                      "map: inputs must not be NULL");

@@ -37,16 +37,16 @@ extern "C" gpukern_status gpukern_event_record(gpukern_device device, void* stre
   });
 }
 
-extern "C" gpukern_status gpukern_event_wait(gpukern_device device, void* stream,
-                                             const gpukern_event* event) {
+extern "C" gpukern_status gpukern_stream_wait_event(gpukern_device device, void* stream,
+                                                    const gpukern_event* event) {
   return guard([&] {
     gpukern::Backend& backend = backend_for(checked_device(device, {"event_wait", "device"}));
     if (event != nullptr) backend.wait_event(stream, const_cast<gpukern_event*>(event));
   });
 }
 
-extern "C" gpukern_status gpukern_event_done(gpukern_device device, const gpukern_event* event,
-                                             int32_t* done) {
+extern "C" gpukern_status gpukern_event_query(gpukern_device device, const gpukern_event* event,
+                                              int32_t* done) {
   return guard([&] {
     require(done != nullptr, GPUKERN_VALUE_ERROR, "event_done: done must not be NULL");
     gpukern::Backend& backend = backend_for(checked_device(device, {"event_done", "device"}));

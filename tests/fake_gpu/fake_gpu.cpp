@@ -205,11 +205,11 @@ void FakeGpu::await_event(Event event) {
 
 void FakeGpu::release_event(Event event) { delete static_cast<Mark*>(event); }
 
-void FakeGpu::plan(const gpukern::GatherArgs& /*args*/, gpukern_plan& plan) {
+void FakeGpu::plan(const gpukern::GatherArgs& /*args*/, gpukern_explanation& plan) {
   plan.path = GPUKERN_PATH_ITEMS;
 }
 
-void FakeGpu::plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) {
+void FakeGpu::plan(const gpukern::SaxpyArgs& args, gpukern_explanation& plan) {
   plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
 }
 

@@ -48,8 +48,8 @@ class FakeGpu final : public gpukern::Backend {
   bool is_done(Event event) override;
   void await_event(Event event) override;
   void release_event(Event event) override;
-  void plan(const gpukern::GatherArgs& args, gpukern_plan& plan) override;
-  void plan(const gpukern::SaxpyArgs& args, gpukern_plan& plan) override;
+  void plan(const gpukern::GatherArgs& args, gpukern_explanation& plan) override;
+  void plan(const gpukern::SaxpyArgs& args, gpukern_explanation& plan) override;
 
   std::uint64_t capture_of(Stream stream) override;
 

@@ -122,12 +122,12 @@ TEST(PipelineTest, GatherTakesAnyLayoutByEveryWay) {
     Array fill(Place::Cpu, dtype,
                random() % 2 == 0 ? Shape{} : Shape(shape.begin() + axis + 1, shape.end()));
     for (const Array* each : {&source, &out, &fill}) fill_random(each->memory->host, random);
-    const auto mode = static_cast<gpukern_mode>(random() % 4);
+    const auto mode = static_cast<gpukern_index_mode>(random() % 4);
     const std::int64_t size = shape[static_cast<std::size_t>(axis)];
-    const bool reach = mode != GPUKERN_RAISE || random() % 8 == 0;
+    const bool reach = mode != GPUKERN_INDEX_RAISE || random() % 8 == 0;
     fill_indices(index, random, size, reach ? size : 0);
     setenv("GPUKERN_DEVICE_MEMORY", pick(random, std::vector{"1", "3000", "20K", "1M"}), 1);
-    expect_gather({source, index, axis, mode, out, mode == GPUKERN_FILL ? &fill : nullptr},
+    expect_gather({source, index, axis, mode, out, mode == GPUKERN_INDEX_FILL ? &fill : nullptr},
                   Place::CudaHost);
     unsetenv("GPUKERN_DEVICE_MEMORY");
     EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
@@ -140,7 +140,7 @@ struct FloatGather {
       : source(n, pinned), index(static_cast<std::size_t>(count)), out(count, pinned, 5), size(n) {
     for (std::size_t i = 0; i < index.size(); ++i) index[i] = -1 - static_cast<std::int64_t>(i) % n;
   }
-  gpukern_status run(const gpukern_exec& exec, gpukern_mode mode = GPUKERN_RAISE) {
+  gpukern_status run(const gpukern_exec& exec, gpukern_index_mode mode = GPUKERN_INDEX_RAISE) {
     auto count = static_cast<std::int64_t>(index.size());
     const gpukern_tensor from = source.tensor();
     const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
@@ -277,7 +277,7 @@ TEST(MixedTest, APinnedSourceIsReadInPlace) {
   Array index(Place::Cuda, {GPUKERN_INT, 64, 1}, {3000});
   Array out(Place::Cuda, kFloat.dtype, {3000});
   Random random(11);
-  for (const gpukern_mode mode : {GPUKERN_RAISE, GPUKERN_CLIP}) {
+  for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP}) {
     fill_indices(index, random, 50000);
     index.memory->commit();
     const gpukern_tensor from = source.tensor();
@@ -289,7 +289,7 @@ TEST(MixedTest, APinnedSourceIsReadInPlace) {
     out.memory->fetch();
     for (std::int64_t i = 0; i < 3000; ++i) {
       auto position = load<std::int64_t>(index.memory->host, kGuard + i * 8);
-      if (position < 0) position = mode == GPUKERN_RAISE ? position + 50000 : 0;
+      if (position < 0) position = mode == GPUKERN_INDEX_RAISE ? position + 50000 : 0;
       ASSERT_EQ(load<float>(out.memory->host, kGuard + i * 4), source[position]) << i;
     }
   }
@@ -302,7 +302,7 @@ TEST(MixedTest, APageableSourceIsAnErrorThatNamesTheWayOut) {
   const gpukern_tensor from = source.tensor();
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
-  expect_error(gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, nullptr),
+  expect_error(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, nullptr),
                GPUKERN_VALUE_ERROR, "gather: source must lie on cuda:0 like index, or in page");
   EXPECT_NE(std::string(gpukern_last_error()).find("pinned_empty"), std::string::npos);
 }
@@ -316,7 +316,7 @@ TEST(MixedTest, AViewThatEndsBehindPinnedMemoryIsRefused) {
   from.shape = &size;
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
-  expect_error(gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, nullptr),
+  expect_error(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, nullptr),
                GPUKERN_VALUE_ERROR, "gather: source must lie on cuda:0 like index, or in page");
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fake_gpu.hpp"
-#include "gpukern/map.h"
-#include "gpukern/plan.h"
+#include "gpukern/explain.h"
+#include "gpukern/pipeline.h"
 #include "support.hpp"
 
 namespace gpukern_test {
@@ -57,11 +57,11 @@ class RangeTest : public testing::Test {
 };
 
 TEST_F(RangeTest, EveryChunkOfSaxpyHasOne) {
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
-  exec_.plan = &plan;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+  exec_.explanation = &plan;
   ASSERT_EQ(saxpy(), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_TRUE(fake_gpu().take_ranges().empty());
-  exec_.plan = nullptr;
+  exec_.explanation = nullptr;
   ASSERT_EQ(saxpy(), GPUKERN_SUCCESS) << gpukern_last_error();
   expect_chunks({{"saxpy: chunk", plan.chunks}}, plan.chunks);
 }
@@ -73,7 +73,7 @@ TEST_F(RangeTest, EveryChunkOfAGatherHasOne) {
   const gpukern_tensor positions = one_dimensional(index.data(), kInt64);
   const gpukern_tensor out = y();
   ASSERT_EQ(gpukern_set_num_threads(1), GPUKERN_SUCCESS);  // with many it would stay on the host
-  EXPECT_EQ(gpukern_gather(&source, &positions, 0, GPUKERN_CLIP, nullptr, &out, &exec_),
+  EXPECT_EQ(gpukern_gather(&source, &positions, 0, GPUKERN_INDEX_CLIP, nullptr, &out, &exec_),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
   ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
@@ -88,11 +88,11 @@ TEST_F(RangeTest, EveryChunkOfAMapHasOne) {
   const gpukern_tensor* const inputs[] = {&input};
   const gpukern_tensor out = y();
   int chunks = 0;
-  const gpukern_step step = [](void* count, const gpukern_chunk*) {
+  const gpukern_pipeline_step step = [](void* count, const gpukern_pipeline_chunk*) {
     ++*static_cast<int*>(count);
     return GPUKERN_SUCCESS;
   };
-  ASSERT_EQ(gpukern_map(inputs, 1, &out, step, &chunks, &exec_), GPUKERN_SUCCESS)
+  ASSERT_EQ(gpukern_pipeline_run(inputs, 1, &out, step, &chunks, &exec_), GPUKERN_SUCCESS)
       << gpukern_last_error();
   expect_chunks({{"map: chunk", chunks}}, chunks);
 }

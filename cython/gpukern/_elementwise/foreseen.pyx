@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""What element-wise calls would do where gpukern_map() is not asked, for explain()."""
+"""What element-wise calls would do where gpukern_pipeline_run() is not asked, for explain()."""
 
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_NONE, GPUKERN_PATH_STRIDED,
     GPUKERN_RULE_ARGUMENT, GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST,
-    GPUKERN_RULE_NO_GPU, gpukern_exec, gpukern_plan, gpukern_tensor,
+    GPUKERN_RULE_NO_GPU, gpukern_exec, gpukern_explanation, gpukern_tensor,
 )
 from gpukern._elementwise.specialization cimport Signature
 from gpukern._elementwise.loop_plan cimport PACKS, ROWS, Plan, plan_loop
@@ -23,7 +23,7 @@ import numpy as np
 cdef int foresee_on_gpu(const gpukern_exec *exec_, Signature signature,
                         const gpukern_tensor *const *operands, int count) except -1:
     """Fills in the plan of a call on arrays of a GPU, operands[0] being the output."""
-    cdef gpukern_plan *plan = exec_.plan
+    cdef gpukern_explanation *plan = exec_.explanation
     cdef Plan loop
     cdef int d, k
     cdef int64_t size
@@ -47,7 +47,7 @@ cdef int foresee_on_gpu(const gpukern_exec *exec_, Signature signature,
 cdef int foresee_on_cpu(const gpukern_exec *exec_, Signature signature, list views,
                         object shape) except -1:
     """Fills in the plan of a call that NumPy computes, from its ndarrays and numbers."""
-    cdef gpukern_plan *plan = exec_.plan
+    cdef gpukern_explanation *plan = exec_.explanation
     cdef Wish wish = wished_device()
     host = signature.host_function()
     arrays = [view for view in views if isinstance(view, np.ndarray)]

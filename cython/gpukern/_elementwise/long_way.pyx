@@ -85,7 +85,7 @@ cdef object on_gpu(object function, dict signatures, tuple arguments, list tenso
                 written = contiguous_like(target, where)
                 break
     operands[0] = &written.c
-    if where.c.plan != NULL:
+    if where.c.explanation != NULL:
         foresee_on_gpu(&where.c, signature, operands, count)
         where.finish()
         return None  # there is no result
@@ -144,7 +144,7 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
             raise GpukernValueError(f"{function.name}: out must lie on the host like the arrays")
         types[len(tensors)] = <char>require_type(function, target)
     signature = signature_of(function, signatures, types, -1)
-    if where.c.plan != NULL:
+    if where.c.explanation != NULL:
         foresee_on_cpu(&where.c, signature, views, cpu_executor.broadcast(function, views))
         return None
     if target is None and not is_plain(first):
@@ -198,7 +198,7 @@ cdef object through_gpu(object function, dict signatures, tuple arguments, list 
         written = new_output(like, first, shape, signature, where)
     operands[0] = &written.c
     through(signature, operands, count, &numbers, device, where, progress)
-    if where.c.plan != NULL:
+    if where.c.explanation != NULL:
         return None  # there is no result
     if target is None:
         return finished(first, written)

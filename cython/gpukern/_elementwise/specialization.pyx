@@ -220,7 +220,7 @@ cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const Plan *plan,
     launch.grid[1] = launch.grid[2] = 1
     launch.block[0] = BLOCK_THREADS
     launch.block[1] = launch.block[2] = 1
-    launch.overlaps_previous = 1
+    launch.programmatic_launch = 1
     return gpukern_kernel_launch(kernel, &launch, arguments, sizes, parameters, where)
 
 

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Element-wise calls on host arrays through a GPU: the step of gpukern_map()."""
+"""Element-wise calls on host arrays through a GPU: the step of gpukern_pipeline_run()."""
 
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp, memcpy, memset
 
 from gpukern._capi cimport (
-    GPUKERN_CANCELLED, GPUKERN_DEVICE_DEFAULT, gpukern_chunk, gpukern_exec, gpukern_kernel,
-    gpukern_map, gpukern_status, gpukern_tensor,
+    GPUKERN_CANCELLED, GPUKERN_DEVICE_DEFAULT, gpukern_pipeline_chunk, gpukern_exec, gpukern_kernel,
+    gpukern_pipeline_run, gpukern_status, gpukern_tensor,
 )
 from gpukern._elementwise.specialization cimport Numbers, Signature, launch_plan
 from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, Kind, Plan, plan_loop
@@ -53,11 +53,11 @@ cdef int through(Signature signature, const gpukern_tensor *const *operands, int
     step.kernel = NULL
     watch(&eye, &where.c, progress, size, signature.function.name)
     with nogil:
-        watched(&eye, gpukern_map(operands + 1, count - 1, out, compute, &step, &where.c))
+        watched(&eye, gpukern_pipeline_run(operands + 1, count - 1, out, compute, &step, &where.c))
     return 0
 
 
-cdef gpukern_status compute(void *user, const gpukern_chunk *chunk) noexcept nogil:
+cdef gpukern_status compute(void *user, const gpukern_pipeline_chunk *chunk) noexcept nogil:
     """Launches the kernel that suits a chunk."""
     cdef Step *step = <Step *>user
     cdef const gpukern_tensor *tensors[MAX_OPERANDS]

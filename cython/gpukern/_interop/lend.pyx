@@ -218,7 +218,7 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
     order.c.device_memory_limit = 0
     order.c.progress = NULL
     order.c.progress_user = NULL
-    order.c.plan = NULL
+    order.c.explanation = NULL
     order.c.device.device_type = GPUKERN_DEVICE_DEFAULT
     order.c.device.device_id = 0
     order.c.stream = first.stream

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpukern._typing import Stream
 
-class Plan:
+class Explanation:
     op: str
     place: str
     why: str
@@ -21,4 +21,4 @@ class Plan:
 
 def explain(
     op: Callable[..., Any], /, *args: Any, stream: Stream | None = None, **kwargs: Any
-) -> Plan: ...
+) -> Explanation: ...

@@ -12,9 +12,9 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_ITEMS, GPUKERN_PATH_NONE,
     GPUKERN_PATH_PARTITIONED, GPUKERN_PATH_ROWS, GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARGUMENT,
     GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_KERNEL,
-    GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_plan,
+    GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_explanation,
 )
-from gpukern._streams.stream cimport PlanRequest
+from gpukern._streams.stream cimport ExplanationRequest
 
 import numpy as np
 
@@ -47,7 +47,7 @@ cdef dict RULES = {
 }
 
 
-cdef class Plan:
+cdef class Explanation:
     """What a call would do; ``str()`` says it in a line.
 
     Attributes
@@ -75,7 +75,7 @@ cdef class Plan:
     """
 
     def __init__(self, *args, **kwargs):
-        raise GpukernTypeError("a Plan is made by gpukern.explain()")
+        raise GpukernTypeError("an Explanation is made by gpukern.explain()")
 
     cdef readonly str op, place, why, path
     cdef readonly int threads, chunks
@@ -100,7 +100,7 @@ cdef class Plan:
         return "; ".join(parts)
 
     def __repr__(self):
-        return f"<gpukern.Plan: {self}>"
+        return f"<gpukern.Explanation: {self}>"
 
 
 cdef str size_text(long long size):
@@ -110,8 +110,8 @@ cdef str size_text(long long size):
     return f"{size} B"
 
 
-cdef Plan made_plan(str op, const gpukern_plan *found):
-    cdef Plan plan = Plan.__new__(Plan)
+cdef Explanation made_plan(str op, const gpukern_explanation *found):
+    cdef Explanation plan = Explanation.__new__(Explanation)
     plan.op = op
     on_cpu = found.device.device_type == GPUKERN_CPU
     plan.place = "cpu" if on_cpu else f"cuda:{found.device.device_id}"
@@ -142,7 +142,7 @@ def explain(op, /, *args, stream=None, **kwargs):
 
     Returns
     -------
-    Plan
+    Explanation
         The place, the rule that chose it, threads, path and bytes; print it to read it.
 
     Raises
@@ -168,8 +168,8 @@ def explain(op, /, *args, stream=None, **kwargs):
         if isinstance(array, np.ndarray) and numpy_subclasses.special_gather(array) is not None:
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")
-    cdef PlanRequest request = PlanRequest.__new__(PlanRequest)
+    cdef ExplanationRequest request = ExplanationRequest.__new__(ExplanationRequest)
     request.stream = stream
-    request.plan.struct_size = sizeof(gpukern_plan)
+    request.plan.struct_size = sizeof(gpukern_explanation)
     op(*args, stream=request, **kwargs)
     return made_plan(name, &request.plan)

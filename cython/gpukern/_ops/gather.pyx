@@ -9,8 +9,8 @@ from cpython.long cimport PyLong_AsLongAndOverflow
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_AXIS_NONE, GPUKERN_CLIP, GPUKERN_FILL, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
-    GPUKERN_RAISE, GPUKERN_UINT, GPUKERN_WRAP, gpukern_copy, gpukern_gather, gpukern_mode,
+    GPUKERN_AXIS_NONE, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
+    GPUKERN_INDEX_RAISE, GPUKERN_UINT, GPUKERN_INDEX_WRAP, gpukern_copy, gpukern_gather, gpukern_index_mode,
     gpukern_tensor,
 )
 from gpukern._interop.convert cimport (
@@ -44,8 +44,8 @@ cdef enum:
     # As many dimensions as tensors of one more than GPUKERN_MAX_NDIM make.
     MAX_RESULT_NDIM = 2 * (GPUKERN_MAX_NDIM + 1)
 
-cdef dict MODES = {"raise": GPUKERN_RAISE, "wrap": GPUKERN_WRAP, "clip": GPUKERN_CLIP,
-                   "fill": GPUKERN_FILL}
+cdef dict MODES = {"raise": GPUKERN_INDEX_RAISE, "wrap": GPUKERN_INDEX_WRAP, "clip": GPUKERN_INDEX_CLIP,
+                   "fill": GPUKERN_INDEX_FILL}
 
 
 def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, device=None,
@@ -121,7 +121,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
                            device_memory=device_memory)
     cdef Launch where = new_launch("gather", device, stream)
     where.limit_memory(device_memory, "gather: device_memory")
-    cdef gpukern_mode c_mode = as_mode(mode)
+    cdef gpukern_index_mode c_mode = as_mode(mode)
     cdef Tensor src = as_tensor(source, "gather: source", where)
     cdef Tensor idx = as_index(index, where)
     cdef Tensor dst = None
@@ -141,7 +141,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
     where.c.out_may_change = out is None
     run(src, idx, c_axis, c_mode, fill_value, dst, where, progress)
-    if where.c.plan != NULL:
+    if where.c.explanation != NULL:
         return None  # there is no result
     if in_place:
         # Whoever pinned the memory does not know of the stream that is to read it.
@@ -156,13 +156,13 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     return finished(src, dst)
 
 
-cdef object gather_quickly(object source, object index, object axis, gpukern_mode mode,
+cdef object gather_quickly(object source, object index, object axis, gpukern_index_mode mode,
                            object fill_value, object out):
     """The call on plain arrays, see lend.pxd; None for one that takes the long way."""
     cdef Operand src, idx, dst
     cdef Watch eye
     cdef int32_t c_axis
-    if mode == GPUKERN_FILL and not (type(fill_value) is int and fill_value == 0):
+    if mode == GPUKERN_INDEX_FILL and not (type(fill_value) is int and fill_value == 0):
         return None
     if not (plain_axis(axis, &c_axis) and lend(source, &src, NULL) and lend(index, &idx, &src)):
         return None
@@ -216,7 +216,7 @@ cdef bint is_array_of_objects(object source):
     return isinstance(source, cnp.ndarray) and cnp.PyArray_TYPE(source) == cnp.NPY_OBJECT
 
 
-cdef gpukern_mode as_mode(object mode) except *:
+cdef gpukern_index_mode as_mode(object mode) except *:
     found = MODES.get(mode) if isinstance(mode, str) else None
     if found is None:
         raise GpukernValueError(
@@ -314,7 +314,7 @@ cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index,
     return put
 
 
-cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, object fill_value,
+cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_index_mode mode, object fill_value,
              Tensor out, Launch where, object progress) except -1:
     cdef Watch eye
     cdef Tensor fill = None
@@ -323,7 +323,7 @@ cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_mode mode, objec
         # Items without bytes; stand-ins of one byte, since the indices are to be checked still.
         source = tensor_of_ndarray(np.broadcast_to(np.uint8(0), source.shape()))
         out = tensor_of_ndarray(np.empty(out.shape(), np.uint8))
-    elif mode == GPUKERN_FILL:
+    elif mode == GPUKERN_INDEX_FILL:
         fill = fill_tensor(fill_value, source)
     if source.odd or out.odd:
         source, axis = along_axis(source, axis)

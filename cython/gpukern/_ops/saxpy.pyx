@@ -100,7 +100,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     with nogil:
         watched(&eye, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &where.c))
     enqueued(where, xs, ys, dst)
-    if where.c.plan != NULL:
+    if where.c.explanation != NULL:
         return None  # there is no result
     if out is None:
         return finished(xs, dst)

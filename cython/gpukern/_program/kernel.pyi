@@ -47,7 +47,7 @@ class Kernel(LoadedKernel):
         shared: SupportsIndex = 0,
         stream: Stream | None = None,
         cooperative: bool = False,
-        overlaps_previous: bool = False,
+        programmatic_launch: bool = False,
     ) -> None: ...
     def for_size(
         self,

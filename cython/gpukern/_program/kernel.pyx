@@ -27,7 +27,7 @@ cdef class Kernel(LoadedKernel):
     >>> kernel[grid, block, shared, stream](*args)   # bytes of dynamic shared memory; a stream
     >>> kernel.for_size(n)(*args)                    # at least n threads
     >>> kernel.launch(grid, block, *args, shared=0, stream=None, cooperative=False,
-    ...               overlaps_previous=False)
+    ...               programmatic_launch=False)
 
     Arguments are
 
@@ -80,7 +80,7 @@ cdef class Kernel(LoadedKernel):
         return made
 
     def launch(self, grid, block, *args, shared=0, stream=None, cooperative=False,
-               overlaps_previous=False):
+               programmatic_launch=False):
         """Launches the kernel; see the class.
 
         Parameters
@@ -96,7 +96,7 @@ cdef class Kernel(LoadedKernel):
             An int handle, or an object with ``__cuda_stream__``.
         cooperative : bool
             Whether all blocks run at once, so that they may wait for each other.
-        overlaps_previous : bool
+        programmatic_launch : bool
             Whether the kernel may start while the previous one of the stream still runs, by
             programmatic dependent launch; not with `cooperative`. Each thread has to begin with
             ``asm volatile("griddepcontrol.wait;" ::: "memory");``, also one that has nothing to do.
@@ -104,7 +104,7 @@ cdef class Kernel(LoadedKernel):
         """
         cdef Launcher made = self[grid, block, shared, stream]
         made.shape.cooperative = 1 if cooperative else 0
-        made.shape.overlaps_previous = 1 if overlaps_previous else 0
+        made.shape.programmatic_launch = 1 if programmatic_launch else 0
         self.run(&made.shape, made.stream, args)
 
     def for_size(self, n, block=None, *, shared=0, stream=None):

@@ -14,7 +14,7 @@ from gpukern._capi cimport (
     GPUKERN_PROGRAM_LOG, GPUKERN_PROGRAM_NOTE, GPUKERN_PROGRAM_PTX, gpukern_cache_clear,
     gpukern_cache_info, gpukern_cache_query, gpukern_compile_log, gpukern_device, gpukern_header,
     gpukern_last_error, gpukern_nvrtc_query, gpukern_nvrtc_search, gpukern_program_compile,
-    gpukern_program_desc, gpukern_program_get, gpukern_program_name, gpukern_program_part,
+    gpukern_program_desc, gpukern_program_get, gpukern_program_lowered_name, gpukern_program_part,
     gpukern_program_release, gpukern_status,
 )
 from gpukern._runtime.error cimport check
@@ -97,7 +97,7 @@ cdef class Program:
         if architecture is not None:
             desc.architecture = text(architecture, "Program: architecture", kept)
         if key is not None:
-            desc.key, desc.note = text(key, "key", kept), text(note, "note", kept)
+            desc.cache_key, desc.note = text(key, "key", kept), text(note, "note", kept)
         desc.options = option_list.data()
         desc.option_count = option_list.size()
         desc.headers = header_list.data()
@@ -201,7 +201,7 @@ cdef class Program:
         if name not in self.name_expressions:
             return signature.entry_of(ptx, name)
         encoded = name.encode()
-        check(gpukern_program_name(self.c, encoded, &in_code))
+        check(gpukern_program_lowered_name(self.c, encoded, &in_code))
         return in_code.decode()
 
 
@@ -234,7 +234,7 @@ cdef Program find_program(str key, int device):
     cdef Program made = Program.__new__(Program)
     cdef bytes encoded = key.encode()
     memset(&desc, 0, sizeof(desc))
-    desc.key = encoded
+    desc.cache_key = encoded
     made.device_id = device
     made.name_expressions = ()
     find_or_compile(made, &desc)

@@ -15,7 +15,7 @@ cimport cython
 from libc.stdint cimport int32_t
 
 from gpukern._capi cimport (
-    GPUKERN_SUCCESS, gpukern_device, gpukern_event_done, gpukern_event_record,
+    GPUKERN_SUCCESS, gpukern_device, gpukern_event_query, gpukern_event_record,
     gpukern_event_release,
 )
 from gpukern._runtime.error cimport check
@@ -66,7 +66,7 @@ cdef void let_go() noexcept:
         with lock:
             if all_kept:
                 oldest = <Kept>all_kept[0]
-                if gpukern_event_done(oldest.device, oldest.event, &done) != GPUKERN_SUCCESS:
+                if gpukern_event_query(oldest.device, oldest.event, &done) != GPUKERN_SUCCESS:
                     done = 0
                 if done:
                     del all_kept[0]

@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._capi cimport gpukern_device, gpukern_exec, gpukern_plan
+from gpukern._capi cimport gpukern_device, gpukern_exec, gpukern_explanation
 
 cdef class Stream:
     cdef void *handle
     cdef readonly object owner
     cdef readonly bint lasting
 
-cdef class PlanRequest:
-    cdef gpukern_plan plan
+cdef class ExplanationRequest:
+    cdef gpukern_explanation plan
     cdef object stream
 
 cdef class Launch:

@@ -155,7 +155,7 @@ cdef gpukern_device as_device(object device, str what="device") except *:
     return found
 
 
-cdef class PlanRequest:
+cdef class ExplanationRequest:
     """Given as stream=, it lets a call fill the plan instead of running; see explain.pyx.
 
     `stream`: the call's own. The plan must outlive the call.
@@ -219,9 +219,9 @@ cdef Launch new_launch(str function, object device, object stream):
     made.c.device = as_device(device, "device" if device is None else f"{function}: device")
     # Beside device arrays, 'cuda' without a number is the device where they lie.
     made.any_cuda = device == "cuda" if isinstance(device, str) else False
-    if isinstance(stream, PlanRequest):
-        made.c.plan = &(<PlanRequest>stream).plan
-        stream = (<PlanRequest>stream).stream
+    if isinstance(stream, ExplanationRequest):
+        made.c.explanation = &(<ExplanationRequest>stream).plan
+        stream = (<ExplanationRequest>stream).stream
     if stream is not None:
         made.stream = as_stream(stream, f"{function}: stream")
         made.c.stream = made.stream.handle

@@ -22,7 +22,7 @@ from libc.string cimport memset
 
 from gpukern._capi cimport (
     GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_event, gpukern_event_record,
-    gpukern_event_release, gpukern_event_wait, gpukern_exec, gpukern_release,
+    gpukern_event_release, gpukern_stream_wait_event, gpukern_exec, gpukern_release,
     gpukern_stream_capture, gpukern_stream_wait, gpukern_synchronize,
 )
 from gpukern._runtime.error cimport check
@@ -175,7 +175,7 @@ cdef class Uses:
         if use.stream is not None:
             return wait_for(self.device, stream, use.stream, captured)
         with nogil:
-            check(gpukern_event_wait(self.device, stream.handle, use.event))
+            check(gpukern_stream_wait_event(self.device, stream.handle, use.event))
         return 0
 
     cdef Stream current_home(self):
@@ -236,7 +236,7 @@ cdef class Uses:
                 wait_outside(self.device, waiter, use.stream.handle)
             else:
                 with nogil:
-                    gpukern_event_wait(self.device, waiter, use.event)
+                    gpukern_stream_wait_event(self.device, waiter, use.event)
             forget(self.device, use)
         if holder is not self.home:
             wait_outside(self.device, waiter, self.home.handle)

@@ -54,7 +54,7 @@ struct Rows {
     out.memory->commit();
   }
 
-  [[nodiscard]] gpukern_status run(gpukern_mode mode, const View* fill = nullptr,
+  [[nodiscard]] gpukern_status run(gpukern_index_mode mode, const View* fill = nullptr,
                                    void* stream = nullptr) const {
     gpukern_tensor from = source.tensor();
     from.data = pinned->data();
@@ -66,7 +66,7 @@ struct Rows {
     return gpukern_gather(&from, &at, 0, mode, fill != nullptr ? &value : nullptr, &to, &exec);
   }
 
-  [[nodiscard]] Expected expected(gpukern_mode mode, const View* fill = nullptr) const {
+  [[nodiscard]] Expected expected(gpukern_index_mode mode, const View* fill = nullptr) const {
     return gather_oracle({source, index, 0, mode, out, fill});
   }
   void expect_out(const Expected& expected) {
@@ -93,14 +93,14 @@ TEST_F(MixedRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
     const int width = pick(random, std::vector{1, 3, 4, 8, 16, 20, 64, 100, 256, 1000, 1024, 4096});
     const auto count = between(random, 1, (std::int64_t{3} << 20) / width);
     const auto table = between(random, 1, 5000);
-    const auto mode = static_cast<gpukern_mode>(random() % 4);
-    const bool reach = mode != GPUKERN_RAISE || random() % 4 == 0;
+    const auto mode = static_cast<gpukern_index_mode>(random() % 4);
+    const bool reach = mode != GPUKERN_INDEX_RAISE || random() % 4 == 0;
     Rows rows(random, table, std::min<std::int64_t>(count, 200000), width,
               kIndexTypes[random() % std::size(kIndexTypes)], reach ? table : 0,
               kInputLayouts[random() % std::size(kInputLayouts)]);
     const Array fill(Place::Cpu, rows.source.dtype, {});
     fill_random(fill.memory->host, random);
-    const View* const value = mode == GPUKERN_FILL && random() % 2 == 0 ? &fill : nullptr;
+    const View* const value = mode == GPUKERN_INDEX_FILL && random() % 2 == 0 ? &fill : nullptr;
     const Share share(pick(random, std::vector{0, 1, 50, 90, 100}));
     const Expected expected = rows.expected(mode, value);
     const gpukern_status status = rows.run(mode, value);
@@ -118,9 +118,11 @@ TEST_F(MixedRowsTest, TakesRowsOfALargeTable) {
   const Share share(100);
   for (const int width : {48, 64, 72, 80, 96, 256, 1008}) {
     const std::int64_t table = (std::int64_t{40} << 20) / width;
-    for (const auto mode : {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL, GPUKERN_RAISE}) {
+    for (const auto mode :
+         {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE}) {
       Rows rows(random, table, between(random, 3000, 6000), width,
-                kIndexTypes[random() % std::size(kIndexTypes)], mode == GPUKERN_RAISE ? 0 : table);
+                kIndexTypes[random() % std::size(kIndexTypes)],
+                mode == GPUKERN_INDEX_RAISE ? 0 : table);
       const Expected expected = rows.expected(mode);
       ASSERT_EQ(rows.run(mode), GPUKERN_SUCCESS) << gpukern_last_error();
       rows.expect_out(expected);
@@ -134,8 +136,8 @@ TEST_F(MixedRowsTest, TheFillValueMayChangeBehindTheCall) {
   Rows rows(random, 1000, 20000, 256, kInt64, 1000);
   Array fill(Place::Cpu, rows.source.dtype, {});
   fill_random(fill.memory->host, random);
-  const Expected expected = rows.expected(GPUKERN_FILL, &fill);
-  ASSERT_EQ(rows.run(GPUKERN_FILL, &fill), GPUKERN_SUCCESS) << gpukern_last_error();
+  const Expected expected = rows.expected(GPUKERN_INDEX_FILL, &fill);
+  ASSERT_EQ(rows.run(GPUKERN_INDEX_FILL, &fill), GPUKERN_SUCCESS) << gpukern_last_error();
   fill_random(fill.memory->host, random);
   rows.expect_out(expected);
 }
@@ -151,10 +153,10 @@ TEST_F(MixedRowsTest, CallsShareTheSlots) {
       std::vector<Expected> expected;
       for (int round = 0; round < 5; ++round) {
         calls.push_back(std::make_unique<Rows>(random, 3000, 30000 + round, 128));
-        expected.push_back(calls.back()->expected(GPUKERN_CLIP));
+        expected.push_back(calls.back()->expected(GPUKERN_INDEX_CLIP));
       }
       for (const auto& rows : calls)
-        ASSERT_EQ(rows->run(GPUKERN_CLIP), GPUKERN_SUCCESS) << gpukern_last_error();
+        ASSERT_EQ(rows->run(GPUKERN_INDEX_CLIP), GPUKERN_SUCCESS) << gpukern_last_error();
       for (std::size_t k = 0; k < calls.size(); ++k) calls[k]->expect_out(expected[k]);
     });
   }
@@ -166,7 +168,7 @@ TEST_F(MixedRowsTest, TheShareMustBeAPercentage) {
   const Rows rows(random, 10, 10, 4);
   for (const int share : {-1, 101}) {
     const Share set(share);
-    expect_error(rows.run(GPUKERN_CLIP), GPUKERN_VALUE_ERROR,
+    expect_error(rows.run(GPUKERN_INDEX_CLIP), GPUKERN_VALUE_ERROR,
                  "GPUKERN_CPU_SHARE must be a percentage from 0 to 100, got ");
   }
 }
@@ -181,13 +183,13 @@ TEST_F(MixedStreamTest, CallsAreInFlightOnSeveralStreams) {
   std::vector<Expected> expected;
   for (int k = 0; k < 6; ++k) {
     calls.push_back(std::make_unique<Rows>(random, 5000, 40000, 256));
-    expected.push_back(calls.back()->expected(GPUKERN_CLIP));
+    expected.push_back(calls.back()->expected(GPUKERN_INDEX_CLIP));
   }
   cuda("cuCtxSynchronize");
   for (std::size_t k = 0; k < calls.size(); ++k) {
     void* const stream = streams[k % 2];
     if (k < 2) enqueue_delay(stream, 20000);
-    ASSERT_EQ(calls[k]->run(GPUKERN_CLIP, nullptr, stream), GPUKERN_SUCCESS);
+    ASSERT_EQ(calls[k]->run(GPUKERN_INDEX_CLIP, nullptr, stream), GPUKERN_SUCCESS);
   }
   for (const StreamHandle& stream : streams) stream.synchronize();
   for (std::size_t k = 0; k < calls.size(); ++k) calls[k]->expect_out(expected[k]);
@@ -203,7 +205,7 @@ TEST_F(MixedStreamTest, TheOrderOfTheStreamIsKept) {
     const Array early(Place::Cuda, rows.index.dtype, rows.index.shape);
     early.memory->host = rows.index.memory->host;
     early.memory->commit();
-    const Expected expected = rows.expected(GPUKERN_CLIP);
+    const Expected expected = rows.expected(GPUKERN_INDEX_CLIP);
     rows.index.memory->host.assign(rows.index.memory->host.size(), std::byte{0});
     rows.index.memory->commit();
     cuda("cuCtxSynchronize");
@@ -212,7 +214,8 @@ TEST_F(MixedStreamTest, TheOrderOfTheStreamIsKept) {
     enqueue_delay(stream, 20000);
     enqueue_copy(rows.index.memory->data(), early.memory->data(), early.memory->host.size(),
                  stream);
-    ASSERT_EQ(rows.run(GPUKERN_CLIP, nullptr, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+    ASSERT_EQ(rows.run(GPUKERN_INDEX_CLIP, nullptr, stream), GPUKERN_SUCCESS)
+        << gpukern_last_error();
     enqueue_copy(last.memory->data(), rows.out.memory->data(), rows.out.memory->host.size(),
                  stream);
     if (round % 2 == 0) cuda("cuStreamSynchronize", stream);
@@ -228,10 +231,10 @@ TEST_F(MixedStreamTest, ACaptureReadsInPlace) {
   const Share share(85);
   const StreamHandle stream;
   Rows rows(random, 5000, 40000, 256);
-  const Expected expected = rows.expected(GPUKERN_CLIP);
+  const Expected expected = rows.expected(GPUKERN_INDEX_CLIP);
   cuda("cuCtxSynchronize");
   stream.begin_capture();
-  ASSERT_EQ(rows.run(GPUKERN_CLIP, nullptr, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+  ASSERT_EQ(rows.run(GPUKERN_INDEX_CLIP, nullptr, stream), GPUKERN_SUCCESS) << gpukern_last_error();
   const Graph graph(stream);
   EXPECT_EQ(graph.nodes(), 1U);
   graph.launch(stream);
@@ -244,14 +247,14 @@ TEST_F(MixedStreamTest, TheLegacyStreamIsRefusedWhileABlockingStreamCaptures) {
   const Share share(85);
   const StreamHandle stream(kBlocking);
   Rows rows(random, 5000, 40000, 256);
-  const Expected expected = rows.expected(GPUKERN_CLIP);
+  const Expected expected = rows.expected(GPUKERN_INDEX_CLIP);
   cuda("cuCtxSynchronize");
   stream.begin_capture(kRelaxed);
-  expect_error(rows.run(GPUKERN_CLIP), GPUKERN_VALUE_ERROR,
+  expect_error(rows.run(GPUKERN_INDEX_CLIP), GPUKERN_VALUE_ERROR,
                "the legacy default stream takes no work while a stream that blocks it");
-  ASSERT_EQ(rows.run(GPUKERN_CLIP, nullptr, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+  ASSERT_EQ(rows.run(GPUKERN_INDEX_CLIP, nullptr, stream), GPUKERN_SUCCESS) << gpukern_last_error();
   const Graph graph(stream);
-  ASSERT_EQ(rows.run(GPUKERN_CLIP), GPUKERN_SUCCESS) << gpukern_last_error();
+  ASSERT_EQ(rows.run(GPUKERN_INDEX_CLIP), GPUKERN_SUCCESS) << gpukern_last_error();
   rows.expect_out(expected);
 }
 

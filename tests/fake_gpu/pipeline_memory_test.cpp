@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern_map() with the fake GPU: memory that it takes, and what it would do.
+// gpukern_pipeline_run() with the fake GPU: memory that it takes, and what it would do.
 
 #include "fake_gpu.hpp"
-#include "gpukern/plan.h"
-#include "map_support.hpp"
+#include "gpukern/explain.h"
+#include "pipeline_support.hpp"
 
 namespace gpukern_test {
 namespace {
@@ -38,9 +38,9 @@ TEST(MapMemoryTest, ManyInputsShareTheRoomOfAFew) {
   HostInts out(kCount, false);
   const gpukern_tensor xs = x.tensor();
   const gpukern_tensor to = out.tensor();
-  const std::vector<const gpukern_tensor*> inputs(GPUKERN_MAP_MAX_INPUTS, &xs);
+  const std::vector<const gpukern_tensor*> inputs(GPUKERN_PIPELINE_MAX_INPUTS, &xs);
   fake_gpu().take_peak_bytes();
-  ASSERT_EQ(gpukern_map(inputs.data(), inputs.size(), &to, add_up, nullptr, nullptr),
+  ASSERT_EQ(gpukern_pipeline_run(inputs.data(), inputs.size(), &to, add_up, nullptr, nullptr),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
   EXPECT_LE(fake_gpu().take_peak_bytes(), std::size_t{144} << 20);
@@ -51,9 +51,9 @@ TEST(MapPlanTest, TellsItsPlan) {
   HostInts x(100000, false);
   HostInts y(1, false);
   HostInts out(100000, true);
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = limited(100000);
-  exec.plan = &plan;
+  exec.explanation = &plan;
   ASSERT_EQ(map(x, y, out, exec, fail_later), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(plan.device.device_type, GPUKERN_CUDA);
   EXPECT_EQ(plan.rule, GPUKERN_RULE_KERNEL);

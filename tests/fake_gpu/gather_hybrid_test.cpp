@@ -3,12 +3,13 @@
 
 // What part of a gather from pinned memory the CPU takes, and what such a call enqueues.
 
+#include "src/ops/gather_hybrid.hpp"
+
 #include <cstdlib>
 
 #include "fake_gpu.hpp"
 #include "gather_oracle.hpp"
-#include "gpukern/plan.h"
-#include "src/ops/gather_hybrid.hpp"
+#include "gpukern/explain.h"
 #include "src/runtime/pipeline_tuning.hpp"
 #include "src/runtime/throughput_estimate.hpp"
 
@@ -98,7 +99,7 @@ class MixedCallTest : public testing::Test {
     if (source_ != nullptr) gpukern_release(kPinned, source_, nullptr);
   }
 
-  gpukern_status run(gpukern_plan* plan = nullptr, void* stream = nullptr) {
+  gpukern_status run(gpukern_explanation* plan = nullptr, void* stream = nullptr) {
     if (source_ == nullptr) {
       EXPECT_EQ(gpukern_allocate(kPinned, kTable * kRow, nullptr, &source_), GPUKERN_SUCCESS);
       for (std::int64_t row = 0; row < kTable; ++row)
@@ -113,9 +114,9 @@ class MixedCallTest : public testing::Test {
     const gpukern_tensor at = index_.tensor();
     const gpukern_tensor to = out_.tensor();
     gpukern_exec exec = GPUKERN_EXEC_INIT;
-    exec.plan = plan;
+    exec.explanation = plan;
     exec.stream = stream;
-    return gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, &exec);
+    return gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, &exec);
   }
   bool right() {
     out_.memory->fetch();
@@ -137,7 +138,7 @@ TEST_F(MixedCallTest, IsOnlyEnqueued) {
 }
 
 TEST_F(MixedCallTest, ItsPlanTellsBothParts) {
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   ASSERT_EQ(run(&plan), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(plan.device.device_type, GPUKERN_CUDA);
   EXPECT_EQ(plan.rule, GPUKERN_RULE_ARRAYS);

@@ -3,15 +3,16 @@
 // clang-format Language: C
 
 /**
- * @file map.h
- * @brief Host tensors through a GPU in chunks, with a step of the caller's own: gpukern_map().
+ * @file pipeline.h
+ * @brief Host tensors through a GPU in chunks, with a step of the caller's own:
+ * gpukern_pipeline_run().
  *
  * What gpukern_saxpy() does with host tensors, for any kernel that computes element by element: one
  * chunk is computed while the next ones come in and the last ones go out. Here, a kernel
  * `add(const float *x, const float *y, float *out, int64_t count)` of program.h:
  *
  * @code
- * gpukern_status add(void *user, const gpukern_chunk *chunk) {
+ * gpukern_status add(void *user, const gpukern_pipeline_chunk *chunk) {
  *   const void *arguments[] = {&chunk->inputs[0].data, &chunk->inputs[1].data, &chunk->out.data,
  *                              &chunk->count};
  *   const size_t sizes[] = {8, 8, 8, 8};
@@ -23,11 +24,11 @@
  *   return gpukern_kernel_launch((gpukern_kernel *)user, &launch, arguments, sizes, 4, &exec);
  * }
  * const gpukern_tensor *inputs[] = {&x, &y};
- * gpukern_map(inputs, 2, &out, add, kernel, NULL);
+ * gpukern_pipeline_run(inputs, 2, &out, add, kernel, NULL);
  * @endcode
  */
-#ifndef GPUKERN_MAP_H
-#define GPUKERN_MAP_H
+#ifndef GPUKERN_PIPELINE_H
+#define GPUKERN_PIPELINE_H
 
 #include "gpukern/gpukern.h"
 
@@ -35,25 +36,25 @@
 extern "C" {
 #endif
 
-/** Inputs of gpukern_map(), at most. */
-#define GPUKERN_MAP_MAX_INPUTS 32
+/** Inputs of gpukern_pipeline_run(), at most. */
+#define GPUKERN_PIPELINE_MAX_INPUTS 32
 
-/** A chunk of gpukern_map(): tensors in device memory, all of one shape. */
-typedef struct gpukern_chunk {
-  size_t struct_size;           /**< sizeof(gpukern_chunk) of the library */
+/** A chunk of gpukern_pipeline_run(): tensors in device memory, all of one shape. */
+typedef struct gpukern_pipeline_chunk {
+  size_t struct_size;           /**< sizeof(gpukern_pipeline_chunk) of the library */
   int64_t count;                /**< elements of `out`; never 0 */
   const gpukern_tensor *inputs; /**< C-contiguous, but with strides of 0 where an input repeats */
   size_t input_count;
   gpukern_tensor out; /**< C-contiguous; shares no memory with the inputs */
   void *stream;       /**< of the device, to enqueue the step on: a cudaStream_t */
-} gpukern_chunk;
+} gpukern_pipeline_chunk;
 
 /**
- * A step of gpukern_map(): enqueues on chunk->stream what computes chunk->out from chunk->inputs,
- * without a wait. What the chunk points to is valid until the step returns, its device memory until
- * the enqueued work has run. Anything but GPUKERN_SUCCESS stops the call.
+ * A step of gpukern_pipeline_run(): enqueues on chunk->stream what computes chunk->out from
+ * chunk->inputs, without a wait. What the chunk points to is valid until the step returns, its
+ * device memory until the enqueued work has run. Anything but GPUKERN_SUCCESS stops the call.
  */
-typedef gpukern_status (*gpukern_step)(void *user, const gpukern_chunk *chunk);
+typedef gpukern_status (*gpukern_pipeline_step)(void *user, const gpukern_pipeline_chunk *chunk);
 
 /**
  * @brief Computes a host tensor on a GPU from others, chunk by chunk.
@@ -69,7 +70,7 @@ typedef gpukern_status (*gpukern_step)(void *user, const gpukern_chunk *chunk);
  *
  * @param[in] inputs host tensors of any dtypes, whose shapes broadcast to that of `out` as in
  *            NumPy; may be NULL if input_count is 0
- * @param[in] input_count at most GPUKERN_MAP_MAX_INPUTS
+ * @param[in] input_count at most GPUKERN_PIPELINE_MAX_INPUTS
  * @param[out] out a host tensor; may overlap the inputs in any way
  * @param[in] step called once for each chunk, on the caller's thread; not if `out` is empty
  * @param[in] user handed to `step`
@@ -77,12 +78,13 @@ typedef gpukern_status (*gpukern_step)(void *user, const gpukern_chunk *chunk);
  * @return what `step` returned if that was no success, with the message of the last call that
  *         failed in it; GPUKERN_CANCELLED if exec->progress said so. `out` is then written in part.
  */
-GPUKERN_API gpukern_status gpukern_map(const gpukern_tensor *const *inputs, size_t input_count,
-                                       const gpukern_tensor *out, gpukern_step step, void *user,
-                                       const gpukern_exec *exec);
+GPUKERN_API gpukern_status gpukern_pipeline_run(const gpukern_tensor *const *inputs,
+                                                size_t input_count, const gpukern_tensor *out,
+                                                gpukern_pipeline_step step, void *user,
+                                                const gpukern_exec *exec);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* GPUKERN_MAP_H */
+#endif /* GPUKERN_PIPELINE_H */

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps and arrays for the tests of gpukern_map(). The steps are calls of gpukern's on the chunk's
-// stream, so that they run on the fake GPU as well.
+// Steps and arrays for the tests of gpukern_pipeline_run(). The steps are calls of gpukern's on the
+// chunk's stream, so that they run on the fake GPU as well.
 #pragma once
 
-#include "gpukern/map.h"
+#include "gpukern/pipeline.h"
 #include "support.hpp"
 
 namespace gpukern_test {
@@ -25,7 +25,7 @@ inline gpukern_exec limited(std::size_t bytes) {
 }
 
 /// The first input twice, and the others.
-inline gpukern_status add_up(void* user, const gpukern_chunk* chunk) {
+inline gpukern_status add_up(void* user, const gpukern_pipeline_chunk* chunk) {
   if (user != nullptr) *static_cast<std::int64_t*>(user) += chunk->count;
   EXPECT_GT(chunk->count, 0);
   const gpukern_exec exec = on_stream(chunk->stream);
@@ -62,16 +62,16 @@ class HostInts {
 };
 
 inline gpukern_status map(HostInts& x, HostInts& y, HostInts& out, const gpukern_exec& exec,
-                          gpukern_step step = add_up, void* user = nullptr) {
+                          gpukern_pipeline_step step = add_up, void* user = nullptr) {
   const gpukern_tensor xs = x.tensor();
   const gpukern_tensor ys = y.tensor();
   const gpukern_tensor to = out.tensor();
   const gpukern_tensor* const inputs[] = {&xs, &ys};
-  return gpukern_map(inputs, 2, &to, step, user, &exec);
+  return gpukern_pipeline_run(inputs, 2, &to, step, user, &exec);
 }
 
 /// Fails at its third chunk.
-inline gpukern_status fail_later(void* user, const gpukern_chunk* chunk) {
+inline gpukern_status fail_later(void* user, const gpukern_pipeline_chunk* chunk) {
   if (++*static_cast<int*>(user) < 3) return add_up(nullptr, chunk);
   gpukern_tensor wrong = chunk->out;
   wrong.dtype = {GPUKERN_BOOL, 8, 1};

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kCount = (8 << 20) + 3;
 constexpr std::int64_t kSourceBytes = 256 * kCount + 64;
-constexpr gpukern_mode kModes[] = {GPUKERN_WRAP, GPUKERN_CLIP, GPUKERN_FILL};
+constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP,
+                                         GPUKERN_INDEX_FILL};
 
 enum class Spread { Rising, Falling, Random, Blocked, RisingAtFirst };
 constexpr Spread kSpreads[] = {Spread::Rising, Spread::Falling, Spread::Random, Spread::Blocked,
@@ -75,7 +76,7 @@ class GatherRisingTest : public GpuTest {
     void* out = nullptr;
     void* source = nullptr;  ///< the table where none is given
     int index_bits = 32;
-    gpukern_mode mode = GPUKERN_WRAP;
+    gpukern_index_mode mode = GPUKERN_INDEX_WRAP;
     gpukern_gather_path path = GPUKERN_GATHER_AUTO;
     int out_may_change = 0;
   };
@@ -109,7 +110,7 @@ class GatherRisingTest : public GpuTest {
   }
 
   void expect_items(const std::vector<std::byte>& items, std::int64_t width, const auto& index,
-                    gpukern_mode mode) const {
+                    gpukern_index_mode mode) const {
     const std::int64_t n = kSourceBytes / width;
     for (std::int64_t k = 0; k < kCount; ++k) {
       const auto position = resolve(index[static_cast<std::size_t>(k)], n, mode);
@@ -130,7 +131,7 @@ class GatherRisingTest : public GpuTest {
   }
 
   template <class Index>
-  void check(std::int64_t width, Spread spread, gpukern_mode mode) {
+  void check(std::int64_t width, Spread spread, gpukern_index_mode mode) {
     SCOPED_TRACE("width " + std::to_string(width) + ", spread " +
                  std::to_string(static_cast<int>(spread)) + ", mode " + std::to_string(mode));
     const auto index = indices<Index>(spread, kSourceBytes / width, true);
@@ -214,7 +215,7 @@ TEST_F(GatherRisingTest, EachReplayGathersByTheIndicesOfItsTime) {
     cuda("cuCtxSynchronize");
     graph.launch(stream);
     stream.synchronize();
-    expect_items(bytes_of(*out_, 4), 4, index, GPUKERN_WRAP);
+    expect_items(bytes_of(*out_, 4), 4, index, GPUKERN_INDEX_WRAP);
   }
 }
 
@@ -223,13 +224,13 @@ TEST_F(GatherRisingTest, ABadIndexIsNamed) {
   const Call call{.width = 4,
                   .index = index_->data(),
                   .out = out_->data(),
-                  .mode = GPUKERN_RAISE,
+                  .mode = GPUKERN_INDEX_RAISE,
                   .out_may_change = 1};
   for (const Spread spread : {Spread::Rising, Spread::Random}) {
     auto index = indices<std::int32_t>(spread, call.n);
     write_items(*index_, index);
     ASSERT_EQ(gather(call), GPUKERN_SUCCESS) << gpukern_last_error();
-    expect_items(bytes_of(*out_, 4), 4, index, GPUKERN_RAISE);
+    expect_items(bytes_of(*out_, 4), 4, index, GPUKERN_INDEX_RAISE);
     index[index.size() - 2] = static_cast<std::int32_t>(call.n);
     write_items(*index_, index);
     expect_error(gather(call), GPUKERN_INDEX_ERROR, "index " + std::to_string(call.n));

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern_map(): any layout, any overlap, steps that fail, calls that are stopped.
+// gpukern_pipeline_run(): any layout, any overlap, steps that fail, calls that are stopped.
 
 #include <memory>
 
 #include "gather_oracle.hpp"
-#include "map_support.hpp"
+#include "pipeline_support.hpp"
 
 namespace gpukern_test {
 namespace {
@@ -51,7 +51,7 @@ void expect_sum(const std::vector<const View*>& inputs, const View& out, gpukern
   for (const gpukern_tensor& tensor : tensors) pointers.push_back(&tensor);
   const gpukern_tensor to = out.tensor();
   std::int64_t count = 0;
-  ASSERT_EQ(gpukern_map(pointers.data(), pointers.size(), &to, add_up, &count, &exec),
+  ASSERT_EQ(gpukern_pipeline_run(pointers.data(), pointers.size(), &to, add_up, &count, &exec),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
   EXPECT_EQ(count, out.count());
@@ -73,7 +73,7 @@ TEST_F(MapTest, TakesAnyLayoutAndRepeats) {
   for (int round = 0; round < 400; ++round) {
     Shape shape(random() % 5);
     for (auto& size : shape) size = between(random, round % 20 == 0 ? 0 : 1, 15);
-    const std::size_t count = round % 50 == 0 ? GPUKERN_MAP_MAX_INPUTS : 1 + random() % 4;
+    const std::size_t count = round % 50 == 0 ? GPUKERN_PIPELINE_MAX_INPUTS : 1 + random() % 4;
     std::vector<std::unique_ptr<Array>> inputs;
     std::vector<const View*> views;
     for (std::size_t k = 0; k < count; ++k) {
@@ -107,10 +107,10 @@ TEST_F(MapTest, OutMayOverlapTheInputs) {
 }
 
 /// The items of a source on the GPU.
-gpukern_status take(void* user, const gpukern_chunk* chunk) {
+gpukern_status take(void* user, const gpukern_pipeline_chunk* chunk) {
   const gpukern_exec exec = on_stream(chunk->stream);
-  return gpukern_gather(static_cast<gpukern_tensor*>(user), &chunk->inputs[0], 0, GPUKERN_WRAP,
-                        nullptr, &chunk->out, &exec);
+  return gpukern_gather(static_cast<gpukern_tensor*>(user), &chunk->inputs[0], 0,
+                        GPUKERN_INDEX_WRAP, nullptr, &chunk->out, &exec);
 }
 
 TEST_F(MapTest, ItemsMayDifferInSize) {
@@ -127,14 +127,14 @@ TEST_F(MapTest, ItemsMayDifferInSize) {
     const gpukern_tensor to = out.tensor();
     const gpukern_tensor* const inputs[] = {&at};
     const gpukern_exec exec = limited(20000);
-    const Bytes expected = gather_oracle({source, index, 0, GPUKERN_WRAP, out}).out;
-    ASSERT_EQ(gpukern_map(inputs, 1, &to, take, &from, &exec), GPUKERN_SUCCESS)
+    const Bytes expected = gather_oracle({source, index, 0, GPUKERN_INDEX_WRAP, out}).out;
+    ASSERT_EQ(gpukern_pipeline_run(inputs, 1, &to, take, &from, &exec), GPUKERN_SUCCESS)
         << gpukern_last_error();
     EXPECT_TRUE(same_bytes(expected, out.memory->host));
   }
 }
 
-gpukern_status set_to_seven(void* /*user*/, const gpukern_chunk* chunk) {
+gpukern_status set_to_seven(void* /*user*/, const gpukern_pipeline_chunk* chunk) {
   EXPECT_EQ(chunk->input_count, 0U);
   const std::vector<std::int32_t> sevens(static_cast<std::size_t>(chunk->count), 7);
   gpukern_tensor from = chunk->out;
@@ -148,7 +148,7 @@ TEST_F(MapTest, NeedsNoInput) {
   HostInts out(10000, false);
   const gpukern_tensor to = out.tensor();
   const gpukern_exec exec = limited(5000);
-  ASSERT_EQ(gpukern_map(nullptr, 0, &to, set_to_seven, nullptr, &exec), GPUKERN_SUCCESS);
+  ASSERT_EQ(gpukern_pipeline_run(nullptr, 0, &to, set_to_seven, nullptr, &exec), GPUKERN_SUCCESS);
   for (std::int64_t i = 0; i < 10000; ++i) ASSERT_EQ(out[i], 7);
 }
 
@@ -201,10 +201,10 @@ TEST_F(MapTest, ChecksItsArguments) {
   std::int64_t none = 0;
   stuck.strides = &none;
   const auto run = [](const gpukern_tensor* input, const gpukern_tensor* out,
-                      gpukern_device device = kCuda, gpukern_step step = add_up) {
+                      gpukern_device device = kCuda, gpukern_pipeline_step step = add_up) {
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.device = device;
-    return gpukern_map(&input, 1, out, step, nullptr, &exec);
+    return gpukern_pipeline_run(&input, 1, out, step, nullptr, &exec);
   };
   expect_error(run(&short_one, &good), GPUKERN_VALUE_ERROR,
                "map: inputs[0] must broadcast to the shape of out, (100,), got (3,)");
@@ -221,11 +221,11 @@ TEST_F(MapTest, ChecksItsArguments) {
                "map: step must not be NULL");
   expect_error(run(&good, &good, kCpu), GPUKERN_VALUE_ERROR,
                "map: device must be a CUDA device, got cpu");
-  const std::vector<const gpukern_tensor*> many(GPUKERN_MAP_MAX_INPUTS + 1, &good);
-  expect_error(gpukern_map(many.data(), many.size(), &good, add_up, nullptr, nullptr),
+  const std::vector<const gpukern_tensor*> many(GPUKERN_PIPELINE_MAX_INPUTS + 1, &good);
+  expect_error(gpukern_pipeline_run(many.data(), many.size(), &good, add_up, nullptr, nullptr),
                GPUKERN_VALUE_ERROR, "map: there must be at most 32 inputs, got 33");
-  expect_error(gpukern_map(nullptr, 1, &good, add_up, nullptr, nullptr), GPUKERN_VALUE_ERROR,
-               "map: inputs must not be NULL");
+  expect_error(gpukern_pipeline_run(nullptr, 1, &good, add_up, nullptr, nullptr),
+               GPUKERN_VALUE_ERROR, "map: inputs must not be NULL");
   for (std::int64_t i = 0; i < 100; ++i) ASSERT_EQ(x[i], i);
 }
 
@@ -233,8 +233,8 @@ TEST(MapWithoutGpuTest, SaysSo) {
   if (cuda_devices() > 0) GTEST_SKIP() << "there is a CUDA device";
   std::int32_t x = 1;
   const gpukern_tensor tensor{&x, kCpu, 0, kInt, nullptr, nullptr, 0};
-  expect_error(gpukern_map(nullptr, 0, &tensor, add_up, nullptr, nullptr), GPUKERN_DEVICE_ERROR,
-               "there is no CUDA device: ");
+  expect_error(gpukern_pipeline_run(nullptr, 0, &tensor, add_up, nullptr, nullptr),
+               GPUKERN_DEVICE_ERROR, "there is no CUDA device: ");
 }
 
 }  // namespace

@@ -3,24 +3,24 @@
 // clang-format Language: C
 
 /**
- * @file plan.h
- * @brief Where a call would run, why, and what it would move: gpukern_exec::plan.
+ * @file explain.h
+ * @brief Where a call would run, why, and what it would move: gpukern_exec::explanation.
  *
- * With a plan, gpukern_gather(), gpukern_saxpy(), gpukern_map(), gpukern_copy() and
- * gpukern_copy_async() check their arguments as ever, but tell what they would do instead of doing
- * it: no tensor's memory is read or written, so that indices are not checked, nothing is enqueued,
- * and neither gpukern_exec::progress nor a gpukern_step is called. Other functions ignore it. The
- * field is read only where gpukern_exec::struct_size covers it.
+ * With an explanation, gpukern_gather(), gpukern_saxpy(), gpukern_pipeline_run(), gpukern_copy()
+ * and gpukern_copy_async() check their arguments as ever, but tell what they would do instead of
+ * doing it: no tensor's memory is read or written, so that indices are not checked, nothing is
+ * enqueued, and neither gpukern_exec::progress nor a gpukern_pipeline_step is called. Other
+ * functions ignore it. The field is read only where gpukern_exec::struct_size covers it.
  *
  * @code
- * gpukern_plan plan = GPUKERN_PLAN_INIT;
+ * gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
  * gpukern_exec exec = GPUKERN_EXEC_INIT;
- * exec.plan = &plan;
- * gpukern_saxpy(&a, &x, &y, &out, &exec);   // computes nothing, fills the plan
+ * exec.explanation = &explanation;
+ * gpukern_saxpy(&a, &x, &y, &out, &exec);   // computes nothing, fills the explanation
  * @endcode
  */
-#ifndef GPUKERN_PLAN_H
-#define GPUKERN_PLAN_H
+#ifndef GPUKERN_EXPLAIN_H
+#define GPUKERN_EXPLAIN_H
 
 #include "gpukern/gpukern.h"
 
@@ -29,8 +29,8 @@ extern "C" {
 #endif
 
 /** Why a call computes where it does. */
-typedef enum gpukern_plan_rule {
-  GPUKERN_RULE_NONE = 0,        /**< no operation has filled the plan */
+typedef enum gpukern_device_rule {
+  GPUKERN_RULE_NONE = 0,        /**< no operation has filled the explanation */
   GPUKERN_RULE_ARRAYS = 1,      /**< device tensors are computed where they lie */
   GPUKERN_RULE_ARGUMENT = 2,    /**< exec->device names the device for host tensors */
   GPUKERN_RULE_ENVIRONMENT = 3, /**< $GPUKERN_DEVICE names it */
@@ -39,10 +39,10 @@ typedef enum gpukern_plan_rule {
   GPUKERN_RULE_SOURCE = 6, /**< a GPU was named, but a gather that reads little of its source is
                                 sooner done where that lies */
   GPUKERN_RULE_KERNEL = 7  /**< the work is a kernel, which only a GPU runs */
-} gpukern_plan_rule;
+} gpukern_device_rule;
 
 /** The way that a call takes there. */
-typedef enum gpukern_plan_path {
+typedef enum gpukern_compute_path {
   GPUKERN_PATH_NONE = 0,       /**< there is nothing to compute */
   GPUKERN_PATH_CONTIGUOUS = 1, /**< operands without gaps, moved by wide accesses */
   GPUKERN_PATH_STRIDED = 2,    /**< positions one by one, for any layout */
@@ -50,20 +50,20 @@ typedef enum gpukern_plan_path {
   GPUKERN_PATH_ROWS = 4,       /**< gather, items that take several accesses */
   GPUKERN_PATH_PARTITIONED = 5 /**< gather, indices sorted by slices of the source; unless it was
                                     asked for, a sample on the GPU may turn it to single items */
-} gpukern_plan_path;
+} gpukern_compute_path;
 
 /**
- * @brief What a call would do, see gpukern_exec::plan.
+ * @brief What a call would do, see gpukern_exec::explanation.
  *
- * Set `struct_size` to `sizeof(gpukern_plan)` and the rest to zero (GPUKERN_PLAN_INIT does). The
- * byte counts are added to what they hold. They take an item of gather for read once for each
- * index.
+ * Set `struct_size` to `sizeof(gpukern_explanation)` and the rest to zero (GPUKERN_EXPLANATION_INIT
+ * does). The byte counts are added to what they hold. They take an item of gather for read once for
+ * each index.
  */
-struct gpukern_plan {
+struct gpukern_explanation {
   size_t struct_size;
   gpukern_device device;     /**< that computes: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
-  int32_t rule;              /**< a ::gpukern_plan_rule */
-  int32_t path;              /**< a ::gpukern_plan_path */
+  int32_t rule;              /**< a ::gpukern_device_rule */
+  int32_t path;              /**< a ::gpukern_compute_path */
   int32_t threads;           /**< of the CPU, at most, the caller's if it takes part; 0 for none */
   int32_t chunks;            /**< in which host memory crosses to a GPU and back; 0 for none */
   int64_t bytes_read;        /**< by what computes, from memory beside it */
@@ -73,11 +73,11 @@ struct gpukern_plan {
   int64_t bytes_allocated;   /**< of the computing device's memory, for the time of the call */
 };
 
-#define GPUKERN_PLAN_INIT \
-  {sizeof(gpukern_plan), {GPUKERN_DEVICE_DEFAULT, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define GPUKERN_EXPLANATION_INIT \
+  {sizeof(gpukern_explanation), {GPUKERN_DEVICE_DEFAULT, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* GPUKERN_PLAN_H */
+#endif /* GPUKERN_EXPLAIN_H */

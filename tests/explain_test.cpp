@@ -3,7 +3,7 @@
 
 // Calls that tell what they would do, and do nothing.
 
-#include "gpukern/plan.h"
+#include "gpukern/explain.h"
 
 #include <cstddef>
 #include <cstdlib>
@@ -58,29 +58,30 @@ struct Array {
   Shape shape;
 };
 
-gpukern_plan planned_saxpy(Place place, std::int64_t count, gpukern_exec exec) {
+gpukern_explanation planned_saxpy(Place place, std::int64_t count, gpukern_exec exec) {
   Array x(place, count, kFloat);
   Array y(place, count, kFloat);
   const gpukern_tensor x_tensor = x.tensor();
   const gpukern_tensor y_tensor = y.tensor();
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
-  exec.plan = &plan;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+  exec.explanation = &plan;
   const float a = 2;
   EXPECT_EQ(gpukern_saxpy(&a, &x_tensor, &y_tensor, &y_tensor, &exec), GPUKERN_SUCCESS)
       << gpukern_last_error();
   return plan;
 }
 
-gpukern_plan planned_gather(Place place, std::int64_t n, std::int64_t count, gpukern_exec exec,
-                            gpukern_mode mode = GPUKERN_CLIP) {
+gpukern_explanation planned_gather(Place place, std::int64_t n, std::int64_t count,
+                                   gpukern_exec exec,
+                                   gpukern_index_mode mode = GPUKERN_INDEX_CLIP) {
   Array source(place, n, kFloat);
   Array index(place, count, kInt);
   Array out(place, count, kFloat);
   const gpukern_tensor source_tensor = source.tensor();
   const gpukern_tensor index_tensor = index.tensor();
   const gpukern_tensor out_tensor = out.tensor();
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
-  exec.plan = &plan;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+  exec.explanation = &plan;
   EXPECT_EQ(gpukern_gather(&source_tensor, &index_tensor, 0, mode, nullptr, &out_tensor, &exec),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
@@ -103,7 +104,7 @@ TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
   // Of a small source much is read, so that it goes to the GPU whatever the CPU's threads.
   for (const bool gathers : {false, true}) {
     const gpukern_exec exec = roomy_exec_at(place());
-    const gpukern_plan plan =
+    const gpukern_explanation plan =
         gathers ? planned_gather(place(), 100, kCount, exec) : planned_saxpy(place(), kCount, exec);
     EXPECT_EQ(plan.device.device_type, place() == Place::Cpu ? GPUKERN_CPU : GPUKERN_CUDA);
     EXPECT_EQ(plan.rule, place() == Place::Cuda ? GPUKERN_RULE_ARRAYS : GPUKERN_RULE_ARGUMENT);
@@ -122,7 +123,7 @@ TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
 }
 
 TEST(PlanThreadsTest, ManyCoresShareLongerCallsOnly) {
-  const auto threads_of = [](std::int64_t count, gpukern_mode mode = GPUKERN_CLIP,
+  const auto threads_of = [](std::int64_t count, gpukern_index_mode mode = GPUKERN_INDEX_CLIP,
                              gpukern_exec exec = exec_at(Place::Cpu)) {
     return planned_gather(Place::Cpu, std::int64_t{32} << 20, count, exec, mode).threads;
   };
@@ -131,11 +132,11 @@ TEST(PlanThreadsTest, ManyCoresShareLongerCallsOnly) {
   EXPECT_EQ(threads_of(1000), 2);
   EXPECT_EQ(threads_of(1500), 3);
   // Those that check their indices first wait for each other.
-  EXPECT_EQ(threads_of(1999, GPUKERN_RAISE), 1);
-  EXPECT_EQ(threads_of(2000, GPUKERN_RAISE), 2);
+  EXPECT_EQ(threads_of(1999, GPUKERN_INDEX_RAISE), 1);
+  EXPECT_EQ(threads_of(2000, GPUKERN_INDEX_RAISE), 2);
   gpukern_exec may_change = exec_at(Place::Cpu);
   may_change.out_may_change = 1;
-  EXPECT_EQ(threads_of(1500, GPUKERN_RAISE, may_change), 3);
+  EXPECT_EQ(threads_of(1500, GPUKERN_INDEX_RAISE, may_change), 3);
   EXPECT_EQ(gpukern_set_num_threads(5), GPUKERN_SUCCESS);
   EXPECT_EQ(threads_of(1499), 1);
   EXPECT_EQ(threads_of(1500), 3);
@@ -155,18 +156,18 @@ TEST_P(PlanTest, TouchesNoMemory) {
   const gpukern_tensor source_tensor = source.tensor();
   const gpukern_tensor index_tensor = index.tensor();
   const gpukern_tensor out_tensor = out.tensor();
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = roomy_exec_at(place());
-  exec.plan = &plan;
-  ASSERT_EQ(
-      gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_RAISE, nullptr, &out_tensor, &exec),
-      GPUKERN_SUCCESS)
+  exec.explanation = &plan;
+  ASSERT_EQ(gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_INDEX_RAISE, nullptr,
+                           &out_tensor, &exec),
+            GPUKERN_SUCCESS)
       << gpukern_last_error();
   ASSERT_EQ(gpukern_copy(&source_tensor, &out_tensor, &exec), GPUKERN_SUCCESS);
   ASSERT_EQ(gpukern_copy_async(&source_tensor, &out_tensor, &exec), GPUKERN_SUCCESS);
   out.memory.fetch();
   EXPECT_EQ(out.memory.host, before);
-  // The index twice, since GPUKERN_RAISE looks at it first; the copies come on top.
+  // The index twice, since GPUKERN_INDEX_RAISE looks at it first; the copies come on top.
   EXPECT_EQ(plan.bytes_read, 400 * 5);
   EXPECT_EQ(plan.bytes_written, 400 * 3);
 }
@@ -182,7 +183,7 @@ TEST(Plan, NamesTheRule) {
     EXPECT_EQ(planned_saxpy(Place::Cpu, 10, exec).rule, GPUKERN_RULE_ENVIRONMENT);
   }
   const Environment cuda("GPUKERN_DEVICE", "cuda");
-  const gpukern_plan plan = planned_saxpy(Place::Cpu, 10, exec);
+  const gpukern_explanation plan = planned_saxpy(Place::Cpu, 10, exec);
   const bool gpu = cuda_devices() > 0;
   EXPECT_EQ(plan.rule, gpu ? GPUKERN_RULE_ENVIRONMENT : GPUKERN_RULE_NO_GPU);
   EXPECT_EQ(plan.device.device_type, gpu ? GPUKERN_CUDA : GPUKERN_CPU);
@@ -198,16 +199,16 @@ TEST(Plan, FollowsTheLayout) {
   tensor.ndim = 2;
   tensor.shape = shape;
   tensor.strides = strides;
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = exec_at(Place::Cpu);
-  exec.plan = &plan;
+  exec.explanation = &plan;
   const float a = 2;
   ASSERT_EQ(gpukern_saxpy(&a, &tensor, &tensor, &tensor, &exec), GPUKERN_SUCCESS);
   EXPECT_EQ(plan.path, GPUKERN_PATH_STRIDED);
   Array index(Place::Cpu, 4, kInt);
   const gpukern_tensor index_tensor = index.tensor();
   const gpukern_tensor out = tensor;
-  ASSERT_EQ(gpukern_gather(&tensor, &index_tensor, 0, GPUKERN_CLIP, nullptr, &out, &exec),
+  ASSERT_EQ(gpukern_gather(&tensor, &index_tensor, 0, GPUKERN_INDEX_CLIP, nullptr, &out, &exec),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
   EXPECT_EQ(plan.path, GPUKERN_PATH_ROWS);
@@ -229,21 +230,21 @@ TEST(Plan, LargeGathersFromBeyondTheCacheArePartitioned) {
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   for (const bool partitioned : {true, false}) {
     if (!partitioned) exec.gather_path = GPUKERN_GATHER_DIRECT;
-    gpukern_plan plan = GPUKERN_PLAN_INIT;
-    exec.plan = &plan;
+    gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+    exec.explanation = &plan;
     gpukern_tensor out = source;
-    ASSERT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_CLIP, nullptr, &out, &exec),
+    ASSERT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_INDEX_CLIP, nullptr, &out, &exec),
               GPUKERN_SUCCESS)
         << gpukern_last_error();
     EXPECT_EQ(plan.path, partitioned ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS);
   }
   exec.gather_path = GPUKERN_GATHER_AUTO;
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
-  exec.plan = &plan;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+  exec.explanation = &plan;
   index.shape = &few;
   gpukern_tensor out = index;
   out.dtype = kFloat;
-  ASSERT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_CLIP, nullptr, &out, &exec),
+  ASSERT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_INDEX_CLIP, nullptr, &out, &exec),
             GPUKERN_SUCCESS);
   EXPECT_EQ(plan.path, GPUKERN_PATH_ITEMS);
 }
@@ -253,23 +254,23 @@ TEST(Plan, ArgumentsAreCheckedAsEver) {
   Array y(Place::Cpu, 11, kFloat);
   const gpukern_tensor x_tensor = x.tensor();
   const gpukern_tensor y_tensor = y.tensor();
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = GPUKERN_EXEC_INIT;
-  exec.plan = &plan;
+  exec.explanation = &plan;
   const float a = 2;
   EXPECT_EQ(gpukern_saxpy(&a, &x_tensor, &y_tensor, &x_tensor, &exec), GPUKERN_VALUE_ERROR);
   EXPECT_EQ(plan.rule, GPUKERN_RULE_NONE);
   plan.struct_size = 8;
   EXPECT_EQ(gpukern_saxpy(&a, &x_tensor, &x_tensor, &x_tensor, &exec), GPUKERN_VALUE_ERROR);
-  EXPECT_NE(std::string(gpukern_last_error()).find("plan must have struct_size"),
+  EXPECT_NE(std::string(gpukern_last_error()).find("explanation must have struct_size"),
             std::string::npos);
 }
 
 TEST(Plan, ThatStructSizeDoesNotCoverIsNotRead) {
-  gpukern_plan plan = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = GPUKERN_EXEC_INIT;
-  exec.plan = &plan;
-  exec.struct_size = offsetof(gpukern_exec, plan);
+  exec.explanation = &plan;
+  exec.struct_size = offsetof(gpukern_exec, explanation);
   Array x(Place::Cpu, 1, kFloat);
   const float one = 1;
   std::memcpy(x.memory.host.data(), &one, sizeof one);

@@ -4,7 +4,7 @@
 // What calls on host arrays would do with a GPU, told without doing it.
 
 #include "fake_gpu.hpp"
-#include "gpukern/plan.h"
+#include "gpukern/explain.h"
 #include "support.hpp"
 
 namespace gpukern_test {
@@ -55,7 +55,7 @@ class PlanPipelineTest : public testing::Test {
     launches_ = fake_gpu().launches();
     exec_.device = kCuda;
     exec_.device_memory_limit = kLimit;
-    exec_.plan = &plan_;
+    exec_.explanation = &plan_;
     exec_.progress = [](void*, std::uint64_t, std::uint64_t) -> std::int32_t {
       ADD_FAILURE() << "nothing makes progress";
       return 0;
@@ -67,10 +67,10 @@ class PlanPipelineTest : public testing::Test {
     const gpukern_tensor from = source.tensor();
     const gpukern_tensor at = index.tensor();
     const gpukern_tensor to = out.tensor();
-    return gpukern_gather(&from, &at, 0, GPUKERN_CLIP, nullptr, &to, &exec_);
+    return gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, &exec_);
   }
 
-  gpukern_plan plan_ = GPUKERN_PLAN_INIT;
+  gpukern_explanation plan_ = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec_ = GPUKERN_EXEC_INIT;
 
  private:
@@ -79,7 +79,7 @@ class PlanPipelineTest : public testing::Test {
 
 TEST_F(PlanPipelineTest, SaxpyInChunks) {
   for (const gpukern_device device : {kCpu, kPinned}) {
-    plan_ = GPUKERN_PLAN_INIT;
+    plan_ = GPUKERN_EXPLANATION_INIT;
     Operand x(device, kFloat, kCount);
     Operand y(device, kFloat, kCount);
     const gpukern_tensor xs = x.tensor();
