@@ -44,8 +44,8 @@ endif
 BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
-.PHONY: help demo test examples bench bench-host sanitize sanitize-host lint format clean \
-  requirements
+.PHONY: help demo test examples bench bench-host sanitize sanitize-host lint words format \
+  clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -58,6 +58,7 @@ help:
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make lint      run all linters and format checks"
+	@echo "make words     list the words that sources and documents are not to use"
 	@echo "make format    format all sources"
 	@echo "make clean     remove build/, $(VENV) and $(LINT_VENV)"
 	@echo
@@ -149,6 +150,9 @@ lint: $(PRE_COMMIT)
 	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
 	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
 	$(PRE_COMMIT) run --all-files --show-diff-on-failure
+
+words:
+	$(PYTHON) tools/check_words.py --report
 
 # These two change files and then report that they did.
 format: $(PRE_COMMIT)
