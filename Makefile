@@ -64,7 +64,8 @@ help:
 	@echo
 	@echo "CUDA=AUTO|ON|OFF        build the CUDA backend: AUTO takes an nvcc of this machine or one"
 	@echo "                        from PyPI (now $(CUDA))"
-	@echo "CUDA_ARCHITECTURES=90   compile for these GPUs only (default: Turing to Blackwell)"
+	@echo "CUDA_ARCHITECTURES=90   compile for these GPUs; release: for all, as a wheel should"
+	@echo "                        (default: this machine's, or Turing, Hopper and PTX without one)"
 	@echo "LIBRARIES='jax torch'   install these for the examples that use them"
 	@echo "BENCH_OUT=$(BENCH_OUT)   where benchmarks write to"
 	@echo "BENCH_FLAGS=--quick     flags of python -m benchmarks; this one takes two minutes, not ten"

@@ -5,6 +5,7 @@
 # looks in the same places when it decides whether to ask PyPI for a compiler.
 
 set(GPUKERN_NVCC_MINIMUM 12.0) # the first with C++20
+set(GPUKERN_OLDEST_ARCHITECTURE 75) # Turing
 
 # Sets <variable> to nvidia/cu13 of the Python that builds, empty without one. NVIDIA's wheels put
 # a whole toolkit there.
@@ -70,18 +71,50 @@ macro(gpukern_prepare_wheel_toolkit nvcc)
   endif()
 endmacro()
 
-# Sets CMAKE_CUDA_ARCHITECTURES unless the user did (the cache variable or $CUDAARCHS): machine
-# code for every generation from Turing on, PTX for those to come.
-macro(gpukern_default_architectures nvcc)
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND "$ENV{CUDAARCHS}" STREQUAL "")
+# Sets <variable> to the architectures of this machine's GPUs, empty where the driver names none or
+# one that this nvcc does not know.
+function(gpukern_present_architectures nvcc variable)
+  set(${variable} "" PARENT_SCOPE)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE present ERROR_QUIET RESULT_VARIABLE status)
+  execute_process(COMMAND "${nvcc}" --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" present "${present}")
+  if(NOT "${status}" STREQUAL "0" OR NOT present)
+    return()
+  endif()
+  list(TRANSFORM present REPLACE "\\." "")
+  list(REMOVE_DUPLICATES present)
+  foreach(architecture IN LISTS present)
+    if(architecture LESS GPUKERN_OLDEST_ARCHITECTURE OR NOT known MATCHES "compute_${architecture}\n")
+      return()
+    endif()
+  endforeach()
+  set(${variable} "${present}" PARENT_SCOPE)
+endfunction()
+
+# Sets CMAKE_CUDA_ARCHITECTURES unless the user named GPUs by it or by $CUDAARCHS. "release" is
+# machine code for every generation from Turing on, and PTX for those to come: what a wheel holds.
+# By default a build is for this machine's GPUs. Without one it is for Turing and Hopper, and the
+# driver compiles their PTX for the others.
+macro(gpukern_choose_architectures nvcc)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
+    set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
+  endif()
+  if("${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "release")
     gpukern_nvcc_version("${${nvcc}}" _gpukern_version)
     if(_gpukern_version VERSION_GREATER_EQUAL 12.8)
       set(_gpukern_newest 90-real 100 120)
     else()
       set(_gpukern_newest 90)
     endif()
-    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real ${_gpukern_newest}
-        CACHE STRING "GPU architectures to compile for")
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real ${_gpukern_newest})
+  elseif(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    gpukern_present_architectures("${${nvcc}}" _gpukern_architectures)
+    if(NOT _gpukern_architectures)
+      set(_gpukern_architectures ${GPUKERN_OLDEST_ARCHITECTURE} 90)
+    endif()
+    set(CMAKE_CUDA_ARCHITECTURES ${_gpukern_architectures}
+        CACHE STRING "GPU architectures to compile for, or release: all")
   endif()
 endmacro()
 
@@ -93,7 +126,7 @@ macro(gpukern_enable_cuda)
     if(GPUKERN_NVCC)
       set(CMAKE_CUDA_COMPILER "${GPUKERN_NVCC}" CACHE FILEPATH "nvcc")
       gpukern_prepare_wheel_toolkit(GPUKERN_NVCC)
-      gpukern_default_architectures(GPUKERN_NVCC)
+      gpukern_choose_architectures(GPUKERN_NVCC)
       message(STATUS "gpukern: CUDA backend by ${GPUKERN_NVCC} (-DGPUKERN_CUDA=OFF leaves it out)")
       enable_language(CUDA)
       if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake before 3.25.2 does not know that nvcc has it
