@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The programs in README.md compile, run, and print what their comments say."""
+"""The code of README.md and of docs/ compiles, runs, and prints what its comments say."""
 
 import importlib.util
 import os
@@ -16,17 +16,39 @@ import pytest
 
 import gpukern
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LANGUAGES = {"python", "cython", "c", "cpp", "cmake", "sh"}
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^.*print.*(?:#|//) (.+)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
-def blocks(language):
-    """Return the code blocks of a language; there is at least one."""
-    text = README.read_text(encoding="utf-8")
-    found = [block for name, block in BLOCK.findall(text) if name == language]
-    assert found, f"README.md has no {language} block"
-    return found
+def blocks_of(page):
+    """Return the pairs of language and code of a page."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def programs(language):
+    """Return the blocks of a language in all pages, but for Python that imports a Cython block."""
+    return [
+        pytest.param(text, id=f"{page.stem}-{i}")
+        for page in PAGES
+        for i, (name, text) in enumerate(blocks_of(page))
+        if name == language and not (i and blocks_of(page)[i - 1][0] == "cython")
+    ]
+
+
+def cython_programs():
+    """Return the Cython blocks, each with the Python block after it."""
+    for page in PAGES:
+        blocks = blocks_of(page)
+        for i, (name, text) in enumerate(blocks):
+            if name == "cython":
+                assert blocks[i + 1][0] == "python", f"{page.name}: no Python uses the Cython block"
+                yield pytest.param(text, blocks[i + 1][1], id=f"{page.stem}-{i}")
 
 
 def run(command, folder, **environment):
@@ -37,6 +59,13 @@ def run(command, folder, **environment):
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
+
+
+def run_python(text, folder):
+    """Run a Python program and compare what it prints with its comments."""
+    program = folder / "program.py"  # a file: decorators read the source of functions
+    program.write_text(text, encoding="utf-8")
+    assert run([sys.executable, program], folder).splitlines() == PRINTED.findall(text)
 
 
 def compiler(variable, default):
@@ -58,39 +87,92 @@ def run_compiled(command, text, source):
     return run([str(program)], source.parent)
 
 
-@pytest.mark.parametrize("text", blocks("python"))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_languages_are_known(page):
+    assert {name for name, _ in blocks_of(page)} <= LANGUAGES
+
+
+@pytest.mark.parametrize("text", programs("python"))
 def test_python(text, tmp_path):
-    for library in re.findall(r"^ *import (\w+)", text, re.MULTILINE):
+    for library in re.findall(r"^ *(?:import|from) (\w+)", text, re.MULTILINE):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed")
-    program = tmp_path / "program.py"  # a file: decorators read the source of functions
-    program.write_text(text, encoding="utf-8")
-    assert run([sys.executable, program], tmp_path).splitlines() == PRINTED.findall(text)
+    run_python(text, tmp_path)
 
 
-@pytest.mark.parametrize("text", blocks("c"))
+@pytest.mark.parametrize("text", programs("c"))
 def test_c(text, tmp_path):
     command = [*compiler("CC", "cc"), "-std=c99"]
     assert run_compiled(command, text, tmp_path / "demo.c").splitlines() == PRINTED.findall(text)
 
 
-@pytest.mark.parametrize("text", blocks("cpp"))
+@pytest.mark.parametrize("text", programs("cpp"))
 def test_cpp(text, tmp_path):
     command = [*compiler("CXX", "c++"), "-std=c++20"]
     assert run_compiled(command, text, tmp_path / "demo.cpp").splitlines() == PRINTED.findall(text)
 
 
-def test_cython(tmp_path):
+@pytest.mark.parametrize(("text", "user"), list(cython_programs()))
+def test_cython(text, user, tmp_path):
     pytest.importorskip("Cython")
     compiler("CC", "cc")
-    (text,) = blocks("cython")
-    (tmp_path / "readme.pyx").write_text(text, encoding="utf-8")
-    cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "readme.pyx"]
+    name = re.search(r"^# (\w+\.pyx)$", text, re.MULTILINE).group(1)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", name]
     run(cythonize, tmp_path, CFLAGS=f"-I{gpukern.get_include()}")
-    check = (
-        "import numpy as np, readme\n"
-        "out = np.zeros(2, np.float32)\n"
-        "readme.lookup(np.array([10, 20, 30], np.float32), np.array([2, 0]), out)\n"
-        "assert out.tolist() == [90, 30]\n"
-    )
-    run([sys.executable, "-c", check], tmp_path)
+    run_python(user, tmp_path)
+
+
+@pytest.mark.parametrize("text", programs("cmake"))
+def test_cmake(text, tmp_path):
+    compiler("CMAKE", "cmake")
+    (tmp_path / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    (program,) = [code for name, code in blocks_of(ROOT / "docs" / "cpp.md") if name == "cpp"][:1]
+    (tmp_path / "program.cpp").write_text(program, encoding="utf-8")
+    run(["cmake", "-B", "build", f"-Dgpukern_DIR={gpukern.get_cmake_dir()}"], tmp_path)
+    run(["cmake", "--build", "build"], tmp_path)
+    assert run(["build/program"], tmp_path).splitlines() == PRINTED.findall(program)
+
+
+@pytest.mark.parametrize("text", programs("sh"))
+def test_shell(text, tmp_path):
+    run(["bash", "-n", "-c", text], tmp_path)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make ([\w-]+)", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target} is no target"
+
+
+def anchors(page):
+    """Return the anchors that GitHub gives the headings of a page."""
+    headings = HEADING.findall(page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    prose = CODE.sub("", page.read_text(encoding="utf-8"))
+    for link in LINK.findall(prose):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_contributing_names_what_exists():
+    names = re.findall(r"`([\w./-]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    tops = {path.name for path in ROOT.iterdir()}
+    missing = [n for n in names if n.split("/")[0] in tops and not (ROOT / n).exists()]
+    assert not missing
+
+
+def test_readme_names_every_page():
+    links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} <= {
+        Path(link).name for link in links
+    }
+
+
+def test_readme_fits_on_a_few_screens():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
