@@ -5,7 +5,7 @@
 
 Each step looks up the rows of a batch, moves them towards their targets by gradient descent and
 writes them back. gather and saxpy run on CuPy's current stream, between CuPy's own kernels. The
-buffers are made once; each replay of the graph reads the batch that lies in them by then.
+buffers are allocated once; each replay of the graph reads the batch that they hold.
 """
 
 import sys
@@ -43,8 +43,8 @@ class Trainer:
             self.targets = cupy.zeros((BATCH, WIDTH), np.float32)
             self.rows = cupy.empty((BATCH, WIDTH), np.float32)
             self.gradient = cupy.empty((BATCH, WIDTH), np.float32)
-            # Kernels are compiled and loaded on first use, which a capture does not allow: once
-            # before, on a table that is restored.
+            # A capture cannot compile or load kernels, so a step runs before it; the table is
+            # restored afterwards.
             self.enqueue_step()
             self.table.set(table, stream=self.stream)
             self.stream.synchronize()

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""1 Mi random items of 128 Mi floats, by gpukern.gather and by a kernel of our own."""
+"""1 Mi random items of 128 Mi floats, by gpukern.gather and by a compiled kernel."""
 
 import time
 
@@ -52,7 +52,7 @@ def main():
     out = gpukern.empty(index.shape, np.float32)
     started = time.perf_counter()
     kernel.for_size(index.size)(on_gpu, index_on_gpu, out, index.size)
-    expect(out.numpy(), expected, started, "a kernel of our own, and the result to the host")
+    expect(out.numpy(), expected, started, "a compiled kernel, and the result to the host")
 
 
 if __name__ == "__main__":

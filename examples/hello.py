@@ -24,9 +24,9 @@ def main():
         print("skipped: a kernel that runs needs a GPU")
         return
     print(f"GPU 0, {devices[0]['name']}:")
-    sys.stdout.flush()  # the GPU writes past Python's buffer
+    sys.stdout.flush()  # the GPU's output bypasses Python's buffer
     answers = np.zeros(1, np.int32)
-    # The call waits for `answers`; what the kernel prints comes out by then.
+    # The call waits for `answers`, which also flushes the kernel's output.
     gpukern.Program(SOURCE).kernel("hello")[2, 4](gpukern.InOut(answers))
     assert answers[0] == 8
     print("  8 threads: right")

@@ -3,11 +3,11 @@
 
 """gather and saxpy inside jax.jit by jax.pure_callback, in a few lines and with no compiler.
 
-JAX hands the arguments of a callback over in host memory, so gpukern computes on the CPU here,
-even where the rest of the program runs on a GPU. That is right for small arrays and for a first
-try; jax_ffi/ shows the way that leaves the data on the GPU. In exchange, mode="raise" can raise.
+JAX passes the arguments of a callback in host memory, so gpukern computes on the CPU, even if the
+rest of the program runs on a GPU. This suits small arrays and first experiments; jax_ffi/ keeps
+the data on the GPU. Unlike there, mode="raise" can raise.
 
-A callback has no derivative of its own: wrap the function in jax.custom_vjp to give it one.
+A callback has no derivative; wrap the function in jax.custom_vjp to define one.
 """
 
 import functools
@@ -32,7 +32,7 @@ def gather(source, index, *, axis=0, mode="raise"):
     shape = source.shape[:axis] + index.shape + source.shape[axis + 1 :]
 
     def on_host(source, index):
-        # JAX must not be called from a callback: what comes in and goes out is NumPy's.
+        # A callback must not call JAX: arguments and results are NumPy arrays.
         return gpukern.gather(np.asarray(source), np.asarray(index), axis=axis, mode=mode)
 
     result = jax.ShapeDtypeStruct(shape, source.dtype)

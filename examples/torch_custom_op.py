@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather and saxpy as PyTorch custom operators: checked by opcheck, at home in torch.compile.
+"""gather and saxpy as PyTorch custom operators, tested with opcheck and torch.compile.
 
-Runs on the first GPU, or on CPU tensors where there is none. The results come from PyTorch's own
-allocator, on its current stream, so that the operators can be captured into a CUDA graph (gather
-in the modes wrap, clip and fill: raise has to wait for its answer).
+Runs on the first GPU, or on CPU tensors without a GPU. The results come from PyTorch's allocator,
+on its current stream, so the operators can be captured into a CUDA graph (gather in the modes
+wrap, clip and fill; raise waits for the stream).
 
-Autograd is not here. To add it, give each operator its formula:
+The operators have no gradient. To add one, register a formula:
 
     torch.library.register_autograd("gpukern_example::saxpy", backward, setup_context=save_a)
 
@@ -28,7 +28,7 @@ except ImportError:
 
 
 def new_gathered(source: Tensor, index: Tensor, axis: int) -> Tensor:
-    """Make the tensor that gather writes, for real tensors and for those of a trace."""
+    """Allocate the result of gather, for real and for traced tensors."""
     axis %= source.dim()
     return source.new_empty([*source.shape[:axis], *index.shape, *source.shape[axis + 1 :]])
 
@@ -37,8 +37,8 @@ def new_gathered(source: Tensor, index: Tensor, axis: int) -> Tensor:
 def gather(source: Tensor, index: Tensor, axis: int = 0, mode: str = "raise") -> Tensor:
     """Take items along an axis; as gpukern.gather."""
     out = new_gathered(source, index, axis)
-    # A tensor that requires gradients lends its memory to nobody. PyTorch notes them around this
-    # function: a backward pass through it is an error until a formula is registered.
+    # gpukern does not accept tensors that require gradients. PyTorch records this operator, and a
+    # backward pass through it is an error until a formula is registered.
     gpukern.gather(source.detach(), index, axis=axis, mode=mode, out=out)
     return out
 
@@ -73,7 +73,7 @@ def whole_numbers(*shape, device, high=100):
 
 
 def check_operators(device):
-    """Hold both against PyTorch's own, and against its rules for operators."""
+    """Compare both with PyTorch, and test them by its rules for operators."""
     table = whole_numbers(1000, 8, device=device)
     index = torch.randint(-1000, 1000, (4, 50), device=device)
     x, y = whole_numbers(2, 6, 7, device=device)
@@ -97,7 +97,7 @@ def check_operators(device):
 
 
 def check_compile(device):
-    """Put both in the middle of a compiled function, with no break in its graph."""
+    """Use both in a compiled function, without a graph break."""
 
     def blend(table, index, y):
         return saxpy(0.5, gather(table, index, mode="wrap") + 1, y).relu()
@@ -116,7 +116,7 @@ def check_cuda_graph(device):
     table = whole_numbers(1000, 8, device=device)
     index = torch.zeros(50, dtype=torch.int64, device=device)
     y = whole_numbers(50, 8, device=device)
-    saxpy(0.5, gather(table, index, mode="clip"), y)  # what is loaded on first use is loaded now
+    saxpy(0.5, gather(table, index, mode="clip"), y)  # kernels are loaded at first use
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

@@ -14,7 +14,7 @@ SIZE_ON_CPU = 32_000_000
 
 
 def main():
-    """Add on the GPU, fewer on the CPU where there is none, and compare with NumPy."""
+    """Add on the GPU, or shorter vectors on the CPU, and compare with NumPy."""
     devices = gpukern.info()["devices"]
     add = gpukern.elementwise("x + y")
     rng = np.random.default_rng()

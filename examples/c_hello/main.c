@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 
 /* A kernel that prints from the GPU, compiled at run time and called from C. libgpukern is loaded
- * with dlopen: nothing is linked, no CUDA is needed to build this. Takes the library's path, or
- * finds it as dlopen does (LD_LIBRARY_PATH). */
+ * with dlopen, so building this program needs no CUDA. The argument is the library's path; without
+ * it, dlopen searches (LD_LIBRARY_PATH). */
 #include <dlfcn.h>
 #include <gpukern/program.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
   shape.grid[0] = 2;
   shape.block[0] = 4;
   check(api.launch(hello, &shape, arguments, sizes, 1, NULL));
-  check(api.synchronize(gpu, NULL)); /* brings out what the kernel prints */
+  check(api.synchronize(gpu, NULL)); /* flushes the kernel's output */
   check(api.kernel_release(hello));
   check(api.release(program));
   return EXIT_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The gpukern authors
  * SPDX-License-Identifier: Apache-2.0 */
 
-/* gather and saxpy from C, linked against libgpukern: on the CPU, and on a GPU if there is one. */
+/* gather and saxpy from C, linked against libgpukern, on the CPU and on each GPU. */
 #include <gpukern/gpukern.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void check(gpukern_status status) {
   exit(EXIT_FAILURE);
 }
 
-/* Describes `*length` elements one after the other. */
+/* Describes a contiguous vector of `*length` elements. */
 static gpukern_tensor vector(void *data, gpukern_device device, gpukern_dtype dtype,
                              int64_t *length) {
   gpukern_tensor tensor = {data, device, 1, dtype, length, NULL, 0};
@@ -74,7 +74,7 @@ static void run_on(gpukern_device device) {
     exit(EXIT_FAILURE);
   }
   printf("  gather refused: %s\n", gpukern_last_error());
-  expect(out, gathered, "gather after that"); /* out is as it was */
+  expect(out, gathered, "gather after that"); /* out is unchanged */
 
   const float a = 2.0F;
   check(gpukern_saxpy(&a, &out, &out, &out, NULL)); /* in place: 2 * out + out */

@@ -23,7 +23,7 @@ void expect(const std::vector<T>& values, const std::vector<T>& expected, const 
   std::cout << "  " << what << ": right\n";
 }
 
-// Ranges in host memory go in as they are. Where they are computed is an option.
+// Ranges in host memory are passed directly; an option says where they are computed.
 void host_arrays(const gpukern::ExecOptions& exec) {
   const std::vector<double> source{0, 10, 20, 30, 40};
   std::vector<double> out(3);
@@ -52,7 +52,7 @@ void host_arrays(const gpukern::ExecOptions& exec) {
   expect(out, {60, -1.5, -1.5}, "saxpy");
 }
 
-// Arrays that lie on a device are computed there; the buffers release their memory by themselves.
+// Device arrays are computed on their device; the buffers release their memory automatically.
 void device_arrays(gpukern::Device device) {
   std::vector<float> numbers(1000);
   std::iota(numbers.begin(), numbers.end(), 0.0F);

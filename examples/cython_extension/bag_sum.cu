@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads) bag_sum_kernel(const bag_sum_args ar
   }
 }
 
-// Makes a device current, and what was current before again.
+// Makes a device current, and restores the previous one.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device_id) {
@@ -55,7 +55,7 @@ class DeviceGuard {
   cudaError_t error_;
 };
 
-// Takes the error off CUDA's record, so that no later call of this thread reports it again.
+// Clears CUDA's last error, so that no later call of this thread reports it.
 const char* words(cudaError_t error) {
   if (error == cudaSuccess) {
     return nullptr;

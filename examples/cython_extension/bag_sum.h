@@ -22,11 +22,11 @@ typedef struct bag_sum_args {
 #ifdef GPUKERN_BAGS_CUDA
 
 /* Enqueues sums[b, :] = table[index[b, 0] mod rows, :] + table[index[b, 1] mod rows, :] + ..., in
- * this order, on a cudaStream_t of the GPU device_id. Returns NULL, or what CUDA says went wrong.
+ * this order, on a cudaStream_t of the GPU device_id. Returns NULL or CUDA's error message.
  */
 const char *bag_sum_enqueue(const bag_sum_args *args, int device_id, void *stream);
 
-/* Finds the GPU on which an address lies. Returns NULL, or what CUDA says went wrong. */
+/* Finds the GPU that an address belongs to. Returns NULL or CUDA's error message. */
 const char *bag_sum_device_of(const void *address, int32_t *device_id);
 
 #else

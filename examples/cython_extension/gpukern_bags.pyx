@@ -42,11 +42,11 @@ def add_bags(float scale, table, index, out, *, stream=None):
     index : array of int64, shape (bags, bag_size)
         Taken modulo the number of rows.
     out : array of float32, shape (bags, width)
-        All three lie in host memory, or all on one GPU, by ``__cuda_array_interface__`` and
-        C-contiguous: arrays of CuPy, Numba, PyTorch, JAX (not for `out`) and gpukern.
+        All three in host memory, or all on one GPU, C-contiguous and with
+        ``__cuda_array_interface__``: arrays of CuPy, Numba, PyTorch, JAX (not `out`) and gpukern.
     stream : int or object with ``__cuda_stream__``, optional
-        Where the work is enqueued. By default on the stream that `out` names, else on the legacy
-        default stream. Keep the arrays until the work is done.
+        The stream of the work; by default the stream that `out` names, or the legacy default
+        stream. Keep the arrays alive until the work is complete.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def add_bags(float scale, table, index, out, *, stream=None):
 
 
 def require_shapes(table, index, out):
-    """Refuses shapes that do not fit each other."""
+    """Raises an exception unless the shapes fit together."""
     if len(table) != 2 or len(index) != 2 or out != (index[0], table[1]):
         raise ValueError(f"add_bags: shapes do not fit: table {table}, index {index}, out {out}")
     if table[0] == 0 and index[0] * index[1] > 0:
@@ -89,7 +89,7 @@ cdef class DeviceMatrix:
     """A C-contiguous matrix on a GPU, borrowed from an array with __cuda_array_interface__."""
     cdef gpukern_tensor c
     cdef int64_t shape[2]
-    cdef object stream  # the interface's number of it, or None
+    cdef object stream  # the handle in the interface, or None
 
     def __init__(self, array, dtype, str what, *, writable=False):
         interface = array.__cuda_array_interface__
@@ -105,7 +105,7 @@ cdef class DeviceMatrix:
         self.c.data = <void *><uintptr_t>address
         self.c.shape = self.shape
         self.c.ndim = 2
-        self.c.dtype.code = GPUKERN_FLOAT  # the index goes to our own kernel only
+        self.c.dtype.code = GPUKERN_FLOAT  # gpukern does not read the index
         self.c.dtype.bits = 8 * np.dtype(dtype).itemsize
         self.c.dtype.lanes = 1
         self.c.device.device_type = GPUKERN_CUDA
@@ -114,7 +114,7 @@ cdef class DeviceMatrix:
 
 
 cdef int check_cuda(const char *error) except -1 nogil:
-    """Raises what a function of bag_sum.h returned, if anything."""
+    """Raises the error that a function of bag_sum.h returned, if any."""
     if error != NULL:
         with gil:
             raise gpukern.GpukernCudaError(f"add_bags: {error.decode()}")
@@ -122,7 +122,7 @@ cdef int check_cuda(const char *error) except -1 nogil:
 
 
 def handle_of(stream):
-    """The number of a stream."""
+    """The handle of a stream."""
     if isinstance(stream, int):
         return stream
     return stream.__cuda_stream__()[1]
@@ -167,11 +167,11 @@ cdef gpukern_exec on_stream(gpukern_device device, stream) except *:
 
 
 cdef int wait_for(DeviceMatrix matrix, gpukern_exec where) except -1:
-    """Waits for the stream that an array names, where it is not the one of the call."""
+    """Waits for the stream that an array names, unless it is the stream of the call."""
     if matrix.c.data == NULL or matrix.stream is None:
         return 0
     if matrix.c.device.device_id != where.device.device_id:
-        raise ValueError("add_bags: all arrays must lie on one GPU")
+        raise ValueError("add_bags: all arrays must be on one GPU")
     cdef gpukern_exec theirs = on_stream(where.device, matrix.stream)
     if theirs.stream != where.stream:
         with nogil:

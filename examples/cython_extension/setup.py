@@ -21,8 +21,10 @@ def find_nvcc():
     """Return the path of nvcc; None without one, or where gpukern itself has no CUDA."""
     if not gpukern.info()["cuda"]["built"]:
         return None
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return shutil.which("nvcc", path=os.pathsep.join([os.environ.get("PATH", ""), f"{home}/bin"]))
+    cuda_home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return shutil.which(
+        "nvcc", path=os.pathsep.join([os.environ.get("PATH", ""), f"{cuda_home}/bin"])
+    )
 
 
 def architecture_flags():

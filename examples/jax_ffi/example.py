@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather and saxpy as XLA FFI calls: inside jax.jit, on JAX's device, without leaving it.
+"""gather and saxpy as XLA FFI calls inside jax.jit, on JAX's device.
 
-gpukern_ffi.cpp hands XLA's buffers and stream to the C ABI of gpukern. A package would compile it
-once, in its build; here a C++ compiler does at the start.
+gpukern_ffi.cpp passes XLA's buffers and stream to the C ABI of gpukern. A package would compile it
+in its build; this program compiles it at the start.
 
-Under jit nothing can be raised from the data of a GPU, so gather has the modes wrap, clip and
-fill (with zeros). The calls have no derivative of their own: jax.custom_vjp gives them one.
+Under jit, data on a GPU cannot raise an exception, so gather has the modes wrap, clip and fill
+(with zeros). The calls have no derivative; jax.custom_vjp can define one.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ except ImportError:
     sys.exit(0)
 
 MODES = {"wrap": 1, "clip": 2, "fill": 3}  # as in gpukern.h
-PLATFORMS = {"cpu": "cpu", "gpu": "CUDA"}  # how our symbols end, and JAX's names
+PLATFORMS = {"cpu": "cpu", "gpu": "CUDA"}  # suffixes of the symbols, and JAX's platform names
 
 
 def build(folder):
@@ -52,7 +52,7 @@ def build(folder):
 
 
 def register(library):
-    """Make the calls known to XLA."""
+    """Register the calls with XLA."""
     for name in ("gather", "saxpy"):
         for ending, platform in PLATFORMS.items():
             handler = jax.ffi.pycapsule(library[f"gpukern_ffi_{name}_{ending}"])
@@ -69,7 +69,7 @@ def gather(source, index, *, axis=0, mode="clip"):
 
 
 def saxpy(a, x, y):
-    """Compute a * x + y, rounded once; as gpukern.saxpy. `a` is a number, known to the trace."""
+    """Compute a * x + y, rounded once; as gpukern.saxpy. `a` is a Python number."""
     result = jax.ShapeDtypeStruct(x.shape, x.dtype)
     call = jax.ffi.ffi_call("gpukern_saxpy", result, vmap_method="broadcast_all")
     return call(x, y, a=np.frombuffer(np.asarray(a, x.dtype).tobytes(), np.uint8))
@@ -82,7 +82,7 @@ def expect(result, expected, what):
 
 
 def check():
-    """Run both under jit on JAX's default device, and hold them against NumPy."""
+    """Run both under jit on JAX's default device, and compare with NumPy."""
     rng = np.random.default_rng()
     table = rng.integers(-100, 100, (1000, 64)).astype(np.float32)
     index = rng.integers(-2000, 2000, (200, 50)).astype(np.int32)

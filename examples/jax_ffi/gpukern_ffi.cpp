@@ -37,7 +37,7 @@ constexpr Dtype kDtypes[] = {
     {ffi::BF16, {GPUKERN_BFLOAT, 16, 1}},  {ffi::C64, {GPUKERN_COMPLEX, 64, 1}},
     {ffi::C128, {GPUKERN_COMPLEX, 128, 1}}};
 
-// Other types get a dtype of no size, which gpukern refuses in its own words.
+// Other types get a dtype of zero bits, for which gpukern returns an error.
 gpukern_dtype dtype_of(ffi::DataType type) {
   const auto* found = std::find_if(std::begin(kDtypes), std::end(kDtypes),
                                    [&](const Dtype& each) { return each.theirs == type; });

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather and saxpy from Python: on NumPy arrays, and on device arrays if there is a GPU."""
+"""gather and saxpy from Python, on NumPy arrays and, with a GPU, on device arrays."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def host_arrays(device):
 
 
 def device_arrays(device_id):
-    """Arrays that lie on a GPU are computed there, one call after the other, with no copies."""
+    """Device arrays are computed on their GPU, without copies between the calls."""
     source = np.arange(1000, dtype=np.float64)
     on_gpu = gpukern.to_device(source, device_id)
     index = gpukern.to_device(np.array([999, -1000]), device_id)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs saxpy by hand in Python and in C++, in turn and each from a cold start; prints medians.
+"""Runs saxpy by hand in Python and in C++, alternating, from a cold start; prints medians.
 
 Builds main.cpp with $CXX (c++) against the installed gpukern. Needs a GPU. Both programs compile
 with the same NVRTC, without a cache, and copy host memory of pages of the same size.
@@ -70,7 +70,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         commands = {"C++": [build(folder)], "Python": [sys.executable, str(HERE / "main.py")]}
         times = {name: [] for name in commands}
-        for command in commands.values():  # what is read from disk the first time
+        for command in commands.values():  # warm the file cache
             measure(command, environment)
         for turn in range(TURNS):
             for name in list(commands)[:: 1 if turn % 2 else -1]:

@@ -36,7 +36,7 @@ using Seconds = std::chrono::duration<double>;
 // The steps of a program and their times.
 class Laps {
  public:
-  // Notes that a step ends, and the next one begins.
+  // Ends a step and begins the next.
   void end(const char* step) {
     const Clock::time_point now = Clock::now();
     steps_.emplace_back(step, now - last_);
@@ -87,7 +87,7 @@ void run() {
   laps.end("compile");
   const gpukern::Kernel saxpy = program.kernel("saxpy");
   laps.end("load");
-  // All on the default stream; any other one would do.
+  // On the default stream; any other stream works as well.
   gpukern::DeviceBuffer<float> d_x(kSize);
   gpukern::DeviceBuffer<float> d_y(kSize);
   gpukern::DeviceBuffer<float> d_out(kSize);

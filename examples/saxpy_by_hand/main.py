@@ -20,7 +20,7 @@ extern "C" __global__ void saxpy(float a, float *x, float *y, float *out, size_t
 """
 BLOCKS, THREADS = 32768, 512
 SIZE = BLOCKS * THREADS
-STREAM = 1  # CUDA's handle of the default stream; that of any other stream would do
+STREAM = 1  # CUDA's handle of the default stream; any other stream works as well
 LAUNCHES = 20
 
 
@@ -32,7 +32,7 @@ class Laps:
         self.steps = {}
 
     def end(self, step):
-        """Note that a step ends, and the next one begins."""
+        """End a step and begin the next."""
         now = time.perf_counter()
         self.steps[step] = now - self.last
         self.last = now
@@ -46,7 +46,7 @@ def main():
     a = np.float32(2)
     x = np.arange(SIZE, dtype=np.float32)
     y = np.ones(SIZE, np.float32)
-    out = np.full(SIZE, np.nan, np.float32)  # np.zeros would leave its pages to the copy back
+    out = np.full(SIZE, np.nan, np.float32)  # np.zeros would defer the page faults to the copy back
 
     laps = Laps()
     if gpukern.device_count() == 0:
