@@ -4,31 +4,32 @@
 
 The suite ``host`` needs no GPU; with one, it has more tables.
 
-Writes results.json (after every point, so that a run cut short loses nothing), tables.md and plots.
+Writes results.json (after every point, so that an interrupted run loses nothing), tables.md,
+summary.json and plots.
 """
 
 import argparse
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-import gpukern
-from benchmarks import host_libraries, libraries, report
-from benchmarks.cases import label
-from benchmarks.host_measure import HostBench
+from benchmarks import libraries, report
+from benchmarks.implementations import implementations_of
 from benchmarks.machine import describe_machine, gpu_state
-from benchmarks.measure import Bench, TooLargeError
+from benchmarks.measure.device import DeviceBench
+from benchmarks.measure.host import HostBench
+from benchmarks.measure.loop import TooLargeError, measure
 from benchmarks.native import BenchError, Native
 from benchmarks.progress import Progress
 from benchmarks.suites import SUITES, tables_of
+from benchmarks.suites.cases import DEVICE, HOST
 
 # Of the free memory; the rest is for the peers' results and for gpukern's scratch.
 MEMORY_SHARE = 0.45
 MOST_MEMORY = 56 * 2**30
 QUICK_ROUNDS, FULL_ROUNDS = 7, 9
-PEERS = tuple(dict.fromkeys(libraries.NAMES + host_libraries.NAMES))
+PEERS = tuple(libraries.LIBRARIES)
 
 
 def parse(arguments):
@@ -43,69 +44,46 @@ def parse(arguments):
         help="start no further point after this; the least important points come last",
     )  # fmt: skip
     parser.add_argument(
-        "--peers", default=",".join(PEERS), help="Python peers, default: %(default)s"
+        "--peers", default=",".join(PEERS), help="Python peers (default: %(default)s)"
     )
     parser.add_argument("--out", type=Path, default=Path("build/bench"), help="a folder")
     parser.add_argument("--no-plots", action="store_true", help="write JSON and tables only")
     return parser.parse_args(arguments)
 
 
-def open_bench(native, peers, rounds, classes=None):
-    """Allocate the memory and open the peers."""
-    native.open()
-    size = min(int(native.free_bytes() * MEMORY_SHARE), MOST_MEMORY) // 4096 * 4096
-    memory = libraries.Memory(native.allocate(size), size)
-    found, missing = libraries.open_libraries(memory, native.stream, peers, classes)
-    l2_bytes = native.attribute("l2_bytes")
-    return Bench(native, memory.address, size, l2_bytes, found, missing, rounds)
-
-
-def open_host_bench(tables, peers, rounds, classes=None):
-    """Make the arrays for some tables and open the peers on the host."""
-    gpu = bool(gpukern.info()["devices"])
-    found, missing = host_libraries.open_libraries(gpu, peers, classes)
-    return HostBench(tables, found, missing, rounds)
-
-
-@dataclass
-class Benches:
-    """The bench of the GPU and that of the host, in one run."""
-
-    device: Bench
-    host: HostBench
-
-    def __post_init__(self):
-        self.rounds = self.device.rounds
-        self.libraries = {**self.device.libraries, **self.host.libraries}
-        self.missing = {**self.host.missing, **self.device.missing}
-
-    def measure(self, table, case):
-        """Return the point that JSON gets for a case."""
-        return (self.host if table.host else self.device).measure(table, case)
-
-    def settings(self):
-        """Return what JSON has of both."""
-        return {**self.device.settings(), **self.host.settings()}
-
-
-def open_benches(tables, peers, rounds):
-    """Open what the tables need."""
-    host = [table for table in tables if table.host]
-    device = open_bench(Native(), peers, rounds) if len(host) < len(tables) else None
-    if not host:
-        return device
-    host = open_host_bench(host, peers, rounds)
-    return Benches(device, host) if device else host
+def open_benches(tables, peers, rounds, native=None, classes=None):
+    """Allocate the memory and open the peers; return the benches that the tables need."""
+    memories = [memory for memory in (DEVICE, HOST) if any(t.memory == memory for t in tables)]
+    needed = dict.fromkeys(name for memory in memories for name in libraries.NAMES[memory])
+    block, stream = None, 0
+    if DEVICE in memories:
+        native = native or Native()
+        native.open()
+        size = min(int(native.free_bytes() * MEMORY_SHARE), MOST_MEMORY) // 4096 * 4096
+        block, stream = libraries.Memory(native.allocate(size), size), native.stream
+    wanted = [name for name in needed if name in peers]
+    found, missing = libraries.open_libraries(wanted, block, stream, classes)
+    missing |= {name: "not asked for" for name in needed if name not in peers}
+    benches = {}
+    if block:
+        l2_bytes = native.attribute("l2_bytes")
+        benches[DEVICE] = DeviceBench(
+            native, block.address, block.size, l2_bytes, found, missing, rounds
+        )
+    if HOST in memories:
+        host_tables = [table for table in tables if table.memory == HOST]
+        benches[HOST] = HostBench(host_tables, found, missing, rounds)
+    return benches
 
 
 def save(path, results):
-    """Write JSON so that there is a whole file at any moment."""
+    """Write JSON atomically."""
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(results, indent=1), encoding="utf-8")
     os.replace(partial, path)
 
 
-def run(bench, tables, results, path, time_limit=None, stream=None):
+def run(benches, tables, results, path, time_limit=None, stream=None):
     """Measure the cases, the important ones first; return False if the GPU was lost."""
     order = [(case.priority, table, case) for table in tables for case in table.cases]
     order.sort(key=lambda each: each[0])
@@ -113,16 +91,17 @@ def run(bench, tables, results, path, time_limit=None, stream=None):
     save(path, results)
     for _, table, case in order:
         if time_limit is not None and progress.elapsed() > time_limit:
-            results["dropped"].append({"case": label(case), "reason": "time limit"})
+            results["dropped"].append({"case": case.label, "reason": "time limit"})
             continue
-        progress.show(label(case))
+        progress.show(case.label)
         try:
-            results["points"].append(bench.measure(table, case))
+            bench, implementations = benches[case.memory], implementations_of(table, case)
+            results["points"].append(measure(bench, table, case, implementations))
         except TooLargeError as error:
-            results["dropped"].append({"case": label(case), "reason": str(error)})
+            results["dropped"].append({"case": case.label, "reason": str(error)})
         except BenchError as error:
-            results["dropped"].append({"case": label(case), "reason": str(error)})
-            results["lost"] = f"{label(case)}: {error}"
+            results["dropped"].append({"case": case.label, "reason": str(error)})
+            results["lost"] = f"{case.label}: {error}"
             save(path, results)
             progress.finish(f"stopped: {error}")
             return False
@@ -133,20 +112,20 @@ def run(bench, tables, results, path, time_limit=None, stream=None):
     return True
 
 
-def new_results(bench, tables, settings):
+def new_results(benches, tables, options):
     """Return what JSON has before the first point."""
+    bench = next(iter(benches.values()))
+    settings = {**options, "rounds": bench.rounds}
+    for each in benches.values():
+        settings |= each.settings()
     return {
         "schema": 1,
         "machine": describe_machine(bench.libraries, bench.missing),
         "settings": settings,
-        "tables": [
-            {"name": t.name, "title": t.title, "unit": t.unit, "note": t.note,
-             "implementations": list(t.implementations)}
-            for t in tables
-        ],
+        "tables": [table.header() for table in tables],
         "points": [],
         "dropped": [],
-    }  # fmt: skip
+    }
 
 
 def main(arguments=None):
@@ -155,19 +134,14 @@ def main(arguments=None):
     tables = tables_of(options.suite or list(SUITES), options.quick)
     rounds = QUICK_ROUNDS if options.quick else FULL_ROUNDS
     try:
-        bench = open_benches(tables, options.peers.split(","), rounds)
+        benches = open_benches(tables, options.peers.split(","), rounds)
     except BenchError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
     options.out.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "quick": options.quick,
-        "suites": options.suite or list(SUITES),
-        "rounds": bench.rounds,
-        **bench.settings(),
-    }
-    results = new_results(bench, tables, settings)
-    alive = run(bench, tables, results, options.out / "results.json", options.time_limit)
+    chosen = {"quick": options.quick, "suites": options.suite or list(SUITES)}
+    results = new_results(benches, tables, chosen)
+    alive = run(benches, tables, results, options.out / "results.json", options.time_limit)
     results["gpu_state_after"] = gpu_state()
     save(options.out / "results.json", results)
     for path in report.write(results, options.out, plots=not options.no_plots):

@@ -1,13 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""torch, CuPy and JAX, each if it is installed, looking at one piece of device memory.
+"""The Python peers: torch, CuPy, JAX and Numba, each if it is installed.
 
-Each works on the benchmark's stream but JAX, which has streams of its own.
+With device memory they view it, and use the benchmark's stream, except JAX, which has its own
+streams. On host arrays torch and Numba compute; CuPy is the way through the GPU.
 """
 
 import os
 
-NAMES = ("torch", "cupy", "jax")
+from benchmarks.suites.cases import DEVICE, HOST
+
+NAMES = {DEVICE: ("torch", "cupy", "jax"), HOST: ("torch", "numba", "cupy")}
 
 
 class Memory:
@@ -29,13 +32,15 @@ class Memory:
 
 
 class Torch:
-    """PyTorch: views of the memory as tensors."""
+    """PyTorch; with device memory, views of it as tensors."""
 
     def __init__(self, memory, stream):
         import torch
 
         self.module = torch
-        self.version = torch.__version__
+        self.version = f"{torch.__version__} ({torch.get_num_threads()} threads)"
+        if memory is None:
+            return
         self.address = memory.address
         self.bytes = torch.as_tensor(memory, device="cuda")
         if self.bytes.data_ptr() != memory.address:
@@ -54,29 +59,47 @@ class Torch:
 
 
 class Cupy:
-    """CuPy: views of the memory as arrays."""
+    """CuPy; with device memory, views of it as arrays."""
 
     def __init__(self, memory, stream):
         import cupy
 
+        cupy.cuda.runtime.getDeviceCount()  # raises without a GPU
         self.module = cupy
         self.version = cupy.__version__
-        self.memory = memory
-        self.owner = cupy.cuda.UnownedMemory(memory.address, memory.size, memory)
-        cupy.cuda.ExternalStream(stream).use()
         self.saxpy = cupy.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y", "bench_saxpy")
+        self.copy_streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+        if memory is not None:
+            self.memory = memory
+            self.owner = cupy.cuda.UnownedMemory(memory.address, memory.size, memory)
+            cupy.cuda.ExternalStream(stream).use()
 
     def array(self, address, shape, dtype):
         """Return an array at an address."""
         at = self.module.cuda.MemoryPointer(self.owner, address - self.memory.address)
         return self.module.ndarray(shape, self.module.dtype(dtype), at)
 
+    def transfer(self, to_gpu=(), to_host=()):
+        """Copy pairs (to, from) of a device and a page-locked array both ways at once, and wait."""
+        runtime = self.module.cuda.runtime
+        into, out = self.copy_streams
+        for device, host in to_gpu:
+            runtime.memcpyAsync(device.data.ptr, host.ctypes.data, host.nbytes,
+                                runtime.memcpyHostToDevice, into.ptr)  # fmt: skip
+        for host, device in to_host:
+            runtime.memcpyAsync(host.ctypes.data, device.data.ptr, host.nbytes,
+                                runtime.memcpyDeviceToHost, out.ptr)  # fmt: skip
+        into.synchronize()
+        out.synchronize()
+
 
 class Jax:
     """JAX: imports of torch's tensors or CuPy's arrays, by DLPack."""
 
+    needs_gpu = True
+
     def __init__(self, memory, stream):
-        # Else it takes three quarters of the GPU's memory for itself.
+        # Else it takes three quarters of the GPU's memory.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         import jax
 
@@ -92,42 +115,56 @@ class Jax:
         # The mode without any check of the bounds: JAX's fastest.
         self.take = jax.jit(lambda s, i: s.at[i].get(mode="promise_in_bounds"))
 
-    needs_gpu = True
-
     def array(self, address, shape, dtype):
         """Return a JAX array at an address."""
         return self.module.dlpack.from_dlpack(self.exporter.array(address, shape, dtype))
 
 
-LIBRARIES = {"torch": Torch, "cupy": Cupy, "jax": Jax}
+class Numba:
+    """Loops over all cores, compiled by Numba; they check no bounds."""
+
+    def __init__(self, memory, stream):
+        import numba
+
+        self.version = f"{numba.__version__} ({numba.get_num_threads()} threads)"
+
+        @numba.njit(parallel=True)
+        def saxpy(a, x, y, out):
+            for i in numba.prange(x.size):
+                out[i] = a * x[i] + y[i]
+
+        @numba.njit(parallel=True)
+        def gather(source, index, out):
+            for i in numba.prange(index.size):
+                out[i] = source[index[i]]
+
+        @numba.njit(parallel=True)
+        def gather_rows(source, index, out):
+            for i in numba.prange(index.size):
+                for j in range(source.shape[1]):
+                    out[i, j] = source[index[i], j]
+
+        self.saxpy = saxpy
+        self.gather = gather
+        self.gather_rows = gather_rows
 
 
-def open_each(every, names, open_one):
-    """Return the libraries that are there by name, and why the others are not.
+LIBRARIES = {"torch": Torch, "cupy": Cupy, "jax": Jax, "numba": Numba}
 
-    ``open_one`` gets a name of ``every`` that is in ``names``, and what has been opened before.
-    """
+
+def open_libraries(names, memory=None, stream=0, classes=None):
+    """Return the libraries that work by name, and why the others do not."""
     found, missing = {}, {}
-    for name in every:
+    for name, default in LIBRARIES.items():
         if name not in names:
-            missing[name] = "not asked for"
             continue
         try:
-            found[name] = open_one(name, found)
+            library = (classes or {}).get(name, default)(memory, stream)
+            if name == "jax":
+                library.exporter = found.get("torch") or found["cupy"]
+            found[name] = library
         except ImportError as error:
             missing[name] = str(error)
         except Exception as error:  # a peer that does not start is no reason to stop
             missing[name] = f"{type(error).__name__}: {error}"
     return found, missing
-
-
-def open_libraries(memory, stream, names=NAMES, classes=None):
-    """Open the libraries on a piece of device memory; see :func:`open_each`."""
-
-    def open_one(name, found):
-        library = (classes or LIBRARIES)[name](memory, stream)
-        if name == "jax":
-            library.exporter = found.get("torch") or found["cupy"]
-        return library
-
-    return open_each(NAMES, names, open_one)

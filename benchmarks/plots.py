@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plots of a results.json: rates over sizes, with the peers and the ceilings as lines.
 
-Needs matplotlib. The colours are Okabe and Ito's, which people tell apart however they see colours;
-markers tell the lines apart without any.
+Needs matplotlib. The colours are Okabe and Ito's, which colour-blind readers can tell apart;
+markers distinguish the lines in black and white.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,14 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from benchmarks.cases import size_text
-from benchmarks.implementations import CEILING, OURS, VARIANT
+from benchmarks.implementations.base import CEILING, OURS, VARIANT
+from benchmarks.suites.cases import MI, size_text
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442", "#D55E00")
 OURS_COLOUR = "#D55E00"
 CEILING_COLOUR = "#666666"
 MARKERS = "osD^vPX<>"
 CEILING_STYLES = ("--", ":", "-.")
-MI = 2**20
 
 
 @dataclass(frozen=True)
@@ -71,9 +70,9 @@ PLOTS = (
     Plot("gather_count.svg", "gather grid", "n", "items gathered",
          "gather from 128Mi float32, uniform", {"m": 128 * MI, "distribution": "uniform"}),
     *(
-        Plot(f"gather_{lie.replace(' ', '_')}.svg", "gather grid", "m", "items in the source",
-             f"gather of 128Mi float32, {lie}", {"n": 128 * MI, "distribution": lie})
-        for lie in ("sorted", "blocked", "zipf", "scattered zipf", "equal")
+        Plot(f"gather_{name.replace(' ', '_')}.svg", "gather grid", "m", "items in the source",
+             f"gather of 128Mi float32, {name}", {"n": 128 * MI, "distribution": name})
+        for name in ("sorted", "blocked", "zipf", "scattered zipf", "equal")
     ),
 )  # fmt: skip
 
@@ -121,7 +120,7 @@ def styles(lines):
 
 
 def labels_apart(ticks, most):
-    """Return labels of rising ticks on a logarithmic axis that has room for so many."""
+    """Return labels of ascending ticks on a logarithmic axis, blank where there is no room."""
     apart = (ticks[-1] / ticks[0]) ** (1 / most)
     labels, last = [], 0
     for tick in ticks:

@@ -1,26 +1,26 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and plots from a results.json; ``python -m benchmarks.report DIR`` makes them again."""
+"""Tables, summary and plots from a results.json: ``python -m benchmarks.report DIR``."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
-from benchmarks.implementations import CEILING, OURS, PEER
+from benchmarks import summary
+from benchmarks.implementations.base import CEILING, OURS, PEER
 from benchmarks.native import DISTRIBUTIONS, DTYPES
+from benchmarks.suites.cases import DEVICE, HOST
 
 NOTHING = "-"
-METHOD = (
-    "Medians of {rounds} samples; the implementations take turns. Each result was compared with a "
-    "reference before it was timed. **Ratio** is gpukern's rate over that of the best peer, "
-    "**of ceiling** its rate over that of the best ceiling. `*`: by the host's clock, since the "
-    "library works on streams of its own."
-)
-HOST_METHOD = (
-    "Host arrays: the Python calls, by the host's clock, in turns; the best sample of several, "
-    "since whatever else the machine does only ever makes one slower."
-)
+METHODS = {
+    DEVICE: "Device arrays: the medians of {rounds} samples; the implementations take turns. Each "
+    "result was compared with a reference before it was timed. **Ratio** is gpukern's rate over "
+    "that of the best peer, **of ceiling** its rate over that of the best ceiling. `*`: by the "
+    "host's clock, since the library uses its own streams.",
+    HOST: "Host arrays: the Python calls, by the host's clock, in turns; the best of several "
+    "samples, since disturbances only ever make one slower.",
+}
 
 
 def cell(result):
@@ -36,7 +36,7 @@ def cell(result):
 
 
 def rate_text(rate):
-    """Write a rate with three or four digits that matter."""
+    """Write a rate with three or four significant digits."""
     if rate >= 100:
         return f"{rate:.0f}"
     if rate >= 10:
@@ -44,19 +44,9 @@ def rate_text(rate):
     return f"{rate:.2f}" if rate >= 1 else f"{rate:.3g}"
 
 
-def best(results, role):
-    """Return the name and the rate of the best right implementation of a role, None if none."""
-    rates = {
-        name: result["rate"]
-        for name, result in results.items()
-        if result and result["role"] == role and "rate" in result and result["right"] is not False
-    }
-    return max(rates.items(), key=lambda each: each[1], default=None)
-
-
 def ratio_cells(results):
     """Return the cells that compare gpukern with the best peer and the best ceiling."""
-    ours, peer, ceiling = (best(results, role) for role in (OURS, PEER, CEILING))
+    ours, peer, ceiling = (summary.best(results, role) for role in (OURS, PEER, CEILING))
     against_peer = f"{ours[1] / peer[1]:.2f} ({peer[0]})" if ours and peer else NOTHING
     return [against_peer, f"{ours[1] / ceiling[1]:.2f}" if ours and ceiling else NOTHING]
 
@@ -110,7 +100,7 @@ def table_lines(table, points):
 
 
 def machine_lines(results):
-    """Yield what the results say of the machine."""
+    """Yield the description of the machine."""
     machine = results["machine"]
     gpu = machine["gpu"]
     if gpu:
@@ -132,7 +122,7 @@ def machine_lines(results):
 
 
 def problems(results):
-    """Yield what went wrong, a line each."""
+    """Yield the errors and what was not measured, a line each."""
     if "lost" in results:
         yield f"- the run ended early: {results['lost']}"
     for point in results["points"]:
@@ -149,7 +139,7 @@ def problems(results):
 
 
 def in_order(points):
-    """Sort the points of a table as people look for them: they were measured by importance."""
+    """Sort the points of a table by their columns: they were measured by priority."""
 
     def key(point):
         case = point["case"]
@@ -164,10 +154,10 @@ def in_order(points):
 
 
 def method_lines(results):
-    """Yield how the results were measured: of device arrays, of host arrays."""
-    hosts = {table["name"].startswith("host") for table in results["tables"]}
-    for host, text in ((False, METHOD), (True, HOST_METHOD)):
-        if host in hosts:
+    """Yield how the results were measured."""
+    memories = {table["memory"] for table in results["tables"]}
+    for memory, text in METHODS.items():
+        if memory in memories:
             yield text.format(rounds=results["settings"]["rounds"])
             yield ""
 
@@ -186,10 +176,10 @@ def markdown(results):
 
 
 def write(results, folder, plots=True):
-    """Write tables.md and the plots; return their paths."""
+    """Write tables.md, summary.json and the plots; return their paths."""
     path = folder / "tables.md"
     path.write_text(markdown(results), encoding="utf-8")
-    written = [path]
+    written = [path, summary.write(folder, "suites", results["machine"], summary.points(results))]
     if plots:
         try:
             from benchmarks.plots import write_plots

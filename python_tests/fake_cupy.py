@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from benchmarks import host_libraries
+from benchmarks import libraries
 
 
 class Array(np.ndarray):
@@ -29,12 +29,12 @@ class Array(np.ndarray):
         return out
 
 
-class FakeCupy(host_libraries.Cupy):
+class FakeCupy(libraries.Cupy):
     """CuPy's module, on the host."""
 
     version = "0.0"
 
-    def __init__(self, gpu):
+    def __init__(self, memory, stream):
         runtime = SimpleNamespace(
             memcpyAsync=lambda to, origin, size, kind, stream: ctypes.memmove(to, origin, size),
             memcpyHostToDevice=1,
@@ -48,7 +48,7 @@ class FakeCupy(host_libraries.Cupy):
             cuda=SimpleNamespace(runtime=runtime),
         )
         stream = SimpleNamespace(ptr=0, synchronize=int)
-        self.streams = [stream, stream]
+        self.copy_streams = [stream, stream]
 
     def saxpy(self, a, x, y, out):
         out[...] = a * x + y
@@ -73,7 +73,7 @@ class FakeTorch:
 
     version = "0.0"
 
-    def __init__(self, gpu):
+    def __init__(self, memory, stream):
         self.module = self
         self.cuda = SimpleNamespace(synchronize=int)
 

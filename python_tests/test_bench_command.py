@@ -1,16 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``python -m gpukern bench`` and the table of call costs; no time is asserted."""
+"""``python -m gpukern bench``; no time is asserted."""
 
-import json
 import re
 
 import numpy as np
 import pytest
 
 import gpukern
-from benchmarks import call_cost
 from gpukern.__main__ import main
 from gpukern._cli import bench
 
@@ -60,35 +58,3 @@ def test_a_library_that_is_not_there_is_named():
     found, (line,) = bench.open_all([bench.HostGpukern, Absent])
     assert [each.name for each in found] == ["gpukern"]
     assert line.startswith("without absent: ModuleNotFoundError")
-
-
-def test_the_table_of_call_costs(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(call_cost.gpukern, "info", lambda: {"devices": []})
-    monkeypatch.setattr(call_cost, "describe_machine", lambda *_: MACHINE)
-    assert call_cost.main(["--repeats", "3", "--batch", "5", "--out", str(tmp_path)]) == 0
-    points = json.loads((tmp_path / "call_cost.json").read_text())["points"]
-    assert all(len(point["samples"]) == 3 for point in points)
-    assert "| numpy | gpukern.gather() |" in capsys.readouterr().out
-
-
-MACHINE = {
-    "cpu": "a processor",
-    "gpu": None,
-    "versions": {"gpukern": "0"},
-    "date": "today",
-    "commit": "",
-}
-
-
-def test_call_costs_are_compared_with_the_bare_launch():
-    calls = [
-        call_cost.Call("C", call_cost.LAUNCH, lambda batch: 2e-6),
-        call_cost.Call("torch", "fine", lambda batch: 3e-6),
-        call_cost.Call("torch", "broken", lambda batch: 1 / 0),
-    ]
-    points = call_cost.measure(calls, 5, 10, int)
-    text = call_cost.markdown(
-        {"machine": MACHINE, "settings": {"repeats": 5, "batch": 10}, "points": points}
-    )
-    assert "| torch | fine | 3.00 | +1.00 | 1.50 |" in text
-    assert "| torch | broken | ZeroDivisionError: division by zero | - | - |" in text

@@ -13,17 +13,28 @@ import pytest
 from fake_gpu import CLASSES, FakeNative
 
 from benchmarks import __main__ as program
-from benchmarks import implementations, native, profile_driver, profile_ncu, report, suites
-from benchmarks.cases import Gather, Saxpy, Table, label, size_text
-from benchmarks.libraries import NAMES
-from benchmarks.measure import aligned, gather_operands, saxpy_operands
+from benchmarks import native, report, suites, summary
+from benchmarks.implementations import implementations_of
+from benchmarks.implementations.base import PEER
+from benchmarks.libraries import LIBRARIES
+from benchmarks.measure.device import aligned, gather_operands, saxpy_operands
+from benchmarks.profile import __main__ as profile_ncu
+from benchmarks.profile import driver as profile_driver
+from benchmarks.suites.cases import DEVICE, Gather, Saxpy, Table, size_text
+from benchmarks.suites.device import SAXPY
 
 SUITES = [name for name in suites.SUITES if name != "host"]  # test_host_benchmarks.py has that
 
 
 @pytest.fixture
-def bench():
-    return program.open_bench(FakeNative(), NAMES, 3, CLASSES)
+def benches():
+    tables = suites.tables_of(SUITES, quick=False)
+    return program.open_benches(tables, LIBRARIES, 3, FakeNative(), CLASSES)
+
+
+@pytest.fixture
+def bench(benches):
+    return benches[DEVICE]
 
 
 def small(case):
@@ -36,10 +47,10 @@ def small(case):
 
 
 def run(bench, tables, tmp_path, **options):
-    results = program.new_results(bench, tables, {"rounds": bench.rounds})
+    results = program.new_results({DEVICE: bench}, tables, {})
     path = tmp_path / "results.json"
     stream = io.StringIO()
-    alive = program.run(bench, tables, results, path, stream=stream, **options)
+    alive = program.run({DEVICE: bench}, tables, results, path, stream=stream, **options)
     assert json.loads(path.read_text()) == json.loads(json.dumps(results))
     return results, alive, stream.getvalue()
 
@@ -68,7 +79,7 @@ def test_every_case_of_a_suite_runs_and_gpukern_is_right(bench, tmp_path, suite)
 
 
 def test_a_wrong_peer_and_a_failing_one_are_reported(bench, tmp_path):
-    table = Table("saxpy sizes", "saxpy, float32", "GB/s", suites.SAXPY, (Saxpy("float32", 777),))
+    table = Table("saxpy sizes", "saxpy, float32", "GB/s", SAXPY, (Saxpy("float32", 777),))
     results, alive, _ = run(bench, [table], tmp_path)
     assert alive
     (point,) = results["points"]
@@ -81,7 +92,7 @@ def test_a_wrong_peer_and_a_failing_one_are_reported(bench, tmp_path):
     assert "cublas: BenchError: no libcublas.so" in text
     assert "without jax: No module named 'jax'" in text
     # The wrong one is not the best peer, however fast.
-    assert report.best(found, implementations.PEER)[0] in ("cub", "plain", "torch")
+    assert summary.best(found, PEER)[0] in ("cub", "plain", "torch")
 
 
 def test_a_time_limit_drops_the_least_important_points(bench, tmp_path):
@@ -97,7 +108,7 @@ def test_a_time_limit_drops_the_least_important_points(bench, tmp_path):
 
 def test_what_does_not_fit_is_dropped_and_named(bench, tmp_path):
     cases = (Gather(2**40, 10), Gather(100, 10))
-    table = Table("gather grid", "gather", "Gelem/s", ("gpukern",), cases)
+    table = Table("gather grid", "gather", "Gitem/s", ("gpukern",), cases)
     results, alive, _ = run(bench, [table], tmp_path)
     assert alive
     assert len(results["points"]) == 1
@@ -133,15 +144,15 @@ def test_the_source_of_gather_is_filled_again_where_it_was_overwritten(bench):
 
 
 def test_quick_is_a_part_of_the_whole():
-    whole = {label(c) for t in suites.tables_of(list(suites.SUITES), False) for c in t.cases}
-    quick = {label(c) for t in suites.tables_of(list(suites.SUITES), True) for c in t.cases}
+    whole = {c.label for t in suites.tables_of(list(suites.SUITES), False) for c in t.cases}
+    quick = {c.label for t in suites.tables_of(list(suites.SUITES), True) for c in t.cases}
     assert quick < whole
 
 
 def test_every_implementation_of_a_table_is_known():
     for table in suites.tables_of(SUITES, quick=False):
         for case in table.cases:
-            names = [each.name for each in implementations.implementations_of(table, case)]
+            names = [each.name for each in implementations_of(table, case)]
             assert tuple(names) == table.implementations
 
 
@@ -185,7 +196,7 @@ def test_plots_are_drawn_where_matplotlib_is(bench, tmp_path):
     tables = [dataclasses.replace(tables[0], cases=tuple(sizes))]
     results, _, _ = run(bench, tables, tmp_path)
     written = {path.name for path in report.write(results, tmp_path)}
-    assert written == {"tables.md", "saxpy.svg"}
+    assert written == {"tables.md", "summary.json", "saxpy.svg"}
     assert report.main([str(tmp_path)]) == 0
 
 

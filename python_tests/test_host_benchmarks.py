@@ -14,20 +14,16 @@ from fake_cupy import FakeCupy, FakeTorch
 
 import gpukern
 from benchmarks import __main__ as program
-from benchmarks import (
-    host_cuda,
-    host_data,
-    host_implementations,
-    host_libraries,
-    host_measure,
-    host_suites,
-    measure,
-    report,
-)
-from benchmarks.cases import HostSaxpy, Table, label
-from benchmarks.host_measure import HostBench
+from benchmarks import report
+from benchmarks.implementations import host as host_implementations
+from benchmarks.implementations import offload
+from benchmarks.measure import copier as copying
+from benchmarks.measure import host as host_measure
+from benchmarks.measure import host_data, loop
+from benchmarks.suites.cases import HOST, Saxpy, Table
+from benchmarks.suites.host import host_tables
 
-CLASSES = {**host_libraries.LIBRARIES, "cupy": FakeCupy, "torch": FakeTorch}
+CLASSES = {"cupy": FakeCupy, "torch": FakeTorch}
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +32,7 @@ def quickly(monkeypatch):
     monkeypatch.setattr(host_measure, "SAMPLE_SECONDS", 1e-6)
     monkeypatch.setattr(host_measure, "SETTLE_SECONDS", 0)
     monkeypatch.setattr(host_measure, "SHORT_SECONDS", 0)
-    monkeypatch.setattr(host_cuda, "DEVICE", "cpu")
+    monkeypatch.setattr(offload, "DEVICE", "cpu")
     monkeypatch.setattr(host_implementations, "LEAST_CEILING", 0)
     monkeypatch.setattr(gpukern, "pinned_empty", np.empty, raising=False)
     monkeypatch.setattr(gpukern, "to_device", np.array)
@@ -45,7 +41,7 @@ def quickly(monkeypatch):
 
 def small(case):
     """The case with sizes for a test; everything else is kept."""
-    if isinstance(case, HostSaxpy):
+    if isinstance(case, Saxpy):
         return dataclasses.replace(case, n=1 + case.n % 777)
     return dataclasses.replace(case, m=200, n=1 + case.n % 77)
 
@@ -58,15 +54,15 @@ def shrunk(tables):
 
 
 def run(tables, tmp_path, peers=("torch", "cupy")):
-    bench = program.open_host_bench(tables, peers, 3, CLASSES)
-    settings = {"rounds": bench.rounds, **bench.settings()}
-    results = program.new_results(bench, tables, settings)
-    assert program.run(bench, tables, results, tmp_path / "results.json", stream=io.StringIO())
+    benches = program.open_benches(tables, peers, 3, classes=CLASSES)
+    assert set(benches) == {HOST}
+    results = program.new_results(benches, tables, {})
+    assert program.run(benches, tables, results, tmp_path / "results.json", stream=io.StringIO())
     assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results))
     return results
 
 
-@pytest.mark.parametrize("table", host_suites.host_tables(gpu=True), ids=lambda table: table.name)
+@pytest.mark.parametrize("table", host_tables(gpu=True), ids=lambda table: table.name)
 def test_every_case_runs_and_every_result_is_right(table, tmp_path):
     (table,) = shrunk([table])
     results = run([table], tmp_path)
@@ -80,7 +76,7 @@ def test_every_case_runs_and_every_result_is_right(table, tmp_path):
                 assert result["right"] is True
                 assert result["rate"] > 0
                 assert len(result["samples"]) == 3
-                assert " on cpu: " in result["plan"]
+                assert " on cpu: " in result["explanation"]
 
 
 def test_a_wrong_result_is_seen(tmp_path, monkeypatch):
@@ -88,7 +84,7 @@ def test_a_wrong_result_is_seen(tmp_path, monkeypatch):
         return np.zeros_like(y)
 
     monkeypatch.setattr(FakeTorch, "add", wrong)
-    case = HostSaxpy("float32", 100, fresh=True)
+    case = Saxpy("float32", 100, memory=HOST, new_result=True)
     table = Table("host saxpy", "saxpy", "GB/s", ("gpukern", "numpy", "torch"), (case,))
     results = run([table], tmp_path)
     found = results["points"][0]["results"]
@@ -98,7 +94,7 @@ def test_a_wrong_result_is_seen(tmp_path, monkeypatch):
 
 
 def test_without_a_gpu_and_without_peers(tmp_path):
-    tables = shrunk(host_suites.host_tables(gpu=False))
+    tables = shrunk(host_tables(gpu=False))
     assert not any("cuda" in table.name or "pinned" in table.name for table in tables)
     results = run(tables[:1], tmp_path, peers=())
     assert set(results["machine"]["missing"]) == {"torch", "numba", "cupy"}
@@ -110,7 +106,7 @@ def test_without_a_gpu_and_without_peers(tmp_path):
 
 def test_the_command_measures_host_arrays_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(program, "tables_of", lambda suites, quick: shrunk(
-        host_suites.host_tables(gpu=False))[:1])  # fmt: skip
+        host_tables(gpu=False))[:1])  # fmt: skip
     arguments = ["--suite", "host", "--quick", "--peers", "", "--no-plots", "--out", str(tmp_path)]
     assert program.main(arguments) == 0
     assert "host saxpy" in capsys.readouterr().err
@@ -119,25 +115,25 @@ def test_the_command_measures_host_arrays_alone(tmp_path, monkeypatch, capsys):
 
 def test_plots_are_drawn_where_matplotlib_is(tmp_path):
     pytest.importorskip("matplotlib")
-    tables = shrunk(host_suites.host_tables(gpu=True)[:1])
+    tables = shrunk(host_tables(gpu=True)[:1])
     results = run(tables, tmp_path)
     written = {path.name for path in report.write(results, tmp_path)}
-    assert written == {"tables.md", "host_saxpy.svg"}
+    assert written == {"tables.md", "summary.json", "host_saxpy.svg"}
 
 
-@pytest.mark.parametrize("lie", list(host_data.LIES))
+@pytest.mark.parametrize("distribution", list(host_data.DISTRIBUTIONS))
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 100), (1000, 1), (1000, 5000)])
-def test_indices_are_in_bounds(lie, m, n):
-    index = host_data.LIES[lie](np.random.default_rng(), m, n, np.dtype("int64"))
+def test_indices_are_in_bounds(distribution, m, n):
+    index = host_data.DISTRIBUTIONS[distribution](np.random.default_rng(), m, n, np.dtype("int64"))
     assert index.shape == (n,)
     assert index.dtype == np.int64
     assert index.min() >= 0
     assert index.max() < m
 
 
-def test_indices_lie_as_they_are_named():
+def test_indices_follow_their_distribution():
     rng, dtype = np.random.default_rng(), np.dtype("int32")
-    assert (np.diff(host_data.rising(rng, 10**6, 1000, dtype)) >= 0).all()
+    assert (np.diff(host_data.ascending(rng, 10**6, 1000, dtype)) >= 0).all()
     assert (np.diff(host_data.blocked(rng, 10**6, 64, dtype)) == 1).all()
     assert np.unique(host_data.equal(rng, 10**6, 100, dtype)).size == 1
     drawn = host_data.zipf(rng, 10**6, 10**5, dtype)
@@ -145,15 +141,15 @@ def test_indices_lie_as_they_are_named():
 
 
 def test_all_bytes_are_copied():
-    copier = host_libraries.Copier()
+    copier = copying.Copier()
     copier.threads = 3
-    origin = np.random.default_rng().integers(0, 256, 3 * host_libraries.LEAST_COPY + 77, np.uint8)
+    origin = np.random.default_rng().integers(0, 256, 3 * copying.LEAST_COPY + 77, np.uint8)
     to = np.zeros_like(origin)
     copier.copy(to, origin)
-    assert host_libraries.same_bytes(to, origin)
+    assert copying.same_bytes(to, origin)
     to[-1] ^= 1
-    assert not host_libraries.same_bytes(to, origin)
-    assert not host_libraries.same_bytes(to, origin[:-1])
+    assert not copying.same_bytes(to, origin)
+    assert not copying.same_bytes(to, origin[:-1])
 
 
 def test_sets_hold_more_than_the_cache_where_the_pools_allow():
@@ -174,7 +170,7 @@ def test_a_table_that_leaves_no_room_is_left_out(monkeypatch):
     assert (table[1000:2000] == data.x).all()
     assert data.pinned_table(5000).ctypes.data == table.ctypes.data
     with pytest.raises(
-        measure.TooLargeError, match="a page-locked table of 44000 bytes is more than half of"
+        loop.TooLargeError, match="a page-locked table of 44000 bytes is more than half of"
     ):
         data.pinned_table(11_000)
 
@@ -209,13 +205,12 @@ def test_each_round_begins_with_another():
             return 0.0
 
     order = []
-    host_measure.take_turns([(Sampled(name), []) for name in "abc"], 3)
+    loop.take_turns([(Sampled(name), []) for name in "abc"], loop.Bench({}, {}, 3))
     assert "".join(order) == "bca" + "cab" + "abc"
 
 
 def test_names_of_cases_are_told_apart():
-    names = [label(case) for table in host_suites.host_tables(gpu=False) for case in table.cases]
+    names = [case.label for table in host_tables(gpu=False) for case in table.cases]
     assert "host saxpy float32 n=1 new result" in names
-    assert len(HostBench.__doc__) > 0
     grid = [name for name in names if "uniform" in name and "int64" in name and "of 4 B" in name]
     assert len(grid) == len(set(grid))

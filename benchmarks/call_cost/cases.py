@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of argument that gpukern's calls accept, each beside the call of its peer.
+
+A case is a statement in a group's names, and the statements of the peers. It exists in a group
+that has all the names that it uses. See groups.py.
+"""
+
+from dataclasses import dataclass, field
+
+# Kinds of `a`, and the arrays that take them. The names are those of groups.SCALARS.
+SCALARS = {
+    "int": ("a_int", "x", "y"),
+    "float": ("a_float", "x", "y"),
+    "bool": ("a_bool", "x", "y"),
+    "complex": ("a_complex", "xc", "yc"),
+    "np.float16": ("a_float16", "x", "y"),
+    "np.float32": ("a_float32", "x", "y"),
+    "np.float64": ("a_float64", "x", "y"),
+    "np.int32": ("a_int32", "x", "y"),
+    "np.bool": ("a_npbool", "x", "y"),
+    "0-d ndarray": ("a_0d", "x", "y"),
+    "0-d torch tensor": ("a_torch", "x", "y"),
+}
+LAYOUTS = {
+    "x expanded (zero stride)": ("xe", "y"),
+    "x strided": ("xs", "y"),
+    "x and y strided": ("xs", "ys"),
+    "x reversed": ("xr", "y"),
+    "x and y reversed": ("xr", "yr"),
+    "2-D": ("x2", "y2"),
+    "F order": ("xf", "yf"),
+    "F order and C order": ("xf", "y2"),
+    "float16": ("xh", "yh"),
+    "bfloat16": ("xb", "yb"),
+    "float64": ("xd", "yd"),
+    "complex64": ("xc", "yc"),
+    "int32": ("xi", "yi"),
+}
+BROADCASTS = {
+    "a row broadcast": ("row", "y2"),
+    "a column broadcast": ("column", "y2"),
+}
+# In the order of the arguments of saxpy; {x} and {y} are names of arrays.
+SAXPY_PEERS = {
+    "numpy": "{a} * {x} + {y}",
+    "torch": "add({y}, {x}, alpha=2)",
+    "cupy": "kernel({two}, {x}, {y})",
+}
+SAXPY_OUT_PEERS = {
+    "numpy": "multiply({x}, 2, out={out}); add({out}, {y}, out={out})",
+    "torch": "add({y}, {x}, alpha=2, out={out})",
+    "cupy": "kernel({two}, {x}, {y}, {out})",
+}
+TAKE = {"numpy": "take({s}, {i})", "torch": "index_select({s}, 0, {i})", "cupy": "take({s}, {i})"}
+FANCY = dict.fromkeys(("numpy", "torch", "cupy"), "{s}[{i}]")
+# Kinds of index, and the peers that accept them.
+INDICES = {
+    "int64": ("i64", TAKE),
+    "int64, beside x[i]": ("i64", FANCY),
+    "int32": ("i32", TAKE),
+    "uint8": ("iu8", {**TAKE, "torch": "{s}[{i}.long()]"}),
+    "2-D": ("i2", {**TAKE, "torch": "{s}[{i}]"}),
+    "0-d": ("i0", {**TAKE, "torch": "{s}[{i}]"}),
+    "list": ("i_list", {**TAKE, **FANCY, "numpy": TAKE["numpy"]}),
+    "tuple": ("i_tuple", {"numpy": TAKE["numpy"]}),
+    "range": ("i_range", {"numpy": TAKE["numpy"]}),
+    "int": ("i_int", {**FANCY, "numpy": TAKE["numpy"]}),
+    "int, beside x[i]": ("i_int", FANCY),
+    "np.int64": ("i_np", {**FANCY, "numpy": TAKE["numpy"]}),
+    "host ndarray": ("i_host", {"cupy": TAKE["cupy"], "torch": "{s}[{i}]"}),
+}
+SOURCES = {
+    "strided": ("xs", TAKE),
+    "reversed": ("xr", TAKE),
+    "expanded (zero stride)": ("xe", TAKE),
+    "float16": ("xh", TAKE),
+    "bfloat16": ("xb", TAKE),
+    "complex64": ("xc", TAKE),
+    "2-D, rows": ("x2", {**TAKE, "numpy": "take({s}, {i}, axis=0)",
+                         "cupy": "take({s}, {i}, axis=0)"}),
+    "F order, rows": ("xf", {**TAKE, "numpy": "take({s}, {i}, axis=0)",
+                             "cupy": "take({s}, {i}, axis=0)"}),
+}  # fmt: skip
+
+
+@dataclass
+class Case:
+    """A statement, the names that it has to have, and its peers' statements by kind of group."""
+
+    name: str
+    statement: str
+    peers: dict = field(default_factory=dict)
+
+
+def filled(peers, **names):
+    """Return the statements of peers for names of arrays."""
+    names.setdefault("two", "two")
+    return {kind: statement.format(**names) for kind, statement in peers.items()}
+
+
+def arithmetic_cases(operation, call, layouts):
+    """Yield the cases of saxpy, or of an element-wise function of the same arguments."""
+    for kind, (a, x, y) in SCALARS.items():
+        # CuPy's kernel takes no 0-d tensor; NumPy multiplies by its number.
+        value = f"{a}.item()" if a == "a_torch" else a
+        peers = filled(SAXPY_PEERS, a=value, x=x, y=y)
+        if a == "a_torch":
+            peers["torch"] = f"{a} * {x} + {y}"
+        yield Case(f"{operation}, a: {kind}", f"{call}({a}, {x}, {y})", peers)
+    for kind, (x, y) in layouts.items():
+        peers = filled(SAXPY_PEERS, a="a_int", x=x, y=y)
+        yield Case(f"{operation}, {kind}", f"{call}(2, {x}, {y})", peers)
+    for kind, a, x, y, out in (
+        ("out=", "a_float", "x", "y", "out"),
+        ("out=, a: np.float32", "a_float32", "x", "y", "out"),
+        ("out=, 2-D", "a_float", "x2", "y2", "out2"),
+        ("out=, x expanded", "a_float", "xe", "y", "out"),
+        ("out= strided", "a_float", "x", "y", "out_strided"),
+        ("out= is x", "a_float", "zeros", "zeros", "zeros"),
+    ):
+        peers = filled(SAXPY_OUT_PEERS, x=x, y=y, out=out)
+        yield Case(f"{operation}, {kind}", f"{call}({a}, {x}, {y}, out={out})", peers)
+    peers = filled(SAXPY_PEERS, a="a_float", x="x", y="y")
+    for option, value in (("stream", "stream"), ("device", "device"), ("progress", "progress")):
+        statement = f"{call}(a_float, x, y, {option}={value})"
+        yield Case(f"{operation}, {option}=", statement, peers)
+    with_out = filled(SAXPY_OUT_PEERS, x="x", y="y", out="out")
+    statement = f"{call}(a_float, x, y, out=out, stream=stream)"
+    yield Case(f"{operation}, out=, stream=", statement, with_out)
+
+
+def gather_cases():
+    """Yield the cases of gather."""
+    for kind, (index, peers) in INDICES.items():
+        yield Case(f"gather, index: {kind}", f"gather(x, {index})", filled(peers, s="x", i=index))
+    for kind, (source, peers) in SOURCES.items():
+        index = "i_rows" if "rows" in kind else "i64"
+        yield Case(
+            f"gather, source: {kind}", f"gather({source}, {index})",
+            filled(peers, s=source, i=index),
+        )  # fmt: skip
+    for axis in (1, -1):
+        peers = {
+            "numpy": f"take(x2, i_rows, axis={axis})",
+            "torch": f"index_select(x2, {axis}, i_rows)",
+            "cupy": f"take(x2, i_rows, axis={axis})",
+        }
+        yield Case(f"gather, axis={axis}", f"gather(x2, i_rows, axis={axis})", peers)
+    flat = dict.fromkeys(("numpy", "torch", "cupy"), "take(x2, i64)")
+    yield Case("gather, axis=None", "gather(x2, i64, axis=None)", flat)
+    for mode in ("wrap", "clip"):
+        peers = {
+            **filled(TAKE, s="x", i="i64"),
+            "numpy": f"take(x, i64, mode='{mode}')",
+        }
+        yield Case(f"gather, mode='{mode}'", f"gather(x, i64, mode='{mode}')", peers)
+    fill = {"numpy": "where(i64 < 10, take(x, i64, mode='clip'), 0)"}
+    yield Case("gather, mode='fill'", "gather(x, i64, mode='fill')", fill)
+    fill = {"numpy": "where(i64 < 10, take(x, i64, mode='clip'), 7)"}
+    yield Case(
+        "gather, mode='fill', fill_value=", "gather(x, i64, mode='fill', fill_value=7.0)", fill
+    )
+    for mode in ("raise", "wrap", "clip"):
+        peers = {
+            "numpy": f"take(x, i64, out=out, mode='{mode}')",
+            "torch": "index_select(x, 0, i64, out=out)",
+            "cupy": "take(x, i64, out=out)",
+        }
+        statement = f"gather(x, i64, out=out, mode='{mode}')"
+        yield Case(f"gather, out=, mode='{mode}'", statement, peers)
+    take = filled(TAKE, s="x", i="i64")
+    for option, value in (("stream", "stream"), ("device", "device"), ("progress", "progress")):
+        statement = f"gather(x, i64, mode='clip', {option}={value})"
+        yield Case(f"gather, {option}=", statement, take)
+
+
+def other_cases():
+    """Yield the cases of copyto, explain and launches."""
+    copies = {"numpy": "copyto_peer({d}, {s})", "torch": "{d}.copy_({s})", "cupy": "{d}[...] = {s}"}
+    for kind, to, source in (
+        ("contiguous", "out", "x"),
+        ("strided", "out", "xs"),
+        ("2-D", "out2", "x2"),
+        ("F order", "out2", "xf"),
+        ("from the host", "out", "x_host"),
+    ):
+        peers = filled(copies, d=to, s=source)
+        if source == "x_host":
+            peers = {"torch": "out.copy_(as_tensor(x_host))", "cupy": "out.set(x_host)"}
+        yield Case(f"copyto, {kind}", f"copyto({to}, {source})", peers)
+    yield Case("explain(saxpy)", "explain(saxpy, 2.0, x, y)")
+    yield Case("explain(gather)", "explain(gather, x, i64)")
+    yield Case("launch, kernel[grid, block](...)", "scale[1, 64](2.0, x, out, 10)")
+    yield Case("launch, NumPy scalars", "scale[1, 64](a_float32, x, out, a_int32)")
+    yield Case("launch, stream=", "scale.launch(1, 64, 2.0, x, out, 10, stream=stream)")
+
+
+def cases():
+    """Yield all cases."""
+    yield from arithmetic_cases("saxpy", "saxpy", LAYOUTS)
+    yield from gather_cases()
+    yield from arithmetic_cases("elementwise", "function", {**LAYOUTS, **BROADCASTS})
+    yield from other_cases()

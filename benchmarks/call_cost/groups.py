@@ -1,0 +1,208 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""The libraries whose arrays are passed: the names that the statements of cases.py use."""
+
+import contextlib
+from dataclasses import dataclass
+
+import numpy as np
+
+import gpukern
+from benchmarks.call_cost.calls import Call, python_call
+from benchmarks.call_cost.cases import cases
+
+N = 10  # elements
+SCALE = """
+extern "C" __global__ void scale(float a, const float *x, float *y, int n) {
+  const int i = threadIdx.x;
+  if (i < n) y[i] = a * x[i];
+}
+"""
+RAW_SAXPY = ("T a, T x, T y", "T z", "z = a * x + y", "call_cost_saxpy")
+SCALARS = {
+    "a_int": 2,
+    "a_float": 2.0,
+    "a_bool": True,
+    "a_complex": 2 + 0j,
+    "a_float16": np.float16(2),
+    "a_float32": np.float32(2),
+    "a_float64": np.float64(2),
+    "a_int32": np.int32(2),
+    "a_npbool": np.True_,
+    "a_0d": np.array(2, np.float32),
+    "two": 2,
+}
+
+
+@dataclass
+class Group:
+    """Arrays of one library: the kind of its peers, and all names."""
+
+    name: str
+    kind: str
+    names: dict
+    on_gpu: bool = False
+
+    def has(self, statement):
+        """Whether the group has all names of a statement."""
+        return set(compile(statement, "case", "exec").co_names) - METHODS <= set(self.names)
+
+    def calls(self, launch):
+        """Yield the calls; without a peer of its kind, a GPU call is beside a bare launch."""
+        for case in cases():
+            if not self.has(case.statement):
+                continue
+            cost = python_call(case.statement, self.names)
+            peer = case.peers.get(self.kind, "")
+            if peer and self.has(peer):
+                yield Call(self.name, case.name, cost, peer, python_call(peer, self.names))
+            elif launch and self.on_gpu and not case.name.startswith("explain"):
+                yield Call(self.name, case.name, cost, "bare launch", launch)
+            else:
+                yield Call(self.name, case.name, cost)
+
+
+METHODS = {"item", "long", "copy_", "set", "launch"}
+
+
+def progress(done, total):
+    """A progress callback that does nothing."""
+
+
+def common():
+    """Return the names that all groups have."""
+    names = {name: getattr(gpukern, name) for name in ("saxpy", "gather", "copyto", "explain")}
+    names["function"] = gpukern.elementwise("a * x + y")
+    names |= SCALARS
+    with contextlib.suppress(ImportError):
+        import torch
+
+        names["a_torch"] = torch.tensor(2.0)
+    return names | {
+        "i_list": list(range(N))[::-1],
+        "i_tuple": tuple(range(N))[::-1],
+        "i_range": range(N),
+        "i_int": 3,
+        "i_np": np.int64(3),
+        "progress": progress,
+    }
+
+
+def contiguous(array, dtypes):
+    """Return the contiguous arrays; ``array`` makes one of a library from an ndarray."""
+    names = {}
+    for suffix, dtype in dtypes.items():
+        x, y = np.arange(N, dtype=dtype), np.ones(N, dtype)
+        names |= {f"x{suffix}": array(x), f"y{suffix}": array(y)}
+    two = np.ones((2, N // 2), np.float32)
+    index = np.arange(N)[::-1].copy()
+    return names | {
+        "out": array(np.ones(N, np.float32)),
+        "zeros": array(np.zeros(N, np.float32)),
+        "x2": array(two),
+        "y2": array(two),
+        "out2": array(two),
+        "row": array(two[0]),
+        "i64": array(index),
+        "i32": array(index.astype(np.int32)),
+        "iu8": array(index.astype(np.uint8)),
+        "i2": array(index.reshape(2, -1)),
+        "i0": array(np.array(3)),
+        "i_rows": array(np.array([1, 0])),
+    }
+
+
+def views(array, expand):
+    """Return views that have strides; ``expand(array, shape)`` is a library's broadcast."""
+    wide = array(np.arange(2 * N, dtype=np.float32))
+    tall = array(np.ones((N // 2, 2), np.float32))
+    return {
+        "xs": wide[::2],
+        "ys": wide[1::2],
+        "xe": expand(wide[:1], (N,)),
+        "xf": tall.T,
+        "yf": tall.T,
+        "column": tall[:2, :1],
+        "out_strided": array(np.ones(2 * N, np.float32))[::2],
+    }
+
+
+def reversed_views(array):
+    """Return views with negative strides, which torch lacks."""
+    return {"xr": array(np.arange(N, dtype="f4"))[::-1], "yr": array(np.ones(N, "f4"))[::-1]}
+
+
+DTYPES = {"": "f4", "h": "f2", "d": "f8", "c": "c8", "i": "i4"}
+
+
+def numpy_group():
+    """NumPy's arrays, with bfloat16 where ml_dtypes is."""
+    dtypes = dict(DTYPES)
+    with contextlib.suppress(ImportError):
+        import ml_dtypes
+
+        dtypes["b"] = ml_dtypes.bfloat16
+    names = {**common(), **contiguous(np.array, dtypes), **views(np.array, np.broadcast_to)}
+    names |= reversed_views(np.array)
+    names |= {"take": np.take, "add": np.add, "multiply": np.multiply, "where": np.where}
+    return Group("numpy", "numpy", {**names, "copyto_peer": np.copyto, "device": "cpu"})
+
+
+def torch_group(device):
+    """Torch's tensors on the CPU or a GPU."""
+    import torch
+
+    def array(values):
+        return torch.from_numpy(np.array(values)).to(device)
+
+    names = {**common(), **contiguous(array, DTYPES), **views(array, torch.Tensor.expand)}
+    names |= {"xb": names["x"].bfloat16(), "yb": names["y"].bfloat16()}
+    names |= {"add": torch.add, "index_select": torch.index_select, "take": torch.take}
+    names |= {"device": device, "as_tensor": torch.as_tensor}
+    if device == "cuda":
+        names |= gpu_names(torch.cuda.current_stream())
+    return Group("torch" if device == "cpu" else "torch CUDA", "torch", names, device == "cuda")
+
+
+def cupy_group():
+    """CuPy's arrays."""
+    import cupy
+
+    names = {**common(), **contiguous(cupy.array, DTYPES), **views(cupy.array, cupy.broadcast_to)}
+    names |= reversed_views(cupy.array)
+    names |= {"take": cupy.take, "kernel": cupy.ElementwiseKernel(*RAW_SAXPY)}
+    names |= gpu_names(cupy.cuda.get_current_stream())
+    return Group("cupy", "cupy", {**names, "device": "cuda"}, True)
+
+
+def device_array_group():
+    """Gpukern's own device arrays; their peer is a bare launch from C."""
+    names = {**common(), **contiguous(gpukern.to_device, DTYPES), **gpu_names(0)}
+    return Group("DeviceArray", "launch", {**names, "device": "cuda"}, True)
+
+
+def gpu_names(stream):
+    """Return the names of groups on a GPU."""
+    names = {"stream": stream, "x_host": np.arange(N, dtype=np.float32)}
+    names["i_host"] = np.arange(N)
+    with contextlib.suppress(gpukern.GpukernError):
+        names["scale"] = gpukern.Program(SCALE).kernel("scale")
+    return names
+
+
+def groups(gpu):
+    """Return the groups of the libraries that are installed, and why others are missing."""
+    found, missing = [], {}
+    makers = {"numpy": numpy_group, "torch": lambda: torch_group("cpu")}
+    if gpu:
+        makers |= {
+            "torch CUDA": lambda: torch_group("cuda"),
+            "cupy": cupy_group,
+            "DeviceArray": device_array_group,
+        }
+    for name, make in makers.items():
+        try:
+            found.append(make())
+        except Exception as error:  # a library that does not start is no reason to stop
+            missing[name] = f"{type(error).__name__}: {error}"[:200]
+    return found, missing

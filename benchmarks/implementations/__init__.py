@@ -1,0 +1,19 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is measured on a case: gpukern, its forced paths, the peers, the ceilings."""
+
+from benchmarks.implementations import device, host, offload
+from benchmarks.suites.cases import DEVICE, HOST, Gather, Saxpy
+
+REGISTRY = {
+    (DEVICE, Saxpy): device.SAXPY,
+    (DEVICE, Gather): device.GATHER,
+    (HOST, Saxpy): host.SAXPY + offload.SAXPY,
+    (HOST, Gather): host.GATHER + offload.GATHER,
+}
+
+
+def implementations_of(table, case):
+    """Return the implementations of a table for a case, in the table's order."""
+    known = {each.name: each for each in REGISTRY[case.memory, type(case)]}
+    return [known[name] for name in table.implementations]

@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an implementation is: one column of a table.
+
+An implementation makes a function without arguments for the operands of a case. What it cannot do
+is NotApplicable: the cell of the table stays empty.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+OURS, VARIANT, PEER, CEILING = "ours", "variant", "peer", "ceiling"
+
+
+class NotApplicable(Exception):  # noqa: N818  (it is an answer, no error)
+    """The implementation has no such operation, or its library is missing."""
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One column of a table."""
+
+    name: str
+    role: str
+    make: Callable
+    # JAX uses its own streams, which our events do not cover: the host's clock, then.
+    wall: bool = False
+    # What waits for the stream cannot be captured into a graph.
+    capturable: bool = True
+    # It computes y += a x, so that `out` has to hold y before a checked call.
+    in_place: bool = False
+    # A ceiling moves bytes instead of computing the result.
+    checked: bool = True
+    # For ceilings: units of work per call of the case, given the unit.
+    work: Callable | None = None
+
+
+def ceiling(name, make, work=None):
+    """A ceiling that moves bytes instead of computing the result."""
+    return Implementation(name, CEILING, make, checked=False, work=work)
+
+
+def library(bench, name):
+    """Return a library; NotApplicable if it is missing."""
+    try:
+        return bench.libraries[name]
+    except KeyError:
+        raise NotApplicable(f"no {name}: {bench.missing.get(name, 'not opened')}") from None

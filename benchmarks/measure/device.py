@@ -1,0 +1,152 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Cases on device arrays: operands in one piece of device memory, reference results, timers."""
+
+import statistics
+from types import SimpleNamespace
+
+from benchmarks.measure.loop import Bench, TooLargeError
+from benchmarks.measure.timers import make_timer
+from benchmarks.native import DTYPES, ITEMSIZE, scalar_two
+from benchmarks.suites.cases import Saxpy
+
+ALIGNMENT = 4096
+MOST_SETS = 64  # sets of operands that take turns
+L2_MULTIPLE = 3  # their total size, in sizes of the L2 cache
+SCRATCH = 4096  # bytes at the start of the memory
+
+
+def aligned(size):
+    """Round up, with room for an offset of a few elements."""
+    return (size + 256 + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+class DeviceBench(Bench):
+    """Libraries and one piece of device memory."""
+
+    typical = staticmethod(statistics.median)
+
+    def __init__(self, native, address, size, l2_bytes, libraries, missing, rounds=9):
+        super().__init__(libraries, missing, rounds)
+        self.native = native
+        self.address, self.size = address, size
+        self.l2_bytes = l2_bytes
+        # Bytes at the memory's end, the sources of gather, that hold random bits.
+        self.filled = 0
+
+    def settings(self):
+        """Return what JSON has of the memory."""
+        return {"memory": self.size - SCRATCH, "l2_bytes": self.l2_bytes}
+
+    def operands(self, table, case):
+        """Return the reference and the sets of operands of a case."""
+        make = saxpy_operands if isinstance(case, Saxpy) else gather_operands
+        reference, sets = make(self, case)
+        self.native.synchronize()
+        return reference, sets
+
+    def is_right(self, implementation, case, at, call, reference):
+        """Call once on a poisoned result and compare it with the reference."""
+        native = self.native
+        if implementation.in_place or getattr(case, "in_place", False):
+            native.enqueue("copy", at.out, at.initial, case.result_bytes)
+        else:
+            native.poison(at.out, case.result_bytes)
+        native.synchronize()
+        result = call()
+        native.synchronize()
+        address = at.out
+        if implementation.wall:
+            address = result.block_until_ready().unsafe_buffer_pointer()
+        elif hasattr(call, "result_address"):
+            address = call.result_address(result)
+        return native.differing(address, reference, case.result_bytes, self.address) == 0
+
+    def timer(self, implementation, calls, case):
+        """Return the timer that suits an implementation."""
+        return make_timer(self.native, implementation, calls, case.traffic)
+
+    def synchronize(self):
+        """Wait for the device; raise BenchError if it is lost."""
+        self.native.synchronize()
+
+
+def set_count(bench, size):
+    """How many sets of operands hold several times the L2 cache."""
+    return max(1, min(MOST_SETS, -(-L2_MULTIPLE * bench.l2_bytes // size)))
+
+
+class Layout:
+    """Allocates the memory from its start, up to a reserve at its end."""
+
+    def __init__(self, bench, reserve=0):
+        self.at = bench.address + SCRATCH
+        self.end = bench.address + bench.size - reserve
+
+    def take(self, size):
+        """Return the address of a new piece."""
+        at = self.at
+        self.at += aligned(size)
+        if self.at > self.end:
+            missing = (self.at - self.end) / 2**30
+            raise TooLargeError(f"the benchmark's memory is {missing:.1f} GiB too small")
+        return at
+
+    def room(self):
+        """Return the bytes that are left."""
+        return self.end - self.at
+
+
+def note_filled(bench, layout):
+    """Note how much of the source at the memory's end a layout has not overwritten."""
+    bench.filled = min(bench.filled, bench.address + bench.size - layout.at)
+
+
+def saxpy_operands(bench, case):
+    """Fill x and y, compute the reference, and return it and the sets of operands."""
+    native = bench.native
+    layout = Layout(bench)
+    reference = layout.take(case.result_bytes)
+    shift = [count * ITEMSIZE[case.dtype] for count in case.shift]
+    one = 3 * aligned(case.result_bytes)
+    sets = []
+    for k in range(max(1, min(set_count(bench, case.traffic), layout.room() // one))):
+        x, y, out = (layout.take(case.result_bytes) + by for by in shift)
+        for seed, start in ((2 * k, x), (2 * k + 1, y)):
+            native.fill(start // 256 * 256, case.result_bytes // 8 * 8 + 128, seed, case.dtype)
+        sets.append(SimpleNamespace(x=x, y=out if case.in_place else y, out=out, initial=y))
+    note_filled(bench, layout)
+    first = sets[0]
+    arguments = (
+        DTYPES.index(case.dtype),
+        scalar_two(case.dtype),
+        first.x,
+        first.initial,
+        reference,
+    )
+    native.enqueue("saxpy_plain", *arguments, case.n)
+    return reference, sets
+
+
+def gather_operands(bench, case):
+    """Fill source and indices, compute the reference, and return it and the sets of operands."""
+    native = bench.native
+    size = aligned(case.m * case.width)
+    layout = Layout(bench, reserve=size)
+    source = layout.end
+    if bench.filled < size <= layout.room() + size:
+        native.fill(source, size, 1)
+        bench.filled = size
+    reference = layout.take(case.n * case.width)
+    index_size, out_size = case.n * case.index_itemsize, case.n * case.width
+    one = aligned(index_size) + aligned(out_size)
+    sets = []
+    for k in range(max(1, min(set_count(bench, one), layout.room() // one))):
+        index, out = layout.take(index_size), layout.take(out_size)
+        native.fill_index(index, case.index_itemsize, case.n, case.distribution, case.m, 100 + k)
+        sets.append(SimpleNamespace(source=source, index=index, out=out))
+    note_filled(bench, layout)
+    first = sets[0]
+    name = "gather_rows" if case.rows else "gather_unchecked"
+    native.enqueue(name, case.width, case.index_itemsize, source, first.index, reference, case.n)
+    return reference, sets

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Cases on host arrays: operands, reference results, and a timer by the host's clock."""
+
+import itertools
+import time
+
+import numpy as np
+
+from benchmarks.measure.copier import Copier, same_bytes
+from benchmarks.measure.host_data import POISON, HostData, floats_of
+from benchmarks.measure.loop import Bench
+from benchmarks.suites.cases import Saxpy
+
+SAMPLE_SECONDS = 4e-3  # a sample lasts at least this long, where a call is shorter
+MOST_CALLS = 4096
+LONG_SECONDS = 60e-3  # a longer call needs no other one to warm up
+# OpenMP threads spin for a few milliseconds after a call, on the cores that the next
+# implementation needs.
+SETTLE_SECONDS = 15e-3
+SHORT_SECONDS = 1.0  # more rounds if they take less: disturbances often last longer
+HYBRID = "host mixed rows"
+CUDA_TABLES = ("host saxpy cuda", "host saxpy pinned", "host gather cuda", "host gather pinned",
+               HYBRID, "host link")  # fmt: skip
+
+
+def batch_of(seconds):
+    """Return how many calls make a sample."""
+    return max(1, min(int(SAMPLE_SECONDS / seconds), MOST_CALLS))
+
+
+class HostTimer:
+    """Calls that take turns on the sets of operands."""
+
+    method = "host"
+
+    def __init__(self, calls):
+        """Measure how long a call takes; one was made before."""
+        self.calls = itertools.cycle(calls)
+        self.count = 1
+        self.warm = False
+        seconds = self.sample()
+        if seconds < LONG_SECONDS:
+            self.warm = True
+            self.sample()
+
+    def sample(self):
+        """Return the seconds of one call, of a batch of them."""
+        time.sleep(SETTLE_SECONDS)
+        if self.warm:
+            next(self.calls)()
+        batch = itertools.islice(self.calls, self.count)
+        start = time.perf_counter()
+        for call in batch:
+            call()
+        seconds = (time.perf_counter() - start) / self.count
+        # The first calls find no operand in a cache, so their time alone would give small batches.
+        self.count = max(self.count, batch_of(seconds))
+        return seconds
+
+    def close(self):
+        """Nothing is held."""
+
+
+class HostBench(Bench):
+    """Libraries and host arrays."""
+
+    # The best sample, since disturbances only ever make one slower.
+    typical = staticmethod(min)
+
+    def __init__(self, tables, libraries, missing, rounds):
+        super().__init__(libraries, missing, rounds)
+        self.least_seconds = SHORT_SECONDS
+        # The large source of rows for the GPU has a separate allocation.
+        sizes = [
+            floats_of(case, with_source=table.name != HYBRID)
+            for table in tables
+            for case in table.cases
+        ]
+        self.data = HostData(max(sizes))
+        self.copier = Copier()
+        self.pinned = self.data.pinned
+
+    def settings(self):
+        """Return what JSON has of the host."""
+        return {"cache_bytes": self.data.cache_bytes, "memcpy_threads": self.copier.threads}
+
+    def operands(self, table, case):
+        """Return the reference and the sets of operands of a case."""
+        turns = table.name not in CUDA_TABLES  # their arrays are larger than caches
+        if isinstance(case, Saxpy):
+            return self.data.saxpy(case, turns)
+        if table.name != HYBRID:
+            return self.data.gather(case, turns)
+        return self.data.gather(case, turns, self.data.pinned_table(case.m * case.width // 4))
+
+    def is_right(self, implementation, case, at, call, reference):
+        """Call once on a poisoned result and compare it with the reference."""
+        if at.out is not None:
+            at.out.view(np.uint8).fill(POISON)
+        result = call()
+        if not isinstance(result, np.ndarray):
+            result = result.numpy()  # a tensor of torch, a DeviceArray
+        return same_bytes(result, reference)
+
+    def timer(self, implementation, calls, case):
+        """Return the timer of an implementation."""
+        return HostTimer(calls)

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a call is timed; see "Method" in README.md.
+
+A timer is made of the calls of one implementation, one for each set of operands, which take turns.
+``sample()`` is one measurement: the seconds of one call.
+"""
+
+import contextlib
+import itertools
+import time
+
+SAMPLE_SECONDS = 1e-3  # a sample lasts at least this long, where a call is shorter
+MOST_CALLS = 512  # of one sample
+LEAST_NODES = 16  # calls in a graph
+ISSUE_MARGIN = 50e-6  # seconds added to the time that the host is given to get ahead
+
+
+class GraphTimer:
+    """Calls captured into a CUDA graph: their time without the host's share."""
+
+    method = "graph"
+
+    def __init__(self, native, calls):
+        self.native = native
+        self.nodes = max(len(calls), LEAST_NODES)
+
+        def work():
+            for call in itertools.islice(itertools.cycle(calls), self.nodes):
+                call()
+
+        self.graph = native.capture(work)
+        self.replays = 1
+        self.sample()
+        wanted = SAMPLE_SECONDS / (self.sample() * self.nodes)
+        self.replays = max(1, min(int(wanted + 1), MOST_CALLS // self.nodes))
+
+    def sample(self):
+        """Replay the graph between two events."""
+        native = self.native
+        native.spin(ISSUE_MARGIN)
+        native.record(native.events[0])
+        for _ in range(self.replays):
+            native.replay(self.graph)
+        native.record(native.events[1])
+        return native.elapsed(*native.events) / (self.replays * self.nodes)
+
+    def close(self):
+        """Release the graph."""
+        self.native.release_graph(self.graph)
+
+
+class EventTimer:
+    """Calls between two events, behind a kernel that lets the host get ahead of them."""
+
+    method = "events"
+
+    def __init__(self, native, calls):
+        self.native = native
+        self.calls = itertools.cycle(calls)
+        self.count = 1
+        self.ahead = 0.0
+        self.sample()
+        seconds = self.sample()
+        self.count = max(1, min(int(SAMPLE_SECONDS / seconds), MOST_CALLS // 8))
+        self.ahead = self.issue_seconds() * 1.5 + ISSUE_MARGIN
+
+    def issue_seconds(self):
+        """Return how long the host takes to enqueue one sample."""
+        start = time.perf_counter()
+        for _ in range(self.count):
+            next(self.calls)()
+        taken = time.perf_counter() - start
+        self.native.synchronize()
+        # A call that waits for the GPU is no reason to keep it waiting longer.
+        return min(taken, 2e-3)
+
+    def sample(self):
+        """Enqueue the calls between two events."""
+        native = self.native
+        native.spin(self.ahead)
+        native.record(native.events[0])
+        for _ in range(self.count):
+            next(self.calls)()
+        native.record(native.events[1])
+        return native.elapsed(*native.events) / self.count
+
+    def close(self):
+        """Nothing is held."""
+
+
+class WallTimer:
+    """Many calls and one wait, by the host's clock: for a library that uses its own streams."""
+
+    method = "wall"
+
+    def __init__(self, native, calls):
+        self.calls = itertools.cycle(calls)
+        self.count = 1
+        self.sample()
+        seconds = self.sample()
+        # Longer than by events, so that the wait at the end counts for little.
+        self.count = max(1, min(int(10 * SAMPLE_SECONDS / seconds), MOST_CALLS))
+
+    def sample(self):
+        """Call, wait for the last result."""
+        start = time.perf_counter()
+        for _ in range(self.count):
+            result = next(self.calls)()
+        result.block_until_ready()
+        return (time.perf_counter() - start) / self.count
+
+    def close(self):
+        """Nothing is held."""
+
+
+GRAPH_TRAFFIC = 64 * 2**20
+
+
+def make_timer(native, implementation, calls, traffic):
+    """Return the timer that suits an implementation and the bytes that a call moves."""
+    if implementation.wall:
+        return WallTimer(native, calls)
+    if implementation.capturable and traffic <= GRAPH_TRAFFIC:
+        with contextlib.suppress(Exception):  # what cannot be captured is timed by events
+            return GraphTimer(native, calls)
+    return EventTimer(native, calls)

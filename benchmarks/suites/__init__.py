@@ -1,0 +1,25 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""The suites: tables of cases on device and host arrays.
+
+Priority 1 is what ``--quick`` runs; a time limit drops the cases of the highest numbers first.
+"""
+
+import gpukern
+from benchmarks.suites import device
+from benchmarks.suites.cases import Table
+from benchmarks.suites.host import host_tables
+
+SUITES = {
+    "saxpy": device.saxpy_tables,
+    "gather": device.gather_tables,
+    "rows": device.rows_tables,
+    "modes": device.modes_tables,
+    "host": lambda: host_tables(gpu=bool(gpukern.info()["devices"])),
+}
+
+
+def tables_of(suites, quick):
+    """Return the tables of some suites; only the cases of the first priority if quick."""
+    tables = [table for name in suites for table in SUITES[name]()]
+    return [table for table in map(Table.quick, tables) if table.cases] if quick else tables
