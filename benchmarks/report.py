@@ -24,7 +24,7 @@ METHODS = {
 
 
 def cell(result):
-    """Write one rate, or why there is none."""
+    """Write one rate, or why it is missing."""
     if result is None or "absent" in result:
         return NOTHING
     if "error" in result:

@@ -80,9 +80,7 @@ def text(sections):
             tables.append(f"{quoted(table)}: {{\n" + ",\n".join(lines) + "\n}")
         machine = quoted(content["machine"])
         joined = ",\n".join(tables)
-        parts.append(
-            f'{quoted(section)}: {{\n"machine": {machine},\n"tables": {{\n{joined}\n}}}}'
-        )
+        parts.append(f'{quoted(section)}: {{\n"machine": {machine},\n"tables": {{\n{joined}\n}}}}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 

@@ -159,7 +159,7 @@ class WithPointer(np.ndarray):
 
 
 class FakeCupy(FakeTorch):
-    """What of CuPy the benchmark uses; its saxpy is wrong, to be found out."""
+    """What of CuPy the benchmark uses; its saxpy is wrong, so that the check fails."""
 
     def __init__(self, memory, stream):
         self.module = SimpleNamespace(

@@ -168,7 +168,7 @@ def test_rates_are_written_with_the_digits_that_matter():
     assert [report.rate_text(rate) for rate in (4400.4, 70.64, 1.234)] == ["4400", "70.6", "1.23"]
 
 
-def test_the_mirrored_structs_lie_as_the_header_s():
+def test_the_mirrored_structs_have_the_layout_of_the_header():
     assert ctypes.sizeof(native.Tensor) == 48
     assert native.Exec.gather_path.offset == 24
     assert native.Exec.out_may_change.offset == 28

@@ -33,7 +33,7 @@ class HostBench(program_forms.FormBench):
 
 
 class Numba:
-    """Computes by NumPy; its polynomial is wrong, to be found out."""
+    """Computes by NumPy; its polynomial is wrong, so that the check fails."""
 
     stream = None
 

@@ -19,7 +19,7 @@ LONG_SECONDS = 60e-3  # a longer call needs no other one to warm up
 # implementation needs.
 SETTLE_SECONDS = 15e-3
 SHORT_SECONDS = 1.0  # more rounds if they take less: disturbances often last longer
-HYBRID = "host mixed rows"
+HYBRID = "host hybrid rows"
 CUDA_TABLES = ("host saxpy cuda", "host saxpy pinned", "host gather cuda", "host gather pinned",
                HYBRID, "host link")  # fmt: skip
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""From the text of element-wise functions to their results, once, in a process of its own.
+"""From the text of element-wise functions to their results, once, in one process.
 
 ``compile_once.py NAME`` prints the seconds as JSON: ``first`` of a kernel that is the process's
 first, ``second`` of another one, ``again`` of an equal function made once more, without waiting for

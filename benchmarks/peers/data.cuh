@@ -9,11 +9,11 @@
 
 namespace bench {
 
-/// How indices lie; numbered as in benchmarks/native.py.
+/// Distributions of indices, numbered as in benchmarks/native.py.
 enum Distribution : int {
   kUniform = 0,
   kSorted = 1,     ///< one uniform draw from each of n equal slices of the source: ascending
-  kBlocked = 2,    ///< runs of 64 neighbours, each from a random place
+  kBlocked = 2,    ///< runs of 64 neighbours, each from a random start
   kZipf = 3,       ///< small indices are frequent, with exponent 1.05
   kScattered = 4,  ///< the same, with the ranks scattered over the source
   kEqual = 5,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory, streams, events and graphs, for a Python that has no CUDA package of its own.
+// Memory, streams, events and graphs, for a Python without a CUDA package.
 
 #include "api.cuh"
 
@@ -72,7 +72,7 @@ BENCH_API int bench_synchronize(void* stream) {
   return guard([&] { check(cudaStreamSynchronize(as_stream(stream))); });
 }
 
-/// Waits for everything: the benchmark has peers that work on streams of their own.
+/// Waits for the whole device: some peers use their own streams.
 BENCH_API int bench_synchronize_device() {
   return guard([] { check(cudaDeviceSynchronize()); });
 }

@@ -118,7 +118,7 @@ def cupy_calls(cupy, x, y):
 
 
 def numba_calls(cuda):
-    """Yield Numba's launches, on arrays of its own."""
+    """Yield Numba's launches, on Numba's arrays."""
 
     @cuda.jit
     def scale(a, x, y, n):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are measured as processes of their own."""
+"""Programs that are measured as separate processes."""
 
 import json
 import subprocess

@@ -72,7 +72,7 @@ def gather_tables():
         Table("host gather", f"{title}, out=", "Gitem/s", GATHER, cases, note),
         Table("host gather new", f"{title}, new result", "Gitem/s", GATHER, new_results(cases),
               note),
-        Table("host gather lies", f"{title}, distributions of the index", "Gitem/s",
+        Table("host gather distributions", f"{title}, distributions of the index", "Gitem/s",
               GATHER, distributions),
         Table("host rows", "host arrays: gather of rows, uniform", "GB/s", GATHER, rows,
               rows_note),
@@ -104,7 +104,7 @@ def cuda_tables():
         Table("host gather cuda", f"{pageable}: gather, float32", "Gitem/s", GATHER_CUDA, gather),
         Table("host gather pinned", f"{pinned}: gather, float32", "Gitem/s", GATHER_PINNED,
               gather),
-        Table("host mixed rows", "rows of a page-locked source to the GPU", "GB/s", HYBRID, hybrid,
+        Table("host hybrid rows", "rows of a page-locked source to the GPU", "GB/s", HYBRID, hybrid,
               "M rows in the source, N gathered; index and result are on the GPU; bytes of rows."),
         Table("host link", "PCIe and memory, one way: bytes copied", "GB/s", LINK, link),
     )  # fmt: skip
