@@ -14,14 +14,14 @@
  * gpukern_kernel_launch(kernel, &launch, arguments, sizes, 3, NULL);
  * @endcode
  *
- * NVRTC is opened when the first program asks for it: from $GPUKERN_NVRTC, a directory named with
- * gpukern_nvrtc_search(), the CUDA toolkit ($CUDA_HOME, $CUDA_PATH, /usr/local/cuda), or wherever
- * the system's loader finds libnvrtc. Compiling needs no GPU when the architecture is named. The
- * CUDA headers (cuda_fp16.h, CCCL's cuda/std) are found beside NVRTC and in the same places, and
- * are on the include path.
+ * NVRTC is opened when the first program needs it: from $GPUKERN_NVRTC, a directory named with
+ * gpukern_nvrtc_search(), the CUDA toolkit ($CUDA_HOME, $CUDA_PATH, /usr/local/cuda), or the search
+ * path of the loader. Compilation for a named architecture needs no GPU. The CUDA headers
+ * (cuda_fp16.h, CCCL's cuda/std) are found next to NVRTC or in the same directories, and are on the
+ * include path.
  *
- * Compiled programs are kept in memory and on disk, see ::gpukern_cache_info. In a build without
- * CUDA, compiling is a GPUKERN_DEVICE_ERROR. All functions may be called from any thread.
+ * Compiled programs are cached in memory and on disk, see ::gpukern_cache_info. In a build without
+ * CUDA, compilation is a GPUKERN_DEVICE_ERROR. All functions may be called from any thread.
  */
 #ifndef GPUKERN_PROGRAM_H
 #define GPUKERN_PROGRAM_H
@@ -47,12 +47,13 @@ typedef struct gpukern_header {
 } gpukern_header;
 
 /**
- * @brief What to compile. All of it is read before the call returns.
+ * @brief A program to compile. It is read before the call returns.
  *
- * Options are NVRTC's, one a string: "--fmad=false", "-DN=4", "-I/usr/include/mine", "--std=c++20",
+ * Options are those of NVRTC, one per string: "--fmad=false", "-DN=4", "-I/usr/include/mine",
+ * "--std=c++20",
  * "--use_fast_math", "-lineinfo". An option that NVRTC does not know is a GPUKERN_VALUE_ERROR that
- * names it; so is one that contradicts the rest of this struct (an architecture), or that makes
- * something that cannot be launched (relocatable code, LTO or OptiX IR). #include finds the headers
+ * names it; so is one that contradicts this struct (an architecture), or whose output cannot be
+ * launched (relocatable code, LTO or OptiX IR). #include finds the headers
  * of this struct, then with quotes the directory of the including file, then the directories of -I,
  * then CUDA's own; never the current directory.
  */
@@ -68,8 +69,8 @@ typedef struct gpukern_program_desc {
   size_t header_count;
   const char *const *name_expressions; /**< template instances: "scale<float>", "&ns::f<4>" */
   size_t name_expression_count;
-  const char *cache_key; /**< what the cache finds the program by; NULL: all of the above */
-  const char *note;      /**< kept with the program, which is not compiled from it; may be NULL */
+  const char *cache_key; /**< the key in the cache; NULL: all of the above */
+  const char *note;      /**< text that is stored with the program; may be NULL */
 } gpukern_program_desc;
 
 #define GPUKERN_PROGRAM_DESC_INIT \
@@ -78,36 +79,35 @@ typedef struct gpukern_program_desc {
 /**
  * @brief Compiles a program, or finds it compiled in memory or on disk.
  *
- * Waits for the compiler, never for a GPU. Threads that ask for the same program at once compile it
- * once. Where NVRTC is older than the GPU, the program is compiled to PTX for the newest
- * architecture that NVRTC knows, and the driver does the rest.
+ * Waits for the compiler, never for a GPU. Threads that request the same program concurrently
+ * compile it once. If NVRTC is older than the GPU, the program is compiled to PTX for the newest
+ * architecture that NVRTC knows, which the driver compiles further.
  *
- * Who makes sources from something shorter gives that as a key, for example a formula and the types
- * of its operands. The key then stands for the source, its name, the options, headers, name
- * expressions and the note: the caller sees to it that equal keys mean equal ones. The
- * architecture, NVRTC and gpukern's version are told apart as ever. With a key and without a source
- * nothing is compiled: the program is the one that was compiled with this key, or NULL if none is
- * kept.
+ * A caller that generates sources may pass a cache key, such as a formula and the types of its
+ * operands. The key replaces the source, its name, the options, headers, name expressions and the
+ * note; equal keys must mean equal programs. Architecture, NVRTC and gpukern's version remain part
+ * of the key. With a key and without a source nothing is compiled: the program is the cached one
+ * with this key, or NULL.
  *
  * @param[in] desc set its struct_size first (GPUKERN_PROGRAM_DESC_INIT does)
- * @param[out] program release with gpukern_program_release(); NULL on failure, and where a key
- *             alone finds none
+ * @param[out] program release with gpukern_program_release(); NULL on failure, and if a key
+ *             without a source finds none
  * @return GPUKERN_COMPILE_ERROR if the source does not compile: the message holds the beginning of
- *         NVRTC's log, gpukern_compile_log() all of it. GPUKERN_VALUE_ERROR for an option, an
- *         architecture or a struct that does not fit. GPUKERN_DEVICE_ERROR without NVRTC (the
- *         message names the places that were searched), without a CUDA build, and where
- *         architecture is NULL and there is no such device.
+ *         NVRTC's log, gpukern_compile_log() all of it. GPUKERN_VALUE_ERROR for an invalid
+ *         option, architecture or struct. GPUKERN_DEVICE_ERROR without NVRTC (the message names
+ *         the places that were searched), without a CUDA build, and if architecture is NULL and the
+ *         device does not exist.
  */
 GPUKERN_API gpukern_status gpukern_program_compile(const gpukern_program_desc *desc,
                                                    gpukern_program **program);
 
 /**
- * @brief Gives a program back. Its kernels, and launches that are under way, keep it alive.
+ * @brief Releases a program. Its kernels and pending launches keep it alive.
  * @param[in] program may be NULL
  */
 GPUKERN_API gpukern_status gpukern_program_release(gpukern_program *program);
 
-/** What gpukern_program_get() reads. */
+/** The parts that gpukern_program_get() reads. */
 typedef enum gpukern_program_part {
   GPUKERN_PROGRAM_PTX = 0,          /**< text */
   GPUKERN_PROGRAM_CUBIN = 1,        /**< machine code; of size 0 for "compute_XX" */
@@ -126,7 +126,7 @@ GPUKERN_API gpukern_status gpukern_program_get(gpukern_program *program, gpukern
                                                const void **data, size_t *size);
 
 /**
- * @brief Finds the name that the compiler gave the kernel of a name expression, as PTX shows it.
+ * @brief Returns the lowered (mangled) name of a name expression, as it appears in PTX.
  * @param[in] name one of the program's name expressions
  * @param[out] lowered_name owned by the program, valid until it is released
  * @return GPUKERN_VALUE_ERROR for any other name
@@ -135,7 +135,7 @@ GPUKERN_API gpukern_status gpukern_program_lowered_name(gpukern_program *program
                                                         const char **lowered_name);
 
 /**
- * @brief Returns NVRTC's whole log of the calling thread's last gpukern_program_compile() that
+ * @brief Returns the complete NVRTC log of the calling thread's last gpukern_program_compile() that
  *        failed with GPUKERN_COMPILE_ERROR.
  * @param[out] log NUL-terminated UTF-8, "" if there was none; owned by the library, valid until the
  *             thread's next failing compile
@@ -148,7 +148,7 @@ GPUKERN_API gpukern_status gpukern_compile_log(const char **log);
  * @brief Loads a kernel on a device.
  *
  * The first kernel of a program on a device loads the program's module in the device's primary
- * context; the caller's current context stays.
+ * context; the caller's current context is preserved.
  *
  * @param[in] name of an extern "C" kernel, one of the program's name expressions, or a mangled name
  * @param[in] device a CUDA ordinal
@@ -160,10 +160,10 @@ GPUKERN_API gpukern_status gpukern_program_kernel(gpukern_program *program, cons
                                                   int32_t device, gpukern_kernel **kernel);
 
 /**
- * @brief Gives a kernel back. A CUDA graph that captured a launch stays valid.
+ * @brief Releases a kernel. A CUDA graph that captured a launch remains valid.
  *
- * With the last kernel and handle of a program that is no longer kept in memory, its module is
- * unloaded.
+ * The module is unloaded with the last kernel and handle of a program that is no longer cached in
+ * memory.
  *
  * @param[in] kernel may be NULL
  */
@@ -176,7 +176,7 @@ typedef struct gpukern_kernel_info {
   int32_t max_threads_per_block;
   int32_t registers; /**< of each thread */
   uint64_t static_shared_bytes;
-  uint64_t max_dynamic_shared_bytes; /**< what a launch may ask for */
+  uint64_t max_dynamic_shared_bytes; /**< the limit of a launch */
   uint64_t local_bytes;              /**< of each thread: spilled registers and local arrays */
   int32_t preferred_block;           /**< threads of a block for the best occupancy */
   int32_t device;                    /**< the CUDA ordinal */
@@ -190,7 +190,7 @@ GPUKERN_API gpukern_status gpukern_kernel_query(const gpukern_kernel *kernel,
                                                 gpukern_kernel_info *info);
 
 /**
- * @brief Reads where a parameter lies among the kernel's parameters, and its size.
+ * @brief Reads the offset and the size of a kernel parameter.
  * @param[in] i in [0, parameter_count)
  * @param[out] offset in bytes; may be NULL
  * @param[out] bytes may be NULL
@@ -204,7 +204,7 @@ typedef struct gpukern_launch {
   uint32_t grid[3];      /**< blocks along x, y, z: at most 2^31 - 1, 65535, 65535 */
   uint32_t block[3];     /**< threads of a block along x, y, z: at most 1024, 1024, 64 */
   uint64_t shared_bytes; /**< dynamic shared memory of a block */
-  int32_t cooperative;   /**< 1: all blocks run at once, and may wait for each other */
+  int32_t cooperative;   /**< 1: all blocks are resident together and may wait for each other */
   /**
    * 1: the kernel may start while the previous one of the stream still runs, if that lets it by
    * griddepcontrol.launch_dependents, as saxpy and element-wise functions do, else when all of its
@@ -223,9 +223,9 @@ typedef struct gpukern_launch {
  * @brief Enqueues a kernel.
  *
  * All checks are made before the launch: a call that fails with GPUKERN_VALUE_ERROR or
- * GPUKERN_TYPE_ERROR has launched nothing and leaves the context sound. What the kernel does with
- * its arguments is the caller's affair. Dynamic shared memory above 48 KiB needs no further call.
- * A grid with a dimension of 0 launches nothing, and succeeds.
+ * GPUKERN_TYPE_ERROR has launched nothing and leaves the context usable. The caller is responsible
+ * for what the kernel does with its arguments. Dynamic shared memory above 48 KiB needs no further
+ * call. A grid with a dimension of 0 launches nothing, and succeeds.
  *
  * Stream behaviour: enqueues on exec->stream, also into a CUDA graph that the stream captures.
  *
@@ -236,7 +236,7 @@ typedef struct gpukern_launch {
  * @param[in] exec may be NULL; a device there must be the kernel's
  * @return GPUKERN_TYPE_ERROR for a wrong number or size of arguments; GPUKERN_VALUE_ERROR for a
  *         grid, block or shared_bytes beyond a limit, naming it; GPUKERN_CONTEXT_LOST if an
- *         earlier kernel trapped or read out of bounds
+ *         earlier kernel trapped or accessed memory out of bounds
  */
 GPUKERN_API gpukern_status gpukern_kernel_launch(const gpukern_kernel *kernel,
                                                  const gpukern_launch *launch,
@@ -249,26 +249,26 @@ GPUKERN_API gpukern_status gpukern_kernel_launch(const gpukern_kernel *kernel,
 /**
  * @brief The cache of compiled programs.
  *
- * A program is found again by its source, name, options, headers, name expressions and
- * architecture, and by NVRTC, its version and CUDA's headers, and gpukern's version. A process
- * keeps up to 1024 programs in memory. On disk they are files of
+ * The key of a program is its source, name, options, headers, name expressions and
+ * architecture, NVRTC with its version and CUDA headers, and gpukern's version. A process caches up
+ * to 1024 programs in memory. On disk they are files of
  * - $GPUKERN_CACHE_DIR, where "~/" at the beginning is $HOME; "" and "off" turn the disk cache off;
  * - else $XDG_CACHE_HOME/gpukern, else ~/.cache/gpukern,
  * a directory of mode 0700. One that belongs to another user or that others may write to is not
- * used, nor is one that cannot be written to or is full: programs are compiled then, without a
- * word. An entry is one file with a SHA-256 checksum, put in place at once. $GPUKERN_CACHE_LIMIT
+ * used, nor is one that is read-only or full: programs are then compiled without an error. An entry
+ * is one file with a SHA-256 checksum, written atomically. $GPUKERN_CACHE_LIMIT
  * bounds the files together, in bytes (256 MiB without it); the least recently used go first.
- * These variables are read anew by each compile that does not find its program in memory.
+ * These variables are read by each compilation that does not find its program in memory.
  *
- * Not kept: programs whose options name files or directories (-I, -include, precompiled headers),
+ * Not cached: programs whose options name files or directories (-I, -include, precompiled headers),
  * that include a file by its absolute path, or that ask for the date or time.
  */
 typedef struct gpukern_cache_info {
   size_t struct_size;   /**< [in] sizeof(gpukern_cache_info) */
   uint64_t memory_hits; /**< of this process, like the next three */
   uint64_t disk_hits;
-  uint64_t misses;   /**< programs that NVRTC compiled, or refused */
-  uint64_t rejected; /**< damaged or foreign entries met on disk; they were compiled anew */
+  uint64_t misses;   /**< programs that NVRTC compiled or failed to compile */
+  uint64_t rejected; /**< damaged or foreign entries on disk; they were compiled again */
   uint64_t entries;  /**< files on disk now */
   uint64_t bytes;    /**< of these files */
   uint64_t limit_bytes;
@@ -285,17 +285,18 @@ GPUKERN_API gpukern_status gpukern_cache_query(gpukern_cache_info *info);
 GPUKERN_API gpukern_status gpukern_cache_clear(void);
 
 /**
- * @brief Adds a directory to look for NVRTC and CUDA's headers in: a toolkit's root, such as
+ * @brief Adds a directory to search for NVRTC and the CUDA headers: the root of a toolkit, such as
  *        site-packages/nvidia/cu13.
  *
- * Without effect on what was found already. Directories are searched in the order of the calls.
+ * Has no effect on files that were found before. Directories are searched in the order of the
+ * calls.
  *
  * @param[in] directory need not exist
  */
 GPUKERN_API gpukern_status gpukern_nvrtc_search(const char *directory);
 
 /**
- * @brief Describes NVRTC, opening it if it was not. Succeeds without it.
+ * @brief Describes NVRTC, opening it if necessary. Succeeds without NVRTC.
  * @param[out] version such as 13000; 0 without NVRTC. May be NULL, like the next two.
  * @param[out] path of the library, "" without it; owned by gpukern
  * @param[out] reason why version is 0, "" if it is not; valid until the thread's next query

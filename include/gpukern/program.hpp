@@ -40,7 +40,7 @@ class CompileError : public StatusError<GPUKERN_COMPILE_ERROR> {
  public:
   CompileError(const std::string& message, std::string log)
       : StatusError(message), log_(std::move(log)) {}
-  /// All that NVRTC said.
+  /// The complete log of NVRTC.
   [[nodiscard]] const std::string& log() const noexcept { return log_; }
 
  private:
@@ -71,7 +71,7 @@ struct Launch {
 
 namespace detail {
 
-/// A dimension that was left out is 1, as in dim3.
+/// A missing dimension is 1, as in dim3.
 constexpr std::uint32_t dimension(std::uint32_t given, std::size_t axis) noexcept {
   return given == 0 && axis > 0 ? 1 : given;
 }
@@ -131,13 +131,14 @@ class Kernel {
     launch.cooperative = shape.cooperative ? 1 : 0;
     launch.programmatic_launch = shape.programmatic_launch ? 1 : 0;
     const gpukern_exec exec = detail::c_exec({.stream = shape.stream});
-    if (values.size() != bytes.size()) throw ValueError("Kernel: values and bytes must be as many");
+    if (values.size() != bytes.size())
+      throw ValueError("Kernel: values and bytes must have the same length");
     check(gpukern_kernel_launch(kernel_.get(), &launch, values.data(), bytes.data(), values.size(),
                                 &exec));
   }
 
-  /// Enqueues the kernel with C++ values; a DeviceBuffer goes as a pointer to its memory. The
-  /// sizes of the values must be those of the parameters: write 2.0F for a float.
+  /// Enqueues the kernel with C++ values; a DeviceBuffer is passed as a pointer to its memory.
+  /// The sizes of the values must equal those of the parameters: write 2.0F for a float.
   template <class... Values>
   void operator()(const Launch& shape, Values&&... values) const {
     const auto enqueue = [&](const auto&... given) {
@@ -185,7 +186,7 @@ class Program {
     program_.reset(compiled);
   }
 
-  // Valid as long as the program.
+  // Valid during the lifetime of the program.
   [[nodiscard]] std::string_view ptx() const { return text(GPUKERN_PROGRAM_PTX); }
   [[nodiscard]] std::string_view log() const { return text(GPUKERN_PROGRAM_LOG); }
   [[nodiscard]] std::string_view architecture() const { return text(GPUKERN_PROGRAM_ARCHITECTURE); }
