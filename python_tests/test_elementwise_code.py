@@ -9,7 +9,8 @@ import pytest
 
 import gpukern
 from gpukern import Program
-from gpukern._elementwise import c_parser, cuda_codegen, type_resolution, ufuncs
+from gpukern._elementwise import cuda_codegen
+from gpukern._elementwise.frontend import c_parser, type_resolution, ufuncs
 from gpukern._program.program import nvrtc_status
 
 pytestmark = pytest.mark.skipif(nvrtc_status()["version"] is None, reason="NVRTC is not installed")

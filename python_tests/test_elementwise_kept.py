@@ -12,7 +12,8 @@ import pytest
 
 import gpukern
 from gpukern import elementwise
-from gpukern._elementwise import cache_key, cuda_codegen, type_resolution
+from gpukern._elementwise import cache_key, cuda_codegen
+from gpukern._elementwise.frontend import type_resolution
 
 
 def test_a_function_made_again_is_an_own_object():

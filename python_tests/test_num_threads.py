@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpukern
-from gpukern._elementwise import host_work
+from gpukern._elementwise import cpu_executor
 from gpukern._elementwise.thread_budget import ThreadShare
 
 
@@ -118,7 +118,7 @@ def test_elementwise_calls_share_the_threads(callers, monkeypatch):
     x = np.arange(1 << 23, dtype=np.float32)
     double = gpukern.elementwise("x + x")
     computing, most = set(), []
-    run = host_work.Work.run
+    run = cpu_executor.Work.run
 
     def watched(*arguments):
         computing.add(threading.get_ident())
@@ -128,7 +128,7 @@ def test_elementwise_calls_share_the_threads(callers, monkeypatch):
         finally:
             computing.discard(threading.get_ident())
 
-    monkeypatch.setattr(host_work.Work, "run", watched)
+    monkeypatch.setattr(cpu_executor.Work, "run", watched)
     results = []
     threads = [threading.Thread(target=lambda: results.append(double(x))) for _ in range(callers)]
     for thread in threads:

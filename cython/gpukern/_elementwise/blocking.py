@@ -3,7 +3,6 @@
 
 """Host arrays of element-wise calls in blocks."""
 
-import functools
 import math
 
 import numpy as np
@@ -25,44 +24,40 @@ def blocks(shape, size):
         yield (slice(first, first + step), *(slice(None),) * (len(shape) - 1))
 
 
-def cutter(argument, shape):
-    """A function that gives what of an argument, which broadcasts to a shape, is in a block."""
-    own = getattr(argument, "shape", ())
-    if not own:
+def block_view(argument):
+    """A function of a block that gives the part of an argument that is in it.
+
+    An ndarray has the dimensions of the output, with size 1 where it is broadcast.
+    """
+    if not isinstance(argument, np.ndarray):
         return lambda part: argument
-    if own == shape:
+    if 1 not in argument.shape:
         return argument.__getitem__
-    return functools.partial(piece, argument)
-
-
-def piece(argument, part):
-    """What of an array with dimensions of its own belongs to a block."""
-    own = part[len(part) - argument.ndim :]
-    return argument[
+    return lambda part: argument[
         tuple(
             slice(None) if size == 1 else each
-            for size, each in zip(argument.shape, own, strict=True)
+            for size, each in zip(argument.shape, part, strict=True)
         )
     ]
 
 
-def apart(arguments, out):
-    """The arguments, none of which `out` overwrites early, and which of them lie there.
+def separated(arguments, out):
+    """The arguments, none of which `out` overwrites early, and the positions of those in `out`.
 
-    Those of which each element lies in its place of `out` stay; others that share its memory are
-    copied.
+    An argument that is the same memory as `out`, element by element, stays; others that overlap it
+    are copied.
     """
-    arguments, held = list(arguments), []
+    arguments, aliased = list(arguments), []
     for i, each in enumerate(arguments):
         if isinstance(each, np.ndarray) and np.may_share_memory(each, out):
-            if lies_in(each, out):
-                held.append(i)
+            if is_same_memory(each, out):
+                aliased.append(i)
             else:
                 arguments[i] = each.copy()
-    return arguments, tuple(held)
+    return arguments, tuple(aliased)
 
 
-def lies_in(argument, out):
+def is_same_memory(argument, out):
     """Whether an array is the same memory as `out`, element by element."""
     return (
         argument.ctypes.data == out.ctypes.data
@@ -73,26 +68,8 @@ def lies_in(argument, out):
 
 
 def empty_like_any(arguments, shape, dtype):
-    """An uninitialised result, that lies in memory as the first argument of its shape does."""
+    """An uninitialised result, with the memory layout of the first argument of its shape."""
     for each in arguments:
         if isinstance(each, np.ndarray) and each.shape == shape:
             return np.empty_like(each, dtype, subok=False)
     return np.empty(shape, dtype)
-
-
-def in_memory_order(arguments, out):
-    """The arguments and `out` with the axes in the order in which `out` lies in memory."""
-    if out.flags.c_contiguous:
-        return arguments, out
-    order = sorted(range(out.ndim), key=lambda axis: -abs(out.strides[axis]))
-    if order == list(range(out.ndim)):
-        return arguments, out
-    return [turned(each, order) for each in arguments], out.transpose(order)
-
-
-def turned(argument, order):
-    """An argument, which broadcasts, with its axes in another order."""
-    ndim = getattr(argument, "ndim", 0)
-    if ndim == 0:
-        return argument
-    return argument.reshape((1,) * (len(order) - ndim) + argument.shape).transpose(order)

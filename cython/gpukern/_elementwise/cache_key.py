@@ -12,10 +12,10 @@ import os
 
 import numpy as np
 
-from gpukern._elementwise import (
+from gpukern._elementwise import cuda_codegen
+from gpukern._elementwise.frontend import (
     c_parser,
     constant_folding,
-    cuda_codegen,
     graph,
     type_resolution,
     ufuncs,
@@ -27,9 +27,8 @@ MAKERS = (c_parser, cuda_codegen, graph, ufuncs, constant_folding, type_resoluti
 @functools.cache
 def makers():
     """Tells what makes kernels from another release or edit of it; None where that has no files."""
-    folder = os.path.dirname(cuda_codegen.__file__)
     files = [module.__file__ for module in MAKERS]
-    files += [os.path.join(folder, name) for name in cuda_codegen.HEADERS]
+    files += [cuda_codegen.HEADER_FOLDER / name for name in cuda_codegen.HEADERS]
     try:
         facts = [os.stat(file) for file in files]
     except OSError:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukern._elementwise import ufuncs
-from gpukern._elementwise.constant_folding import SIZES
-from gpukern._elementwise.type_resolution import STRONG
+from gpukern._elementwise.frontend import ufuncs
+from gpukern._elementwise.frontend.constant_folding import SIZES
+from gpukern._elementwise.frontend.type_resolution import STRONG
 
+HEADER_FOLDER = Path(__file__).parent / "headers"
 HEADERS = ("elementwise_types.cuh", "elementwise_functions.cuh", "elementwise_memory.cuh")
 # NumPy rounds after each operation: no multiplication may be fused with an addition.
 OPTIONS = ("--std=c++17", "--fmad=false")
@@ -79,8 +80,7 @@ class Source:
 @functools.cache
 def headers():
     """The names and texts of our headers."""
-    folder = Path(__file__).parent
-    return tuple((name, (folder / name).read_text(encoding="utf-8")) for name in HEADERS)
+    return tuple((name, (HEADER_FOLDER / name).read_text(encoding="utf-8")) for name in HEADERS)
 
 
 def pack_items(typed, is_number, out_type):

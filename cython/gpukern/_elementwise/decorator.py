@@ -6,8 +6,8 @@
 import functools
 from collections.abc import Mapping
 
-from gpukern._elementwise import c_parser, python_frontend, type_resolution
 from gpukern._elementwise.dispatch import Elementwise, again
+from gpukern._elementwise.frontend import c_parser, python_frontend, type_resolution
 from gpukern._program.program import at_clear
 from gpukern.errors import GpukernTypeError
 

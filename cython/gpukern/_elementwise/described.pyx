@@ -16,12 +16,13 @@ from gpukern._memory.device_array cimport DeviceArray, new_device_array
 from gpukern._interop.dtype cimport is_native, numpy_dtype
 from gpukern._interop.array_type cimport Kind, kind_of
 from gpukern._elementwise.loop_plan cimport MAX_RANK, broadcast
+from gpukern._elementwise.loop_plan cimport require_output as require_shape
 from gpukern._streams.stream cimport Launch
 from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
 
 import numpy as np
 
-from gpukern._elementwise import cpu_executor
+from gpukern._elementwise.numpy_codegen import host_dtype
 
 from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.specialization import TYPE_NAMES
@@ -87,7 +88,7 @@ cdef Tensor broadcast_shape(object function, const gpukern_tensor *const *operan
     cdef int d, k, ndim = 0
     cdef Tensor shape = Tensor.__new__(Tensor)
     for k in range(1, count):
-        if not broadcast(operands[k], &ndim, sizes):
+        if not broadcast(operands[k].ndim, operands[k].shape, &ndim, sizes):
             shapes = [tuple([operands[k].shape[d] for d in range(operands[k].ndim)])
                       for k in range(1, count)]
             raise GpukernValueError(
@@ -134,7 +135,8 @@ cdef Signature require_output(object function, dict signatures, char *types, Ten
     elif target.host or target.c.device.device_id != first.c.device.device_id:
         raise GpukernValueError(
             f"{function.name}: out must lie on cuda:{first.c.device.device_id} like the arrays")
-    cpu_executor.require_places(function, target.shape(), strides_of(target))
+    require_shape(function.name, target.c.ndim, target.c.shape, target.c.strides, shape.c.ndim,
+                  shape.c.shape)
     types[len(function.inputs)] = <char>require_type(function, target)
     return signature_of(function, signatures, types, -1)
 
@@ -168,7 +170,7 @@ cdef object host_view(Tensor tensor):
     if isinstance(tensor.owner, cnp.ndarray):
         return tensor.owner
     cdef int d
-    dtype = cpu_executor.host_dtype(TYPE_NAMES[type_number(&tensor.c.dtype)])
+    dtype = host_dtype(TYPE_NAMES[type_number(&tensor.c.dtype)])
     strides = tuple([tensor.c.strides[d] * tensor.itemsize for d in range(tensor.c.ndim)])
     address = <uintptr_t>tensor.c.data + tensor.c.byte_offset
     if tensor.count() == 0:

@@ -19,7 +19,7 @@ from gpukern._elementwise.specialization cimport (
 from gpukern._memory.device_array cimport DeviceArray
 from gpukern._interop.dtype cimport describe
 from gpukern._runtime.error cimport check
-from gpukern._elementwise.fit cimport are_rows, fits, on_one_gpu
+from gpukern._elementwise.fit cimport fits, on_one_gpu
 from gpukern._streams.keepalive cimport kept_count, let_go
 from gpukern._interop.array_type cimport Kind
 from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, broadcast
@@ -32,9 +32,8 @@ from gpukern._runtime.default_device cimport WISH_NONE, wished_device
 
 from gpukern._elementwise import cuda_codegen
 
-from gpukern._elementwise import type_resolution
-from gpukern._elementwise.graph import Function
-from gpukern._elementwise.host_work import QUIET as _QUIET
+from gpukern._elementwise.frontend import type_resolution
+from gpukern._elementwise.frontend.graph import Function
 from gpukern.errors import GpukernTypeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -44,7 +43,6 @@ cnp.import_array()
 
 # What the quick way returns for a call that it leaves to the long way.
 cdef object LONG_WAY = object()
-cdef object QUIET = _QUIET
 
 
 @cython.final
@@ -212,21 +210,8 @@ cdef class Elementwise:
             types[self.count] = <char>type_number(&dtype)
             if types[self.count] == NO_TYPE:
                 return LONG_WAY
-        host = signature_of(self.function, self.signatures, types, -1).host_function()
-        few = host.alike_few if out is None else host.few
-        if not are_rows(arguments, out, few) or (out is None and not host.uses_all):
-            return host.call(arguments, out)
-        try:
-            if out is None:
-                return QUIET.run(host.compute_alike, *arguments)
-            QUIET.run(host.write, *arguments, out)
-            return out
-        except OverflowError as error:
-            host.refuse(error)
-        except RuntimeError as error:
-            if error.__traceback__.tb_next is not None:
-                raise  # of the handler of a signal, say: nothing is to be computed twice
-            return host.short(arguments, out)  # within such a call already
+        return signature_of(self.function, self.signatures, types, -1).host_function().call(
+            arguments, out, None)
 
     cdef object on_gpu(self, tuple arguments, object first, Operand *operands, int count,
                        Numbers *numbers, char *types, object out):
@@ -238,7 +223,7 @@ cdef class Elementwise:
         for k in range(count):
             tensors[k] = &operands[k].c
         for k in range(1, count):
-            if not broadcast(tensors[k], &ndim, shape):
+            if not broadcast(tensors[k].ndim, tensors[k].shape, &ndim, shape):
                 return LONG_WAY
         cdef object result = out
         if out is None:

@@ -6,6 +6,5 @@ from libc.stdint cimport int64_t
 
 from gpukern._interop.operand cimport Operand
 
-cdef bint are_rows(tuple arguments, object out, cnp.npy_intp few)
 cdef bint on_one_gpu(const Operand *operands, int count) noexcept
 cdef bint fits(const Operand *operands, int count, int ndim, const int64_t *shape) noexcept

@@ -8,36 +8,11 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport GPUKERN_CUDA, gpukern_device, gpukern_tensor
-from gpukern._elementwise.loop_plan cimport overlap, same_place
+from gpukern._elementwise.loop_plan cimport overlap, same_elements
 from gpukern._interop.operand cimport Operand
 from gpukern._interop.own cimport is_own
 
 cnp.import_array()
-
-
-cdef bint are_rows(tuple arguments, object out, cnp.npy_intp few):
-    """Whether the ndarrays have one dimension and one size, of few elements, and an output the same
-    size and an own place for each element."""
-    cdef cnp.npy_intp size = -1
-    cdef bint is_met = out is None
-    if out is not None:
-        if not is_row(out, few, &size) or (size > 1 and cnp.PyArray_STRIDE(out, 0) == 0):
-            return False
-    for argument in arguments:
-        if type(argument) is cnp.ndarray:
-            if not is_row(argument, few, &size):
-                return False
-            is_met = True
-    return is_met
-
-
-cdef bint is_row(cnp.ndarray array, cnp.npy_intp few, cnp.npy_intp *size):
-    """Whether an ndarray has one dimension, few elements, and the size of those before it."""
-    cdef cnp.npy_intp own = cnp.PyArray_SIZE(array)
-    if cnp.PyArray_NDIM(array) != 1 or own > few or (size[0] >= 0 and own != size[0]):
-        return False
-    size[0] = own
-    return True
 
 
 cdef bint on_one_gpu(const Operand *operands, int count) noexcept:
@@ -67,6 +42,6 @@ cdef bint fits(const Operand *operands, int count, int ndim, const int64_t *shap
         if out.strides != NULL and out.strides[d] == 0 and shape[d] > 1:
             return False
     for k in range(1, count):
-        if overlap(out, &operands[k].c) and not same_place(out, &operands[k].c):
+        if overlap(out, &operands[k].c) and not same_elements(out, &operands[k].c):
             return False
     return True

@@ -12,7 +12,7 @@ from gpukern._capi cimport (
     GPUKERN_RULE_NO_GPU, gpukern_exec, gpukern_explanation, gpukern_tensor,
 )
 from gpukern._elementwise.specialization cimport Signature
-from gpukern._elementwise.loop_plan cimport PACKS, ROWS, Plan, plan_loop
+from gpukern._elementwise.loop_plan cimport CONTIGUOUS, ROWS, LoopPlan, plan_loop
 from gpukern._runtime.default_device cimport WISH_CUDA, WISH_NONE, Wish, wished_device
 
 import math
@@ -24,14 +24,14 @@ cdef int foresee_on_gpu(const gpukern_exec *exec_, Signature signature,
                         const gpukern_tensor *const *operands, int count) except -1:
     """Fills in the plan of a call on arrays of a GPU, operands[0] being the output."""
     cdef gpukern_explanation *plan = exec_.explanation
-    cdef Plan loop
+    cdef LoopPlan loop
     cdef int d, k
     cdef int64_t size
     plan_loop(&loop, operands, count, signature.items)
     plan.device = operands[0].device
     plan.rule = GPUKERN_RULE_ARRAYS
     if loop.blocks > 0:
-        wide = loop.kind in (PACKS, ROWS)
+        wide = loop.pattern in (CONTIGUOUS, ROWS)
         plan.path = GPUKERN_PATH_CONTIGUOUS if wide else GPUKERN_PATH_STRIDED
     for k in range(count):
         size = operands[k].dtype.bits // 8

@@ -21,7 +21,7 @@ from gpukern._elementwise.described cimport (
 from gpukern._memory.device_array cimport new_device_array
 from gpukern._runtime.error cimport check
 from gpukern._elementwise.foreseen cimport foresee_on_cpu, foresee_on_gpu
-from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, overlap, same_place
+from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, overlap, same_elements
 from gpukern._interop.lend cimport note_write
 from gpukern._streams.stream cimport Launch, new_launch
 from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
@@ -31,6 +31,7 @@ from gpukern._runtime.default_device cimport WISH_CUDA, checked_wish
 import numpy as np
 
 from gpukern._elementwise import cpu_executor
+from gpukern._elementwise.numpy_codegen import host_dtype
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
@@ -81,7 +82,7 @@ cdef object on_gpu(object function, dict signatures, tuple arguments, list tenso
         target = written = as_output(out, f"{function.name}: out", where)
         signature = require_output(function, signatures, types, target, shape, first)
         for k in range(1, count):
-            if overlap(&target.c, operands[k]) and not same_place(&target.c, operands[k]):
+            if overlap(&target.c, operands[k]) and not same_elements(&target.c, operands[k]):
                 written = contiguous_like(target, where)
                 break
     operands[0] = &written.c
@@ -145,13 +146,13 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
         types[len(tensors)] = <char>require_type(function, target)
     signature = signature_of(function, signatures, types, -1)
     if where.c.explanation != NULL:
-        foresee_on_cpu(&where.c, signature, views, cpu_executor.broadcast(function, views))
+        foresee_on_cpu(&where.c, signature, views, cpu_executor.broadcast_shape(function, views))
         return None
     if target is None and not is_plain(first):
-        shape = tensor_of_ndarray(np.empty(cpu_executor.broadcast(function, views), np.uint8))
+        shape = tensor_of_ndarray(np.empty(cpu_executor.broadcast_shape(function, views), np.uint8))
         target = new_output(arguments[position_of(tensors, first)], first, shape, signature, where)
     view = None if target is None else host_view(target)
-    result = signature.host_function().call(views, view, progress)
+    result = signature.host_function().call(tuple(views), view, progress)
     if target is None:
         return result
     if out is None:
@@ -191,7 +192,7 @@ cdef object through_gpu(object function, dict signatures, tuple arguments, list 
     if target is not None and not target.odd:
         written = target
     elif target is not None or is_plain(first):
-        made = np.empty(shape.shape(), cpu_executor.host_dtype(signature.out_name))
+        made = np.empty(shape.shape(), host_dtype(signature.out_name))
         written = tensor_of_ndarray(made)
     else:
         like = arguments[position_of(tensors, first)]

@@ -2,11 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True, cdivision=True
-"""From operands to a loop: broadcasting, merged dimensions, and which kernel can walk them."""
+"""Broadcasting, coalesced loop nests, and the access pattern of the kernel that walks them."""
 
+cimport numpy as cnp
+from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 
 from gpukern._capi cimport gpukern_tensor
+
+cdef extern from "numpy/arrayobject.h":
+    PyTypeObject PyArray_Type
+    void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
+    # Steals the reference to the dtype, which numpy's own .pxd leaves to the caller.
+    cnp.ndarray PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype dtype, int ndim,
+                                     const cnp.npy_intp *shape, const cnp.npy_intp *strides,
+                                     void *data, int flags, PyObject *like)
+
+cnp.import_array()
+
+from gpukern.errors import GpukernValueError
 
 cdef enum:
     LINE_BYTES = 128  # packs begin with a cache line of the output, if an item does
@@ -20,264 +34,329 @@ cdef char *address_of(const gpukern_tensor *tensor) noexcept nogil:
     return <char *>tensor.data + tensor.byte_offset
 
 
-cdef bint broadcast(const gpukern_tensor *tensor, int *ndim, int64_t *shape) noexcept nogil:
-    """Widens a shape (right-aligned in no more than MAX_RANK sizes) by a tensor's; False if the
-    two do not go together."""
-    cdef int d, more = tensor.ndim - ndim[0]
-    cdef int64_t size
+cdef bint broadcast(int ndim, const int64_t *sizes, int *result_ndim,
+                    int64_t *result) noexcept nogil:
+    """Broadcasts a shape of at most MAX_RANK sizes by another one; False if they do not match."""
+    cdef int d, more = ndim - result_ndim[0]
+    cdef int64_t *aligned
     if more > 0:
-        for d in range(ndim[0] - 1, -1, -1):
-            shape[d + more] = shape[d]
+        for d in range(result_ndim[0] - 1, -1, -1):
+            result[d + more] = result[d]
         for d in range(more):
-            shape[d] = 1
-        ndim[0] = tensor.ndim
-    for d in range(tensor.ndim):
-        size = tensor.shape[d]
-        more = ndim[0] - tensor.ndim + d
-        if shape[more] == 1:
-            shape[more] = size
-        elif size != 1 and size != shape[more]:
+            result[d] = 1
+        result_ndim[0] = ndim
+    aligned = result + (result_ndim[0] - ndim)
+    for d in range(ndim):
+        if aligned[d] == 1:
+            aligned[d] = sizes[d]
+        elif sizes[d] != 1 and sizes[d] != aligned[d]:
             return False
     return True
 
 
-cdef void plan_loop(Plan *plan, const gpukern_tensor *const *tensors, int operands,
+cdef int refuse_shapes(str function, object arrays) except -1:
+    """Raises the error of arrays that do not broadcast; numbers may be among them."""
+    shapes = ", ".join([str(tuple(getattr(each, "shape", ()))) for each in arrays])
+    raise GpukernValueError(f"{function}: shapes {shapes} do not broadcast")
+
+
+cdef int require_output(str function, int ndim, const int64_t *shape, const int64_t *strides,
+                        int wanted_ndim, const int64_t *wanted) except -1:
+    """Refuses an output of another shape, or whose elements share memory, as gather and saxpy do.
+
+    Strides may be NULL for a C-contiguous output.
+    """
+    cdef int d
+    cdef bint matches = ndim == wanted_ndim, is_empty = False
+    for d in range(ndim):
+        matches = matches and shape[d] == wanted[d]
+        is_empty |= shape[d] == 0
+    if not matches:
+        raise GpukernValueError(f"{function}: out must have shape {sizes_of(wanted_ndim, wanted)}, "
+                                f"got {sizes_of(ndim, shape)}")
+    for d in range(ndim):
+        if strides != NULL and strides[d] == 0 and shape[d] > 1 and not is_empty:
+            raise GpukernValueError(f"{function}: out must have an own place for each element, "
+                                    f"got stride 0 in dimension {d}")
+    return 0
+
+
+cdef tuple sizes_of(int ndim, const int64_t *shape):
+    return tuple([shape[d] for d in range(ndim)])
+
+
+# ---- loop nests ----
+
+cdef void begin_nest(LoopNest *nest, int operands, int ndim, const int64_t *shape) noexcept nogil:
+    """A nest over all dimensions of the output."""
+    cdef int d
+    nest.operands = operands
+    nest.rank = ndim
+    nest.count = 1
+    for d in range(ndim):
+        nest.extent[d] = shape[d]
+        nest.count *= shape[d]
+
+
+cdef void fill_operand(LoopNest *nest, int k, const gpukern_tensor *tensor) noexcept nogil:
+    """Describes a tensor that broadcasts to the nest."""
+    cdef int64_t *stride = nest.stride[k] + (nest.rank - tensor.ndim)
+    cdef int64_t contiguous = item_bytes(tensor)
+    cdef int d
+    nest.address[k] = address_of(tensor)
+    nest.item[k] = contiguous
+    for d in range(nest.rank - tensor.ndim):
+        nest.stride[k][d] = 0
+    for d in range(tensor.ndim - 1, -1, -1):
+        if tensor.shape[d] == 1:
+            stride[d] = 0
+        else:
+            stride[d] = contiguous if tensor.strides == NULL else (
+                tensor.strides[d] * nest.item[k])
+        contiguous *= tensor.shape[d]
+
+
+cdef void coalesce(LoopNest *nest) noexcept nogil:
+    """Orders the dimensions by falling strides of the output, and merges neighbours that every
+    operand crosses with one stride. At least one dimension is left."""
+    cdef int d, k, rank = 0, inner
+    for d in range(nest.rank):
+        if nest.extent[d] == 1:
+            continue
+        move(nest, d, rank)
+        inner = rank
+        while inner > 0 and output_stride(nest, inner - 1) < output_stride(nest, inner):
+            swap(nest, inner - 1, inner)
+            inner -= 1
+        rank += 1
+    nest.rank, rank = rank, 0
+    for d in range(1, nest.rank):
+        if is_mergeable(nest, rank, d):
+            nest.extent[d] *= nest.extent[rank]
+        else:
+            rank += 1
+        move(nest, d, rank)
+    if nest.rank == 0:
+        nest.extent[0] = 1
+        for k in range(nest.operands):
+            nest.stride[k][0] = nest.item[k]
+    nest.rank = rank + 1
+
+
+cdef int64_t output_stride(const LoopNest *nest, int d) noexcept nogil:
+    cdef int64_t stride = nest.stride[0][d]
+    return -stride if stride < 0 else stride
+
+
+cdef void move(LoopNest *nest, int source, int target) noexcept nogil:
+    cdef int k
+    nest.extent[target] = nest.extent[source]
+    for k in range(nest.operands):
+        nest.stride[k][target] = nest.stride[k][source]
+
+
+cdef void swap(LoopNest *nest, int a, int b) noexcept nogil:
+    cdef int k
+    nest.extent[a], nest.extent[b] = nest.extent[b], nest.extent[a]
+    for k in range(nest.operands):
+        nest.stride[k][a], nest.stride[k][b] = nest.stride[k][b], nest.stride[k][a]
+
+
+cdef bint is_mergeable(const LoopNest *nest, int outer, int inner) noexcept nogil:
+    cdef int k
+    for k in range(nest.operands):
+        if nest.stride[k][outer] != nest.stride[k][inner] * nest.extent[inner]:
+            return False
+    return True
+
+
+# ---- ndarrays ----
+
+cdef tuple coalesced_views(list arguments, cnp.ndarray out):
+    """The arguments, which broadcast to `out`, and `out` as a coalesced nest walks them.
+
+    Along a dimension in which it is broadcast, an argument has size 1. Numbers stay what they are.
+    """
+    cdef LoopNest nest
+    cdef int k = 1
+    cdef list arrays = [each for each in arguments if isinstance(each, cnp.ndarray)]
+    begin_nest(&nest, 1 + <int>len(arrays), cnp.PyArray_NDIM(out),
+               <const int64_t *>cnp.PyArray_DIMS(out))
+    fill_ndarray(&nest, 0, out)
+    for array in arrays:
+        fill_ndarray(&nest, k, array)
+        k += 1
+    coalesce(&nest)
+    views, k = [], 1
+    for each in arguments:
+        if isinstance(each, cnp.ndarray):
+            each = view_of(each, &nest, k)
+            k += 1
+        views.append(each)
+    return views, view_of(out, &nest, 0)
+
+
+cdef void fill_ndarray(LoopNest *nest, int k, cnp.ndarray array) noexcept:
+    cdef int d, first = nest.rank - cnp.PyArray_NDIM(array)
+    nest.address[k] = cnp.PyArray_BYTES(array)
+    nest.item[k] = cnp.PyArray_ITEMSIZE(array)
+    for d in range(nest.rank):
+        nest.stride[k][d] = 0
+        if d >= first and cnp.PyArray_DIM(array, d - first) != 1:
+            nest.stride[k][d] = cnp.PyArray_STRIDE(array, d - first)
+
+
+cdef cnp.ndarray view_of(cnp.ndarray array, const LoopNest *nest, int k):
+    cdef cnp.npy_intp shape[MAX_RANK]
+    cdef cnp.dtype dtype = <cnp.dtype>PyArray_DTYPE(array)
+    cdef cnp.ndarray view
+    cdef int d
+    for d in range(nest.rank):
+        shape[d] = nest.extent[d] if nest.stride[k][d] != 0 else 1
+    Py_INCREF(dtype)
+    view = PyArray_NewFromDescr(&PyArray_Type, dtype, nest.rank, shape,
+                                <const cnp.npy_intp *>nest.stride[k], nest.address[k],
+                                cnp.PyArray_FLAGS(array) & cnp.NPY_ARRAY_WRITEABLE, NULL)
+    cnp.set_array_base(view, array)
+    return view
+
+
+# ---- plans of kernels ----
+
+cdef void plan_loop(LoopPlan *plan, const gpukern_tensor *const *tensors, int operands,
                     int items) noexcept nogil:
     """Plans the loop over the shape of the output, tensors[0], to which all others broadcast.
 
     A thread takes `items` elements. An empty output gives no blocks.
     """
+    cdef LoopNest *nest = &plan.nest
     cdef int k
-    plan.operands = operands
     plan.wide = False
+    begin_nest(nest, operands, tensors[0].ndim, tensors[0].shape)
     for k in range(operands):
-        plan.address[k] = address_of(tensors[k])
-        plan.item[k] = item_bytes(tensors[k])
-    if not fill_contiguous(plan, tensors):
-        fill_nest(plan, tensors)
-        merge(plan)
-    if plan.count == 0:
-        plan.kind = PACKS
+        fill_operand(nest, k, tensors[k])
+    coalesce(nest)
+    if nest.count == 0:
+        plan.pattern = CONTIGUOUS
         plan.blocks = 0
         return
-    if plan.rank == 1 and plan_packs(plan, items):
+    if nest.rank == 1 and plan_contiguous(plan, items):
         return
     if not plan_rows(plan, items):
-        plan_items(plan, items)
+        plan_strided(plan, items)
 
 
-cdef bint fill_contiguous(Plan *plan, const gpukern_tensor *const *tensors) noexcept nogil:
-    """The loop of contiguous operands of one shape, the quickest to describe; else False."""
-    cdef int d, k
-    cdef const gpukern_tensor *out = tensors[0]
-    cdef int64_t stride
-    plan.count = 1
-    for d in range(out.ndim):
-        plan.count *= out.shape[d]
-    for k in range(plan.operands):
-        if tensors[k].ndim != out.ndim:
-            return False
-        stride = 1
-        for d in range(out.ndim - 1, -1, -1):
-            if tensors[k].shape[d] != out.shape[d]:
-                return False
-            if tensors[k].strides != NULL and tensors[k].strides[d] != stride:
-                return False
-            stride *= out.shape[d]
-        plan.stride[k][0] = plan.item[k]
-    plan.rank = 1
-    plan.extent[0] = plan.count
-    return True
-
-
-cdef void fill_nest(Plan *plan, const gpukern_tensor *const *tensors) noexcept nogil:
-    """The loop over all dimensions of the output, without those of size 1."""
-    cdef const gpukern_tensor *out = tensors[0]
-    cdef int d, k, own
-    cdef int64_t stride
-    for k in range(plan.operands):
-        stride = 1
-        plan.rank = out.ndim
-        for d in range(out.ndim - 1, -1, -1):
-            own = d - (out.ndim - tensors[k].ndim)
-            plan.stride[k][d] = 0
-            if own < 0:
-                continue
-            if tensors[k].shape[own] != 1:
-                if tensors[k].strides != NULL:
-                    plan.stride[k][d] = tensors[k].strides[own] * plan.item[k]
-                else:
-                    plan.stride[k][d] = stride * plan.item[k]
-            stride *= tensors[k].shape[own]
-    for d in range(out.ndim):
-        plan.extent[d] = out.shape[d]
-
-
-cdef void merge(Plan *plan) noexcept nogil:
-    """Orders the dimensions by falling steps of the output and merges neighbours that one step of
-    every operand crosses evenly. At least one dimension is left."""
-    cdef int d, k, kept = 0, place
-    for d in range(plan.rank):
-        if plan.extent[d] == 1:
-            continue
-        move(plan, d, kept)
-        place = kept
-        while place > 0 and step(plan, place - 1) < step(plan, place):
-            swap(plan, place - 1, place)
-            place -= 1
-        kept += 1
-    plan.rank, kept = kept, 0
-    for d in range(1, plan.rank):
-        if mergeable(plan, kept, d):
-            plan.extent[d] *= plan.extent[kept]
-        else:
-            kept += 1
-        move(plan, d, kept)
-    if plan.rank == 0:
-        plan.extent[0] = 1
-        for k in range(plan.operands):
-            plan.stride[k][0] = plan.item[k]
-    plan.rank = kept + 1
-
-
-cdef int64_t step(const Plan *plan, int d) noexcept nogil:
-    cdef int64_t stride = plan.stride[0][d]
-    return -stride if stride < 0 else stride
-
-
-cdef void move(Plan *plan, int source, int target) noexcept nogil:
-    cdef int k
-    plan.extent[target] = plan.extent[source]
-    for k in range(plan.operands):
-        plan.stride[k][target] = plan.stride[k][source]
-
-
-cdef void swap(Plan *plan, int a, int b) noexcept nogil:
-    cdef int k
-    plan.extent[a], plan.extent[b] = plan.extent[b], plan.extent[a]
-    for k in range(plan.operands):
-        plan.stride[k][a], plan.stride[k][b] = plan.stride[k][b], plan.stride[k][a]
-
-
-cdef bint mergeable(const Plan *plan, int outer, int inner) noexcept nogil:
-    cdef int k
-    for k in range(plan.operands):
-        if plan.stride[k][outer] != plan.stride[k][inner] * plan.extent[inner]:
-            return False
-    return True
-
-
-cdef bint set_flags(Plan *plan) noexcept nogil:
+cdef bint set_flags(LoopPlan *plan) noexcept nogil:
     """How the operands lie in the innermost dimension; False if some lies in another way."""
-    cdef int k, inner = plan.rank - 1
-    for k in range(plan.operands):
-        if plan.stride[k][inner] == plan.item[k]:
+    cdef int k, inner = plan.nest.rank - 1
+    for k in range(plan.nest.operands):
+        if plan.nest.stride[k][inner] == plan.nest.item[k]:
             plan.flags[k] = c"v"
-        elif plan.stride[k][inner] == 0 and k > 0:
+        elif plan.nest.stride[k][inner] == 0 and k > 0:
             plan.flags[k] = c"s"
         else:
             return False
     return True
 
 
-cdef int64_t alignment(const Plan *plan, int k, int items) noexcept nogil:
+cdef int64_t alignment(const LoopPlan *plan, int k, int items) noexcept nogil:
     """What an address must be a multiple of; the parts of complex numbers are read apart."""
     if plan.flags[k] == c"v":
-        return plan.item[k] * items
-    return min(plan.item[k], 8)
+        return plan.nest.item[k] * items
+    return min(plan.nest.item[k], 8)
 
 
-cdef bint plan_packs(Plan *plan, int items) noexcept nogil:
+cdef bint plan_contiguous(LoopPlan *plan, int items) noexcept nogil:
     cdef int k
-    cdef int64_t head = 0, misfit = <int64_t>(-<uintptr_t>plan.address[0] % LINE_BYTES)
+    cdef int64_t head = 0, misfit = <int64_t>(-<uintptr_t>plan.nest.address[0] % LINE_BYTES)
     cdef int64_t place
     if not set_flags(plan):
         return False
-    if misfit % plan.item[0] == 0:
-        head = min(misfit // plan.item[0], plan.count)
-    for k in range(plan.operands):
-        place = <int64_t>(<uintptr_t>plan.address[k])
+    if misfit % plan.nest.item[0] == 0:
+        head = min(misfit // plan.nest.item[0], plan.nest.count)
+    for k in range(plan.nest.operands):
+        place = <int64_t>(<uintptr_t>plan.nest.address[k])
         if plan.flags[k] == c"v":
-            place += head * plan.item[k]
+            place += head * plan.nest.item[k]
         # Where there is no pack, items are all that has to be aligned.
-        if place % alignment(plan, k, items if plan.count - head >= items else 1) != 0:
+        if place % alignment(plan, k, items if plan.nest.count - head >= items else 1) != 0:
             return False
-    plan.kind = PACKS
-    cdef int64_t packs = (plan.count - head) // items
-    cdef int64_t edges = plan.count - packs * items
+    plan.pattern = CONTIGUOUS
+    cdef int64_t packs = (plan.nest.count - head) // items
+    cdef int64_t edges = plan.nest.count - packs * items
     cdef int32_t *edge_words = <int32_t *>&plan.words[1]
     plan.blocks = (packs + edges + BLOCK_THREADS - 1) // BLOCK_THREADS
     plan.words[0] = packs
     edge_words[0] = <int32_t>head
     edge_words[1] = <int32_t>edges
-    for k in range(plan.operands):
-        plan.words[2 + k] = <int64_t>(<uintptr_t>plan.address[k])
-    plan.bytes = 8 * (2 + plan.operands)
+    for k in range(plan.nest.operands):
+        plan.words[2 + k] = <int64_t>(<uintptr_t>plan.nest.address[k])
+    plan.bytes = 8 * (2 + plan.nest.operands)
     return True
 
 
-cdef bint plan_rows(Plan *plan, int items) noexcept nogil:
-    cdef int d, k, inner = plan.rank - 1
+cdef bint plan_rows(LoopPlan *plan, int items) noexcept nogil:
+    cdef int d, k, inner = plan.nest.rank - 1
     cdef int64_t fit
-    if plan.extent[inner] % items != 0 or not set_flags(plan):
+    if plan.nest.extent[inner] % items != 0 or not set_flags(plan):
         return False
-    for k in range(plan.operands):
+    for k in range(plan.nest.operands):
         fit = alignment(plan, k, items)
-        if <int64_t>(<uintptr_t>plan.address[k]) % fit != 0:
+        if <int64_t>(<uintptr_t>plan.nest.address[k]) % fit != 0:
             return False
         for d in range(inner):
-            if plan.stride[k][d] % fit != 0:
+            if plan.nest.stride[k][d] % fit != 0:
                 return False
-    plan.kind = ROWS
-    plan.extent[inner] //= items
-    plan.count //= items
-    for k in range(plan.operands):
-        plan.stride[k][inner] *= items
+    plan.pattern = ROWS
+    plan.nest.extent[inner] //= items
+    plan.nest.count //= items
+    for k in range(plan.nest.operands):
+        plan.nest.stride[k][inner] *= items
     finish_nest(plan, 1)
     return True
 
 
-cdef void plan_items(Plan *plan, int items) noexcept nogil:
+cdef void plan_strided(LoopPlan *plan, int items) noexcept nogil:
     cdef int d, k
     cdef int64_t bits
-    plan.kind = ITEMS
-    for k in range(plan.operands):
+    plan.pattern = STRIDED
+    for k in range(plan.nest.operands):
         plan.flags[k] = c"g"
-        bits = <int64_t>(<uintptr_t>plan.address[k])
-        for d in range(plan.rank):
-            bits |= plan.stride[k][d]
-        if bits % min(plan.item[k], 8) != 0:
-            plan.kind = BYTES
-    finish_nest(plan, min(items, <int>MOST_ITEMS))
+        bits = <int64_t>(<uintptr_t>plan.nest.address[k])
+        for d in range(plan.nest.rank):
+            bits |= plan.nest.stride[k][d]
+        if bits % min(plan.nest.item[k], 8) != 0:
+            plan.pattern = UNALIGNED
+    finish_nest(plan, min(items, <int>MAX_ITEMS))
 
 
-cdef void finish_nest(Plan *plan, int items) noexcept nogil:
+cdef void finish_nest(LoopPlan *plan, int items) noexcept nogil:
     """Writes the Nest of elementwise_memory.cuh."""
     cdef int d, k
     cdef int64_t *word = plan.words
     cdef uint32_t *magic
     cdef uint32_t *shift
-    cdef int64_t threads = (plan.count + items - 1) // items
+    cdef int64_t threads = (plan.nest.count + items - 1) // items
     plan.blocks = (threads + BLOCK_THREADS - 1) // BLOCK_THREADS
     # Where a thread behind the end does not overflow either.
-    plan.wide = plan.count >= (<int64_t>1 << 31) - BLOCK_THREADS * items
-    word[0] = plan.count
+    plan.wide = plan.nest.count >= (<int64_t>1 << 31) - BLOCK_THREADS * items
+    word[0] = plan.nest.count
     word += 1
-    for k in range(plan.operands):
-        word[k] = <int64_t>(<uintptr_t>plan.address[k])
-    word += plan.operands
-    for d in range(plan.rank):
-        word[d] = plan.extent[d]
-    word += plan.rank
-    for k in range(plan.operands):
-        for d in range(plan.rank):
-            word[d] = plan.stride[k][d]
-        word += plan.rank
+    for k in range(plan.nest.operands):
+        word[k] = <int64_t>(<uintptr_t>plan.nest.address[k])
+    word += plan.nest.operands
+    for d in range(plan.nest.rank):
+        word[d] = plan.nest.extent[d]
+    word += plan.nest.rank
+    for k in range(plan.nest.operands):
+        for d in range(plan.nest.rank):
+            word[d] = plan.nest.stride[k][d]
+        word += plan.nest.rank
     magic = <uint32_t *>word
-    shift = magic + plan.rank
-    for d in range(plan.rank):
-        set_divisor(plan.extent[d], magic + d, shift + d)
-    plan.bytes = <size_t>(<char *>(shift + plan.rank) - <char *>plan.words)
+    shift = magic + plan.nest.rank
+    for d in range(plan.nest.rank):
+        set_divisor(plan.nest.extent[d], magic + d, shift + d)
+    plan.bytes = <size_t>(<char *>(shift + plan.nest.rank) - <char *>plan.words)
 
 
 cdef void set_divisor(int64_t extent, uint32_t *magic, uint32_t *shift) noexcept nogil:
@@ -319,7 +398,7 @@ cdef bint reach(const gpukern_tensor *tensor, char **first, char **last) noexcep
     return True
 
 
-cdef bint same_place(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil:
+cdef bint same_elements(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil:
     """Whether both have the same elements at the same places."""
     cdef int d
     cdef int64_t stride = 1

@@ -5,10 +5,11 @@
 
 import numpy as np
 
-from gpukern._elementwise.type_resolution import WEAK_TYPES
-from gpukern._elementwise.ufuncs import UFUNCS
+from gpukern._elementwise.frontend.type_resolution import WEAK_TYPES
+from gpukern._elementwise.frontend.ufuncs import UFUNCS
 from gpukern.errors import GpukernTypeError
 
+NAMED_OUTPUT = ("maximum", "minimum")  # NumPy deprecates their third argument by position
 VIEWS = ("real", "imag")  # their results are parts of their operands
 
 
@@ -28,8 +29,8 @@ def host_dtype(name):
 class Writer:
     """Writes the Python source of a typed function.
 
-    `result` is the last step, if it can write to the output, and `writers` are the others that can
-    write to an array.
+    `result` is the last step, if it can write to the output; `writers` are the others that can
+    write to a given array. NumPy takes that array by position in less time than as ``out=``.
     """
 
     def __init__(self, typed, out_type):
@@ -41,7 +42,7 @@ class Writer:
         self.result = last if is_root and last.computed == typed.result == out_type else None
         self.steps = others if self.result is not None else typed.steps
         self.writers = [step for step in self.steps if self.can_write(step)]
-        self.names = {"np": np, "asarray": np.asarray, "copyto": np.copyto, "item": item}
+        self.names = {"asarray": np.asarray, "copyto": np.copyto, "copy": np.copy, "item": item}
         self.names["integer_power"] = integer_power
         if "bfloat16" in (out_type, *typed.types, *(step.computed for step in typed.steps)):
             self.names["bfloat16"] = host_dtype("bfloat16").type
@@ -53,53 +54,53 @@ class Writer:
     def compute_alike(self, numbers, reused):
         """Compile ``f(*arguments)`` for arrays of one shape, with dimensions.
 
-        The writers have places of these numbers, which are made by the first step that writes
-        there. The last step may write in place of the value `reused`, if that is not None.
+        The writers have buffers of these numbers, each allocated by the first step that writes to
+        it. The last step may overwrite the value `reused`, if that is not None.
         """
-        names, places = {}, {}
+        names, buffers = {}, {}
         for step, number in zip(self.writers, numbers, strict=True):
             if number in names:
-                places[step] = names[number]
+                buffers[step] = names[number]
             if number is not None:
                 names.setdefault(number, self.result_name(step))
         if self.result is not None and reused is not None:
-            places[self.result] = self.result_name(reused)
-        return self.compiled("", places)
+            buffers[self.result] = self.result_name(reused)
+        return self.compiled("", buffers)
 
     def write(self):
-        """Compile ``f(*arguments, out, *places)``.
+        """Compile ``f(*arguments, out, *buffers)``.
 
-        Each of `writers` has a place, which is None by default: it writes to a new array.
+        Each of `writers` has a buffer, by default None: it writes to a new array.
         """
-        places = {step: f"p{self.numbers[step]}" for step in self.writers}
+        buffers = {step: f"p{self.numbers[step]}" for step in self.writers}
         if self.result is not None:
-            places[self.result] = "out"
+            buffers[self.result] = "out"
         return self.compiled(
-            "".join(["out", *(f", {places[step]}=None" for step in self.writers)]), places
+            "".join(["out", *(f", {buffers[step]}=None" for step in self.writers)]), buffers
         )
 
-    def compiled(self, more, places):
-        """Compile a function of the arguments, and more, whose steps write to places."""
+    def compiled(self, more, buffers):
+        """Compile a function of the arguments, and more, whose steps write to buffers."""
         parameters = [f"x{i}" for i in range(len(self.typed.types))]
         lines = [f"def function({', '.join([*parameters, more] if more else parameters)}):"]
         lines += [
-            f"    {self.result_name(each)} = {self.step(each, places)}" for each in self.steps
+            f"    {self.result_name(each)} = {self.step(each, buffers)}" for each in self.steps
         ]
-        lines += self.ending(places, bool(more))
+        lines += self.ending(buffers, bool(more))
         exec(compile("\n".join(lines), f"<{self.typed.function.name}>", "exec"), self.names)
         return self.names["function"]
 
-    def ending(self, places, writes):
+    def ending(self, buffers, writes):
         """The result, and the return."""
         if self.result is not None:
             # Of no arrays, what is returned is a scalar already.
-            return [f"    return {self.step(self.result, places)}"]
+            return [f"    return {self.step(self.result, buffers)}"]
         root, wanted = self.typed.root, self.typed.result
         result = self.value(root)
         if root.kind != "step" or root.type != wanted:
             result = f"asarray({result}).astype({self.dtype(wanted)})"
         elif root.content.function in VIEWS and not writes:
-            result = f"np.copy({result})"
+            result = f"copy({result})"
         if writes:
             return [f"    copyto(out, {result}, casting='unsafe')"]
         if self.out_type != wanted:
@@ -121,9 +122,13 @@ class Writer:
     def is_weak(self, value):
         return value.type in WEAK_TYPES
 
-    def step(self, step, places):
+    def step(self, step, buffers):
         """The expression of a step; a weak result is a Python number again."""
-        text = self.call(step, f", out={places[step]}" if step in places else "")
+        more = ""
+        if step in buffers:
+            name = "out=" if step.function in NAMED_OUTPUT else ""
+            more = f", {name}{buffers[step]}"
+        text = self.call(step, more)
         return f"item({text})" if step.weak else text
 
     def call(self, step, more):
@@ -141,7 +146,8 @@ class Writer:
             texts[0] = f"asarray({texts[0]}, bool)"
         if step.function == "power" and step.computed.startswith("int"):
             return f"integer_power({', '.join(texts)}, '{step.computed}'{more})"
-        return f"np.{step.function}({', '.join(texts)}{more})"
+        self.names[step.function] = getattr(np, step.function)
+        return f"{step.function}({', '.join(texts)}{more})"
 
     def value(self, value, wanted=None):
         """A value: an argument, the result of a step, or a number by a name of its own.

@@ -6,7 +6,8 @@ from libc.stdint cimport int32_t, int64_t
 from gpukern._capi cimport (
     gpukern_dtype, gpukern_exec, gpukern_kernel, gpukern_status, gpukern_tensor,
 )
-from gpukern._elementwise.loop_plan cimport Plan
+from gpukern._elementwise.cpu_executor cimport HostFunction
+from gpukern._elementwise.loop_plan cimport LoopPlan
 from gpukern._program.program cimport Program
 
 cdef enum:
@@ -45,13 +46,13 @@ cdef class Signature:
                      Numbers *numbers, int32_t device,
                      const gpukern_exec *where) except -1
     cdef object typed(self)
-    cdef Compiled kernel_of(self, const Plan *plan, int32_t device)
-    cdef Compiled compiled(self, const Plan *plan, int32_t device)
+    cdef Compiled kernel_of(self, const LoopPlan *plan, int32_t device)
+    cdef Compiled compiled(self, const LoopPlan *plan, int32_t device)
     cdef int require_fit(self, Numbers *numbers) except -1
-    cdef object host_function(self)
+    cdef HostFunction host_function(self)
 
 cdef int type_number(const gpukern_dtype *dtype) noexcept nogil
-cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const Plan *plan,
+cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const LoopPlan *plan,
                                 const Numbers *numbers, const gpukern_exec *where) noexcept nogil
 cdef int number_argument(object value, Slot *slot) except -1
 cdef Signature signature_of(object function, dict signatures, const char *types, int32_t device)

@@ -16,18 +16,19 @@ from gpukern._capi cimport (
     gpukern_launch, gpukern_program_kernel, gpukern_status, gpukern_tensor,
 )
 from gpukern._runtime.error cimport check
-from gpukern._elementwise.loop_plan cimport BLOCK_THREADS, MAX_OPERANDS, PACKS, Plan, plan_loop
+from gpukern._elementwise.cpu_executor cimport HostFunction
+from gpukern._elementwise.loop_plan cimport (
+    BLOCK_THREADS, CONTIGUOUS, MAX_OPERANDS, LoopPlan, plan_loop,
+)
 from gpukern._program.program cimport Program, compile_keyed, find_program
 
 import numpy as np
 
 from gpukern._elementwise import cuda_codegen
 
-from gpukern._elementwise import cpu_executor
-
 from gpukern._elementwise import cache_key
 
-from gpukern._elementwise import type_resolution
+from gpukern._elementwise.frontend import type_resolution
 from gpukern.errors import (
     GpukernError, GpukernOverflowError, GpukernTypeError, GpukernValueError,
 )
@@ -132,7 +133,7 @@ cdef class Signature:
                      Numbers *numbers, int32_t device,
                      const gpukern_exec *where) except -1:
         """Launches the kernel that suits the operands, tensors[0] being the output."""
-        cdef Plan plan
+        cdef LoopPlan plan
         cdef Compiled compiled
         plan_loop(&plan, tensors, operands, self.items)
         if plan.blocks == 0:
@@ -146,16 +147,16 @@ cdef class Signature:
             check(launch_plan(compiled.kernel, &plan, numbers, where))
         return 0
 
-    cdef Compiled kernel_of(self, const Plan *plan, int32_t device):
+    cdef Compiled kernel_of(self, const LoopPlan *plan, int32_t device):
         """The kernel for a plan, from memory if it was ever used."""
         cdef char key[MAX_OPERANDS + 8]
         memcpy(key, &device, sizeof(device))
-        key[4] = <char>plan.kind
+        key[4] = <char>plan.pattern
         key[5] = plan.wide
-        key[6] = <char>(plan.rank if plan.kind != PACKS else 0)
+        key[6] = <char>(plan.nest.rank if plan.pattern != CONTIGUOUS else 0)
         key[7] = 0
-        memcpy(key + 8, plan.flags, plan.operands)
-        name = PyBytes_FromStringAndSize(key, 8 + plan.operands)
+        memcpy(key + 8, plan.flags, plan.nest.operands)
+        name = PyBytes_FromStringAndSize(key, 8 + plan.nest.operands)
         found = self.kernels.get(name)
         if found is None:
             # Another thread may be as far as this: all keep the one that came first.
@@ -168,17 +169,17 @@ cdef class Signature:
             self.known_typed = type_resolution.typed(self.function, names)
         return self.known_typed
 
-    cdef Compiled compiled(self, const Plan *plan, int32_t device):
+    cdef Compiled compiled(self, const LoopPlan *plan, int32_t device):
         cdef Program program
-        flags = iter([chr(plan.flags[k]) for k in range(1, plan.operands)])
+        flags = iter([chr(plan.flags[k]) for k in range(1, plan.nest.operands)])
         flags = "".join(["c" if number else next(flags) for number in self.is_number])
         key = note = None
-        if plan.kind == PACKS and "s" not in flags:
+        if plan.pattern == CONTIGUOUS and "s" not in flags:
             if self.kept is not None and self.kept.device_id == device:
                 return load_kernel(self.kept, cuda_codegen.kernel_name(self.function), device)
             key = cache_key.key(self.function, self.types)
             note = cache_key.note(self.out_name, self.items, self.limits)
-        layout = cuda_codegen.Layout(KIND_NAMES[<int>plan.kind], flags, plan.rank, plan.wide)
+        layout = cuda_codegen.Layout(KIND_NAMES[<int>plan.pattern], flags, plan.nest.rank, plan.wide)
         source = cuda_codegen.source(self.typed(), self.out_name, layout)
         program = compile_keyed(source.text, source.options, f"{source.kernel}.cu",
                                 dict(cuda_codegen.headers()), device, key, note)
@@ -195,15 +196,15 @@ cdef class Signature:
                     f"{self.function.name}: {name} must lie in [{low}, {high}], got {value}")
         return 0
 
-    cdef object host_function(self):
+    cdef HostFunction host_function(self):
         found = self.kernels.get(None)
         if found is None:
-            made = cpu_executor.HostFunction(self.typed(), self.out_name, self.is_number)
+            made = HostFunction(self.typed(), self.out_name, self.is_number)
             found = self.kernels.setdefault(None, made)
         return found
 
 
-cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const Plan *plan,
+cdef gpukern_status launch_plan(const gpukern_kernel *kernel, const LoopPlan *plan,
                                 const Numbers *numbers, const gpukern_exec *where) noexcept nogil:
     """Launches a kernel for a plan that it suits."""
     cdef gpukern_launch launch

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the steps of an element-wise function write, block after block.
+"""The buffers that the steps of an element-wise function write to, block after block.
 
-A new array for each step of each block is memory that no cache has. So the steps share a few
-places: a step takes that of a value which nothing reads any more, as temporaries of NumPy's
-expressions do. One of them is the output, once no argument that lies there is to be read.
+A new array for each step of each block is memory that is in no cache. So the steps share a few
+buffers: a step reuses the buffer of a value that no later step reads, as NumPy's expressions reuse
+temporaries. One of the buffers is the output, once no argument in the same memory is left to read.
 """
 
 import functools
@@ -14,29 +14,29 @@ import numpy as np
 
 from gpukern._elementwise.numpy_codegen import VIEWS, host_dtype
 
-OUT = 0  # the place that is the output
+OUT = 0  # the buffer that is the output
 
 
-class Places:
-    """Chooses the places for a typed function."""
+class BufferAssignment:
+    """Assigns the steps of a typed function to buffers."""
 
     def __init__(self, typed, writers, out_type):
         self.steps = typed.steps
         self.writers = frozenset(writers)  # the steps that take an array to write to
         self.out_type = out_type
         self.ended = ended(typed)
-        self.chosen = functools.lru_cache(64)(self.choose)
+        self.assigned = functools.lru_cache(64)(self.assign)
 
-    def choose(self, axes, whole, held):
-        """The place of each writer, None for an array of its own, and the dtypes of the places.
+    def assign(self, axes, whole, aliased):
+        """The buffer of each writer, None for a new array, and the dtypes of the buffers.
 
-        `axes` are, for each argument, the axes along which it has elements of its own, as bits, and
-        `whole` are the output's; of -1, all bits are set. `held` are the arguments that lie where
-        the output does; None for an output that no step but the last may write to.
+        `axes` are, for each argument, the axes along which it varies, as bits, and `whole` are the
+        output's; of -1, all bits are set. `aliased` are the arguments in the output's memory; None
+        for an output that no step but the last may write to.
         """
-        places, dtypes, free = {}, [self.out_type], {}
-        waiting = set(held or ())
-        if held is not None and not waiting:
+        buffers, dtypes, free = {}, [self.out_type], {}
+        waiting = set(aliased or ())
+        if aliased is not None and not waiting:
             free[self.out_type] = [OUT]
         reach = dict(enumerate(axes))
         for step, values in zip(self.steps, self.ended, strict=True):
@@ -44,8 +44,8 @@ class Places:
                 int.__or__, (reach.get(content_of(each), 0) for each in step.operands)
             )
             for value in values:
-                if value in places:
-                    free.setdefault(value.computed, []).append(places[value])
+                if value in buffers:
+                    free.setdefault(value.computed, []).append(buffers[value])
                 elif value in waiting:
                     waiting.remove(value)
                     if not waiting:
@@ -54,13 +54,13 @@ class Places:
                 if not free.get(step.computed):
                     free[step.computed] = [len(dtypes)]
                     dtypes.append(step.computed)
-                places[step] = min(free[step.computed])  # the output, if it may be
-                free[step.computed].remove(places[step])
-        numbers = tuple(places.get(step) for step in self.steps if step in self.writers)
+                buffers[step] = min(free[step.computed])  # the output, if it may be
+                free[step.computed].remove(buffers[step])
+        numbers = tuple(buffers.get(step) for step in self.steps if step in self.writers)
         return numbers, tuple(host_dtype(each) for each in dtypes[1:])
 
     def last_reused(self, numbers):
-        """A writer in whose place the last step can write the output; None if there is none."""
+        """A writer whose buffer the last step can write the output to; None if there is none."""
         writers = [step for step in self.steps if step in self.writers]
         placed = dict(zip(writers, numbers, strict=True))
         for value in self.ended[-1] if self.ended else ():
@@ -70,10 +70,10 @@ class Places:
 
 
 class Scratch:
-    """The places for the blocks of one thread."""
+    """The buffers of one thread."""
 
-    def __init__(self, chosen, size):
-        self.numbers, dtypes = chosen
+    def __init__(self, assigned, size):
+        self.numbers, dtypes = assigned
         self.arrays = [np.empty(size, dtype) for dtype in dtypes]
         self.shape = None
         self.views = []
@@ -83,17 +83,13 @@ class Scratch:
         if out.shape != self.shape:
             self.shape = out.shape
             self.views = [each[: out.size].reshape(out.shape) for each in self.arrays]
-        places = [out, *self.views]
-        return [None if number is None else places[number] for number in self.numbers]
+        buffers = [out, *self.views]
+        return [None if number is None else buffers[number] for number in self.numbers]
 
 
-def varying(argument, shape):
-    """The axes of a shape along which an argument, which broadcasts, has elements of its own."""
-    own = getattr(argument, "shape", ())
-    if own == shape:
-        return -1
-    first = len(shape) - len(own)
-    return sum(1 << (first + axis) for axis, size in enumerate(own) if size != 1)
+def varying(argument):
+    """The axes along which an argument has elements of its own, as bits; see block_view()."""
+    return axes_of(getattr(argument, "shape", ()))
 
 
 def axes_of(shape):

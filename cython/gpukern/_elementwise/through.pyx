@@ -13,7 +13,7 @@ from gpukern._capi cimport (
     gpukern_pipeline_run, gpukern_status, gpukern_tensor,
 )
 from gpukern._elementwise.specialization cimport Numbers, Signature, launch_plan
-from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, Kind, Plan, plan_loop
+from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, LoopPlan, Pattern, plan_loop
 from gpukern._streams.stream cimport Launch
 from gpukern._streams.watch cimport Watch, watch, watched
 
@@ -24,9 +24,9 @@ cdef struct Step:
     Watch *eye
     int32_t device
     int items
-    Plan plan                 # of the chunk
+    LoopPlan plan                 # of the chunk
     gpukern_kernel *kernel    # of the last chunk, NULL before the first; and what it suits
-    Kind kind
+    Pattern pattern
     bint wide
     int rank
     char flags[MAX_OPERANDS]
@@ -79,9 +79,9 @@ cdef gpukern_status compute(void *user, const gpukern_pipeline_chunk *chunk) noe
 
 cdef bint suits(const Step *step) noexcept nogil:
     """Whether the last chunk's kernel is this one's, too."""
-    cdef const Plan *plan = &step.plan
-    return (step.kernel != NULL and step.kind == plan.kind and step.wide == plan.wide
-            and step.rank == plan.rank and memcmp(step.flags, plan.flags, plan.operands) == 0)
+    cdef const LoopPlan *plan = &step.plan
+    return (step.kernel != NULL and step.pattern == plan.pattern and step.wide == plan.wide
+            and step.rank == plan.nest.rank and memcmp(step.flags, plan.flags, plan.nest.operands) == 0)
 
 
 cdef bint find_kernel(Step *step) noexcept with gil:
@@ -93,6 +93,6 @@ cdef bint find_kernel(Step *step) noexcept with gil:
         Py_INCREF(error)
         step.eye.error = <PyObject *>error
         return False
-    step.kind, step.wide, step.rank = step.plan.kind, step.plan.wide, step.plan.rank
-    memcpy(step.flags, step.plan.flags, step.plan.operands)
+    step.pattern, step.wide, step.rank = step.plan.pattern, step.plan.wide, step.plan.nest.rank
+    memcpy(step.flags, step.plan.flags, step.plan.nest.operands)
     return True

@@ -14,18 +14,19 @@ import pytest
 from hypothesis import strategies as st
 
 from gpukern import elementwise
-from gpukern._elementwise import cpu_executor, type_resolution
+from gpukern._elementwise import cpu_executor
+from gpukern._elementwise.frontend import type_resolution
 from gpukern._elementwise.numpy_codegen import Writer
-from gpukern._elementwise.temporaries import OUT, Places, Scratch
+from gpukern._elementwise.temporaries import OUT, BufferAssignment, Scratch
 
 NUMBERS = itertools.count()
 POLYNOMIAL = "(a * 10 + 2) * ((b + 2) * 10 - 5) * 5"
 
 
-def places_of(text, *types):
-    """The places for a function of these types, whose result has its own type."""
+def buffers_of(text, *types):
+    """The buffers for a function of these types, whose result has its own type."""
     typed = type_resolution.typed(elementwise(text).function, types)
-    return Places(typed, Writer(typed, typed.result).writers, typed.result)
+    return BufferAssignment(typed, Writer(typed, typed.result).writers, typed.result)
 
 
 def polynomial(a, b):
@@ -50,7 +51,7 @@ def fresh(text, inputs=None):
 
 
 @pytest.mark.parametrize(
-    ("held", "numbers", "scratch"),
+    ("aliased", "numbers", "scratch"),
     [
         ((), (OUT, OUT, 1, 1, 1, OUT), 1),
         ((0,), (OUT, OUT, 1, 1, 1, OUT), 1),  # a is read by the first step only
@@ -59,21 +60,21 @@ def fresh(text, inputs=None):
         (None, (1, 1, 2, 2, 2, 1), 2),
     ],
 )
-def test_steps_share_places(held, numbers, scratch):
-    chosen = places_of(POLYNOMIAL, "float32", "float32").choose((-1, -1), -1, held)
-    assert chosen == (numbers, (np.dtype("f4"),) * scratch)
+def test_steps_share_buffers(aliased, numbers, scratch):
+    assigned = buffers_of(POLYNOMIAL, "float32", "float32").assign((-1, -1), -1, aliased)
+    assert assigned == (numbers, (np.dtype("f4"),) * scratch)
 
 
-def test_only_whole_steps_have_places():
-    places = places_of(POLYNOMIAL, "float32", "float32")
+def test_only_whole_steps_have_buffers():
+    buffers = buffers_of(POLYNOMIAL, "float32", "float32")
     # a has a row of its own for each element of the first axis, b one for those of the second.
-    assert places.choose((0b01, 0b10), 0b11, ()) == ((None, None, None, None, None, OUT), ())
-    assert places.choose((-1, 0b10), 0b11, ())[0] == (OUT, OUT, None, None, None, OUT)
+    assert buffers.assign((0b01, 0b10), 0b11, ()) == ((None, None, None, None, None, OUT), ())
+    assert buffers.assign((-1, 0b10), 0b11, ())[0] == (OUT, OUT, None, None, None, OUT)
 
 
-def test_a_place_is_kept_while_a_part_of_it_is_read():
-    places = places_of("real(a + b) * 2 + (a - b) * 3", "float32", "float32")
-    numbers, _ = places.choose((-1, -1), -1, ())
+def test_a_buffer_is_kept_while_a_part_of_it_is_read():
+    buffers = buffers_of("real(a + b) * 2 + (a - b) * 3", "float32", "float32")
+    numbers, _ = buffers.assign((-1, -1), -1, ())
     assert numbers[0] not in numbers[1:]
 
 

@@ -11,8 +11,8 @@ for it, and most are short: Python takes longest for what it runs for the first 
 
 import numpy as np
 
-from gpukern._elementwise import ufuncs
-from gpukern._elementwise.graph import (
+from gpukern._elementwise.frontend import ufuncs
+from gpukern._elementwise.frontend.graph import (
     MAX_INPUTS,
     Call,
     Cast,

@@ -6,7 +6,7 @@
 import functools
 from dataclasses import dataclass, field
 
-from gpukern._elementwise import ufuncs
+from gpukern._elementwise.frontend import ufuncs
 
 MAX_INPUTS = 32
 

@@ -10,8 +10,16 @@ import textwrap
 
 import numpy as np
 
-from gpukern._elementwise import ufuncs
-from gpukern._elementwise.graph import MAX_INPUTS, Call, Cast, Constant, Function, Input, operation
+from gpukern._elementwise.frontend import ufuncs
+from gpukern._elementwise.frontend.graph import (
+    MAX_INPUTS,
+    Call,
+    Cast,
+    Constant,
+    Function,
+    Input,
+    operation,
+)
 from gpukern.errors import GpukernValueError
 
 BINARY = {

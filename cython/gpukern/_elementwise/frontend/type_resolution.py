@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpukern._elementwise import ufuncs
-from gpukern._elementwise.constant_folding import SIZES, converted, folded, require_known
-from gpukern._elementwise.graph import Call, Cast, Constant, Input
+from gpukern._elementwise.frontend import ufuncs
+from gpukern._elementwise.frontend.constant_folding import SIZES, converted, folded, require_known
+from gpukern._elementwise.frontend.graph import Call, Cast, Constant, Input
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
 # The dtype that a weak value has where it meets no array.

@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+cdef class HostFunction:
+    cdef readonly object typed
+    cdef readonly object out_type
+    cdef readonly object buffers
+    cdef readonly object write
+    cdef object compute
+    cdef object compute_alike
+    cdef tuple axes
+    cdef bint uses_all
+    cdef readonly Py_ssize_t few
+    cdef readonly Py_ssize_t alike_few
+    cdef readonly Py_ssize_t block
+    cdef readonly Py_ssize_t cost
+    cdef object call(self, tuple arguments, object out, object progress)
+    cdef object new(self, tuple arguments, object shape, object progress)
+    cdef int given(self, tuple arguments, object out, bint alike, object progress) except -1
+    cdef int into(self, object arguments, object out, object aliased, object progress) except -1

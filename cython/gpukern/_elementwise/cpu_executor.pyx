@@ -1,0 +1,320 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Element-wise functions on the host: NumPy's ufuncs on blocks that fit a core's cache."""
+
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject_CallObject
+from libc.stdint cimport int64_t
+
+from gpukern._elementwise.loop_plan cimport (
+    MAX_RANK, broadcast, coalesced_views, refuse_shapes, require_output,
+)
+
+import contextvars
+import math
+import threading
+
+import numpy as np
+
+from gpukern._elementwise.blocking import block_view, blocks, empty_like_any, separated
+from gpukern._elementwise.frontend.type_resolution import WEAK_TYPES
+from gpukern._elementwise.frontend.ufuncs import TRANSCENDENTAL
+from gpukern._elementwise.numpy_codegen import Writer, host_dtype
+from gpukern._elementwise.temporaries import BufferAssignment, Scratch, axes_of, varying
+from gpukern._elementwise.thread_budget import ThreadShare
+from gpukern._runtime.devices import get_num_threads
+from gpukern.errors import GpukernDeviceError, GpukernOverflowError
+
+cdef extern from "Python.h":
+    int PyContext_Enter(object context) except -1
+    int PyContext_Exit(object context) except -1
+
+cnp.import_array()
+
+# Elements that need neither blocks nor buffers: a new array for each step stays in the cache.
+FEW = 1 << 15
+# Of the widest array in a block. A few such arrays fit the second-level cache of a core; in smaller
+# blocks, threads wait for Python's lock more than they compute.
+BLOCK_BYTES = 1 << 19
+# Fewer steps, of one element each, are not worth a thread's start: about half a millisecond.
+LEAST_FOR_THREAD = 1 << 21
+REPORTS = 64
+SMALLEST_REPORT = 1 << 27
+LARGEST_REPORT = 1 << 29
+
+# Contexts in which NumPy ignores floating-point errors, and which no call is in. To enter one costs
+# a tenth of `numpy.errstate`.
+cdef list idle_contexts = []
+
+
+cpdef object quietly(object function, tuple arguments):
+    """Calls a function that computes with ndarrays, without warnings."""
+    cdef object context = None
+    with cython.critical_section(idle_contexts):
+        if idle_contexts:
+            context = idle_contexts.pop()
+    if context is None:
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+    PyContext_Enter(context)
+    try:
+        return PyObject_CallObject(function, arguments)
+    finally:
+        PyContext_Exit(context)
+        idle_contexts.append(context)
+
+
+@cython.final
+cdef class HostFunction:
+    """A typed function as Python functions that call NumPy, for an output of some dtype.
+
+    `is_number` tells of each argument whether it is a number; the others are ndarrays. One thread
+    computes up to `few` elements in one block where there is an output, and up to `alike_few` where
+    there is none and all ndarrays have one shape.
+    """
+
+    def __init__(self, typed, out_type, is_number):
+        names = typed.function.device_names
+        if names:
+            raise GpukernDeviceError(
+                f"{typed.function.name}: {', '.join(names)} is CUDA C++, which needs a GPU; only "
+                "functions that NumPy has are computed on the CPU")
+        self.typed = typed
+        self.out_type = out_type
+        writer = Writer(typed, out_type)
+        self.buffers = BufferAssignment(typed, writer.writers, out_type)
+        self.axes = tuple([0 if number else -1 for number in is_number])  # where arrays are alike
+        numbers, _ = self.buffers.assign(self.axes, -1, None)
+        self.compute = writer.compute()  # f(*arguments) -> array
+        self.compute_alike = writer.compute_alike(numbers, self.buffers.last_reused(numbers))
+        self.write = writer.write()  # f(*arguments, out, *buffers)
+        used = {value.content for value in inputs_of(typed)}
+        self.uses_all = len(used) == len(typed.types)
+        dtypes = {out_type, *typed.types, *[step.computed for step in typed.steps]} - {*WEAK_TYPES}
+        widest = max([host_dtype(each).itemsize for each in dtypes])
+        self.cost = sum(map(cost, typed.steps)) or 1
+        self.block = max(min(BLOCK_BYTES // widest, LEAST_FOR_THREAD // self.cost), 1)
+        # With nothing between the arguments and the result, blocks are for threads alone.
+        alone = (2 * LEAST_FOR_THREAD - 1) // self.cost
+        self.few = min(FEW, alone) if writer.writers else alone
+        self.alike_few = max(self.few, self.block)
+
+    cdef object call(self, tuple arguments, object out, object progress):
+        """Computes into an array, or a new one where that is None."""
+        cdef int64_t shape[MAX_RANK]
+        cdef int d, ndim = 0
+        cdef int64_t size = 1
+        cdef bint alike = False, contiguous = False
+        if not scan(arguments, &ndim, shape, &alike, &contiguous):
+            refuse_shapes(self.typed.function.name, arguments)
+        if out is not None:
+            require_output(
+                self.typed.function.name, cnp.PyArray_NDIM(out),
+                <const int64_t *>cnp.PyArray_DIMS(out), <const int64_t *>cnp.PyArray_STRIDES(out),
+                ndim, shape)
+        for d in range(ndim):
+            size *= shape[d]
+        try:
+            if out is not None:
+                self.given(arguments, out, alike, progress)
+                return out
+            if progress is None and self.uses_all:
+                if contiguous and size <= self.alike_few:
+                    return quietly(self.compute_alike, arguments)
+                if size <= self.few:
+                    return quietly(self.compute, arguments)
+            return self.new(arguments, tuple([shape[d] for d in range(ndim)]), progress)
+        except OverflowError as error:  # a Python int that does not fit its array's dtype
+            raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
+
+    cdef object new(self, tuple arguments, object shape, object progress):
+        """Computes a new array, a scalar where all arguments have no dimensions."""
+        out = empty_like_any(arguments, shape, host_dtype(self.out_type))
+        self.into(arguments, out, (), progress)
+        return out if out.ndim > 0 else out[()]
+
+    cdef int given(self, tuple arguments, object out, bint alike, object progress) except -1:
+        """Computes into an array that the caller gave, of the result's shape."""
+        cdef Py_ssize_t size = cnp.PyArray_SIZE(out)
+        if size <= self.few and progress is None:
+            # Only the last operation writes, and NumPy minds what overlaps it.
+            quietly(self.write, (*arguments, out))
+            return 0
+        separate, aliased = separated(arguments, out)
+        if "int" in self.typed.types:
+            aliased = None  # a Python int that does not fit is refused before anything is written
+        if alike and size <= self.block and progress is None and cnp.PyArray_IS_C_CONTIGUOUS(out):
+            scratch = Scratch(self.buffers.assigned(self.axes, -1, aliased), size)
+            quietly(self.write, (*separate, out, *scratch.beside(out)))
+            return 0
+        return self.into(separate, out, aliased, progress)
+
+    cdef int into(self, object arguments, object out, object aliased, object progress) except -1:
+        """Computes block by block into an array of the result's shape.
+
+        For `aliased`, see BufferAssignment.assign.
+        """
+        cdef Py_ssize_t done = 0, size
+        if out.size == 0:
+            return 0
+        views, target = coalesced_views(list(arguments), out)
+        work = Work(self, views, target, aliased)
+        parts = list(blocks(target.shape, self.block))
+        if progress is None:
+            work.compute(parts, self.threads(out.size))
+            return 0
+        step = report_bytes(out.nbytes) // (self.block * out.itemsize)
+        for some in batched(parts, max(step, 1)):
+            size = sum([target[part].size for part in some])
+            work.compute(some, self.threads(size))
+            done += size * out.itemsize
+            progress(done, out.nbytes)
+        return 0
+
+    def threads(self, Py_ssize_t size):
+        """The number of threads that compute `size` elements."""
+        return max(min(get_num_threads(), size * self.cost // LEAST_FOR_THREAD), 1)
+
+
+cdef bint scan(tuple arguments, int *ndim, int64_t *shape, bint *alike, bint *contiguous) except -1:
+    """Broadcasts the shapes of the ndarrays; returns False if they do not match.
+
+    `alike`: there are ndarrays, all of one shape that has dimensions. `contiguous`: and results are
+    C-contiguous, whichever step computes them.
+    """
+    cdef cnp.ndarray array
+    cdef int d, own, seen = 0
+    alike[0] = contiguous[0] = True
+    for argument in arguments:
+        if not isinstance(argument, cnp.ndarray):
+            continue
+        array = argument
+        own = cnp.PyArray_NDIM(array)
+        contiguous[0] = contiguous[0] and (own == 1 or cnp.PyArray_IS_C_CONTIGUOUS(array))
+        if seen > 0 and own != ndim[0]:
+            alike[0] = False
+        elif seen > 0:
+            for d in range(own):
+                if cnp.PyArray_DIM(array, d) != shape[d]:
+                    alike[0] = False
+        seen += 1
+        if not broadcast(own, <const int64_t *>cnp.PyArray_DIMS(array), ndim, shape):
+            return False
+    alike[0] = alike[0] and ndim[0] > 0
+    contiguous[0] = contiguous[0] and alike[0]
+    return True
+
+
+def broadcast_shape(function, arguments):
+    """The shape of the result for ndarrays and numbers."""
+    cdef int64_t shape[MAX_RANK]
+    cdef int ndim = 0
+    cdef bint alike, contiguous
+    if not scan(tuple(arguments), &ndim, shape, &alike, &contiguous):
+        refuse_shapes(function.name, arguments)
+    return tuple([shape[d] for d in range(ndim)])
+
+
+def cost(step):
+    """The time that a step takes, in additions."""
+    if step.function not in TRANSCENDENTAL:
+        return 1
+    return 2 if step.computed == "float32" else 8  # NumPy has vector code for most of float32
+
+
+def report_bytes(total):
+    """Bytes of a result between two reports, as of saxpy's (src/runtime/pipeline_tuning.hpp)."""
+    return min(max(total // REPORTS, SMALLEST_REPORT), LARGEST_REPORT)
+
+
+def inputs_of(typed):
+    """The values that are arguments of the function."""
+    values = [typed.root, *[value for step in typed.steps for value in step.operands]]
+    return [value for value in values if value.kind == "input"]
+
+
+class Work:
+    """A function, its arguments and its output, as coalesced_views() gives them."""
+
+    def __init__(self, function, arguments, out, aliased):
+        self.write = function.write
+        self.views = [block_view(each) for each in arguments]
+        self.out = out
+        self.assigned = function.buffers.assigned(
+            tuple([varying(each) for each in arguments]), axes_of(out.shape), aliased)
+        self.block = min(function.block, out.size)  # elements, no block has more
+
+    def compute(self, parts, wanted):
+        """Computes some blocks, by up to `wanted` threads, the caller's being one."""
+        share = ThreadShare(wanted)
+        try:
+            if share.count == 1:
+                self.run(parts)
+            else:
+                self.run_threads(batched(parts, -(-len(parts) // share.count)))
+        finally:
+            share.give_back()
+
+    def run_threads(self, batches):
+        """Computes by a thread for each batch, the caller's being one; an error stops them all."""
+        errors = []
+
+        def work(mine, busy):
+            try:
+                with busy:
+                    self.run(mine, errors)
+            except BaseException as error:  # for the caller's thread
+                errors.append(error)
+
+        # Threads of this call alone: none is left to a fork() or to the end of the process.
+        others = [(each, threading.Lock()) for each in batches[1:]]
+        threads = []
+        try:
+            for each in others:
+                thread = threading.Thread(target=work, args=each)
+                if not is_started(thread):
+                    break
+                threads.append(thread)
+            for batch in (batches[0], *batches[1 + len(threads):]):
+                self.run(batch, errors)
+            for thread in threads:
+                thread.join()
+        except BaseException as error:
+            errors.append(error)
+            # A thread that begins from here on ends immediately. The others are not joined: before
+            # Python 3.13, a join() that Ctrl-C has stopped lets the next one return too early.
+            for _, busy in others:
+                with busy:
+                    pass
+            raise
+        if errors:
+            raise errors[0]
+
+    def run(self, parts, errors=()):
+        """Computes some blocks, until there is an error elsewhere."""
+        scratch = Scratch(self.assigned, self.block)
+        for part in parts:
+            if errors:
+                return
+            out = self.out[part]
+            pieces = [view(part) for view in self.views]
+            quietly(self.write, (*pieces, out, *scratch.beside(out)))
+
+
+def is_started(thread):
+    """Starts a thread; returns False where the process may have no more."""
+    try:
+        thread.start()
+    except RuntimeError:
+        if thread.ident is not None:
+            raise  # of a signal handler: the thread runs
+        return False
+    return True
+
+
+def batched(parts, count):
+    """Lists of `count` parts, the last one of what is left."""
+    return [parts[first:first + count] for first in range(0, len(parts), count)]
