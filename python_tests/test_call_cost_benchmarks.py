@@ -17,6 +17,7 @@ from benchmarks.call_cost.calls import Call, measure
 
 MACHINE = {
     "cpu": "a processor",
+    "cpus": 2,
     "gpu": None,
     "versions": {"gpukern": "0"},
     "date": "today",

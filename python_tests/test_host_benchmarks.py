@@ -19,7 +19,7 @@ from benchmarks.implementations import host as host_implementations
 from benchmarks.implementations import offload
 from benchmarks.measure import copier as copying
 from benchmarks.measure import host as host_measure
-from benchmarks.measure import host_data, loop
+from benchmarks.measure import host_data, loop, timers
 from benchmarks.suites.cases import HOST, Saxpy, Table
 from benchmarks.suites.host import host_tables
 
@@ -185,10 +185,9 @@ def test_a_batch_is_long_also_where_the_first_calls_are_slow(monkeypatch):
         clock[0] += 1
 
     seconds = itertools.chain([2e-3] * 8, itertools.repeat(1e-5))
-    monkeypatch.setattr(host_measure, "SAMPLE_SECONDS", 4e-3)
-    monkeypatch.setattr(host_measure.time, "sleep", rest)
-    monkeypatch.setattr(host_measure.time, "perf_counter", lambda: clock[0])
-    timer = host_measure.HostTimer([call])
+    monkeypatch.setattr(timers.time, "sleep", rest)
+    monkeypatch.setattr(timers.time, "perf_counter", lambda: clock[0])
+    timer = timers.WallTimer([call], "host", 4e-3)
     for _ in range(6):
         timer.sample()
     assert timer.sample() == pytest.approx(1e-5)

@@ -21,6 +21,7 @@ from benchmarks.call_cost.groups import N, groups
 from benchmarks.call_cost.native import native_calls
 from benchmarks.machine import describe_machine
 from benchmarks.native import BenchError, Native
+from benchmarks.report import machine_lines
 
 
 def all_calls(gpu, by_c):
@@ -46,16 +47,6 @@ def chosen(calls, pattern):
 def microseconds(point):
     """Write a point's median."""
     return f"{1e6 * point['seconds']:.2f}" if "seconds" in point else "-"
-
-
-def machine_lines(results):
-    """Yield the description of the machine."""
-    machine = results["machine"]
-    yield f"- {machine['cpu']}; {machine['gpu']['name'] if machine['gpu'] else 'no GPU'}"
-    yield "- " + ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-    yield f"- {machine['date']}, commit {machine['commit'] or 'unknown'}"
-    for name, reason in machine["missing"].items():
-        yield f"- without {name}: {reason}"
 
 
 def row(point):

@@ -1,20 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cases on host arrays: operands, reference results, and a timer by the host's clock."""
-
-import itertools
-import time
+"""Cases on host arrays: operands and reference results, timed by the host's clock."""
 
 import numpy as np
 
 from benchmarks.measure.copier import Copier, same_bytes
 from benchmarks.measure.host_data import POISON, HostData, floats_of
 from benchmarks.measure.loop import Bench
+from benchmarks.measure.timers import WallTimer
 from benchmarks.suites.cases import Saxpy
 
 SAMPLE_SECONDS = 4e-3  # a sample lasts at least this long, where a call is shorter
-MOST_CALLS = 4096
-LONG_SECONDS = 60e-3  # a longer call needs no other one to warm up
 # OpenMP threads spin for a few milliseconds after a call, on the cores that the next
 # implementation needs.
 SETTLE_SECONDS = 15e-3
@@ -22,44 +18,6 @@ SHORT_SECONDS = 1.0  # more rounds if they take less: disturbances often last lo
 HYBRID = "host hybrid rows"
 CUDA_TABLES = ("host saxpy cuda", "host saxpy pinned", "host gather cuda", "host gather pinned",
                HYBRID, "host link")  # fmt: skip
-
-
-def batch_of(seconds):
-    """Return how many calls make a sample."""
-    return max(1, min(int(SAMPLE_SECONDS / seconds), MOST_CALLS))
-
-
-class HostTimer:
-    """Calls that take turns on the sets of operands."""
-
-    method = "host"
-
-    def __init__(self, calls):
-        """Measure how long a call takes; one was made before."""
-        self.calls = itertools.cycle(calls)
-        self.count = 1
-        self.warm = False
-        seconds = self.sample()
-        if seconds < LONG_SECONDS:
-            self.warm = True
-            self.sample()
-
-    def sample(self):
-        """Return the seconds of one call, of a batch of them."""
-        time.sleep(SETTLE_SECONDS)
-        if self.warm:
-            next(self.calls)()
-        batch = itertools.islice(self.calls, self.count)
-        start = time.perf_counter()
-        for call in batch:
-            call()
-        seconds = (time.perf_counter() - start) / self.count
-        # The first calls find no operand in a cache, so their time alone would give small batches.
-        self.count = max(self.count, batch_of(seconds))
-        return seconds
-
-    def close(self):
-        """Nothing is held."""
 
 
 class HostBench(Bench):
@@ -105,4 +63,4 @@ class HostBench(Bench):
 
     def timer(self, implementation, calls, case):
         """Return the timer of an implementation."""
-        return HostTimer(calls)
+        return WallTimer(calls, "host", SAMPLE_SECONDS, rest=SETTLE_SECONDS)

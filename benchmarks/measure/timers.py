@@ -8,10 +8,13 @@ A timer is made of the calls of one implementation, one for each set of operands
 
 import contextlib
 import itertools
+import operator
 import time
 
 SAMPLE_SECONDS = 1e-3  # a sample lasts at least this long, where a call is shorter
 MOST_CALLS = 512  # of one sample
+MOST_WALL_CALLS = 4096  # by the host's clock
+LONG_SECONDS = 60e-3  # a longer call needs no other one to warm up
 LEAST_NODES = 16  # calls in a graph
 ISSUE_MARGIN = 50e-6  # seconds added to the time that the host is given to get ahead
 
@@ -90,25 +93,37 @@ class EventTimer:
 
 
 class WallTimer:
-    """Many calls and one wait, by the host's clock: for a library that uses its own streams."""
+    """Calls by the host's clock, and a wait for the last one if they are asynchronous.
 
-    method = "wall"
+    ``rest`` are seconds before each sample, in which the threads of other libraries go to sleep.
+    """
 
-    def __init__(self, native, calls):
+    def __init__(self, calls, method, sample_seconds, rest=0.0, wait=None):
+        """Measure how long a call takes; one was made before."""
         self.calls = itertools.cycle(calls)
+        self.method, self.sample_seconds, self.rest = method, sample_seconds, rest
+        self.wait = wait or (lambda result: None)
         self.count = 1
-        self.sample()
-        seconds = self.sample()
-        # Longer than by events, so that the wait at the end counts for little.
-        self.count = max(1, min(int(10 * SAMPLE_SECONDS / seconds), MOST_CALLS))
+        self.warm = False
+        if self.sample() < LONG_SECONDS:
+            self.warm = True
+            self.sample()
 
     def sample(self):
-        """Call, wait for the last result."""
+        """Return the seconds of one call, of a batch of them."""
+        time.sleep(self.rest)
+        if self.warm:
+            self.wait(next(self.calls)())
+        batch = itertools.islice(self.calls, self.count)
         start = time.perf_counter()
-        for _ in range(self.count):
-            result = next(self.calls)()
-        result.block_until_ready()
-        return (time.perf_counter() - start) / self.count
+        for call in batch:
+            result = call()
+        self.wait(result)
+        seconds = (time.perf_counter() - start) / self.count
+        # The first calls find no operand in a cache, so their time alone would give small batches.
+        longer = max(1, min(int(self.sample_seconds / seconds), MOST_WALL_CALLS))
+        self.count = max(self.count, longer)
+        return seconds
 
     def close(self):
         """Nothing is held."""
@@ -120,7 +135,9 @@ GRAPH_TRAFFIC = 64 * 2**20
 def make_timer(native, implementation, calls, traffic):
     """Return the timer that suits an implementation and the bytes that a call moves."""
     if implementation.wall:
-        return WallTimer(native, calls)
+        # Longer than by events, so that the wait at the end counts for little.
+        wait = operator.methodcaller("block_until_ready")
+        return WallTimer(calls, "wall", 10 * SAMPLE_SECONDS, wait=wait)
     if implementation.capturable and traffic <= GRAPH_TRAFFIC:
         with contextlib.suppress(Exception):  # what cannot be captured is timed by events
             return GraphTimer(native, calls)
