@@ -63,14 +63,28 @@ class Tensor(ctypes.Structure):
 
 
 class Exec(ctypes.Structure):
-    """``gpukern_exec`` as far as we set it: what it may have grown keeps its default."""
+    """``gpukern_exec``."""
 
     _fields_ = (
         ("struct_size", c_size_t),
         ("device_type", c_int32),
         ("device_id", c_int32),
         ("stream", c_void_p),
-        ("gather_path", c_int32),
+        ("device_memory_limit", c_size_t),
+        ("progress", c_void_p),
+        ("progress_user", c_void_p),
+        ("explanation", c_void_p),
+    )
+
+
+class GatherOptions(ctypes.Structure):
+    """``gpukern_gather_options``."""
+
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("mode", c_int32),
+        ("path", c_int32),
+        ("fill_value", c_void_p),
         ("out_may_change", c_int32),
     )
 
@@ -237,9 +251,10 @@ class Native:
 
     def gather_call(self, source, index, out, mode, new_out=False):
         """Return a function that gathers along axis 0, perhaps as into a new array."""
-        where = Exec(ctypes.sizeof(Exec), 0, 0, self.stream, 0, new_out)
-        arguments = (byref(source), byref(index), c_int32(0), c_int(MODES[mode]), c_void_p(None))
-        arguments += (byref(out), byref(where))
+        size = ctypes.sizeof(GatherOptions)
+        options = GatherOptions(size, MODES[mode], 0, None, new_out)
+        arguments = (byref(source), byref(index), c_int32(0), byref(out), byref(options))
+        arguments += (byref(self.exec),)
         function = self.gpukern.gpukern_gather
         return lambda: self.check_gpukern(function(*arguments))
 

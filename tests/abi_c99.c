@@ -20,6 +20,7 @@ int32_t gpukern_c99_gather_and_saxpy(void) {
   const gpukern_dtype int64_dtype = {GPUKERN_INT, 64, 1};
   const gpukern_device cpu = {GPUKERN_CPU, 0};
   gpukern_exec exec = GPUKERN_EXEC_INIT;
+  gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
   gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   gpukern_tensor source_tensor, index_tensor, out_tensor;
   gpukern_status status;
@@ -40,8 +41,7 @@ int32_t gpukern_c99_gather_and_saxpy(void) {
   out_tensor.shape = &two;
   exec.device = cpu;
 
-  status = gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_INDEX_RAISE, NULL, &out_tensor,
-                          &exec);
+  status = gpukern_gather(&source_tensor, &index_tensor, 0, &out_tensor, &options, &exec);
   if (status != GPUKERN_SUCCESS) return -(int32_t)status;
   status = gpukern_saxpy(&one, &out_tensor, &out_tensor, &out_tensor, &exec);
   if (status != GPUKERN_SUCCESS) return -(int32_t)status;

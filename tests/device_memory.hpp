@@ -75,7 +75,7 @@ gpukern_status try_gather(const DeviceMemory<T>& source, const DeviceMemory<int>
   const gpukern_tensor to = out.tensor();
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   exec.stream = stream;
-  return gpukern_gather(&from, &at, 0, mode, nullptr, &to, &exec);
+  return call_gather(&from, &at, 0, &to, gather_options(mode), &exec);
 }
 
 template <class T>

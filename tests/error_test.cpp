@@ -43,18 +43,17 @@ TEST(LastErrorTest, IsEmptyBeforeAnyError) {
 }
 
 TEST(LastErrorTest, BelongsToTheThread) {
-  expect_error(gpukern_device_count(nullptr), GPUKERN_VALUE_ERROR, "device_count: ");
+  expect_error(gpukern_device_query(0, nullptr), GPUKERN_VALUE_ERROR, "device_query: ");
   std::thread([] {
     expect_error(gpukern_cuda_query(nullptr), GPUKERN_VALUE_ERROR, "cuda_query: ");
   }).join();
-  EXPECT_EQ(std::string(gpukern_last_error()).rfind("device_count: ", 0), 0U);
+  EXPECT_EQ(std::string(gpukern_last_error()).rfind("device_query: ", 0), 0U);
 }
 
 TEST(LastErrorTest, OutlivesASuccess) {
-  expect_error(gpukern_device_count(nullptr), GPUKERN_VALUE_ERROR, "device_count: ");
-  std::int32_t count = 0;
-  EXPECT_EQ(gpukern_device_count(&count), GPUKERN_SUCCESS);
-  EXPECT_EQ(std::string(gpukern_last_error()).rfind("device_count: ", 0), 0U);
+  expect_error(gpukern_device_query(0, nullptr), GPUKERN_VALUE_ERROR, "device_query: ");
+  EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+  EXPECT_EQ(std::string(gpukern_last_error()).rfind("device_query: ", 0), 0U);
 }
 
 }  // namespace

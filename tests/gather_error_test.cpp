@@ -235,18 +235,31 @@ TEST_P(GatherErrorTest, PathMustBeKnown) {
   Array index(place(), kInt64.dtype, {4});
   Array out(place(), kFloat32, {4});
   const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-  gpukern_exec exec = exec_at(place());
-  const auto run = [&] {
-    return gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_INDEX_CLIP, nullptr, &tensors[2],
-                          &exec);
-  };
+  const gpukern_exec exec = exec_at(place());
   for (const int path : {-1, 3}) {
-    exec.gather_path = path;
-    expect_error(run(), GPUKERN_VALUE_ERROR, "gather: gather_path must be one of ");
+    gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
+    options.path = path;
+    expect_error(gpukern_gather(&tensors[0], &tensors[1], 0, &tensors[2], &options, &exec),
+                 GPUKERN_VALUE_ERROR, "gather: path must be one of ");
   }
-  // A program compiled before the field was there does not set it.
-  exec.struct_size = offsetof(gpukern_exec, gather_path);
-  EXPECT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
+}
+
+TEST_P(GatherErrorTest, OptionsAreOptionalAndSized) {
+  Array source(place(), kFloat32, {2});
+  Array index(place(), kInt64.dtype, {4});
+  Array out(place(), kFloat32, {4});
+  for (std::int64_t k = 0; k < 4; ++k) store<std::int64_t>(index.storage.host, kGuard + 8 * k, 2);
+  index.storage.commit();
+  const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
+  const gpukern_exec exec = exec_at(place());
+  const auto run = [&](const gpukern_gather_options* options) {
+    return gpukern_gather(&tensors[0], &tensors[1], 0, &tensors[2], options, &exec);
+  };
+  expect_error(run(nullptr), GPUKERN_INDEX_ERROR, "index 2 is out of bounds for axis 0");
+  gpukern_gather_options options = gather_options(GPUKERN_INDEX_CLIP);
+  EXPECT_EQ(run(&options), GPUKERN_SUCCESS) << gpukern_last_error();
+  options.struct_size = offsetof(gpukern_gather_options, out_may_change);
+  expect_error(run(&options), GPUKERN_VALUE_ERROR, "gather: options must have struct_size = ");
 }
 
 // One layout for each kernel: items and rows, an inner axis, strided, misaligned, partitioned.
@@ -262,12 +275,12 @@ TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
                   i + 2 == places.size() ? -8 : static_cast<Wide>(i % 7) - 3);
     index.storage.commit();
     const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-    gpukern_exec exec = exec_at(place());
-    exec.out_may_change = 1;
+    const gpukern_exec exec = exec_at(place());
+    gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE);
+    options.out_may_change = 1;
     for (const gpukern_gather_path path : {GPUKERN_GATHER_DIRECT, GPUKERN_GATHER_PARTITIONED}) {
-      exec.gather_path = path;
-      expect_error(gpukern_gather(&tensors[0], &tensors[1], axis, GPUKERN_INDEX_RAISE, nullptr,
-                                  &tensors[2], &exec),
+      options.path = path;
+      expect_error(gpukern_gather(&tensors[0], &tensors[1], axis, &tensors[2], &options, &exec),
                    GPUKERN_INDEX_ERROR, "index -8 is out of bounds for axis ");
     }
   };
@@ -298,7 +311,7 @@ TEST_P(GatherErrorTest, EachTensorIsRequired) {
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
   const auto call = [](const gpukern_tensor* a, const gpukern_tensor* b, const gpukern_tensor* c) {
-    return gpukern_gather(a, b, 0, GPUKERN_INDEX_CLIP, nullptr, c, nullptr);
+    return call_gather(a, b, 0, c, gather_options(GPUKERN_INDEX_CLIP), nullptr);
   };
   expect_error(call(nullptr, &at, &to), GPUKERN_VALUE_ERROR, "gather: source must not be NULL");
   expect_error(call(&from, nullptr, &to), GPUKERN_VALUE_ERROR, "gather: index must not be NULL");

@@ -87,7 +87,7 @@ class GatherFarTest : public testing::Test {
     const gpukern_dtype type{GPUKERN_INT, 8 * sizeof(T), 1};
     const gpukern_tensor at{const_cast<T*>(index.data()), kCpu, 1, type, &count, nullptr, 0};
     const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(item), &count, nullptr, 0};
-    ASSERT_EQ(gpukern_gather(&from, &at, 0, mode, nullptr, &to, nullptr), GPUKERN_SUCCESS)
+    ASSERT_EQ(call_gather(&from, &at, 0, &to, gather_options(mode), nullptr), GPUKERN_SUCCESS)
         << gpukern_last_error();
     const std::vector<std::byte> zeros(static_cast<std::size_t>(item));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -118,17 +118,17 @@ TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
   for (std::int64_t count : {400, 5000}) {  // for one thread and for several
     std::vector<std::int64_t> index = indices<std::int64_t>(count, n, GPUKERN_INDEX_RAISE);
     std::vector<float> out(index.size());
-    gpukern_exec exec = GPUKERN_EXEC_INIT;
     for (const std::size_t bad : {0, 63, 64, 255, 256, 319, 320, 399, 4999}) {
       if (bad >= index.size()) continue;
       const std::int64_t before = std::exchange(index[bad], n);
       for (const std::int32_t may_change : {0, 1}) {
-        exec.out_may_change = may_change;
+        gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE);
+        options.out_may_change = may_change;
         const gpukern_tensor from{table.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &n, nullptr, 0};
         const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
         const gpukern_tensor to{out.data(), kCpu, 1, {GPUKERN_FLOAT, 32, 1}, &count, nullptr, 0};
-        expect_error(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_RAISE, nullptr, &to, &exec),
-                     GPUKERN_INDEX_ERROR, "index " + std::to_string(n) + " is out of bounds");
+        expect_error(gpukern_gather(&from, &at, 0, &to, &options, nullptr), GPUKERN_INDEX_ERROR,
+                     "index " + std::to_string(n) + " is out of bounds");
         if (may_change == 0) {
           EXPECT_TRUE(std::ranges::all_of(out, [](float x) { return x == 0; }));
         }
@@ -149,7 +149,7 @@ TEST_F(GatherFarTest, TheExtremesOfAnIndexType) {
   const gpukern_tensor from{table.data(), kCpu, 1, bytes_dtype(1), &n, nullptr, 0};
   const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
   const gpukern_tensor to{out.data(), kCpu, 1, bytes_dtype(1), &count, nullptr, 0};
-  ASSERT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, nullptr),
+  ASSERT_EQ(call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), nullptr),
             GPUKERN_SUCCESS);
   for (std::size_t i = 0; i < out.size(); ++i)
     ASSERT_EQ(out[i], i % 2 == 0 ? table.front() : table.back()) << i;

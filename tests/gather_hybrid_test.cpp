@@ -63,7 +63,8 @@ struct Rows {
     const gpukern_tensor value = fill != nullptr ? fill->tensor() : gpukern_tensor{};
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.stream = stream;
-    return gpukern_gather(&from, &at, 0, mode, fill != nullptr ? &value : nullptr, &to, &exec);
+    return call_gather(&from, &at, 0, &to, gather_options(mode, fill != nullptr ? &value : nullptr),
+                       &exec);
   }
 
   [[nodiscard]] Expected expected(gpukern_index_mode mode, const View* fill = nullptr) const {

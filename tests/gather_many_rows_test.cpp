@@ -75,7 +75,7 @@ class GatherManyRowsTest : public GpuTest {
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.stream = stream;
     stream.begin_capture();
-    EXPECT_EQ(gpukern_gather(&source, &index, 0, GPUKERN_INDEX_WRAP, nullptr, &out, &exec),
+    EXPECT_EQ(call_gather(&source, &index, 0, &out, gather_options(GPUKERN_INDEX_WRAP), &exec),
               GPUKERN_SUCCESS)
         << gpukern_last_error();
     return Graph(stream).only_kernel();
@@ -223,11 +223,10 @@ TEST_F(GatherManyRowsTest, BadIndicesAreNamed) {
         store_index(index.storage.host, between(random_, 0, count - 1) * 4, kInt32.dtype, bad);
         const Gather call{source, index, 0, GPUKERN_INDEX_RAISE, out};
         expect_gather(call, Place::Cuda);
-        gpukern_exec exec = exec_at(Place::Cuda);
-        exec.out_may_change = 1;
+        gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE);
+        options.out_may_change = 1;
         const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-        expect_error(gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_INDEX_RAISE, nullptr,
-                                    &tensors[2], &exec),
+        expect_error(gpukern_gather(&tensors[0], &tensors[1], 0, &tensors[2], &options, nullptr),
                      GPUKERN_INDEX_ERROR,
                      "index " + std::to_string(bad) + " is out of bounds for axis 0 with size 120");
       }

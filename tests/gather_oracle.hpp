@@ -108,7 +108,8 @@ struct Gather {
     const gpukern_tensor at = index.tensor();
     const gpukern_tensor to = out.tensor();
     const gpukern_tensor value = fill != nullptr ? fill->tensor() : gpukern_tensor{};
-    return gpukern_gather(&from, &at, axis, mode, fill != nullptr ? &value : nullptr, &to, &exec);
+    return call_gather(&from, &at, axis, &to,
+                       gather_options(mode, fill != nullptr ? &value : nullptr), &exec);
   }
 };
 

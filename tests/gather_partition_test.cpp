@@ -121,12 +121,12 @@ void check(const PartitionCase& call, Place place,
   const View from{&source, dtype, {call.n}, {1}, call.source_shift};
   const View at{&index, call.type->dtype, {call.count}, {1}, call.index_shift};
   const View to{&out, dtype, {call.count}, {1}, kGuard + call.out_shift};
-  gpukern_exec exec = exec_at(place);
-  exec.gather_path = path;
+  const gpukern_exec exec = exec_at(place);
   const gpukern_tensor tensors[] = {from.tensor(), at.tensor(), to.tensor()};
   const gpukern_tensor value{fill.data(), kCpu, 0, dtype, nullptr, nullptr, 0};
-  ASSERT_EQ(gpukern_gather(&tensors[0], &tensors[1], 0, call.mode, call.fill ? &value : nullptr,
-                           &tensors[2], &exec),
+  gpukern_gather_options options = gather_options(call.mode, call.fill ? &value : nullptr);
+  options.path = path;
+  ASSERT_EQ(gpukern_gather(&tensors[0], &tensors[1], 0, &tensors[2], &options, &exec),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
   out.fetch();
@@ -230,14 +230,14 @@ TEST_P(GatherPartitionTest, StridedSourcesAndItemsOfSeveralElements) {
     Array out(place(), bytes_dtype(2), {300, 200, 2});
     fill_random(source.storage.host, random);
     fill_indices(index, random, 3000, 9);
-    gpukern_exec exec = exec_at(place());
-    exec.gather_path = GPUKERN_GATHER_PARTITIONED;
+    const gpukern_exec exec = exec_at(place());
+    gpukern_gather_options options = gather_options(GPUKERN_INDEX_WRAP);
+    options.path = GPUKERN_GATHER_PARTITIONED;
     const Gather call{source, index, 0, GPUKERN_INDEX_WRAP, out};
     const Expected expected = gather_oracle(call);
     for (Memory* memory : {&source.storage, &index.storage, &out.storage}) memory->commit();
     const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-    ASSERT_EQ(gpukern_gather(&tensors[0], &tensors[1], 0, GPUKERN_INDEX_WRAP, nullptr, &tensors[2],
-                             &exec),
+    ASSERT_EQ(gpukern_gather(&tensors[0], &tensors[1], 0, &tensors[2], &options, &exec),
               GPUKERN_SUCCESS)
         << gpukern_last_error();
     out.storage.fetch();

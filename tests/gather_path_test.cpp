@@ -70,8 +70,9 @@ class GatherPathTest : public testing::Test {
     const gpukern_tensor out{a.out, kCuda, 1, bytes_dtype(a.width), &count, nullptr, 0};
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.stream = stream;
-    exec.gather_path = path;
-    return gpukern_gather(&source, &index, 0, mode, nullptr, &out, &exec);
+    gpukern_gather_options options = gather_options(mode);
+    options.path = path;
+    return gpukern_gather(&source, &index, 0, &out, &options, &exec);
   }
 
   /// One node is the direct kernel. The graph is not run, so the arrays need not be as long.

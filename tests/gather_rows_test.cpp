@@ -69,9 +69,10 @@ struct Rows {
     const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &table, nullptr, 0};
     const gpukern_tensor fill{missing.data(), kCpu, 0, bytes, nullptr, nullptr, 0};
     const gpukern_tensor to{&out[out_at], kCpu, 1, bytes, &table, nullptr, 0};
-    ASSERT_EQ(gpukern_gather(&from, &at, 0, mode, mode == GPUKERN_INDEX_FILL ? &fill : nullptr, &to,
-                             nullptr),
-              GPUKERN_SUCCESS)
+    ASSERT_EQ(
+        call_gather(&from, &at, 0, &to,
+                    gather_options(mode, mode == GPUKERN_INDEX_FILL ? &fill : nullptr), nullptr),
+        GPUKERN_SUCCESS)
         << gpukern_last_error();
     for (std::int64_t i = 0; i < table; ++i) {
       const std::int64_t row = row_of(index[static_cast<std::size_t>(i)], table, mode);

@@ -90,9 +90,10 @@ class GatherRisingTest : public GpuTest {
     const gpukern_tensor out{call.out, kCuda, 1, item, &call.count, nullptr, 0};
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.stream = stream;
-    exec.gather_path = call.path;
-    exec.out_may_change = call.out_may_change;
-    return gpukern_gather(&source, &index, 0, call.mode, nullptr, &out, &exec);
+    gpukern_gather_options options = gather_options(call.mode);
+    options.path = call.path;
+    options.out_may_change = call.out_may_change;
+    return gpukern_gather(&source, &index, 0, &out, &options, &exec);
   }
 
   static bool samples() {

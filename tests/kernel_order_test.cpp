@@ -84,7 +84,7 @@ class KernelOrderTest : public GpuTest, public testing::WithParamInterface<Shape
       out.data = to;
       gpukern_exec exec = GPUKERN_EXEC_INIT;
       exec.stream = stream;
-      EXPECT_EQ(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_WRAP, nullptr, &out, &exec),
+      EXPECT_EQ(call_gather(&from, &at, 0, &out, gather_options(GPUKERN_INDEX_WRAP), &exec),
                 GPUKERN_SUCCESS)
           << gpukern_last_error();
     }

@@ -144,7 +144,7 @@ TEST_P(HostLargeTest, SaxpyAndGatherInsideTwoGibibytes) {
   const gpukern_tensor positions = tensor(index.data(), kInt64, many);
   const gpukern_tensor to = tensor(picked.data(), kFloat32, many);
   expect_within_limit([&] {
-    return gpukern_gather(&source, &positions, 0, GPUKERN_INDEX_RAISE, nullptr, &to, &exec_);
+    return call_gather(&source, &positions, 0, &to, gather_options(GPUKERN_INDEX_RAISE), &exec_);
   });
   for (std::int64_t k = 0; k < many; ++k)
     ASSERT_EQ(picked[k], floats()[index[k] < 0 ? index[k] + all : index[k]]) << k;

@@ -59,8 +59,8 @@ TEST_P(LargeTest, GatherOfManyAndFromMany) {
   const gpukern_tensor source_tensor = source_view.tensor();
   const gpukern_tensor index_tensor = index_view.tensor();
   const gpukern_tensor out_tensor = out_view.tensor();
-  ASSERT_EQ(gpukern_gather(&source_tensor, &index_tensor, 0, GPUKERN_INDEX_RAISE, nullptr,
-                           &out_tensor, &exec),
+  ASSERT_EQ(call_gather(&source_tensor, &index_tensor, 0, &out_tensor,
+                        gather_options(GPUKERN_INDEX_RAISE), &exec),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
   out.fetch();
@@ -78,9 +78,9 @@ TEST_P(LargeTest, GatherOfManyAndFromMany) {
   const View few_view = first_of(few, kByte, count);
   const gpukern_tensor far_tensor = far_view.tensor();
   const gpukern_tensor few_tensor = few_view.tensor();
-  ASSERT_EQ(
-      gpukern_gather(&out_tensor, &far_tensor, 0, GPUKERN_INDEX_RAISE, nullptr, &few_tensor, &exec),
-      GPUKERN_SUCCESS)
+  ASSERT_EQ(call_gather(&out_tensor, &far_tensor, 0, &few_tensor,
+                        gather_options(GPUKERN_INDEX_RAISE), &exec),
+            GPUKERN_SUCCESS)
       << gpukern_last_error();
   few.fetch();
   for (std::int64_t k = 0; k < count; ++k) {

@@ -38,7 +38,7 @@ void compute(std::int64_t count, int first) {
   const float a = 2;
   ASSERT_EQ(gpukern_saxpy(&a, &xs, &xs, &to, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
   for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(out[i], 3 * x[i]) << i << " of " << size;
-  ASSERT_EQ(gpukern_gather(&xs, &at, 0, GPUKERN_INDEX_RAISE, nullptr, &to, nullptr),
+  ASSERT_EQ(call_gather(&xs, &at, 0, &to, gather_options(GPUKERN_INDEX_RAISE), nullptr),
             GPUKERN_SUCCESS);
   for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(out[i], x[size - 1 - i]) << i << " of " << size;
 }

@@ -109,8 +109,8 @@ TEST_F(MapTest, OutMayOverlapTheInputs) {
 /// The items of a source on the GPU.
 gpukern_status take(void* user, const gpukern_pipeline_chunk* chunk) {
   const gpukern_exec exec = on_stream(chunk->stream);
-  return gpukern_gather(static_cast<gpukern_tensor*>(user), &chunk->inputs[0], 0,
-                        GPUKERN_INDEX_WRAP, nullptr, &chunk->out, &exec);
+  return call_gather(static_cast<gpukern_tensor*>(user), &chunk->inputs[0], 0, &chunk->out,
+                     gather_options(GPUKERN_INDEX_WRAP), &exec);
 }
 
 TEST_F(MapTest, ItemsMayDifferInSize) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "gpukern/gpukern.h"
+#include "gpukern/stream.h"
 
 namespace gpukern_test {
 
@@ -28,10 +29,22 @@ using Random = std::mt19937_64;
 inline constexpr gpukern_device kCpu{GPUKERN_CPU, 0};
 inline constexpr gpukern_device kCuda{GPUKERN_CUDA, 0};
 
-inline int cuda_devices() {
-  std::int32_t count = 0;
-  EXPECT_EQ(gpukern_device_count(&count), GPUKERN_SUCCESS) << gpukern_last_error();
-  return count;
+inline int cuda_devices() { return gpukern_device_count(); }
+
+/// Options of gather; without a fill value, mode "fill" fills with zeros.
+inline gpukern_gather_options gather_options(gpukern_index_mode mode,
+                                             const gpukern_tensor* fill_value = nullptr) {
+  gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
+  options.mode = mode;
+  options.fill_value = fill_value;
+  return options;
+}
+
+/// gpukern_gather(), for options that are made in the call.
+inline gpukern_status call_gather(const gpukern_tensor* source, const gpukern_tensor* index,
+                                  std::int32_t axis, const gpukern_tensor* out,
+                                  const gpukern_gather_options& options, const gpukern_exec* exec) {
+  return gpukern_gather(source, index, axis, out, &options, exec);
 }
 
 /// Where tensors lie and where they are computed.

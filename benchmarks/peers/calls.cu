@@ -93,9 +93,10 @@ BENCH_API int bench_cost_gather(void* function, int count, const gpukern_tensor*
                                 const gpukern_exec* exec, double* seconds) {
   return guard([&] {
     auto* gather = reinterpret_cast<decltype(&gpukern_gather)>(function);
-    const auto c_mode = static_cast<gpukern_index_mode>(mode);
-    *seconds = time_to_issue(
-        count, [&] { require(gather(source, index, 0, c_mode, nullptr, out, exec)); });
+    gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
+    options.mode = mode;
+    *seconds =
+        time_to_issue(count, [&] { require(gather(source, index, 0, out, &options, exec)); });
   });
 }
 

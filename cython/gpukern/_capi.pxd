@@ -78,12 +78,17 @@ cdef extern from "gpukern/gpukern.h" nogil:
         size_t struct_size
         gpukern_device device
         void *stream
-        int32_t gather_path
-        int32_t out_may_change
         size_t device_memory_limit
         gpukern_progress progress
         void *progress_user
         gpukern_explanation *explanation
+
+    ctypedef struct gpukern_gather_options:
+        size_t struct_size
+        int32_t mode
+        int32_t path
+        const gpukern_tensor *fill_value
+        int32_t out_may_change
 
     ctypedef struct gpukern_cuda_info:
         size_t struct_size
@@ -102,9 +107,6 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int32_t l2_cache_bytes
         uint64_t total_memory_bytes
 
-    ctypedef struct gpukern_event:
-        pass
-
     int32_t gpukern_version()
     int32_t gpukern_abi_version()
     const char *gpukern_last_error()
@@ -114,7 +116,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
     int32_t gpukern_num_threads()
 
     gpukern_status gpukern_cuda_query(gpukern_cuda_info *info)
-    gpukern_status gpukern_device_count(int32_t *count)
+    int32_t gpukern_device_count()
     gpukern_status gpukern_device_query(int32_t device_id, gpukern_device_info *info)
 
     gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
@@ -122,11 +124,21 @@ cdef extern from "gpukern/gpukern.h" nogil:
     gpukern_status gpukern_release(gpukern_device device, void *data, const gpukern_exec *exec_)
     gpukern_status gpukern_copy(const gpukern_tensor *source, const gpukern_tensor *destination,
                                 const gpukern_exec *exec_)
-    gpukern_status gpukern_copy_async(const gpukern_tensor *source,
-                                      const gpukern_tensor *destination, const gpukern_exec *exec_)
     gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec_)
 
     gpukern_status gpukern_pointer_device(const void *data, gpukern_device *device)
+
+    gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
+                                  int32_t axis, const gpukern_tensor *out,
+                                  const gpukern_gather_options *options,
+                                  const gpukern_exec *exec_)
+    gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
+                                 const gpukern_tensor *out, const gpukern_exec *exec_)
+
+
+cdef extern from "gpukern/stream.h" nogil:
+    ctypedef struct gpukern_event:
+        pass
 
     gpukern_status gpukern_stream_wait(gpukern_device device, void *stream, void *other)
     gpukern_status gpukern_stream_capture(gpukern_device device, void *stream, uint64_t *capture)
@@ -137,13 +149,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
     gpukern_status gpukern_event_query(gpukern_device device, const gpukern_event *event,
                                       int32_t *done)
     gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event)
-
-    gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
-                                  int32_t axis, gpukern_index_mode mode,
-                                  const gpukern_tensor *fill_value, const gpukern_tensor *out,
-                                  const gpukern_exec *exec_)
-    gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
-                                 const gpukern_tensor *out, const gpukern_exec *exec_)
+    gpukern_status gpukern_copy_async(const gpukern_tensor *source,
+                                      const gpukern_tensor *destination, const gpukern_exec *exec_)
 
 
 cdef extern from "gpukern/explain.h" nogil:

@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
-    gpukern_gather, gpukern_index_mode, gpukern_saxpy, gpukern_tensor,
+    gpukern_gather, gpukern_gather_options, gpukern_saxpy, gpukern_tensor,
 )
 from gpukern._runtime.error cimport check
 from gpukern._interop.scalar cimport store_scalar
@@ -94,6 +94,16 @@ cdef int set_elements(View *view, int code, Py_ssize_t itemsize) except -1 nogil
     return 0
 
 
+cdef int gather_views(View *source, View *index, View *out, int mode) except -1 nogil:
+    cdef gpukern_gather_options options
+    options.struct_size = sizeof(options)
+    options.mode = mode
+    options.path = 0  # GPUKERN_GATHER_AUTO
+    options.fill_value = NULL
+    options.out_may_change = 0
+    return check(gpukern_gather(&source.tensor, &index.tensor, 0, &out.tensor, &options, NULL))
+
+
 cdef int gather_into(const gather_item[:] source, const gather_number[:] index, gather_item[:] out,
                      int mode=0) except -1 nogil:
     cdef View source_view, index_view, out_view
@@ -102,8 +112,7 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
     set_view(&out_view, &out[0], 1, out.shape, out.strides)
     set_items(&source_view, &out_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_index_mode>mode,
-                                NULL, &out_view.tensor, NULL))
+    return gather_views(&source_view, &index_view, &out_view, mode)
 
 
 cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
@@ -114,8 +123,7 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
     set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
     set_items(&source_view, &out_view, sizeof(gather_item))
     set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    return check(gpukern_gather(&source_view.tensor, &index_view.tensor, 0, <gpukern_index_mode>mode,
-                                NULL, &out_view.tensor, NULL))
+    return gather_views(&source_view, &index_view, &out_view, mode)
 
 
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,

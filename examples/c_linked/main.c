@@ -65,11 +65,10 @@ static void run_on(gpukern_device device) {
   gpukern_tensor bad_index = to_device(bad, device, INT32, &length);
   gpukern_tensor out = to_device(zeros, device, FLOAT32, &length);
 
-  check(gpukern_gather(&source, &index, 0, GPUKERN_INDEX_RAISE, NULL, &out, NULL));
+  check(gpukern_gather(&source, &index, 0, &out, NULL, NULL));
   expect(out, gathered, "gather");
 
-  if (gpukern_gather(&source, &bad_index, 0, GPUKERN_INDEX_RAISE, NULL, &out, NULL) !=
-      GPUKERN_INDEX_ERROR) {
+  if (gpukern_gather(&source, &bad_index, 0, &out, NULL, NULL) != GPUKERN_INDEX_ERROR) {
     fprintf(stderr, "gather: index 1000 was not refused\n");
     exit(EXIT_FAILURE);
   }

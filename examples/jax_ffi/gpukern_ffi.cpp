@@ -66,8 +66,9 @@ ffi::Error gather(const gpukern_exec& exec, int32_t axis, int32_t mode, ffi::Any
   const gpukern_tensor s = tensor_of(source, exec);
   const gpukern_tensor i = tensor_of(index, exec);
   const gpukern_tensor o = tensor_of(*out, exec);
-  return result_of(
-      gpukern_gather(&s, &i, axis, static_cast<gpukern_index_mode>(mode), nullptr, &o, &exec));
+  gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
+  options.mode = mode;
+  return result_of(gpukern_gather(&s, &i, axis, &o, &options, &exec));
 }
 
 // `a` comes as the bytes of one element of x's type.

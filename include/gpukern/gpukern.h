@@ -7,13 +7,14 @@
  * @brief The C ABI of gpukern: gather and saxpy on the CPU and on CUDA GPUs.
  *
  * Every function that can fail returns a ::gpukern_status and, on failure, leaves a message for
- * the calling thread in gpukern_last_error(). All functions may be called from any thread.
+ * the calling thread in gpukern_last_error(). A query that cannot fail returns its value. All
+ * functions may be called from any thread.
  *
  * Tensors are borrowed: the library reads and writes the memory they describe and never frees it.
- * It holds on to nothing after a call that ran on the CPU. Work on a GPU is enqueued on the stream
- * of the ::gpukern_exec (the legacy default stream without one); unless a function says that it
- * waits, device memory must stay valid until that work has run, as for any CUDA API. Host memory
- * that takes part in device work is free to reuse on return, but for gpukern_copy_async().
+ * A call that ran on the CPU keeps no reference to it. Work on a GPU is enqueued on the stream of
+ * the ::gpukern_exec (the legacy default stream without one); unless a function waits for that
+ * work, device memory must stay valid until it has run, as for any CUDA API. Host memory may be
+ * reused when a call returns, except after gpukern_copy_async().
  */
 #ifndef GPUKERN_GPUKERN_H
 #define GPUKERN_GPUKERN_H
@@ -21,9 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32)
-#define GPUKERN_API __declspec(dllimport)
-#else
+#ifndef GPUKERN_API
 #define GPUKERN_API __attribute__((visibility("default")))
 #endif
 
@@ -41,19 +40,20 @@ extern "C" {
 /** The largest number of dimensions of a tensor, as in NumPy 2. */
 #define GPUKERN_MAX_NDIM 64
 
-/** What a call came to. 0 is success; see gpukern_last_error() for the words. */
+/** Status codes. 0 is success; gpukern_last_error() has the message of any other. */
 typedef enum gpukern_status {
   GPUKERN_SUCCESS = 0,
-  GPUKERN_VALUE_ERROR = 1,    /**< a shape, size, device or option that does not fit */
-  GPUKERN_TYPE_ERROR = 2,     /**< a dtype that does not fit */
+  GPUKERN_VALUE_ERROR = 1,    /**< an invalid shape, size, device or option */
+  GPUKERN_TYPE_ERROR = 2,     /**< an unsupported or mismatched dtype */
   GPUKERN_INDEX_ERROR = 3,    /**< an index out of bounds, or any index into an empty axis */
   GPUKERN_AXIS_ERROR = 4,     /**< an axis out of range */
   GPUKERN_MEMORY_ERROR = 5,   /**< host or device memory ran out */
-  GPUKERN_DEVICE_ERROR = 6,   /**< the device asked for is not there */
+  GPUKERN_DEVICE_ERROR = 6,   /**< the requested device does not exist */
   GPUKERN_CUDA_ERROR = 7,     /**< CUDA reported an error */
   GPUKERN_INTERNAL_ERROR = 8, /**< a defect of gpukern */
-  GPUKERN_COMPILE_ERROR = 9,  /**< NVRTC refused a program's source, see program.h */
-  GPUKERN_CONTEXT_LOST = 10,  /**< a kernel trapped or faulted: CUDA works no more here */
+  GPUKERN_COMPILE_ERROR = 9,  /**< NVRTC could not compile a program, see program.h */
+  GPUKERN_CONTEXT_LOST = 10,  /**< a kernel trapped or faulted: the CUDA context is unusable for
+                                   the rest of the process */
   GPUKERN_CANCELLED = 11      /**< the caller's progress callback stopped the call */
 } gpukern_status;
 
@@ -93,9 +93,9 @@ typedef struct gpukern_dtype {
 /**
  * @brief A borrowed array, in the memory layout of DLPack's DLTensor.
  *
- * The first element lies at `(char *)data + byte_offset`; element `(i, j, ...)` lies
- * `i * strides[0] + j * strides[1] + ...` elements behind it. `strides` may be NULL: C-contiguous.
- * Strides may be zero or negative, and the memory need not be aligned to the element.
+ * The first element is at `(char *)data + byte_offset`; element `(i, j, ...)` is at an offset of
+ * `i * strides[0] + j * strides[1] + ...` elements from it. NULL `strides` mean C-contiguous.
+ * Strides may be zero or negative, and data need not be aligned to the element size.
  */
 typedef struct gpukern_tensor {
   void *data;
@@ -107,87 +107,55 @@ typedef struct gpukern_tensor {
   uint64_t byte_offset;
 } gpukern_tensor;
 
-/**
- * How gather works on a GPU. All give the same result. GPUKERN_GATHER_AUTO is $GPUKERN_GATHER
- * (auto, direct, partitioned; asked for 4096 indices and more) or, without it, the choice that
- * sizes suggest, and then a sample of the indices on the GPU.
- */
-typedef enum gpukern_gather_path {
-  GPUKERN_GATHER_AUTO = 0,
-  GPUKERN_GATHER_DIRECT = 1,     /**< every item by an access of its own */
-  GPUKERN_GATHER_PARTITIONED = 2 /**< indices sorted by slices of the source, where the call has a
-                                      layout for it and scratch memory suffices; else direct */
-} gpukern_gather_path;
-
-typedef struct gpukern_explanation
-    gpukern_explanation; /**< what a call would do: gpukern/explain.h */
+/** What a call would do, see gpukern/explain.h. */
+typedef struct gpukern_explanation gpukern_explanation;
 
 /**
- * @brief Called by a call on host tensors between the parts of its work, on the calling thread.
+ * @brief Reports the progress of a call on host tensors, from the calling thread.
  *
- * May call gpukern. Must not throw through it.
+ * May call gpukern. Must not throw.
  *
  * @param[in] user gpukern_exec::progress_user
- * @param[in] done_bytes what is in place; `total_bytes` the last time. Never falls
+ * @param[in] done_bytes bytes that have been processed; never decreases, ends at `total_bytes`
  * @param[in] total_bytes of out, and of a source that is copied to the GPU as a whole
- * @return 0 to go on. Anything else stops the call, also behind the last part: it returns
- *         GPUKERN_CANCELLED, out is written in part, and all that the call held is released.
+ * @return 0 to continue. Any other value cancels the call, even after the last chunk: it returns
+ *         GPUKERN_CANCELLED, out is partly written, and all resources of the call are released.
  */
 typedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
 
-/** What gpukern_exec::device_memory_limit is by default: 1 GiB. */
+/** The default of gpukern_exec::device_memory_limit: 1 GiB. */
 #define GPUKERN_DEVICE_MEMORY_LIMIT 1073741824
 
 /**
- * @brief Where and how to run. Every function takes NULL for the defaults.
+ * @brief Where and how a call runs. Every function accepts NULL for the defaults.
  *
- * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow.
+ * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow. The
+ * options of an operation are in a struct of that operation, such as ::gpukern_gather_options.
  */
 typedef struct gpukern_exec {
   size_t struct_size;
-  /** Where host tensors are computed. Device tensors are computed where they lie; naming another
-   * device for them is a GPUKERN_VALUE_ERROR. */
+  /** The device that computes host tensors. Device tensors are computed on their own device;
+   * naming another one for them is a GPUKERN_VALUE_ERROR. */
   gpukern_device device;
   /** A cudaStream_t of the device that computes; NULL is the legacy default stream. */
   void *stream;
-  /** A ::gpukern_gather_path. Read only where struct_size covers it, as all that follows. */
-  int32_t gather_path;
-  /** Nonzero: a gather in mode GPUKERN_INDEX_RAISE may leave anything in `out` when it returns
-   * GPUKERN_INDEX_ERROR, so that indices are checked on the way and not beforehand. */
-  int32_t out_may_change;
-  /** Bytes of device memory that a call on host tensors may use at a time: they pass through the
-   * GPU in chunks, so that they may be larger than its memory. 0 is $GPUKERN_DEVICE_MEMORY (a
-   * number of bytes; K, M, G or T behind it mean 2^10, 2^20, 2^30, 2^40), or without it
-   * GPUKERN_DEVICE_MEMORY_LIMIT. A call takes what one element needs in any case. */
+  /** Device memory, in bytes, that a call on host tensors may use at any time: they pass through
+   * the GPU in chunks, so that they may be larger than its memory. 0 is $GPUKERN_DEVICE_MEMORY (a
+   * number of bytes with an optional suffix K, M, G or T for 2^10, 2^20, 2^30 or 2^40), or
+   * GPUKERN_DEVICE_MEMORY_LIMIT without it. A call uses at least the memory of one element. */
   size_t device_memory_limit;
-  /** NULL, or called between the parts of a call's work on host tensors. Not called for work on
-   * device tensors, which is only enqueued. */
+  /** NULL, or called between the chunks of a call on host tensors. Not called for device tensors,
+   * whose work is only enqueued. */
   gpukern_progress progress;
-  void *progress_user; /**< handed to `progress` */
-  gpukern_explanation
-      *explanation; /**< if not NULL, filled in place of running, see gpukern/explain.h */
+  void *progress_user; /**< passed to `progress` */
+  /** If not NULL, the call fills it in and computes nothing, see gpukern/explain.h. */
+  gpukern_explanation *explanation;
 } gpukern_exec;
 
-#define GPUKERN_EXEC_INIT       \
-  {sizeof(gpukern_exec),        \
-   {GPUKERN_DEVICE_DEFAULT, 0}, \
-   NULL,                        \
-   GPUKERN_GATHER_AUTO,         \
-   0,                           \
-   0,                           \
-   NULL,                        \
-   NULL,                        \
-   NULL}
+#define GPUKERN_EXEC_INIT \
+  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, 0, NULL, NULL, NULL}
 
-/** What gather does with an index outside [0, n), n being the length of the axis. */
-typedef enum gpukern_index_mode {
-  GPUKERN_INDEX_RAISE = 0, /**< [-n, 0) counts from the end; anything else is GPUKERN_INDEX_ERROR */
-  GPUKERN_INDEX_WRAP = 1,  /**< modulo n; the result has the sign of n */
-  GPUKERN_INDEX_CLIP = 2,  /**< to the nearest of 0 and n - 1 (a negative index becomes 0) */
-  GPUKERN_INDEX_FILL = 3   /**< [-n, 0) counts from the end; anything else gives the fill value */
-} gpukern_index_mode;
-
-/** The axis that means "the source, flattened in C order". */
+/** The axis of the source flattened in C order. */
 #define GPUKERN_AXIS_NONE INT32_MIN
 
 /* ---- versions, errors ------------------------------------------------------------------- */
@@ -207,32 +175,31 @@ GPUKERN_API const char *gpukern_last_error(void);
 /** @brief Returns the name of a status, such as "GPUKERN_INDEX_ERROR"; never NULL. */
 GPUKERN_API const char *gpukern_status_name(gpukern_status status);
 
-/* ---- threads of the CPU ------------------------------------------------------------------------
- */
+/* ---- CPU threads ---------------------------------------------------------------------------- */
 
 /**
- * @brief Sets how many threads compute on the CPU at once in this process, all calls together.
+ * @brief Limits the number of CPU threads that compute in this process, over all calls.
  *
- * Each caller computes itself; helpers join until together they are so many. Small calls stay with
- * their caller. Calls at work keep the helpers they have.
+ * The calling thread always computes; helpers join up to this limit. Small calls run on the calling
+ * thread alone. Running calls keep the helpers they have.
  *
- * @param[in] threads at least 1, more than 4096 count as 4096; 0 for the default:
- *            $OMP_NUM_THREADS as it was at the first call, else the cores of the process's affinity
- *            mask when the library was loaded, no more than its control group's CPU quota
+ * @param[in] threads at least 1, values above 4096 count as 4096; 0 for the default:
+ *            $OMP_NUM_THREADS as it was at the first call, else the cores in the process's affinity
+ *            mask when the library was loaded, no more than the CPU quota of its control group
  * @return GPUKERN_VALUE_ERROR for a negative number
  */
 GPUKERN_API gpukern_status gpukern_set_num_threads(int32_t threads);
 
-/** @brief Returns how many threads compute on the CPU at once; see gpukern_set_num_threads(). */
+/** @brief Returns the limit of CPU threads, see gpukern_set_num_threads(). */
 GPUKERN_API int32_t gpukern_num_threads(void);
 
 /* ---- devices ------------------------------------------------------------------------------ */
 
-/** What is known of CUDA in this process. */
+/** The CUDA backend, runtime and driver of this process. */
 typedef struct gpukern_cuda_info {
   size_t struct_size;      /**< [in] sizeof(gpukern_cuda_info) */
-  int32_t built;           /**< 1 if the library holds a CUDA backend */
-  int32_t runtime_version; /**< of the CUDA runtime inside, e.g. 13000; 0 without */
+  int32_t built;           /**< 1 if the library was built with CUDA */
+  int32_t runtime_version; /**< of the CUDA runtime linked in, e.g. 13000; 0 without */
   int32_t driver_version;  /**< the CUDA version that the driver supports; 0 without a driver */
   int32_t device_count;    /**< usable CUDA devices */
   const char *reason;      /**< why device_count is 0, "" if it is not; owned by the library */
@@ -244,8 +211,9 @@ typedef struct gpukern_cuda_info {
  */
 GPUKERN_API gpukern_status gpukern_cuda_query(gpukern_cuda_info *info);
 
-/** @brief Counts the usable CUDA devices; 0 without a driver, a GPU or a CUDA build. */
-GPUKERN_API gpukern_status gpukern_device_count(int32_t *count);
+/** @brief Returns the number of usable CUDA devices, which is 0 without a driver or a CUDA build.
+ */
+GPUKERN_API int32_t gpukern_device_count(void);
 
 /** Properties of one CUDA device. */
 typedef struct gpukern_device_info {
@@ -332,42 +300,82 @@ GPUKERN_API gpukern_status gpukern_pointer_device(const void *data, gpukern_devi
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
+/** How an indexing operation treats an index outside [0, n), n being the length of the axis. */
+typedef enum gpukern_index_mode {
+  GPUKERN_INDEX_RAISE = 0, /**< [-n, -1] counts from the end; others are a GPUKERN_INDEX_ERROR */
+  GPUKERN_INDEX_WRAP = 1,  /**< modulo n; the result has the sign of n */
+  GPUKERN_INDEX_CLIP = 2,  /**< clipped to [0, n - 1], so that a negative index becomes 0 */
+  GPUKERN_INDEX_FILL = 3   /**< [-n, -1] counts from the end; others give the fill value */
+} gpukern_index_mode;
+
 /**
- * @brief Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
+ * The algorithm of gather on a GPU. The result does not depend on it. GPUKERN_GATHER_AUTO is
+ * $GPUKERN_GATHER (auto, direct or partitioned; it applies to 4096 indices or more); auto chooses
+ * by the sizes and by a sample of the indices on the GPU.
+ */
+typedef enum gpukern_gather_path {
+  GPUKERN_GATHER_AUTO = 0,
+  GPUKERN_GATHER_DIRECT = 1,     /**< one access for each item */
+  GPUKERN_GATHER_PARTITIONED = 2 /**< indices sorted by slices of the source, where the layout
+                                      allows it and scratch memory suffices; else direct */
+} gpukern_gather_path;
+
+/**
+ * @brief Options of gather.
  *
- * Items are moved as bytes, so every element type works and comes out bit for bit. No mode ever
- * reads outside the source, whatever the index holds. The result is what memory apart would give,
- * also where out overlaps source or index.
+ * Set `struct_size` to `sizeof(gpukern_gather_options)` (GPUKERN_GATHER_OPTIONS_INIT does): the
+ * struct may grow.
+ */
+typedef struct gpukern_gather_options {
+  size_t struct_size;
+  int32_t mode; /**< a ::gpukern_index_mode */
+  int32_t path; /**< a ::gpukern_gather_path */
+  /** For GPUKERN_INDEX_FILL: a C-contiguous host tensor of the source's dtype, whose shape is a
+   * suffix of source.shape[axis+1:] (0-d always fits). NULL fills with zero bytes. */
+  const gpukern_tensor *fill_value;
+  /** Nonzero: a gather in mode GPUKERN_INDEX_RAISE that returns GPUKERN_INDEX_ERROR may have
+   * written to `out`. Indices are then checked while items are read, instead of before. */
+  int32_t out_may_change;
+} gpukern_gather_options;
+
+#define GPUKERN_GATHER_OPTIONS_INIT \
+  {sizeof(gpukern_gather_options), GPUKERN_INDEX_RAISE, GPUKERN_GATHER_AUTO, NULL, 0}
+
+/**
+ * @brief Gathers items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
  *
- * Stream behaviour: enqueues, but for GPUKERN_INDEX_RAISE, which waits for the stream since it has
- * to know; during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors
- * computed on a GPU are ready on return.
+ * Items are copied as bytes, so every dtype works and keeps its bits. No mode reads outside the
+ * source, whatever the index holds. Where out overlaps the source, the index or the fill value, the
+ * result is that of separate memory.
  *
- * A source in page-locked host memory goes with index and out on a GPU as well. On the stream, the
- * GPU reads the items in place, the CPU's threads a part of large calls ($GPUKERN_CPU_SHARE percent
- * if set). It must stay valid and unchanged until they have; it may exceed the GPU's memory.
+ * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
+ * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
+ * GPU are ready on return.
  *
- * Host tensors computed on a GPU: the source is copied there only if it finds room and most of it
- * is read. Else the GPU reads it in place if it is page-locked, and if it is not, the CPU's threads
- * take the items where they lie.
+ * With index and out on a GPU, the source may be in page-locked host memory. The GPU then reads the
+ * items in place, in stream order; in large calls CPU threads gather a share of them
+ * ($GPUKERN_CPU_SHARE percent if set). The source must stay valid and unchanged until that work has
+ * run; it may be larger than the GPU's memory.
  *
- * @param[in] source any shape, any element size of whole bytes; 0-d counts as shape (1)
+ * Host tensors computed on a GPU: the source is copied to the GPU only if it fits and most of it is
+ * read. Otherwise the GPU reads it in place if it is page-locked; if not, CPU threads gather.
+ *
+ * @param[in] source any shape, any dtype of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened source
- * @param[in] mode what an index out of bounds does
- * @param[in] fill_value for GPUKERN_INDEX_FILL: a C-contiguous host tensor of the source's dtype
- * whose shape is the end of source.shape[axis+1:] (so 0-d fits always); NULL fills with zero bytes
  * @param[out] out of the source's dtype, shape
- *            source.shape[:axis] + index.shape + source.shape[axis+1:]
+ *             source.shape[:axis] + index.shape + source.shape[axis+1:]
+ * @param[in] options may be NULL: mode GPUKERN_INDEX_RAISE and the defaults
  * @param[in] exec may be NULL
- * @return GPUKERN_INDEX_ERROR names the first bad index in C order in mode GPUKERN_INDEX_RAISE,
- * which leaves out as it was (but see gpukern_exec::out_may_change) and looks at none behind an
- *         empty dimension; in every mode, an index into an empty axis, unless the result is empty.
+ * @return GPUKERN_INDEX_ERROR in mode GPUKERN_INDEX_RAISE, naming the first bad index in C order;
+ *         out is then unchanged, but see gpukern_gather_options::out_may_change. No index is
+ *         checked if a dimension before the axis is empty. In every mode, GPUKERN_INDEX_ERROR for
+ *         an empty axis unless the result is empty.
  */
 GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
-                                          int32_t axis, gpukern_index_mode mode,
-                                          const gpukern_tensor *fill_value,
-                                          const gpukern_tensor *out, const gpukern_exec *exec);
+                                          int32_t axis, const gpukern_tensor *out,
+                                          const gpukern_gather_options *options,
+                                          const gpukern_exec *exec);
 
 /**
  * @brief Computes `out = a * x + y` with one rounding: a fused multiply-add.
@@ -379,7 +387,7 @@ GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gp
  * So all devices give the same bits.
  *
  * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return; they pass through
- * it in chunks, those in page-locked memory without another copy on the host.
+ * it in chunks, without another copy on the host if they are page-locked.
  *
  * @param[in] a one element of x's dtype, in host memory, read before the call returns
  * @param[in] x any shape; float16, bfloat16, float32, float64, complex64, complex128, int32 or
@@ -395,7 +403,5 @@ GPUKERN_API gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x,
 #ifdef __cplusplus
 }
 #endif
-
-#include "gpukern/stream.h"
 
 #endif /* GPUKERN_GPUKERN_H */

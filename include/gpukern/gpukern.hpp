@@ -29,6 +29,7 @@
 #include <utility>
 
 #include "gpukern/gpukern.h"
+#include "gpukern/stream.h"
 #include "gpukern/tensor.hpp"
 
 namespace gpukern::inline abi1 {
@@ -63,19 +64,15 @@ inline std::string version() {
 /// Whether the library that was loaded fits the header that this program was compiled with.
 inline bool abi_matches() noexcept { return gpukern_abi_version() == GPUKERN_ABI_VERSION; }
 
-/// Sets how many threads compute on the CPU at once in this process; 0 for the default. See
+/// Limits the number of CPU threads that compute in this process; 0 for the default. See
 /// gpukern_set_num_threads().
 inline void set_num_threads(std::int32_t threads) { check(gpukern_set_num_threads(threads)); }
 
-/// How many threads compute on the CPU at once.
+/// The limit of CPU threads.
 inline std::int32_t num_threads() noexcept { return gpukern_num_threads(); }
 
 /// The number of usable CUDA devices; 0 without a driver, a GPU or a CUDA build.
-inline std::int32_t device_count() {
-  std::int32_t count = 0;
-  check(gpukern_device_count(&count));
-  return count;
-}
+inline std::int32_t device_count() noexcept { return gpukern_device_count(); }
 
 /// The properties of a CUDA device.
 inline gpukern_device_info device_info(std::int32_t ordinal = 0) {
@@ -233,13 +230,16 @@ template <Output Out, InputOf<element_t<Out>> Source, class Indices>
 void gather(const Source& source, const Indices& index, Out&& out,
             const GatherOptions<element_t<Out>>& options = {}) {
   const TensorRef fill_value(&options.fill_value, {});
-  gpukern_exec exec = detail::c_exec(options.exec);
-  exec.gather_path = static_cast<gpukern_gather_path>(options.path);
-  exec.out_may_change = options.out_may_change;
-  check(gpukern_gather(
-      detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
-      options.axis, static_cast<gpukern_index_mode>(options.mode),
-      detail::address(fill_value.c_tensor()), detail::address(TensorRef(out).c_tensor()), &exec));
+  const gpukern_tensor c_fill_value = fill_value.c_tensor();
+  const gpukern_exec exec = detail::c_exec(options.exec);
+  gpukern_gather_options c_options = GPUKERN_GATHER_OPTIONS_INIT;
+  c_options.mode = static_cast<std::int32_t>(options.mode);
+  c_options.path = static_cast<std::int32_t>(options.path);
+  c_options.fill_value = &c_fill_value;
+  c_options.out_may_change = options.out_may_change;
+  check(gpukern_gather(detail::address(TensorRef(source).c_tensor()),
+                       detail::address(TensorRef(index).c_tensor()), options.axis,
+                       detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
 /// What converts to T without a change of kind: no fraction is cut off on the way to an integer.

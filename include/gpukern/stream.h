@@ -4,7 +4,7 @@
 
 /**
  * @file stream.h
- * @brief Ordering of streams, events and asynchronous copies; included by gpukern.h.
+ * @brief Ordering of streams, events and asynchronous copies.
  */
 #ifndef GPUKERN_STREAM_H
 #define GPUKERN_STREAM_H

@@ -120,18 +120,32 @@ gpukern_gather_path default_path() {
   fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
 }
 
-gpukern_gather_path checked_path(const gpukern_exec* exec, std::int64_t indices) {
-  // Few indices go one way only; to ask the environment would cost them as much as to gather.
+/// Checks gpukern_gather_options; NULL is its defaults.
+const gpukern_gather_options& checked_options(const gpukern_gather_options* options) {
+  static constexpr gpukern_gather_options kDefaults = GPUKERN_GATHER_OPTIONS_INIT;
+  if (options == nullptr) return kDefaults;
+  // As of ABI 1. A later field is to be read only where struct_size covers it.
+  constexpr std::size_t kFirstSize =
+      offsetof(gpukern_gather_options, out_may_change) + sizeof(std::int32_t);
+  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
+          "gather: options must have struct_size = ", kFirstSize, " or more, got ",
+          options->struct_size);
+  require(options->mode >= GPUKERN_INDEX_RAISE && options->mode <= GPUKERN_INDEX_FILL,
+          GPUKERN_VALUE_ERROR,
+          "gather: mode must be one of raise (0), wrap (1), clip (2), fill (3), got ",
+          options->mode);
+  require(options->path >= GPUKERN_GATHER_AUTO && options->path <= GPUKERN_GATHER_PARTITIONED,
+          GPUKERN_VALUE_ERROR,
+          "gather: path must be one of auto (0), direct (1), partitioned (2), got ", options->path);
+  return *options;
+}
+
+/// The path of a call with this many indices.
+gpukern_gather_path path_of(const gpukern_gather_options& options, std::int64_t indices) {
+  // Few indices have one path only; to read the environment would cost them as much as to gather.
   constexpr std::int64_t kFew = 4096;
-  constexpr std::size_t kEnd = offsetof(gpukern_exec, gather_path) + sizeof(std::int32_t);
-  if (exec == nullptr || exec->struct_size < kEnd || exec->gather_path == GPUKERN_GATHER_AUTO)
-    return indices < kFew ? GPUKERN_GATHER_DIRECT : default_path();
-  require(
-      exec->gather_path == GPUKERN_GATHER_DIRECT || exec->gather_path == GPUKERN_GATHER_PARTITIONED,
-      GPUKERN_VALUE_ERROR,
-      "gather: gather_path must be one of auto (0), direct (1), partitioned (2), got ",
-      exec->gather_path);
-  return static_cast<gpukern_gather_path>(exec->gather_path);
+  if (options.path != GPUKERN_GATHER_AUTO) return static_cast<gpukern_gather_path>(options.path);
+  return indices < kFew ? GPUKERN_GATHER_DIRECT : default_path();
 }
 
 /// Whether a GPU is to read a source in host memory, for an index of its own.
@@ -155,26 +169,21 @@ Call call_for(const Argument& source, const Argument& index, const Argument& out
   return call;
 }
 
-/// Whether the caller lets a bad index spoil out.
-bool out_may_change(const gpukern_exec* exec) {
-  constexpr std::size_t kEnd = offsetof(gpukern_exec, out_may_change) + sizeof(std::int32_t);
-  return exec != nullptr && exec->struct_size >= kEnd && exec->out_may_change != 0;
-}
-
-/// Whether indices may be checked while they are used, where the arrays lie.
-bool checks_on_the_way(const Call& call, const gpukern_exec* exec) {
-  return !call.travels() && (!call.device.cuda || out_may_change(exec));
+/// Whether the backend may check indices while it reads items.
+bool checks_on_the_way(const Call& call, const gpukern_gather_options& options) {
+  return !call.travels() && (!call.device.cuda || options.out_may_change != 0);
 }
 
 /// `checks`: nobody has checked the indices.
-void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
+void run(const GatherCall& gather, bool checks, const gpukern_gather_options& options,
+         const gpukern_exec* exec) {
   const Call& call = gather.call;
   Progress progress("gather", exec);
   if (call.travels()) return gather_through(gather, device_memory_limit(exec), progress);
   GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode);
   args.path = gather.path;
   args.in_place = gather.host_source != nullptr;
-  args.out_may_change = out_may_change(exec);
+  args.out_may_change = options.out_may_change != 0;
   if (progress.wanted() && !call.device.cuda) {
     progress.expect(gather.operands.out.bytes());
     if (checks) require_in_bounds(call, gather.operands.index, gather.axis);
@@ -192,14 +201,13 @@ void run(const GatherCall& gather, bool checks, const gpukern_exec* exec) {
 }
 
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
-            std::int32_t raw_axis, gpukern_index_mode mode, const gpukern_tensor* raw_fill,
-            const gpukern_tensor* raw_out, const gpukern_exec* exec) {
+            std::int32_t raw_axis, const gpukern_tensor* raw_out,
+            const gpukern_gather_options* raw_options, const gpukern_exec* exec) {
   const Argument source("gather", "source", raw_source);
   const Argument index("gather", "index", raw_index);
   const Argument out("gather", "out", raw_out);
-  require(mode >= GPUKERN_INDEX_RAISE && mode <= GPUKERN_INDEX_FILL, GPUKERN_VALUE_ERROR,
-          "gather: mode must be one of raise (0), wrap (1), clip (2), fill (3), got ",
-          static_cast<int>(mode));
+  const gpukern_gather_options& options = checked_options(raw_options);
+  const auto mode = static_cast<gpukern_index_mode>(options.mode);
   require_index_dtype(index);
   const Axis axis = checked_axis(source.tensor, raw_axis);
   require_out(out, source.tensor, index.tensor, axis);
@@ -207,17 +215,17 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
   const Call call = call_for(source, index, out, from, exec);
   const gpukern_gather_path path = reads_in_place(source, index)
                                        ? GPUKERN_GATHER_DIRECT
-                                       : checked_path(exec, index.tensor.count());
+                                       : path_of(options, index.tensor.count());
   Tensor fill;
-  if (mode == GPUKERN_INDEX_FILL && raw_fill != nullptr)
-    fill = checked_fill_value(raw_fill, source.tensor, axis);
+  if (mode == GPUKERN_INDEX_FILL && options.fill_value != nullptr)
+    fill = checked_fill_value(options.fill_value, source.tensor, axis);
 
   const std::int64_t count = out.tensor.count();
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
   const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 &&
                       has_outer_positions(source.tensor, axis);
-  const bool checks = raises && count > 0 && checks_on_the_way(call, exec);
+  const bool checks = raises && count > 0 && checks_on_the_way(call, options);
   if (raises && !checks) require_in_bounds(call, index.tensor, axis);
   if (count == 0) return;
 
@@ -229,7 +237,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
        mode,
        path,
        reads_in_place(source, index) ? source.tensor.data : nullptr},
-      checks, exec);
+      checks, options, exec);
   out_here.finish();
 }
 
@@ -237,8 +245,8 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
 }  // namespace gpukern
 
 extern "C" gpukern_status gpukern_gather(const gpukern_tensor* source, const gpukern_tensor* index,
-                                         int32_t axis, gpukern_index_mode mode,
-                                         const gpukern_tensor* fill_value,
-                                         const gpukern_tensor* out, const gpukern_exec* exec) {
-  return gpukern::guard([&] { gpukern::gather(source, index, axis, mode, fill_value, out, exec); });
+                                         int32_t axis, const gpukern_tensor* out,
+                                         const gpukern_gather_options* options,
+                                         const gpukern_exec* exec) {
+  return gpukern::guard([&] { gpukern::gather(source, index, axis, out, options, exec); });
 }

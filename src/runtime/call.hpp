@@ -56,7 +56,8 @@ enum class Wish { kNone, kCpu, kCuda };
 /// Throws for any other word in it.
 Wish wished_device();
 
-/// Checks exec and returns its stream; the default stream for NULL.
+/// Checks exec, which all else reads unchecked, and returns its stream; the default stream for
+/// NULL.
 Stream checked_stream(const gpukern_exec* exec);
 
 /// Copies between any two devices (host and one GPU) and layouts; same shape and element size.

@@ -36,8 +36,7 @@ std::int64_t parse_bytes(std::string_view text) {
 }  // namespace
 
 std::int64_t device_memory_limit(const gpukern_exec* exec) {
-  constexpr std::size_t kEnd = offsetof(gpukern_exec, device_memory_limit) + sizeof(std::size_t);
-  if (exec != nullptr && exec->struct_size >= kEnd && exec->device_memory_limit != 0)
+  if (exec != nullptr && exec->device_memory_limit != 0)
     return static_cast<std::int64_t>(std::min<std::size_t>(exec->device_memory_limit, PTRDIFF_MAX));
   const char* text = std::getenv("GPUKERN_DEVICE_MEMORY");
   if (text == nullptr || *text == '\0') return GPUKERN_DEVICE_MEMORY_LIMIT;

@@ -37,11 +37,10 @@ extern "C" gpukern_status gpukern_cuda_query(gpukern_cuda_info* info) {
   });
 }
 
-extern "C" gpukern_status gpukern_device_count(int32_t* count) {
-  return guard([&] {
-    require(count != nullptr, GPUKERN_VALUE_ERROR, "device_count: count must not be NULL");
-    *count = cuda_status().device_count;
-  });
+extern "C" int32_t gpukern_device_count(void) {
+  int32_t count = 0;
+  guard([&] { count = cuda_status().device_count; });
+  return count;
 }
 
 extern "C" gpukern_status gpukern_device_query(int32_t device_id, gpukern_device_info* info) {

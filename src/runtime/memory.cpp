@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "gpukern/stream.h"
 #include "src/runtime/backend.hpp"
 #include "src/runtime/call.hpp"
 

@@ -3,15 +3,10 @@
 
 #include "src/runtime/progress.hpp"
 
-#include <cstddef>
-
-#include "src/runtime/dry_run.hpp"
-
 namespace gpukern {
 
 Progress::Progress(const char* function, const gpukern_exec* exec) : function_(function) {
-  constexpr std::size_t kEnd = offsetof(gpukern_exec, progress_user) + sizeof(void*);
-  if (exec == nullptr || exec->struct_size < kEnd || checked_plan(exec) != nullptr) return;
+  if (exec == nullptr || exec->explanation != nullptr) return;
   callback_ = exec->progress;
   user_ = exec->progress_user;
 }

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "gpukern/stream.h"
+
 #include "src/runtime/backend.hpp"
 
 using gpukern::backend_for;

@@ -67,7 +67,7 @@ class PlanPipelineTest : public testing::Test {
     const gpukern_tensor from = source.tensor();
     const gpukern_tensor at = index.tensor();
     const gpukern_tensor to = out.tensor();
-    return gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, &exec_);
+    return call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), &exec_);
   }
 
   gpukern_explanation plan_ = GPUKERN_EXPLANATION_INIT;

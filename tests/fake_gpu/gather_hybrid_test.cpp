@@ -116,7 +116,7 @@ class MixedCallTest : public testing::Test {
     gpukern_exec exec = GPUKERN_EXEC_INIT;
     exec.explanation = plan;
     exec.stream = stream;
-    return gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, &exec);
+    return call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), &exec);
   }
   bool right() {
     out_.memory->fetch();

@@ -145,7 +145,7 @@ struct FloatGather {
     const gpukern_tensor from = source.tensor();
     const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &count, nullptr, 0};
     const gpukern_tensor to = out.tensor();
-    return gpukern_gather(&from, &at, 0, mode, nullptr, &to, &exec);
+    return call_gather(&from, &at, 0, &to, gather_options(mode), &exec);
   }
   void expect_result() const {
     for (std::size_t i = 0; i < index.size(); ++i)
@@ -283,7 +283,7 @@ TEST(MixedTest, APinnedSourceIsReadInPlace) {
     const gpukern_tensor from = source.tensor();
     const gpukern_tensor at = index.tensor();
     const gpukern_tensor to = out.tensor();
-    ASSERT_EQ(gpukern_gather(&from, &at, 0, mode, nullptr, &to, nullptr), GPUKERN_SUCCESS)
+    ASSERT_EQ(call_gather(&from, &at, 0, &to, gather_options(mode), nullptr), GPUKERN_SUCCESS)
         << gpukern_last_error();
     EXPECT_GT(fake_gpu().waiting(), 0U);  // only enqueued
     out.memory->fetch();
@@ -302,7 +302,7 @@ TEST(MixedTest, APageableSourceIsAnErrorThatNamesTheWayOut) {
   const gpukern_tensor from = source.tensor();
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
-  expect_error(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, nullptr),
+  expect_error(call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), nullptr),
                GPUKERN_VALUE_ERROR, "gather: source must lie on cuda:0 like index, or in page");
   EXPECT_NE(std::string(gpukern_last_error()).find("pinned_empty"), std::string::npos);
 }
@@ -316,7 +316,7 @@ TEST(MixedTest, AViewThatEndsBehindPinnedMemoryIsRefused) {
   from.shape = &size;
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
-  expect_error(gpukern_gather(&from, &at, 0, GPUKERN_INDEX_CLIP, nullptr, &to, nullptr),
+  expect_error(call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), nullptr),
                GPUKERN_VALUE_ERROR, "gather: source must lie on cuda:0 like index, or in page");
 }
 

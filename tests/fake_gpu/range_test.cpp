@@ -73,7 +73,7 @@ TEST_F(RangeTest, EveryChunkOfAGatherHasOne) {
   const gpukern_tensor positions = one_dimensional(index.data(), kInt64);
   const gpukern_tensor out = y();
   ASSERT_EQ(gpukern_set_num_threads(1), GPUKERN_SUCCESS);  // with many it would stay on the host
-  EXPECT_EQ(gpukern_gather(&source, &positions, 0, GPUKERN_INDEX_CLIP, nullptr, &out, &exec_),
+  EXPECT_EQ(call_gather(&source, &positions, 0, &out, gather_options(GPUKERN_INDEX_CLIP), &exec_),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
   ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);

@@ -116,8 +116,6 @@ TEST(DeviceMemoryLimitTest, IsTheCallersOrTheEnvironmentsOrTheDefault) {
   const Setting setting("2G");
   exec.device_memory_limit = 12345;
   EXPECT_EQ(gpukern::device_memory_limit(&exec), 12345);
-  exec.struct_size = offsetof(gpukern_exec, device_memory_limit);
-  EXPECT_EQ(gpukern::device_memory_limit(&exec), 2 * kGi);
 }
 
 TEST(DeviceMemoryLimitTest, RefusesOtherWords) {

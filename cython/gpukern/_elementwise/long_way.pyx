@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t
 
 from gpukern._capi cimport (
-    GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_copy, gpukern_device_count,
+    GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_copy, gpukern_device_count,
     gpukern_tensor,
 )
 from gpukern._elementwise.specialization cimport (
@@ -165,7 +165,6 @@ cdef object on_host(object function, dict signatures, tuple arguments, list tens
 
 cdef object gpu_for_host(object function, Launch where):
     """The GPU that host arrays go to; None for the CPU."""
-    cdef int32_t devices = 0
     if where.c.device.device_type == GPUKERN_CUDA:
         return where.c.device.device_id
     if where.c.device.device_type != GPUKERN_DEVICE_DEFAULT:
@@ -173,7 +172,7 @@ cdef object gpu_for_host(object function, Launch where):
     if checked_wish() != WISH_CUDA and not function.device_names:
         return None
     # As a default it is a wish.
-    return 0 if gpukern_device_count(&devices) == GPUKERN_SUCCESS and devices > 0 else None
+    return 0 if gpukern_device_count() > 0 else None
 
 
 cdef object through_gpu(object function, dict signatures, tuple arguments, list tensors,

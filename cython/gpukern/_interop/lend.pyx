@@ -213,8 +213,6 @@ cdef int begin(Order *order, const Operand *first, const Operand *second,
     if kept_count > 0:
         let_go()
     order.c.struct_size = sizeof(gpukern_exec)
-    order.c.gather_path = 0  # GPUKERN_GATHER_AUTO
-    order.c.out_may_change = 0
     order.c.device_memory_limit = 0
     order.c.progress = NULL
     order.c.progress_user = NULL

@@ -10,7 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
     GPUKERN_AXIS_NONE, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
-    GPUKERN_INDEX_RAISE, GPUKERN_UINT, GPUKERN_INDEX_WRAP, gpukern_copy, gpukern_gather, gpukern_index_mode,
+    GPUKERN_INDEX_RAISE, GPUKERN_UINT, GPUKERN_INDEX_WRAP, gpukern_copy, gpukern_gather,
+    gpukern_gather_options, gpukern_index_mode,
     gpukern_tensor,
 )
 from gpukern._interop.convert cimport (
@@ -139,8 +140,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
                 or dst.odd) and dst.dtype != src.dtype:
             raise GpukernTypeError(
                 f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
-    where.c.out_may_change = out is None
-    run(src, idx, c_axis, c_mode, fill_value, dst, where, progress)
+    run(src, idx, c_axis, options_of(c_mode, out), fill_value, dst, where, progress)
     if where.c.explanation != NULL:
         return None  # there is no result
     if in_place:
@@ -162,6 +162,7 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_ind
     cdef Operand src, idx, dst
     cdef Watch eye
     cdef int32_t c_axis
+    cdef gpukern_gather_options options = options_of(mode, out)
     if mode == GPUKERN_INDEX_FILL and not (type(fill_value) is int and fill_value == 0):
         return None
     if not (plain_axis(axis, &c_axis) and lend(source, &src, NULL) and lend(index, &idx, &src)):
@@ -176,16 +177,15 @@ cdef object gather_quickly(object source, object index, object axis, gpukern_ind
         return None
     cdef Order order
     begin(&order, &src, &idx, &dst)
-    order.c.out_may_change = out is None
     if is_short(&dst):
-        check(gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
+        check(gpukern_gather(&src.c, &idx.c, c_axis, &dst.c, &options, &order.c))
     else:
         _pins = pinned(source, index, out, &dst.c.device)
         eye.error = NULL
         if is_long(&dst):
             watch_signals(&eye, &order.c)
         with nogil:
-            watched(&eye, gpukern_gather(&src.c, &idx.c, c_axis, mode, NULL, &dst.c, &order.c))
+            watched(&eye, gpukern_gather(&src.c, &idx.c, c_axis, &dst.c, &options, &order.c))
     end(&order, &src)
     if out is None:
         return returned(result, &dst)
@@ -222,6 +222,16 @@ cdef gpukern_index_mode as_mode(object mode) except *:
         raise GpukernValueError(
             f"gather: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}")
     return found
+
+
+cdef gpukern_gather_options options_of(gpukern_index_mode mode, object out) noexcept:
+    cdef gpukern_gather_options options
+    options.struct_size = sizeof(options)
+    options.mode = mode
+    options.path = 0  # GPUKERN_GATHER_AUTO
+    options.fill_value = NULL
+    options.out_may_change = out is None
+    return options
 
 
 cdef int32_t as_axis(object axis, Tensor source) except *:
@@ -314,26 +324,25 @@ cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index,
     return put
 
 
-cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_index_mode mode, object fill_value,
-             Tensor out, Launch where, object progress) except -1:
+cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_gather_options options,
+             object fill_value, Tensor out, Launch where, object progress) except -1:
     cdef Watch eye
     cdef Tensor fill = None
-    cdef const gpukern_tensor *fill_c = NULL
     if source.itemsize == 0:
         # Items without bytes; stand-ins of one byte, since the indices are to be checked still.
         source = tensor_of_ndarray(np.broadcast_to(np.uint8(0), source.shape()))
         out = tensor_of_ndarray(np.empty(out.shape(), np.uint8))
-    elif mode == GPUKERN_INDEX_FILL:
+    elif options.mode == GPUKERN_INDEX_FILL:
         fill = fill_tensor(fill_value, source)
     if source.odd or out.odd:
         source, axis = along_axis(source, axis)
         source, out = bytes_of(source), bytes_of(out)
         fill = None if fill is None else bytes_of(fill)
     if fill is not None:
-        fill_c = &fill.c
+        options.fill_value = &fill.c
     watch(&eye, &where.c, progress, out.count() * out.itemsize, "gather")
     with nogil:
-        watched(&eye, gpukern_gather(&source.c, &index.c, axis, mode, fill_c, &out.c, &where.c))
+        watched(&eye, gpukern_gather(&source.c, &index.c, axis, &out.c, &options, &where.c))
     return enqueued(where, source, index, out)
 
 

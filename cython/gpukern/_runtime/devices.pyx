@@ -67,9 +67,9 @@ def device_count():
 
     :func:`info` has their properties, and why there is none.
     """
-    cdef int32_t count = 0
+    cdef int32_t count
     with nogil:
-        check(gpukern_device_count(&count))
+        count = gpukern_device_count()
     return count
 
 
