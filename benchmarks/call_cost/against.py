@@ -14,7 +14,7 @@ from benchmarks.call_cost.calls import warm_up
 from benchmarks.machine import ROOT
 
 THRESHOLD = 1.03
-AGAIN = 3  # times that flagged calls are measured again, with more rounds
+AGAIN = 4  # times that flagged calls are measured again, by new processes
 
 
 def work(calls, batch, synchronize):
@@ -49,7 +49,10 @@ class Worker:
         )  # fmt: skip
         self.names = self.answer()
         self.errors, self.batches = {}, {}
-        for name in self.names:
+
+    def warm_up(self, names):
+        """Learn the size of a batch of each call, or its error."""
+        for name in names:
             found = self.ask(name, 0)
             (self.errors if isinstance(found, str) else self.batches)[name] = found
 
@@ -75,44 +78,52 @@ class Worker:
         self.process.communicate()
 
 
-def samples(workers, names, rounds):
-    """Return {name: (samples of the first worker, of the second)}."""
-    found = {name: ([], []) for name in names}
-    turns = [(0, 1), (1, 0)]
-    for turn in range(rounds):
-        for name in names:
-            for k in turns[turn % 2]:
-                found[name][k].append(workers[k].sample(name))
-    return found
+def samples(pythons, rounds, wanted):
+    """Return {name: (times of the first build, of the second)}, and {name: errors}.
+
+    ``wanted(name)`` tells which calls are measured.
+    """
+    workers = [Worker(python) for python in pythons]
+    try:
+        for worker in workers:
+            worker.warm_up(filter(wanted, worker.names))
+        both = [name for name in workers[0].batches if name in workers[1].batches]
+        found = {name: ([], []) for name in both}
+        for turn in range(rounds):
+            for name in both:
+                for k in ((0, 1), (1, 0))[turn % 2]:
+                    found[name][k].append(workers[k].sample(name))
+    finally:
+        for worker in workers:
+            worker.close()
+    errors = {}
+    for name in filter(wanted, dict.fromkeys(workers[0].names + workers[1].names)):
+        if name not in found:
+            errors[name] = [
+                worker.errors.get(name, "" if name in worker.names else "no such case")
+                for worker in workers
+            ]
+    return found, errors
 
 
 def ratio(pair):
-    """Return the ratio of the least times, the second worker's over the first's."""
+    """Return the ratio of the least times, the second build's over the first's."""
     return min(pair[1]) / min(pair[0])
 
 
 def compare(python, rounds, only=""):
     """Measure another interpreter's build and this one's; return the points.
 
-    Scheduling makes some batches slow, so flagged calls are measured again; all samples count.
+    Two processes of one build differ by some percent, by where their memory is, and scheduling
+    makes some batches slow. So flagged calls are measured again by new processes; all times count.
     """
-    workers = [Worker(python), Worker(sys.executable)]
-    try:
-        common = [
-            name for name in workers[0].batches if name in workers[1].batches and only in name
-        ]
-        found = samples(workers, common, rounds)
-        for _ in range(AGAIN):
-            flagged = [name for name in common if ratio(found[name]) > THRESHOLD]
-            for name, pair in samples(workers, flagged, 2 * rounds).items():
-                for k in range(2):
-                    found[name][k].extend(pair[k])
-    finally:
-        for worker in workers:
-            worker.close()
+    pythons = (python, sys.executable)
+    found, errors = samples(pythons, rounds, lambda name: only in name)
+    for _ in range(AGAIN):
+        flagged = {name for name, pair in found.items() if ratio(pair) > THRESHOLD}
+        again, _ = samples(pythons, rounds, flagged.__contains__) if flagged else ({}, {})
+        for name, pair in again.items():
+            for k in range(2):
+                found[name][k].extend(pair[k])
     points = [{"name": name, "old": old, "new": new} for name, (old, new) in found.items()]
-    for name in dict.fromkeys(workers[0].names + workers[1].names):
-        errors = [w.errors.get(name, "" if name in w.names else "no such case") for w in workers]
-        if any(errors):
-            points.append({"name": name, "errors": errors})
-    return points
+    return points + [{"name": name, "errors": words} for name, words in errors.items()]

@@ -36,6 +36,9 @@ LAYOUTS = {
     "float64": ("xd", "yd"),
     "complex64": ("xc", "yc"),
     "int32": ("xi", "yi"),
+    "unaligned": ("x_unaligned", "y_unaligned"),
+    "record fields": ("x_field", "y_field"),
+    "read-only": ("x_readonly", "y_readonly"),
 }
 BROADCASTS = {
     "a row broadcast": ("row", "y2"),
@@ -70,6 +73,11 @@ INDICES = {
     "np.int64": ("i_np", {**FANCY, "numpy": TAKE["numpy"]}),
     "host ndarray": ("i_host", {"cupy": TAKE["cupy"], "torch": "{s}[{i}]"}),
 }
+# Sources that only the host has.
+HOST_SOURCES = (
+    "unaligned", "readonly", "field", "record", "big_endian", "bytes", "str", "datetime", "object",
+    "subclass", "masked", "array", "memoryview",
+)  # fmt: skip
 SOURCES = {
     "strided": ("xs", TAKE),
     "reversed": ("xr", TAKE),
@@ -130,6 +138,13 @@ def arithmetic_cases(operation, call, layouts):
     yield Case(f"{operation}, out=, stream=", statement, with_out)
 
 
+def buffer_cases():
+    """Yield the cases of saxpy on objects of the buffer protocol that are not ndarrays."""
+    for kind in ("array", "memoryview"):
+        peers = {"numpy": f"a_float * asarray(x_{kind}) + asarray(y_{kind})"}
+        yield Case(f"saxpy, {kind}", f"saxpy(a_float, x_{kind}, y_{kind})", peers)
+
+
 def gather_cases():
     """Yield the cases of gather."""
     for kind, (index, peers) in INDICES.items():
@@ -140,6 +155,9 @@ def gather_cases():
             f"gather, source: {kind}", f"gather({source}, {index})",
             filled(peers, s=source, i=index),
         )  # fmt: skip
+    for kind in HOST_SOURCES:
+        statement, peers = f"gather(x_{kind}, i64)", {"numpy": f"take(x_{kind}, i64)"}
+        yield Case(f"gather, source: {kind.replace('_', '-')}", statement, peers)
     for axis in (1, -1):
         peers = {
             "numpy": f"take(x2, i_rows, axis={axis})",
@@ -199,6 +217,7 @@ def other_cases():
 def cases():
     """Yield all cases."""
     yield from arithmetic_cases("saxpy", "saxpy", LAYOUTS)
+    yield from buffer_cases()
     yield from gather_cases()
     yield from arithmetic_cases("elementwise", "function", {**LAYOUTS, **BROADCASTS})
     yield from other_cases()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The libraries whose arrays are passed: the names that the statements of cases.py use."""
 
+import array
 import contextlib
 from dataclasses import dataclass
 
@@ -88,34 +89,34 @@ def common():
     }
 
 
-def contiguous(array, dtypes):
-    """Return the contiguous arrays; ``array`` makes one of a library from an ndarray."""
+def contiguous(make, dtypes):
+    """Return the contiguous arrays; ``make`` makes one of a library from an ndarray."""
     names = {}
     for suffix, dtype in dtypes.items():
         x, y = np.arange(N, dtype=dtype), np.ones(N, dtype)
-        names |= {f"x{suffix}": array(x), f"y{suffix}": array(y)}
+        names |= {f"x{suffix}": make(x), f"y{suffix}": make(y)}
     two = np.ones((2, N // 2), np.float32)
     index = np.arange(N)[::-1].copy()
     return names | {
-        "out": array(np.ones(N, np.float32)),
-        "zeros": array(np.zeros(N, np.float32)),
-        "x2": array(two),
-        "y2": array(two),
-        "out2": array(two),
-        "row": array(two[0]),
-        "i64": array(index),
-        "i32": array(index.astype(np.int32)),
-        "iu8": array(index.astype(np.uint8)),
-        "i2": array(index.reshape(2, -1)),
-        "i0": array(np.array(3)),
-        "i_rows": array(np.array([1, 0])),
+        "out": make(np.ones(N, np.float32)),
+        "zeros": make(np.zeros(N, np.float32)),
+        "x2": make(two),
+        "y2": make(two),
+        "out2": make(two),
+        "row": make(two[0]),
+        "i64": make(index),
+        "i32": make(index.astype(np.int32)),
+        "iu8": make(index.astype(np.uint8)),
+        "i2": make(index.reshape(2, -1)),
+        "i0": make(np.array(3)),
+        "i_rows": make(np.array([1, 0])),
     }
 
 
-def views(array, expand):
+def views(make, expand):
     """Return views that have strides; ``expand(array, shape)`` is a library's broadcast."""
-    wide = array(np.arange(2 * N, dtype=np.float32))
-    tall = array(np.ones((N // 2, 2), np.float32))
+    wide = make(np.arange(2 * N, dtype=np.float32))
+    tall = make(np.ones((N // 2, 2), np.float32))
     return {
         "xs": wide[::2],
         "ys": wide[1::2],
@@ -123,13 +124,40 @@ def views(array, expand):
         "xf": tall.T,
         "yf": tall.T,
         "column": tall[:2, :1],
-        "out_strided": array(np.ones(2 * N, np.float32))[::2],
+        "out_strided": make(np.ones(2 * N, np.float32))[::2],
     }
 
 
-def reversed_views(array):
+def reversed_views(make):
     """Return views with negative strides, which torch lacks."""
-    return {"xr": array(np.arange(N, dtype="f4"))[::-1], "yr": array(np.ones(N, "f4"))[::-1]}
+    return {"xr": make(np.arange(N, dtype="f4"))[::-1], "yr": make(np.ones(N, "f4"))[::-1]}
+
+
+class Subclass(np.ndarray):
+    """A subclass that changes nothing."""
+
+
+def host_arrays():
+    """Return arrays and buffers that only the host has."""
+    floats = np.arange(N, dtype=np.float32)
+    records = np.zeros(N, [("x", "f4"), ("y", "f4")])
+    names = {"x_record": records, "x_field": records["x"], "y_field": records["y"]}
+    for name in ("x", "y"):
+        names[f"{name}_unaligned"] = np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32)
+        names[f"{name}_readonly"] = floats.copy()
+        names[f"{name}_readonly"].flags.writeable = False
+        names[f"{name}_array"] = array.array("f", floats)
+        names[f"{name}_memoryview"] = memoryview(floats.copy())
+    return names | {
+        "x_big_endian": floats.astype(">f4"),
+        "x_bytes": floats.astype("S16"),
+        "x_str": floats.astype("U8"),
+        "x_datetime": floats.astype("i8").astype("M8[s]"),
+        "x_object": floats.astype(object),
+        "x_subclass": floats.view(Subclass),
+        "x_masked": np.ma.array(floats, mask=floats > 5),
+        "asarray": np.asarray,
+    }
 
 
 DTYPES = {"": "f4", "h": "f2", "d": "f8", "c": "c8", "i": "i4"}
@@ -143,7 +171,7 @@ def numpy_group():
 
         dtypes["b"] = ml_dtypes.bfloat16
     names = {**common(), **contiguous(np.array, dtypes), **views(np.array, np.broadcast_to)}
-    names |= reversed_views(np.array)
+    names |= {**reversed_views(np.array), **host_arrays()}
     names |= {"take": np.take, "add": np.add, "multiply": np.multiply, "where": np.where}
     return Group("numpy", "numpy", {**names, "copyto_peer": np.copyto, "device": "cpu"})
 
@@ -152,10 +180,10 @@ def torch_group(device):
     """Torch's tensors on the CPU or a GPU."""
     import torch
 
-    def array(values):
+    def make(values):
         return torch.from_numpy(np.array(values)).to(device)
 
-    names = {**common(), **contiguous(array, DTYPES), **views(array, torch.Tensor.expand)}
+    names = {**common(), **contiguous(make, DTYPES), **views(make, torch.Tensor.expand)}
     names |= {"xb": names["x"].bfloat16(), "yb": names["y"].bfloat16()}
     names |= {"add": torch.add, "index_select": torch.index_select, "take": torch.take}
     names |= {"device": device, "as_tensor": torch.as_tensor}
