@@ -20,8 +20,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m gpukern", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="print versions, backends and devices, and what is missing")
-    commands.add_parser("demo", help="run gather and saxpy at full size, checked and timed")
-    bench = commands.add_parser("bench", help="time both operations beside NumPy, torch and CuPy")
+    commands.add_parser("demo", help="run gather and saxpy at full size, verified and timed")
+    bench = commands.add_parser("bench", help="time both operations next to NumPy, torch and CuPy")
     bench.add_argument("--shrink", type=positive, default=1, help="divide the sizes by this")
     options = parser.parse_args(arguments)
     if options.command == "info":

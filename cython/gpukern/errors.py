@@ -3,8 +3,8 @@
 
 """The exceptions of gpukern.
 
-Each one derives from :class:`GpukernError` and from the built-in exception that people catch, so
-``except IndexError`` and ``except gpukern.GpukernError`` both work.
+Each derives from :class:`GpukernError` and from the built-in exception that fits, so both
+``except IndexError`` and ``except gpukern.GpukernError`` work.
 """
 
 import re
@@ -13,15 +13,15 @@ from numpy.exceptions import AxisError
 
 
 class GpukernError(Exception):
-    """The root of every error that gpukern raises."""
+    """The base class of all exceptions of gpukern."""
 
 
 class GpukernValueError(GpukernError, ValueError):
-    """A shape, size, device or option that does not fit."""
+    """An invalid shape, size, device or option."""
 
 
 class GpukernTypeError(GpukernError, TypeError):
-    """An argument or dtype of a kind that does not fit."""
+    """An argument or dtype of an unsupported type."""
 
 
 class GpukernIndexError(GpukernError, IndexError):
@@ -45,7 +45,7 @@ class GpukernOverflowError(GpukernError, OverflowError):
 
 
 class GpukernBufferError(GpukernError, BufferError):
-    """An array that cannot be exported or imported as asked."""
+    """An array that cannot be exported or imported."""
 
 
 class GpukernMemoryError(GpukernError, MemoryError):
@@ -53,7 +53,7 @@ class GpukernMemoryError(GpukernError, MemoryError):
 
 
 class GpukernDeviceError(GpukernError, RuntimeError):
-    """The device asked for is not there."""
+    """The requested device is not available."""
 
 
 class GpukernCudaError(GpukernError, RuntimeError):
@@ -61,13 +61,13 @@ class GpukernCudaError(GpukernError, RuntimeError):
 
 
 class GpukernCancelledError(GpukernError, RuntimeError):
-    """A progress callback of the C ABI stopped the call; in Python its own exception comes out."""
+    """A progress callback of the C ABI stopped the call; Python raises the callback's exception."""
 
 
 class CompileError(GpukernError, RuntimeError):
     """A program that does not compile. The message shows the compiler's errors with their lines.
 
-    ``log`` is all that the compiler said.
+    ``log`` is the complete log of the compiler.
     """
 
     def __init__(self, message="", log=None):
@@ -76,9 +76,9 @@ class CompileError(GpukernError, RuntimeError):
 
 
 class ContextLostError(GpukernCudaError):
-    """A kernel trapped, or read or wrote out of bounds: CUDA is lost to this process.
+    """A kernel trapped or accessed memory out of bounds: CUDA is unusable for this process.
 
-    Every later call that needs the GPU gives this error. Start a new process.
+    Every later call that needs the GPU raises this error. Start a new process.
     """
 
 

@@ -3,9 +3,9 @@
 
 """gather and saxpy on typed memoryviews of host memory, without the GIL.
 
-Each function is compiled for every combination of the types below. Cython tells types by name, so
-declare memoryviews with these names: an ``int32_t[:]`` is not an ``npy_int32[:]`` to it. Strides
-are honoured, and the operands may overlap as in :func:`gpukern.gather` and :func:`gpukern.saxpy`.
+Each function is compiled for every combination of the types below. Cython distinguishes types by
+name, so declare memoryviews with these names: ``npy_int32[:]`` does not match ``int32_t[:]``.
+Memoryviews may be strided and may overlap as in :func:`gpukern.gather` and :func:`gpukern.saxpy`.
 Errors are Python exceptions.
 """
 

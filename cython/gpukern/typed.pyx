@@ -5,8 +5,8 @@
 """gather and saxpy on typed memoryviews of host memory, without the GIL.
 
 From Cython: ``from gpukern cimport gather_into``, with memoryviews in a ``nogil`` block. From
-Python the functions of the same names take whatever the memoryviews take, and release the GIL.
-gpukern.gather and gpukern.saxpy do more; these do less on the way in.
+Python, the functions of the same names accept objects that export such buffers, and release the
+GIL. They accept fewer types than gpukern.gather and gpukern.saxpy, at a lower cost per call.
 """
 
 cimport cython

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Making device arrays: to_device() and empty()."""
+"""to_device() and empty()."""
 
 cimport numpy as cnp
 
@@ -30,12 +30,12 @@ def empty(shape, dtype=np.float64, device=0, stream=None):
     ----------
     shape : int or sequence of ints
     dtype : optional
-        Whatever NumPy takes for a dtype of fixed width, without Python objects.
+        A fixed-width NumPy dtype without Python objects, or an object that converts to one.
     device : int or str
         The ordinal of a CUDA device, 'cuda', 'cuda:N' or 'cpu'.
     stream : optional
-        The stream in whose order the memory is there, and which is the first to use it; see
-        :func:`gather`. The legacy default stream without it.
+        The stream on which the memory is allocated and first used; see :func:`gather`. By default
+        the legacy default stream.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def to_device(array, device=0, stream=None):
     Parameters
     ----------
     array : array
-        A NumPy array or whatever becomes one, or an array on the same device.
+        A NumPy array, an object that converts to one, or an array on the same device.
     device : int or str
         The ordinal of a CUDA device, 'cuda', 'cuda:N' or 'cpu'.
     stream : optional
@@ -62,7 +62,7 @@ def to_device(array, device=0, stream=None):
     Returns
     -------
     DeviceArray
-        C-contiguous, of the same shape and dtype. Host arrays are copied when the call returns.
+        C-contiguous, of the same shape and dtype. Copies of host arrays are complete on return.
     """
     cdef gpukern_device target = concrete_device(device, "to_device: device")
     cdef Launch where = new_launch("to_device", None, stream)

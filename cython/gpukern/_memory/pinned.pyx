@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""pinned_empty(): NumPy arrays in memory that a GPU copies at full speed and reads in place."""
+"""pinned_empty(): NumPy arrays in page-locked memory."""
 
 cimport cython
 cimport numpy as cnp
@@ -31,7 +31,7 @@ cnp.import_array()
 @cython.no_gc
 @cython.final
 cdef class PinnedMemory:
-    """Page-locked memory: the base of the arrays on it, whose last view frees it."""
+    """Page-locked memory, freed with the last array that views it."""
 
     cdef void *data
     cdef object __weakref__  # tells whoever asks when the memory goes
@@ -53,29 +53,29 @@ cdef gpukern_device pinned_device() noexcept nogil:
 def pinned_empty(shape, dtype=float):
     """Allocates an uninitialised NumPy array in page-locked ("pinned") host memory.
 
-    Arrays there pass through a GPU without another copy on the host, and :func:`gather` lets a GPU
-    read them in place. Page-locking takes tens of milliseconds for each gigabyte: keep such arrays.
-    Without a GPU the memory is plain, aligned to 64 bytes at least.
+    A GPU copies such arrays without staging, and :func:`gather` can read them in place from a GPU.
+    Page-locking takes tens of milliseconds for each gigabyte, so reuse the arrays. Without a GPU
+    the memory is pageable, aligned to at least 64 bytes.
 
-    The child of a ``fork()`` can read the array, although it cannot use CUDA. With a GPU it shares
-    the memory with the parent, and each sees what the other writes; plain memory is its own copy.
+    The child of a ``fork()`` cannot use CUDA but can read the array. With a GPU it shares the
+    memory with the parent, and each sees what the other writes; pageable memory is not shared.
 
     Parameters
     ----------
     shape : int or sequence of ints
     dtype : optional
-        Whatever NumPy takes for a dtype of fixed width, without Python objects.
+        A fixed-width NumPy dtype without Python objects, or an object that converts to one.
 
     Returns
     -------
     numpy.ndarray
-        C-contiguous and writeable. Its memory is freed with the last view of it, for which CUDA may
-        wait until the GPU is idle.
+        C-contiguous and writeable. The memory is freed with its last view; CUDA may wait until the
+        GPU is idle.
 
     Raises
     ------
     MemoryError
-        If there is not so much memory, or it may not be locked.
+        If memory is insufficient, or the limit of locked memory is exceeded.
     """
     cdef Tensor like = shape_of(shape, dtype, "pinned_empty")
     cdef PinnedMemory memory = PinnedMemory.__new__(PinnedMemory)

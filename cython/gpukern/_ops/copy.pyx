@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""copyto(): copies between arrays anywhere; synchronize(): the wait for what was enqueued."""
+"""copyto(): copies between host and device arrays; synchronize(): waits for a stream."""
 
 from gpukern._capi cimport (
     gpukern_copy, gpukern_copy_async, gpukern_device, gpukern_status, gpukern_synchronize,
@@ -21,40 +21,42 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
 def copyto(dst, src, *, stream=None, blocking=True):
-    """Copies an array into another one of the same shape and dtype, wherever the two lie.
+    """Copies an array into another of the same shape and dtype, on the host or a GPU.
 
     Parameters
     ----------
     dst : array
-        Written to. A NumPy array or what lends its memory, or a device array that can be written.
+        The destination: a NumPy array, an object that exports a writable buffer, or a writable
+        device array.
     src : array
         Of the shape and dtype of `dst`, on the host or on the GPU of `dst`; see :func:`gather`.
     stream : optional
         An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
-        library that `dst` comes from, or else `src`, or the legacy default stream.
+        library of `dst`, or else of `src`, or the legacy default stream.
     blocking : bool
-        Whether to wait for a copy between host and GPU. If not, it is only enqueued.
+        Whether to wait for a copy between host and GPU; otherwise it is only enqueued.
 
     Raises
     ------
     TypeError
-        For dtypes that differ, Python objects, masked arrays, and a `dst` that cannot be written.
+        If the dtypes differ, for arrays of Python objects and masked arrays, and if `dst` cannot be
+        written to.
     ValueError
-        For shapes that differ, two GPUs, and a `dst` that is read-only. With ``blocking=False``
-        also for a host array beside one on a GPU that is not C-contiguous, and while a CUDA graph
-        is captured for one that is not page-locked.
+        If the shapes differ, for arrays on two GPUs, and if `dst` is read-only. With
+        ``blocking=False`` also if the host array of a copy to or from a GPU is not C-contiguous,
+        or, while a CUDA graph is captured, not page-locked.
 
     Notes
     -----
-    A copy within one GPU is always only enqueued, and one between host arrays done on return.
+    A copy within one GPU is always enqueued; a copy between host arrays is complete on return.
 
     With ``blocking=False`` a host array in page-locked memory (:func:`pinned_empty`) is copied
-    while the host goes on, also from a CUDA graph. Ordinary memory CUDA stages: the call may wait
-    for the stream, when copying from the GPU until the copy is done. Either way, leave `src`
-    unchanged, and do not look at a `dst` on the host, until the stream has come behind the copy:
-    after :func:`synchronize`, or a wait of the stream's own. The order of calls on one host array,
-    on several streams or on the CPU, is yours. Both arrays are kept alive as long, but for captured
-    graphs, for which you keep them.
+    asynchronously, also by a CUDA graph. CUDA stages pageable memory: the call may wait for the
+    stream, and a copy from the GPU returns when it is complete. In both cases, do not modify `src`
+    and do not read a `dst` on the host until the stream has passed the copy, for example after
+    :func:`synchronize`. gpukern does not order accesses to a host array from several streams or
+    from the CPU; the caller must. Both arrays are kept alive until then, except for captured
+    graphs, for which the caller keeps them.
     """
     cdef Launch where = new_launch("copyto", None, stream)
     cdef Tensor target, source, to, origin, host
@@ -100,7 +102,7 @@ cdef int require_alike(Tensor target, Tensor source) except -1:
 
 
 cdef int require_contiguous(Tensor tensor, str what) except -1:
-    """Refuses a host array that the CPU would have to pack, or to unpack after the copy."""
+    """Raises for a host array that the CPU would have to pack or unpack."""
     cdef Py_ssize_t stride = 1
     cdef bint contiguous = not tensor.odd
     cdef int d
@@ -119,7 +121,7 @@ def synchronize(device=0, stream=None):
     Parameters
     ----------
     device : int or str
-        The ordinal of a CUDA device, 'cuda' or 'cuda:N'; 'cpu' has nothing to wait for.
+        The ordinal of a CUDA device, 'cuda' or 'cuda:N'; 'cpu' returns immediately.
     stream : optional
         An int handle, or an object with ``__cuda_stream__``; the legacy default stream without it.
 
@@ -128,7 +130,7 @@ def synchronize(device=0, stream=None):
     ValueError
         While the stream captures a CUDA graph.
     RuntimeError
-        If there is no such device; if a kernel that ran there broke the CUDA context.
+        If there is no such device, or if a kernel fault made its CUDA context unusable.
     """
     cdef gpukern_device target = concrete_device(device, "synchronize: device")
     cdef Launch where = new_launch("synchronize", None, stream)

@@ -32,25 +32,25 @@ cdef class Kernel(LoadedKernel):
     Arguments are
 
     - arrays on the kernel's device, of any library, for pointers: DeviceArray, torch, CuPy, JAX,
-      Numba, or what has ``__dlpack__`` or ``__cuda_array_interface__``. The kernel gets the address
-      of the first element, whatever the strides; None is a null pointer, ``numpy.uintp`` any
+      Numba, or objects with ``__dlpack__`` or ``__cuda_array_interface__``. The kernel receives the
+      address of the first element; strides are ignored. None is a null pointer, ``numpy.uintp`` an
       address;
     - host arrays in :class:`In`, :class:`Out` or :class:`InOut`;
     - Python numbers, converted to the parameter's type without changing kind: an int becomes a
-      float, but no float an int;
-    - NumPy's scalars, of the parameter's size and kind; structured ones, ``bytes`` and ctypes
-      structures for structures, by size.
+      float, but a float no int;
+    - NumPy scalars of the parameter's size and kind; structured scalars, ``bytes`` and ctypes
+      structures of the same size for structures.
 
     A launch enqueues, on `stream` or else on the current stream of the library of the first array,
-    behind the work on all arrays. What does not fit is refused before the launch, with the context
-    sound: a TypeError for a wrong count, size, kind or dtype; an OverflowError for an int that the
-    parameter cannot hold; a ValueError for another device, a shape of the launch that the device
-    does not allow, and a read-only array for a pointer to what is not const.
+    after the work on all arrays. A mismatch raises before the launch and leaves the CUDA context
+    usable: TypeError for a wrong count, size, kind or dtype; OverflowError for an int that the
+    parameter cannot hold; ValueError for another device, a launch shape that the device does not
+    allow, and a read-only array for a pointer to non-const.
 
-    What is known of a parameter comes from the compiler. The types of a kernel of C++ linkage are
-    known from its name, down to what a pointer leads to and whether that is const: dtypes are
-    compared then, and torch is told what was written to. Of an ``extern "C"`` kernel the sizes are
-    known, floats from integers, and pointers where it follows them.
+    The mangled name of a C++ kernel gives the types of its parameters, including the element type
+    and constness of pointers: dtypes are compared, and torch is told which tensors were modified.
+    For an ``extern "C"`` kernel PTX gives the sizes, distinguishes floats from integers, and
+    identifies pointers that the kernel dereferences.
     """
 
     def __init__(self):
@@ -63,7 +63,7 @@ cdef class Kernel(LoadedKernel):
         return 0
 
     def __getitem__(self, configuration):
-        """A launcher for a grid and a block, and then perhaps shared memory and a stream."""
+        """Returns a launcher for a grid, a block, and optionally shared memory and a stream."""
         cdef Launcher made = Launcher.__new__(Launcher)
         if type(configuration) is not tuple or not 2 <= len(configuration) <= 4:
             raise GpukernTypeError(
@@ -86,21 +86,21 @@ cdef class Kernel(LoadedKernel):
         Parameters
         ----------
         grid, block : int or sequence of up to three ints
-            Blocks of the grid, and threads of a block, along x, y and z. A grid with a 0 launches
-            nothing.
+            Blocks of the grid, and threads of a block, along x, y and z. A grid with a zero size
+            launches nothing.
         *args
             The kernel's arguments.
         shared : int
-            Bytes of dynamic shared memory of a block; above 48 KiB as well.
+            Bytes of dynamic shared memory of a block; may exceed 48 KiB.
         stream : optional
             An int handle, or an object with ``__cuda_stream__``.
         cooperative : bool
-            Whether all blocks run at once, so that they may wait for each other.
+            Whether all blocks are resident together, so that they may wait for each other.
         programmatic_launch : bool
             Whether the kernel may start while the previous one of the stream still runs, by
-            programmatic dependent launch; not with `cooperative`. Each thread has to begin with
-            ``asm volatile("griddepcontrol.wait;" ::: "memory");``, also one that has nothing to do.
-            Nothing changes for code for compute capabilities below 9.0.
+            programmatic dependent launch; not with `cooperative`. Every thread must begin with
+            ``asm volatile("griddepcontrol.wait;" ::: "memory");``, including threads with no work.
+            No effect on code for compute capabilities below 9.0.
         """
         cdef Launcher made = self[grid, block, shared, stream]
         made.shape.cooperative = 1 if cooperative else 0
@@ -108,10 +108,10 @@ cdef class Kernel(LoadedKernel):
         self.run(&made.shape, made.stream, args)
 
     def for_size(self, n, block=None, *, shared=0, stream=None):
-        """A launcher with at least `n` threads along x: ``kernel.for_size(n)(*args)``.
+        """Returns a launcher with at least `n` threads along x: ``kernel.for_size(n)(*args)``.
 
-        The last block may reach beyond `n`, which the kernel has to check. `block` is its number of
-        threads, by default :attr:`preferred_block`. Of size 0 nothing is launched.
+        The last block may extend beyond `n`, which the kernel must check. `block` is the number of
+        threads of a block, by default :attr:`preferred_block`. With `n` 0 nothing is launched.
         """
         try:
             size = operator.index(n)
@@ -128,7 +128,7 @@ cdef class Kernel(LoadedKernel):
 @cython.final
 @cython.freelist(8)
 cdef class Launcher:
-    """A kernel with a grid and a block: call it with the kernel's arguments, as often as needed."""
+    """A kernel with a grid and a block. Calling it with arguments launches the kernel."""
 
     def __call__(self, *args):
         """Enqueues the kernel; see :class:`Kernel`."""

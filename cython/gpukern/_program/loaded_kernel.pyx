@@ -17,7 +17,7 @@ from gpukern.errors import GpukernMemoryError
 
 
 cdef class LoadedKernel:
-    """What a kernel is; gpukern.Kernel launches it."""
+    """The properties of a kernel; gpukern.Kernel launches it."""
 
     def __dealloc__(self):
         # To unload its code CUDA may wait for the GPU, and that for a host function with the GIL.
@@ -66,7 +66,7 @@ cdef class LoadedKernel:
 
     @property
     def name(self):
-        """The name that the kernel was asked for by."""
+        """The name by which the kernel was requested."""
         return self.kernel_name
 
     @property
@@ -76,7 +76,7 @@ cdef class LoadedKernel:
 
     @property
     def parameters(self):
-        """The parameters' types, a tuple of str: as C++ writes them, or what is known of them."""
+        """The types of the parameters, a tuple of str: in C++, or as far as they are known."""
         return tuple([
             parameter.type or signatures.description(parameter) for parameter in self.known])
 
@@ -87,12 +87,12 @@ cdef class LoadedKernel:
 
     @property
     def max_threads_per_block(self):
-        """The most threads of a block that the kernel can be launched with."""
+        """The largest number of threads of a block."""
         return self.info.max_threads_per_block
 
     @property
     def preferred_block(self):
-        """The threads of a block that keep a multiprocessor busiest, by CUDA's calculator."""
+        """The number of threads of a block for the best occupancy."""
         return self.info.preferred_block
 
     @property
@@ -102,15 +102,15 @@ cdef class LoadedKernel:
 
     @property
     def static_shared_bytes(self):
-        """Shared memory of a block that the kernel declares."""
+        """Static shared memory of a block, in bytes."""
         return self.info.static_shared_bytes
 
     @property
     def max_dynamic_shared_bytes(self):
-        """The most shared memory of a block that a launch can ask for beside that."""
+        """The largest dynamic shared memory of a block, in bytes."""
         return self.info.max_dynamic_shared_bytes
 
     @property
     def local_bytes(self):
-        """Local memory of a thread: spilled registers and local arrays."""
+        """Local memory of a thread (spilled registers and local arrays), in bytes."""
         return self.info.local_bytes

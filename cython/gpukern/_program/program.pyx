@@ -35,7 +35,7 @@ cdef list cleared = []  # what clear_cache() calls, for what is kept elsewhere
 
 @cython.final
 cdef class Program:
-    """CUDA C++ compiled by NVRTC, or found compiled in the cache.
+    """CUDA C++ compiled by NVRTC, or taken from the cache.
 
     >>> program = Program(source, options=["--std=c++20"], name_expressions=["scale<float>"])
     >>> kernel = program.kernel("scale<float>")
@@ -43,29 +43,29 @@ cdef class Program:
     Parameters
     ----------
     source : str
-        CUDA C++. ``cuda_fp16.h`` and the other CUDA headers are found where CUDA is installed.
+        CUDA C++. The CUDA headers, such as ``cuda_fp16.h``, are on the include path.
     options : sequence of str
-        NVRTC's, one a string: ``--fmad=false``, ``-DN=4``, ``-I/usr/include/mine``.
+        Options of NVRTC, one per string: ``--fmad=false``, ``-DN=4``, ``-I/usr/include/mine``.
     name : str
-        The file name that messages show.
+        The file name in messages.
     headers : mapping of str to str
-        Headers in memory: the source of each name that ``#include`` finds.
+        Headers in memory: names for ``#include``, and their sources.
     name_expressions : sequence of str
-        The instances of templates to compile, such as ``"scale<float>"``.
+        Template instances to compile, such as ``"scale<float>"``.
     architecture : str, optional
-        What to compile for: ``"sm_90"`` gives machine code, ``"compute_90"`` PTX alone. By default
-        that of `device`; compiling for a named one needs no GPU.
+        The target: ``"sm_90"`` gives machine code, ``"compute_90"`` PTX only. By default that of
+        `device`; compilation for a named architecture needs no GPU.
     device : str or int, optional
         The device to compile for and to load kernels on; by default 0.
 
     Raises
     ------
     CompileError
-        For a source that does not compile; the message shows the errors with their lines.
+        If the source does not compile; the message shows the errors with their lines.
     ValueError
-        For an option or architecture that NVRTC does not know.
+        If NVRTC does not know an option or the architecture.
     RuntimeError
-        Without NVRTC, and without a device or a named architecture.
+        Without NVRTC, and with neither a device nor a named architecture.
     """
 
     def __init__(self, source, options=(), name="program.cu", headers=None, name_expressions=(),
@@ -138,17 +138,17 @@ cdef class Program:
 
     @property
     def log(self):
-        """What the compiler said, such as warnings; often empty."""
+        """The log of the compiler, such as warnings; often empty."""
         return self.text(GPUKERN_PROGRAM_LOG)
 
     @property
     def architecture(self):
-        """What the program was compiled for, such as ``'sm_90'``."""
+        """The architecture of the compiled code, such as ``'sm_90'``."""
         return self.text(GPUKERN_PROGRAM_ARCHITECTURE)
 
     @property
     def kernel_names(self):
-        """The names of the kernels as the compiler mangled them, a tuple of str."""
+        """The lowered (mangled) names of the kernels, a tuple of str."""
         return tuple(signature.entries(self.ptx))
 
     def kernel(self, name, device=None):
@@ -157,20 +157,20 @@ cdef class Program:
         Parameters
         ----------
         name : str
-            Of an ``extern "C"`` kernel or of any other, which may be qualified (``"ns::f"``); one
-            of the program's name expressions; or a mangled name.
+            The name of a kernel, with or without ``extern "C"``, which may be qualified
+            (``"ns::f"``); a name expression of the program; or a mangled name.
         device : str or int, optional
-            By default the program's.
+            By default that of the program.
 
         Returns
         -------
         Kernel
-            It keeps what it needs of the program.
+            The kernel keeps the code of the program alive.
 
         Raises
         ------
         ValueError
-            If there is no such kernel; the message names those that there are.
+            If there is no such kernel; the message lists the kernels of the program.
         RuntimeError
             If there is no such device.
         """
@@ -312,7 +312,7 @@ def cache_info():
     -------
     dict
         ``memory_hits``, ``disk_hits``, ``misses`` (compiles) and ``rejected`` (damaged or foreign
-        entries, compiled anew) count what this process did. ``entries``, ``bytes``,
+        entries, compiled again) are counters of this process. ``entries``, ``bytes``,
         ``limit_bytes`` and ``directory`` describe the cache on disk; without one the directory is
         None. $GPUKERN_CACHE_DIR and $GPUKERN_CACHE_LIMIT set the last two.
     """

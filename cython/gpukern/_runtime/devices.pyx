@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""What the library knows of itself and of the devices; gpukern.info() puts it together."""
+"""Versions, threads and devices of the library, for gpukern.info()."""
 
 from libc.stdint cimport int32_t
 
@@ -27,20 +27,20 @@ def library_versions():
 def set_num_threads(threads):
     """Sets how many threads compute on the CPU at once in this process, all calls together.
 
-    Each thread that calls computes itself, without the GIL; helpers join until together they are
-    so many. Small calls stay with their caller.
+    Each calling thread computes, without the GIL, and helper threads join up to this limit. Small
+    calls use the calling thread only.
 
     Parameters
     ----------
     threads : int or None
-        At least 1; more than 4096 count as 4096. None for the default: ``$OMP_NUM_THREADS`` as it
-        was at the first call, else the processors that the process may use when gpukern is
-        imported, no more than the CPU quota of its control group.
+        At least 1; values above 4096 are 4096. None for the default: ``$OMP_NUM_THREADS`` as read
+        at the first call, else the number of processors that the process may use when gpukern is
+        imported, but not more than the CPU quota of its control group.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no int, or below 1.
+        If `threads` is not an int, or is below 1.
     """
     if threads is None:
         check(gpukern_set_num_threads(0))
@@ -58,14 +58,14 @@ def set_num_threads(threads):
 
 
 def get_num_threads():
-    """How many threads compute on the CPU at once; see :func:`set_num_threads`."""
+    """Returns the number of threads that compute on the CPU; see :func:`set_num_threads`."""
     return gpukern_num_threads()
 
 
 def device_count():
-    """The number of usable CUDA devices; 0 without a driver, a GPU or a CUDA build.
+    """Returns the number of usable CUDA devices; 0 without a driver, a GPU or a CUDA build.
 
-    :func:`info` has their properties, and why there is none.
+    :func:`info` has their properties, or the reason why there is no device.
     """
     cdef int32_t count
     with nogil:

@@ -25,8 +25,8 @@ cdef int check(gpukern_status status) except -1 nogil:
 
 
 cdef void sleep_if_python_has_ended() noexcept nogil:
-    """To be called before the GIL is asked for by a thread that may be a daemon. There is none any
-    more then, and to ask for it ends the process with a signal."""
+    """Call this before a thread that may be a daemon acquires the GIL. After the interpreter has
+    exited, acquiring it would end the process with a signal."""
     while not Py_IsInitialized():
         pause()
 

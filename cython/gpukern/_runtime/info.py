@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What this gpukern is, what it found, and where its files for C and C++ lie."""
+"""Versions, backends and devices, and the directories of the C and C++ files."""
 
 import os
 import sys
@@ -17,32 +17,32 @@ __version__ = ".".join(map(str, devices.library_versions()[0]))
 
 
 def get_include():
-    """The folder to give to a C or C++ compiler for ``#include <gpukern/gpukern.h>``."""
+    """Returns the include directory for ``#include <gpukern/gpukern.h>``."""
     return os.path.join(_PACKAGE, "include")
 
 
 def get_library_dir():
-    """The folder that holds ``libgpukern.so``."""
+    """Returns the directory of ``libgpukern.so``."""
     return os.path.join(_PACKAGE, "lib")
 
 
 def get_cmake_dir():
-    """The folder to give to CMake as ``gpukern_DIR`` for ``find_package(gpukern CONFIG)``."""
+    """Returns the directory for CMake's ``gpukern_DIR``, for ``find_package(gpukern CONFIG)``."""
     return os.path.join(_PACKAGE, "lib", "cmake", "gpukern")
 
 
 def info():
     """Describes the library, the backends and the machine.
 
-    This looks for CUDA devices and for NVRTC; importing gpukern does not.
+    This function searches for CUDA devices and NVRTC; importing gpukern does not.
 
     Returns
     -------
     dict
         ``version``, ``abi_version``, ``library`` (a path), ``cuda`` (a dict: ``built``,
-        ``runtime_version``, ``driver_version``, ``device_count``, and ``reason``, which says why
-        there is no device), ``devices`` (a list of dicts), ``nvrtc`` (a dict: ``version``,
-        ``path``, and ``reason``, which says why there is none), ``cache`` (see
+        ``runtime_version``, ``driver_version``, ``device_count``, and ``reason`` if there is no
+        device), ``devices`` (a list of dicts), ``nvrtc`` (a dict: ``version``, ``path``, and
+        ``reason`` without one), ``cache`` (see
         :func:`cache_info`), ``cpu_count``, ``num_threads``, ``default_device``, ``numpy`` and
         ``python`` (versions).
 
@@ -65,20 +65,20 @@ def info():
 
 
 def _default_device(devices):
-    """Where host arrays are computed, or the wrong place that the environment names."""
+    """Return the default device of host arrays, or the invalid name in the environment."""
     named = os.environ.get("GPUKERN_DEVICE") or "cpu"
     return "cpu" if named == "cuda" and not devices else named
 
 
 def _usable_cpus():
-    """The processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
 
 
 def describe():
-    """The lines of ``python -m gpukern info``."""
+    """Yield the lines of ``python -m gpukern info``."""
     found = info()
     cuda = found["cuda"]
     yield f"gpukern {found['version']} (ABI {found['abi_version']}), {found['library']}"
@@ -106,7 +106,7 @@ def describe():
 
 
 def _describe_programs(nvrtc, cache):
-    """What compiles programs at run time, and where they are kept."""
+    """Yield the lines on NVRTC and the cache of programs."""
     if nvrtc["version"]:
         yield f"NVRTC: {nvrtc['version']}, {nvrtc['path']}"
     else:
@@ -117,4 +117,4 @@ def _describe_programs(nvrtc, cache):
             f"{cache['directory']}, at most {cache['limit_bytes'] / 2**20:.0f} MiB"
         )
     else:
-        yield "Compiled programs: kept in memory only (GPUKERN_CACHE_DIR sets a folder)"
+        yield "Compiled programs: cached in memory only (GPUKERN_CACHE_DIR sets a directory)"
