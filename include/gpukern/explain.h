@@ -7,10 +7,10 @@
  * @brief Where a call would run, why, and what it would move: gpukern_exec::explanation.
  *
  * With an explanation, gpukern_gather(), gpukern_saxpy(), gpukern_pipeline_run(), gpukern_copy()
- * and gpukern_copy_async() check their arguments as ever, but tell what they would do instead of
- * doing it: no tensor's memory is read or written, so that indices are not checked, nothing is
- * enqueued, and neither gpukern_exec::progress nor a gpukern_pipeline_step is called. Other
- * functions ignore it. The field is read only where gpukern_exec::struct_size covers it.
+ * and gpukern_copy_async() check their arguments and report what they would do, but do not run: no
+ * tensor's memory is read or written, so indices are not checked, nothing is enqueued, and neither
+ * gpukern_exec::progress nor a gpukern_pipeline_step is called. Other functions ignore it. The
+ * field is read only where gpukern_exec::struct_size covers it.
  *
  * @code
  * gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
@@ -28,49 +28,49 @@
 extern "C" {
 #endif
 
-/** Why a call computes where it does. */
+/** The rule that chose the device of a call. */
 typedef enum gpukern_device_rule {
-  GPUKERN_RULE_NONE = 0,        /**< no operation has filled the explanation */
-  GPUKERN_RULE_ARRAYS = 1,      /**< device tensors are computed where they lie */
+  GPUKERN_RULE_NONE = 0,        /**< no operation filled the explanation */
+  GPUKERN_RULE_ARRAYS = 1,      /**< device tensors are computed on their device */
   GPUKERN_RULE_ARGUMENT = 2,    /**< exec->device names the device for host tensors */
   GPUKERN_RULE_ENVIRONMENT = 3, /**< $GPUKERN_DEVICE names it */
-  GPUKERN_RULE_HOST = 4,        /**< host tensors are computed where they lie */
+  GPUKERN_RULE_HOST = 4,        /**< host tensors are computed on the CPU */
   GPUKERN_RULE_NO_GPU = 5,      /**< $GPUKERN_DEVICE is cuda, but there is no GPU */
   GPUKERN_RULE_SOURCE = 6, /**< a GPU was named, but a gather that reads little of its source is
-                                sooner done where that lies */
-  GPUKERN_RULE_KERNEL = 7  /**< the work is a kernel, which only a GPU runs */
+                              faster on the CPU */
+  GPUKERN_RULE_KERNEL = 7  /**< the operation is a kernel, which needs a GPU */
 } gpukern_device_rule;
 
-/** The way that a call takes there. */
+/** The path of a call on its device. */
 typedef enum gpukern_compute_path {
   GPUKERN_PATH_NONE = 0,       /**< there is nothing to compute */
-  GPUKERN_PATH_CONTIGUOUS = 1, /**< operands without gaps, moved by wide accesses */
-  GPUKERN_PATH_STRIDED = 2,    /**< positions one by one, for any layout */
-  GPUKERN_PATH_ITEMS = 3,      /**< gather, each item by an access of its own */
-  GPUKERN_PATH_ROWS = 4,       /**< gather, items that take several accesses */
-  GPUKERN_PATH_PARTITIONED = 5 /**< gather, indices sorted by slices of the source; unless it was
-                                    asked for, a sample on the GPU may turn it to single items */
+  GPUKERN_PATH_CONTIGUOUS = 1, /**< contiguous operands, moved by wide accesses */
+  GPUKERN_PATH_STRIDED = 2,    /**< single positions, for any layout */
+  GPUKERN_PATH_ITEMS = 3,      /**< gather with one access per item */
+  GPUKERN_PATH_ROWS = 4,       /**< gather with several accesses per item */
+  GPUKERN_PATH_PARTITIONED = 5 /**< gather with indices sorted by slices of the source; unless it
+                                  was requested, a sample on the GPU may change it to ITEMS */
 } gpukern_compute_path;
 
 /**
  * @brief What a call would do, see gpukern_exec::explanation.
  *
  * Set `struct_size` to `sizeof(gpukern_explanation)` and the rest to zero (GPUKERN_EXPLANATION_INIT
- * does). The byte counts are added to what they hold. They take an item of gather for read once for
- * each index.
+ * does). The byte counts are added to their previous values. An item of gather counts as read once
+ * for each index.
  */
 struct gpukern_explanation {
   size_t struct_size;
-  gpukern_device device;     /**< that computes: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
-  int32_t rule;              /**< a ::gpukern_device_rule */
-  int32_t path;              /**< a ::gpukern_compute_path */
-  int32_t threads;           /**< of the CPU, at most, the caller's if it takes part; 0 for none */
-  int32_t chunks;            /**< in which host memory crosses to a GPU and back; 0 for none */
-  int64_t bytes_read;        /**< by what computes, from memory beside it */
-  int64_t bytes_written;     /**< likewise */
+  gpukern_device device; /**< the computing device: GPUKERN_CPU or GPUKERN_CUDA, and the ordinal */
+  int32_t rule;          /**< a ::gpukern_device_rule */
+  int32_t path;          /**< a ::gpukern_compute_path */
+  int32_t threads;       /**< the largest number of CPU threads, with the caller's; 0 for none */
+  int32_t chunks;        /**< chunks of host memory that pass through a GPU; 0 for none */
+  int64_t bytes_read;    /**< by the computing device */
+  int64_t bytes_written; /**< likewise */
   int64_t bytes_to_device;   /**< from the host */
   int64_t bytes_from_device; /**< to the host */
-  int64_t bytes_allocated;   /**< of the computing device's memory, for the time of the call */
+  int64_t bytes_allocated;   /**< scratch memory of the computing device */
 };
 
 #define GPUKERN_EXPLANATION_INIT \

@@ -34,7 +34,7 @@ extern "C" {
 #define GPUKERN_VERSION_MINOR 1
 #define GPUKERN_VERSION_PATCH 0
 
-/** Raised by one whenever a program compiled against an older header could break. */
+/** Increased when a program compiled against an older header could break. */
 #define GPUKERN_ABI_VERSION 1
 
 /** The largest number of dimensions of a tensor, as in NumPy 2. */
@@ -239,13 +239,14 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
  * @brief Allocates memory, aligned to at least 64 bytes on the CPU and 256 on a GPU.
  *
  * GPUKERN_CUDA_HOST gives page-locked memory, which a GPU copies at full speed and reads in place
- * (see gpukern_gather()); without a GPU, memory as on the CPU. To lock takes tens of milliseconds
- * for each gigabyte. It is good for all GPUs, by way of the calling thread's CUDA context or of one
- * that there is; else `device` has the ordinal. A fork()'s child reads it and shares its contents.
+ * (see gpukern_gather()); without a GPU it gives ordinary memory. Page-locking takes tens of
+ * milliseconds for each gigabyte. All GPUs can use the memory. It is locked through the calling
+ * thread's CUDA context or another existing one, else through that of the ordinal in `device`. The
+ * child of a fork() shares its contents.
  *
  * On a GPU the memory comes from the device's stream-ordered pool, in the order of exec->stream.
- * While that stream captures a CUDA graph, the memory is there at once, and stays until both
- * gpukern_release() was called and the graph with its executables is gone.
+ * While that stream captures a CUDA graph, the memory is available immediately and remains valid
+ * until gpukern_release() was called and the graph and its executables are destroyed.
  *
  * @param[in] device GPUKERN_CPU, GPUKERN_CUDA_HOST or GPUKERN_CUDA, and the ordinal
  * @param[in] bytes may be 0, which gives NULL
@@ -258,10 +259,10 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
 /**
  * @brief Releases memory of gpukern_allocate(), on a GPU after the work enqueued on exec->stream.
  *
- * While that stream captures a CUDA graph, the memory is freed when the graph with its executables
- * is gone: the capture goes on, and no launch frees it.
+ * While that stream captures a CUDA graph, the memory is freed when the graph and its executables
+ * are destroyed; the capture continues, and no launch frees it.
  *
- * Page-locked memory is freed at once: what was enqueued on it has to be done before.
+ * Page-locked memory is freed immediately: work enqueued on it must be complete.
  *
  * @param[in] device as it was given to gpukern_allocate()
  * @param[in] data may be NULL
@@ -272,12 +273,12 @@ GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
 /**
  * @brief Copies a tensor, element by element, between any two devices and layouts.
  *
- * Waits for the copy if either tensor lies in host memory and the other on a GPU, enqueues it if
- * both lie on one GPU. Two different GPUs are a GPUKERN_VALUE_ERROR.
+ * Waits for the copy if one tensor is in host memory and the other on a GPU; enqueues it if both
+ * are on one GPU. Two different GPUs are a GPUKERN_VALUE_ERROR.
  *
  * @param[in] source any dtype
  * @param[out] destination of the source's shape and element size; may overlap the source
- * @param[in] exec its stream belongs to the GPU that takes part; may be NULL
+ * @param[in] exec its stream belongs to the GPU of the copy; may be NULL
  */
 GPUKERN_API gpukern_status gpukern_copy(const gpukern_tensor *source,
                                         const gpukern_tensor *destination,
@@ -291,8 +292,8 @@ GPUKERN_API gpukern_status gpukern_copy(const gpukern_tensor *source,
 GPUKERN_API gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec);
 
 /**
- * @brief Finds the device that memory belongs to.
- * @param[in] data any address; NULL counts as the CPU's
+ * @brief Finds the device of a memory address.
+ * @param[in] data any address; NULL counts as CPU memory
  * @param[out] device GPUKERN_CUDA or GPUKERN_CUDA_MANAGED with the ordinal, GPUKERN_CUDA_HOST for
  *             memory that CUDA has page-locked, else GPUKERN_CPU, also without a driver
  */

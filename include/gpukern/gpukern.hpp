@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// @file gpukern.hpp
-/// @brief gpukern for C++20: ranges in, exceptions out, memory released by itself.
+/// @brief gpukern for C++20: ranges as arguments, exceptions as errors, RAII for memory.
 ///
 /// A thin, header-only layer over gpukern.h; link libgpukern as for C. Semantics, streams and the
-/// lifetime of memory are those of gpukern.h. Wherever a tensor is asked for, pass
+/// lifetime of memory are those of gpukern.h. A tensor argument is one of
 ///  - any contiguous range in host memory (std::vector, std::array, std::span, an array): 1-D;
-///  - a DeviceBuffer: 1-D, where it lies;
+///  - a DeviceBuffer: 1-D, on its device;
 ///  - a TensorRef: any shape, strides and device.
 ///
 /// @code
@@ -36,7 +36,7 @@ namespace gpukern::inline abi1 {
 
 namespace detail {
 
-/// The address of a temporary, good until the end of the full expression.
+/// The address of a temporary, valid until the end of the full expression.
 constexpr const gpukern_tensor* address(const gpukern_tensor& tensor) noexcept { return &tensor; }
 
 constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
@@ -52,7 +52,7 @@ constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
 
 }  // namespace detail
 
-// ---- the library and its devices ------------------------------------------------------------
+// ---- library and devices --------------------------------------------------------------------
 
 /// The library's version, such as "0.1.0".
 inline std::string version() {
@@ -61,7 +61,7 @@ inline std::string version() {
          std::to_string(number % 100);
 }
 
-/// Whether the library that was loaded fits the header that this program was compiled with.
+/// Whether the loaded library has the ABI version of this header.
 inline bool abi_matches() noexcept { return gpukern_abi_version() == GPUKERN_ABI_VERSION; }
 
 /// Limits the number of CPU threads that compute in this process; 0 for the default. See
@@ -82,7 +82,7 @@ inline gpukern_device_info device_info(std::int32_t ordinal = 0) {
   return info;
 }
 
-/// What is known of CUDA in this process, and why there is no device if there is none.
+/// The state of CUDA in this process, and the reason if there is no device.
 inline gpukern_cuda_info cuda_info() {
   gpukern_cuda_info info{};
   info.struct_size = sizeof info;
@@ -106,8 +106,8 @@ void copy(const Source& source, Out&& out, const ExecOptions& options = {}) {
                      detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
-/// Enqueues a copy and does not wait; host memory belongs to it until the stream has come behind
-/// it. See gpukern_copy_async().
+/// Enqueues a copy and does not wait; host memory is in use until the stream has passed the copy.
+/// See gpukern_copy_async().
 template <Output Out, InputOf<element_t<Out>> Source>
 void copy_async(const Source& source, Out&& out, const ExecOptions& options = {}) {
   const gpukern_exec exec = detail::c_exec(options);
@@ -115,10 +115,10 @@ void copy_async(const Source& source, Out&& out, const ExecOptions& options = {}
                            detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
-/// Owns uninitialised memory of a device, allocated and released in the order of a stream.
+/// Owns uninitialised memory of a device, allocated and released in stream order.
 ///
-/// On a GPU the stream must outlive the buffer. `DeviceBuffer<T>(n, kCpu)` works the same
-/// way without a GPU, and `DeviceBuffer<T>(n, kPinned)` is host memory that GPUs read in place.
+/// On a GPU the stream must outlive the buffer. `DeviceBuffer<T>(n, kCpu)` needs no GPU, and
+/// `DeviceBuffer<T>(n, kPinned)` is host memory that GPUs read in place.
 template <Element T>
 class DeviceBuffer {
  public:
@@ -151,16 +151,16 @@ class DeviceBuffer {
 
   ~DeviceBuffer() {
     const gpukern_exec exec = detail::c_exec({.stream = stream_});
-    gpukern_release(device_, data_, &exec);  // A destructor has no one to report a failure to.
+    gpukern_release(device_, data_, &exec);  // A destructor cannot report a failure.
   }
 
-  /// Copies from host memory of the same size, which is free to reuse on return.
+  /// Copies from host memory of the same size, which may be reused on return.
   void copy_from(std::span<const T> host) { copy(host, *this, {.stream = stream_}); }
 
   /// Copies to host memory of the same size, after the work enqueued on the stream.
   void copy_to(std::span<T> host) const { copy(*this, host, {.stream = stream_}); }
 
-  /// The buffer as a tensor; a shape that needs more elements than there are is a ValueError.
+  /// The buffer as a tensor; a shape of more elements than the buffer has is a ValueError.
   [[nodiscard]] TensorRef<T> shaped(const Dims& shape) {
     return {data_, detail::require_fits(shape, size_), device_};
   }
@@ -202,7 +202,7 @@ enum class Mode {
 
 /// How gather works on a GPU; see gpukern_gather_path. All give the same result.
 enum class GatherPath {
-  automatic = GPUKERN_GATHER_AUTO,  ///< what $GPUKERN_GATHER says, or the sizes and indices suggest
+  automatic = GPUKERN_GATHER_AUTO,  ///< $GPUKERN_GATHER, or a choice by sizes and indices
   direct = GPUKERN_GATHER_DIRECT,
   partitioned = GPUKERN_GATHER_PARTITIONED
 };
@@ -242,7 +242,7 @@ void gather(const Source& source, const Indices& index, Out&& out,
                        detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
-/// What converts to T without a change of kind: no fraction is cut off on the way to an integer.
+/// A type that converts to T without a change of kind: no floating-point number to an integer.
 template <class A, class T>
 concept ScalarFor = std::convertible_to<A, T> && !(std::floating_point<A> && std::integral<T>);
 

@@ -30,7 +30,7 @@ namespace gpukern::inline abi1 {
 
 // ---- errors ---------------------------------------------------------------------------------
 
-/// What every failing call throws; what() is the library's message.
+/// The exception of a failed call; what() is the library's message.
 class Error : public std::runtime_error {
  public:
   Error(gpukern_status status, const std::string& message)
@@ -41,7 +41,7 @@ class Error : public std::runtime_error {
   gpukern_status status_;
 };
 
-/// The Error of one status, so that it can be caught by name.
+/// The Error of one status.
 template <gpukern_status Status>
 class StatusError : public Error {
  public:
@@ -90,11 +90,11 @@ inline void check(gpukern_status status) {
 
 // ---- element types --------------------------------------------------------------------------
 
-/// What a tensor may hold: gather moves items as bytes.
+/// An element type; gather moves items as bytes.
 template <class T>
 concept Element = std::is_object_v<T> && std::is_trivially_copyable_v<T> && !std::is_volatile_v<T>;
 
-/// What an index may hold.
+/// An index type.
 template <class T>
 concept Index = std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool> && sizeof(T) <= 8;
 
@@ -138,9 +138,9 @@ constexpr gpukern_dtype make_dtype() {
 
 }  // namespace detail
 
-/// The dtype of a C++ type. Structs and other types without one of their own are opaque bytes.
+/// The dtype of a C++ type. Structs and other types without a dtype are opaque bytes.
 ///
-/// Specialise it for a 16-bit float of your own, which saxpy then computes with:
+/// Specialise it for a 16-bit float type, which saxpy then supports:
 /// @code
 /// template <> inline constexpr gpukern_dtype gpukern::dtype_of<__half> = gpukern::kFloat16;
 /// @endcode
@@ -157,21 +157,22 @@ inline constexpr gpukern_dtype dtype_of<std::bfloat16_t> = kBfloat16;
 
 using Device = gpukern_device;
 
-/// In ExecOptions: host data goes where $GPUKERN_DEVICE says, or to the CPU.
+/// In ExecOptions: $GPUKERN_DEVICE, or the CPU.
 inline constexpr Device kDefaultDevice{GPUKERN_DEVICE_DEFAULT, 0};
 inline constexpr Device kCpu{GPUKERN_CPU, 0};
-/// Page-locked host memory, which GPUs copy at full speed and read in place; plain without a GPU.
+/// Page-locked host memory, which GPUs copy at full speed and read in place; pageable without a
+/// GPU.
 inline constexpr Device kPinned{GPUKERN_CUDA_HOST, 0};
 constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKERN_CUDA, ordinal}; }
 
-/// Where host data is computed, and the cudaStream_t of the GPU that computes. With an explanation,
-/// gather, saxpy and copy only tell there what they would do; see gpukern_exec::explanation.
+/// The device of host data, and the cudaStream_t of a GPU. With an explanation, gather, saxpy and
+/// copy report what they would do and do not run; see gpukern_exec::explanation.
 struct ExecOptions {
   Device device = kDefaultDevice;
   void* stream = nullptr;
   std::size_t device_memory_limit = 0;  ///< see gpukern_exec
   gpukern_progress progress = nullptr;  ///< called between the parts of a call on host data
-  void* progress_user = nullptr;        ///< handed to `progress`
+  void* progress_user = nullptr;        ///< passed to `progress`
   gpukern_explanation* explanation = nullptr;
 };
 
@@ -203,7 +204,7 @@ class Dims {
 
 namespace detail {
 
-/// A range whose elements outlive the call that takes it.
+/// A range whose elements outlive the call.
 template <class R>
 concept Items = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                 std::ranges::borrowed_range<R>;
@@ -245,7 +246,7 @@ class TensorRef {
   explicit TensorRef(R&& items)
       : TensorRef(std::ranges::data(items), Dims(std::ranges::size(items))) {}
 
-  /// Host memory; a shape that needs more elements than there are is a ValueError.
+  /// Host memory; a shape of more elements than the range has is a ValueError.
   template <detail::Items R>
     requires std::same_as<detail::item_t<R>, T>
   TensorRef(R&& items, const Dims& shape)
@@ -296,7 +297,7 @@ TensorRef(DeviceBuffer<T>&) -> TensorRef<T>;
 template <Element T>
 TensorRef(const DeviceBuffer<T>&) -> TensorRef<const T>;
 
-/// What a function takes for a tensor: whatever a TensorRef can be made of.
+/// A tensor argument: any type from which a TensorRef can be constructed.
 template <class X>
 concept TensorLike = requires(X&& x) { TensorRef(std::forward<X>(x)); };
 
@@ -307,7 +308,7 @@ using element_t = typename decltype(TensorRef(std::declval<X>()))::element_type;
 template <class X>
 concept Output = TensorLike<X> && !std::is_const_v<element_t<X>>;
 
-/// A tensor to read, of elements T; a temporary will do.
+/// A tensor to read, of elements T; may be a temporary.
 template <class X, class T>
 concept InputOf = TensorLike<const X&> && std::same_as<std::remove_const_t<element_t<const X&>>, T>;
 
