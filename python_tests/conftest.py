@@ -42,6 +42,9 @@ WITHOUT_GPU = gpukern.info()["cuda"]["device_count"] == 0
 def pytest_configure(config):
     config.stash[CASES] = Counter()
     config.addinivalue_line("markers", "gpu: needs a CUDA device")
+    config.addinivalue_line(
+        "markers", "alone: measures time or memory; no other test runs meanwhile"
+    )
 
 
 def pytest_collection_modifyitems(items):
@@ -49,6 +52,17 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if WITHOUT_GPU and "gpu" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Add the cases of a worker of pytest-xdist."""
+    node.config.stash[CASES].update(getattr(node, "workeroutput", {}).get("cases", {}))
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["cases"] = dict(session.config.stash[CASES])
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -83,6 +83,7 @@ def test_an_exception_stops_the_call_and_comes_out(monkeypatch):
     assert (out[seen[0] // 8 :] == 0).all()
 
 
+@pytest.mark.alone
 def test_ctrl_c_stops_all_threads(monkeypatch, stopped_by_ctrl_c):
     monkeypatch.setattr(cpu_executor, "get_num_threads", lambda: 4)
     x = np.ones(1 << 22)

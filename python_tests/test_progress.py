@@ -182,6 +182,7 @@ def free_device_memory():
     return free.value
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "options", [{}, {"device": "cpu"}, pytest.param({"device": "cuda"}, marks=pytest.mark.gpu)]
 )

@@ -73,6 +73,7 @@ def test_one_array_read_by_many():
         assert np.array_equal(result, source[::-1])
 
 
+@pytest.mark.alone
 def test_the_gil_is_released():
     """Another thread gets to run while one long call works."""
     x = np.zeros(30_000_000)
@@ -100,6 +101,7 @@ def test_the_gil_is_released():
     assert during > 40
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("call", ["gather", "saxpy"])
 def test_no_thread_frees_an_array_at_work(call):
     """resize(refcheck=False) would free memory that is in use while the GIL is free."""
