@@ -125,16 +125,16 @@ def test_explain_on_the_cpu(monkeypatch):
     x = np.zeros((1000, 100), "f4")
     plan = explain(f, x, 3)
     assert (plan.op, plan.place, plan.path, plan.threads) == ("f", "cpu", "contiguous", 1)
-    assert plan.why == "host arrays are computed where they lie"
+    assert plan.why == "host arrays are computed on the CPU"
     assert (plan.bytes_read, plan.bytes_written) == (x.nbytes, x.nbytes)
     out = np.full(x.shape, 7.0)
     plan = explain(f, x.T, x.T, out=out.T, device="cpu")
-    assert (plan.why, plan.path) == ("device= names it", "strided")
+    assert (plan.why, plan.path) == ("device= selects it", "strided")
     assert plan.bytes_written == out.nbytes
     assert (out == 7).all()
     assert explain(f, x[:0], 1).path == "nothing to do"
     monkeypatch.setenv("GPUKERN_DEVICE", "cpu")
-    assert explain(f, x, x[0]).why == "GPUKERN_DEVICE names it"
+    assert explain(f, x, x[0]).why == "GPUKERN_DEVICE selects it"
     with pytest.raises(ValueError, match="do not broadcast"):
         explain(f, x, np.zeros(3))
     if not GPU:

@@ -123,14 +123,14 @@ def test_device_memory_is_bounded(rng):
         assert plan.bytes_allocated <= memory
         assert plan.chunks >= 3 * a.nbytes // memory
         assert (plan.bytes_to_device, plan.bytes_from_device) == (2 * a.nbytes, a.nbytes)
-        assert (plan.place, plan.path, plan.why) == ("cuda:0", "contiguous", "device= names it")
+        assert (plan.place, plan.path, plan.why) == ("cuda:0", "contiguous", "device= selects it")
 
 
 def test_explain(rng):
     a = rng.normal(size=(300, 40))
     on_gpu = gpukern.to_device(a)
     plan = explain(F, on_gpu, on_gpu)
-    assert (plan.place, plan.why) == ("cuda:0", "the arrays lie there")
+    assert (plan.place, plan.why) == ("cuda:0", "the arrays are on this device")
     assert (plan.path, plan.bytes_read) == ("contiguous", 2 * a.nbytes)
     assert explain(elementwise("fmaf(a, b, a)"), a, a).why.startswith("it calls CUDA C++")
     assert explain(F, a.T, a.T, out=np.empty((40, 300)), device="cuda").place == "cuda:0"

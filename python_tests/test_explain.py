@@ -25,11 +25,11 @@ def no_default(monkeypatch):
 def test_host_arrays_are_computed_where_they_lie(x):
     plan = explain(saxpy, 2.0, x, x)
     assert (plan.op, plan.place, plan.path) == ("saxpy", "cpu", "contiguous")
-    assert plan.why == "host arrays are computed where they lie"
+    assert plan.why == "host arrays are computed on the CPU"
     assert 1 <= plan.threads <= max(gpukern.info()["cpu_count"], 64)
     assert (plan.bytes_read, plan.bytes_written) == (8 * 2**20, 4 * 2**20)
     assert (plan.chunks, plan.bytes_to_device, plan.bytes_from_device) == (0, 0, 0)
-    assert str(plan).startswith("saxpy on cpu: host arrays are computed where they lie; ")
+    assert str(plan).startswith("saxpy on cpu: host arrays are computed on the CPU; ")
     assert str(plan).endswith("; reads 8 MiB, writes 4 MiB")
     assert repr(plan) == f"<gpukern.Explanation: {plan}>"
 
@@ -71,13 +71,13 @@ def test_paths(x):
 
 
 def test_the_device_argument_and_the_environment_decide(x, monkeypatch):
-    assert explain(saxpy, 2, x, x, device="cpu").why == "device= names it"
+    assert explain(saxpy, 2, x, x, device="cpu").why == "device= selects it"
     monkeypatch.setenv("GPUKERN_DEVICE", "cpu")
-    assert explain(saxpy, 2, x, x).why == "GPUKERN_DEVICE names it"
+    assert explain(saxpy, 2, x, x).why == "GPUKERN_DEVICE selects it"
     monkeypatch.setenv("GPUKERN_DEVICE", "cuda")
     plan = explain(saxpy, 2, x, x)
     if GPU:
-        assert (plan.place, plan.why) == ("cuda:0", "GPUKERN_DEVICE names it")
+        assert (plan.place, plan.why) == ("cuda:0", "GPUKERN_DEVICE selects it")
     else:
         assert plan.place == "cpu"
         assert plan.why.startswith("GPUKERN_DEVICE is cuda, but there is no GPU: ")
@@ -88,14 +88,14 @@ def test_the_device_argument_and_the_environment_decide(x, monkeypatch):
 @pytest.mark.skipif(not GPU, reason="no GPU")
 def test_through_a_gpu_and_on_it(x):
     plan = explain(saxpy, 2, x, x, device="cuda")
-    assert (plan.place, plan.why) == ("cuda:0", "device= names it")
+    assert (plan.place, plan.why) == ("cuda:0", "device= selects it")
     assert plan.threads >= 1  # those that fill the staging
     assert (plan.bytes_to_device, plan.bytes_from_device) == (8 * 2**20, 4 * 2**20)
     assert plan.chunks >= 1
     assert " to the GPU, 4 MiB back, in " in str(plan)
     on_gpu = gpukern.to_device(x)
     plan = explain(gather, on_gpu, np.arange(1000), stream=0)
-    assert (plan.place, plan.why) == ("cuda:0", "the arrays lie there")
+    assert (plan.place, plan.why) == ("cuda:0", "the arrays are on this device")
     assert plan.bytes_to_device == 8000
     np.testing.assert_array_equal(on_gpu.numpy(), x)
 

@@ -7,7 +7,7 @@
 >>> out = gather(source, index)   # source[index]
 >>> out = saxpy(2.0, x, y)        # 2.0 * x + y, rounded once
 
-Host arrays are computed where they lie, device arrays on their GPU. See the functions.
+Host arrays are computed on the CPU, device arrays on their GPU. See the functions.
 """
 
 from gpukern import errors, typed

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""elementwise: makes functions of arrays, written in a line."""
+"""elementwise: makes element-wise functions of arrays."""
 
 import functools
 from collections.abc import Mapping
@@ -38,9 +38,9 @@ def of_expression(text, inputs, more):
 
 
 def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="", options=()):
-    """Makes a function that computes each element of its result from those of its arguments.
+    """Makes an element-wise function of arrays from a C expression or a Python function.
 
-    Written as a C expression, or as a Python function by decoration::
+    For example::
 
         polynomial = gpukern.elementwise("(a * 10 + 2) * ((b + 2) * 10 - 5) * 5")
 
@@ -56,29 +56,30 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     function : str or function
         A C expression: numbers, names, ``+ - * / %``, comparisons, ``&& || !``, ``& | ^ ~ << >>``,
         ``c ? a : b``, conversions such as ``(float)a`` and ``int32_t(a)``, ``M_PI``, ``INFINITY``,
-        and calls; with C's precedence. Its arguments are its free names, in the order in which they
-        come, or `inputs`.
+        and calls; with C's precedence. Its arguments are its free names, in order of appearance,
+        or `inputs`.
 
         Or a Python function: assignments to local names and a ``return``, of arithmetic,
         comparisons, ``and or not``, ``a if c else b``, conversions such as ``np.float32(a)``, and
-        calls. Other names stand for the numbers that they are when it is decorated.
+        calls. Other names are constants, with their values at decoration.
 
-        Known functions are those of NumPy's ufuncs that compute element by element with numbers,
-        under NumPy's, C's or Python's names (``np.arctan2``, ``math.atan2``, ``atan2``), ``where``,
-        and ``min``, ``max``, ``abs``, ``pow``. In a C expression any other name is a function of
-        CUDA C++ (``fmaf(a, x, y)``, or one of the preamble), which only a GPU computes; its result
-        is converted to the type to which its arguments promote.
+        The functions are NumPy's numeric ufuncs, under their NumPy, C or Python names
+        (``np.arctan2``, ``math.atan2``, ``atan2``), ``where``, and ``min``, ``max``, ``abs``,
+        ``pow``. In a C expression any other name is a function of CUDA C++ (``fmaf(a, x, y)``, or
+        one of the preamble), which needs a GPU; its result is converted to the type to which its
+        arguments promote.
     inputs : sequence of str, optional
         The names of the arguments of a C expression.
     dtype : dtype, optional
-        Of the result, to which the value is converted; by default what promotion gives.
+        The dtype of the result; by default given by promotion.
     name : str, optional
-        In messages and profiles; by default the Python function's, or 'elementwise'.
+        The name in messages and profiles; by default that of the Python function, or
+        'elementwise'.
     preamble : str
-        CUDA C++ that stands before the kernels: includes, ``__device__`` functions.
+        CUDA C++ before the kernels: includes, ``__device__`` functions.
     options : sequence of str
-        Of NVRTC, as in :class:`Program`. Without ``--fmad=true`` nothing is contracted to a fused
-        multiply-add, so that the GPU rounds as NumPy does.
+        Options of NVRTC, as in :class:`Program`. Without ``--fmad=true`` there are no fused
+        multiply-adds, so the GPU rounds as NumPy does.
 
     Returns
     -------
@@ -88,26 +89,27 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     Raises
     ------
     ValueError
-        For what cannot be translated, naming file and line, or the column.
+        For a construct that cannot be translated; the message names the file and line, or the
+        column.
 
     Notes
     -----
-    Both forms mean the same. Types are NumPy's: of operands as of its ufuncs, Python numbers and
+    Both forms have the same meaning. Dtypes are those of NumPy's ufuncs; Python numbers and
     literals are weak (NEP 50), ``/`` of integers gives float64, ``%`` has the sign of the divisor,
     integers wrap around, and ``and``, ``or``, ``not`` give booleans. A C literal with an ``f`` is a
     float32. As in Python, operators and functions of ``math`` and Python itself give weak numbers
-    for numbers only; functions of NumPy, and all functions in a C expression, do not. Both sides of
-    a conditional expression are computed, as with ``np.where``; no value gives an error or a
-    warning: integer division by zero gives 0, and an integer to a negative power gives its whole
-    part (a negative literal as the exponent is refused, as by NumPy). bfloat16 takes in numbers,
-    bool and 8-bit integers, float32 takes in bfloat16.
+    for numbers only; NumPy functions, and all functions in a C expression, do not. Both branches of
+    a conditional expression are computed, as with ``np.where``. No value raises an error or a
+    warning: integer division by zero gives 0, and an integer to a negative power gives its integer
+    part (a negative literal as the exponent is an error, as in NumPy). bfloat16 stays bfloat16 with
+    numbers, bool and 8-bit integers, and promotes to float32.
 
     ``+ - * / sqrt``, comparisons, conversions between floats and all operations on integers give
-    the same bits as NumPy; the transcendental functions may differ in the last places, on GPUs as
-    between CPUs. Complex numbers know ``+ - * /``, ``abs``, ``conj``, ``real``, ``imag``, ``==``
+    the same bits as NumPy; transcendental functions may differ in the last bits, on GPUs and
+    between CPUs. Complex numbers support ``+ - * /``, ``abs``, ``conj``, ``real``, ``imag``, ``==``
     and ``!=``.
 
-    Of expressions that are equal, with equal options, each function has the others' kernels.
+    Equal expressions with equal options share their kernels.
 
     """
     asked = function, inputs, dtype, name, preamble, options

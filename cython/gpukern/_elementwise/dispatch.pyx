@@ -54,49 +54,48 @@ cdef class Elementwise:
     Parameters
     ----------
     *arguments : array or number
-        One for each of `inputs`, at most 32, by position. Arrays of any library that gpukern takes,
+        One for each of `inputs`, at most 32, by position. Arrays of any supported library,
         of dtype bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64,
-        complex64 or complex128, of any strides, that broadcast as in NumPy and lie on one device.
-        Python numbers are weak; NumPy scalars and 0-d arrays of the host are not.
+        complex64 or complex128, of any strides, that broadcast as in NumPy and are on one device.
+        Python numbers are weak; NumPy scalars and 0-d host arrays are not.
     out : array, optional
-        Written to and returned. Of the shape of the result, with an own place for each element, and
-        of a dtype to which that converts by the rule 'same_kind'. May overlap the arguments in any
-        way.
+        Written to and returned. It has the shape of the result and a dtype to which the result
+        converts by the rule 'same_kind'. Its elements must not overlap; it may overlap the
+        arguments in any way.
     device : {'cpu', 'cuda', 'cuda:N'} or int, optional
-        Where host arrays are computed, as in :func:`saxpy`. On the CPU the function is computed by
-        NumPy, block by block, on all cores where that pays. Through a GPU they go in chunks that
-        are copied and computed at the same time. A function that calls CUDA C++ is computed on a
-        GPU in any case.
+        Where host arrays are computed, as in :func:`saxpy`. On the CPU, NumPy computes blocks of
+        them, on several threads if they are large. Through a GPU they pass in chunks that are
+        copied and computed concurrently. A function that calls CUDA C++ always needs a GPU.
     stream : optional
-        As in :func:`saxpy`; on arrays of a GPU the call only enqueues its work.
+        As in :func:`saxpy`; for device arrays the call only enqueues its work.
     progress : callable, optional
         As in :func:`saxpy`: called as ``progress(done_bytes, total_bytes)`` of the result.
     device_memory : int, optional
-        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
-        default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
+        Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
+        1 GiB.
 
     Returns
     -------
     array
-        `out`, or a new array of the kind of the first array, C-contiguous, but for ndarrays that
-        the CPU computes: these lie in memory as NumPy's results do. A scalar for 0-d ndarrays and
-        for numbers alone.
+        `out`, or a new array of the library of the first array. It is C-contiguous, except that
+        results of ndarrays on the CPU have the layout of NumPy's results. A scalar for 0-d
+        ndarrays and for numbers only.
 
     Raises
     ------
     TypeError
-        For a wrong number of arguments, and dtypes that the function does not know.
+        For a wrong number of arguments and for unsupported dtypes.
     ValueError
-        For shapes that do not broadcast and devices that differ.
+        If the shapes do not broadcast, or the devices differ.
     OverflowError
-        For a Python int that does not fit the integer dtype it meets.
+        For a Python int that does not fit the integer dtype of the other operand.
     CompileError
-        If CUDA C++ in the function does not compile, with the compiler's log.
+        If CUDA C++ in the function does not compile; `log` is the compiler's log.
 
     Notes
     -----
     A kernel is compiled at the first call with new types or a new kind of layout (contiguous,
-    strided), and kept in memory and on disk with :class:`Program`'s. Ctrl-C stops long calls on
+    strided), and cached in memory and on disk like a :class:`Program`. Ctrl-C stops long calls on
     host arrays between the parts of their work.
     """
 

@@ -4,8 +4,8 @@
 # cython: language_level=3, freethreading_compatible=True
 """explain: where a call would run, and why.
 
-Nothing is decided here. The operation itself is called, with a stream that asks for its plan: it
-converts its arguments as ever, and the C function fills the plan instead of running.
+The operation itself is called with a stream argument that requests an explanation: it converts its
+arguments as usual, and the C function fills in the explanation instead of running.
 """
 
 from gpukern._capi cimport (
@@ -37,41 +37,41 @@ cdef dict PATHS = {
 }
 
 cdef dict RULES = {
-    GPUKERN_RULE_ARRAYS: "the arrays lie there",
-    GPUKERN_RULE_ARGUMENT: "device= names it",
-    GPUKERN_RULE_ENVIRONMENT: "GPUKERN_DEVICE names it",
-    GPUKERN_RULE_HOST: "host arrays are computed where they lie",
+    GPUKERN_RULE_ARRAYS: "the arrays are on this device",
+    GPUKERN_RULE_ARGUMENT: "device= selects it",
+    GPUKERN_RULE_ENVIRONMENT: "GPUKERN_DEVICE selects it",
+    GPUKERN_RULE_HOST: "host arrays are computed on the CPU",
     GPUKERN_RULE_NO_GPU: "GPUKERN_DEVICE is cuda, but there is no GPU",
-    GPUKERN_RULE_SOURCE: "a GPU was named, but the items are sooner taken where the source lies",
-    GPUKERN_RULE_KERNEL: "it calls CUDA C++, which only a GPU runs",
+    GPUKERN_RULE_SOURCE: "a GPU was selected, but the CPU is faster for this source",
+    GPUKERN_RULE_KERNEL: "it calls CUDA C++, which needs a GPU",
 }
 
 
 cdef class Explanation:
-    """What a call would do; ``str()`` says it in a line.
+    """What a call would do; ``str()`` gives one line.
 
     Attributes
     ----------
     op : str
         'gather', 'saxpy' or the name of an element-wise function.
     place : str
-        What computes: 'cpu' or 'cuda:N'.
+        The computing device: 'cpu' or 'cuda:N'.
     why : str
-        The rule that decided it, in words.
+        The rule that chose the device.
     path : str
-        How: 'contiguous' or 'strided' for saxpy and element-wise functions; for gather 'items',
-        'rows' (items that take several accesses), 'strided' or 'partitioned' (indices sorted by
-        slices of the source; a sample of them on the GPU may turn it to 'items'); 'nothing to do'.
+        'contiguous' or 'strided' for saxpy and element-wise functions; for gather 'items', 'rows'
+        (several accesses per item), 'strided' or 'partitioned' (indices sorted by slices of the
+        source; a sample of them on the GPU may change it to 'items'); 'nothing to do'.
     threads : int
-        Of the CPU that take part, also in staging for a GPU; 0 for none.
+        The number of CPU threads, including those that stage data for a GPU; 0 for none.
     chunks : int
-        In which what is in host memory crosses to a GPU and back; 0 for none.
+        The number of chunks in which host memory passes through a GPU; 0 for none.
     bytes_read, bytes_written : int
-        By what computes, of memory beside it. An item of gather counts once for each index.
+        Bytes that the computing device accesses. An item of gather counts once for each index.
     bytes_to_device, bytes_from_device : int
-        Between the host and a GPU.
+        Bytes copied between the host and a GPU.
     bytes_allocated : int
-        Of the memory of what computes, for the time of the call.
+        Scratch memory of the computing device.
     """
 
     def __init__(self, *args, **kwargs):
@@ -130,32 +130,33 @@ cdef Explanation made_plan(str op, const gpukern_explanation *found):
 
 
 def explain(op, /, *args, stream=None, **kwargs):
-    """Tells where a call would run and why, without running it.
+    """Reports where a call would run and why, without running it.
 
     Parameters
     ----------
     op : function
-        :func:`gpukern.gather`, :func:`gpukern.saxpy` or what :func:`gpukern.elementwise` made.
+        :func:`gpukern.gather`, :func:`gpukern.saxpy` or a function made by
+        :func:`gpukern.elementwise`.
     *args, stream, **kwargs
-        The arguments of the call. No array is read or written. Without ``out=``, the result is
-        allocated as the call would, and released.
+        The arguments of the call. No array is read or written. Without ``out=``, a result is
+        allocated and released.
 
     Returns
     -------
     Explanation
-        The place, the rule that chose it, threads, path and bytes; print it to read it.
+        The device, the rule that chose it, the path, threads and bytes.
 
     Raises
     ------
     TypeError
-        For another `op`, and for arrays of objects and masked arrays, which are gathered in several
-        calls. Whatever the call would raise for its arguments is raised here too, but for indices
-        out of bounds, which nobody looks at.
+        For another `op`, and for object arrays and masked arrays, which are gathered in several
+        calls. An exception that the call would raise for its arguments is raised here as well,
+        except for indices out of bounds, which are not read.
 
     Examples
     --------
     >>> print(gpukern.explain(gpukern.saxpy, 2.0, x, y))
-    saxpy on cpu: host arrays are computed where they lie; 16 threads, contiguous; reads 1 GiB, ...
+    saxpy on cpu: host arrays are computed on the CPU; 16 threads, contiguous; reads 1 GiB, ...
     """
     name = op.__name__ if isinstance(op, Elementwise) else None
     if name is None and callable(op):
