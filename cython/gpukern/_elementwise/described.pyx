@@ -14,7 +14,7 @@ from gpukern._elementwise.specialization cimport (
 from gpukern._interop.convert cimport as_output, as_tensor
 from gpukern._memory.device_array cimport DeviceArray, new_device_array
 from gpukern._interop.dtype cimport is_native, numpy_dtype
-from gpukern._interop.array_type cimport Kind, kind_of
+from gpukern._interop.array_type cimport ArrayType, array_type_of
 from gpukern._elementwise.loop_plan cimport MAX_RANK, broadcast
 from gpukern._elementwise.loop_plan cimport require_output as require_shape
 from gpukern._streams.stream cimport Launch
@@ -101,13 +101,13 @@ cdef Tensor broadcast_shape(object function, const gpukern_tensor *const *operan
 
 cdef Tensor new_output(object array, Tensor like, Tensor shape, Signature signature, Launch where):
     """Uninitialised memory beside `like`, which describes `array`."""
-    cdef Kind kind
+    cdef ArrayType kind
     cdef Tensor made
     shape.c.dtype = signature.out_dtype
     shape.dtype = numpy_dtype(signature.out_dtype)
     shape.itemsize = signature.out_dtype.bits // 8
     if like.library is not None:
-        kind = kind_of(array)
+        kind = array_type_of(array)
         if kind.allocate is not None:
             result = kind.allocate(array, shape.shape(), like.c.device.device_id,
                                    signature.out_name)

@@ -21,7 +21,7 @@ from gpukern._interop.dtype cimport describe
 from gpukern._runtime.error cimport check
 from gpukern._elementwise.fit cimport fits, on_one_gpu
 from gpukern._streams.keepalive cimport kept_count, let_go
-from gpukern._interop.array_type cimport Kind
+from gpukern._interop.array_type cimport ArrayType
 from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, broadcast
 from gpukern._interop.lend cimport lend, new_array_like, note_write
 from gpukern._elementwise.long_way cimport long_way
@@ -270,12 +270,12 @@ cdef bint describe_array(object array, Operand *operands, int place) except -1:
 cdef object new_array(object array, const Operand *operand, int ndim, const int64_t *shape,
                       Signature signature, int own_type):
     """An uninitialised array beside a lent one; None if its library allocates none."""
-    cdef Kind kind
+    cdef ArrayType kind
     if is_own(operand):
         return new_own(array, ndim, shape, signature.out_dtype)
     if signature.out_type == own_type:
         return new_array_like(array, operand, ndim, shape)
-    kind = <Kind>operand.kind
+    kind = <ArrayType>operand.kind
     if kind.allocate is None:
         return None
     sizes = tuple([shape[d] for d in range(ndim)])

@@ -5,24 +5,32 @@ from gpukern._interop.cupy cimport CupyAttributes
 from gpukern._interop.exchange cimport ExchangeApi
 from gpukern._interop.torch cimport TorchState
 
-# How the arrays of a type come in.
+# How the arrays of a type are described; see argument.pyx.
 cdef enum Protocol:
-    BY_NUMPY       # an ndarray, or what becomes one: the buffer protocol, lists
-    BY_EXCHANGE    # DLPack's C exchange API
-    BY_ATTRIBUTES  # CuPy's own
+    BY_NDARRAY       # an ndarray or a subclass
+    BY_DEVICE_ARRAY  # our own
+    BY_EXCHANGE      # DLPack's C exchange API
+    BY_ATTRIBUTES    # CuPy's own
     BY_DLPACK
-    BY_INTERFACE   # __cuda_array_interface__
+    BY_INTERFACE     # __cuda_array_interface__
+    BY_NUMPY         # what numpy.asarray() converts: the buffer protocol, lists
+    PROTOCOLS
 
-cdef class Kind:
+cdef class ArrayType:
     cdef object type
     cdef Protocol protocol
     cdef object library
     cdef object refusal
     cdef object allocate
     cdef object empty_like
+    cdef bint adopts
+    cdef bint is_sequence
+    cdef bint is_builtin
+    cdef bint is_masked
     cdef const ExchangeApi *api
     cdef object requires_grad
     cdef CupyAttributes attributes
     cdef TorchState torch
 
-cdef Kind kind_of(object array)
+cdef ArrayType array_type_of(object array)
+cdef int register_device_array(object type_) except -1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""What is known of the types of arrays, found out once for each type."""
+"""What is known of the types of arrays, resolved once per type."""
 
 cimport cython
 cimport numpy as cnp
@@ -13,69 +13,88 @@ from gpukern._interop.cupy cimport cupy_attributes
 from gpukern._interop.exchange cimport exchange_api
 from gpukern._interop.torch cimport torch_state
 
+import sys
+
 from gpukern._interop import libraries
 
 cnp.import_array()
 
-# All kinds, which keep their types, for good: a program has few types of arrays. The table in front
-# finds those in use by the type's address; each slot is one word, so that any thread may write it.
-cdef dict known_kinds = {}
+# All array types, which keep their types for good: a program has few. The table in front finds
+# those in use by the type's address; each slot is one word, so that any thread may write it.
+cdef dict known_types = {}
 cdef enum:
     SLOTS = 64
 cdef PyObject *recent[SLOTS]
 
 
 @cython.final
-cdef class Kind:
-    """A type of arrays: the protocol by which they come in, and the library that they belong to.
+cdef class ArrayType:
+    """A type of arrays: the protocol that describes them, and the library that they belong to.
 
     `library` is a name, None for NumPy and for libraries that we do not know. `refusal` says why no
-    array of this type can come in. `allocate(like, shape)` makes an array of the library's own.
-    `torch` is there for torch's types.
+    array of this type can be an argument. `allocate(like, shape, device_id, dtype)` makes an array
+    of the library; a library that `adopts` has no such function and takes our memory by DLPack.
+    `is_sequence` marks lists and tuples, `is_builtin` the types of Python's builtins, which cannot be
+    given attributes. `torch` is set for torch's types.
     """
 
 
-cdef Kind kind_of(object array):
-    cdef PyTypeObject *kind = Py_TYPE(array)
-    cdef size_t slot = (<size_t>kind >> 6) % SLOTS
+cdef ArrayType array_type_of(object array):
+    cdef PyTypeObject *type_ = Py_TYPE(array)
+    cdef size_t slot = (<size_t>type_ >> 6) % SLOTS
     cdef PyObject *found = recent[slot]
-    if found != NULL and (<Kind>found).type is <object>kind:
-        return <Kind>found
-    return look_up(<object>kind, slot)
+    if found != NULL and (<ArrayType>found).type is <object>type_:
+        return <ArrayType>found
+    return look_up(<object>type_, slot)
 
 
-cdef Kind look_up(object kind, size_t slot):
-    found = known_kinds.get(kind)
+cdef ArrayType look_up(object type_, size_t slot):
+    found = known_types.get(type_)
     if found is None:
         # Another thread may be as far as this: all keep the one that came first.
-        found = known_kinds.setdefault(kind, new_kind(kind))
+        found = known_types.setdefault(type_, new_array_type(type_))
     recent[slot] = <PyObject *>found
     return found
 
 
-cdef Kind new_kind(object kind):
-    cdef Kind made = Kind.__new__(Kind)
-    made.type = kind
+cdef int register_device_array(object type_) except -1:
+    """Tells which type DeviceArray is."""
+    cdef ArrayType made = ArrayType.__new__(ArrayType)
+    made.type = type_
+    made.protocol = BY_DEVICE_ARRAY
+    known_types[type_] = made
+    return 0
+
+
+cdef ArrayType new_array_type(object type_):
+    cdef ArrayType made = ArrayType.__new__(ArrayType)
+    made.type = type_
     made.protocol = BY_NUMPY
-    if issubclass(kind, cnp.ndarray):
+    made.is_sequence = issubclass(type_, (list, tuple))
+    made.is_builtin = type_.__module__ == "builtins"
+    if issubclass(type_, cnp.ndarray):
+        made.protocol = BY_NDARRAY
+        masked = sys.modules.get("numpy.ma")
+        made.is_masked = masked is not None and issubclass(type_, masked.MaskedArray)
         return made
-    made.library = libraries.library_of(kind)
-    made.refusal = libraries.refusal_of(made.library, kind)
+    made.library = libraries.library_of(type_)
+    made.refusal = libraries.refusal_of(made.library, type_)
     made.allocate = libraries.ALLOCATORS.get(made.library)
+    made.adopts = made.library == "jax"
     made.empty_like = libraries.empty_like_of(made.library)
     if made.library == "torch":
-        made.torch = torch_state(kind)
-    made.api = exchange_api(kind)
+        made.torch = torch_state(type_)
+    made.api = exchange_api(type_)
     if made.api != NULL:
         made.protocol = BY_EXCHANGE
-        made.requires_grad = getattr(kind, "requires_grad", None)
+        made.requires_grad = getattr(type_, "requires_grad", None)
         return made
     if made.library == "cupy":
-        made.attributes = cupy_attributes(kind)
+        made.attributes = cupy_attributes(type_)
     if made.attributes is not None:
         made.protocol = BY_ATTRIBUTES
-    elif hasattr(kind, "__dlpack__"):
+    elif hasattr(type_, "__dlpack__"):
         made.protocol = BY_DLPACK
-    elif hasattr(kind, "__cuda_array_interface__"):
+    elif hasattr(type_, "__cuda_array_interface__"):
         made.protocol = BY_INTERFACE
     return made

@@ -17,7 +17,7 @@ from gpukern._interop.dtype cimport describe
 from gpukern._runtime.error cimport check
 from gpukern._interop.exchange cimport exchange_stream, import_exchange
 from gpukern._streams.keepalive cimport keep_until_done
-from gpukern._interop.array_type cimport BY_EXCHANGE, BY_INTERFACE, BY_NUMPY, Kind, kind_of
+from gpukern._interop.array_type cimport BY_EXCHANGE, BY_INTERFACE, BY_NUMPY, ArrayType, array_type_of
 from gpukern._interop.lend cimport lend_of_kind
 from gpukern._interop.operand cimport Operand
 from gpukern._streams.stream cimport Launch, as_stream, stream_of_handle
@@ -35,13 +35,13 @@ cnp.import_array()
 
 cdef Tensor as_tensor(object array, str what, Launch launch):
     """Describes an array for a call that runs on the launch's stream."""
-    cdef Kind kind
+    cdef ArrayType kind
     if isinstance(array, cnp.ndarray):
         return tensor_of_ndarray(array)
     if isinstance(array, DeviceArray):
         (<DeviceArray>array).order(launch)
         return view_of(array)
-    kind = kind_of(array)
+    kind = array_type_of(array)
     if kind.refusal is not None:
         raise GpukernBufferError(f"{what} {kind.refusal}")
     # An object may have the interface of its own, without its type: a proxy, a namespace.
@@ -67,7 +67,7 @@ cdef Tensor as_tensor(object array, str what, Launch launch):
     return tensor_of_ndarray(made)
 
 
-cdef Tensor tensor_of_library(object array, Kind kind, str what, Launch launch):
+cdef Tensor tensor_of_library(object array, ArrayType kind, str what, Launch launch):
     """Imports an array that says by itself what it is; its words of refusal become ours."""
     cdef Operand operand
     cdef Tensor tensor = None
@@ -99,7 +99,7 @@ cdef Tensor tensor_of_operand(const Operand *operand, object array, str what, La
     return tensor
 
 
-cdef Tensor tensor_of_exchange(object array, Kind kind, str what, Launch launch):
+cdef Tensor tensor_of_exchange(object array, ArrayType kind, str what, Launch launch):
     """Imports an array of a library whose arrays may be read-only, or of many dimensions."""
     cdef Tensor tensor = import_exchange(array, kind.api, what)
     cdef void *stream
@@ -142,7 +142,7 @@ cdef Tensor tensor_of_dlpack(object array, object library, str what, Launch laun
     return tensor
 
 
-cdef Tensor tensor_of_interface(object array, Kind kind, str what, Launch launch):
+cdef Tensor tensor_of_interface(object array, ArrayType kind, str what, Launch launch):
     """Imports an array by __cuda_array_interface__, version 3 and before."""
     cdef dict interface = array.__cuda_array_interface__
     cdef Tensor tensor = Tensor.__new__(Tensor)
@@ -211,9 +211,9 @@ cdef int set_byte_strides(Tensor tensor, object strides, str what) except -1:
 cdef Tensor as_output(object array, str what, Launch launch):
     """Describes an array to write to, which has to lend its own memory."""
     cdef Tensor tensor
-    cdef Kind kind
+    cdef ArrayType kind
     if not isinstance(array, (cnp.ndarray, DeviceArray)):
-        kind = kind_of(array)
+        kind = array_type_of(array)
         if kind.library == "jax":
             raise GpukernTypeError(f"{what} must not be a JAX array, which cannot be written to")
         if (kind.protocol == BY_NUMPY and not hasattr(array, "__cuda_array_interface__")
@@ -232,7 +232,7 @@ cdef Tensor new_result(object array, Tensor like, Tensor shape, Launch launch, o
     """Uninitialised memory beside `like`, which describes `array`, of its dtype and of the shape
     (and ndim) of `shape`; from the allocator of the array's library where that has one. With
     `beside`, an array that `place` describes, it is memory beside that one and of its kind."""
-    cdef Kind kind
+    cdef ArrayType kind
     shape.dtype = like.dtype
     shape.itemsize = like.itemsize
     shape.c.dtype = like.c.dtype
@@ -240,7 +240,7 @@ cdef Tensor new_result(object array, Tensor like, Tensor shape, Launch launch, o
         same = like.library is not None and like.library == place.library
         return new_result_beside(beside, place, array.dtype if same else like.dtype, shape, launch)
     if like.library is not None:
-        kind = kind_of(array)
+        kind = array_type_of(array)
         if kind.allocate is not None:
             made = kind.allocate(array, shape.shape(), like.c.device.device_id)
             shape = as_output(made, "the result", launch)
@@ -255,9 +255,9 @@ cdef Tensor new_result_beside(object array, Tensor place, object dtype, Tensor s
                               Launch launch):
     """As new_result(), beside an array on a GPU of another dtype; in the words of the library that
     the dtype comes from, NumPy's or that of the array."""
-    allocate = libraries.TYPED_ALLOCATORS.get(place.library)
+    allocate = libraries.ALLOCATORS.get(place.library)
     if allocate is not None:
-        made = allocate(array, shape.shape(), dtype, place.c.device.device_id)
+        made = allocate(array, shape.shape(), place.c.device.device_id, dtype)
         if made is not None:
             shape = as_output(made, "the result", launch)
             shape.made = made

@@ -13,10 +13,9 @@ cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.stdint cimport uintptr_t
 
-from gpukern._capi cimport GPUKERN_CUDA, GPUKERN_OPAQUE
+from gpukern._capi cimport GPUKERN_CUDA, GPUKERN_OPAQUE, gpukern_tensor
 from gpukern._interop.descriptor cimport get
-from gpukern._interop.dtype cimport describe
-from gpukern._interop.operand cimport OPERAND_NDIM, Operand
+from gpukern._interop.dtype cimport describe_dtype
 
 import sys
 
@@ -50,41 +49,35 @@ cdef CupyAttributes cupy_attributes(object kind):
 cdef class CupyAttributes:
     """How to read an ndarray of CuPy's, and its current stream."""
 
-    cdef bint fill(self, object array, Operand *operand) except -1:
-        """Describes an array; returns False for one that DLPack can describe only."""
+    cdef bint fill(self, object array, gpukern_tensor *tensor, int max_ndim,
+                   bint address_only) except -1:
+        """Describes an array, its sizes in the memory that tensor.shape and tensor.strides point
+        to. Returns False for an array that only DLPack can describe."""
         cdef object memory = get(self.data, array)
         cdef cnp.dtype dtype = get(self.dtype, array)
-        cdef int d, ndim = get(self.ndim, array)
-        describe(dtype, &operand.c.dtype)
-        if ndim > OPERAND_NDIM or operand.c.dtype.code == GPUKERN_OPAQUE:
-            return False
-        operand.c.data = <void *><uintptr_t>get(self.pointer, memory)
-        operand.c.device.device_type = GPUKERN_CUDA
-        operand.c.device.device_id = get(self.device_id, memory)
-        operand.c.byte_offset = 0
-        operand.c.ndim = ndim
-        operand.c.shape = operand.shape
-        operand.c.strides = NULL
-        operand.readonly = False
-        cdef bint contiguous = get(self.contiguous, array)
-        if ndim == 1 and contiguous:
-            operand.shape[0] = get(self.size, array)
+        cdef int d
+        describe_dtype(dtype, &tensor.dtype)
+        tensor.data = <void *><uintptr_t>get(self.pointer, memory)
+        tensor.device.device_type = GPUKERN_CUDA
+        tensor.device.device_id = get(self.device_id, memory)
+        tensor.byte_offset = 0
+        if address_only:
+            tensor.ndim = 0
             return True
-        shape = get(self.shape, array)
-        for d in range(ndim):
-            operand.shape[d] = shape[d]
-        return contiguous or fill_strides(get(self.strides, array), dtype.itemsize, operand)
-
-    cdef bint fill_pointer(self, object array, Operand *operand) except -1:
-        """Describes where an array lies and its dtype, without its shape."""
-        cdef object memory = get(self.data, array)
-        describe(get(self.dtype, array), &operand.c.dtype)
-        operand.c.data = <void *><uintptr_t>get(self.pointer, memory)
-        operand.c.device.device_type = GPUKERN_CUDA
-        operand.c.device.device_id = get(self.device_id, memory)
-        operand.c.byte_offset = 0
-        operand.readonly = False
-        return True
+        tensor.ndim = get(self.ndim, array)
+        if tensor.ndim > max_ndim or tensor.dtype.code == GPUKERN_OPAQUE:
+            return False
+        cdef bint contiguous = get(self.contiguous, array)
+        if tensor.ndim == 1 and contiguous:
+            tensor.shape[0] = get(self.size, array)
+        else:
+            shape = get(self.shape, array)
+            for d in range(tensor.ndim):
+                tensor.shape[d] = shape[d]
+        if contiguous:
+            tensor.strides = NULL
+            return True
+        return fill_strides(get(self.strides, array), dtype.itemsize, tensor)
 
     cdef void *current_stream(self, int device_id) except? NULL:
         if self.stream_of_device != NULL:
@@ -93,14 +86,13 @@ cdef class CupyAttributes:
         return <void *><uintptr_t>stream.ptr
 
 
-cdef bint fill_strides(object strides, Py_ssize_t itemsize, Operand *operand) except -1:
-    """Strides of bytes as strides of elements; False if they are not whole ones."""
+cdef bint fill_strides(object strides, Py_ssize_t itemsize, gpukern_tensor *tensor) except -1:
+    """Strides in elements from strides in bytes; False if they are no whole elements."""
     cdef int d
     cdef Py_ssize_t stride
-    for d in range(operand.c.ndim):
+    for d in range(tensor.ndim):
         stride = strides[d]
         if stride % itemsize != 0:
             return False
-        operand.strides[d] = stride // itemsize
-    operand.c.strides = operand.strides
+        tensor.strides[d] = stride // itemsize
     return True

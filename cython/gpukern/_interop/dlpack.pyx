@@ -78,6 +78,34 @@ cdef Import take_over(object capsule, str what):
     return owner
 
 
+cdef Import import_capsule(object array, object stream):
+    """Imports an array whose data are ready on `stream` (DLPack's number; None on the CPU). Returns
+    None for what is no fresh capsule. It is marked as used at once."""
+    cdef Import owner = Import.__new__(Import)
+    capsule = capsule_of(array, stream)
+    if PyCapsule_IsValid(capsule, "dltensor_versioned"):
+        owner.versioned = <DLManagedTensorVersioned *>PyCapsule_GetPointer(
+            capsule, "dltensor_versioned")
+        PyCapsule_SetName(capsule, "used_dltensor_versioned")
+    elif PyCapsule_IsValid(capsule, "dltensor"):
+        owner.plain = <DLManagedTensor *>PyCapsule_GetPointer(capsule, "dltensor")
+        PyCapsule_SetName(capsule, "used_dltensor")
+    else:
+        return None
+    return owner
+
+
+cdef const gpukern_tensor *dltensor_of_import(Import owner, bint *readonly) noexcept:
+    """The tensor; NULL for another major version, of which only the deleter may be touched."""
+    readonly[0] = False
+    if owner.versioned == NULL:
+        return &owner.plain.dl_tensor
+    if owner.versioned.version.major != 1:
+        return NULL
+    readonly[0] = owner.versioned.flags & READ_ONLY
+    return &owner.versioned.dl_tensor
+
+
 cdef Tensor import_dlpack(object array, gpukern_device device, object stream, str what):
     """Imports an array; its data are ready on `stream` (DLPack's number; None on the CPU)."""
     return tensor_of_import(take_over(capsule_of(array, stream), what), what)

@@ -23,6 +23,13 @@ cdef extern from "numpy/arrayobject.h":
 
 cnp.import_array()
 
+cdef enum:
+    NUMBERS = 17    # NumPy's type numbers of bool and the numbers are below, but for float16
+    FLOAT16 = 23
+
+# The native dtypes of these numbers.
+cdef gpukern_dtype known_dtypes[FLOAT16 + 1]
+
 # The letters of NumPy's kinds, by type code.
 cdef dict KINDS = {GPUKERN_INT: "i", GPUKERN_UINT: "u", GPUKERN_FLOAT: "f", GPUKERN_COMPLEX: "c",
                    GPUKERN_BOOL: "b"}
@@ -60,11 +67,22 @@ cdef int code_of(cnp.dtype dtype) except -1:
     return GPUKERN_BOOL if dtype.kind == c"b" else GPUKERN_OPAQUE
 
 
-cdef int describe(cnp.dtype dtype, gpukern_dtype *described) except -1:
-    """Describes a dtype; what has no type code of its own becomes opaque bytes.
+cdef int describe_dtype(cnp.dtype dtype, gpukern_dtype *described) except -1:
+    """Describes a dtype; one without a type code becomes opaque bytes.
 
     Item sizes of 0 and above 65535 do not fit: the lanes are 0 then.
     """
+    if is_native(dtype) and (dtype.type_num < NUMBERS or dtype.type_num == FLOAT16):
+        described[0] = known_dtypes[dtype.type_num]
+        return 0
+    return find_description(dtype, described)
+
+
+cdef int describe(cnp.dtype dtype, gpukern_dtype *described) except -1:
+    return describe_dtype(dtype, described)
+
+
+cdef int find_description(cnp.dtype dtype, gpukern_dtype *described) except -1:
     cdef int code = code_of(dtype)
     cdef Py_ssize_t size = dtype.itemsize
     described.code = code
@@ -124,3 +142,12 @@ cdef object bfloat16_bits(double value):
     if back != value and not bits & 1:
         bits += 1 if abs(back) < abs(value) else -1
     return np.uint16(((<uint64_t>bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) & 0xFFFF)
+
+
+cdef int fill_known_dtypes() except -1:
+    for number in [*range(NUMBERS), FLOAT16]:
+        find_description(cnp.PyArray_DescrFromType(number), &known_dtypes[<int>number])
+    return 0
+
+
+fill_known_dtypes()

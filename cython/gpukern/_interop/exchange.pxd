@@ -7,7 +7,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 
 from gpukern._capi cimport gpukern_tensor
-from gpukern._interop.dlpack cimport DLManagedTensorVersioned, DLPackVersion
+from gpukern._interop.dlpack cimport DLManagedTensorVersioned, DLPackVersion, Import
 from gpukern._interop.tensor cimport Tensor
 
 # The structs of dlpack.h; gpukern_tensor has the layout of its DLTensor. The functions return 0, or
@@ -25,5 +25,6 @@ cdef struct ExchangeApi:
     int (*current_work_stream)(int, int32_t, void **) except -1
 
 cdef const ExchangeApi *exchange_api(object kind) except? NULL
+cdef Import import_by_exchange(object array, const ExchangeApi *api)
 cdef Tensor import_exchange(object array, const ExchangeApi *api, str what)
 cdef void *exchange_stream(const ExchangeApi *api, int device_id) except? NULL

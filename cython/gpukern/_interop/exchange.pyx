@@ -34,6 +34,13 @@ cdef const ExchangeApi *exchange_api(object kind) except? NULL:
     return <const ExchangeApi *>header
 
 
+cdef Import import_by_exchange(object array, const ExchangeApi *api):
+    """Imports an array, which may be read-only; nothing (NULL) may come from it."""
+    cdef Import owner = Import.__new__(Import)
+    api.managed_tensor_from_py_object_no_sync(<PyObject *>array, &owner.versioned)
+    return owner
+
+
 cdef Tensor import_exchange(object array, const ExchangeApi *api, str what):
     """Imports an array, which may be read-only; it is held until the tensor is gone."""
     cdef Import owner = Import.__new__(Import)

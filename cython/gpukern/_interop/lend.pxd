@@ -12,7 +12,7 @@ that the C side checks.
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport gpukern_device, gpukern_exec
-from gpukern._interop.array_type cimport Kind
+from gpukern._interop.array_type cimport ArrayType
 from gpukern._interop.operand cimport Operand
 
 cdef enum:
@@ -25,9 +25,9 @@ cdef struct Order:
     int count
 
 cdef bint lend(object array, Operand *operand, const Operand *beside) except -1
-cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
+cdef bint lend_of_kind(ArrayType kind, object array, Operand *operand,
                        const Operand *beside) except -1
-cdef bint find_stream(Kind kind, Operand *operand) except -1
+cdef bint find_stream(ArrayType kind, Operand *operand) except -1
 cdef object new_array_like(object array, const Operand *operand, int ndim, const int64_t *shape)
 cdef bint together(const Operand *first, const Operand *second, const Operand *third) noexcept
 cdef int begin(Order *order, const Operand *first, const Operand *second,

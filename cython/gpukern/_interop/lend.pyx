@@ -19,7 +19,7 @@ from gpukern._interop.dtype cimport describe
 from gpukern._runtime.error cimport check
 from gpukern._interop.exchange cimport exchange_stream
 from gpukern._streams.keepalive cimport kept_count, let_go
-from gpukern._interop.array_type cimport BY_ATTRIBUTES, BY_EXCHANGE, Kind, kind_of
+from gpukern._interop.array_type cimport BY_ATTRIBUTES, BY_EXCHANGE, ArrayType, array_type_of
 from gpukern._interop.operand cimport OPERAND_NDIM, Operand
 from gpukern._streams.stream cimport wait_back
 from gpukern._interop.tensor cimport new_ndarray
@@ -42,7 +42,7 @@ cdef bint lend(object array, Operand *operand, const Operand *beside) except -1:
     if type(array) is cnp.ndarray:
         return lend_ndarray(array, operand)
     try:
-        return lend_of_kind(kind_of(array), array, operand, beside)
+        return lend_of_kind(array_type_of(array), array, operand, beside)
     except Exception:
         return False
 
@@ -80,14 +80,14 @@ cdef bint lend_ndarray(cnp.ndarray array, Operand *operand) except -1:
     return True
 
 
-cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
+cdef bint lend_of_kind(ArrayType kind, object array, Operand *operand,
                        const Operand *beside) except -1:
     """As lend(), for an array of a library."""
     operand.torch = NULL
     if kind.protocol == BY_EXCHANGE:
         if not lend_by_exchange(kind, array, operand, beside):
             return False
-    elif kind.protocol != BY_ATTRIBUTES or not kind.attributes.fill(array, operand):
+    elif kind.protocol != BY_ATTRIBUTES or not lend_by_attributes(kind, array, operand):
         return False
     operand.kind = <PyObject *>kind
     operand.stream = NULL
@@ -100,7 +100,13 @@ cdef bint lend_of_kind(Kind kind, object array, Operand *operand,
     return find_stream(kind, operand)
 
 
-cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
+cdef bint lend_by_attributes(ArrayType kind, object array, Operand *operand) except -1:
+    operand.c.shape, operand.c.strides = operand.shape, operand.strides
+    operand.readonly = False
+    return kind.attributes.fill(array, &operand.c, OPERAND_NDIM, False)
+
+
+cdef bint lend_by_exchange(ArrayType kind, object array, Operand *operand,
                            const Operand *beside) except -1:
     cdef int d
     # Only of torch do we know that what it lends may be written to, and what it does not tell.
@@ -123,10 +129,10 @@ cdef bint lend_by_exchange(Kind kind, object array, Operand *operand,
     return not (may_be_lazy(&operand.c) and (array.is_conj() or array.is_neg()))
 
 
-cdef bint lend_tensor(Kind kind, object array, Operand *operand) except -1:
+cdef bint lend_tensor(ArrayType kind, object array, Operand *operand) except -1:
     """Describes a tensor; returns False for one that requires gradients."""
     if kind.torch.c_to_dlpack != NULL:
-        return kind.torch.lend(array, &operand.c, &operand.torch)
+        return kind.torch.describe(array, &operand.c, &operand.torch)
     kind.api.dltensor_from_py_object_no_sync(<PyObject *>array, &operand.c)
     return (not may_require_grad(operand.c.dtype.code)
             or get(kind.requires_grad, array) is False)
@@ -153,7 +159,7 @@ cdef bint may_be_lazy(const gpukern_tensor *tensor) noexcept:
     return stride == 1
 
 
-cdef bint find_stream(Kind kind, Operand *operand) except -1:
+cdef bint find_stream(ArrayType kind, Operand *operand) except -1:
     cdef int device_id = operand.c.device.device_id
     if operand.c.device.device_type != GPUKERN_CUDA:
         return False
@@ -169,10 +175,10 @@ cdef bint find_stream(Kind kind, Operand *operand) except -1:
 cdef object new_array_like(object array, const Operand *operand, int ndim, const int64_t *shape):
     """An uninitialised array of the kind, dtype and device of a lent one; None if it has no kind
     of its own to allocate."""
-    cdef Kind kind
+    cdef ArrayType kind
     if operand.kind == NULL:
         return new_ndarray(<cnp.dtype>PyArray_DTYPE(array), ndim, shape)
-    kind = <Kind>operand.kind
+    kind = <ArrayType>operand.kind
     if kind.allocate is None:
         return None
     if kind.empty_like is not None and is_like(operand, ndim, shape):
@@ -274,11 +280,11 @@ cdef object pin(object array):
 cdef int note_write(object out, const Operand *operand=NULL) except -1:
     """Tells the library of a given output that it was written to, where that matters to it.
     `operand` describes it, where the call has one."""
-    cdef Kind kind
+    cdef ArrayType kind
     if operand != NULL and operand.torch != NULL:
-        return (<Kind>operand.kind).torch.note_write(out, operand.torch)
+        return (<ArrayType>operand.kind).torch.note_write(out, operand.torch)
     if type(out) is not cnp.ndarray:
-        kind = kind_of(out)
+        kind = array_type_of(out)
         if kind.torch is not None:
             kind.torch.note_write(out)
     return 0

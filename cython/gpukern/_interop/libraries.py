@@ -128,46 +128,29 @@ def current_stream(library, device_id):
 def _allocate_torch(like, shape, device_id, dtype=None):
     if dtype is None:
         return like.new_empty(shape)
-    return like.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
+    torch = sys.modules["torch"]
+    if isinstance(dtype, np.dtype):
+        # NumPy's names are torch's too, as far as torch has such dtypes.
+        dtype = dtype.name if dtype.isnative else ""
+    if isinstance(dtype, str):
+        dtype = getattr(torch, dtype, None)
+    return like.new_empty(shape, dtype=dtype) if isinstance(dtype, torch.dtype) else None
 
 
 def _allocate_cupy(like, shape, device_id, dtype=None):
+    dtype = like.dtype if dtype is None else _number_dtype(dtype)
+    if dtype is None:
+        return None
     cupy = sys.modules["cupy"]
-    made = cupy.ndarray(shape, dtype or like.dtype)
+    made = cupy.ndarray(shape, dtype)
     if made.data.device_id != device_id:
         with cupy.cuda.Device(device_id):
-            made = cupy.ndarray(shape, dtype or like.dtype)
+            made = cupy.ndarray(shape, dtype)
     return made
 
 
 def _allocate_numba(like, shape, device_id, dtype=None):
-    cuda = sys.modules["numba.cuda"]
-    with cuda.gpus[device_id]:
-        return cuda.device_array(shape, np.dtype(dtype or like.dtype), stream=like.stream)
-
-
-# Per library: an uninitialised, C-contiguous array beside `like`, of its dtype or of one by name,
-# from the library's own allocator. JAX has none to offer, and adopts our memory.
-ALLOCATORS = {"torch": _allocate_torch, "cupy": _allocate_cupy, "numba": _allocate_numba}
-
-
-def _typed_torch(like, shape, dtype, device_id):
-    torch = sys.modules["torch"]
-    # NumPy's names are torch's too, as far as torch has such dtypes.
-    if isinstance(dtype, np.dtype) and dtype.isnative:
-        dtype = getattr(torch, dtype.name, None)
-    return like.new_empty(shape, dtype=dtype) if isinstance(dtype, torch.dtype) else None
-
-
-def _typed_cupy(like, shape, dtype, device_id):
-    if dtype is None or dtype.kind not in "biufc" or not dtype.isnative:
-        return None
-    cupy = sys.modules["cupy"]
-    with cupy.cuda.Device(device_id):
-        return cupy.ndarray(shape, dtype)
-
-
-def _typed_numba(like, shape, dtype, device_id):
+    dtype = like.dtype if dtype is None else _numpy_dtype(dtype)
     if dtype is None:
         return None
     cuda = sys.modules["numba.cuda"]
@@ -175,8 +158,37 @@ def _typed_numba(like, shape, dtype, device_id):
         return cuda.device_array(shape, dtype, stream=like.stream)
 
 
-# As ALLOCATORS, of a dtype of NumPy's or of the library's own; None for one that it does not have.
-TYPED_ALLOCATORS = {"torch": _typed_torch, "cupy": _typed_cupy, "numba": _typed_numba}
+def _numpy_dtype(dtype):
+    """A dtype of NumPy's, None for a name that it does not have."""
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        return None
+
+
+def _number_dtype(dtype):
+    """As _numpy_dtype(), None for all but NumPy's own numbers in native byte order."""
+    dtype = _numpy_dtype(dtype)
+    return dtype if dtype is not None and dtype.kind in "biufc" and dtype.isnative else None
+
+
+# Per library: an uninitialised, C-contiguous array like another one, of its dtype or of one of
+# NumPy's, of the library's own or by name, from the library's allocator; None for a dtype that it
+# does not have. JAX has no such function, and adopts our memory.
+ALLOCATORS = {"torch": _allocate_torch, "cupy": _allocate_cupy, "numba": _allocate_numba}
+
+# What a library may raise for an array that it does not share.
+FOREIGN_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    BufferError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def empty_like_of(library):

@@ -12,7 +12,7 @@ from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, gpukern_dtype,
 )
 from gpukern._interop.dtype cimport bfloat16_bits, describe, numpy_dtype
-from gpukern._interop.array_type cimport Kind, kind_of
+from gpukern._interop.array_type cimport ArrayType, array_type_of
 from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
 
 import math
@@ -64,7 +64,7 @@ cdef object on_host(object value, str what):
     """What NumPy understands, in place of an array of a library's."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value
-    cdef Kind kind = kind_of(value)
+    cdef ArrayType kind = array_type_of(value)
     if kind.library is None:
         return value
     why = kind.refusal or libraries.why_no_value(kind.library, value)

@@ -31,7 +31,7 @@ cdef class TorchState:
     cdef RequiresGrad c_requires_grad
     cdef bint is_plain(self) except -1
     cdef bint is_traced(self) except -1
-    cdef bint lend(self, object tensor, gpukern_tensor *to, void **implementation) except -1
+    cdef bint describe(self, object tensor, gpukern_tensor *to, void **implementation) except -1
     cdef int note_write(self, object tensor, void *implementation=*) except -1
 
 cdef TorchState torch_state(object kind)

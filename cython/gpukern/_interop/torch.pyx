@@ -51,7 +51,7 @@ cdef class TorchState:
         return ((self.count_modes is not None and self.count_modes() != 0)
                 or (self.is_tracing is not None and self.is_tracing()))
 
-    cdef bint lend(self, object tensor, gpukern_tensor *to, void **implementation) except -1:
+    cdef bint describe(self, object tensor, gpukern_tensor *to, void **implementation) except -1:
         """As the exchange API describes a tensor, without its casts of a Python object; only where
         `c_to_dlpack` is not NULL. Returns False for a tensor that requires gradients."""
         implementation[0] = PyLong_AsVoidPtr(get(self.address, tensor))

@@ -6,20 +6,24 @@
 
 cimport cython
 cimport numpy as cnp
-from libc.stdint cimport uint64_t, uintptr_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_OPAQUE,
     gpukern_allocate, gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
 )
+from gpukern._interop.argument cimport set_describer
+from gpukern._interop.array_type cimport BY_DEVICE_ARRAY, ArrayType, register_device_array
 from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe
 from gpukern._runtime.error cimport check
+from gpukern._streams.call cimport Argument, CallContext, link, stream_of_call
 from gpukern._streams.stream cimport (
     Launch, Stream, consumer_stream, current_streams, legacy_stream, new_launch,
 )
 from gpukern._interop.tensor cimport Tensor, new_ndarray, tensor_of_ndarray
-from gpukern._streams.stream_tracker cimport new_uses
+from gpukern._streams.stream_tracker cimport new_stream_tracker
 
 import numpy as np
 
@@ -311,9 +315,38 @@ cdef DeviceArray new_device_array(Tensor like, gpukern_device device, Launch lau
     tensor.c.data = data
     made.tensor = tensor
     if not tensor.host:
-        made.uses = new_uses(tensor.c.device,
+        made.uses = new_stream_tracker(tensor.c.device,
                              legacy_stream() if launch.stream is None else launch.stream)
     return made
+
+
+cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device, cnp.dtype dtype,
+                                       int ndim, const int64_t *shape):
+    """An uninitialised array, allocated on the call's stream."""
+    cdef Launch launch = new_launch("allocate", None,
+                                    stream_of_call(call) if call.has_stream else None)
+    cdef Tensor like = Tensor.__new__(Tensor)
+    like.resize(ndim)
+    for d in range(ndim):
+        like.c.shape[d] = shape[d]
+    describe(dtype, &like.c.dtype)
+    like.dtype = dtype
+    like.itemsize = dtype.itemsize
+    return new_device_array(like, device, launch)
+
+
+cdef int describe_device_array(CallContext *call, ArrayType type_, object array,
+                               Argument *argument) except -1:
+    cdef DeviceArray own = array
+    argument.c = own.tensor.c
+    argument.c.strides = NULL
+    argument.itemsize = own.tensor.itemsize
+    argument.host = own.tensor.host
+    argument.owner = <PyObject *>array
+    argument.dtype = <PyObject *>own.tensor.dtype
+    if own.uses is not None:
+        argument.tracker = <PyObject *>own.uses
+    return link(call, argument)
 
 
 cdef DeviceArray copy_to(Tensor source, gpukern_device device, Launch launch):
@@ -324,3 +357,7 @@ cdef DeviceArray copy_to(Tensor source, gpukern_device device, Launch launch):
     elif made.uses is not None:  # such a copy was waited for
         made.uses.settle_new()
     return made
+
+
+register_device_array(DeviceArray)
+set_describer(BY_DEVICE_ARRAY, describe_device_array)

@@ -14,6 +14,7 @@ from gpukern._capi cimport (
     GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_KERNEL,
     GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_explanation,
 )
+from gpukern._streams.call cimport request_explanation
 from gpukern._streams.stream cimport ExplanationRequest
 
 import numpy as np
@@ -172,5 +173,12 @@ def explain(op, /, *args, stream=None, **kwargs):
     cdef ExplanationRequest request = ExplanationRequest.__new__(ExplanationRequest)
     request.stream = stream
     request.plan.struct_size = sizeof(gpukern_explanation)
-    op(*args, stream=request, **kwargs)
+    if op is saxpy:
+        request_explanation(&request.plan)
+        try:
+            op(*args, stream=stream, **kwargs)
+        finally:
+            request_explanation(NULL)
+    else:
+        op(*args, stream=request, **kwargs)
     return made_plan(name, &request.plan)

@@ -4,28 +4,15 @@
 # cython: language_level=3, freethreading_compatible=True
 """saxpy: the Python function."""
 
-cimport numpy as cnp
-
 from gpukern._capi cimport GPUKERN_OPAQUE, gpukern_saxpy
-from gpukern._interop.convert cimport as_output, as_tensor, enqueued, finished, new_result
-from gpukern._interop.dtype cimport is_native
-from gpukern._runtime.error cimport check
-from gpukern._interop.lend cimport (
-    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
-    together,
-)
-from gpukern._interop.operand cimport Operand
+from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of
+from gpukern._interop.result cimport new_result
 from gpukern._interop.scalar cimport store_scalar
-from gpukern._streams.stream cimport Launch, new_launch
-from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
-from gpukern._streams.watch cimport Watch, watch, watch_signals, watched
+from gpukern._streams.call cimport (
+    Argument, CallContext, begin_call, end_call, finish, start, what,
+)
 
-import numpy as np
-
-from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernTypeError
-
-cnp.import_array()
 
 
 def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_memory=None):
@@ -77,98 +64,26 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     every GPU give the same bits. On a GPU the call only enqueues its work. Ctrl-C stops long calls
     on host arrays between the parts of their work.
     """
-    cdef object quick = None
-    if device is None and stream is None and progress is None and device_memory is None:
-        quick = saxpy_quickly(a, x, y, out)
-        if quick is not None:
-            return quick
-    cdef Watch eye
-    cdef Launch where = new_launch("saxpy", device, stream)
-    where.limit_memory(device_memory, "saxpy: device_memory")
-    cdef Tensor xs = as_operand(x, "saxpy: x", where)
-    cdef Tensor ys = as_operand(y, "saxpy: y", where)
-    cdef Tensor dst, target = None
+    cdef CallContext call
+    cdef Argument xs, ys, dst
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
+    begin_call(&call, "saxpy", device, stream, progress, device_memory)
+    describe_numbers(&call, x, "x", &xs)
+    describe_numbers(&call, y, "y", &ys)
     if out is None:
-        dst = new_result(x, xs, same_shape(xs), where)
+        out = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
     else:
-        target = as_output(out, "saxpy: out", where)
-        dst = plain(target, copy=False)
+        describe_output(&call, out, "out", &dst, temporary=True)
     a_bytes[0] = a_bytes[1] = 0
     store_scalar(a, xs.c.dtype, a_bytes)
-    watch(&eye, &where.c, progress, dst.count() * dst.itemsize, "saxpy")
-    with nogil:
-        watched(&eye, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &where.c))
-    enqueued(where, xs, ys, dst)
-    if where.c.explanation != NULL:
-        return None  # there is no result
-    if out is None:
-        return finished(xs, dst)
-    if dst is not target:
-        target.owner[...] = dst.owner
-    note_write(out)
-    return out
+    start(&call, &dst)
+    finish(&call, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &call.c))
+    return end_call(&call, out, &dst)
 
 
-cdef object saxpy_quickly(object a, object x, object y, object out):
-    """The call on plain arrays, see lend.pxd; None for one that takes the long way."""
-    cdef Operand xs, ys, dst
-    cdef Order order
-    cdef Watch eye
-    cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
-    if not (lend(x, &xs, NULL) and lend(y, &ys, &xs)):
-        return None
-    cdef object result = new_array_like(x, &xs, xs.c.ndim, xs.shape) if out is None else out
-    if result is None or not lend(result, &dst, &xs) or dst.readonly:
-        return None
-    if not together(&xs, &ys, &dst):
-        return None
-    a_bytes[0] = a_bytes[1] = 0
-    store_scalar(a, xs.c.dtype, a_bytes)
-    begin(&order, &xs, &ys, &dst)
-    if is_short(&dst):
-        check(gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
-    else:
-        _pins = pinned(x, y, out, &dst.c.device)
-        eye.error = NULL
-        if is_long(&dst):
-            watch_signals(&eye, &order.c)
-        with nogil:
-            watched(&eye, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &order.c))
-    end(&order, &xs)
-    if out is None:
-        return returned(result, &dst)
-    note_write(out, &dst)
-    return out
-
-
-cdef Tensor as_operand(object array, str what, Launch where):
-    if type(array) is not cnp.ndarray and numpy_subclasses.is_masked(array):
-        raise GpukernTypeError(f"{what} must not be a masked array")
-    cdef Tensor tensor = plain(as_tensor(array, what, where), copy=True)
-    if tensor.c.dtype.code == GPUKERN_OPAQUE and tensor.dtype is not None:
-        raise GpukernTypeError(
-            f"{what} must be of a dtype that saxpy computes with, got {tensor.dtype}")
-    return tensor
-
-
-cdef Tensor plain(Tensor tensor, bint copy):
-    """The tensor, or a native array in its place that the C side can do arithmetic on."""
-    cdef cnp.ndarray made
-    if not isinstance(tensor.owner, cnp.ndarray):
-        return tensor
-    cdef cnp.dtype dtype = tensor.dtype
-    if is_native(dtype) and not tensor.odd:
-        return tensor
-    made = np.empty(tensor.shape(), dtype.newbyteorder("="))
-    if copy:
-        made[...] = tensor.owner
-    return tensor_of_ndarray(made)
-
-
-cdef Tensor same_shape(Tensor tensor):
-    cdef Tensor shape = Tensor.__new__(Tensor)
-    shape.resize(tensor.c.ndim)
-    for d in range(tensor.c.ndim):
-        shape.c.shape[d] = tensor.c.shape[d]
-    return shape
+cdef int describe_numbers(CallContext *call, object array, str name, Argument *argument) except -1:
+    describe_operand(call, array, name, argument)
+    if argument.c.dtype.code == GPUKERN_OPAQUE:
+        raise GpukernTypeError(f"{what(call, argument)} must be of a dtype that saxpy computes "
+                               f"with, got {dtype_of(argument)}")
+    return 0

@@ -21,7 +21,7 @@ from gpukern._memory.device_array cimport DeviceArray, copy_tensor, copy_to, new
 from gpukern._interop.dlpack cimport dlpack_device
 from gpukern._interop.dtype cimport require_plain
 from gpukern._runtime.error cimport check
-from gpukern._interop.array_type cimport BY_NUMPY, Kind, kind_of
+from gpukern._interop.array_type cimport BY_NDARRAY, BY_NUMPY, ArrayType, array_type_of
 from gpukern._interop.lend cimport note_write
 from gpukern._program.loaded_kernel cimport LoadedKernel
 from gpukern._program.parameter cimport Slot, name_of_slot, takes_array, takes_pointer
@@ -161,14 +161,14 @@ cdef int require_count(LoadedKernel kernel, Py_ssize_t count) except -1:
 cdef int require_array(LoadedKernel kernel, int i, object argument) except -1:
     """Refuses what is no device array, or stands where the kernel takes none."""
     cdef const Slot *slot = &kernel.slots[i]
-    cdef Kind kind
+    cdef ArrayType kind
     if not takes_pointer(slot):
         raise GpukernTypeError(f"{kernel.what(i)} must be {name_of_slot(slot, kernel.type_of(i))}, "
                                f"got {type(argument).__name__}")
     if isinstance(argument, DeviceArray):
         return 0
-    kind = kind_of(argument)
-    if kind.protocol == BY_NUMPY and not hasattr(argument, "__cuda_array_interface__"):
+    kind = array_type_of(argument)
+    if kind.protocol in (BY_NUMPY, BY_NDARRAY) and not hasattr(argument, "__cuda_array_interface__"):
         hint = ""
         if isinstance(argument, (np.ndarray, list, tuple)):
             hint = "; a host array goes to the GPU by gpukern.In, Out or InOut, or to_device()"
@@ -196,11 +196,11 @@ cdef Tensor device_tensor(LoadedKernel kernel, int i, object argument, Launch wh
 
 cdef int require_device(LoadedKernel kernel, str what, object argument) except -1:
     cdef gpukern_device device
-    cdef Kind kind
+    cdef ArrayType kind
     if isinstance(argument, DeviceArray):
         device = (<DeviceArray>argument).tensor.c.device
     else:
-        kind = kind_of(argument)
+        kind = array_type_of(argument)
         why = kind.refusal or libraries.why_not(kind.library, argument)
         if why is not None:
             raise GpukernBufferError(f"{what} {why}")

@@ -17,7 +17,7 @@ from gpukern._capi cimport GPUKERN_CUDA, gpukern_exec, gpukern_kernel_launch, gp
 from gpukern._memory.device_array cimport DeviceArray
 from gpukern._runtime.error cimport check
 from gpukern._streams.keepalive cimport kept_count, let_go
-from gpukern._interop.array_type cimport Kind, kind_of
+from gpukern._interop.array_type cimport ArrayType, array_type_of
 from gpukern._interop.lend cimport find_stream, lend
 from gpukern._program.loaded_kernel cimport LoadedKernel
 from gpukern._interop.operand cimport Operand
@@ -83,7 +83,7 @@ cdef bint launch_quickly(LoadedKernel kernel, const gpukern_launch *shape, Strea
     for i in range(frame.own_count):
         (<DeviceArray>frame.own[i]).uses.end(stream, frame.own_written[i])
     for i in range(frame.torch_count):
-        kind_of(<object>frame.torch[i]).torch.note_write(<object>frame.torch[i])
+        array_type_of(<object>frame.torch[i]).torch.note_write(<object>frame.torch[i])
     return True
 
 
@@ -129,7 +129,7 @@ cdef bint place_lent(LoadedKernel kernel, object array, const Slot *slot, void *
                      Frame *frame) except -1:
     cdef Operand *operand = &frame.first
     cdef const Operand *beside = NULL
-    cdef Kind kind = kind_of(array)
+    cdef ArrayType kind = array_type_of(array)
     if frame.lent_count > 0:
         operand, beside = &frame.other, &frame.first
     if kind.attributes is not None:
@@ -151,10 +151,11 @@ cdef bint place_lent(LoadedKernel kernel, object array, const Slot *slot, void *
     return True
 
 
-cdef bint lend_address(Kind kind, object array, Operand *operand, const Operand *beside):
+cdef bint lend_address(ArrayType kind, object array, Operand *operand, const Operand *beside):
     """As lend(), for an array of CuPy's, without a shape."""
     try:
-        kind.attributes.fill_pointer(array, operand)
+        kind.attributes.fill(array, &operand.c, 0, True)
+        operand.readonly = False
         operand.kind = <PyObject *>kind
         if (beside != NULL and beside.kind == operand.kind
                 and beside.c.device.device_id == operand.c.device.device_id):

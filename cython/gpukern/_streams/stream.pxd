@@ -23,6 +23,8 @@ cdef class Launch:
     cdef int finish(self) except -1
 
 cdef int wait_back(gpukern_device device, void *stream, void *call) except -1 nogil
+cdef void *handle_of(object stream, str what) except? NULL
+cdef Stream new_stream(void *handle, object owner)
 cdef Stream as_stream(object stream, str what=*)
 cdef Stream stream_of_handle(object handle, object owner, str what=*)
 cdef Stream legacy_stream()

@@ -5,6 +5,7 @@
 """Where a call runs: the device= and stream= arguments, and the order between streams."""
 
 cimport cython
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport uint64_t, uintptr_t
 
 from gpukern._capi cimport (
@@ -18,6 +19,10 @@ import operator
 import sys
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
+
+
+# CUDA's handle of the per-thread default stream.
+cdef void *PER_THREAD = <void *>2
 
 
 # The collector must not take the owner away before the last user of the stream is gone.
@@ -46,6 +51,27 @@ cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
     stream.owner = owner
     stream.lasting = value < 2 or (value > 2 and owner is not None)
     return stream
+
+
+cdef Stream new_stream(void *handle, object owner):
+    """A stream by its handle, kept alive by `owner`; None if nobody promises that it stays."""
+    cdef Stream stream = Stream.__new__(Stream)
+    stream.handle = handle
+    stream.owner = owner
+    stream.lasting = handle == NULL or (owner is not None and handle != PER_THREAD)
+    return stream
+
+
+cdef void *handle_of(object stream, str what) except? NULL:
+    """The handle of a stream= argument: an int, or a stream object of CUDA's Python libraries."""
+    cdef int overflow = 0
+    cdef long long value
+    if type(stream) is int:
+        value = PyLong_AsLongLongAndOverflow(stream, &overflow)
+        if value >= 0 and not overflow:
+            # 1 (cudaStreamLegacy) is another name of 0; one name makes handles comparable.
+            return NULL if value == 1 else <void *><uintptr_t>value
+    return as_stream(stream, what).handle
 
 
 cdef Stream LEGACY = stream_of_handle(0, None)

@@ -13,7 +13,7 @@ cdef class Use:
     cdef bint wrote
     cdef uint64_t version
 
-cdef class Uses:
+cdef class StreamTracker:
     cdef gpukern_device device
     cdef Stream home
     cdef bint busy
@@ -39,4 +39,4 @@ cdef class Uses:
     cdef Use use_of(self, Stream stream)
     cdef int wait(self, Stream stream, Use use, bint captured) except -1
 
-cdef Uses new_uses(gpukern_device device, Stream stream)
+cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream)

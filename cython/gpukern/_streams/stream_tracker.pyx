@@ -49,7 +49,7 @@ cdef class Use:
 # The collector must not clear it first: the release would have nothing to go by.
 @cython.no_gc_clear
 @cython.final
-cdef class Uses:
+cdef class StreamTracker:
     """The uses of one piece of device memory. All functions may be called from any thread."""
 
     cdef int begin(self, Stream stream, bint writes) except -1:
@@ -302,9 +302,9 @@ cdef void forget(gpukern_device device, Use use) noexcept:
         gpukern_event_release(device, event)
 
 
-cdef Uses new_uses(gpukern_device device, Stream stream):
+cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream):
     """The uses of memory that was just allocated on a stream."""
-    cdef Uses made = Uses.__new__(Uses)
+    cdef StreamTracker made = StreamTracker.__new__(StreamTracker)
     made.device = device
     made.home = stream if stream.lasting else legacy_stream()
     made.elsewhere = []

@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From the caller's arrays to the arguments of a call.
+
+Each type of arrays has one describer, resolved once per type (array_type.pyx), which fills an
+Argument (call.pxd) and links it into the context, or raises the exception that names the argument:
+what was expected, and what was passed. Nothing is checked here that the C side checks.
+
+describe() takes any array. describe_operand() takes an operand of arithmetic: masked arrays are
+refused, and a host array that is not in native byte order or whose strides are no whole elements is
+copied. describe_output() takes an array to write to; with `temporary`, one that cannot be written
+in place by the C side is written by end_call(). `name` is a str that outlives the call, or the int
+n for "argument n".
+
+An Argument on a GPU has its dtype, device, stream and address as they are; on the host also:
+`owner` is an ndarray unless another library (type.library) or the C exchange API owns the memory.
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+
+from gpukern._capi cimport gpukern_tensor
+from gpukern._interop.array_type cimport ArrayType, Protocol
+from gpukern._streams.call cimport Argument, CallContext
+
+ctypedef int (*Describer)(CallContext *call, ArrayType type_, object array,
+                          Argument *argument) except -1
+
+cdef int describe(CallContext *call, object array, object name, Argument *argument) except -1
+cdef int describe_operand(CallContext *call, object array, object name,
+                          Argument *argument) except -1
+cdef object describe_output(CallContext *call, object array, object name, Argument *argument,
+                            bint temporary=*)
+
+cdef int set_describer(Protocol protocol, Describer describer) except -1
+cdef int describe_prepared(CallContext *call, object array, Argument *argument) except -1
+cdef int prepare(Argument *argument, object array, object name) except -1
+cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray array) except -1
+cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except NULL
+cdef object dtype_of(const Argument *argument)
+cdef tuple shape_of(const gpukern_tensor *tensor)
+cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil
+cdef bint is_device_array(const Argument *argument) noexcept
+cdef bint is_ndarray(const Argument *argument) noexcept

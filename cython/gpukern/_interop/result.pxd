@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""New arrays for the results of calls.
+
+new_result() allocates an uninitialised C-contiguous array of the kind of an argument, beside it:
+by the allocator of the argument's library, as an ndarray, or as a DeviceArray, which end_call()
+hands to a library that allocates nothing itself (JAX). It describes the array in `result`, links
+it, and returns the object for end_call(). `dtype` is None for that of `like`, or a dtype of
+NumPy's, of the library's, or its name ('bfloat16' is known without ml_dtypes).
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+
+from gpukern._streams.call cimport Argument, CallContext
+
+cdef object new_result(CallContext *call, const Argument *like, object dtype, int ndim,
+                       const int64_t *shape, Argument *result)
+cdef int describe_result(CallContext *call, object array, Argument *result) except -1

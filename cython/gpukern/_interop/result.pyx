@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""The allocation of results."""
+
+cimport numpy as cnp
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t
+
+from gpukern._capi cimport GPUKERN_BFLOAT, gpukern_dtype, gpukern_tensor
+from gpukern._interop.argument cimport (
+    describe_prepared, dtype_of, is_device_array, is_ndarray, prepare,
+)
+from gpukern._interop.array_type cimport ArrayType
+from gpukern._interop.dtype cimport describe_dtype, numpy_dtype
+from gpukern._interop.tensor cimport new_ndarray
+from gpukern._memory.device_array cimport allocate_device_array
+from gpukern._streams.call cimport Argument, CallContext
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef object new_result(CallContext *call, const Argument *like, object dtype, int ndim,
+                       const int64_t *shape, Argument *result):
+    cdef ArrayType type_ = None if like.type == NULL else <ArrayType>like.type
+    cdef object made = None
+    if is_ndarray(like):
+        made = new_ndarray(numpy_dtype_of(like, dtype), ndim, shape)
+    elif type_.allocate is not None:
+        made = allocate(type_, like, dtype, ndim, shape)
+    elif like.host and not type_.adopts and not is_device_array(like):
+        made = new_ndarray(numpy_dtype_of(like, dtype), ndim, shape)
+    if made is not None:
+        describe_result(call, made, result)
+        return made
+    made = allocate_device_array(call, like.c.device, numpy_dtype_of(like, dtype), ndim, shape)
+    describe_result(call, made, result)
+    if type_.adopts:
+        result.type = like.type
+    return made
+
+
+cdef int describe_result(CallContext *call, object array, Argument *result) except -1:
+    """Describes an array that was made for the result."""
+    prepare(result, array, "the result")
+    result.written = result.is_new = True
+    return describe_prepared(call, array, result)
+
+
+cdef cnp.dtype numpy_dtype_of(const Argument *like, object dtype):
+    cdef gpukern_dtype described
+    if dtype is None:
+        return dtype_of(like)
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        described.code, described.bits, described.lanes = GPUKERN_BFLOAT, 16, 1
+        return numpy_dtype(described)
+    return np.dtype(dtype)
+
+
+cdef object allocate(ArrayType type_, const Argument *like, object dtype, int ndim,
+                     const int64_t *shape):
+    """An array of a library; None for a dtype that it does not have."""
+    if dtype is None and type_.empty_like is not None and is_like(&like.c, ndim, shape):
+        return type_.empty_like(<object>like.array)
+    sizes = tuple([shape[d] for d in range(ndim)])
+    return type_.allocate(<object>like.array, sizes, like.c.device.device_id, dtype)
+
+
+cdef bint is_like(const gpukern_tensor *tensor, int ndim, const int64_t *shape) noexcept:
+    """Whether a C-contiguous array of this shape has the layout of a tensor."""
+    cdef int64_t stride = 1
+    cdef int d
+    if tensor.ndim != ndim:
+        return False
+    for d in range(ndim - 1, -1, -1):
+        if tensor.shape[d] != shape[d]:
+            return False
+        if tensor.strides != NULL and tensor.strides[d] != stride:
+            return False
+        stride *= shape[d]
+    return True

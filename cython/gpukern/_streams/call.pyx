@@ -1,0 +1,412 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""The context of a call: where it runs, in which order on streams, and how it ends."""
+
+cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.weakref cimport PyWeakref_NewRef
+from libc.stdint cimport int32_t, uint64_t, uintptr_t
+from libc.string cimport memset
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
+from gpukern._capi cimport (
+    GPUKERN_CANCELLED, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS,
+    gpukern_exec, gpukern_explanation, gpukern_status, gpukern_stream_wait,
+)
+from gpukern._interop.array_type cimport ArrayType
+from gpukern._runtime.default_device cimport WISH_CPU, WISH_NONE, wished_device
+from gpukern._runtime.error cimport check
+from gpukern._streams.keepalive cimport keep_until_done, kept_count, let_go
+from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
+from gpukern._streams.stream_tracker cimport StreamTracker
+
+import operator
+
+from gpukern._interop import libraries
+from gpukern.errors import GpukernTypeError, GpukernValueError
+
+cdef extern from *:
+    """
+    #include <pthread.h>
+    #include <unistd.h>
+
+    static thread_local gpukern_explanation *gpukern_requested_explanation = nullptr;
+
+    static void sleep_for_good(void *) {
+      for (;;) pause();
+    }
+
+    // Before Python 3.14, pthread_exit() ends a thread that asks for the GIL while the interpreter
+    // ends. That would unwind the library, which lets nothing through and so would end the process.
+    // The thread sleeps until that has ended by itself, as it does since Python 3.14.
+    template <class Ask>
+    static int32_t ask_or_sleep(Ask ask, void *user, uint64_t done_bytes, uint64_t total_bytes) {
+      int32_t stops = 1;
+      pthread_cleanup_push(sleep_for_good, nullptr);
+      stops = ask(user, done_bytes, total_bytes);
+      pthread_cleanup_pop(0);
+      return stops;
+    }
+    """
+    gpukern_explanation *gpukern_requested_explanation
+    int32_t ask_or_sleep(int32_t (*ask)(void *, uint64_t, uint64_t) noexcept with gil, void *user,
+                         uint64_t done_bytes, uint64_t total_bytes) noexcept nogil
+
+cdef extern from "Python.h":
+    PyThreadState *PyEval_SaveThread()
+    void PyEval_RestoreThread(PyThreadState *state)
+
+cnp.import_array()
+
+cdef enum:
+    # Elements of an output that take less time than giving the GIL away and getting it back.
+    SHORT = 512
+    # Bytes of an output from which on a call looks at signals: some ten milliseconds of many
+    # cores, and a tenth of a second of one.
+    LONG = 1 << 28
+
+# Seconds between two looks at signals, for which the GIL is taken.
+cdef double LOOK = 0.05
+
+
+# ---- the context ----
+
+cdef int begin_call(CallContext *call, str function, object device, object stream, object progress,
+                    object device_memory) except -1:
+    """Starts a call. `function` names it in errors and must outlive it."""
+    global gpukern_requested_explanation
+    memset(&call.c, 0, sizeof(gpukern_exec))
+    call.c.struct_size = sizeof(gpukern_exec)
+    call.c.device.device_type = GPUKERN_DEVICE_DEFAULT
+    call.c.explanation = gpukern_requested_explanation
+    gpukern_requested_explanation = NULL
+    call.function = <PyObject *>function
+    call.arguments = NULL
+    call.device.device_type = 0
+    call.has_stream = call.any_cuda = call.addresses_only = call.has_duties = False
+    call.given_stream = call.checked_type = NULL
+    call.watch.progress = call.watch.error = NULL
+    if kept_count > 0:
+        let_go()
+    if device is not None:
+        # Beside device arrays, 'cuda' without a number is the GPU that holds them.
+        call.any_cuda = device == "cuda" if type(device) is str else False
+        call.c.device = as_device(device, f"{function}: device")
+    if stream is not None:
+        call.c.stream = handle_of(stream, f"{function}: stream")
+        call.given_stream = <PyObject *>stream
+        call.has_stream = True
+    if progress is not None:
+        if not callable(progress):
+            raise GpukernTypeError(
+                f"{function}: progress must be callable or None, got {type(progress).__name__}")
+        call.watch.progress = <PyObject *>progress
+    if device_memory is not None:
+        limit_device_memory(call, device_memory)
+    return 0
+
+
+cdef int limit_device_memory(CallContext *call, object limit) except -1:
+    cdef str name = f"{<str>call.function}: device_memory"
+    try:
+        number = operator.index(limit)
+    except TypeError:
+        raise GpukernTypeError(f"{name} must be an int, got {type(limit).__name__}") from None
+    if not 0 < number < 2**63:
+        raise GpukernValueError(f"{name} must be a number of bytes, got {number}")
+    call.c.device_memory_limit = number
+    return 0
+
+
+cdef void request_explanation(gpukern_explanation *explanation) noexcept:
+    """Lets the next call that begins on this thread fill in an explanation instead of running;
+    NULL takes the request back."""
+    global gpukern_requested_explanation
+    gpukern_requested_explanation = explanation
+
+
+cdef str what(const CallContext *call, const Argument *argument):
+    """What errors call an argument."""
+    return f"{<object>call.function}: {name_of(argument)}"
+
+
+cdef object name_of(const Argument *argument):
+    if argument.name == NULL:
+        return f"argument {argument.position}"
+    return <object>argument.name
+
+
+cdef int keep(CallContext *call, object owner) except -1:
+    """Holds an object until the call's function returns."""
+    cdef list owners
+    if call.held.owners == NULL:
+        owners = [owner]
+        Py_INCREF(owners)
+        call.held.owners = <PyObject *>owners
+    else:
+        (<list>call.held.owners).append(owner)
+    return 0
+
+
+cdef void *new_memory(CallContext *call, Py_ssize_t bytes_) except NULL:
+    """Memory that is released when the call's function returns, aligned to 16 bytes."""
+    cdef bytearray memory = bytearray(bytes_ + 16)
+    cdef char *start = memory
+    keep(call, memory)
+    return start + (-<uintptr_t>start % 16)
+
+
+cdef Stream stream_of_call(CallContext *call):
+    """The call's stream as an object, which a StreamTracker can remember."""
+    cdef object given
+    cdef Stream stream
+    if call.held.stream == NULL:
+        given = None if call.given_stream == NULL else <object>call.given_stream
+        if isinstance(given, Stream):
+            stream = given
+        else:
+            stream = new_stream(call.c.stream, None if isinstance(given, int) else given)
+        set_stream(call, stream)
+    return <Stream>call.held.stream
+
+
+cdef int set_stream(CallContext *call, Stream stream) except -1:
+    Py_INCREF(stream)
+    call.held.stream = <PyObject *>stream
+    call.c.stream = stream.handle
+    call.has_stream = True
+    return 0
+
+
+cdef bint computes_on_cpu(const CallContext *call) noexcept:
+    """Whether host arrays are computed on the CPU."""
+    if call.c.device.device_type == GPUKERN_DEVICE_DEFAULT:
+        return wished_device() in (WISH_NONE, WISH_CPU)
+    return call.c.device.device_type == GPUKERN_CPU
+
+
+# ---- the arguments, and the order on streams ----
+
+cdef int link(CallContext *call, Argument *argument) except -1:
+    """Adds a described argument; one on a GPU joins the call's stream order."""
+    if not argument.host:
+        call.has_duties = True
+        join(call, argument)
+    argument.previous = call.arguments
+    call.arguments = argument
+    return 0
+
+
+cdef int join(CallContext *call, Argument *argument) except -1:
+    cdef StreamTracker tracker
+    require_same_device(call, argument)
+    if argument.tracker != NULL:
+        tracker = <StreamTracker>argument.tracker
+        if not call.has_stream:
+            set_stream(call, tracker.current_home())
+        # Nobody else knows of a new array yet: nothing to wait for.
+        if not argument.is_new:
+            tracker.begin(stream_of_call(call), argument.written)
+    elif argument.unordered:
+        pass
+    elif not call.has_stream:
+        call.c.stream = argument.stream
+        call.has_stream = True
+    elif is_other_stream(call, argument, call.arguments):
+        with nogil:
+            check(gpukern_stream_wait(argument.c.device, call.c.stream, argument.stream))
+    return 0
+
+
+cdef int require_same_device(CallContext *call, Argument *argument) except -1:
+    """Refuses arrays of two GPUs, whose streams must not meet."""
+    cdef const Argument *first = call.arguments
+    if call.device.device_type == 0:
+        call.device = argument.c.device
+        if call.any_cuda:
+            call.c.device.device_id = argument.c.device.device_id
+    elif (call.device.device_type == GPUKERN_CUDA
+            and argument.c.device.device_type == GPUKERN_CUDA
+            and call.device.device_id != argument.c.device.device_id):
+        like = ""
+        while first != NULL:
+            if not first.host:
+                like = f" like {name_of(first)}"
+            first = first.previous
+        raise GpukernValueError(
+            f"{what(call, argument)} must lie on cuda:{call.device.device_id}{like}, "
+            f"got cuda:{argument.c.device.device_id}")
+    return 0
+
+
+cdef bint is_other_stream(const CallContext *call, const Argument *argument,
+                          const Argument *before) noexcept:
+    """Whether an argument names a stream that is neither the call's nor that of an argument from
+    `before` on."""
+    if not names_stream(argument) or argument.stream == call.c.stream:
+        return False
+    while before != NULL:
+        if names_stream(before) and before.stream == argument.stream:
+            return False
+        before = before.previous
+    return True
+
+
+cdef bint names_stream(const Argument *argument) noexcept:
+    return not (argument.host or argument.unordered or argument.tracker != NULL)
+
+
+cdef int order_back(CallContext *call) except -1:
+    """Orders the streams of the arguments behind the call's work, which is enqueued: whoever works
+    on them next finds the results, and memory that is freed in their order is freed after the
+    call."""
+    cdef Argument *argument = call.arguments
+    while argument != NULL:
+        if argument.tracker != NULL:
+            (<StreamTracker>argument.tracker).end(stream_of_call(call), argument.written)
+        elif argument.unordered:
+            keep_until_done(<object>argument.owner, argument.c.device, call.c.stream)
+        elif is_other_stream(call, argument, argument.previous):
+            with nogil:
+                wait_back(argument.c.device, argument.stream, call.c.stream)
+        argument = argument.previous
+    return 0
+
+
+# ---- the work ----
+
+cdef int start(CallContext *call, const Argument *out) except -1:
+    """Prepares for the work on `out` (NULL: of unknown size), and releases the GIL unless the work
+    is short. Until finish() no Python object may be touched."""
+    cdef double count = 1 if out != NULL else LONG
+    cdef bint watched = call.watch.progress != NULL
+    cdef int d
+    if out != NULL:
+        for d in range(out.c.ndim):
+            count *= out.c.shape[d]
+        if count <= SHORT and out.host and not watched and computes_on_cpu(call):
+            return 0
+        watched |= count * out.itemsize >= LONG
+    if watched:
+        call.watch.next_look = now() + LOOK
+        call.c.progress = between_parts
+        call.c.progress_user = &call.watch
+    pin(call)
+    call.held.released = PyEval_SaveThread()
+    return 0
+
+
+cdef int pin(CallContext *call) except -1:
+    """Keeps the memory of the caller's ndarrays in place while the GIL is released.
+
+    Another thread's resize(refcheck=False) frees memory that the caller's reference and even a
+    Py_buffer stand for. Of an array with a weak reference NumPy refuses to do so.
+    """
+    cdef const Argument *argument = call.arguments
+    cdef Py_ssize_t count = 0
+    cdef object pins, reference
+    while argument != NULL:
+        count += argument.host and not argument.is_new
+        argument = argument.previous
+    if count == 0 or call.held.pins != NULL:
+        return 0
+    pins = PyTuple_New(count)
+    argument = call.arguments
+    while argument != NULL:
+        if argument.host and not argument.is_new:
+            reference = None
+            if isinstance(<object>argument.owner, cnp.ndarray):
+                reference = PyWeakref_NewRef(<object>argument.owner, None)
+            count -= 1
+            Py_INCREF(reference)
+            PyTuple_SET_ITEM(pins, count, reference)
+        argument = argument.previous
+    Py_INCREF(pins)
+    call.held.pins = <PyObject *>pins
+    return 0
+
+
+cdef int finish(CallContext *call, gpukern_status status) except -1:
+    """Takes the GIL back, and raises the exception of a failed status."""
+    cdef object error
+    if call.held.released != NULL:
+        PyEval_RestoreThread(call.held.released)
+        call.held.released = NULL
+    if status == GPUKERN_SUCCESS:
+        return 0
+    if call.watch.error != NULL:
+        error = <object>call.watch.error
+        Py_DECREF(error)
+        call.watch.error = NULL
+        raise error
+    return check(status)
+
+
+cdef object end_call(CallContext *call, object result, const Argument *out):
+    """Ends the call, and returns its result: `result`, which `out` describes, as the caller sees
+    it. None for a call that was only explained."""
+    if call.has_duties:
+        order_back(call)
+        if call.c.explanation == NULL:
+            note_writes(call)
+    if call.c.explanation != NULL:
+        return None
+    if not out.is_new:
+        return result
+    if out.type == NULL:
+        if out.c.ndim == 0:
+            return cnp.PyArray_ToScalar(out.c.data, <cnp.ndarray>result)
+        return result
+    if (<ArrayType>out.type).adopts:
+        return libraries.adopt((<ArrayType>out.type).library, result)
+    return result
+
+
+cdef int note_writes(CallContext *call) except -1:
+    """Copies outputs to where they belong, and tells torch of given tensors that were written."""
+    cdef const Argument *argument = call.arguments
+    cdef ArrayType type_
+    while argument != NULL:
+        if argument.written and not argument.is_new:
+            if argument.target != NULL:
+                (<object>argument.target)[...] = <object>argument.owner
+            if argument.type != NULL:
+                type_ = <ArrayType>argument.type
+                if type_.torch is not None:
+                    type_.torch.note_write(<object>argument.array, argument.torch)
+        argument = argument.previous
+    return 0
+
+
+# ---- progress and signals ----
+
+cdef double now() noexcept nogil:
+    cdef timespec time
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec + 1e-9 * time.tv_nsec
+
+
+cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
+    cdef Watch *watch = <Watch *>user
+    cdef double time = now()
+    if watch.progress == NULL and time < watch.next_look:
+        return 0
+    watch.next_look = time + LOOK
+    return ask_or_sleep(ask_python, user, done_bytes, total_bytes)
+
+
+cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
+    cdef Watch *watch = <Watch *>user
+    try:
+        if watch.progress != NULL:
+            (<object>watch.progress)(done_bytes, total_bytes)
+        PyErr_CheckSignals()
+    except BaseException as error:
+        Py_INCREF(error)
+        watch.error = <PyObject *>error
+        return 1
+    return 0
