@@ -56,23 +56,23 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     Parameters
     ----------
     source : array
-        Of any dtype of fixed width. A host array: a NumPy array, what has the buffer protocol, a
-        list. A device array: DeviceArray, or what has ``__dlpack__`` or
-        ``__cuda_array_interface__``. Beside an index on a GPU, also a host array in pinned memory
-        (:func:`pinned_empty`, or pinned by another library), which the GPU reads in place, the
-        CPU's threads helping with large calls.
+        Of any fixed-width dtype. A host array: a NumPy array, an object that exports the buffer
+        protocol, or a list. A device array: a DeviceArray, or an object with ``__dlpack__`` or
+        ``__cuda_array_interface__``. With an index on a GPU, also a host array in pinned memory
+        (:func:`pinned_empty`, or pinned by another library), which the GPU reads in place; CPU
+        threads gather a share of large calls.
     index : array of an integer dtype, or int
-        Any shape. A host index beside a device source is copied to the device.
+        Any shape. With a device source, a host index is copied to the device.
     axis : int or None
         In [-ndim, ndim); None indexes the flattened source.
     mode : {'raise', 'wrap', 'clip', 'fill'}
-        What an index outside [0, n) does. 'raise': [-n, 0) counts from the end, anything else is
-        an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
+        What to do with an index outside [0, n). 'raise': [-n, 0) counts from the end, anything else
+        is an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
         counts from the end, anything else gives `fill_value`.
     fill_value : scalar or array
-        For mode 'fill', ignored by others: converts to the source's dtype by NumPy's rule
-        'same_kind'. An array has the shape of the end of an item. 0, the default, stands for zero
-        bytes in every dtype.
+        For mode 'fill'; other modes ignore it. Converts to the source's dtype by NumPy's rule
+        'same_kind'. The shape of an array is a suffix of the shape of an item. The default 0 fills
+        with zero bytes for every dtype.
     out : array, optional
         Written to and returned: of the source's dtype, and of shape
         ``source.shape[:axis] + index.shape + source.shape[axis+1:]``. May overlap the inputs.
@@ -80,20 +80,20 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         Where host arrays are computed; by default $GPUKERN_DEVICE, or the CPU.
     stream : optional
         An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
-        library that the arrays come from, or the legacy default stream.
+        library of the first array, or the legacy default stream.
     progress : callable, optional
         Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
-        An exception from it stops the call and comes out of it; `out` is then written in part.
+        An exception that it raises stops the call and propagates; `out` is then partially written.
     device_memory : int, optional
-        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
-        default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
+        Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
+        1 GiB.
 
     Returns
     -------
     array
-        `out`, or a new C-contiguous array of the source's kind; of the index's kind where that is
-        on a GPU and the source is not. As in :func:`numpy.take`, a 0-d
-        result of NumPy arrays is a scalar and subclasses of ndarray are kept.
+        `out`, or a new C-contiguous array of the library of the source, or of the index if that is
+        on a GPU and the source is not. As in :func:`numpy.take`, a 0-d result of NumPy arrays is a
+        scalar, and subclasses of ndarray are preserved.
 
     Raises
     ------
@@ -101,11 +101,11 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         In mode 'raise', naming the first bad index; `out` is unchanged then. In every mode, for an
         index into an empty axis, and for a Python int that no integer dtype holds.
     AxisError, TypeError, ValueError
-        For arguments that do not fit.
+        For invalid arguments.
 
     Notes
     -----
-    On a GPU the call only enqueues its work, but for mode 'raise', which waits for the stream.
+    On a GPU the call enqueues its work; mode 'raise' also waits for the stream.
     Ctrl-C stops long calls on host arrays between the parts of their work.
     """
     cdef object quick = None
