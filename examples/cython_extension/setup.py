@@ -21,9 +21,9 @@ def find_nvcc():
     """Return the path of nvcc; None without one, or where gpukern itself has no CUDA."""
     if not gpukern.info()["cuda"]["built"]:
         return None
-    cuda_home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     return shutil.which(
-        "nvcc", path=os.pathsep.join([os.environ.get("PATH", ""), f"{cuda_home}/bin"])
+        "nvcc", path=os.pathsep.join([os.environ.get("PATH", ""), f"{toolkit}/bin"])
     )
 
 
