@@ -21,6 +21,8 @@ LINT_BUILD := build/lint
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 JOBS := $(shell nproc)
+# Tests share cores well, but not the memory of a GPU.
+PYTEST_JOBS ?= $(if $(shell command -v nvidia-smi),1,$(JOBS))
 PRE_COMMIT := $(LINT_VENV)/bin/pre-commit
 
 # Without a network: the machine's own packages, and no look at an index.
@@ -85,9 +87,13 @@ test: requirements
 	export GPUKERN_TEST_TOOLKIT=$$(echo $(abspath $(VENV))/lib/python*/site-packages/nvidia/cu13); \
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error \
 	  --output-junit $(abspath $(REPORTS))/ctest.xml || status=1; \
-	$(BIN)/python -m pytest -rs --junitxml=$(REPORTS)/pytest.xml python_tests || status=1; \
-	$(BIN)/python tools/report_tests.py \
-	  GoogleTest=$(REPORTS)/ctest.xml pytest=$(REPORTS)/pytest.xml || status=1; \
+	workers=; ! $(BIN)/python -c "import xdist" 2> /dev/null || workers="-n $(PYTEST_JOBS)"; \
+	$(BIN)/python -m pytest -rs $$workers -m "not alone" --junitxml=$(REPORTS)/pytest.xml \
+	  python_tests || status=1; \
+	$(BIN)/python -m pytest -rs -m alone --junitxml=$(REPORTS)/pytest-alone.xml \
+	  python_tests || status=1; \
+	$(BIN)/python tools/report_tests.py GoogleTest=$(REPORTS)/ctest.xml \
+	  pytest=$(REPORTS)/pytest.xml "pytest alone=$(REPORTS)/pytest-alone.xml" || status=1; \
 	exit $$status
 
 examples: requirements
@@ -109,48 +115,41 @@ bench-host: requirements
 	$(INSTALL) .
 	$(BIN)/python -m benchmarks --suite host --out $(BENCH_OUT) $(BENCH_FLAGS)
 
-# On a GPU machine: the C++ tests under each tool of compute-sanitizer. Left out are the cases that
-# ask for more memory than there is, and the huge ones; for
-# racecheck, which is slow, the CPU's, and those of many threads, whose launches it loses track of.
-NOT_SANITIZED := *TooMuch*:*Large*
-
+# On a GPU machine: the C++ tests under each tool of compute-sanitizer, but those that take
+# gigabytes. Racecheck is slow, and loses track of the launches of many threads.
+SANITIZE_BUILD := build/sanitize
 sanitize: requirements
 	$(INSTALL) .
-	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON
-	cmake --build $(BUILD) --parallel $(JOBS)
 	for tool in memcheck initcheck synccheck racecheck; do \
-	  left_out='$(NOT_SANITIZED)'; \
-	  [ $$tool != racecheck ] || left_out+=':*cpu*:*Threads*'; \
-	  compute-sanitizer --tool $$tool --report-api-errors no --error-exitcode 1 \
-	    $(BUILD)/tests/gpukern_tests --gtest_brief=1 --gtest_filter="-$$left_out" || exit 1; \
+	  left_out=large; [ $$tool != racecheck ] || left_out='large|threads'; \
+	  cmake -B $(SANITIZE_BUILD)-gpu -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_TEST_BY_PROGRAM=ON \
+	    "-DGPUKERN_TEST_LAUNCHER=compute-sanitizer --tool $$tool --report-api-errors no --error-exitcode 1" && \
+	  cmake --build $(SANITIZE_BUILD)-gpu --parallel $(JOBS) && \
+	  ctest --test-dir $(SANITIZE_BUILD)-gpu --output-on-failure --no-tests=error \
+	    -LE "fake_gpu|narrow|$$left_out" || exit 1; \
 	done
 
-# The CPU backend, and pipelines on a GPU that is none, without CUDA. Under ThreadSanitizer the tests
-# of several callers; those that fork() skip there by themselves. ModeMustBeKnown passes a number
-# that no enum of C++ may hold, as a caller in C can, which UndefinedBehaviorSanitizer reports.
-SANITIZE_BUILD := build/sanitize
-TESTS_thread := *Parallel*:*ThreadsTest*/cpu:*ProgramDisk*
-TESTS_fake_gpu := *ParallelFor*:*Mixed*:*Pipeline*:*Map*:SlicesTest*:*CopyAsync*:RangeTest*-*Stream*:*Death*
-TESTS_address := *cpu*:*GatherRowsTest*:*GatherFar*:*MovePacked*:*Cgroup*:*Parallel*:*Sha256*:*ProgramDisk*-*cuda*:*ModeMustBeKnown*:$(NOT_SANITIZED)
-
+# The CPU backend, and pipelines on a fake GPU, without CUDA. Under ThreadSanitizer the tests of
+# several callers; those that fork() skip there by themselves.
 sanitize-host: requirements
 	for sanitizer in thread address,undefined; do \
 	  build=$(SANITIZE_BUILD)-$${sanitizer%%,*}; \
-	  flags="-fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
-	  tests='$(TESTS_thread)'; [ $$sanitizer = thread ] || tests='$(TESTS_address)'; \
-	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	    -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
-	  cmake --build $$build --target gpukern_tests gpukern_fake_gpu_tests --parallel $(JOBS) && \
-	  export TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1 && \
-	  timeout 600 $$build/tests/gpukern_tests --gtest_brief=1 --gtest_filter="$$tests" && \
-	  timeout 600 $$build/tests/gpukern_fake_gpu_tests --gtest_brief=1 \
-	    --gtest_filter='$(TESTS_fake_gpu)' || exit 1; \
+	  flags="-O1 -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
+	  tests=threads labels=(-L 'threads|fake_gpu.pipeline'); \
+	  [ $$sanitizer = thread ] || { tests=addresses; labels=(-LE '^gpu|large|narrow|^fake_gpu$$'); }; \
+	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_TEST_BY_PROGRAM=ON \
+	    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
+	  cmake --build $$build --target gpukern_tests_for_$$tests --parallel $(JOBS) && \
+	  TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 \
+	    ctest --test-dir $$build --output-on-failure --parallel $(JOBS) --no-tests=error \
+	    "$${labels[@]}" || exit 1; \
 	done
 
 lint: $(PRE_COMMIT)
 	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
 	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
 	$(PRE_COMMIT) run --all-files --show-diff-on-failure
+	@[ ! -e .git ] || $(PYTHON) tools/check_commit.py --history
 
 words:
 	$(PYTHON) tools/check_words.py --report

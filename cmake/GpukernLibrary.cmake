@@ -38,24 +38,38 @@ else()
   list(FILTER GPUKERN_CPU_SOURCES EXCLUDE REGEX "_avx(2|512)\\.cpp$")
 endif()
 
-add_library(gpukern SHARED ${GPUKERN_SOURCES} ${GPUKERN_CPU_SOURCES})
+# gpukern_use_own_settings(<target>...): what the library's sources are compiled with.
+function(gpukern_use_own_settings)
+  foreach(target IN LISTS ARGN)
+    target_include_directories(
+      ${target}
+      PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+      PRIVATE "${PROJECT_SOURCE_DIR}")
+    # Where an fma is meant, it is written: none is made of a product and a sum that happen to meet.
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
+  endforeach()
+  gpukern_enable_warnings(${ARGN})
+endfunction()
+
+# All but the two files that know which backends there are: compiled once, for the library and for
+# the tests.
+set(GPUKERN_BACKEND_FRONTS "${PROJECT_SOURCE_DIR}/src/program/backend.cpp"
+    "${PROJECT_SOURCE_DIR}/src/runtime/backend.cpp")
+list(REMOVE_ITEM GPUKERN_SOURCES ${GPUKERN_BACKEND_FRONTS})
+add_library(gpukern_objects OBJECT ${GPUKERN_SOURCES} ${GPUKERN_CPU_SOURCES})
+set_target_properties(gpukern_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+add_library(gpukern SHARED ${GPUKERN_BACKEND_FRONTS} $<TARGET_OBJECTS:gpukern_objects>)
 add_library(gpukern::gpukern ALIAS gpukern)
+gpukern_use_own_settings(gpukern_objects gpukern)
+target_link_libraries(gpukern PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 if(GPUKERN_HAVE_CUDA)
   target_sources(gpukern PRIVATE ${GPUKERN_CUDA_SOURCES})
   target_compile_definitions(gpukern PRIVATE GPUKERN_HAVE_CUDA=1)
   target_include_directories(gpukern SYSTEM PRIVATE
                              ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
 endif()
-
-target_include_directories(
-  gpukern
-  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
-         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
-  PRIVATE "${PROJECT_SOURCE_DIR}")
-target_link_libraries(gpukern PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-# Where an fma is meant, it is written: none is made of a product and a sum that happen to meet.
-target_compile_options(gpukern PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
-gpukern_enable_warnings(gpukern)
 
 set(version_script "${PROJECT_SOURCE_DIR}/cmake/gpukern.map")
 set_target_properties(gpukern PROPERTIES LINK_DEPENDS "${version_script}" SKIP_BUILD_RPATH ON)
@@ -67,13 +81,10 @@ target_link_options(
 
 # The library with the tests' fake GPU in the place of the CUDA backend.
 if(GPUKERN_BUILD_TESTS)
-  add_library(gpukern_on_fake_gpu OBJECT ${GPUKERN_SOURCES} ${GPUKERN_CPU_SOURCES}
-                                         "${PROJECT_SOURCE_DIR}/tests/fake_gpu/fake_gpu.cpp")
+  add_library(gpukern_on_fake_gpu STATIC EXCLUDE_FROM_ALL
+              ${GPUKERN_BACKEND_FRONTS} "${PROJECT_SOURCE_DIR}/tests/fake_gpu/fake_gpu.cpp"
+              $<TARGET_OBJECTS:gpukern_objects>)
+  gpukern_use_own_settings(gpukern_on_fake_gpu)
   target_compile_definitions(gpukern_on_fake_gpu PRIVATE GPUKERN_HAVE_CUDA=1)
-  target_include_directories(gpukern_on_fake_gpu PUBLIC "${PROJECT_SOURCE_DIR}/include"
-                                                        "${PROJECT_SOURCE_DIR}")
-  get_target_property(libraries gpukern LINK_LIBRARIES)
-  target_link_libraries(gpukern_on_fake_gpu PUBLIC ${libraries})
-  target_compile_options(gpukern_on_fake_gpu PRIVATE -ffp-contract=off)
-  gpukern_enable_warnings(gpukern_on_fake_gpu)
+  target_link_libraries(gpukern_on_fake_gpu PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 endif()

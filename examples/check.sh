@@ -109,8 +109,9 @@ cython_extension() {
 # library_folder PREFIX
 library_folder() { dirname "$(find "$1" -name libgpukern.so | head -n 1)"; }
 
-# A plain build as a C programmer does it. The CPU alone: it is the route that is checked here.
-quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF
+# A plain build as a C programmer does it. It is the route that is checked here, so the CPU alone,
+# and unoptimized.
+quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
 quietly cmake --build "$work/build" --parallel "$(nproc)"
 quietly cmake --install "$work/build" --prefix "$work/plain"
 find_package_way "plain build" "$(library_folder "$work/plain")" "-DCMAKE_PREFIX_PATH=$work/plain"

@@ -35,16 +35,6 @@ TEST(StreamOnTheCpuTest, HasNothingToOrder) {
                "there is no ");
 }
 
-TEST(PointerTest, OfTheHostIsTheCpus) {
-  int here = 0;
-  gpukern_device device{};
-  for (const void* data : {static_cast<const void*>(&here), static_cast<const void*>(nullptr)}) {
-    EXPECT_EQ(gpukern_pointer_device(data, &device), GPUKERN_SUCCESS) << gpukern_last_error();
-    EXPECT_EQ(device.device_type, GPUKERN_CPU);
-  }
-  expect_error(gpukern_pointer_device(&here, nullptr), GPUKERN_VALUE_ERROR, "pointer_device: ");
-}
-
 TEST_F(StreamTest, PointersTellTheirDevice) {
   const DeviceMemory<int> memory(10);
   gpukern_device device{};

@@ -266,7 +266,10 @@ void end_range() { gpukern_test::fake_gpu().end_range(); }
 
 CudaStatus query_status() { return {.built = true, .device_count = 1, .reason = ""}; }
 
-void query_device(int /*device_id*/, gpukern_device_info& info) { info.multiprocessor_count = 1; }
+void query_device(int /*device_id*/, gpukern_device_info& info) {
+  std::memcpy(info.name, "fake GPU", sizeof "fake GPU");
+  info.multiprocessor_count = 1;
+}
 
 gpukern_device pointer_device(const void* data) { return gpukern_test::fake_gpu().device_of(data); }
 

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What decides where a call runs: the pointer, gpukern_exec and $GPUKERN_DEVICE.
+
+#include <cstdlib>
+#include <string>
+
+#include "gpukern/pipeline.h"
+#include "support.hpp"
+
+namespace gpukern_test {
+namespace {
+
+/// Adds two floats, on the host's memory, where `exec` says.
+gpukern_status run_saxpy(const gpukern_exec* exec) {
+  const Array x(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {8});
+  const gpukern_tensor tensor = x.tensor();
+  const float a = 2;
+  return gpukern_saxpy(&a, &tensor, &tensor, &tensor, exec);
+}
+
+TEST(PointerTest, OfTheHostIsTheCpus) {
+  int here = 0;
+  gpukern_device device{};
+  for (const void* data : {static_cast<const void*>(&here), static_cast<const void*>(nullptr)}) {
+    EXPECT_EQ(gpukern_pointer_device(data, &device), GPUKERN_SUCCESS) << gpukern_last_error();
+    EXPECT_EQ(device.device_type, GPUKERN_CPU);
+  }
+  expect_error(gpukern_pointer_device(&here, nullptr), GPUKERN_VALUE_ERROR, "pointer_device: ");
+}
+
+TEST(ExecTest, AStructOfTheWrongSizeIsRefused) {
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.struct_size = 0;
+  EXPECT_EQ(run_saxpy(&exec), GPUKERN_VALUE_ERROR);
+}
+
+TEST(ExecTest, DefaultsToTheCpu) {
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  EXPECT_EQ(run_saxpy(nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(run_saxpy(&exec), GPUKERN_SUCCESS) << gpukern_last_error();
+  exec.device.device_type = GPUKERN_CUDA_HOST;
+  EXPECT_EQ(run_saxpy(&exec), GPUKERN_SUCCESS) << gpukern_last_error();
+}
+
+TEST(ExecTest, DevicesThatAreNotThereAreRefused) {
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  for (const int id : {-1, cuda_devices()}) {
+    exec.device = {GPUKERN_CUDA, id};
+    EXPECT_EQ(run_saxpy(&exec), GPUKERN_DEVICE_ERROR) << gpukern_last_error();
+  }
+  exec.device = {4, 0};
+  expect_error(run_saxpy(&exec), GPUKERN_VALUE_ERROR, "saxpy: device ");
+}
+
+TEST(ExecTest, HostAndDeviceTensorsDoNotMix) {
+  if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+  const Array host(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {8});
+  const Array device(Place::Cuda, {GPUKERN_FLOAT, 32, 1}, {8});
+  const gpukern_tensor x = device.tensor();
+  const gpukern_tensor y = host.tensor();
+  const float a = 2;
+  expect_error(gpukern_saxpy(&a, &x, &y, &x, nullptr), GPUKERN_VALUE_ERROR, "saxpy: y ");
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.device = kCpu;
+  expect_error(gpukern_saxpy(&a, &x, &x, &x, &exec), GPUKERN_VALUE_ERROR, "saxpy: device ");
+}
+
+/// Sets $GPUKERN_DEVICE for one test.
+class DeviceVariableTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    if (had_) {
+      setenv("GPUKERN_DEVICE", before_.c_str(), 1);
+    } else {
+      unsetenv("GPUKERN_DEVICE");
+    }
+  }
+
+ private:
+  const bool had_ = std::getenv("GPUKERN_DEVICE") != nullptr;
+  const std::string before_ = had_ ? std::getenv("GPUKERN_DEVICE") : "";
+};
+
+TEST_F(DeviceVariableTest, IsRead) {
+  // Without a GPU, "cuda" means the CPU.
+  for (const char* name : {"cpu", "cuda", ""}) {
+    setenv("GPUKERN_DEVICE", name, 1);
+    EXPECT_EQ(run_saxpy(nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+  }
+}
+
+TEST_F(DeviceVariableTest, MustNameADevice) {
+  setenv("GPUKERN_DEVICE", "abacus", 1);
+  expect_error(run_saxpy(nullptr), GPUKERN_VALUE_ERROR,
+               "GPUKERN_DEVICE must be cpu or cuda, got abacus");
+  const auto step = [](void* /*user*/, const gpukern_pipeline_chunk* /*chunk*/) {
+    return GPUKERN_SUCCESS;
+  };
+  float x = 0;
+  const gpukern_tensor out{&x, kCpu, 0, {GPUKERN_FLOAT, 32, 1}, nullptr, nullptr, 0};
+  expect_error(gpukern_pipeline_run(nullptr, 0, &out, step, nullptr, nullptr), GPUKERN_VALUE_ERROR,
+               "GPUKERN_DEVICE must be cpu or cuda, got abacus");
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.device = kCpu;
+  EXPECT_EQ(run_saxpy(&exec), GPUKERN_SUCCESS) << gpukern_last_error();
+}
+
+}  // namespace
+}  // namespace gpukern_test
