@@ -6,11 +6,6 @@
 #include <bit>
 #include <cstring>
 
-#ifdef __x86_64__
-#include <cpuid.h>
-#include <immintrin.h>
-#endif
-
 namespace gpukern {
 namespace {
 
@@ -27,9 +22,9 @@ constexpr std::array<std::uint32_t, 64> kRoundConstants{
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-/// The same of the square roots of the first 8 primes.
-constexpr std::array<std::uint32_t, 8> kStart{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+/// The first 32 bits of the fractional parts of the square roots of the first 8 primes.
+constexpr std::array<std::uint32_t, 8> kInitialState{
+    0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
 using State = std::array<std::uint32_t, 8>;
 
@@ -38,8 +33,8 @@ std::uint32_t read_word(const unsigned char* from) {
          std::uint32_t{from[3]};
 }
 
-void add_block_portably(State& state, const unsigned char* block) {
-  std::array<std::uint32_t, 64> w;  // NOLINT(*-member-init): set just below
+void add_block(State& state, const unsigned char* block) {
+  std::array<std::uint32_t, 64> w;  // NOLINT(*-member-init): set below
   for (std::size_t t = 0; t < 16; ++t) w[t] = read_word(block + 4 * t);
   for (std::size_t t = 16; t < 64; ++t) {
     const std::uint32_t s0 = std::rotr(w[t - 15], 7) ^ std::rotr(w[t - 15], 18) ^ (w[t - 15] >> 3U);
@@ -61,78 +56,19 @@ void add_block_portably(State& state, const unsigned char* block) {
     b = a;
     a = t1 + t2;
   }
-  const State step{a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < state.size(); ++i) state[i] += step[i];
+  const State sum{a, b, c, d, e, f, g, h};
+  for (std::size_t i = 0; i < state.size(); ++i) state[i] += sum[i];
 }
 
-using AddBlock = void (*)(State& state, const unsigned char* block);
+}  // namespace
 
-#ifdef __x86_64__
-
-/// By the processor's instructions for it, which hold the state as f e b a and h g d c, the lowest
-/// lane first, and do two rounds each.
-[[gnu::target("sha,sse4.1")]] void add_block_by_sha(State& state, const unsigned char* block) {
-  constexpr std::size_t kVectors = 16;  // of four message words
-  const auto load = [](const void* from) {
-    return _mm_loadu_si128(static_cast<const __m128i*>(from));
-  };
-  const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-  __m128i low = _mm_shuffle_epi32(load(state.data()), 0xb1);       // b a d c
-  __m128i high = _mm_shuffle_epi32(load(state.data() + 4), 0x1b);  // h g f e
-  const __m128i old_feba = _mm_alignr_epi8(low, high, 8);
-  const __m128i old_hgdc = _mm_blend_epi16(high, low, 0xf0);
-  __m128i feba = old_feba;
-  __m128i hgdc = old_hgdc;
-  __m128i w[kVectors];
-#pragma GCC unroll 16
-  for (std::size_t i = 0; i < kVectors; ++i) {
-    if (i < 4) {
-      w[i] = _mm_shuffle_epi8(load(block + 16 * i), big_endian);
-    } else {
-      const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(w[i - 4], w[i - 3]),
-                                        _mm_alignr_epi8(w[i - 1], w[i - 2], 4));
-      w[i] = _mm_sha256msg2_epu32(sum, w[i - 1]);
-    }
-    // Two rounds turn either half into what the other one was.
-    const __m128i added = _mm_add_epi32(w[i], load(kRoundConstants.data() + 4 * i));
-    hgdc = _mm_sha256rnds2_epu32(hgdc, feba, added);
-    feba = _mm_sha256rnds2_epu32(feba, hgdc, _mm_shuffle_epi32(added, 0x0e));
-  }
-  low = _mm_shuffle_epi32(_mm_add_epi32(feba, old_feba), 0x1b);   // a b e f
-  high = _mm_shuffle_epi32(_mm_add_epi32(hgdc, old_hgdc), 0xb1);  // g h c d
-  auto* to = reinterpret_cast<__m128i*>(state.data());
-  _mm_storeu_si128(to, _mm_blend_epi16(low, high, 0xf0));
-  _mm_storeu_si128(to + 1, _mm_alignr_epi8(high, low, 8));
-}
-
-bool has_sha() {
-  constexpr unsigned kSha = 1U << 29U;  // of leaf 7 in EBX
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kSha) != 0 &&
-         __builtin_cpu_supports("sse4.1");
-}
-
-AddBlock add_block() {
-  static const AddBlock chosen = has_sha() ? add_block_by_sha : add_block_portably;
-  return chosen;
-}
-
-#else
-
-AddBlock add_block() { return add_block_portably; }
-
-#endif
-
-Digest digest_of(std::string_view text, AddBlock add) {
-  State state = kStart;
+Digest sha256(std::string_view text) {
+  State state = kInitialState;
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   std::size_t left = text.size();
-  for (; left >= kBlock; left -= kBlock, bytes += kBlock) add(state, bytes);
+  for (; left >= kBlock; left -= kBlock, bytes += kBlock) add_block(state, bytes);
 
-  // The rest, a bit 1, zeros, and the length in bits as 64 bits.
+  // Padding: the remaining bytes, a bit 1, zeros, and the length in bits as 64 bits.
   std::array<unsigned char, 2 * kBlock> tail{};
   if (left > 0) std::memcpy(tail.data(), bytes, left);
   tail[left] = 0x80;
@@ -140,19 +76,13 @@ Digest digest_of(std::string_view text, AddBlock add) {
   const std::uint64_t bits = std::uint64_t{text.size()} * 8;
   for (unsigned i = 0; i < 8; ++i)
     tail[end - 1 - i] = static_cast<unsigned char>(bits >> (8 * i) & 0xff);
-  for (std::size_t at = 0; at < end; at += kBlock) add(state, tail.data() + at);
+  for (std::size_t at = 0; at < end; at += kBlock) add_block(state, tail.data() + at);
 
   Digest digest{};
   for (std::size_t i = 0; i < digest.size(); ++i)
     digest[i] = static_cast<unsigned char>(state[i / 4] >> (24 - 8 * (i % 4)) & 0xff);
   return digest;
 }
-
-}  // namespace
-
-Digest sha256(std::string_view text) { return digest_of(text, add_block()); }
-
-Digest sha256_portably(std::string_view text) { return digest_of(text, add_block_portably); }
 
 std::string hex(const Digest& digest) {
   constexpr std::string_view kDigits = "0123456789abcdef";
