@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cuda/program/nvrtc_library.hpp"
+#include "cuda/program/nvrtc_signals.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -63,6 +64,7 @@ class Source {
     check(nvrtc_, nvrtc_.call.add_name(program_, expression), "nvrtcAddNameExpression");
   }
   NvrtcResult compile(const std::vector<const char*>& options) {
+    const FirstCompilation first;
     return nvrtc_.call.compile(program_, static_cast<int>(options.size()), options.data());
   }
 
