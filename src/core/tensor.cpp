@@ -147,10 +147,11 @@ void require_writable(const Tensor& tensor, const ArgumentName& name) {
 }
 
 Extent extent_of(const Tensor& tensor) {
-  Extent extent{tensor.data, tensor.data + tensor.item};
+  Extent extent{tensor.data, offset_by(tensor.data, tensor.item)};
   for (int d = 0; d < tensor.ndim; ++d) {
     const std::int64_t reach = (tensor.shape[d] - 1) * tensor.stride[d];
-    (reach < 0 ? extent.begin : extent.end) += reach;
+    const std::byte*& bound = reach < 0 ? extent.begin : extent.end;
+    bound = offset_by(bound, reach);
   }
   return extent;
 }

@@ -73,6 +73,15 @@ Tensor contiguous_at(void* data, Device device, const Tensor& like);
 /// Requires that no two elements share memory for certain (a zero stride), as an output must.
 void require_writable(const Tensor& tensor, const ArgumentName& name);
 
+/// The address `bytes` behind `data`, by integer arithmetic: well-defined also for addresses that
+/// nobody reads, such as a null pointer in a dry run.
+template <class Byte>
+Byte* offset_by(Byte* data, std::int64_t bytes) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return reinterpret_cast<Byte*>(reinterpret_cast<std::uintptr_t>(data) +
+                                 static_cast<std::uintptr_t>(bytes));
+}
+
 /// The memory between a tensor's first byte and its last; there is an element.
 struct Extent {
   const std::byte* begin;

@@ -52,9 +52,9 @@ GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern
 }
 
 GatherArgs part_of(const GatherArgs& args, const Slice<4>& slice) {
-  GatherArgs part{.source = args.source + slice.offset[kSource],
-                  .index = args.index + slice.offset[kIndex],
-                  .out = args.out + slice.offset[kOut],
+  GatherArgs part{.source = offset_by(args.source, slice.offset[kSource]),
+                  .index = offset_by(args.index, slice.offset[kIndex]),
+                  .out = offset_by(args.out, slice.offset[kOut]),
                   .item = args.item,
                   .loop = slice.loop,
                   .axis = args.axis,
@@ -65,7 +65,7 @@ GatherArgs part_of(const GatherArgs& args, const Slice<4>& slice) {
                   .in_place = args.in_place,
                   .fill_period = args.fill_period};
   if (args.fill_value == nullptr) return part;
-  part.fill_value = args.fill_value + slice.offset[kFillValue];
+  part.fill_value = offset_by(args.fill_value, slice.offset[kFillValue]);
   part.fill_size = args.fill_period;
   for (int d = 0; d < slice.loop.ndim; ++d)
     part.fill_size += (slice.loop.extent[d] - 1) * slice.loop.stride[kFillValue][d];
