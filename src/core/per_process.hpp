@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What every process has of its own, also the child of a fork().
+// State that the child of a fork() does not share with its parent.
 #pragma once
 
 #include <pthread.h>
@@ -9,25 +9,24 @@
 #include <atomic>
 #include <memory>
 
+#include "src/core/make_once.hpp"
+
 namespace gpukern {
 
-/// One object for the process, made when it is first asked for. The child of a fork() makes
-/// another: a thread that is not in the child may hold a lock in the parent's, or be changing it.
-/// Never destroyed: what it holds may be wanted, or gone, when static objects are destroyed.
+/// One object of type T per process, made at first use. The child of a fork() makes a new one: in
+/// the copy of the parent's, a thread that does not exist in the child may hold a lock. Never
+/// destroyed: threads may use it while static objects are destroyed.
 template <class T>
 class PerProcess {
  public:
   static T& get() {
     static_cast<void>(kWatching);
-    T* found = current.load(std::memory_order_acquire);
-    if (found != nullptr) return *found;
-    auto made = std::make_unique<T>();
-    return current.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
+    return make_once(current, [] { return std::make_unique<T>(); });
   }
 
  private:
   static inline std::atomic<T*> current{nullptr};
-  // When the library is loaded: at first use, fork() might meet the guard of a static variable.
+  // Registered when the library is loaded: a fork() may precede the first use.
   static inline const int kWatching =
       pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/make_once.hpp"
 #include "src/runtime/host_function.hpp"
 #include "src/runtime/pipeline_tuning.hpp"
 #include "src/runtime/profiler_range.hpp"
@@ -118,7 +120,7 @@ struct ChunkWork {
 void gather_chunk(Backend& host, const GatherArgs& args, bool last) noexcept {
   const Range range("gather: chunk on the CPU");
   try {
-    const cpu::TakenCore waiting;  // somebody's, most likely, for the stream
+    const cpu::ExternalSpinner waiting;  // somebody's, most likely, for the stream
     if (!last) cpu::expect_work(std::chrono::nanoseconds(kMixedPause));
     const auto start = std::chrono::steady_clock::now();
     host.gather(args, nullptr);
@@ -251,10 +253,16 @@ class Ferry {
   bool refused_ = false;
 };
 
+/// The ferry of each device.
+struct Ferries {
+  std::mutex mutex;
+  std::deque<std::pair<Backend*, std::unique_ptr<Ferry>>> all;
+};
+constinit std::atomic<Ferries*> all_ferries{nullptr};
+
+// Never destroyed: CUDA may be gone before static destructors run.
 Ferry& ferry_of(Backend& device) {
-  // Never destroyed: CUDA may be gone before static destructors run.
-  static auto& all = *new std::deque<std::pair<Backend*, std::unique_ptr<Ferry>>>;
-  static std::mutex mutex;
+  auto& [mutex, all] = make_once(all_ferries, [] { return std::make_unique<Ferries>(); });
   const std::scoped_lock lock(mutex);
   const auto found = std::ranges::find(all, &device, [](const auto& one) { return one.first; });
   if (found != all.end()) return *found->second;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// On which cores threads are at work, as far as is known.
+// The cores on which threads of the pool work.
 #pragma once
 
 #include <sched.h>
@@ -16,33 +16,33 @@ namespace gpukern::cpu {
 
 class BusyCores {
  public:
-  /// A thread begins to work on a core, and ends; -1 is none.
-  void begin(int core) { count(core, 1); }
-  void end(int core) { count(core, -1); }
+  /// Counts a thread that works on a core; -1 (an unknown core) is ignored.
+  void add(int core) { change(core, 1); }
+  void remove(int core) { change(core, -1); }
 
-  [[nodiscard]] bool has(int core) const {
-    return is_known(core) && cores_[static_cast<std::size_t>(core)].threads.load() > 0;
+  [[nodiscard]] bool contains(int core) const {
+    return is_valid(core) && cores_[static_cast<std::size_t>(core)].threads.load() > 0;
   }
 
-  [[nodiscard]] cpu_set_t all() const {
+  [[nodiscard]] cpu_set_t mask() const {
     cpu_set_t busy;
     CPU_ZERO(&busy);
     for (std::size_t core = 0; core < cores_.size(); ++core)
-      if (has(static_cast<int>(core))) CPU_SET(core, &busy);
+      if (contains(static_cast<int>(core))) CPU_SET(core, &busy);
     return busy;
   }
 
  private:
-  // A line of the cache each: all threads count at once.
+  // One cache line each: all threads update their counts concurrently.
   struct alignas(64) Core {
     std::atomic<int> threads{0};
   };
 
-  [[nodiscard]] bool is_known(int core) const {
+  [[nodiscard]] bool is_valid(int core) const {
     return core >= 0 && static_cast<std::size_t>(core) < cores_.size();
   }
-  void count(int core, int more) {
-    if (is_known(core)) cores_[static_cast<std::size_t>(core)].threads.fetch_add(more);
+  void change(int core, int by) {
+    if (is_valid(core)) cores_[static_cast<std::size_t>(core)].threads.fetch_add(by);
   }
 
   std::vector<Core> cores_{

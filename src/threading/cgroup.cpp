@@ -14,7 +14,7 @@
 namespace gpukern::cpu {
 namespace {
 
-/// Where a hierarchy of groups is mounted, and which group lies there.
+/// The mount point of a hierarchy, and the group that is mounted there.
 struct Mount {
   bool v2;
   std::string group;
@@ -46,8 +46,8 @@ std::vector<Mount> mounts(const std::string& root) {
   return found;
 }
 
-/// The process's group in a hierarchy, "/" for the topmost.
-std::string own_group(const std::string& root, bool v2) {
+/// The process's group in a hierarchy, "/" for the root group.
+std::string process_group(const std::string& root, bool v2) {
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     const std::size_t first = line.find(':');
@@ -59,7 +59,7 @@ std::string own_group(const std::string& root, bool v2) {
   return "/";
 }
 
-/// The quota that is set for one group, without a look at those above it.
+/// The quota of one group, regardless of its ancestors.
 std::optional<double> quota_of(const std::string& folder, bool v2) {
   double quota = 0;
   double period = 0;
@@ -78,8 +78,8 @@ std::optional<double> cgroup_cores(const std::string& root) {
   std::optional<double> cores;
   for (const Mount& mount : mounts(root)) {
     const std::string top = root + mount.point;
-    std::string path = own_group(root, mount.v2);
-    // What is mounted may be a group below the top: a container's own.
+    std::string path = process_group(root, mount.v2);
+    // In a container the mount may start at the container's group.
     if (mount.group != "/" && path.starts_with(mount.group)) path.erase(0, mount.group.size());
     for (;;) {
       while (path.ends_with('/')) path.pop_back();

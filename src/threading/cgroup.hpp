@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The share of the cores that the system's control groups leave to this process.
+// The CPU quota of the process's control groups.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace gpukern::cpu {
 
-/// The CPU quota, in cores, of the groups that this process is in, version 1 and 2: the smallest
-/// on the way up; nothing if none is set or to be found. Files are read below `root`, which is
-/// empty but in tests.
+/// The CPU quota, in cores, of the control groups of this process, of version 1 and 2: the smallest
+/// of the group and its ancestors; std::nullopt if none is set or readable. Tests pass a `root`
+/// below which the files are read.
 std::optional<double> cgroup_cores(const std::string& root = "");
 
 }  // namespace gpukern::cpu

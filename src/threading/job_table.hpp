@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where jobs ask for helpers, and threads that are awake take a part in them without a lock: with
-// one, 15 threads came one behind the other, in 17 us, and left in as many.
+// The open jobs, which spinning helpers join without a lock. See README.md.
 #pragma once
 
 #include <algorithm>
@@ -15,85 +14,86 @@
 
 namespace gpukern::cpu {
 
-class Board {
+class JobTable {
  public:
-  static constexpr int kPosts = 64;
+  static constexpr int kSlots = 64;
   static constexpr int kNone = -1;
 
-  /// A part in the work of a job, which stays until its helper says that it has left.
-  struct Seat {
+  /// The right and the duty of one helper to take part in a job, which exists until the helper
+  /// departs.
+  struct Ticket {
     Job* job = nullptr;
-    int post = kNone;
+    int slot = kNone;
   };
 
-  /// Offers seats in a job, some of which no sleeper is worth being woken for. The post that it
-  /// has; kNone where as many other jobs are on the board.
-  int offer(Job& job, int seats, int unwoken) {
+  /// Opens a job to helpers. Returns its slot, or kNone if the table is full.
+  int open(Job& job, int tickets, int awake_only) {
     const int number = claim();
     if (number == kNone) return kNone;
-    Post& post = posts_[static_cast<std::size_t>(number)];
-    post.job = &job;
-    post.unwoken.store(unwoken, std::memory_order_relaxed);
-    post.offer.store(static_cast<std::uint64_t>(seats));
+    JobSlot& slot = slots_[static_cast<std::size_t>(number)];
+    slot.job = &job;
+    slot.awake_only.store(awake_only, std::memory_order_relaxed);
+    slot.tickets.store(static_cast<std::uint64_t>(tickets));
     open_.fetch_or(bit(number));
     return number;
   }
 
-  /// Nobody joins any more; how many have. For the caller, and for helpers that have not left.
+  /// Withdraws the remaining tickets and returns how many were taken. For the caller of a job, and
+  /// for helpers that have not departed.
   int close(int number) {
     open_.fetch_and(~bit(number));
-    const std::uint64_t offer =
-        posts_[static_cast<std::size_t>(number)].offer.fetch_and(~(kJoined - kSeat));
-    return static_cast<int>(offer / kJoined);
+    const std::uint64_t tickets =
+        slots_[static_cast<std::size_t>(number)].tickets.fetch_and(~(kTaken - kRemaining));
+    return static_cast<int>(tickets / kTaken);
   }
 
-  /// Leaves the post to others. Before this, the job's helpers have left.
-  void clear(int number) { used_.fetch_and(~bit(number), std::memory_order_release); }
+  /// Frees the slot of a closed job whose helpers have departed.
+  void release(int number) { used_.fetch_and(~bit(number), std::memory_order_release); }
 
-  /// A seat in some job, if there is one.
-  Seat join() {
+  /// Takes a ticket for any open job, if there is one.
+  Ticket take_ticket() {
     for (std::uint64_t open = open_.load(); open != 0; open &= open - 1) {
       const int number = std::countr_zero(open);
-      Post& post = posts_[static_cast<std::size_t>(number)];
-      std::uint64_t offer = post.offer.load();
-      while (seats_of(offer) > 0)
-        if (post.offer.compare_exchange_weak(offer, offer - kSeat + kJoined))
-          return {post.job, number};
+      JobSlot& slot = slots_[static_cast<std::size_t>(number)];
+      std::uint64_t tickets = slot.tickets.load();
+      while (remaining(tickets) > 0)
+        if (slot.tickets.compare_exchange_weak(tickets, tickets - kRemaining + kTaken))
+          return {slot.job, number};
     }
     return {};
   }
 
-  [[nodiscard]] bool has_seats() const {
+  [[nodiscard]] bool has_tickets() const {
     for (std::uint64_t open = open_.load(); open != 0; open &= open - 1)
-      if (seats_of(posts_[static_cast<std::size_t>(std::countr_zero(open))].offer.load()) > 0)
+      if (remaining(slots_[static_cast<std::size_t>(std::countr_zero(open))].tickets.load()) > 0)
         return true;
     return false;
   }
 
-  /// Seats that sleepers are worth being woken for.
-  [[nodiscard]] int worth_waking() const {
-    int seats = 0;
+  /// The number of remaining tickets that are worth waking a sleeping helper for.
+  [[nodiscard]] int tickets_worth_waking() const {
+    int count = 0;
     for (std::uint64_t open = open_.load(); open != 0; open &= open - 1) {
-      const Post& post = posts_[static_cast<std::size_t>(std::countr_zero(open))];
-      seats +=
-          std::max(0, seats_of(post.offer.load()) - post.unwoken.load(std::memory_order_relaxed));
+      const JobSlot& slot = slots_[static_cast<std::size_t>(std::countr_zero(open))];
+      count += std::max(
+          0, remaining(slot.tickets.load()) - slot.awake_only.load(std::memory_order_relaxed));
     }
-    return seats;
+    return count;
   }
 
  private:
-  // Of an offer: the seats that are left in the low half, those that are taken in the high one.
-  static constexpr std::uint64_t kSeat = 1;
-  static constexpr std::uint64_t kJoined = std::uint64_t{1} << 32;
+  // The tickets of a slot: those that remain in the low half, those taken in the high one.
+  static constexpr std::uint64_t kRemaining = 1;
+  static constexpr std::uint64_t kTaken = std::uint64_t{1} << 32;
 
-  struct alignas(64) Post {
-    std::atomic<std::uint64_t> offer{0};
-    std::atomic<int> unwoken{0};
+  struct alignas(64) JobSlot {
+    std::atomic<std::uint64_t> tickets{0};
+    std::atomic<int> awake_only{0};
     Job* job = nullptr;
   };
 
   static std::uint64_t bit(int number) { return std::uint64_t{1} << number; }
-  static int seats_of(std::uint64_t offer) { return static_cast<int>(offer % kJoined); }
+  static int remaining(std::uint64_t tickets) { return static_cast<int>(tickets % kTaken); }
 
   int claim() {
     std::uint64_t used = used_.load(std::memory_order_relaxed);
@@ -105,8 +105,8 @@ class Board {
     return kNone;
   }
 
-  std::array<Post, kPosts> posts_;
-  alignas(64) std::atomic<std::uint64_t> open_{0};  ///< posts that may have seats
+  std::array<JobSlot, kSlots> slots_;
+  alignas(64) std::atomic<std::uint64_t> open_{0};  ///< slots that may have tickets
   alignas(64) std::atomic<std::uint64_t> used_{0};
 };
 

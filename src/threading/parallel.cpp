@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+// The thread pool. Its design, with measurements, is in README.md.
 #include "src/threading/parallel.hpp"
 
 #include <pthread.h>
@@ -12,11 +13,11 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 
+#include "src/core/per_process.hpp"
 #include "src/threading/busy_cores.hpp"
 #include "src/threading/job.hpp"
 #include "src/threading/job_table.hpp"
@@ -26,276 +27,262 @@
 namespace gpukern::cpu {
 namespace {
 
-// Sleepers that one thread wakes, which wake others in turn: in a row, the last of 16 would come
-// when the work is done, and to wake them all would keep one thread from it.
-constexpr int kWakes = 3;
+// The helpers that one thread wakes; each of them wakes as many in turn. One after the other, the
+// last of 16 would arrive when the work is done.
+constexpr int kWakesPerThread = 3;
 
-// A thread that has to be woken comes when some grains are done by the others, and costs who wakes
-// it as much: a call has to have so many grains for it, and twice as many a thread as otherwise.
+// A wake-up takes as long as a few grains, for the waker as well: calls below this number of grains
+// wake nobody, and longer ones have this number of grains for each thread.
 constexpr std::int64_t kGrainsToWake = 8;
-constexpr std::int64_t kGrainsOfWoken = 2;
+constexpr std::int64_t kGrainsPerWokenThread = 2;
 
-// Where threads are many, their cores are far from each other, and the second of two comes late:
-// for 1000 items of 4 bytes, two grains, two of 16 took 5.0 us, NumPy's one 4.2. Two of 2 took 2.9,
-// our one 4.0, NumPy's 3.9.
-constexpr int kNearThreads = 4;
-constexpr std::int64_t kFarGrains = 3;
+// With more threads than this, cores are far apart, and the second thread of a call arrives late: a
+// call needs more grains to use it.
+constexpr int kFewThreads = 4;
+constexpr std::int64_t kGrainsForManyThreads = 3;
 
-// Shorter calls that follow each other within kLook wake threads as well, after so many of them:
-// the next ones find those awake.
+// After this number of short calls in a row, each within kSpinTime of the last, a call wakes
+// helpers all the same: the next calls find them spinning.
 constexpr int kBurst = 2;
 
-// Ranges per thread, so that fast threads take work off slow ones. Of its own a thread takes one or
-// so many grains at once: others may have to wait for it for that long.
-constexpr std::int64_t kRangesPerThread = 16;
-constexpr std::int64_t kGrainsAtOnce = 2;
+// Chunks are small enough for fast threads to take work from slow ones. The limit on chunks from a
+// thread's own share bounds the time that others may have to wait for it.
+constexpr std::int64_t kChunksPerThread = 16;
+constexpr std::int64_t kMaxGrainsPerChunk = 2;
 
-/// Threads that help the callers of one process. Never destroyed: it ends with the process.
 class Pool {
  public:
   void run(Job& job) {
-    if (const std::optional<int> unwoken = offered(job))
-      share(job, *unwoken);
+    if (const std::optional<int> awake_only = awake_only_tickets(job))
+      run_shared(job, *awake_only);
     else
-      job.work_alone();
-    ended_.store(Clock::now(), std::memory_order_relaxed);
+      job.run_serial();
+    last_job_end_.store(Clock::now(), std::memory_order_relaxed);
   }
 
-  /// Threads at work that are none of the pool's, more or fewer.
-  void count_others(int more) {
-    threads_.fetch_add(static_cast<std::uint64_t>(more) * kBusy);
-    wake(lacking());
+  /// Adds to the number of working threads that are not the pool's.
+  void add_external(int threads) {
+    threads_.fetch_add(static_cast<std::uint64_t>(threads) * kWorking);
+    wake_helpers(helpers_to_wake());
   }
 
   void expect_work(Clock::time_point end) { expected_.store(end, std::memory_order_relaxed); }
 
  private:
-  // Two counts in one number, which change together.
-  static constexpr std::uint64_t kBusy = 1;
-  static constexpr std::uint64_t kLooking = std::uint64_t{1} << 32;
-  static int busy(std::uint64_t threads) { return static_cast<int>(threads % kLooking); }
-  static int looking(std::uint64_t threads) { return static_cast<int>(threads / kLooking); }
+  // Two counts in one word, so that they change together.
+  static constexpr std::uint64_t kWorking = 1;
+  static constexpr std::uint64_t kSpinning = std::uint64_t{1} << 32;
+  static int working(std::uint64_t threads) { return static_cast<int>(threads % kSpinning); }
+  static int spinning(std::uint64_t threads) { return static_cast<int>(threads / kSpinning); }
 
-  /// Whether a helper may begin: callers and helpers at work together keep to the limit.
-  [[nodiscard]] bool wants_helper() const {
-    return board_.has_seats() && busy(threads_.load()) < thread_limit();
+  /// Whether a job has a ticket, and the thread limit room for one more helper.
+  [[nodiscard]] bool has_work_for_helper() const {
+    return table_.has_tickets() && working(threads_.load()) < thread_limit();
   }
 
-  /// How many helpers the jobs lack, beside those that come by themselves, as far as one
-  /// thread is to wake them.
-  [[nodiscard]] int lacking() const {
-    const int worth_it = board_.worth_waking();
-    if (worth_it == 0) return 0;
+  /// The number of sleeping helpers that the calling thread should wake.
+  [[nodiscard]] int helpers_to_wake() const {
+    const int tickets = table_.tickets_worth_waking();
+    if (tickets == 0) return 0;
     const std::uint64_t threads = threads_.load();
-    return std::clamp(std::min(worth_it, thread_limit() - busy(threads)) - looking(threads), 0,
-                      kWakes);
+    return std::clamp(std::min(tickets, thread_limit() - working(threads)) - spinning(threads), 0,
+                      kWakesPerThread);
   }
 
-  /// A thread that is about to sleep counts itself, and then looks at the board once more: either
-  /// it sees what is offered there, or it is seen here.
-  void wake(int helpers) {
+  /// A helper about to sleep increments sleeping_ and then looks at the job table once more: it
+  /// sees a new job there, or the job's caller sees it here.
+  void wake_helpers(int helpers) {
     if (helpers == 0 || sleeping_.load() == 0) return;
-    // None is between that look and its sleep then.
-    lock_soon(mutex_).unlock();
-    for (int i = 0; i < helpers; ++i) work_.notify_one();
+    // Waits for a helper between that look and its sleep.
+    spin_lock(mutex_).unlock();
+    for (int i = 0; i < helpers; ++i) work_available_.notify_one();
   }
 
-  /// Whether this is one of many short jobs, each soon behind the last.
+  /// Whether this is one of many short jobs in a row.
   bool in_burst() {
     int jobs = burst_.load(std::memory_order_relaxed);
-    if (Clock::now() > ended_.load(std::memory_order_relaxed) + kLook) jobs = 0;
+    if (Clock::now() > last_job_end_.load(std::memory_order_relaxed) + kSpinTime) jobs = 0;
     jobs = std::min(jobs + 1, kBurst + 1);
     burst_.store(jobs, std::memory_order_relaxed);
     return jobs > kBurst;
   }
 
-  /// Seats that no sleeper is worth being woken for; none at all where nobody would come.
-  std::optional<int> offered(const Job& job) {
-    if (job.unwoken < job.seats) return job.unwoken;
+  /// The number of tickets not worth a wake-up; none if no helper would come at all.
+  std::optional<int> awake_only_tickets(const Job& job) {
+    if (job.awake_only < job.tickets) return job.awake_only;
     if (in_burst()) return 0;
-    if (looking(threads_.load()) > 0) return job.unwoken;
+    if (spinning(threads_.load()) > 0) return job.awake_only;
     return std::nullopt;
   }
 
-  /// Works on a job with those who come; alone, if the board is full.
-  void share(Job& job, int unwoken) {
-    threads_.fetch_add(kBusy);
-    cores_.begin(job.core);
-    const int post = board_.offer(job, job.seats, unwoken);
-    if (post == Board::kNone) {
-      job.work_alone();
+  /// Runs a job with the helpers that come; serially if the table is full.
+  void run_shared(Job& job, int awake_only) {
+    threads_.fetch_add(kWorking);
+    busy_cores_.add(job.caller_core);
+    const int slot = table_.open(job, job.tickets, awake_only);
+    if (slot == JobTable::kNone) {
+      job.run_serial();
     } else {
-      start_helpers(job.seats - unwoken, job.core);
-      wake(lacking());
-      job.work(0);
-      job.left.fetch_sub(board_.close(post));
+      start_helpers(job.tickets - awake_only, job.caller_core);
+      wake_helpers(helpers_to_wake());
+      job.run(0);
+      job.departed.fetch_sub(table_.close(slot));
     }
-    cores_.end(job.core);
-    threads_.fetch_sub(kBusy);
-    wake(lacking());
-    if (post == Board::kNone) return;
+    busy_cores_.remove(job.caller_core);
+    threads_.fetch_sub(kWorking);
+    wake_helpers(helpers_to_wake());  // for other jobs: this thread made room
+    if (slot == JobTable::kNone) return;
     wait_for_helpers(job);
-    board_.clear(post);
+    table_.release(slot);
   }
 
   void wait_for_helpers(const Job& job) {
-    const auto finished = [&job] { return job.left.load() == 0; };
-    if (look_for(finished)) return;
+    const auto finished = [&job] { return job.departed.load() == 0; };
+    if (spin_until(finished)) return;
     std::unique_lock lock(mutex_);
-    ++waiting_;
-    finished_.wait(lock, finished);
-    --waiting_;
+    ++waiting_callers_;
+    helpers_departed_.wait(lock, finished);
+    --waiting_callers_;
   }
 
-  void start_helpers(int wanted, int callers_core) {
+  void start_helpers(int wanted, int caller_core) {
     if (helpers_.load(std::memory_order_relaxed) >= wanted) return;
-    const auto lock = lock_soon(mutex_);
-    while (helpers_ < wanted && start_helper(static_cast<std::size_t>(helpers_) + 1, callers_core))
+    const auto lock = spin_lock(mutex_);
+    while (helpers_ < wanted && start_helper(static_cast<std::size_t>(helpers_) + 1, caller_core))
       ++helpers_;
   }
 
-  bool start_helper(std::size_t number, int callers_core) {
-    // Signals are for the threads of the program.
+  bool start_helper(std::size_t number, int caller_core) {
+    // Helpers block all signals: those are for the threads of the program.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = true;
-    threads_.fetch_add(kLooking);
+    threads_.fetch_add(kSpinning);
     try {
-      std::thread([this, number, callers_core] { help(number, callers_core); }).detach();
-    } catch (...) {  // no more threads, or no memory for one: the caller works on alone
-      threads_.fetch_sub(kLooking);
+      std::thread([this, number, caller_core] { helper_loop(number, caller_core); }).detach();
+    } catch (...) {  // no more threads, or no memory for one: the caller works alone
+      threads_.fetch_sub(kSpinning);
       started = false;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return started;
   }
 
-  /// The core is that of the last caller who was helped.
-  [[noreturn]] void help(std::size_t number, int callers_core) {
-    process_cores().use();
-    const auto wanted = [this] { return wants_helper(); };
-    Clock::time_point end{};
+  /// `caller_core` is the core of the last caller that was helped.
+  [[noreturn]] void helper_loop(std::size_t number, int caller_core) {
+    process_cores().allow_all();
+    const auto has_work = [this] { return has_work_for_helper(); };
+    Clock::time_point spin_end{};
     for (bool moved = false;;) {
-      std::optional<HeldCore> held;
-      if (!look_for(wanted, end)) {
-        held.emplace(callers_core);
-        sleep();
+      std::optional<ScopedAffinity> affinity;
+      if (!spin_until(has_work, spin_end)) {
+        affinity.emplace(caller_core);
+        sleep_until_woken();
       }
-      // On a core where others work already it would only take turns with them.
+      // On the core of a working thread it would only take turns with that one.
       const int core = sched_getcpu();
-      if (!moved && cores_.has(core)) {
-        held.reset();
-        process_cores().leave(cores_.all());
+      if (!moved && busy_cores_.contains(core)) {
+        affinity.reset();
+        process_cores().move_off(busy_cores_.mask());
         moved = true;
         continue;
       }
       moved = false;
-      const Board::Seat seat = join();
-      if (seat.job == nullptr) continue;  // others were faster
-      callers_core = seat.job->core;
-      cores_.begin(core);
-      wake(lacking());
-      held.reset();
-      seat.job->work(number);
-      board_.close(seat.post);  // nothing is left to take
-      cores_.end(core);
-      const std::uint64_t before = threads_.fetch_add(kLooking - kBusy);
-      leave(*seat.job);
-      // Only those that would find a core to work on may look on for long.
-      end = looking(before) + busy(before) <= thread_limit()
-                ? expected_.load(std::memory_order_relaxed)
-                : Clock::time_point{};
+      const JobTable::Ticket ticket = take_ticket();
+      if (ticket.job == nullptr) continue;  // other helpers were faster
+      caller_core = ticket.job->caller_core;
+      busy_cores_.add(core);
+      wake_helpers(helpers_to_wake());
+      affinity.reset();
+      ticket.job->run(number);
+      table_.close(ticket.slot);  // no chunk is left
+      busy_cores_.remove(core);
+      const std::uint64_t before = threads_.fetch_add(kSpinning - kWorking);
+      depart(*ticket.job);
+      // Only helpers that would find a core of their own spin for longer.
+      spin_end = spinning(before) + working(before) <= thread_limit()
+                     ? expected_.load(std::memory_order_relaxed)
+                     : Clock::time_point{};
     }
   }
 
-  void sleep() {
-    auto lock = lock_soon(mutex_);
+  void sleep_until_woken() {
+    auto lock = spin_lock(mutex_);
     ++sleeping_;
-    threads_.fetch_sub(kLooking);
-    work_.wait(lock, [this] { return wants_helper(); });
-    threads_.fetch_add(kLooking);
+    threads_.fetch_sub(kSpinning);
+    work_available_.wait(lock, [this] { return has_work_for_helper(); });
+    threads_.fetch_add(kSpinning);
     --sleeping_;
   }
 
-  /// A seat in the job that it is at work on from now on, if any has one left.
-  Board::Seat join() {
+  /// Takes a ticket, if there is one, and counts the thread as working from then on.
+  JobTable::Ticket take_ticket() {
     std::uint64_t threads = threads_.load();
     do {
-      if (busy(threads) >= thread_limit()) return {};
-    } while (!threads_.compare_exchange_weak(threads, threads + kBusy - kLooking));
-    const Board::Seat seat = board_.join();
-    if (seat.job == nullptr) threads_.fetch_add(kLooking - kBusy);
-    return seat;
+      if (working(threads) >= thread_limit()) return {};
+    } while (!threads_.compare_exchange_weak(threads, threads + kWorking - kSpinning));
+    const JobTable::Ticket ticket = table_.take_ticket();
+    if (ticket.job == nullptr) threads_.fetch_add(kSpinning - kWorking);
+    return ticket;
   }
 
-  /// The job may be gone then. Whoever waits for its last helper either has counted itself before,
-  /// or sees that.
-  void leave(Job& job) {
-    if (job.left.fetch_add(1) != -1 || waiting_.load() == 0) return;
-    const auto lock = lock_soon(mutex_);
-    finished_.notify_all();
+  /// The job may be gone afterwards. A caller that waits for its last helper has either incremented
+  /// waiting_callers_ before, or sees that the helper has departed.
+  void depart(Job& job) {
+    if (job.departed.fetch_add(1) != -1 || waiting_callers_.load() == 0) return;
+    const auto lock = spin_lock(mutex_);
+    helpers_departed_.notify_all();
   }
 
-  Board board_;
-  alignas(64) std::atomic<std::uint64_t> threads_{0};  ///< at work, and looking for work
-  alignas(64) BusyCores cores_;
-  std::atomic<Clock::time_point> ended_;     ///< when the last job did
-  std::atomic<Clock::time_point> expected_;  ///< till when more work may come, see expect_work()
-  std::atomic<int> burst_{0};                ///< short jobs in a row, each soon behind another
+  JobTable table_;
+  alignas(64) std::atomic<std::uint64_t> threads_{0};  ///< working, and spinning for work
+  alignas(64) BusyCores busy_cores_;
+  std::atomic<Clock::time_point> last_job_end_;
+  std::atomic<Clock::time_point> expected_;  ///< see expect_work()
+  std::atomic<int> burst_{0};                ///< short jobs in a row
   std::atomic<int> helpers_{0};              ///< threads that were started
-  std::atomic<int> sleeping_{0};             ///< of them, those that wait for work
-  std::atomic<int> waiting_{0};              ///< callers that wait for helpers
+  std::atomic<int> sleeping_{0};             ///< of them, those in sleep_until_woken()
+  std::atomic<int> waiting_callers_{0};      ///< callers in wait_for_helpers()
 
-  std::mutex mutex_;  ///< to sleep with
-  std::condition_variable work_;
-  std::condition_variable finished_;
+  std::mutex mutex_;  ///< for the condition variables, and to start helpers
+  std::condition_variable work_available_;
+  std::condition_variable helpers_departed_;
 };
 
-std::atomic<Pool*> current_pool{nullptr};
-
-// In the child of a fork() the threads are gone, and their pool with whatever it had locked.
-[[maybe_unused]] const int kWatching =
-    pthread_atfork(nullptr, nullptr, [] { current_pool.store(nullptr); });
-
-Pool& pool() {
-  Pool* found = current_pool.load(std::memory_order_acquire);
-  if (found != nullptr) return *found;
-  auto made = std::make_unique<Pool>();
-  if (!current_pool.compare_exchange_strong(found, made.get())) return *found;
-  return *made.release();
-}
+/// The child of a fork() has none of the threads, and makes a pool of its own.
+Pool& pool() { return PerProcess<Pool>::get(); }
 
 }  // namespace
 
 int threads_for(std::int64_t count, std::int64_t grain) {
-  // As few do with less than two grains, without a question to the limit.
   if (count < 2 * grain) return 1;
   const int limit = thread_limit();
-  if (limit > kNearThreads && count < kFarGrains * grain) return 1;
+  if (limit > kFewThreads && count < kGrainsForManyThreads * grain) return 1;
   return static_cast<int>(std::min<std::int64_t>(limit, count / grain));
 }
 
 bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work) {
   const std::int64_t threads = threads_for(count, grain);
-  if (threads <= 1) return run_alone(work, count);
-  // A thread that comes late leaves a part of its grain to others. Ranges of whole cache lines,
-  // where there are that many positions.
+  if (threads <= 1) return run_serial(work, count);
+  // Half a grain or more, so that a late thread leaves a part of its grain to others; in whole
+  // cache lines where there are that many positions.
   constexpr std::int64_t kLine = 64;
-  constexpr std::int64_t kRangesPerGrain = 2;
-  std::int64_t range = std::max(grain / kRangesPerGrain, count / (threads * kRangesPerThread)) + 1;
-  if (range >= kLine) range = (range + kLine - 1) / kLine * kLine;
-  const std::int64_t woken =
-      count / grain < kGrainsToWake ? 1 : std::min(threads, count / (kGrainsOfWoken * grain));
-  Job job(work, count, {range, kGrainsAtOnce * grain}, threads, woken);
+  constexpr std::int64_t kChunksPerGrain = 2;
+  std::int64_t chunk = std::max(grain / kChunksPerGrain, count / (threads * kChunksPerThread)) + 1;
+  if (chunk >= kLine) chunk = (chunk + kLine - 1) / kLine * kLine;
+  const std::int64_t wakeable = count / grain < kGrainsToWake
+                                    ? 1
+                                    : std::min(threads, count / (kGrainsPerWokenThread * grain));
+  Job job(work, count, {chunk, kMaxGrainsPerChunk * grain}, threads, wakeable);
   pool().run(job);
-  return job.accepted();
+  return job.passed();
 }
 
-TakenCore::TakenCore() { pool().count_others(1); }
-TakenCore::~TakenCore() { pool().count_others(-1); }
+ExternalSpinner::ExternalSpinner() { pool().add_external(1); }
+ExternalSpinner::~ExternalSpinner() { pool().add_external(-1); }
 
-void expect_work(std::chrono::nanoseconds soon) { pool().expect_work(Clock::now() + soon); }
+void expect_work(std::chrono::nanoseconds within) { pool().expect_work(Clock::now() + within); }
 
 }  // namespace gpukern::cpu

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Work shared among the cores.
+// Parallel loops on the cores of the host.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,10 @@
 
 namespace gpukern::cpu {
 
-/// How many threads parallel_for() takes for so many positions, at most.
+/// The largest number of threads that parallel_for() uses for `count` positions.
 int threads_for(std::int64_t count, std::int64_t grain);
 
-/// What is done with each range. `check` may be null.
+/// The functions that run on each range; `check` may be null.
 struct RangeWork {
   bool (*check)(const void* context, std::int64_t begin, std::int64_t end);
   void (*body)(const void* context, std::int64_t begin, std::int64_t end);
@@ -20,16 +20,16 @@ struct RangeWork {
 };
 bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work);
 
-/// Calls body(begin, end) for ranges that cover [0, count), on as many threads as there are whole
-/// `grain` positions each, the caller among them, as are awake or worth being woken, and as
-/// thread_limit() allows. Returns when all is done. The body must not throw, nor call this
-/// function. Below two grains, or three where the limit is more than four, it is a plain call. Many
-/// callers share the helpers: all together keep to thread_limit(), as far as they are not more
-/// themselves.
+/// Calls body(begin, end) for ranges that cover [0, count), and returns when all are done. It runs
+/// on the caller and on helper threads: at most one thread per `grain` positions, within
+/// thread_limit(), and only helpers that are spinning or worth a wake-up. The body must not throw,
+/// nor call this function. Below two grains (three where the limit is above four) it is a plain
+/// call. Concurrent callers share the helpers, and together with them stay within thread_limit(),
+/// unless the callers alone exceed it.
 ///
-/// The threads are our own, not OpenMP's: there each call waits for all threads of its team, also
-/// for one that other work keeps off its core and that has nothing left to do. Here a caller waits
-/// only for threads that are at work on its ranges.
+/// The threads are a pool of gpukern's rather than OpenMP's: an OpenMP call waits for every thread
+/// of its team, even one that other work keeps off its core and that has nothing left to do. Here a
+/// caller waits only for threads that work on its ranges.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count < 2 * grain) {
@@ -44,10 +44,10 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
                 &body});
 }
 
-/// As parallel_for(), but only if check(begin, end) is true of ranges that cover [0, count), all of
-/// which come before the first call of the body. Whether it is. In place of two calls, since
-/// threads that are together need not come together again; each begins the body where it began to
-/// check, whose data may lie in its core's cache. Neither may throw.
+/// As parallel_for(), but calls check(begin, end) for ranges that cover [0, count) first, and the
+/// body only if all of them return true. Returns whether they did. Cheaper than two loops: threads
+/// gather once, and each starts the body where it started to check, whose data may be in its core's
+/// cache. Neither function may throw.
 template <class Check, class Body>
 bool parallel_for_if_all(std::int64_t count, std::int64_t grain, const Check& check,
                          const Body& body) {
@@ -66,17 +66,17 @@ bool parallel_for_if_all(std::int64_t count, std::int64_t grain, const Check& ch
                        &both});
 }
 
-/// Counts, for its life, as one more thread at work: some thread spins on a core till others are
-/// done, as CUDA's callers do, and whoever shared that core with it would keep all waiting.
-class TakenCore {
+/// Counts as a working thread while it exists, for a thread outside the pool that spins on a core,
+/// as CUDA's synchronizing callers do. A helper on the same core would delay its whole job.
+class ExternalSpinner {
  public:
-  TakenCore();
-  TakenCore(const TakenCore&) = delete;
-  TakenCore& operator=(const TakenCore&) = delete;
-  ~TakenCore();
+  ExternalSpinner();
+  ExternalSpinner(const ExternalSpinner&) = delete;
+  ExternalSpinner& operator=(const ExternalSpinner&) = delete;
+  ~ExternalSpinner();
 };
 
-/// More work is to come soon: for so long from now on, helpers look for it before they sleep.
-void expect_work(std::chrono::nanoseconds soon);
+/// Announces more work within this time: helpers spin until then before they sleep.
+void expect_work(std::chrono::nanoseconds within);
 
 }  // namespace gpukern::cpu

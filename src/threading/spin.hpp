@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// To wait without sleeping, where that is over sooner than somebody would wake.
+// Waiting without sleeping, for waits that are shorter than a wake-up.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace gpukern::cpu {
 
 using Clock = std::chrono::steady_clock;
 
-// A helper that finds nothing to do looks on for so long before it sleeps: to wake it takes about
-// as much, and calls often come one after the other.
-constexpr std::chrono::microseconds kLook{50};
+// A thread spins this long before it sleeps: about what a wake-up costs, and calls often follow
+// each other.
+constexpr std::chrono::microseconds kSpinTime{50};
 
 inline void pause() {
 #ifdef GPUKERN_X86
@@ -22,10 +22,10 @@ inline void pause() {
 #endif
 }
 
-/// Spins until the condition holds; false if that takes longer than kLook, and until `end`.
+/// Spins until `condition` holds, for kSpinTime and at least until `end`. False if it never held.
 template <class Condition>
-bool look_for(const Condition& condition, Clock::time_point end = {}) {
-  end = std::max(end, Clock::now() + kLook);
+bool spin_until(const Condition& condition, Clock::time_point end = {}) {
+  end = std::max(end, Clock::now() + kSpinTime);
   do {
     for (int i = 0; i < 16; ++i) {
       if (condition()) return true;
@@ -35,9 +35,9 @@ bool look_for(const Condition& condition, Clock::time_point end = {}) {
   return false;
 }
 
-/// Locks a mutex that others hold for a moment at a time. To sleep for it and to be woken, as its
-/// lock() does at once, would take longer than most work that is shared out.
-inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+/// Locks a mutex that is held for a few instructions at a time. It tries before it blocks: to block
+/// and to be woken takes longer than most parallel jobs.
+inline std::unique_lock<std::mutex> spin_lock(std::mutex& mutex) {
   constexpr int kTries = 256;
   std::unique_lock lock(mutex, std::try_to_lock);
   for (int i = 0; i < kTries && !lock.owns_lock(); ++i) {

@@ -19,35 +19,36 @@
 namespace gpukern::cpu {
 namespace {
 
-constexpr int kMostThreads = 4096;  // a bound on slips of the pen, not on machines
+constexpr int kMaxThreads = 4096;  // a bound on typing errors, not on machines
 
 const ProcessCores kProcessCores;
 
-std::atomic<int> chosen{0};
+std::atomic<int> chosen{0};         // by set_thread_limit(); 0 for the default
+std::atomic<int> default_known{0};  // 0 until the first call
 
-/// The number that $OMP_NUM_THREADS begins with, which may be a list; 0 for none.
-int threads_of_environment() {
+/// The first number in $OMP_NUM_THREADS, which may be a list; 0 if there is none.
+int threads_from_environment() {
   const char* variable = std::getenv("OMP_NUM_THREADS");
   std::string_view text = variable != nullptr ? variable : "";
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
-  return std::clamp(number, 0, kMostThreads);
+  return std::clamp(number, 0, kMaxThreads);
 }
 
 int default_limit() {
-  if (const int asked = threads_of_environment(); asked > 0) return asked;
+  if (const int wanted = threads_from_environment(); wanted > 0) return wanted;
   const int cores = kProcessCores.count();
   const auto quota = cgroup_cores();
   return quota && *quota < cores ? std::max(1, static_cast<int>(std::ceil(*quota))) : cores;
 }
 
-/// The cores of the calling thread. This and the next: false if the system refuses.
-bool bound_to(cpu_set_t& cores) {
+/// Reads the affinity of the calling thread; false if the system refuses.
+bool get_affinity(cpu_set_t& cores) {
   return pthread_getaffinity_np(pthread_self(), sizeof cores, &cores) == 0;
 }
 
-bool bind(const cpu_set_t& cores) {
+bool set_affinity(const cpu_set_t& cores) {
   return pthread_setaffinity_np(pthread_self(), sizeof cores, &cores) == 0;
 }
 
@@ -61,52 +62,51 @@ int ProcessCores::count() const {
                 : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void ProcessCores::use() const {
-  if (known_) bind(cores_);
+void ProcessCores::allow_all() const {
+  if (known_) set_affinity(cores_);
 }
 
-void ProcessCores::leave(const cpu_set_t& taken) const {
+void ProcessCores::move_off(const cpu_set_t& busy) const {
   if (!known_) return;
   cpu_set_t shared;
-  cpu_set_t others;
-  CPU_AND(&shared, &cores_, &taken);
-  CPU_XOR(&others, &cores_, &shared);
-  if (CPU_COUNT(&others) == 0) return;
-  bind(others);
-  use();
+  cpu_set_t idle;
+  CPU_AND(&shared, &cores_, &busy);
+  CPU_XOR(&idle, &cores_, &shared);
+  if (CPU_COUNT(&idle) == 0) return;
+  set_affinity(idle);  // moves the thread
+  allow_all();
 }
 
 const ProcessCores& process_cores() { return kProcessCores; }
 
-HeldCore::HeldCore(int taken) noexcept {
+ScopedAffinity::ScopedAffinity(int avoided) noexcept {
   const int core = sched_getcpu();
-  if (core < 0 || !bound_to(before_)) return;
-  if (core == taken) {
-    held_ = before_;
-    CPU_CLR(core, &held_);
+  if (core < 0 || !get_affinity(before_)) return;
+  if (core == avoided) {
+    bound_ = before_;
+    CPU_CLR(core, &bound_);
   } else {
-    CPU_SET(core, &held_);
+    CPU_SET(core, &bound_);
   }
-  holds_ = CPU_COUNT(&held_) > 0 && bind(held_);
+  is_bound_ = CPU_COUNT(&bound_) > 0 && set_affinity(bound_);
 }
 
-HeldCore::~HeldCore() {
+ScopedAffinity::~ScopedAffinity() {
   cpu_set_t now;
-  if (holds_ && bound_to(now) && CPU_EQUAL(&now, &held_)) bind(before_);
+  if (is_bound_ && get_affinity(now) && CPU_EQUAL(&now, &bound_)) set_affinity(before_);
 }
 
 int thread_limit() {
   const int set = chosen.load(std::memory_order_relaxed);
   if (set > 0) return set;
-  // No static variable with a guard, which a fork() could meet closed: twice gives the same.
-  static std::atomic<int> known{0};
-  int found = known.load(std::memory_order_relaxed);
-  if (found == 0) known.store(found = default_limit(), std::memory_order_relaxed);
-  return found;
+  int limit = default_known.load(std::memory_order_relaxed);
+  // Threads that arrive together find the same.
+  if (limit == 0) default_known.store(limit = default_limit(), std::memory_order_relaxed);
+  return limit;
 }
 
 void set_thread_limit(int threads) {
-  chosen.store(std::min(threads, kMostThreads), std::memory_order_relaxed);
+  chosen.store(std::min(threads, kMaxThreads), std::memory_order_relaxed);
 }
 
 }  // namespace gpukern::cpu

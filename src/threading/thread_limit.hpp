@@ -1,31 +1,33 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How many threads compute, and on which cores.
+// The number of threads that compute, and the cores they run on.
 #pragma once
 
 #include <sched.h>
 
 namespace gpukern::cpu {
 
-/// How many threads compute at once in this process, all calls together: what was set, else
-/// $OMP_NUM_THREADS as it was at the first call, else the cores of the process's affinity mask, no
-/// more than its control group's quota.
+/// The number of threads that may compute concurrently in this process, over all calls: the number
+/// set by set_thread_limit(), else $OMP_NUM_THREADS at the first call, else the number of cores in
+/// the process's affinity mask, bounded by the CPU quota of its control group.
 int thread_limit();
 
-/// Sets it; 0 for the default. Calls at work keep what they have.
+/// Sets the limit; 0 restores the default. Running calls keep their threads.
 void set_thread_limit(int threads);
 
-/// The cores that the process may use: those of its first thread when this library was loaded.
+/// The cores that the process may use: the affinity of its first thread when the library was
+/// loaded.
 class ProcessCores {
  public:
   ProcessCores() noexcept;
 
   [[nodiscard]] int count() const;
-  /// Lets the calling thread use them all, whatever its maker was bound to.
-  void use() const;
-  /// Moves the calling thread to another core than those, if there is one; it may go on from there.
-  void leave(const cpu_set_t& taken) const;
+  /// Lets the calling thread run on all of them, whatever the affinity it inherited.
+  void allow_all() const;
+  /// Moves the calling thread to a core that is not in `busy`, if there is one. It is not bound to
+  /// that core.
+  void move_off(const cpu_set_t& busy) const;
 
  private:
   cpu_set_t cores_{};
@@ -34,21 +36,21 @@ class ProcessCores {
 
 const ProcessCores& process_cores();
 
-/// Binds the calling thread, for the life of this, to the core where it is, or off that core if it
-/// is `taken`. The thread is to sleep meanwhile: of a virtual machine's cores that are halted, the
-/// system believes that they are not to be had, and wakes a thread on the core of whoever wakes it,
-/// to take turns there. At the end the thread is bound as before, unless others have bound it.
-class HeldCore {
+/// Binds the calling thread to its current core, or to all cores but that one if it is `avoided`,
+/// and restores the affinity in the destructor unless it was changed meanwhile. For a thread that
+/// is about to sleep: Linux takes the halted cores of a virtual machine for busy ones, and would
+/// wake the thread on its waker's core, where the two take turns.
+class ScopedAffinity {
  public:
-  explicit HeldCore(int taken) noexcept;
-  HeldCore(const HeldCore&) = delete;
-  HeldCore& operator=(const HeldCore&) = delete;
-  ~HeldCore();
+  explicit ScopedAffinity(int avoided) noexcept;
+  ScopedAffinity(const ScopedAffinity&) = delete;
+  ScopedAffinity& operator=(const ScopedAffinity&) = delete;
+  ~ScopedAffinity();
 
  private:
   cpu_set_t before_{};
-  cpu_set_t held_{};
-  bool holds_ = false;
+  cpu_set_t bound_{};
+  bool is_bound_ = false;
 };
 
 }  // namespace gpukern::cpu
