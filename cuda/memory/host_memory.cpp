@@ -5,15 +5,18 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "cuda/runtime/backend.hpp"
 #include "cuda/runtime/capture.hpp"
 #include "cuda/runtime/driver.hpp"
+#include "src/core/make_once.hpp"
 #include "src/threading/parallel.hpp"
 
 namespace gpukern::gpu {
@@ -133,9 +136,11 @@ struct Pieces {
   std::map<void*, Piece> at;
 };
 
+constinit std::atomic<Pieces*> all_pieces{nullptr};
+
+// Never destroyed: memory may be released after static destructors have run.
 Pieces& pieces() {
-  static auto& all = *new Pieces;  // memory may be released when static destructors have run
-  return all;
+  return make_once(all_pieces, [] { return std::make_unique<Pieces>(); });
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include "cuda/runtime/driver.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "cuda/program/driver.hpp"
 #include "cuda/runtime/capture.hpp"
+#include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -82,11 +85,12 @@ void launch_overlapping(CUfunction function, const gpukern_launch& launch, void*
   check(program_driver().launch_with(&config, function, arguments, nullptr), "cuLaunchKernelEx");
 }
 
+constinit std::atomic<const ProgramDriver*> functions{nullptr};
+
 }  // namespace
 
 const ProgramDriver& program_driver() {
-  static const ProgramDriver found = find_all();
-  return found;
+  return make_once(functions, [] { return std::make_unique<const ProgramDriver>(find_all()); });
 }
 
 CUmodule load_module(const Compiled& compiled, int device) {

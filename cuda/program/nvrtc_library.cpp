@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "src/core/error.hpp"
+#include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -50,15 +51,6 @@ struct AddedRoot {
 std::atomic<const AddedRoot*> added_roots{nullptr};
 std::atomic<const NvrtcPlace*> found_place{nullptr};
 std::atomic<const Nvrtc*> opened_library{nullptr};
-
-/// What is kept, made by `make` if it is the first.
-template <class T, class Make>
-const T& once(std::atomic<const T*>& kept, const Make& make) {
-  const T* found = kept.load(std::memory_order_acquire);
-  if (found != nullptr) return *found;
-  auto made = std::make_unique<const T>(make());
-  return kept.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
-}
 
 std::atomic<int> threads_at_work{0};
 std::atomic<bool> lost_at_work{false};  // in the middle of NVRTC, when this process was forked
@@ -227,11 +219,12 @@ NvrtcAtWork::~NvrtcAtWork() { threads_at_work.fetch_sub(1); }
 
 const NvrtcPlace& nvrtc_place() {
   // A search that found nothing is made again: what it wants may have been installed or named.
-  return once(found_place, find_place);
+  return make_once(found_place, [] { return std::make_unique<const NvrtcPlace>(find_place()); });
 }
 
 const Nvrtc& nvrtc() {
-  return once(opened_library, [] { return open(nvrtc_place()); });
+  return make_once(opened_library,
+                   [] { return std::make_unique<const Nvrtc>(open(nvrtc_place())); });
 }
 
 void search_for_nvrtc(const char* root) {

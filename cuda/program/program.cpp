@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 
 #include "cuda/program/driver.hpp"
 #include "cuda/program/nvrtc.hpp"
@@ -12,6 +13,7 @@
 #include "cuda/runtime/capture.hpp"
 #include "cuda/runtime/driver.hpp"
 #include "cuda/runtime/stream_device.hpp"
+#include "src/core/make_once.hpp"
 #include "src/runtime/profiler_range.hpp"
 
 namespace gpukern::gpu {
@@ -161,11 +163,12 @@ class CudaPrograms final : public ProgramBackend {
   }
 };
 
+constinit std::atomic<CudaPrograms*> instance{nullptr};
+
 }  // namespace
 
 ProgramBackend& programs() {
-  static auto& programs = *new CudaPrograms;
-  return programs;
+  return make_once(instance, [] { return std::make_unique<CudaPrograms>(); });
 }
 
 }  // namespace gpukern::gpu

@@ -19,6 +19,7 @@
 #include "cuda/runtime/events.hpp"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/runtime/stream_device.hpp"
+#include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -27,7 +28,12 @@ namespace {
 // of a large gather. To map a gigabyte anew takes as long as to gather 50 Mi items.
 constexpr std::uint64_t kPoolKeepsPart = 16;
 
+std::atomic<bool> cuda_used{false};
 std::atomic<bool> forked_after_cuda{false};
+// Registered when the library is loaded: another thread may fork during the first query.
+[[maybe_unused]] const int kForkHandler = pthread_atfork(nullptr, nullptr, [] {
+  if (cuda_used.load()) forked_after_cuda.store(true);
+});
 
 cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
@@ -261,20 +267,36 @@ std::string reason_for(cudaError_t error) {
   }
 }
 
+constexpr char kForkedReason[] =
+    "CUDA was used before this process was forked and does not work in the child; start the "
+    "process with the \"spawn\" method instead";
+
+using Backends = std::vector<std::atomic<CudaBackend*>>;
+constinit std::atomic<Backends*> all_backends{nullptr};
+constinit std::mutex backend_mutex;  // held while a backend is made
+
+// Never destroyed, as the pools inside: arrays may outlive every static object of ours.
+Backends& backends() {
+  return make_once(all_backends, [] {
+    return std::make_unique<Backends>(static_cast<std::size_t>(cuda_status().device_count));
+  });
+}
+
 }  // namespace
 
 void require_no_fork() {
-  require(!forked_after_cuda.load(std::memory_order_relaxed), GPUKERN_CUDA_ERROR,
-          "CUDA was used before this process was forked and does not work in the child; start "
-          "the process with the \"spawn\" method instead");
+  require(!forked_after_cuda.load(std::memory_order_relaxed), GPUKERN_CUDA_ERROR, kForkedReason);
 }
 
 CudaStatus query_status() {
-  static const int watched = pthread_atfork(
-      nullptr, nullptr, [] { forked_after_cuda.store(true, std::memory_order_relaxed); });
-  static_cast<void>(watched);
   CudaStatus status;
   status.built = true;
+  cuda_used.store(true);
+  // The parent was forked during its query: CUDA would wait for a thread that is not here.
+  if (forked_after_cuda.load()) {
+    status.reason = kForkedReason;
+    return status;
+  }
   if (cudaRuntimeGetVersion(&status.runtime_version) != cudaSuccess) status.runtime_version = 0;
   if (cudaDriverGetVersion(&status.driver_version) != cudaSuccess) status.driver_version = 0;
   const cudaError_t error = cudaGetDeviceCount(&status.device_count);
@@ -290,14 +312,10 @@ CudaStatus query_status() {
 
 Backend& backend(int device_id) {
   require_no_fork();
-  // Never destroyed, as the pools inside: arrays may outlive every static object of ours.
-  static auto& backends = *new std::vector<std::atomic<CudaBackend*>>(
-      static_cast<std::size_t>(cuda_status().device_count));
-  std::atomic<CudaBackend*>& slot = backends[static_cast<std::size_t>(device_id)];
+  std::atomic<CudaBackend*>& slot = backends()[static_cast<std::size_t>(device_id)];
   CudaBackend* found = slot.load(std::memory_order_acquire);
   if (found != nullptr) return *found;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(backend_mutex);
   found = slot.load(std::memory_order_acquire);
   if (found == nullptr) {
     found = std::make_unique<CudaBackend>(device_id).release();

@@ -3,6 +3,11 @@
 
 #include "cuda/runtime/driver.hpp"
 
+#include <atomic>
+#include <memory>
+
+#include "src/core/make_once.hpp"
+
 namespace gpukern::gpu {
 
 void* driver_function(const char* name, [[maybe_unused]] unsigned version) {
@@ -37,11 +42,12 @@ Driver find_all() {
   return found;
 }
 
+constinit std::atomic<const Driver*> functions{nullptr};
+
 }  // namespace
 
 const Driver& driver() {
-  static const Driver found = find_all();
-  return found;
+  return make_once(functions, [] { return std::make_unique<const Driver>(find_all()); });
 }
 
 CUcontext primary_context(int device) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include "cuda/common/check.hpp"
 #include "cuda/runtime/capture.hpp"
 #include "cuda/runtime/mailbox.hpp"
+#include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -55,12 +57,17 @@ class Mailboxes {
   std::vector<Mailbox> idle_;
 };
 
+/// Those of all devices. Never destroyed: CUDA may be gone before static destructors run.
+struct AllMailboxes {
+  std::mutex mutex;
+  std::deque<Mailboxes> all;
+};
+constinit std::atomic<AllMailboxes*> all_mailboxes{nullptr};
+
 Mailboxes& mailboxes_of_current_device() {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
-  static std::mutex mutex;
-  // Never destroyed: CUDA may be gone before static destructors run.
-  static auto& all = *new std::deque<Mailboxes>;
+  auto& [mutex, all] = make_once(all_mailboxes, [] { return std::make_unique<AllMailboxes>(); });
   const std::lock_guard lock(mutex);
   while (all.size() <= static_cast<std::size_t>(device)) all.emplace_back();
   return all[static_cast<std::size_t>(device)];

@@ -14,26 +14,24 @@ namespace gpukern::gpu {
 #ifdef GPUKERN_HAVE_NVTX
 namespace {
 
-/// nullptr without a profiler.
-nvtxDomainHandle_t domain() {
-  static const nvtxDomainHandle_t handle = nvtxDomainCreateA("gpukern");
-  return handle;
-}
+// nullptr without a profiler. Created when the library is loaded: NVTX initializes itself under a
+// lock of its own, which a fork() during the first call would copy.
+const nvtxDomainHandle_t kDomain = nvtxDomainCreateA("gpukern");
 
 }  // namespace
 
 void begin_range(const char* name) {
-  if (domain() == nullptr) return;
+  if (kDomain == nullptr) return;
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
   attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
   attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
   attributes.message.ascii = name;
-  static_cast<void>(nvtxDomainRangePushEx(domain(), &attributes));
+  static_cast<void>(nvtxDomainRangePushEx(kDomain, &attributes));
 }
 
 void end_range() {
-  if (domain() != nullptr) static_cast<void>(nvtxDomainRangePop(domain()));
+  if (kDomain != nullptr) static_cast<void>(nvtxDomainRangePop(kDomain));
 }
 #else
 void begin_range(const char* /*name*/) {}

@@ -6,6 +6,7 @@
 
 #include "cuda/common/check.hpp"
 #include "cuda/runtime/capture.hpp"
+#include "src/runtime/backend.hpp"
 
 namespace gpukern::gpu {
 
@@ -13,12 +14,8 @@ namespace gpukern::gpu {
 /// kernels there nevertheless, and what they read is not theirs: the process would lose its
 /// context.
 inline void require_stream_of(int device, cudaStream_t stream) {
-  static const bool several = [] {
-    int devices = 0;
-    check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-    return devices > 1;
-  }();
-  if (!several || stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+  if (cuda_status().device_count < 2 || stream == nullptr || stream == cudaStreamLegacy ||
+      stream == cudaStreamPerThread)
     return;
 #if CUDART_VERSION >= 12080
   // CUDA does not tell during a capture, and the question would break it.

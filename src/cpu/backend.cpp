@@ -3,9 +3,12 @@
 
 #include "src/cpu/backend.hpp"
 
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <new>
 
+#include "src/core/make_once.hpp"
 #include "src/cpu/isa.hpp"
 
 namespace gpukern::cpu {
@@ -50,12 +53,12 @@ class CpuBackend final : public Backend {
   }
 };
 
+constinit std::atomic<CpuBackend*> instance{nullptr};
+
 }  // namespace
 
 Backend& backend() {
-  // Never destroyed: threads may still compute while the process ends.
-  static auto& instance = *new CpuBackend;
-  return instance;
+  return make_once(instance, [] { return std::make_unique<CpuBackend>(); });
 }
 
 }  // namespace gpukern::cpu

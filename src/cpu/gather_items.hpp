@@ -153,8 +153,7 @@ template <class T, class To>
 template <class T, class To>
 bool copy_positions(const std::byte* index, std::int64_t count, std::int64_t n, To* to) {
 #ifdef GPUKERN_X86
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2) return copy_positions_avx2<T>(index, count, n, to);
+  if (__builtin_cpu_supports("avx2")) return copy_positions_avx2<T>(index, count, n, to);
 #endif
   return copy_positions_baseline<T>(index, count, n, to);
 }

@@ -60,8 +60,7 @@ template <class T, class Wide>
 template <class T, class Wide>
 bool vector_in_bounds(const std::byte* index, std::int64_t count, std::int64_t n) {
 #ifdef GPUKERN_X86
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2) return contiguous_in_bounds_avx2<T, Wide>(index, count, n);
+  if (__builtin_cpu_supports("avx2")) return contiguous_in_bounds_avx2<T, Wide>(index, count, n);
 #endif
   return contiguous_in_bounds<T, Wide>(index, count, n);
 }

@@ -4,6 +4,7 @@
 #include "src/cpu/isa.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
 
@@ -35,11 +36,18 @@ Isa isa_of_environment() {
   return Isa::Avx512;
 }
 
+constexpr int kUnknown = -1;
+constinit std::atomic<int> widest{kUnknown};
+
 }  // namespace
 
 Isa widest_isa() {
-  static const Isa widest = std::min(isa_of_cpu(), isa_of_environment());
-  return widest;
+  int found = widest.load(std::memory_order_relaxed);
+  if (found == kUnknown) {  // threads that arrive together find the same
+    found = static_cast<int>(std::min(isa_of_cpu(), isa_of_environment()));
+    widest.store(found, std::memory_order_relaxed);
+  }
+  return static_cast<Isa>(found);
 }
 
 }  // namespace gpukern::cpu

@@ -31,7 +31,7 @@ const SaxpyKernels& best_kernels() {
 }
 
 const SaxpyKernel& kernel_for(gpukern_dtype dtype) {
-  static const SaxpyKernels& kernels = best_kernels();
+  const SaxpyKernels& kernels = best_kernels();
   std::size_t row = 0;
 #define GPUKERN_ROW(name, type, code, bits)             \
   if (is_dtype(dtype, code, bits)) return kernels[row]; \

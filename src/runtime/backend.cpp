@@ -3,6 +3,10 @@
 
 #include "src/runtime/backend.hpp"
 
+#include <atomic>
+#include <memory>
+
+#include "src/core/make_once.hpp"
 #include "src/cpu/backend.hpp"
 #include "src/runtime/profiler_range.hpp"
 #ifdef GPUKERN_HAVE_CUDA
@@ -30,10 +34,13 @@ void release_pinned(void*) { backend(0); }
 }  // namespace gpu
 #endif
 
+namespace {
+// Never destroyed: callers use the text of the reason.
+constinit std::atomic<const CudaStatus*> queried{nullptr};
+}  // namespace
+
 const CudaStatus& cuda_status() {
-  // Never destroyed: callers hold on to the text of the reason.
-  static const auto& status = *new CudaStatus(gpu::query_status());
-  return status;
+  return make_once(queried, [] { return std::make_unique<const CudaStatus>(gpu::query_status()); });
 }
 
 void begin_range(const char* name) { gpu::begin_range(name); }

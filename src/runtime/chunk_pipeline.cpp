@@ -4,13 +4,16 @@
 #include "src/runtime/chunk_pipeline.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <utility>
 
+#include "src/core/make_once.hpp"
 #include "src/runtime/profiler_range.hpp"
 #include "src/threading/thread_limit.hpp"
 
@@ -92,10 +95,11 @@ class SpareLanes {
   std::vector<Spare> spare_;
 };
 
+constinit std::atomic<SpareLanes*> all_spare_lanes{nullptr};
+
+// Never destroyed: CUDA may be gone before static destructors run.
 SpareLanes& spare_lanes() {
-  // Never destroyed: CUDA may be gone before static destructors run.
-  static auto& lanes = *new SpareLanes;
-  return lanes;
+  return make_once(all_spare_lanes, [] { return std::make_unique<SpareLanes>(); });
 }
 
 void let_go(Backend& device, const Lanes& lanes) {

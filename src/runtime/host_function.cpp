@@ -15,6 +15,7 @@ namespace {
 std::atomic<int> at_work{0};
 std::atomic<bool> ending{false};
 std::atomic<pid_t> process{0};
+std::atomic<bool> registered{false};
 
 void end_work() {
   if (process.load() != getpid()) return;
@@ -31,8 +32,11 @@ HostWork::HostWork() : in_time_((at_work.fetch_add(1), !ending.load())) {}
 HostWork::~HostWork() { at_work.fetch_sub(1); }
 
 void HostWork::watch_exit() {
-  static const int watching = std::atexit(end_work);
-  static_cast<void>(watching);
+  // Threads that arrive together may register it twice, which does no harm.
+  if (!registered.load()) {
+    std::atexit(end_work);
+    registered.store(true);
+  }
   process.store(getpid());
 }
 

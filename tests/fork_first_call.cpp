@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// fork() while another thread makes the first call of the process: the child must be able to make
+// calls. A program of its own, since every call but the first finds the library initialized.
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "gpukern/gpukern.h"
+
+namespace {
+
+std::atomic<bool> in_first_call{false};
+thread_local bool is_delayed = false;
+
+bool call() {
+  std::array<float, 64> values{};
+  std::array<std::int64_t, 64> positions{};
+  std::int64_t count = 64;
+  const float one = 1;
+  const gpukern_tensor x{values.data(), {GPUKERN_CPU, 0}, 1, {GPUKERN_FLOAT, 32, 1},
+                         &count,        nullptr,          0};
+  const gpukern_tensor index{positions.data(), {GPUKERN_CPU, 0}, 1, {GPUKERN_INT, 64, 1},
+                             &count,           nullptr,          0};
+  std::array<float, 64> results{};
+  gpukern_tensor out = x;
+  out.data = results.data();
+  return gpukern_saxpy(&one, &x, &x, &out, nullptr) == GPUKERN_SUCCESS &&
+         gpukern_gather(&x, &index, 0, &out, nullptr, nullptr) == GPUKERN_SUCCESS;
+}
+
+}  // namespace
+
+/// Replaces the C library's, to delay the library in the middle of its initialization.
+extern "C" char* getenv(const char* name) {
+  using Getenv = char* (*)(const char*);
+  static const auto real = reinterpret_cast<Getenv>(dlsym(RTLD_NEXT, "getenv"));
+  if (is_delayed && std::strcmp(name, "GPUKERN_CPU_ISA") == 0) {
+    in_first_call = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  return real(name);
+}
+
+int main() {
+  static_cast<void>(getenv("HOME"));
+  std::thread first([] {
+    is_delayed = true;
+    if (!call()) in_first_call = false;
+  });
+  for (int i = 0; i < 1000 && !in_first_call; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(call() ? 0 : 2);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  first.join();
+  if (WIFSIGNALED(status)) std::fputs("the child waited for a thread of its parent\n", stderr);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cmake -DREADELF= -DLIBRARY= -P: fails if a function of gpukern has a static variable that is
+# initialized at first use. See src/core/make_once.hpp for what to use instead. Variables of a thread
+# (TLS) have guards of their own, which no other thread holds.
+execute_process(COMMAND "${READELF}" --symbols --wide "${LIBRARY}" OUTPUT_VARIABLE symbols
+                                                                   COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "OBJECT[^\n]* _ZGVZ[^\n]*gpukern[^\n]*" guards "${symbols}")
+if(guards)
+  list(JOIN guards "\n" text)
+  message(FATAL_ERROR "static variables with guards:\n${text}")
+endif()
