@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Items and rows on a GPU around the numbers where another kernel takes them: few_items,
-// few_sparse_items, pairs_below and few_chunks in cuda/gather/tuning.cu.
+// Items and rows on a GPU around the thresholds of the strategies: items_small_to,
+// items_small_sparse_to, pairs_to and rows_small_to in cuda/gather/tuning.cpp.
 
 #include "cuda_driver.hpp"
 #include "device_memory.hpp"
@@ -15,19 +15,19 @@ constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP
                                          GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 /// The widest power of two, at most 16, that divides both.
-std::int64_t chunk_of(std::int64_t width, std::int64_t offset) {
+std::int64_t word_of(std::int64_t width, std::int64_t offset) {
   const std::int64_t bits = width | offset | 16;
   return bits & -bits;
 }
 
-/// As many rows as have a thread for each chunk.
-std::int64_t few_rows(std::int64_t width, std::int64_t offset = 0) {
-  const std::int64_t chunk = chunk_of(width, offset);
-  const std::int64_t chunks = chunk <= 2   ? 640 << 10
-                              : chunk == 4 ? 3 << 19
-                              : chunk == 8 ? 4 << 20
-                                           : 2 << 20;
-  return chunks * chunk / width;
+/// The most rows that have a thread for each word.
+std::int64_t small_rows(std::int64_t width, std::int64_t offset = 0) {
+  const std::int64_t word = word_of(width, offset);
+  const std::int64_t words = word <= 2   ? 640 << 10
+                             : word == 4 ? 3 << 19
+                             : word == 8 ? 4 << 20
+                                         : 2 << 20;
+  return words * word / width;
 }
 
 class GatherManyRowsTest : public GpuTest {
@@ -57,7 +57,7 @@ class GatherManyRowsTest : public GpuTest {
                   Place::Cuda);
   }
 
-  /// How the gather of so many rows runs, of up to 33 MiB.
+  /// The grid of a gather of `count` rows, up to 33 MiB.
   static Graph::Grid grid_of(std::int64_t width, std::int64_t count, std::int64_t source_at = 0) {
     const DeviceMemory<int> memory(36 << 18);
     std::int64_t n = 3;
@@ -89,16 +89,16 @@ class GatherManyRowsTest : public GpuTest {
   Random random_{9};
 };
 
-TEST_F(GatherManyRowsTest, FewRowsHaveAChunkAThread) {
+TEST_F(GatherManyRowsTest, SmallRowsHaveAWordAThread) {
   expect_grid(grid_of(1024, 16), 4, 256);
   expect_grid(grid_of(100, 16), 2, 256);
   expect_grid(grid_of(100, 16, 1), 7, 256);
-  expect_grid(grid_of(1024, few_rows(1024)), (2 << 20) / 256, 256);
-  expect_grid(grid_of(1024, few_rows(1024) + 1), (2 << 20) / 1024 + 1, 256);  // four a thread
-  expect_grid(grid_of(128, few_rows(128, 4), 4), (3 << 19) / 256, 256);
-  expect_grid(grid_of(128, few_rows(128, 4) + 1, 4), (6 << 20) / (16 << 10) + 1, 128);  // tiles
-  expect_grid(grid_of(32, few_rows(32, 2), 2), (640 << 10) / 256, 256);
-  expect_grid(grid_of(32, few_rows(32, 2) + 1, 2), (1280 << 10) / (4 << 10) + 1, 128);
+  expect_grid(grid_of(1024, small_rows(1024)), (2 << 20) / 256, 256);
+  expect_grid(grid_of(1024, small_rows(1024) + 1), (2 << 20) / 1024 + 1, 256);  // four a thread
+  expect_grid(grid_of(128, small_rows(128, 4), 4), (3 << 19) / 256, 256);
+  expect_grid(grid_of(128, small_rows(128, 4) + 1, 4), (6 << 20) / (16 << 10) + 1, 128);  // tiles
+  expect_grid(grid_of(32, small_rows(32, 2), 2), (640 << 10) / 256, 256);
+  expect_grid(grid_of(32, small_rows(32, 2) + 1, 2), (1280 << 10) / (4 << 10) + 1, 128);
 }
 
 TEST_F(GatherManyRowsTest, ItemsOfEveryWidthAroundTheThresholds) {
@@ -128,7 +128,7 @@ TEST_F(GatherManyRowsTest, RowsOfEveryWidthAroundTheThresholds) {
   for (const std::int64_t width : {7, 12, 24, 48, 50, 60, 100, 104, 255, 256, 300, 1001, 1024}) {
     for (const std::int64_t at : {0, 1, 2, 4}) {
       for (const std::int64_t more : {0, 1}) {
-        const std::int64_t count = few_rows(width, at) + more;
+        const std::int64_t count = small_rows(width, at) + more;
         SCOPED_TRACE("width " + std::to_string(width) + ", source at " + std::to_string(at) +
                      ", count " + std::to_string(count));
         const auto& type = kIndexTypes[trial % static_cast<int>(std::size(kIndexTypes))];
@@ -152,7 +152,7 @@ TEST_F(GatherManyRowsTest, ManyRowsAtEveryAddress) {
     for (int trial = 0; trial < 8; ++trial) {
       const auto from = between(random_, 0, 17);
       const auto to = between(random_, 0, 17);
-      const auto count = few_rows(width, from | to) + between(random_, 1, 40);
+      const auto count = small_rows(width, from | to) + between(random_, 1, 40);
       SCOPED_TRACE("width " + std::to_string(width) + ", source at " + std::to_string(from) +
                    ", out at " + std::to_string(to) + ", count " + std::to_string(count));
       check({bytes_dtype(static_cast<int>(width)),
@@ -169,7 +169,7 @@ TEST_F(GatherManyRowsTest, ManyRowsAtEveryAddress) {
 TEST_F(GatherManyRowsTest, OuterPositions) {
   for (const std::int64_t width : {8, 16, 12, 100, 1001, 1024}) {
     for (const std::int64_t more : {-1, 0, 1}) {
-      const std::int64_t count = few_rows(width) / 3 + more;
+      const std::int64_t count = small_rows(width) / 3 + more;
       SCOPED_TRACE("width " + std::to_string(width) + ", count " + std::to_string(count));
       check({bytes_dtype(static_cast<int>(width)),
              {3, 41},
@@ -188,7 +188,7 @@ TEST_F(GatherManyRowsTest, FillValuesOfAnElement) {
         check({bytes_dtype(element),
                {41, 35},
                kInt32.dtype,
-               few_rows(std::int64_t{element} * 35) + more,
+               small_rows(std::int64_t{element} * 35) + more,
                GPUKERN_INDEX_FILL,
                0,
                0,
@@ -214,7 +214,7 @@ TEST_F(GatherManyRowsTest, RowsThatLieApart) {
 
 TEST_F(GatherManyRowsTest, BadIndicesAreNamed) {
   for (const std::int64_t width : {12, 100, 1024}) {
-    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{16}, few_rows(width) + 1}) {
+    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{16}, small_rows(width) + 1}) {
       Tight source(Place::Cuda, bytes_dtype(static_cast<int>(width)), {120}, 0);
       Tight index(Place::Cuda, kInt32.dtype, {count}, 0);
       Tight out(Place::Cuda, source.dtype, {count}, 0);

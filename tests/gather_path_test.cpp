@@ -83,20 +83,20 @@ class GatherPathTest : public testing::Test {
     return Graph(stream).nodes();
   }
 
-  enum class Spread { Random, Rising, Falling, Equal, RisingAtFirst };
+  enum class Spread { Random, Sorted, Falling, Equal, SortedAtFirst };
 
   static std::int64_t position(Spread spread, std::int64_t k, std::int64_t n, std::int64_t count) {
     const auto at = static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(k)) %
                                               static_cast<std::uint64_t>(n));
     const std::int64_t random = k % 5 == 0 ? at - n : at;
     switch (spread) {
-      case Spread::Rising:
+      case Spread::Sorted:
         return k * n / count;
       case Spread::Falling:
         return n - 1 - k * n / count;
       case Spread::Equal:
         return n / 3;
-      case Spread::RisingAtFirst:
+      case Spread::SortedAtFirst:
         return k < count / 8 ? k * n / count : random;
       default:
         return random;
@@ -159,8 +159,8 @@ class GatherPathTest : public testing::Test {
     if (partitions()) {
       EXPECT_GT(graph.nodes(), 5U);
     }
-    for (const Spread spread : {Spread::Random, Spread::Rising, Spread::Falling,
-                                Spread::RisingAtFirst, Spread::Equal, Spread::Random}) {
+    for (const Spread spread : {Spread::Random, Spread::Sorted, Spread::Falling,
+                                Spread::SortedAtFirst, Spread::Equal, Spread::Random}) {
       SCOPED_TRACE("spread " + std::to_string(static_cast<int>(spread)));
       const auto values = indices<int>(kN, kCount, spread);
       index.write(values);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Items far apart in a long source, on a GPU: by indices that rise, and by others.
+// Items far apart in a long source, on a GPU, by sorted indices and by others.
 
 #include <algorithm>
 #include <memory>
@@ -19,11 +19,11 @@ constexpr std::int64_t kSourceBytes = 256 * kCount + 64;
 constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP,
                                          GPUKERN_INDEX_FILL};
 
-enum class Spread { Rising, Falling, Random, Blocked, RisingAtFirst };
-constexpr Spread kSpreads[] = {Spread::Rising, Spread::Falling, Spread::Random, Spread::Blocked,
-                               Spread::RisingAtFirst};
+enum class Spread { Sorted, Falling, Random, Blocked, SortedAtFirst };
+constexpr Spread kSpreads[] = {Spread::Sorted, Spread::Falling, Spread::Random, Spread::Blocked,
+                               Spread::SortedAtFirst};
 
-class GatherRisingTest : public GpuTest {
+class GatherSortedSparseTest : public GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
@@ -39,18 +39,18 @@ class GatherRisingTest : public GpuTest {
       return static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(number)) %
                                        static_cast<std::uint64_t>(n));
     };
-    const std::int64_t rising = k * (n / kCount) + random(k) % (n / kCount);
+    const std::int64_t sorted = k * (n / kCount) + random(k) % (n / kCount);
     switch (spread) {
-      case Spread::Rising:
-        return rising;
+      case Spread::Sorted:
+        return sorted;
       case Spread::Falling:
-        return n - 1 - rising;
+        return n - 1 - sorted;
       case Spread::Random:
         return random(k);
       case Spread::Blocked:
         return (random(k / 64) + k % 64) % n;
       default:
-        return k < kCount / 3 ? rising : random(k);
+        return k < kCount / 3 ? sorted : random(k);
     }
   }
 
@@ -153,7 +153,7 @@ class GatherRisingTest : public GpuTest {
   std::unique_ptr<DeviceMemory<int>> out_;
 };
 
-TEST_F(GatherRisingTest, ItemsOfEveryWidthByIndicesOfEverySpread) {
+TEST_F(GatherSortedSparseTest, ItemsOfEveryWidthByIndicesOfEverySpread) {
   int trial = 0;
   for (const std::int64_t width : {1, 2, 4, 8, 16})
     for (const Spread spread : kSpreads) {
@@ -162,7 +162,7 @@ TEST_F(GatherRisingTest, ItemsOfEveryWidthByIndicesOfEverySpread) {
     }
 }
 
-TEST_F(GatherRisingTest, WhatIsSampledAndWhatIsNot) {
+TEST_F(GatherSortedSparseTest, WhatIsSampledAndWhatIsNot) {
   if (!samples()) GTEST_SKIP() << "not of compute capability 9.0 or later";
   const Call usual{.width = 4, .index = index_->data(), .out = out_->data()};
   const std::size_t sampled = nodes(usual);
@@ -183,7 +183,7 @@ TEST_F(GatherRisingTest, WhatIsSampledAndWhatIsNot) {
 }
 
 // The source is there as a whole: what seems to overlap out would be copied.
-TEST_F(GatherRisingTest, IndicesAKibibyteApartAreNotSampled) {
+TEST_F(GatherSortedSparseTest, IndicesAKibibyteApartAreNotSampled) {
   if (!samples()) GTEST_SKIP() << "not of compute capability 9.0 or later";
   gpukern_device_info info{};
   info.struct_size = sizeof info;
@@ -202,14 +202,14 @@ TEST_F(GatherRisingTest, IndicesAKibibyteApartAreNotSampled) {
   EXPECT_GT(nodes(nearer), 3U);
 }
 
-TEST_F(GatherRisingTest, EachReplayGathersByTheIndicesOfItsTime) {
+TEST_F(GatherSortedSparseTest, EachReplayGathersByTheIndicesOfItsTime) {
   const Call call{.width = 4, .index = index_->data(), .out = out_->data()};
   cuda("cuCtxSynchronize");
   const StreamHandle stream;
   stream.begin_capture();
   ASSERT_EQ(gather(call, stream), GPUKERN_SUCCESS) << gpukern_last_error();
   const Graph graph(stream);
-  for (const Spread spread : {Spread::Rising, Spread::Random, Spread::Rising, Spread::Blocked}) {
+  for (const Spread spread : {Spread::Sorted, Spread::Random, Spread::Sorted, Spread::Blocked}) {
     const auto index = indices<std::int32_t>(spread, call.n);
     write_items(*index_, index);
     enqueue_fill(out_->data(), 0xabababab, kCount, nullptr);
@@ -221,13 +221,13 @@ TEST_F(GatherRisingTest, EachReplayGathersByTheIndicesOfItsTime) {
 }
 
 // The gather itself meets it, since it may change out.
-TEST_F(GatherRisingTest, ABadIndexIsNamed) {
+TEST_F(GatherSortedSparseTest, ABadIndexIsNamed) {
   const Call call{.width = 4,
                   .index = index_->data(),
                   .out = out_->data(),
                   .mode = GPUKERN_INDEX_RAISE,
                   .out_may_change = 1};
-  for (const Spread spread : {Spread::Rising, Spread::Random}) {
+  for (const Spread spread : {Spread::Sorted, Spread::Random}) {
     auto index = indices<std::int32_t>(spread, call.n);
     write_items(*index_, index);
     ASSERT_EQ(gather(call), GPUKERN_SUCCESS) << gpukern_last_error();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Asynchronous bulk copies from global to shared memory and the barrier that counts their bytes
-// (PTX ISA: mbarrier, cp.async.bulk), and bulk fetches into the L2 cache. Compute capability 9.0
+// (PTX ISA: mbarrier, cp.async.bulk), and bulk prefetches into the L2 cache. Compute capability 9.0
 // and later.
 #pragma once
 
@@ -10,9 +10,8 @@
 
 namespace gpukern::gpu {
 
-/// Asks for global memory to come into the L2 cache. The address and the size are multiples of 16
-/// bytes.
-__device__ inline void fetch_into_l2(const void* global, unsigned bytes) {
+/// Prefetches global memory into the L2 cache. Address and size are multiples of 16 bytes.
+__device__ inline void prefetch_l2(const void* global, unsigned bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
                "r"(bytes)
                : "memory");
@@ -23,7 +22,7 @@ class BulkBarrier {
  public:
   __device__ void initialise() {
     asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(&state_)));
-    // Makes the barrier known to the unit that copies.
+    // Makes the barrier visible to the unit that copies.
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
 
@@ -48,7 +47,7 @@ class BulkBarrier {
         : "memory");
   }
 
-  /// Waits until all bytes of the phase have come. Phases are numbered from 0.
+  /// Waits until all bytes of the phase have arrived. Phases are numbered from 0.
   __device__ void wait(unsigned phase) {
     unsigned done = 0;
     while (done == 0) {

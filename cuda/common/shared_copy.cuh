@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A block copies from global to shared memory: by the bulk copy engine of compute
-// capability 9.0 and later.
+// Copies of a block from global to shared memory, by the bulk copy engine of compute capability 9.0
+// and later.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace gpukern::gpu {
 /// Each thread of a block holds one; all call its functions together.
 class SharedCopy {
  public:
-  /// `barrier` lies in shared memory.
+  /// `barrier` is in shared memory.
   __device__ explicit SharedCopy(BulkBarrier& barrier) : barrier_(barrier) {
     if (threadIdx.x == 0) barrier_.initialise();
     __syncthreads();
   }
 
-  /// Starts a copy, to memory that no thread uses any more. Both addresses are multiples of 16.
+  /// Starts a copy to memory that no thread uses any more. Both addresses are multiples of 16.
   __device__ void start(void* to, const void* from, unsigned bytes) {
     const unsigned whole = bytes / 16 * 16;
     constexpr unsigned kPiece = 16384;
@@ -31,7 +31,7 @@ class SharedCopy {
         barrier_.copy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at,
                       min(kPiece, whole - at));
     }
-    // Nothing is read that is not part of the source: its last bytes come one by one.
+    // Reads no byte after the source: its last bytes are copied one by one.
     rest_ = whole < bytes;
     if (whole + threadIdx.x < bytes) {
       static_cast<std::byte*>(to)[whole + threadIdx.x] =

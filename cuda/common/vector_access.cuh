@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Several elements by one memory access.
+// Loads and stores of several elements by one instruction, at aligned and at unaligned addresses.
 #pragma once
 
+#include <cuda_runtime.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "cuda/common/arithmetic.hpp"
+
 namespace gpukern::gpu {
 
-/// Elements that are loaded and stored together, by accesses of 16 bytes where there are as many.
-template <class T, int kCount>
-struct alignas(sizeof(T) * kCount < 16 ? sizeof(T) * kCount : 16) Vector {
-  T element[kCount];
-};
-
+/// The type of an access of kBytes bytes.
 template <int kBytes>
 struct Word;
 template <>
@@ -38,28 +38,61 @@ struct Word<16> {
   using Type = uint4;
 };
 
-/// What becomes of lines in the L2 cache that are read once: a cache policy (PTX ISA:
-/// createpolicy).
-class StreamPolicy {
- public:
-  /// With `first` they leave before all others, which keeps lines there that are read again. Else
-  /// they come in without a change of anything's rank, and DRAM answers faster where another kernel
-  /// has filled the cache: its lines, it seems, stay for ever otherwise, and the stream is short of
-  /// room. H200, behind a copy, us: 128 Mi of 128 Mi items with equal indices 276 by the former,
-  /// 264 by the latter, sorted 388 and 372, zipf 757 and 771; 128 Mi random ones of 8 Mi, which the
-  /// L2 cache holds, 1170 and 1229.
-  __device__ explicit StreamPolicy(bool first) : first_(first) {}
+/// Calls visit(W{}) with the type of a word of `bytes` bytes.
+template <class Visit>
+void visit_word(std::int64_t bytes, const Visit& visit) {
+  switch (bytes) {
+    case 1:
+      return visit(Word<1>::Type{});
+    case 2:
+      return visit(Word<2>::Type{});
+    case 4:
+      return visit(Word<4>::Type{});
+    case 8:
+      return visit(Word<8>::Type{});
+    default:
+      return visit(Word<16>::Type{});
+  }
+}
 
-  /// Volatile, as the wait for the previous kernel and __ldcs() are in CUDA's headers: they keep
-  /// their order.
+/// Elements that are loaded and stored together, by words of up to 16 bytes.
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount < kWordBytes ? sizeof(T) * kCount : kWordBytes) Vector {
+  T element[kCount];
+};
+
+/// As many elements as a word of 16 bytes holds.
+template <class T>
+inline constexpr int kPerWord = kWordBytes / static_cast<int>(sizeof(T));
+template <class T>
+using WordVector = Vector<T, kPerWord<T>>;
+
+/// The same bytes as another type.
+template <class To, class From>
+__device__ To bits_as(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+/// The L2 eviction priority of data that is read once (PTX ISA: createpolicy). Evict-first keeps
+/// the lines of other data in the cache; evict-unchanged is faster where the cache is full of
+/// another kernel's lines. Measured: benchmarks/notes/gather.md#l2-eviction-priority.
+class CachePolicy {
+ public:
+  __device__ explicit CachePolicy(bool evict_first) : evict_first_(evict_first) {}
+
+  /// Volatile like the wait for the previous kernel and __ldcs() in CUDA's headers, so that they
+  /// stay in order.
   __device__ uint4 load(const uint4* from) const {
 #if __CUDA_ARCH__ >= 800
-    // Made anew for each vector, since registers are dearer.
+    // Created for each vector: two instructions cost less than a 64-bit register.
     std::uint64_t policy = 0;
     std::uint64_t unchanged = 0;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
     asm("createpolicy.fractional.L2::evict_unchanged.b64 %0, 1.0;" : "=l"(unchanged));
-    if (!first_) policy = unchanged;
+    if (!evict_first_) policy = unchanged;
     uint4 word;
     asm volatile("ld.global.L1::evict_first.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                  : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
@@ -70,19 +103,19 @@ class StreamPolicy {
 #endif
   }
 
-  /// Words of less than 16 bytes leave before others in any case.
+  /// Words below 16 bytes are evict-first in any case.
   template <class W>
   __device__ W load(const W* from) const {
     return __ldcs(from);
   }
 
  private:
-  [[maybe_unused]] bool first_;
+  [[maybe_unused]] bool evict_first_;
 };
 
-/// Reads what is used once. It leaves the L1 cache first.
+/// Loads data that is read once.
 template <class T>
-__device__ T load_once(const T* from, const StreamPolicy& policy) {
+__device__ T load_streaming(const T* from, const CachePolicy& policy) {
   using W = typename Word<alignof(T)>::Type;
   T value;
 #pragma unroll
@@ -93,9 +126,9 @@ __device__ T load_once(const T* from, const StreamPolicy& policy) {
   return value;
 }
 
-/// Writes what is not read again soon.
+/// Stores data that is not read again soon.
 template <class T>
-__device__ void store_once(T* to, const T& value) {
+__device__ void store_streaming(T* to, const T& value) {
   using W = typename Word<alignof(T)>::Type;
 #pragma unroll
   for (unsigned w = 0; w < sizeof(T) / sizeof(W); ++w) {
@@ -105,36 +138,116 @@ __device__ void store_once(T* to, const T& value) {
   }
 }
 
-/// The value of the lane whose number differs from this one's by the bits of `mask`.
+/// Loads an element byte by byte, at any address.
 template <class T>
-__device__ T of_lane_xor(T value, unsigned mask) {
-  constexpr unsigned kWords = (sizeof(T) + 3) / 4;
-  std::uint32_t words[kWords]{};
-  std::memcpy(words, &value, sizeof(T));
-#pragma unroll
-  for (unsigned w = 0; w < kWords; ++w) words[w] = __shfl_xor_sync(~0U, words[w], mask);
-  T other;
-  std::memcpy(&other, words, sizeof(T));
-  return other;
+__device__ T load_unaligned(const std::byte* from) {
+  T value;
+  auto* to = reinterpret_cast<unsigned char*>(&value);
+  for (unsigned b = 0; b < sizeof(T); ++b) to[b] = reinterpret_cast<const unsigned char*>(from)[b];
+  return value;
 }
 
-/// Transposes the square of kCount elements in each of kCount neighbouring lanes.
-template <class T, int kCount>
-__device__ void transpose(T (&element)[kCount]) {
+template <class T>
+__device__ void store_unaligned(std::byte* to, T value) {
+  const auto* from = reinterpret_cast<const unsigned char*>(&value);
+  for (unsigned b = 0; b < sizeof(T); ++b) reinterpret_cast<unsigned char*>(to)[b] = from[b];
+}
+
+/// Bytes of an address above a multiple of 16.
+__device__ inline unsigned misalignment(const std::byte* address) {
+  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(address)) & (kWordBytes - 1);
+}
+
+/// Bytes [shift, shift + 16) of the 32 bytes of two words; only the low four bits of `shift` count.
+/// Fast where all threads of a warp have the same shift.
+__device__ inline uint4 funnel_shift(uint4 low, uint4 high, unsigned shift) {
+  unsigned part[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  if ((shift & 8U) != 0)
+    for (int i = 0; i < 6; ++i) part[i] = part[i + 2];
+  if ((shift & 4U) != 0)
+    for (int i = 0; i < 5; ++i) part[i] = part[i + 1];
+  const unsigned bits = 8 * (shift & 3U);
+  return {__funnelshift_r(part[0], part[1], bits), __funnelshift_r(part[1], part[2], bits),
+          __funnelshift_r(part[2], part[3], bits), __funnelshift_r(part[3], part[4], bits)};
+}
+
+/// Loads consecutive words from any address. Where that is not aligned, it loads the aligned words
+/// around: up to 15 bytes before the first word and after the last one.
+class UnalignedReader {
+ public:
+  struct Loaded {
+    uint4 low;
+    uint4 high;
+  };
+
+  __device__ explicit UnalignedReader(const std::byte* from)
+      : shift_(misalignment(from)), words_(reinterpret_cast<const uint4*>(from - shift_)) {}
+
+  /// Separate from word(), so that several loads can be in flight.
+  [[nodiscard]] __device__ Loaded load(std::int64_t position) const {
+    Loaded loaded;
+    loaded.low = words_[position];
+    if (shift_ != 0) loaded.high = words_[position + 1];
+    return loaded;
+  }
+  [[nodiscard]] __device__ uint4 word(const Loaded& loaded) const {
+    return shift_ == 0 ? loaded.low : funnel_shift(loaded.low, loaded.high, shift_);
+  }
+
+ private:
+  unsigned shift_;
+  const uint4* words_;
+};
+
+/// Stores consecutive words to any address, and no other byte.
+class UnalignedWriter {
+ public:
+  __device__ explicit UnalignedWriter(std::byte* to) : shift_(misalignment(to)), to_(to) {}
+
+  /// Stores the words of a warp, whose threads have consecutive positions and all call this; those
+  /// at `end` and beyond store nothing. Aligned stores take their first bytes from the previous
+  /// lane.
+  __device__ void store(std::int64_t position, uint4 value, std::int64_t end) const {
+    std::byte* const to = to_ + position * kWordBytes;
+    if (shift_ == 0) {
+      if (position < end) *reinterpret_cast<uint4*>(to) = value;
+      return;
+    }
+    const uint4 before = {from_previous_lane(value.x), from_previous_lane(value.y),
+                          from_previous_lane(value.z), from_previous_lane(value.w)};
+    if (position >= end) return;
+    const unsigned lane = threadIdx.x % kLanes;
+    const unsigned own = kWordBytes - shift_;
+    if (lane == 0)
+      store_part(to, value, 0, own);
+    else
+      *reinterpret_cast<uint4*>(to - shift_) = funnel_shift(before, value, own);
+    if (lane == kLanes - 1 || position + 1 == end) store_part(to, value, own, kWordBytes);
+  }
+
+ private:
+  static constexpr unsigned kLanes = 32;
+
+  __device__ static unsigned from_previous_lane(unsigned part) {
+    return __shfl_up_sync(0xffffffffU, part, 1);
+  }
+
+  /// Stores bytes [first, last) of a word.
+  __device__ void store_part(std::byte* to, uint4 value, unsigned first, unsigned last) const {
+    const unsigned part[] = {value.x, value.y, value.z, value.w};
+    if (shift_ % 4 == 0) {
 #pragma unroll
-  for (int bit = 1; bit < kCount; bit *= 2) {
-    const bool upper = (threadIdx.x & bit) != 0;
+      for (unsigned b = 0; b < kWordBytes; b += 4)
+        if (b >= first && b < last) *reinterpret_cast<unsigned*>(to + b) = part[b / 4];
+    } else {
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      if ((j & bit) != 0) continue;
-      const T low = element[j];
-      const T high = element[j | bit];
-      const T sent = upper ? low : high;
-      const T other = of_lane_xor(sent, bit);
-      element[j] = upper ? other : low;
-      element[j | bit] = upper ? high : other;
+      for (unsigned b = 0; b < kWordBytes; ++b)
+        if (b >= first && b < last) to[b] = static_cast<std::byte>(part[b / 4] >> (8 * (b % 4)));
     }
   }
-}
+
+  unsigned shift_;
+  std::byte* to_;
+};
 
 }  // namespace gpukern::gpu

@@ -4,34 +4,36 @@
 // The fill value of mode "fill" on the device.
 #pragma once
 
+#include <cuda_runtime.h>
+
+#include <cstddef>
 #include <cstdint>
 
-#include "cuda/common/launch.cuh"
 #include "src/runtime/backend.hpp"
 #include "src/runtime/buffer.hpp"
 
 namespace gpukern::gpu {
 
-/// The fill value. One whose period divides 16 bytes comes as a kernel parameter, repeated: every
-/// scalar of 1, 2, 4, 8 or 16 bytes. Any other lies in device memory.
+/// The fill value. One whose period divides 16 bytes is a kernel parameter, repeated: every scalar
+/// of 1, 2, 4, 8 or 16 bytes. Any other is in device memory.
 struct Fill {
   const std::byte* data = nullptr;
   alignas(16) std::byte repeated[16]{};
 
-  /// The pattern's chunk for a place in the item, where `data` is null.
-  template <class Chunk>
-  __device__ Chunk chunk(std::int64_t in_item) const {
-    constexpr int kChunks = 16 / sizeof(Chunk);
-    return reinterpret_cast<const Chunk*>(
-        repeated)[static_cast<unsigned>(in_item) / sizeof(Chunk) % kChunks];
+  /// The word at byte `in_item` of an item, if `data` is null.
+  template <class W>
+  __device__ W word(std::int64_t in_item) const {
+    constexpr int kWords = 16 / sizeof(W);
+    return reinterpret_cast<const W*>(
+        repeated)[static_cast<unsigned>(in_item) / sizeof(W) % kWords];
   }
 };
 
 /// The fill value as one item: `data` is a row of args.item bytes, aligned to 16 and readable up to
-/// a multiple of 16. The scratch buffer must outlive the launches that use it.
-Fill fill_item(Backend& backend, const GatherArgs& args, Buffer& scratch, cudaStream_t stream);
+/// a multiple of 16. `memory` must outlive the launches that use it.
+Fill fill_item(Backend& backend, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
 
-/// The fill value as it was given: `data` is all of args.fill_size bytes.
-Fill fill_as_given(Backend& backend, const GatherArgs& args, Buffer& scratch, cudaStream_t stream);
+/// The fill value of every position: `data` is all of args.fill_size bytes.
+Fill fill_as_given(Backend& backend, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

@@ -5,36 +5,31 @@
 
 namespace gpukern::gpu {
 
-bool gather_inner_items(const DirectCall& call) {
-  const GatherArgs& args = call.args;
-  const Rows& rows = call.rows;
-  if (rows.outer < call.tuning.inner_from || rows.count < call.tuning.inner_count_from ||
-      args.n > call.tuning.inner_sparse * rows.count ||
-      args.n * args.item > call.tuning.inner_row_to)
-    return false;
-  visit_chunk(rows.width, [&](auto item) {
+void run_last_axis(const GatherLaunch& call) {
+  const GatherArgs& args = call.problem.args;
+  const Rows& rows = call.problem.rows;
+  visit_word(call.problem.width, [&](auto item) {
     using Item = decltype(item);
     constexpr int kCount = kVectorItems<Item>;
     constexpr std::int64_t kAligned = alignof(Vector<Item, kCount>);
-    const int threads = call.tuning.threads;
-    const std::int64_t per_block = call.tuning.inner_per_block;
-    const InnerArgs inner{.source = args.source,
-                          .index = args.index,
-                          .out = args.out,
-                          .outer = rows.outer,
-                          .outer_stride = rows.outer_stride,
-                          .axis_stride = rows.axis_stride,
-                          .count = rows.count,
-                          .tiles = ceil_divide(rows.count, std::int64_t{threads} * kCount),
-                          .outer_per_block = per_block,
-                          .type = args.index_type,
-                          .vectors = alignment_of(args.out) >= kAligned &&
-                                     alignment_of(rows.count * args.item) >= kAligned};
-    launch(gather_inner_kernel<Item, kCount, kInnerRows>,
-           Grid{inner.tiles * ceil_divide(rows.outer, per_block), threads}, call.stream, inner,
-           Bounds<std::uint64_t>(args), call.fill);
+    const int threads = call.problem.tuning.threads;
+    const std::int64_t per_block = call.problem.tuning.last_axis_per_block;
+    const LastAxisArgs last_axis{.source = args.source,
+                                 .index = args.index,
+                                 .out = args.out,
+                                 .outer = rows.outer,
+                                 .outer_stride = rows.outer_stride,
+                                 .axis_stride = rows.axis_stride,
+                                 .count = rows.count,
+                                 .tiles = ceil_divide(rows.count, std::int64_t{threads} * kCount),
+                                 .outer_per_block = per_block,
+                                 .type = args.index_type,
+                                 .vectors = alignment_of(args.out) >= kAligned &&
+                                            alignment_of(rows.count * args.item) >= kAligned};
+    launch(gather_last_axis_kernel<Item, kCount, kLastAxisRows>,
+           Grid{last_axis.tiles * ceil_divide(rows.outer, per_block), threads}, call.stream,
+           last_axis, bounds_of<std::uint64_t>(args), call.fill);
   });
-  return true;
 }
 
 }  // namespace gpukern::gpu

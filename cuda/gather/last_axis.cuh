@@ -3,13 +3,11 @@
 
 #pragma once
 
-#include "cuda/common/vector_access.cuh"
-#include "cuda/gather/bounds.cuh"
-#include "cuda/gather/direct.cuh"
+#include "cuda/gather/kernel.cuh"
 
 namespace gpukern::gpu {
 
-struct InnerArgs {
+struct LastAxisArgs {
   const std::byte* source;
   const std::byte* index;
   std::byte* out;
@@ -24,16 +22,16 @@ struct InnerArgs {
 };
 
 /// out[o, i] = source[o, index[i]]. A block resolves a tile of the index once and gathers with it
-/// from outer_per_block rows of the source, kUnroll at a time. Blocks that follow each other read
-/// the same rows.
+/// from outer_per_block rows of the source, kUnroll at a time. Consecutive blocks read the same
+/// rows.
 template <class Item, int kCount, int kUnroll>
-__global__ void gather_inner_kernel(const __grid_constant__ InnerArgs args,
-                                    const __grid_constant__ Bounds<std::uint64_t> bounds,
-                                    const __grid_constant__ Fill fill) {
+__global__ void gather_last_axis_kernel(const __grid_constant__ LastAxisArgs args,
+                                        const __grid_constant__ Bounds<std::uint64_t> bounds,
+                                        const __grid_constant__ Fill fill) {
   const std::int64_t group = blockIdx.x / args.tiles;
   const std::int64_t tile = (blockIdx.x - group * args.tiles) * blockDim.x * kCount;
-  // Neighbouring items for vector stores; else a block's width apart, so that warps store whole
-  // lines.
+  // A thread's items are neighbours for vector stores; else a block apart, so that warps store
+  // whole lines.
   const std::int64_t first = tile + (args.vectors ? threadIdx.x * kCount : threadIdx.x);
   const std::int64_t apart = args.vectors ? 1 : blockDim.x;
   std::uint64_t raw[kCount];
@@ -41,7 +39,7 @@ __global__ void gather_inner_kernel(const __grid_constant__ InnerArgs args,
 #pragma unroll
   for (int j = 0; j < kCount; ++j) {
     const std::int64_t i = first + j * apart;
-    raw[j] = i < args.count ? load_any_index(args.index + i * args.type.bytes, args.type, true) : 0;
+    raw[j] = i < args.count ? load_index(args.index + i * args.type.bytes, args.type, true) : 0;
   }
   bounds.positions(raw, position);
   const std::int64_t begin = group * args.outer_per_block;
@@ -56,7 +54,7 @@ __global__ void gather_inner_kernel(const __grid_constant__ InnerArgs args,
       for (int j = 0; j < kCount; ++j)
         items[k].element[j] =
             position[j] < 0
-                ? fill.chunk<Item>(0)
+                ? fill.word<Item>(0)
                 : __ldg(reinterpret_cast<const Item*>(row + position[j] * args.axis_stride));
     }
 #pragma unroll
@@ -64,7 +62,7 @@ __global__ void gather_inner_kernel(const __grid_constant__ InnerArgs args,
       if (o + k >= end) break;
       Item* const to = reinterpret_cast<Item*>(args.out) + (o + k) * args.count + first;
       if (args.vectors && first + kCount <= args.count) {
-        store_once(reinterpret_cast<Vector<Item, kCount>*>(to), items[k]);
+        store_streaming(reinterpret_cast<Vector<Item, kCount>*>(to), items[k]);
         continue;
       }
 #pragma unroll

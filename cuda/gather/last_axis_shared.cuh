@@ -3,53 +3,52 @@
 
 #pragma once
 
-#include "cuda/common/vector_access.cuh"
-#include "cuda/gather/bounds.cuh"
-#include "cuda/gather/staging.cuh"
+#include "cuda/gather/shared_words.cuh"
 
 namespace gpukern::gpu {
 
-struct InnerStagedArgs {
+struct LastAxisSharedArgs {
   const std::byte* source;
-  Span memory;
+  ByteRange memory;  ///< all rows
   const std::byte* index;
   std::byte* out;
   std::int64_t outer;
   std::int64_t outer_stride;
   std::int64_t row;  ///< bytes along the axis
   std::int64_t count;
-  std::int64_t rows;  ///< of a block
-  Turn words;         ///< that hold a row
+  std::int64_t rows;               ///< of a block
+  FastDivmod<std::int64_t> words;  ///< that hold a row
   int words_of_row;
-  int across;    ///< threads along the index; the block's others take other rows
+  int across;    ///< threads along the index; the others of the block take other rows
   bool vectors;  ///< index and out's rows are aligned to vectors
 };
 
 /// out[o, i] = source[o, index[i]], axis contiguous. A block copies whole rows of the source to
 /// shared memory, in order, and gathers there.
 template <class Item, class Raw, int kCount>
-__global__ void gather_inner_staged_kernel(const __grid_constant__ InnerStagedArgs args,
-                                           const __grid_constant__ Bounds<Raw> bounds,
-                                           const __grid_constant__ Fill fill) {
+__global__ void gather_last_axis_shared_kernel(const __grid_constant__ LastAxisSharedArgs args,
+                                               const __grid_constant__ Bounds<Raw> bounds,
+                                               const __grid_constant__ Fill fill) {
   const std::int64_t begin = blockIdx.x * args.rows;
   const auto rows =
       static_cast<int>(begin + args.rows < args.outer ? args.rows : args.outer - begin);
   const std::byte* const source = args.source + begin * args.outer_stride;
-  uint4* const staged = shared_words();
-  for (auto at = args.words.advance({0, 0}, threadIdx.x); at.turn < rows;
+  uint4* const shared = shared_words();
+  for (auto at = args.words.advance({0, 0}, threadIdx.x); at.quotient < rows;
        at = args.words.advance(at, blockDim.x)) {
-    const std::byte* const row = source + at.turn * args.outer_stride;
-    const std::byte* const word = word_of(row) + at.at * 16;
+    const std::byte* const row = source + at.quotient * args.outer_stride;
+    const std::byte* const word = word_of(row) + at.remainder * 16;
     if (word < row + args.row)
-      stage_word(staged + at.turn * args.words_of_row + at.at, word, args.memory);
+      copy_word_async(shared + at.quotient * args.words_of_row + at.remainder, word, args.memory);
   }
-  await_copies();
+  wait_for_copies();
   __syncthreads();
 
   const auto across = static_cast<unsigned>(args.across);
   const int groups = static_cast<int>(blockDim.x / across);
   const int group = static_cast<int>(threadIdx.x / across);
-  // Neighbouring items for vector stores; else so far apart that warps store whole lines.
+  // A thread's items are neighbours for vector stores; else far apart, so that warps store whole
+  // lines.
   const std::int64_t apart = args.vectors ? 1 : across;
   const std::int64_t start = threadIdx.x % across * (args.vectors ? kCount : 1);
   using Indices = Vector<Raw, kCount>;
@@ -68,14 +67,14 @@ __global__ void gather_inner_staged_kernel(const __grid_constant__ InnerStagedAr
     for (int r = group; r < rows; r += groups) {
       const auto shift = reinterpret_cast<std::uintptr_t>(source + r * args.outer_stride) & 15;
       const auto* const row = reinterpret_cast<const Item*>(
-          reinterpret_cast<const std::byte*>(staged + r * args.words_of_row) + shift);
+          reinterpret_cast<const std::byte*>(shared + r * args.words_of_row) + shift);
       Vector<Item, kCount> items;
 #pragma unroll
       for (int j = 0; j < kCount; ++j)
-        items.element[j] = position[j] < 0 ? fill.chunk<Item>(0) : row[position[j]];
+        items.element[j] = position[j] < 0 ? fill.word<Item>(0) : row[position[j]];
       Item* const to = reinterpret_cast<Item*>(args.out) + (begin + r) * args.count + first;
       if (whole) {
-        store_once(reinterpret_cast<Vector<Item, kCount>*>(to), items);
+        store_streaming(reinterpret_cast<Vector<Item, kCount>*>(to), items);
         continue;
       }
       for (int j = 0; j < kCount; ++j)

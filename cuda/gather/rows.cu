@@ -5,32 +5,30 @@
 
 namespace gpukern::gpu {
 
-void gather_rows(const DirectCall& call) {
-  const GatherArgs& args = call.args;
-  const Rows& rows = call.rows;
-  const std::int64_t chunks = args.item / rows.width;
-  const std::int64_t total = rows.outer * rows.count * chunks;
+void run_rows(const GatherLaunch& call) {
+  const GatherProblem& problem = call.problem;
+  const GatherArgs& args = problem.args;
+  const std::int64_t total = problem.words();
   const RowArgs row_args{.source = args.source,
                          .index = args.index,
                          .out = args.out,
-                         .outer_stride = rows.outer_stride,
-                         .axis_stride = rows.axis_stride,
+                         .outer_stride = problem.rows.outer_stride,
+                         .axis_stride = problem.rows.axis_stride,
                          .total = total,
-                         .chunks = Turn(chunks),
-                         .count = Turn(rows.count)};
-  const int threads = call.tuning.threads;
-  // Over PCIe few reads in flight are enough, and more of them miss the tables that translate host
-  // addresses: one block a multiprocessor. H200, random rows of 1 KiB 38 GB/s, of all blocks that
-  // fit 30; the link makes 55.
-  const std::int64_t alone = device_facts().shared_bytes - kDeclaredSharedBytes;
-  const std::int64_t blocks = ceil_divide(total, std::int64_t{threads} * kRowChunks);
-  const Grid grid{blocks, threads, args.in_place ? static_cast<std::size_t>(alone) : 0, true};
-  visit_chunk(rows.width, [&](auto chunk) {
-    visit_index_width(args.index_type.bytes, [&](auto raw) {
-      using Raw = decltype(raw);
-      launch(gather_rows_kernel<decltype(chunk), Raw, kRowChunks>, grid, call.stream, row_args,
-             Bounds<Raw>(args), call.fill);
-    });
+                         .words = FastDivmod<std::int64_t>(args.item / problem.width),
+                         .count = FastDivmod<std::int64_t>(problem.rows.count)};
+  const int threads = problem.tuning.threads;
+  // Over PCIe more reads in flight miss the tables that translate host addresses, so one block runs
+  // on a multiprocessor: it takes all shared memory.
+  // Measured: benchmarks/notes/gather.md#rows-of-host-memory.
+  const std::int64_t shared =
+      args.in_place ? device_facts().shared_bytes - kDeclaredSharedBytes : 0;
+  const std::int64_t blocks = ceil_divide(total, std::int64_t{threads} * kRowWords);
+  const Grid grid{blocks, threads, static_cast<std::size_t>(shared), true};
+  visit_types(problem, [&](auto word, auto raw) {
+    using Raw = decltype(raw);
+    launch(gather_rows_kernel<decltype(word), Raw, kRowWords>, grid, call.stream, row_args,
+           bounds_of<Raw>(args), call.fill);
   });
 }
 

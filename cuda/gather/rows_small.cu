@@ -5,26 +5,23 @@
 
 namespace gpukern::gpu {
 
-void gather_few_rows(const DirectCall& call) {
-  const GatherArgs& args = call.args;
-  const Rows& rows = call.rows;
-  const std::int64_t chunks = args.item / rows.width;
-  const std::int64_t total = rows.outer * rows.count * chunks;
+void run_rows_small(const GatherLaunch& call) {
+  const GatherProblem& problem = call.problem;
+  const GatherArgs& args = problem.args;
+  const std::int64_t total = problem.words();
   const Grid grid{ceil_divide(total, kThreads), kThreads, 0, true};
-  const Divisor by_chunks(static_cast<std::uint32_t>(chunks));
-  const auto count = static_cast<std::uint32_t>(rows.count);
-  const OuterArgs outer{.stride = rows.outer_stride,
+  const FastDivmod<std::uint32_t> words(static_cast<std::uint32_t>(args.item / problem.width));
+  const auto count = static_cast<std::uint32_t>(problem.rows.count);
+  const OuterArgs outer{.stride = problem.rows.outer_stride,
                         .total = static_cast<std::uint32_t>(total),
-                        .count = Divisor(count)};
-  visit_chunk(rows.width, [&](auto chunk) {
-    visit_index_width(args.index_type.bytes, [&](auto raw) {
-      using Chunk = decltype(chunk);
-      using Raw = decltype(raw);
-      const Bounds<Raw> bounds(args);
-      launch(gather_few_rows_kernel<Chunk, Raw>, grid, call.stream,
-             reinterpret_cast<const Raw*>(args.index), args.source, rows.axis_stride, by_chunks,
-             count, bounds.last, reinterpret_cast<Chunk*>(args.out), outer, bounds, call.fill);
-    });
+                        .count = FastDivmod<std::uint32_t>(count)};
+  visit_types(problem, [&](auto word, auto raw) {
+    using W = decltype(word);
+    using Raw = decltype(raw);
+    const auto bounds = bounds_of<Raw>(args);
+    launch(gather_rows_small_kernel<W, Raw>, grid, call.stream,
+           reinterpret_cast<const Raw*>(args.index), args.source, problem.rows.axis_stride, words,
+           count, bounds.last, reinterpret_cast<W*>(args.out), outer, bounds, call.fill);
   });
 }
 

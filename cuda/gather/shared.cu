@@ -4,43 +4,42 @@
 #include "cuda/gather/shared.cuh"
 
 namespace gpukern::gpu {
-
 namespace {
 
 template <int kWords>
-void gather_tiles(const DirectCall& call) {
-  const GatherArgs& args = call.args;
-  const Rows& rows = call.rows;
-  const int threads = call.tuning.staged_threads;
+void launch_shared(const GatherLaunch& call) {
+  const GatherProblem& problem = call.problem;
+  const GatherArgs& args = problem.args;
+  const Rows& rows = problem.rows;
+  const int threads = problem.tuning.shared_threads;
   const std::int64_t tile = std::int64_t{threads} * kWords * 16;
-  const StagedArgs staged{.source = args.source,
-                          .memory = source_span(args, rows),
+  const SharedArgs shared{.source = args.source,
+                          .memory = source_range(args, rows),
                           .index = args.index,
                           .out = args.out,
                           .outer_stride = rows.outer_stride,
                           .axis_stride = rows.axis_stride,
                           .item = args.item,
                           .total = rows.outer * rows.count * args.item,
-                          .bytes = Turn(args.item),
-                          .words = Turn(most_words(std::min(args.item, tile))),
-                          .count = Turn(rows.count)};
-  const auto shared = static_cast<std::size_t>(staged_shared_bytes(args.item, tile));
-  const std::int64_t blocks = ceil_divide(staged.total, tile);
-  const Grid grid{blocks, threads, shared, true};
+                          .bytes = FastDivmod<std::int64_t>(args.item),
+                          .words = FastDivmod<std::int64_t>(max_words(std::min(args.item, tile))),
+                          .count = FastDivmod<std::int64_t>(rows.count)};
+  const Grid grid{ceil_divide(shared.total, tile), threads,
+                  static_cast<std::size_t>(tile_shared_bytes(args.item, tile)), true};
   visit_index_width(args.index_type.bytes, [&](auto raw) {
     using Raw = decltype(raw);
-    launch(gather_staged_kernel<Raw, kWords>, grid, call.stream, staged, Bounds<Raw>(args),
+    launch(gather_shared_kernel<Raw, kWords>, grid, call.stream, shared, bounds_of<Raw>(args),
            call.fill);
   });
 }
 
 }  // namespace
 
-void gather_staged_rows(const DirectCall& call) {
-  if (call.args.item < call.tuning.staged_long)
-    gather_tiles<kStagedWordsShort>(call);
+void run_shared(const GatherLaunch& call) {
+  if (call.problem.args.item < call.problem.tuning.shared_long)
+    launch_shared<kSharedWordsShort>(call);
   else
-    gather_tiles<kStagedWordsLong>(call);
+    launch_shared<kSharedWordsLong>(call);
 }
 
 }  // namespace gpukern::gpu

@@ -9,50 +9,40 @@ namespace gpukern::gpu {
 namespace {
 
 template <class Item, class Raw>
-void launch_rising(const DirectCall& call, Rise* rise) {
-  const GatherArgs& args = call.args;
-  const GatherTuning& tuning = call.tuning;
+void launch_sorted_sparse(const GatherLaunch& call) {
+  const GatherProblem& problem = call.problem;
+  const auto bounds = bounds_of<Raw>(problem.args);
+  const GatherTuning& tuning = problem.tuning;
+  auto* const sample = static_cast<SortedSample*>(call.scratch);
   const std::int64_t least =
-      ceil_divide((kRiseSpot - 1) * tuning.rising_step, std::abs(call.rows.axis_stride));
-  launch(rise_sample_kernel<Raw>, Grid{1, kRiseSpots, 0, true}, call.stream,
-         reinterpret_cast<const Raw*>(args.index), call.rows.count, static_cast<Raw>(least), rise);
-  launch(
-      gather_rising_kernel<Item, Raw>,
-      Grid{std::int64_t{device_facts().multiprocessors} * kRisingBlocks, kRisingThreads, 0, true},
-      call.stream, ItemArgs(call), Bounds<Raw>(args), call.fill, rise);
+      ceil_divide((kSampleRun - 1) * tuning.sorted_sparse_step, std::abs(problem.rows.axis_stride));
+  launch(sorted_sparse_sample_kernel<Raw>, Grid{1, kSampleRuns, 0, true}, call.stream,
+         reinterpret_cast<const Raw*>(problem.args.index), problem.rows.count,
+         static_cast<Raw>(least), sample);
+  launch(gather_sorted_sparse_kernel<Item, Raw>,
+         Grid{std::int64_t{device_facts().multiprocessors} * kSortedSparseBlocks,
+              kSortedSparseThreads, 0, true},
+         call.stream, ItemArgs(problem), bounds, call.fill, sample);
   const std::int64_t items = std::int64_t{tuning.item_threads} * kItemVectors * kVectorItems<Item>;
-  launch(gather_not_rising_kernel<Item, Raw>,
-         Grid{ceil_divide(call.rows.count, items), tuning.item_threads, 0, true}, call.stream,
-         ItemArgs(call), Bounds<Raw>(args), call.fill, static_cast<const Rise*>(rise));
-}
-
-template <class Item, class Raw>
-bool run_rising(Backend& backend, const DirectCall& call) {
-  if (!aligned_to_vectors<Item, Raw, kVectorItems<Item>>(call.args)) return false;
-  const Buffer scratch = scratch_or_none(backend, sizeof(Rise), call.stream);
-  if (scratch.data() == nullptr) return false;
-  launch_rising<Item, Raw>(call, static_cast<Rise*>(scratch.data()));
-  return true;
+  launch(gather_not_sorted_sparse_kernel<Item, Raw>,
+         Grid{ceil_divide(problem.rows.count, items), tuning.item_threads, 0, true}, call.stream,
+         ItemArgs(problem), bounds, call.fill, static_cast<const SortedSample*>(sample));
 }
 
 }  // namespace
 
-bool gather_rising(Backend& backend, const DirectCall& call) {
-  const GatherArgs& args = call.args;
-  const GatherTuning& tuning = call.tuning;
-  const double apart = bytes_per_index(call);
-  if (args.item != call.rows.width || call.rows.outer != 1 || args.in_place ||
-      args.index_type.bytes < 4 || call.rows.count < tuning.rising_from ||
-      apart < tuning.sparse_bytes || apart >= tuning.rising_below ||
-      !device_facts().overlaps_kernels)
-    return false;
-  bool served = false;
-  visit_chunk(call.rows.width, [&](auto item) {
+std::int64_t sorted_sparse_scratch_bytes(const GatherProblem& /*problem*/) {
+  return sizeof(SortedSample);
+}
+
+void run_sorted_sparse(const GatherLaunch& call) {
+  visit_word(call.problem.width, [&](auto item) {
     using Item = decltype(item);
-    served = args.index_type.bytes == 4 ? run_rising<Item, std::uint32_t>(backend, call)
-                                        : run_rising<Item, std::uint64_t>(backend, call);
+    if (call.problem.args.index_type.bytes == 4)
+      launch_sorted_sparse<Item, std::uint32_t>(call);
+    else
+      launch_sorted_sparse<Item, std::uint64_t>(call);
   });
-  return served;
 }
 
 }  // namespace gpukern::gpu

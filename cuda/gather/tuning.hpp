@@ -1,107 +1,99 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The numbers that decide how fast gather is, and why they are what they are.
+// The numbers that the speed of gather depends on. Their values are in tuning.cpp, the measurements
+// in benchmarks/notes/gather.md.
 #pragma once
 
 #include <cstdint>
 
 namespace gpukern::gpu {
 
-// What a thread keeps in flight. Registers hold it, so the compiler has to know it, and it is the
-// same for every GPU. 32 to 64 bytes a thread, at 1,024 threads or more a multiprocessor, are twice
-// the some 24 KiB that its share of the memory's bandwidth and latency asks for: once for the
-// indices, once for the items that they lead to.
+// What a thread has in flight, the same for every GPU since registers hold it: 32 to 64 bytes, at
+// 1,024 threads or more a multiprocessor, are twice the 24 KiB that its share of the memory's
+// bandwidth and latency takes, once for the indices and once for the items.
 
-/// Vectors of neighbouring items.
-inline constexpr int kItemVectors = 2;
-/// Chunks of rows, of 16 bytes where alignment allows.
-inline constexpr int kRowChunks = 4;
-/// Words of 16 bytes that pass through shared memory, which holds them instead of registers: of
-/// short rows, whose places take as much shared memory as they do, and of long ones.
-inline constexpr int kStagedWordsShort = 2;
-inline constexpr int kStagedWordsLong = 8;
-/// Outer positions of the inner-axis kernel, a vector of items from each.
-inline constexpr int kInnerRows = 4;
+inline constexpr int kItemVectors = 2;       ///< vectors of neighbouring items
+inline constexpr int kRowWords = 4;          ///< words of rows
+inline constexpr int kSharedWordsShort = 2;  ///< words through shared memory, short rows
+inline constexpr int kSharedWordsLong = 8;   ///< words through shared memory, long rows
+inline constexpr int kLastAxisRows = 4;      ///< outer positions, a vector of items from each
 
-/// What the choice between direct and partitioned gather knows of a GPU. Rates are per nanosecond.
+// The kernel for sorted indices far apart (#sorted-indices-far-apart).
+
+inline constexpr int kSampleRuns = 256;           ///< runs of indices in the sample, one a thread
+inline constexpr int kSampleRun = 4;              ///< neighbouring indices of a run
+inline constexpr int kSortedSparseThreads = 128;  ///< of a block
+inline constexpr int kSortedSparseBlocks = 2;     ///< on a multiprocessor
+inline constexpr int kSortedSparseItems = 4;      ///< of a thread
+
+/// The model that chooses between a direct and a partitioned gather. Rates are per nanosecond:
+/// Gitem/s and GB/s.
 struct PartitionTuning {
-  double direct_items = 0;    ///< direct gather from beyond the L2 cache; 0: never partition
-  double source_bytes = 0;    ///< every byte of the source is read once, at this rate
-  double staged_items_4 = 0;  ///< items of 4 bytes at most, behind the reading of the source
-  double staged_items_8 = 0;  ///< items of 8 bytes
-  double cached_items = 0;
-  double fixed = 0;                 ///< nanoseconds that the passes cost in any case
-  std::int64_t staged_buckets = 0;  ///< at most; with more, runs are too short to stage
-  std::int64_t source_from = 0;     ///< bytes; from the L2 cache, direct access is fast
+  double direct_items = 0;          ///< direct, source beyond the L2 cache; 0: never partition
+  double source_bytes = 0;          ///< every byte of the source is read once
+  double shared_items_4 = 0;        ///< slices in shared memory, items of up to 4 bytes
+  double shared_items_8 = 0;        ///< slices in shared memory, items of 8 bytes
+  double cached_items = 0;          ///< slices in the L2 cache
+  double fixed = 0;                 ///< nanoseconds of the passes in any case
+  std::int64_t shared_buckets = 0;  ///< at most; with more, runs are too short
+  std::int64_t source_from = 0;     ///< bytes; direct access is fast from the L2 cache
   std::int64_t count_from = 0;      ///< indices; below, the sample and idle passes cost too much
-  std::int64_t window = 0;          ///< bytes: neighbouring indices this close are fast anyway
-  std::int64_t cached_hot = 0;      ///< bytes of slices that blocks use at the same time
+  std::int64_t window = 0;          ///< bytes within which indices of a warp count as near
+  std::int64_t cached_hot = 0;      ///< bytes of slices in use at the same time
   std::int64_t cached_slice = 0;    ///< bytes of a slice at most
 };
 
-/// What may differ from GPU to GPU.
+/// What may differ from GPU to GPU. "_from" is inclusive, and so is "_to" of rows and last axes.
 struct GatherTuning {
   int compute_capability;  ///< 90 is 9.0: for this one and later ones
-  int threads;             ///< in a block, where nothing else is said
-  int item_threads;        ///< of the kernel for vectors of items
+  int threads;             ///< of a block, if nothing else is said
 
-  // Fewer items than `few_items` have a thread each, so that they meet more multiprocessors; fewer
-  // than `few_sparse_items` where the source has `sparse_bytes` for an index, for the order in
-  // which DRAM is asked. Threads hold one vector of two items (of 16 bytes: one) below
-  // `pairs_below`, and where the source has `pairs_bytes` for an index.
-  std::int64_t few_items;
-  std::int64_t few_sparse_items;
-  double sparse_bytes;
-  std::int64_t pairs_below;
-  double pairs_bytes;
-  int pair_threads;
+  // Items.
+  int item_threads;                    ///< of a block of the vector kernel
+  int pair_threads;                    ///< of a block of the pair kernel
+  std::int64_t items_small_to;         ///< below that many items: one a thread
+  std::int64_t items_small_sparse_to;  ///< the same, from sparse_bytes on
+  double sparse_bytes;                 ///< bytes of the source for each index
+  std::int64_t pairs_to;               ///< below that many items: two a thread
+  double pairs_sparse_bytes;           ///< bytes of the source for each index: two a thread
 
-  // From so many indices on, where the source has `sparse_bytes` for each and less than
-  // `rising_below`, a sample tells whether they rise, by so many bytes a step at least: see
-  // sorted_sparse.cuh.
-  std::int64_t rising_from;
-  double rising_below;
-  std::int64_t rising_step;
+  // Sorted items far apart.
+  std::int64_t sorted_sparse_from;  ///< indices
+  double sorted_sparse_to;          ///< exclusive: bytes of the source for each index
+  std::int64_t sorted_sparse_step;  ///< bytes from item to item, at least
 
-  // Sources of so many bytes are worth it that indices, which are read once, leave the L2 cache
-  // before them; see StreamPolicy. Shorter ones stay there anyway, of longer ones too little does.
-  std::int64_t stays_from;
-  std::int64_t stays_to;
+  // Sources of that many bytes: indices leave the L2 cache first, see CachePolicy.
+  std::int64_t evict_first_from;
+  std::int64_t evict_first_to;  ///< exclusive
 
-  // Up to so many chunks of rows, all in all, have a thread each, also those of rows that would
-  // pass through shared memory; by the width of a chunk: 1, 2, 4, 8 and 16.
-  std::int64_t few_chunks[5];
+  // Rows, by the width of a word: 1, 2, 4, 8 and 16 bytes.
+  std::int64_t rows_small_to[5];  ///< words in out: one a thread
+  std::int64_t shared_from[5];    ///< bytes of a row: through shared memory
+  std::int64_t shared_long;       ///< bytes of a row, from which kSharedWordsLong
+  int shared_threads;             ///< of a block; with its words, that is its tile
 
-  // Rows pass through shared memory from so many bytes on, by the same widths.
-  std::int64_t staged_from[5];
-  std::int64_t staged_long;  ///< from so many bytes on, kStagedWordsLong
-  int staged_threads;        ///< in a block; with the words that is its tile
+  // Last axes, rows of the source in shared memory.
+  std::int64_t last_axis_shared_from;          ///< bytes of a row
+  std::int64_t last_axis_shared_to;            ///< bytes of a row
+  std::int64_t last_axis_shared_sparse;        ///< bytes of a row for each index, at most
+  std::int64_t last_axis_shared_blocks;        ///< blocks and rows, at least
+  std::int64_t last_axis_shared_bytes;         ///< shared memory of a block, or one row
+  std::int64_t last_axis_shared_narrow_bytes;  ///< the same, items below 4 bytes
+  std::int64_t last_axis_shared_long;          ///< bytes of a row, above which more threads
+  int last_axis_shared_long_threads;
 
-  // Inner axes. Rows of such lengths in bytes are gathered from shared memory, if there are as many
-  // rows as blocks are wanted, and no more than so many bytes of a row for each index.
-  std::int64_t inner_staged_from;
-  std::int64_t inner_staged_to;
-  std::int64_t inner_staged_sparse;
-  std::int64_t inner_staged_blocks;
-  std::int64_t inner_staged_bytes;         ///< of shared memory in a block, or one row
-  std::int64_t inner_staged_narrow_bytes;  ///< the same, for items below 4 bytes
-  std::int64_t inner_staged_long;          ///< rows beyond so many bytes have more threads
-  int inner_staged_long_threads;
-
-  // Else a block reads the index once for `inner_per_block` rows, from so many rows and so many
-  // indices on, up to so many positions for each index and so many bytes in a row. Else every index
-  // is gathered on its own.
-  std::int64_t inner_per_block;
-  std::int64_t inner_from;
-  std::int64_t inner_count_from;
-  std::int64_t inner_sparse;
-  std::int64_t inner_row_to;
+  // Last axes, an index loaded once for several rows.
+  std::int64_t last_axis_per_block;   ///< rows
+  std::int64_t last_axis_outer_from;  ///< rows
+  std::int64_t last_axis_count_from;  ///< indices
+  std::int64_t last_axis_sparse;      ///< positions for each index, at most
+  std::int64_t last_axis_row_to;      ///< bytes of a row
 
   PartitionTuning partition;
 
-  [[nodiscard]] constexpr bool source_stays(std::int64_t bytes) const {
-    return bytes >= stays_from && bytes < stays_to;
+  [[nodiscard]] constexpr bool evict_first(std::int64_t source_bytes) const {
+    return source_bytes >= evict_first_from && source_bytes < evict_first_to;
   }
 };
 

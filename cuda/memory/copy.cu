@@ -4,23 +4,25 @@
 #include <algorithm>
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/loop.cuh"
+#include "cuda/common/vector_access.cuh"
 #include "cuda/runtime/kernels.hpp"
 
 namespace gpukern::gpu {
 namespace {
 
-/// One thread moves one chunk of an item; an item is `chunks` of them.
-template <class Chunk, class Offset>
+/// One thread moves one word; an item has `words` of them.
+template <class W, class Offset>
 __global__ void __launch_bounds__(kThreads)
-    copy_kernel(const CopyArgs args, Offset chunks, Offset total) {
+    copy_kernel(const CopyArgs args, Offset words, Offset total) {
   const Offset t = Offset{blockIdx.x} * kThreads + threadIdx.x;
   if (t >= total) return;
-  const Offset position = t / chunks;
-  const std::int64_t at = static_cast<std::int64_t>(t - position * chunks) * sizeof(Chunk);
+  const Offset position = t / words;
+  const std::int64_t at = static_cast<std::int64_t>(t - position * words) * sizeof(W);
   std::int64_t offset[2];
   unravel(args.loop, position, offset);
-  *reinterpret_cast<Chunk*>(args.destination + offset[1] + at) =
-      *reinterpret_cast<const Chunk*>(args.source + offset[0] + at);
+  *reinterpret_cast<W*>(args.destination + offset[1] + at) =
+      *reinterpret_cast<const W*>(args.source + offset[0] + at);
 }
 
 }  // namespace
@@ -37,13 +39,13 @@ void copy(const CopyArgs& args, cudaStream_t stream) {
       {alignment_of(args.item), alignment_of(args.source), alignment_of(args.destination)});
   for (int d = 0; d < loop.ndim; ++d)
     width = std::min({width, alignment_of(loop.stride[0][d]), alignment_of(loop.stride[1][d])});
-  const std::int64_t chunks = args.item / width;
-  const std::int64_t total = loop.count() * chunks;
-  visit_chunk(width, [&](auto chunk) {
+  const std::int64_t words = args.item / width;
+  const std::int64_t total = loop.count() * words;
+  visit_word(width, [&](auto word) {
     visit_offset(total, [&](auto offset) {
       using Offset = decltype(offset);
-      launch(copy_kernel<decltype(chunk), Offset>, ceil_divide(total, kThreads), stream, args,
-             static_cast<Offset>(chunks), static_cast<Offset>(total));
+      launch(copy_kernel<decltype(word), Offset>, ceil_divide(total, kThreads), stream, args,
+             static_cast<Offset>(words), static_cast<Offset>(total));
     });
   });
 }

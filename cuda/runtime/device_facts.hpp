@@ -8,6 +8,9 @@
 
 namespace gpukern::gpu {
 
+/// Of a block's shared memory, what is reserved for the variables that kernels declare.
+inline constexpr std::int64_t kDeclaredSharedBytes = 2048;
+
 struct DeviceFacts {
   int compute_capability = 0;  ///< 90 is 9.0
   int multiprocessors = 0;

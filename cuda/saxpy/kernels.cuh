@@ -5,41 +5,42 @@
 #pragma once
 
 #include "cuda/common/launch.cuh"
-#include "cuda/common/pack.cuh"
+#include "cuda/common/loop.cuh"
+#include "cuda/common/vector_access.cuh"
 #include "cuda/saxpy/math.cuh"
 #include "cuda/saxpy/tuning.hpp"
 #include "src/runtime/backend.hpp"
 
 namespace gpukern::gpu {
 
-/// A contiguous saxpy in packs, one a thread. The items before the first pack and behind the last
-/// one, the edges, have a thread each.
+/// A contiguous saxpy in words of 16 bytes, one a thread. The items before the first word and after
+/// the last one, the edges, have a thread each.
 struct SaxpySpan {
-  const std::byte* x;  ///< at the first pack, as y and out
+  const std::byte* x;  ///< at the first word, as y and out
   const std::byte* y;
   std::byte* out;
-  std::int64_t packs;
-  int head;   ///< items before the first pack
-  int edges;  ///< those and the ones behind the last pack
+  std::int64_t words;
+  int head;   ///< items before the first word
+  int edges;  ///< those and the ones after the last word
 };
 
-/// out = a * x + y for one pack each.
+/// out = a * x + y for one word each.
 template <class T>
 __device__ uint4 multiply_add(T a, uint4 x, uint4 y) {
-  const auto left = Items<T>::of(x);
-  const auto right = Items<T>::of(y);
-  Items<T> result;
+  const auto left = bits_as<WordVector<T>>(x);
+  const auto right = bits_as<WordVector<T>>(y);
+  WordVector<T> result;
 #pragma unroll
-  for (int i = 0; i < Items<T>::kCount; ++i)
-    multiply_add(a, left.item[i], right.item[i], result.item[i]);
-  return result.pack();
+  for (int i = 0; i < kPerWord<T>; ++i)
+    multiply_add(a, left.element[i], right.element[i], result.element[i]);
+  return bits_as<uint4>(result);
 }
 
-/// An item outside the packs; of any alignment, unless the caller knows better.
+/// An item outside the words, of any alignment unless Aligned.
 template <class T, bool Aligned>
 __device__ void edge(const SaxpySpan& span, T a, std::int64_t number) {
   if (number >= span.edges) return;
-  const std::int64_t inside = number < span.head ? 0 : span.packs * Items<T>::kCount;
+  const std::int64_t inside = number < span.head ? 0 : span.words * kPerWord<T>;
   const std::int64_t at = (inside + number - span.head) * static_cast<std::int64_t>(sizeof(T));
   T result;
   if constexpr (Aligned) {
@@ -47,8 +48,8 @@ __device__ void edge(const SaxpySpan& span, T a, std::int64_t number) {
                  *reinterpret_cast<const T*>(span.y + at), result);
     *reinterpret_cast<T*>(span.out + at) = result;
   } else {
-    multiply_add(a, load_bytes<T>(span.x + at), load_bytes<T>(span.y + at), result);
-    store_bytes(span.out + at, result);
+    multiply_add(a, load_unaligned<T>(span.x + at), load_unaligned<T>(span.y + at), result);
+    store_unaligned(span.out + at, result);
   }
 }
 
@@ -56,51 +57,51 @@ __device__ inline std::int64_t thread_of_grid() {
   return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
 
-/// Operands that lie on packs together.
+/// Operands with the same alignment to words.
 template <class T>
 __global__ void saxpy_kernel(const SaxpySpan span, T a) {
   wait_for_previous();
-  let_next_start();
+  launch_next();
   const std::int64_t p = thread_of_grid();
-  if (p >= span.packs) return edge<T, true>(span, a, p - span.packs);
+  if (p >= span.words) return edge<T, true>(span, a, p - span.words);
   const uint4 x = reinterpret_cast<const uint4*>(span.x)[p];
   const uint4 y = reinterpret_cast<const uint4*>(span.y)[p];
   reinterpret_cast<uint4*>(span.out)[p] = multiply_add(a, x, y);
 }
 
-/// Few elements, one a thread: more multiprocessors take part than have packs. (H200: with 32-bit
-/// positions the same kernel takes 8% longer.)
+/// A few elements, one a thread, so that more multiprocessors take part. Positions have 64 bits
+/// because that is faster: benchmarks/notes/saxpy.md#few-elements.
 template <class T>
-__global__ void saxpy_few_kernel(T a, const T* x, const T* y, T* out, std::int64_t count) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * kSaxpyFewThreads + threadIdx.x;
+__global__ void saxpy_small_kernel(T a, const T* x, const T* y, T* out, std::int64_t count) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kSaxpySmallThreads + threadIdx.x;
   wait_for_previous();
-  let_next_start();
+  launch_next();
   if (i >= count) return;
   T result;
   multiply_add(a, x[i], y[i], result);
   out[i] = result;
 }
 
-/// Operands of any alignment: packs at any address are joined from the two that they straddle.
-/// The span leaves room for that: see saxpy.cu.
+/// Operands of any alignment: a word at any address is shifted out of the two aligned words that it
+/// straddles. The span leaves room for these: see saxpy.cu.
 template <class T>
 __global__ void saxpy_shifted_kernel(const SaxpySpan span, T a) {
   wait_for_previous();
-  let_next_start();
+  launch_next();
   const std::int64_t p = thread_of_grid();
   uint4 result{};
-  if (p < span.packs) {
-    const PackReader x(span.x);
-    const PackReader y(span.y);
-    const PackReader::Loaded left = x.load(p);
-    const PackReader::Loaded right = y.load(p);
-    result = multiply_add(a, x.pack(left), y.pack(right));
+  if (p < span.words) {
+    const UnalignedReader x(span.x);
+    const UnalignedReader y(span.y);
+    const UnalignedReader::Loaded left = x.load(p);
+    const UnalignedReader::Loaded right = y.load(p);
+    result = multiply_add(a, x.word(left), y.word(right));
   }
-  PackWriter(span.out).store(p, result, span.packs);
-  if (p >= span.packs) edge<T, false>(span, a, p - span.packs);
+  UnalignedWriter(span.out).store(p, result, span.words);
+  if (p >= span.words) edge<T, false>(span, a, p - span.words);
 }
 
-/// Operands of any strides and any alignment: an item per thread, byte by byte where it must.
+/// Operands of any strides and any alignment: an item a thread.
 template <class T, class Offset>
 __global__ void __launch_bounds__(kThreads)
     saxpy_strided_kernel(const SaxpyArgs args, T a, bool aligned, Offset count) {
@@ -116,8 +117,8 @@ __global__ void __launch_bounds__(kThreads)
     multiply_add(a, *reinterpret_cast<const T*>(x), *reinterpret_cast<const T*>(y), result);
     *reinterpret_cast<T*>(out) = result;
   } else {
-    multiply_add(a, load_bytes<T>(x), load_bytes<T>(y), result);
-    store_bytes(out, result);
+    multiply_add(a, load_unaligned<T>(x), load_unaligned<T>(y), result);
+    store_unaligned(out, result);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/loop.cuh"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/saxpy/kernels.cuh"
 #include "cuda/saxpy/tuning.hpp"
@@ -20,27 +21,28 @@ std::int64_t shift_of(const std::byte* address, std::int64_t bytes) {
   return reinterpret_cast<std::intptr_t>(address) & (bytes - 1);
 }
 
-/// How the items are parted. Packs begin with a cache line of out, if an item does.
-struct Parting {
+/// The items as words and edges. Words begin with a cache line of out, if an item does.
+struct WordSplit {
   SaxpySpan span;
-  bool shifted;  ///< some operand lies on no pack where the others do
+  bool shifted;  ///< some operand is aligned to words differently
 };
 
-Parting part(const SaxpyArgs& args, std::int64_t count) {
+WordSplit split(const SaxpyArgs& args, std::int64_t count) {
   const std::int64_t bytes = count * args.item;
-  const bool meets_lines = shift_of(args.out, std::min<std::int64_t>(args.item, kPackBytes)) == 0;
+  const bool meets_lines = shift_of(args.out, std::min<std::int64_t>(args.item, kWordBytes)) == 0;
   std::int64_t skip =
       meets_lines ? -reinterpret_cast<std::intptr_t>(args.out) & (kLineBytes - 1) : 0;
-  const bool shifted = shift_of(args.x + skip, kPackBytes) != 0 ||
-                       shift_of(args.y + skip, kPackBytes) != 0 ||
-                       shift_of(args.out + skip, kPackBytes) != 0;
-  // Shifted packs are joined from the two around: they keep a pack away from both ends.
-  if (shifted && skip < kPackBytes) skip += kLineBytes;
+  const bool shifted = shift_of(args.x + skip, kWordBytes) != 0 ||
+                       shift_of(args.y + skip, kWordBytes) != 0 ||
+                       shift_of(args.out + skip, kWordBytes) != 0;
+  // Shifted words are loaded from the two aligned ones around: they stay a word away from both
+  // ends.
+  if (shifted && skip < kWordBytes) skip += kLineBytes;
   skip = std::min(skip, bytes);
-  const std::int64_t packs =
-      std::max<std::int64_t>((bytes - skip) / kPackBytes - (shifted ? 1 : 0), 0);
-  const std::int64_t edges = count - packs * (kPackBytes / args.item);
-  return {{args.x + skip, args.y + skip, args.out + skip, packs, static_cast<int>(skip / args.item),
+  const std::int64_t words =
+      std::max<std::int64_t>((bytes - skip) / kWordBytes - (shifted ? 1 : 0), 0);
+  const std::int64_t edges = count - words * (kWordBytes / args.item);
+  return {{args.x + skip, args.y + skip, args.out + skip, words, static_cast<int>(skip / args.item),
            static_cast<int>(edges)},
           shifted};
 }
@@ -54,16 +56,16 @@ template <class T>
 void saxpy_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
   const SaxpyTuning& tuning = line_for(kSaxpyTunings, device_facts().compute_capability);
   if constexpr (sizeof(T) <= 4) {
-    if (count <= tuning.few && aligned_to(args, alignof(T))) {
-      return launch(saxpy_few_kernel<T>,
-                    {ceil_divide(count, kSaxpyFewThreads), kSaxpyFewThreads, 0, true}, stream, a,
-                    reinterpret_cast<const T*>(args.x), reinterpret_cast<const T*>(args.y),
+    if (count <= tuning.small_to && aligned_to(args, alignof(T))) {
+      return launch(saxpy_small_kernel<T>,
+                    {ceil_divide(count, kSaxpySmallThreads), kSaxpySmallThreads, 0, true}, stream,
+                    a, reinterpret_cast<const T*>(args.x), reinterpret_cast<const T*>(args.y),
                     reinterpret_cast<T*>(args.out), count);
     }
   }
-  const auto [span, shifted] = part(args, count);
+  const auto [span, shifted] = split(args, count);
   launch(shifted ? saxpy_shifted_kernel<T> : saxpy_kernel<T>,
-         {ceil_divide(span.packs + span.edges, tuning.threads), tuning.threads, 0, true}, stream,
+         {ceil_divide(span.words + span.edges, tuning.threads), tuning.threads, 0, true}, stream,
          span, a);
 }
 

@@ -22,6 +22,12 @@ struct IndexType {
   bool is_signed = true;
 };
 
+/// Whether mode "raise" accepts every value of the type.
+constexpr bool accepts_all(IndexType type, std::int64_t n) {
+  const std::uint64_t most = ~std::uint64_t{0} >> (64 - 8 * type.bytes);
+  return static_cast<std::uint64_t>(n) > (type.is_signed ? most / 2 : most);
+}
+
 /// Whether mode "raise" accepts the index. An unsigned value above 2**63 arrives as a negative
 /// `value` with is_signed false.
 GPUKERN_HOST_DEVICE constexpr bool in_bounds(std::int64_t value, bool is_signed, std::int64_t n) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Behind the sample: the direct gather of what the passes leave alone.
+// After the sample: the direct gather of what the passes do not gather.
 #pragma once
 
 #include "cuda/gather/items.cuh"
@@ -12,13 +12,13 @@ namespace gpukern::gpu {
 inline constexpr int kDirectThreads = 256;
 inline constexpr int kDirectBlocks = 6;  ///< on a multiprocessor, at 40 registers a thread
 
-/// A block whose indices, four neighbours or two, mostly end so few bytes of the source behind
-/// where they begin gathers its first piece before the sample has told anything: it hardly takes
-/// longer than to wait.
+/// A block most of whose index vectors span at most that many bytes of the source gathers its first
+/// work tile without waiting for the sample. Measured:
+/// benchmarks/notes/gather.md#direct-or-partitioned.
 inline constexpr int kNearBytes = 1024;
 
-/// Gathers all items if the sample says so, else those behind the last whole tile. There are only
-/// as many blocks as run at a time, so that idle ones cost little.
+/// Gathers all items if the sample says so, else those after the last whole tile. The blocks are
+/// persistent, so that idle ones cost little.
 template <class Item, class Raw>
 __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks, kDirectThreads))
     partition_direct_kernel(const __grid_constant__ ItemArgs args,
@@ -26,23 +26,23 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
                             const __grid_constant__ Fill fill, unsigned tiles,
                             PartitionState* state) {
   constexpr int kCount = kVectorItems<Item>;
-  constexpr int kPiece = kDirectThreads * kItemVectors * kCount;
-  constexpr int kInTile = kTile<sizeof(Item)> / kPiece;
-  static_assert(kInTile * kPiece == kTile<sizeof(Item)>);
-  // Before the wait for the sample, which has waited for all before it on the stream, and then let
-  // these blocks come. The fences, here and there, make visible what that has written.
+  constexpr int kWorkTile = kDirectThreads * kItemVectors * kCount;
+  constexpr int kInTile = kTile<sizeof(Item)> / kWorkTile;
+  static_assert(kInTile * kWorkTile == kTile<sizeof(Item)>);
+  // These loads need not wait for the sample: it has waited for all earlier work of the stream
+  // before it let this kernel start. The fences here and there make that work visible.
   __threadfence();
-  ItemVectors<Item, Raw, kCount, kItemVectors> own(args, blockIdx.x, StreamPolicy(true));
+  ItemVectors<Item, Raw, kCount, kItemVectors> own(args, blockIdx.x, CachePolicy(true));
   const int near = __syncthreads_count(own.ends_within(kNearBytes / sizeof(Item)));
-  const bool begun = near > kDirectThreads / 2;
-  if (begun) own.gather(bounds, fill);  // where the passes work after all, they do it once more
+  const bool first_done = near > kDirectThreads / 2;
+  if (first_done) own.gather(bounds, fill);  // if the passes run after all, they do so again
   wait_for_previous();
-  let_next_start();
+  launch_next();
   const bool local = state->local();
   const unsigned first = local ? 0 : tiles * kInTile;
-  // By the first piece: where neighbours are near, the source is hardly read again later.
-  gather_pieces<Item, Raw, kItemVectors, kDirectThreads>(args, bounds, fill, StreamPolicy(!begun),
-                                                         first, local && begun, &state->direct);
+  // Where neighbouring indices are near each other, the source is hardly read again later.
+  gather_persistent<Item, Raw, kItemVectors, kDirectThreads>(
+      args, bounds, fill, CachePolicy(!first_done), first, local && first_done, &state->direct);
 }
 
 }  // namespace gpukern::gpu

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The second pass: slice by slice, the items that the tiles want of it.
+// The second pass: slice by slice, the items that the tiles need of it.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -11,7 +11,7 @@
 
 namespace gpukern::gpu {
 
-/// Where a bucket's run lies in a tile, in units.
+/// A bucket's run in a tile, in units.
 struct Run {
   unsigned begin = 0;
   unsigned end = 0;
@@ -40,7 +40,7 @@ class RunSequence {
 
   __device__ unsigned size() const { return size_; }
 
-  /// Where the unit lies, counted from the first tile on.
+  /// The position of the unit, counted from the first tile on.
   __device__ unsigned locate(unsigned unit) const {
     unsigned tile = 0;
 #pragma unroll
@@ -57,17 +57,17 @@ class RunSequence {
   unsigned origin_;
 };
 
-/// Fetches a bucket's slice into the L2 cache; the last bytes that are no 16 come later.
+/// Prefetches a bucket's slice into the L2 cache, in whole words of 16 bytes.
 template <class Item, int kUnit>
-__device__ void fetch_slice_ahead(const Partition& call, unsigned bucket) {
+__device__ void prefetch_slice(const Partition& call, unsigned bucket) {
   constexpr std::int64_t kPiece = 16384;
-  const std::int64_t items = std::int64_t{Staged<kUnit>::kFactor} << call.shift;
+  const std::int64_t items = std::int64_t{SharedSlices<kUnit>::kFactor} << call.shift;
   const std::int64_t first = bucket * items;
   const std::int64_t bytes = min(items, call.n - first) * sizeof(Item) / 16 * 16;
   const std::int64_t at = threadIdx.x * kPiece;
   if (at < bytes)
-    fetch_into_l2(call.source + first * sizeof(Item) + at,
-                  static_cast<unsigned>(min(kPiece, bytes - at)));
+    prefetch_l2(call.source + first * sizeof(Item) + at,
+                static_cast<unsigned>(min(kPiece, bytes - at)));
 }
 
 /// From slices in shared memory. A block takes a bucket, or a part of a heavy one so that skewed
@@ -75,19 +75,19 @@ __device__ void fetch_slice_ahead(const Partition& call, unsigned bucket) {
 /// warp takes 32 tiles at a time.
 template <class Item, int kUnit>
 __global__ void __launch_bounds__(kPartitionThreads)
-    partition_fetch_staged_kernel(const __grid_constant__ Partition call) {
+    partition_fetch_shared_kernel(const __grid_constant__ Partition call) {
 #if __CUDA_ARCH__ >= 900
-  using Shape = Staged<kUnit>;
-  constexpr int kInFlight = 3;  // units a thread: 2 to 4 differ by 5 percent
-  // A slice for each multiprocessor: of 4-byte items they would crowd the rest out of the L2 cache.
-  constexpr bool kAhead = sizeof(Item) <= 2;
+  using Shape = SharedSlices<kUnit>;
+  constexpr int kInFlight = 3;  // units a thread: notes/gather.md#partitioned-gather
+  // A slice for each multiprocessor: those of 4-byte items would evict the rest from the L2 cache.
+  constexpr bool kPrefetch = sizeof(Item) <= 2;
   using Offsets = Vector<std::uint16_t, kUnit>;
   using Items = Vector<Item, kUnit>;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ BulkBarrier barrier;
   auto* const slice = reinterpret_cast<Item*>(dynamic);
   wait_for_previous();
-  let_next_start();
+  launch_next();
   if (call.state->local()) return;
   const unsigned parts = call.buckets + call.state->extra_parts;
   const unsigned lane = threadIdx.x % 32;
@@ -107,8 +107,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
     unsigned tile = share(part.number) + threadIdx.x / 32 * 32;
     Run next = load_run(call, part.bucket, tile + lane, tiles_end);
     copy.wait();
-    if constexpr (kAhead) {
-      if (p + gridDim.x < call.buckets) fetch_slice_ahead<Item, kUnit>(call, p + gridDim.x);
+    if constexpr (kPrefetch) {
+      if (p + gridDim.x < call.buckets) prefetch_slice<Item, kUnit>(call, p + gridDim.x);
     }
     for (; tile < tiles_end; tile += kPartitionThreads) {
       const RunSequence sequence(next, call.capacity / kUnit);
@@ -118,21 +118,21 @@ __global__ void __launch_bounds__(kPartitionThreads)
       auto* const out = reinterpret_cast<Items*>(call.items + tile * call.items_stride);
 #pragma unroll 1
       for (unsigned begin = 0; begin < sequence.size(); begin += 32 * kInFlight) {
-        Offsets wanted[kInFlight];
+        Offsets offset[kInFlight];
         unsigned at[kInFlight];
 #pragma unroll
         for (int k = 0; k < kInFlight; ++k) {
           const unsigned unit = begin + k * 32 + lane;
           at[k] = sequence.locate(unit);
-          if (unit < sequence.size()) wanted[k] = offsets[at[k]];
+          if (unit < sequence.size()) offset[k] = offsets[at[k]];
         }
 #pragma unroll
         for (int k = 0; k < kInFlight; ++k) {
           if (begin + k * 32 + lane >= sequence.size()) continue;
           Items found;
 #pragma unroll
-          for (int j = 0; j < kUnit; ++j) found.element[j] = slice[wanted[k].element[j]];
-          store_once(out + at[k], found);
+          for (int j = 0; j < kUnit; ++j) found.element[j] = slice[offset[k].element[j]];
+          store_streaming(out + at[k], found);
         }
       }
     }
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
 #endif
 }
 
-/// From slices in the L2 cache. All blocks work on few neighbouring buckets at a time, so that
+/// From slices in the L2 cache. All blocks work on a few neighbouring buckets at a time, so that
 /// those stay cached; a warp takes kTiles tiles of one, kRuns runs at a time.
 template <class Item>
 struct FetchCached {
@@ -162,10 +162,10 @@ struct FetchCached {
   /// The runs of neighbouring tiles; the pointers are those of the first.
   __device__ void fetch(const Partition& call, const std::byte* offsets, std::byte* items,
                         const Run (&run)[kRuns]) const {
-    const auto wanted = [&](int r, unsigned at) {
+    const auto load_offset = [&](int r, unsigned at) {
       return reinterpret_cast<const std::uint32_t*>(offsets + r * call.offsets_stride)[at];
     };
-    const auto put = [&](int r, unsigned at, Item item) {
+    const auto store = [&](int r, unsigned at, Item item) {
       __stcs(reinterpret_cast<Item*>(items + r * call.items_stride) + at, item);
     };
     std::uint32_t offset[kRuns][kPerLane];
@@ -175,7 +175,7 @@ struct FetchCached {
 #pragma unroll
       for (int k = 0; k < kPerLane; ++k) {
         const unsigned at = run[r].begin + k * 32 + lane;
-        offset[r][k] = at < run[r].end ? wanted(r, at) : 0;
+        offset[r][k] = at < run[r].end ? load_offset(r, at) : 0;
       }
 #pragma unroll
     for (int r = 0; r < kRuns; ++r)
@@ -187,10 +187,10 @@ struct FetchCached {
 #pragma unroll
       for (int k = 0; k < kPerLane; ++k) {
         const unsigned at = run[r].begin + k * 32 + lane;
-        if (at < run[r].end) put(r, at, found[r][k]);
+        if (at < run[r].end) store(r, at, found[r][k]);
       }
       for (unsigned at = run[r].begin + kPerLane * 32 + lane; at < run[r].end; at += 32)
-        put(r, at, item(wanted(r, at)));
+        store(r, at, item(load_offset(r, at)));
     }
   }
 };
@@ -201,23 +201,23 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
     partition_fetch_cached_kernel(const __grid_constant__ Partition call) {
   using Fetch = FetchCached<Item>;
   wait_for_previous();
-  let_next_start();
+  launch_next();
   if (call.state->local()) return;
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;
   const std::int64_t slice_items = std::int64_t{1} << call.shift;
-  // Blocks take pieces in order, so that all stay close together. A fixed share for each would let
-  // them drift apart, and the slices in use would outgrow the cache.
+  // Blocks take work tiles in order from a counter. With a fixed share for each, blocks drift
+  // apart, and the slices in use outgrow the cache.
   __shared__ unsigned taken[2];
-  const unsigned pieces = call.buckets * groups;
+  const unsigned work_tiles = call.buckets * groups;
   if (threadIdx.x == 0) taken[0] = atomicAdd(&call.state->taken, 1);
   __syncthreads();
-  unsigned piece = taken[0];
-  for (unsigned round = 1; piece < pieces; ++round) {
-    unsigned following = 0;  // asked for early, waited for late
-    if (threadIdx.x == 0) following = atomicAdd(&call.state->taken, 1);
-    const unsigned bucket = piece / groups;
-    const unsigned group = piece % groups;
+  unsigned work_tile = taken[0];
+  for (unsigned round = 1; work_tile < work_tiles; ++round) {
+    unsigned next = 0;  // requested one work tile ahead
+    if (threadIdx.x == 0) next = atomicAdd(&call.state->taken, 1);
+    const unsigned bucket = work_tile / groups;
+    const unsigned group = work_tile % groups;
     const std::int64_t first = bucket * slice_items;
     const Fetch fetch{reinterpret_cast<const Item*>(call.source) + first,
                       static_cast<unsigned>(min(slice_items, call.n - first) - 1), lane};
@@ -236,9 +236,9 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
       offsets += Fetch::kRuns * call.offsets_stride;
       items += Fetch::kRuns * call.items_stride;
     }
-    if (threadIdx.x == 0) taken[round % 2] = following;
+    if (threadIdx.x == 0) taken[round % 2] = next;
     __syncthreads();
-    piece = taken[round % 2];
+    work_tile = taken[round % 2];
   }
 }
 

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "cuda/gather/partition/config.hpp"
 #include "cuda/gather/partition/direct.cuh"
 #include "cuda/gather/partition/fetch.cuh"
-#include "cuda/gather/partition/launch.cuh"
+#include "cuda/gather/partition/partition.hpp"
 #include "cuda/gather/partition/sample.cuh"
 #include "cuda/gather/partition/sort.cuh"
 #include "cuda/gather/partition/unpermute.cuh"
@@ -14,7 +15,7 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Cuts one allocation into aligned pieces: first measures, then hands out.
+/// Divides one allocation into aligned arrays. Without memory it only measures.
 class Layout {
  public:
   explicit Layout(std::byte* memory = nullptr) : memory_(memory) {}
@@ -31,142 +32,144 @@ class Layout {
   std::int64_t bytes_ = 0;
 };
 
-/// Hands out the scratch memory.
-void lay_out(Layout& layout, Partition& partition, const PartitionPlan& plan, std::int64_t item,
-             std::int64_t tiles) {
+/// Assigns the scratch memory.
+void lay_out(Layout& layout, Partition& partition, const PartitionConfig& config,
+             std::int64_t item) {
   const std::int64_t tile = tile_items(item);
+  const std::int64_t tiles = config.tiles;
   partition.state = layout.take<PartitionState>(1);
-  partition.heavy_of = layout.take<unsigned>(plan.buckets);
-  partition.extra_parts = layout.take<ExtraPart>(plan.buckets);
+  partition.heavy_of = layout.take<unsigned>(config.buckets);
+  partition.extra_parts = layout.take<ExtraPart>(config.buckets);
   partition.starts = layout.take<std::uint16_t>(tiles * partition.starts_stride);
-  partition.places = layout.take<std::uint16_t>(tiles * tile);
+  partition.ranks = layout.take<std::uint16_t>(tiles * tile);
   // Until the last pass, out serves as scratch memory where it is large enough.
-  partition.offsets_stride = plan.capacity * plan.offset_bytes();
-  const bool in_out = plan.staged() ? partition.offsets_stride <= tile * item
-                                    : partition.offsets_stride == tile * item;
+  partition.offsets_stride = config.capacity * config.offset_bytes();
+  const bool in_out = config.shared_slices() ? partition.offsets_stride <= tile * item
+                                             : partition.offsets_stride == tile * item;
   partition.offsets =
       in_out ? partition.out : layout.take<std::byte>(tiles * partition.offsets_stride);
   partition.items = partition.out;
   partition.items_stride = tile * item;
-  if (plan.staged()) {
-    partition.items_stride = plan.capacity * item;
+  if (config.shared_slices()) {
+    partition.items_stride = config.capacity * item;
     partition.items = layout.take<std::byte>(tiles * partition.items_stride);
   }
 }
 
-/// Looks at a sample of the indices; gathers at once if it says so. Else the passes will work, on
-/// all but what does not fill a tile.
+Partition make_partition(const GatherArgs& args, const PartitionConfig& config) {
+  const auto buckets = static_cast<unsigned>(config.buckets);
+  const std::int64_t heavy = 4 * (tile_items(args.item) / config.unit / config.buckets + 1);
+  constexpr std::int64_t kMax = std::numeric_limits<unsigned>::max();
+  return {.source = args.source,
+          .index = args.index,
+          .out = args.out,
+          .n = args.n,
+          .tiles = static_cast<unsigned>(config.tiles),
+          .buckets = buckets,
+          .shift = config.shift,
+          .capacity = static_cast<unsigned>(config.capacity),
+          .starts_stride = round_up(buckets + 1, 2),
+          .heavy = static_cast<unsigned>(config.shared_slices() ? heavy : kMax),
+          .heavy_units = static_cast<unsigned>(std::min(heavy * config.tiles, kMax))};
+}
+
+/// The sample of the indices, and the direct gather if it says so. Else that gathers only what does
+/// not fill a tile, and the passes do the work.
 template <class Item, class Raw>
-void launch_direct(const Partition& partition, const DirectCall& call) {
-  const Bounds<Raw> bounds(call.args);
+void launch_direct(const Partition& partition, const GatherLaunch& call) {
+  const GatherProblem& problem = call.problem;
+  const auto bounds = bounds_of<Raw>(problem.args);
   launch(partition_sample_kernel<Raw>, Grid{kStretches, kPartitionThreads, 0, true}, call.stream,
-         partition, bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>, call.args.item,
-         call.tuning.partition.window, call.args.path == GPUKERN_GATHER_PARTITIONED);
+         partition, bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>, problem.args.item,
+         problem.tuning.partition.window, problem.args.path == GPUKERN_GATHER_PARTITIONED);
   launch(
       partition_direct_kernel<Item, Raw>,
       Grid{std::int64_t{device_facts().multiprocessors} * kDirectBlocks, kDirectThreads, 0, true},
-      call.stream, ItemArgs(call), bounds, call.fill, partition.tiles, partition.state);
+      call.stream, ItemArgs(problem), bounds, call.fill, partition.tiles, partition.state);
 }
 
 template <class Item, class Raw, class Position, class Shape>
-void launch_sort(const Partition& partition, const DirectCall& call) {
+void launch_sort(const Partition& partition, const GatherLaunch& call) {
   launch_direct<Item, Raw>(partition, call);
   using Tile = SortTile<kTile<sizeof(Item)>, Raw, Position, Shape>;
-  constexpr int kBlocks = kSortMostThreads / Tile::kThreads;  // on a multiprocessor
+  constexpr int kBlocks = kSortMaxThreads / Tile::kThreads;  // on a multiprocessor
   const std::int64_t shared =
       sort_shared_bytes(kTile<sizeof(Item)>, partition.buckets, partition.capacity, Shape::kUnit);
   launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
          Grid{std::int64_t{device_facts().multiprocessors} * kBlocks, Tile::kThreads,
               static_cast<std::size_t>(shared), true},
-         call.stream, partition, Bounds<Raw>(call.args));
+         call.stream, partition, bounds_of<Raw>(call.problem.args));
 }
 
 template <class Item, int kUnit>
-void launch_staged(const Partition& partition, const DirectCall& call) {
-  using Shape = Staged<kUnit>;
-  if (call.args.index_type.bytes == 4)
+void launch_shared_slices(const Partition& partition, const GatherLaunch& call) {
+  using Shape = SharedSlices<kUnit>;
+  if (call.problem.args.index_type.bytes == 4)
     launch_sort<Item, std::uint32_t, std::int32_t, Shape>(partition, call);
   else
     launch_sort<Item, std::uint64_t, std::int32_t, Shape>(partition, call);
   const std::size_t slice = (std::size_t{3} << partition.shift) * sizeof(Item);
-  launch(partition_fetch_staged_kernel<Item, kUnit>,
+  launch(partition_fetch_shared_kernel<Item, kUnit>,
          Grid{device_facts().multiprocessors, kPartitionThreads, slice, true}, call.stream,
          partition);
-  launch(partition_restore_kernel<Item, kUnit>,
+  launch(partition_unpermute_kernel<Item, kUnit>,
          Grid{device_facts().multiprocessors, kPartitionThreads, partition.capacity * sizeof(Item),
               true},
          call.stream, partition, call.fill);
 }
 
 template <class Item>
-void launch_cached(const Partition& partition, const DirectCall& call) {
-  if (call.args.index_type.bytes == 4)
-    launch_sort<Item, std::uint32_t, std::int32_t, Cached>(partition, call);
-  else if (call.args.n <= std::int64_t{1} << 31)
-    launch_sort<Item, std::uint64_t, std::int32_t, Cached>(partition, call);
+void launch_cached_slices(const Partition& partition, const GatherLaunch& call) {
+  if (call.problem.args.index_type.bytes == 4)
+    launch_sort<Item, std::uint32_t, std::int32_t, CachedSlices>(partition, call);
+  else if (call.problem.args.n <= std::int64_t{1} << 31)
+    launch_sort<Item, std::uint64_t, std::int32_t, CachedSlices>(partition, call);
   else
-    launch_sort<Item, std::uint64_t, std::int64_t, Cached>(partition, call);
-  // Not before the sort has left the multiprocessors: its shared memory is wanted as L1 cache.
+    launch_sort<Item, std::uint64_t, std::int64_t, CachedSlices>(partition, call);
+  // Not a programmatic launch: the sort's shared memory must be free to serve as L1 cache.
   launch(partition_fetch_cached_kernel<Item>,
          Grid{std::int64_t{device_facts().multiprocessors} * FetchCached<Item>::kBlocks,
               kFetchCachedThreads},
          call.stream, partition);
-  launch(partition_restore_kernel<Item, 1>,
+  launch(partition_unpermute_kernel<Item, 1>,
          Grid{device_facts().multiprocessors, kPartitionThreads, partition.capacity * sizeof(Item),
               true},
          call.stream, partition, call.fill);
 }
 
-void launch_passes(const Partition& partition, const DirectCall& call, const PartitionPlan& plan) {
-  switch (call.args.item) {
+void launch_passes(const Partition& partition, const GatherLaunch& call, int unit) {
+  switch (call.problem.width) {
     case 1:
-      return launch_staged<std::uint8_t, 4>(partition, call);
+      return launch_shared_slices<std::uint8_t, 4>(partition, call);
     case 2:
-      return launch_staged<std::uint16_t, 4>(partition, call);
+      return launch_shared_slices<std::uint16_t, 4>(partition, call);
     case 4:
-      if (plan.unit == 4) return launch_staged<std::uint32_t, 4>(partition, call);
-      if (plan.unit == 2) return launch_staged<std::uint32_t, 2>(partition, call);
-      return launch_cached<std::uint32_t>(partition, call);
+      if (unit == 4) return launch_shared_slices<std::uint32_t, 4>(partition, call);
+      if (unit == 2) return launch_shared_slices<std::uint32_t, 2>(partition, call);
+      return launch_cached_slices<std::uint32_t>(partition, call);
     default:
-      if (plan.unit == 2) return launch_staged<std::uint64_t, 2>(partition, call);
-      return launch_cached<std::uint64_t>(partition, call);
+      if (unit == 2) return launch_shared_slices<std::uint64_t, 2>(partition, call);
+      return launch_cached_slices<std::uint64_t>(partition, call);
   }
 }
 
 }  // namespace
 
-bool partition_kernels_present() {
-  const DeviceFacts facts = device_facts();
-  return facts.overlaps_kernels &&
-         facts.shared_bytes >= kPartitionSharedBytes + kDeclaredSharedBytes;
+std::int64_t partition_scratch_bytes(const GatherProblem& problem) {
+  const PartitionConfig config = partition_config(problem);
+  Partition partition = make_partition(problem.args, config);
+  Layout layout;
+  lay_out(layout, partition, config, problem.args.item);
+  return layout.bytes();
 }
 
-bool run_partition(Backend& backend, const DirectCall& call, const PartitionPlan& plan,
-                   std::int64_t tiles) {
-  const GatherArgs& args = call.args;
-  const auto buckets = static_cast<unsigned>(plan.buckets);
-  const std::int64_t tile = tile_items(args.item);
-  const std::int64_t heavy = 4 * (tile / plan.unit / plan.buckets + 1);
-  constexpr std::int64_t kMost = std::numeric_limits<unsigned>::max();
-  Partition partition{.source = args.source,
-                      .index = args.index,
-                      .out = args.out,
-                      .n = args.n,
-                      .tiles = static_cast<unsigned>(tiles),
-                      .buckets = buckets,
-                      .shift = plan.shift,
-                      .capacity = static_cast<unsigned>(plan.capacity),
-                      .starts_stride = round_up(buckets + 1, 2),
-                      .heavy = static_cast<unsigned>(plan.staged() ? heavy : kMost),
-                      .heavy_units = static_cast<unsigned>(std::min(heavy * tiles, kMost))};
-  Layout measure;
-  lay_out(measure, partition, plan, args.item, tiles);
-  const Buffer scratch = scratch_or_none(backend, measure.bytes(), call.stream);
-  if (scratch.data() == nullptr) return false;
-  Layout hand_out(static_cast<std::byte*>(scratch.data()));
-  lay_out(hand_out, partition, plan, args.item, tiles);
-  launch_passes(partition, call, plan);
-  return true;
+void run_partitioned(const GatherLaunch& call) {
+  const GatherArgs& args = call.problem.args;
+  const PartitionConfig config = partition_config(call.problem);
+  Partition partition = make_partition(args, config);
+  Layout layout(static_cast<std::byte*>(call.scratch));
+  lay_out(layout, partition, config, args.item);
+  launch_passes(partition, call, config.unit);
 }
 
 }  // namespace gpukern::gpu

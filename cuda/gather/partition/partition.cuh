@@ -3,16 +3,19 @@
 
 // Gather without random access to memory: what the passes of the partitioned path share.
 //
-// A random item costs a whole access to DRAM. So the source is cut into slices, each small enough
-// for shared memory or for a corner of the L2 cache, and the indices into tiles:
-//   sort     brings the indices of a tile into the order of their slices ("buckets"),
-//   fetch    goes through the slices and fetches the items that the tiles want of each,
-//   restore  brings the items of a tile back into the order of the indices.
+// A random item costs a whole access to DRAM. So the source is divided into slices, each small
+// enough for shared memory or for a part of the L2 cache, and the indices into tiles:
+//   sort       sorts the indices of a tile by their slice ("bucket"),
+//   fetch      goes through the slices and fetches the items that the tiles need of each,
+//   unpermute  brings the items of a tile back into the order of the indices.
 // All passes stream. Before them a sample of the indices tells whether direct access is fast, as
 // for sorted or skewed indices; then the passes do nothing, and a direct kernel does the work. It
 // is the radix partitioning of database joins, undone afterwards (S. Manegold, P. Boncz, M.
 // Kersten: Optimizing main-memory join on modern hardware, 2002).
+// Measured: benchmarks/notes/gather.md#partitioned-gather.
 #pragma once
+
+#include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,19 +27,19 @@ namespace gpukern::gpu {
 inline constexpr int kPartitionThreads = 1024;
 inline constexpr int kFetchCachedThreads = 256;
 
-/// Tiles of a call at most: their units are counted in 32-bit numbers.
-inline constexpr std::int64_t kMostTiles = 1 << 17;
+/// Tiles of a call: their units are counted in 32-bit numbers.
+inline constexpr std::int64_t kMaxTiles = 1 << 17;
 
-/// Blocks of the cached fetch on a multiprocessor: few, so that all work on few slices. Their
-/// threads hold the more items.
+/// Blocks of the cached fetch on a multiprocessor: few, so that all work on few slices.
+/// Measured: benchmarks/notes/gather.md#slices-in-the-l2-cache.
 constexpr int fetch_cached_blocks(std::int64_t item_bytes) { return item_bytes <= 4 ? 5 : 4; }
 
 /// Neighbouring tiles whose runs a warp of the cached fetch takes.
 inline constexpr int kFetchCachedTiles = 4;
 
-/// A tile's places and the starts of its runs are 16-bit numbers. This one is no place: the index
-/// was bad, and the item is the fill value.
-inline constexpr unsigned kNoPlace = 0xffff;
+/// The ranks of a tile (where each index is in sorted order) and the starts of its runs are 16-bit
+/// numbers. This rank stands for the fill value.
+inline constexpr unsigned kNoRank = 0xffff;
 
 /// Indices in a tile: its items fill the shared memory of one multiprocessor.
 template <std::size_t kItemBytes>
@@ -46,26 +49,26 @@ inline std::int64_t tile_items(std::int64_t item_bytes) {
 }
 
 /// Dynamic shared memory of a block: the 227 KiB of compute capability 9.0 and 10.x, less what the
-/// kernels declare. On GPUs with less there is no partitioned path.
+/// kernels declare. GPUs with less do not partition.
 inline constexpr std::int64_t kPartitionSharedBytes = (227 << 10) - 2048;
 
 /// Slices in shared memory. Runs (the part of a tile that one bucket owns) are padded to units, so
 /// that a thread moves a vector.
 template <int kUnitItems>
-struct Staged {
+struct SharedSlices {
   using Offset = std::uint16_t;
   static constexpr int kUnit = kUnitItems;
   static constexpr unsigned kFactor = 3;  ///< 3 << 14 items of 4 bytes take 192 KiB
 };
 
-/// Slices in the L2 cache, for sources so long that staged runs would be too short.
-struct Cached {
+/// Slices in the L2 cache, for sources so long that runs for shared memory would be too short.
+struct CachedSlices {
   using Offset = std::uint32_t;
   static constexpr int kUnit = 1;
   static constexpr unsigned kFactor = 1;
 };
 
-/// One share more of a heavy bucket's tiles, for another block to fetch.
+/// An additional share of a heavy bucket's tiles, for another block to fetch.
 struct ExtraPart {
   unsigned bucket;
   unsigned number;
@@ -79,11 +82,11 @@ inline constexpr int kStretch = 4 * kPartitionThreads;
 struct alignas(16) PartitionState {
   unsigned seen[kStretches];  ///< sectors of a stretch; times 1 << 16, its warps in a window
   unsigned extra_parts;
-  unsigned taken;   ///< pieces of the cached fetch that blocks have taken
-  unsigned direct;  ///< pieces of the direct gather that blocks have taken
+  unsigned taken;   ///< work tiles of the cached fetch that blocks have taken
+  unsigned direct;  ///< work tiles of the direct gather that blocks have taken
 
-  /// Whether direct access is fast for these indices, so that no pass has anything to do: those of
-  /// a stretch meet few different sectors of 32 bytes (sorted, in blocks, often the same), or those
+  /// Whether direct access is fast for these indices, so that the passes do nothing: those of a
+  /// stretch meet few different sectors of 32 bytes (sorted, in blocks, or often equal), or those
   /// of a warp stay in a window that the L2 cache holds (sorted, but far apart).
   [[nodiscard]] __device__ bool local() const {
     static_assert(kStretches == 4 && kStretches * kStretch < 1 << 16);
@@ -108,13 +111,13 @@ struct Partition {
   int shift = 0;          ///< a slice has kFactor << shift items
   unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
   unsigned starts_stride = 0;
-  unsigned heavy = 0;        ///< units in a run from which they count as heavy; staged only
-  unsigned heavy_units = 0;  ///< so many of them in a bucket make a part more
+  unsigned heavy = 0;        ///< units in a run from which it is heavy; shared slices only
+  unsigned heavy_units = 0;  ///< a bucket has an additional part for each that many of them
   PartitionState* state = nullptr;
   unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs
   ExtraPart* extra_parts = nullptr;  ///< [buckets]
   std::uint16_t* starts = nullptr;   ///< [tiles][starts_stride]
-  std::uint16_t* places = nullptr;   ///< [tiles][kTile]
+  std::uint16_t* ranks = nullptr;    ///< [tiles][kTile]
   std::byte* offsets = nullptr;
   std::byte* items = nullptr;
   std::int64_t offsets_stride = 0;  ///< bytes from tile to tile
@@ -128,13 +131,13 @@ __host__ __device__ constexpr unsigned round_up(unsigned number, unsigned multip
 
 /// Threads that sort a tile. Two blocks with half a tile each share a multiprocessor: while one
 /// waits at a barrier, the other works.
-inline constexpr int kSortMostThreads = 1024;
+inline constexpr int kSortMaxThreads = 1024;
 constexpr int sort_threads(std::int64_t tile) {
-  return tile == kTile<8> ? kSortMostThreads / 2 : kSortMostThreads;
+  return tile == kTile<8> ? kSortMaxThreads / 2 : kSortMaxThreads;
 }
 
-/// Bytes of positions that a thread of the sort keeps in registers, and as many in shared memory
-/// where offsets of 16 bits leave room.
+/// Bytes of positions that a thread of the sort holds in registers, and as many in shared memory
+/// where 16-bit offsets leave room. Measured: benchmarks/notes/gather.md#partitioned-gather.
 inline constexpr int kKeptBytes = 64;
 
 /// Bytes of the counters that precede the offsets in the shared memory of the sort.

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Before the passes: a look at a sample of the indices.
+// Before the passes: a sample of the indices.
 #pragma once
 
-#include "cuda/gather/bounds.cuh"
+#include "cuda/common/indexing.cuh"
 #include "cuda/gather/partition/partition.cuh"
 
 namespace gpukern::gpu {
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __shared__ unsigned seen;
   wait_for_previous();
   __threadfence();  // the next kernel reads the indices before it waits for this one
-  let_next_start();
+  launch_next();
   const auto* const from = reinterpret_cast<const Raw*>(call.index) +
                            (count - kStretch) / (kStretches - 1) * blockIdx.x + threadIdx.x;
   Raw raw[kEach];

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The first pass: the indices of a tile in the order of their buckets, by counting.
+// The first pass: a counting sort of the indices of a tile by bucket.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
 
+#include "cuda/common/indexing.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/vector_access.cuh"
-#include "cuda/gather/bounds.cuh"
 #include "cuda/gather/partition/partition.cuh"
 
 namespace gpukern::gpu {
@@ -16,7 +16,7 @@ namespace gpukern::gpu {
 /// Vectors of indices that a thread has in flight.
 inline constexpr int kBatch = 4;
 
-/// Kept apart, so that the loops over common indices stay short.
+/// Not inlined, so that the loops over common indices stay short.
 template <class Raw>
 __device__ __noinline__ std::int64_t uncommon_position(const Bounds<Raw>& bounds, Raw raw) {
   return bounds.position(raw);
@@ -27,10 +27,10 @@ struct SortTile {
   static constexpr int kThreads = sort_threads(kTileItems);
   using Offset = typename Shape::Offset;
   static constexpr int kUnit = Shape::kUnit;
-  static constexpr int kCount = 16 / sizeof(Raw);  ///< indices that a thread reads at once
+  static constexpr int kCount = 16 / sizeof(Raw);  ///< indices of a vector
   static constexpr int kSteps = kTileItems / (kThreads * kCount);
-  static constexpr int kMostKept = kKeptBytes / static_cast<int>(sizeof(Position)) / kCount;
-  static constexpr int kKept = kSteps < kMostKept ? kSteps : kMostKept;
+  static constexpr int kMaxKept = kKeptBytes / static_cast<int>(sizeof(Position)) / kCount;
+  static constexpr int kKept = kSteps < kMaxKept ? kSteps : kMaxKept;
   /// Steps from kKept to this one are stashed, see stash().
   static constexpr int kStashed = kUnit > 1                        ? 2 * kKept
                                   : sizeof(Raw) > sizeof(Position) ? kSteps
@@ -47,17 +47,17 @@ struct SortTile {
   const Partition& call;
   const Bounds<Raw>& bounds;
   Shared& shared;
-  unsigned* counter;  ///< [buckets]; first counts, then the next place of each bucket
+  unsigned* counter;  ///< [buckets]; first counts, then the next rank of each bucket
   Offset* sorted;     ///< [capacity]
   std::int64_t tile = 0;
 
   using Indices = Vector<Raw, kCount>;
   using Positions = Vector<Position, kCount>;
 
-  /// Positions that the registers do not hold wait in a stash: in shared memory, where 16-bit
-  /// offsets leave room, or in the memory that the tile's offsets go to in the end, which pays
-  /// where positions are narrower than indices. A thread reads what it has written itself. Indices
-  /// that are not stashed are read again, from the L2 cache.
+  /// Positions that the registers do not hold are stashed: in shared memory, where 16-bit offsets
+  /// leave room, or in the memory that the tile's offsets are written to in the end, which pays
+  /// where positions are narrower than indices. A thread reads only what it has written. Indices
+  /// that are not stashed are loaded again, from the L2 cache.
   __device__ Positions* stash(int step) const {
     std::byte* memory;
     if constexpr (kUnit > 1)
@@ -67,9 +67,9 @@ struct SortTile {
     return reinterpret_cast<Positions*>(memory) + (step - kKept) * kThreads + threadIdx.x;
   }
 
-  /// Where indices change between counting and placing, a run has places that nothing is put into.
-  /// They hold offsets of earlier tiles then, or these zeros, all inside a slice. (The fetch from
-  /// the cache looks itself.)
+  /// If indices change between counting and ranking, nothing is written to some ranks of a run.
+  /// They hold offsets of earlier tiles then, or these zeros: all inside a slice. (The cached fetch
+  /// checks its offsets.)
   __device__ void clear() const {
     if constexpr (kUnit > 1) {
       auto* const words = reinterpret_cast<uint4*>(sorted);
@@ -105,7 +105,7 @@ struct SortTile {
       position[k] = static_cast<Position>(uncommon_position(bounds, raw.element[k]));
   }
 
-  /// Bad indices have a counter of their own behind the buckets.
+  /// Indices that stand for the fill value are counted after the buckets.
   __device__ unsigned bucket(Position position) const {
     const unsigned b = static_cast<unsigned>(position >> call.shift) / Shape::kFactor;
     return position < 0 ? call.buckets : b;
@@ -116,7 +116,7 @@ struct SortTile {
     for (int k = 0; k < kCount; ++k) atomicAdd(counter + bucket(position[k]), 1);
   }
 
-  /// The first look at the steps that registers hold.
+  /// Counts the steps that registers hold.
   __device__ void count_kept(Position (&kept)[kKept][kCount]) {
 #pragma unroll
     for (int first = 0; first < kKept; first += kBatch) {
@@ -131,7 +131,7 @@ struct SortTile {
     }
   }
 
-  /// The first look at the others.
+  /// Counts the others.
   __device__ void count_rest() {
 #pragma unroll 1
     for (int first = kKept; first < kSteps; first += kBatch) {
@@ -155,7 +155,7 @@ struct SortTile {
       call.extra_parts[atomicAdd(&call.state->extra_parts, 1)] = {b, part + 1};
   }
 
-  /// Turns counts into places, padded to units, and writes the tile's row of starts.
+  /// Turns counts into first ranks, padded to units, and writes the tile's row of starts.
   __device__ void lay_out() {
     const unsigned per_thread = (call.buckets + kThreads - 1) / kThreads;
     const unsigned begin = min(threadIdx.x * per_thread, call.buckets);
@@ -181,28 +181,28 @@ struct SortTile {
     }
   }
 
-  /// Puts an index into its bucket. Its memory may have changed since it was counted: the place is
-  /// inside the tile nevertheless, and the offset inside a slice.
-  __device__ unsigned place(Position position) {
+  /// Writes the offset of an index to its bucket and returns its rank. The index may have changed
+  /// since it was counted: the rank is inside the tile nevertheless, and the offset inside a slice.
+  __device__ unsigned rank(Position position) {
     const unsigned b = bucket(position);
     const unsigned at = min(atomicAdd(counter + b, 1), call.capacity - 1);
     const Position first = static_cast<Position>(b * Shape::kFactor) << call.shift;
     if (position >= 0) sorted[at] = static_cast<Offset>(position - first);
-    return position < 0 ? kNoPlace : at;
+    return position < 0 ? kNoRank : at;
   }
 
-  __device__ void place_all(int step, const Position (&position)[kCount]) {
-    Vector<std::uint16_t, kCount> places;
+  __device__ void rank_all(int step, const Position (&position)[kCount]) {
+    Vector<std::uint16_t, kCount> ranks;
 #pragma unroll
     for (int k = 0; k < kCount; ++k)
-      places.element[k] = static_cast<std::uint16_t>(place(position[k]));
-    std::uint16_t* const to = call.places + tile * kTileItems + element(step);
-    store_once(reinterpret_cast<Vector<std::uint16_t, kCount>*>(to), places);
+      ranks.element[k] = static_cast<std::uint16_t>(rank(position[k]));
+    std::uint16_t* const to = call.ranks + tile * kTileItems + element(step);
+    store_streaming(reinterpret_cast<Vector<std::uint16_t, kCount>*>(to), ranks);
   }
 
-  /// The second look at the steps that registers do not hold.
-  __device__ void place_rest() {
-    // What was read last is the likeliest to be in the L2 cache still.
+  /// Ranks the steps that registers do not hold.
+  __device__ void rank_rest() {
+    // In reverse: what was loaded last is the likeliest to be in the L2 cache.
     constexpr int kLast = kStashed + (kSteps - 1 - kStashed) / kBatch * kBatch;
 #pragma unroll 1
     for (int first = kLast; first >= kStashed && kStashed < kSteps; first -= kBatch) {
@@ -213,7 +213,7 @@ struct SortTile {
         if (first + s >= kSteps) continue;
         Position position[kCount];
         resolve(raw[s], position);
-        place_all(first + s, position);
+        rank_all(first + s, position);
       }
     }
 #pragma unroll 1
@@ -222,7 +222,7 @@ struct SortTile {
 #pragma unroll
       for (int s = 0; s < kBatch; ++s) position[s] = *stash(first + s);
 #pragma unroll
-      for (int s = 0; s < kBatch; ++s) place_all(first + s, position[s].element);
+      for (int s = 0; s < kBatch; ++s) rank_all(first + s, position[s].element);
     }
   }
 
@@ -238,7 +238,7 @@ struct SortTile {
 /// `Position` is signed and holds every position.
 template <int kTileItems, class Raw, class Position, class Shape>
 __global__ void __launch_bounds__(sort_threads(kTileItems),
-                                  kSortMostThreads / sort_threads(kTileItems))
+                                  kSortMaxThreads / sort_threads(kTileItems))
     partition_sort_kernel(const __grid_constant__ Partition call,
                           const __grid_constant__ Bounds<Raw> bounds) {
   using Tile = SortTile<kTileItems, Raw, Position, Shape>;
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(sort_threads(kTileItems),
   Tile tile{call, bounds, shared, counter, sorted};
   tile.clear();
   wait_for_previous();
-  let_next_start();
+  launch_next();
   if (call.state->local()) return;
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
@@ -262,9 +262,9 @@ __global__ void __launch_bounds__(sort_threads(kTileItems),
     __syncthreads();
     tile.lay_out();
     __syncthreads();
-    tile.place_rest();
+    tile.rank_rest();
 #pragma unroll
-    for (int step = 0; step < Tile::kKept; ++step) tile.place_all(step, kept[step]);
+    for (int step = 0; step < Tile::kKept; ++step) tile.rank_all(step, kept[step]);
     __syncthreads();
     tile.write();
     __syncthreads();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The last pass: the items of a tile back in the order of its indices.
+// The last pass: brings the items of a tile back into the order of its indices.
 #pragma once
 
 #include "cuda/common/launch.cuh"
@@ -13,55 +13,55 @@
 namespace gpukern::gpu {
 
 template <class Item>
-struct RestoreTile {
-  static constexpr int kCount = sizeof(Item) <= 4 ? 4 : 2;  ///< items that a thread stores at once
+struct UnpermuteTile {
+  static constexpr int kCount = sizeof(Item) <= 4 ? 4 : 2;  ///< items of a vector
   static constexpr int kSteps = kTile<sizeof(Item)> / (kPartitionThreads * kCount);
   static constexpr int kInFlight = 6;  ///< divides the 12 steps of both tile sizes
   static_assert(kSteps % kInFlight == 0);
-  using Places = Vector<std::uint16_t, kCount>;
+  using Ranks = Vector<std::uint16_t, kCount>;
   using Items = Vector<Item, kCount>;
 };
 
 template <class Item, int kUnit>
 __global__ void __launch_bounds__(kPartitionThreads)
-    partition_restore_kernel(const __grid_constant__ Partition call,
-                             const __grid_constant__ Fill fill) {
+    partition_unpermute_kernel(const __grid_constant__ Partition call,
+                               const __grid_constant__ Fill fill) {
 #if __CUDA_ARCH__ >= 900
-  using Tile = RestoreTile<Item>;
+  using Tile = UnpermuteTile<Item>;
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ BulkBarrier barrier;
   wait_for_previous();
-  let_next_start();
+  launch_next();
   if (call.state->local()) return;
   SharedCopy copy(barrier);
   const auto* const items = reinterpret_cast<const Item*>(dynamic);
-  const Item filling = fill.chunk<Item>(0);
+  const Item filling = fill.word<Item>(0);
   for (unsigned tile = blockIdx.x; tile < call.tiles; tile += gridDim.x) {
     const std::int64_t first = std::int64_t{tile} * kTile<sizeof(Item)>;
     const unsigned units = call.starts[std::int64_t{tile} * call.starts_stride + call.buckets];
     copy.start(dynamic, call.items + tile * call.items_stride,
                static_cast<unsigned>(units * kUnit * sizeof(Item)));
-    const auto* const from = reinterpret_cast<const typename Tile::Places*>(call.places + first);
+    const auto* const from = reinterpret_cast<const typename Tile::Ranks*>(call.ranks + first);
     auto* const to = reinterpret_cast<typename Tile::Items*>(call.out) + first / Tile::kCount;
     bool waited = false;
 #pragma unroll 1
     for (int begin = 0; begin < Tile::kSteps; begin += Tile::kInFlight) {
-      typename Tile::Places place[Tile::kInFlight];
+      typename Tile::Ranks rank[Tile::kInFlight];
 #pragma unroll
       for (int k = 0; k < Tile::kInFlight; ++k)
-        place[k] =
-            load_once(from + (begin + k) * kPartitionThreads + threadIdx.x, StreamPolicy(true));
+        rank[k] =
+            load_streaming(from + (begin + k) * kPartitionThreads + threadIdx.x, CachePolicy(true));
       if (!waited) copy.wait();
       waited = true;
 #pragma unroll
       for (int k = 0; k < Tile::kInFlight; ++k) {
-        typename Tile::Items restored;
+        typename Tile::Items unpermuted;
 #pragma unroll
         for (int j = 0; j < Tile::kCount; ++j) {
-          const unsigned at = place[k].element[j];
-          restored.element[j] = at == kNoPlace ? filling : items[at];
+          const unsigned at = rank[k].element[j];
+          unpermuted.element[j] = at == kNoRank ? filling : items[at];
         }
-        store_once(to + (begin + k) * kPartitionThreads + threadIdx.x, restored);
+        store_streaming(to + (begin + k) * kPartitionThreads + threadIdx.x, unpermuted);
       }
     }
     __syncthreads();

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
-#include "cuda/common/index.cuh"
+#include "cuda/common/indexing.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
-#include "cuda/gather/direct.cuh"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/runtime/mailbox.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kNone = Outcome::kNone;
 
-/// Ends a search: each thread brings the first bad position that it knows. The last block reports.
+/// Ends a search: reduces the first bad position of each thread. The last block reports the result.
 template <class Load>
 __device__ void report(std::uint64_t bad, SearchShared* shared, Outcome* outcome,
                        const Load& load) {
@@ -34,34 +33,14 @@ __device__ void report(std::uint64_t bad, SearchShared* shared, Outcome* outcome
   if (first != kNone) *outcome = {first, load(first)};
 }
 
-/// The raw indices that mode "raise" accepts: those for which raw + add, modulo 2^bits, is at most
-/// `last`.
-template <class Raw>
-struct Accepted {
-  Raw add = 0;
-  Raw last = 0;
-  bool all = false;  ///< every value of the type
-
-  Accepted(IndexType type, std::int64_t length) {
-    const auto n = static_cast<std::uint64_t>(length);
-    const std::uint64_t values = std::uint64_t{std::numeric_limits<Raw>::max()};
-    all = type.is_signed ? n > values / 2 : n > values;
-    if (all) return;
-    add = type.is_signed ? static_cast<Raw>(n) : Raw{0};
-    last = static_cast<Raw>(type.is_signed ? 2 * n - 1 : n - 1);
-    if (n == 0) last = 0;
-  }
-  __device__ bool has(Raw raw) const { return static_cast<Raw>(raw + add) <= last; }
-};
-
-/// Vectors that a thread loads before it looks at them.
+/// Vectors that a thread has in flight.
 constexpr int kVectors = 4;
 
-/// Contiguous indices. Whole vectors by all threads; those in front and behind by the first block.
+/// Contiguous indices: whole vectors by all threads, those before and after by the first block.
 template <class Raw>
 __global__ void __launch_bounds__(kThreads)
     first_bad_index_kernel(const Raw* index, std::int64_t count, std::int64_t front,
-                           Accepted<Raw> accepted, bool is_signed, SearchShared* shared,
+                           AcceptedRange<Raw> accepted, bool is_signed, SearchShared* shared,
                            Outcome* outcome) {
   constexpr int kCount = 16 / sizeof(Raw);
   using Indices = Vector<Raw, kCount>;
@@ -83,14 +62,14 @@ __global__ void __launch_bounds__(kThreads)
     for (int v = kVectors - 1; v >= 0; --v)
 #pragma unroll
       for (int j = kCount - 1; j >= 0; --j)
-        if (!accepted.has(loaded[v].element[j]))
+        if (!accepted.contains(loaded[v].element[j]))
           bad = static_cast<std::uint64_t>(front + at[v] * kCount + j);
   }
   if (blockIdx.x == 0) {
     const std::int64_t rest = front + whole * kCount;
     const std::int64_t edge =
         threadIdx.x < front ? threadIdx.x : rest + static_cast<std::int64_t>(threadIdx.x) - front;
-    if (edge < count && !accepted.has(index[edge]) && static_cast<std::uint64_t>(edge) < bad)
+    if (edge < count && !accepted.contains(index[edge]) && static_cast<std::uint64_t>(edge) < bad)
       bad = static_cast<std::uint64_t>(edge);
   }
   report(bad, shared, outcome,
@@ -104,7 +83,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto load = [&](std::uint64_t position) {
     std::int64_t offset[1];
     unravel(args.loop, position, offset);
-    return load_any_index(args.index + offset[0], args.index_type, aligned);
+    return load_index(args.index + offset[0], args.index_type, aligned);
   };
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;
   std::uint64_t bad = kNone;
@@ -114,8 +93,8 @@ __global__ void __launch_bounds__(kThreads)
   report(bad, shared, outcome, load);
 }
 
-// Enough blocks to fill any GPU; each goes on from there.
-constexpr std::int64_t kMostBlocks = 2048;
+// Enough blocks to fill any GPU; a grid-stride loop does the rest.
+constexpr std::int64_t kMaxBlocks = 2048;
 
 template <class Raw>
 void launch_search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
@@ -124,17 +103,10 @@ void launch_search(const IndexArgs& args, const Mailbox& box, cudaStream_t strea
   const auto to_aligned = static_cast<std::int64_t>((16 - address % 16) % 16 / sizeof(Raw));
   const std::int64_t front = std::min(to_aligned, count);
   const std::int64_t per_block = std::int64_t{kThreads} * kVectors * 16 / sizeof(Raw);
-  launch(first_bad_index_kernel<Raw>, std::min(ceil_divide(count, per_block), kMostBlocks), stream,
+  launch(first_bad_index_kernel<Raw>, std::min(ceil_divide(count, per_block), kMaxBlocks), stream,
          reinterpret_cast<const Raw*>(args.index), count, front,
-         Accepted<Raw>(args.index_type, args.n), args.index_type.is_signed, box.shared,
+         AcceptedRange<Raw>(args.index_type, args.n), args.index_type.is_signed, box.shared,
          box.outcome_on_device);
-}
-
-/// Whether no value of the index's type is out of bounds.
-bool nothing_to_search(IndexType type, std::int64_t n) {
-  bool all = false;
-  visit_index_width(type.bytes, [&](auto raw) { all = Accepted<decltype(raw)>(type, n).all; });
-  return all;
 }
 
 void search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
@@ -145,32 +117,19 @@ void search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
     return;
   }
   const std::int64_t count = args.loop.count();
-  launch(first_bad_strided_index_kernel, std::min(ceil_divide(count, kThreads), kMostBlocks),
-         stream, args, aligned, static_cast<std::uint64_t>(count), box.shared,
-         box.outcome_on_device);
+  launch(first_bad_strided_index_kernel, std::min(ceil_divide(count, kThreads), kMaxBlocks), stream,
+         args, aligned, static_cast<std::uint64_t>(count), box.shared, box.outcome_on_device);
 }
 
 }  // namespace
 
 std::optional<BadIndex> first_bad_index(Backend& backend, const IndexArgs& args,
                                         cudaStream_t stream) {
-  if (nothing_to_search(args.index_type, args.n)) return std::nullopt;
+  if (accepts_all(args.index_type, args.n)) return std::nullopt;
   MailboxLease box(backend, stream);
   search(args, box.mailbox(), stream);
   const Outcome outcome = box.read(stream);
   return outcome.position != kNone ? std::optional(BadIndex{outcome.value}) : std::nullopt;
-}
-
-bool gather_checked(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
-  if (nothing_to_search(args.index_type, args.n)) {
-    gather(backend, args, stream);
-    return true;
-  }
-  MailboxLease box(backend, stream);
-  GatherArgs checked = args;
-  checked.bad = &box.mailbox().outcome_on_device->position;
-  gather(backend, checked, stream);
-  return box.read(stream).position == kNone;
 }
 
 }  // namespace gpukern::gpu

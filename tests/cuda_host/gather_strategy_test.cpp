@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Which strategy serves which gather, by the facts of a GPU that need not be there. Launch and
+// explanation read the same table, so this holds for both.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "cuda/gather/partition/partition.hpp"
+#include "cuda/gather/strategy.hpp"
+#include "cuda/runtime/device_facts.hpp"
+
+namespace gpukern::gpu {
+
+DeviceFacts facts_of_test;
+
+DeviceFacts device_facts() { return facts_of_test; }
+
+// Nothing is launched here.
+void run_strided(const GatherLaunch& /*launch*/) {}
+void run_items_small(const GatherLaunch& /*launch*/) {}
+void run_items_single(const GatherLaunch& /*launch*/) {}
+void run_items_pairs(const GatherLaunch& /*launch*/) {}
+void run_items_vectors(const GatherLaunch& /*launch*/) {}
+void run_sorted_sparse(const GatherLaunch& /*launch*/) {}
+void run_last_axis_shared(const GatherLaunch& /*launch*/) {}
+void run_last_axis(const GatherLaunch& /*launch*/) {}
+void run_rows_small(const GatherLaunch& /*launch*/) {}
+void run_shared(const GatherLaunch& /*launch*/) {}
+void run_rows(const GatherLaunch& /*launch*/) {}
+void run_partitioned(const GatherLaunch& /*launch*/) {}
+std::int64_t sorted_sparse_scratch_bytes(const GatherProblem& /*problem*/) { return 0; }
+std::int64_t partition_scratch_bytes(const GatherProblem& /*problem*/) { return 0; }
+
+}  // namespace gpukern::gpu
+
+namespace gpukern_test {
+namespace {
+
+using gpukern::GatherArgs;
+namespace gpu = gpukern::gpu;
+
+constexpr std::int64_t kKibi = 1 << 10;
+constexpr std::int64_t kMebi = 1 << 20;
+
+const std::byte* address(std::uintptr_t value) { return reinterpret_cast<const std::byte*>(value); }
+
+/// Strides of source, index, out and fill value, in bytes.
+using Strides = std::array<std::int64_t, 4>;
+
+/// Arrays that are aligned to 256 bytes; nothing reads them.
+GatherArgs gather_of(std::int64_t item, std::int64_t n, std::int64_t axis_stride) {
+  GatherArgs args;
+  args.source = address(1 << 20);
+  args.index = address(2 << 20);
+  args.out = reinterpret_cast<std::byte*>(std::uintptr_t{3} << 20);
+  args.item = item;
+  args.n = n;
+  args.index_type = {4, true};
+  args.axis.push(n, {axis_stride});
+  return args;
+}
+
+/// out[i] = source[index[i]], densely packed.
+GatherArgs items(std::int64_t item, std::int64_t n, std::int64_t count) {
+  GatherArgs args = gather_of(item, n, item);
+  args.loop.push(count, {0, 4, item, 0});
+  return args;
+}
+
+/// out[o, i] = source[o, index[i]]
+GatherArgs last_axis(std::int64_t item, std::int64_t outer, std::int64_t n, std::int64_t count) {
+  GatherArgs args = gather_of(item, n, item);
+  args.loop.push(outer, {n * item, 0, count * item, 0});
+  args.loop.push(count, {0, 4, item, 0});
+  return args;
+}
+
+class GatherStrategyTest : public testing::Test {
+ protected:
+  void SetUp() override { on_h200(); }
+
+  static void on_h200() {
+    gpu::facts_of_test = {.compute_capability = 90,
+                          .multiprocessors = 132,
+                          .shared_bytes = 227 * kKibi,
+                          .overlaps_kernels = true};
+  }
+  static void on_t4() {
+    gpu::facts_of_test = {.compute_capability = 75,
+                          .multiprocessors = 40,
+                          .shared_bytes = 64 * kKibi,
+                          .overlaps_kernels = false};
+  }
+
+  static std::string strategy(const GatherArgs& args) {
+    const gpu::GatherProblem problem(args);
+    for (const gpu::GatherStrategy& strategy : gpu::gather_strategies())
+      if (strategy.serves(problem)) return strategy.name;
+    return "none";
+  }
+};
+
+TEST_F(GatherStrategyTest, ItemsByTheirNumber) {
+  EXPECT_EQ(strategy(items(4, kMebi, 0)), "items_small");
+  EXPECT_EQ(strategy(items(4, kMebi, 384 * kKibi - 1)), "items_small");
+  EXPECT_EQ(strategy(items(4, kMebi, 384 * kKibi)), "items_pairs");
+  EXPECT_EQ(strategy(items(4, kMebi, 8 * kMebi)), "items_vectors");
+  EXPECT_EQ(strategy(items(4, 64 * kMebi, 2 * kMebi - 1)), "items_small") << "sparse";
+  GatherArgs strided = gather_of(4, kMebi, 8);
+  strided.loop.push(1000, {0, 4, 4, 0});
+  EXPECT_EQ(strategy(strided), "items_single");
+}
+
+TEST_F(GatherStrategyTest, MisalignedItemsAreRows) {
+  GatherArgs args = items(4, kMebi, 16 * kMebi);
+  args.index += 4;
+  EXPECT_EQ(strategy(args), "rows");
+  args.index += 1;
+  EXPECT_EQ(strategy(args), "strided") << "no index is aligned";
+}
+
+TEST_F(GatherStrategyTest, ManyIndicesAreSampled) {
+  GatherArgs random = items(4, 128 * kMebi, 128 * kMebi);
+  EXPECT_EQ(strategy(random), "partitioned");
+  random.path = GPUKERN_GATHER_DIRECT;
+  EXPECT_EQ(strategy(random), "items_vectors");
+  GatherArgs sparse = items(4, 1024 * kMebi, 16 * kMebi);
+  EXPECT_EQ(strategy(sparse), "sorted_sparse");
+  sparse.path = GPUKERN_GATHER_DIRECT;
+  EXPECT_EQ(strategy(sparse), "items_vectors");
+  GatherArgs forced = items(4, 50000, 60000);
+  EXPECT_EQ(strategy(forced), "items_small");
+  forced.path = GPUKERN_GATHER_PARTITIONED;
+  EXPECT_EQ(strategy(forced), "partitioned");
+}
+
+TEST_F(GatherStrategyTest, EarlierGpusNeverSample) {
+  on_t4();
+  GatherArgs args = items(4, 128 * kMebi, 128 * kMebi);
+  EXPECT_EQ(strategy(args), "items_vectors");
+  args.path = GPUKERN_GATHER_PARTITIONED;
+  EXPECT_EQ(strategy(args), "items_vectors");
+  EXPECT_EQ(strategy(items(4, 1024 * kMebi, 16 * kMebi)), "items_pairs");
+}
+
+TEST_F(GatherStrategyTest, RowsByTheirLengthAndNumber) {
+  EXPECT_EQ(strategy(items(100, 1000, 1000)), "rows_small");
+  EXPECT_EQ(strategy(items(100, 1000, kMebi)), "shared");
+  EXPECT_EQ(strategy(items(20, 1000, kMebi)), "rows");
+  EXPECT_EQ(strategy(items(kKibi, 1000, kMebi)), "rows");
+  GatherArgs in_place = items(kKibi, 1000, 1000);
+  in_place.in_place = true;
+  EXPECT_EQ(strategy(in_place), "rows");
+}
+
+TEST_F(GatherStrategyTest, LastAxes) {
+  EXPECT_EQ(strategy(last_axis(4, 10000, 1000, 500)), "last_axis_shared");
+  EXPECT_EQ(strategy(last_axis(4, 100, 1000, 500)), "last_axis") << "too few rows for all blocks";
+  EXPECT_EQ(strategy(last_axis(4, 1000, 30000, 20000)), "last_axis")
+      << "too long for shared memory";
+  EXPECT_EQ(strategy(last_axis(4, 10000, 100000, 100)), "rows_small") << "hardly any index";
+}
+
+// The layouts of take_along_axis: each position of the loop has an index.
+TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreStrided) {
+  const auto along = [](std::int64_t n, const Strides& outer, const Strides& inner) {
+    GatherArgs args = gather_of(4, n, 4);
+    args.loop.push(100, outer);
+    args.loop.push(50, inner);
+    return args;
+  };
+  // Axis 1 of (100, 60) by (100, 50); axis 0 of (60, 50) by (100, 50).
+  EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 0})), "strided");
+  EXPECT_EQ(strategy(along(60, {0, 200, 200, 0}, {4, 4, 4, 0})), "strided");
+  // The same, and one fill value for each column, or for each position.
+  EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 4})), "strided");
+  EXPECT_EQ(strategy(along(60, {240, 200, 200, 200}, {0, 4, 4, 4})), "strided");
+  // All operands along one dimension, whichever of them move.
+  for (const Strides& strides : {Strides{4, 4, 4, 0}, Strides{4, 4, 4, 4}, Strides{0, 4, 4, 4}}) {
+    GatherArgs args = gather_of(4, 60, 4);
+    args.loop.push(1000, strides);
+    EXPECT_EQ(strategy(args), "strided");
+  }
+}
+
+TEST_F(GatherStrategyTest, TheLastRowServesAllThatTheOthersDoNot) {
+  EXPECT_EQ(strategy(items(3, kMebi, 16 * kMebi)), "rows");
+  const auto strategies = gpu::gather_strategies();
+  EXPECT_TRUE(strategies.back().serves(gpu::GatherProblem(items(3, 1, 1))));
+}
+
+TEST_F(GatherStrategyTest, PathsOfExplanations) {
+  const auto path = [](const GatherArgs& args) {
+    const gpu::GatherProblem problem(args);
+    for (const gpu::GatherStrategy& strategy : gpu::gather_strategies())
+      if (strategy.serves(problem)) return strategy.path(problem);
+    return GPUKERN_PATH_NONE;
+  };
+  EXPECT_EQ(path(items(4, kMebi, 1000)), GPUKERN_PATH_ITEMS);
+  EXPECT_EQ(path(items(4, 128 * kMebi, 128 * kMebi)), GPUKERN_PATH_PARTITIONED);
+  EXPECT_EQ(path(items(100, 1000, 1000)), GPUKERN_PATH_ROWS);
+  EXPECT_EQ(path(last_axis(4, 10000, 1000, 500)), GPUKERN_PATH_ITEMS);
+  GatherArgs misaligned = items(4, kMebi, 16 * kMebi);
+  misaligned.index += 4;
+  EXPECT_EQ(path(misaligned), GPUKERN_PATH_ITEMS) << "an item is one word";
+  misaligned.index += 1;
+  EXPECT_EQ(path(misaligned), GPUKERN_PATH_STRIDED);
+}
+
+}  // namespace
+}  // namespace gpukern_test
