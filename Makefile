@@ -87,7 +87,8 @@ test: requirements
 	export GPUKERN_TEST_TOOLKIT=$$(echo $(abspath $(VENV))/lib/python*/site-packages/nvidia/cu13); \
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error \
 	  --output-junit $(abspath $(REPORTS))/ctest.xml || status=1; \
-	workers=; ! $(BIN)/python -c "import xdist" 2> /dev/null || workers="-n $(PYTEST_JOBS)"; \
+	workers=; [ $(PYTEST_JOBS) = 1 ] || ! $(BIN)/python -c "import xdist" 2> /dev/null || \
+	  workers="-n $(PYTEST_JOBS)"; \
 	$(BIN)/python -m pytest -rs $$workers -m "not alone" --junitxml=$(REPORTS)/pytest.xml \
 	  python_tests || status=1; \
 	$(BIN)/python -m pytest -rs -m alone --junitxml=$(REPORTS)/pytest-alone.xml \

@@ -148,7 +148,7 @@ TEST_F(ProgramTest, TemplatesByNameExpression) {
   EXPECT_TRUE(contains(program.ptx(), ".entry _Z5scaleIfLi2EEvPT_("));
   EXPECT_TRUE(contains(program.ptx(), ".entry _Z5scaleIdLi3EEvPT_("));
   expect_error(Compiled({.source = source, .names = {"scale<nothing>"}}).status(),
-               GPUKERN_COMPILE_ERROR, "program_compile: program.cpp does not compile:\n");
+               GPUKERN_COMPILE_ERROR, "program_compile: program.cu does not compile:\n");
 }
 
 TEST_F(ProgramTest, TheDevicesArchitectureNeedsTheDevice) {
