@@ -33,11 +33,13 @@ cdef int describe_operand(CallContext *call, object array, object name,
 cdef object describe_output(CallContext *call, object array, object name, Argument *argument,
                             bint temporary=*)
 
+cdef int refuse_masked(CallContext *call, const Argument *argument) except -1
 cdef int set_describer(Protocol protocol, Describer describer) except -1
 cdef int describe_prepared(CallContext *call, object array, Argument *argument) except -1
 cdef int prepare(Argument *argument, object array, object name) except -1
 cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray array) except -1
 cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except NULL
+cdef int as_bytes(CallContext *call, const Argument *argument, gpukern_tensor *bytes_) except -1
 cdef object dtype_of(const Argument *argument)
 cdef tuple shape_of(const gpukern_tensor *tensor)
 cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil

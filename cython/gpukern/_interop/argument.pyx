@@ -20,7 +20,7 @@ from gpukern._interop.array_type cimport (
     PROTOCOLS, ArrayType, Protocol, array_type_of,
 )
 from gpukern._interop.descriptor cimport get
-from gpukern._interop.dlpack cimport Import, dltensor_of_import, import_capsule
+from gpukern._interop.dlpack cimport Import, capsule_of, dltensor_of_import, import_capsule
 from gpukern._interop.dtype cimport describe_dtype, is_native, numpy_dtype
 from gpukern._interop.exchange cimport exchange_stream, import_by_exchange
 from gpukern._runtime.error cimport check
@@ -78,13 +78,18 @@ cdef int describe_operand(CallContext *call, object array, object name,
                           Argument *argument) except -1:
     """Describes an array that is computed with."""
     describe(call, array, name, argument)
-    if argument.type != NULL and (<ArrayType>argument.type).is_masked:
-        raise GpukernTypeError(f"{what(call, argument)} must not be a masked array")
+    refuse_masked(call, argument)
     if is_ndarray(argument) and not is_plain(argument):
         made = native_like(argument)
         made[...] = <object>argument.owner
         keep(call, made)
         fill_from_ndarray(call, argument, made)
+    return 0
+
+
+cdef int refuse_masked(CallContext *call, const Argument *argument) except -1:
+    if argument.type != NULL and (<ArrayType>argument.type).is_masked:
+        raise GpukernTypeError(f"{what(call, argument)} must not be a masked array")
     return 0
 
 
@@ -338,13 +343,15 @@ cdef int describe_dlpack(CallContext *call, ArrayType type_, object array,
             link(call, argument)
             call.has_stream = True
             stream = <uintptr_t>call.c.stream or 1  # DLPack's legacy default stream
-        owner = import_capsule(array, stream)
+        capsule = capsule_of(array, stream)
     except GpukernError:
         raise
     except libraries.FOREIGN_ERRORS as error:
         raise refusal(call, type_, array, argument, error) from error
+    owner = import_capsule(capsule)
     if owner is None:
-        raise GpukernTypeError(f"{what(call, argument)} must give a fresh DLPack capsule")
+        raise GpukernTypeError(f"{what(call, argument)} must give a fresh DLPack capsule, "
+                               f"got {type(capsule).__name__}")
     fill_from_import(call, argument, owner)
     return link(call, argument) if argument.host else 0
 
@@ -472,6 +479,32 @@ cdef int fill_byte_strides(CallContext *call, Argument *argument, object strides
             raise GpukernValueError(f"{what(call, argument)} must have strides of whole elements "
                                     f"on a device, got {strides}")
         argument.c.strides[d] = strides[d] // argument.itemsize
+    return 0
+
+
+# ---- any layout ----
+
+cdef int as_bytes(CallContext *call, const Argument *argument, gpukern_tensor *bytes_) except -1:
+    """Describes an argument as bytes, with a last dimension that runs through each element: so
+    every layout and item size can be expressed, fields of packed records and huge items."""
+    cdef gpukern_tensor made = argument.c
+    cdef int d, ndim = argument.c.ndim
+    cdef int64_t *sizes = <int64_t *>new_memory(call, 2 * (ndim + 1) * sizeof(int64_t))
+    cdef int64_t stride = argument.itemsize
+    made.ndim = ndim + 1
+    made.dtype.code, made.dtype.bits, made.dtype.lanes = GPUKERN_UINT, 8, 1
+    made.shape, made.strides = sizes, sizes + ndim + 1
+    made.shape[ndim], made.strides[ndim] = argument.itemsize, 1
+    for d in range(ndim - 1, -1, -1):
+        made.shape[d] = argument.c.shape[d]
+        if argument.c.strides == NULL:
+            made.strides[d] = stride
+            stride *= max(made.shape[d], 1)
+        elif argument.byte_strided and made.shape[d] > 1:
+            made.strides[d] = cnp.PyArray_STRIDES(<cnp.ndarray>argument.owner)[d]
+        else:
+            made.strides[d] = argument.c.strides[d] * argument.itemsize
+    bytes_[0] = made
     return 0
 
 

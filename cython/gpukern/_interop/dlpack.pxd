@@ -27,7 +27,8 @@ cdef class Import:
     cdef DLManagedTensor *plain
     cdef DLManagedTensorVersioned *versioned
 
-cdef Import import_capsule(object array, object stream)
+cdef object capsule_of(object array, object stream)
+cdef Import import_capsule(object capsule)
 cdef const gpukern_tensor *dltensor_of_import(Import owner, bint *readonly) noexcept
 cdef gpukern_device dlpack_device(object array, str what) except *
 cdef Tensor import_dlpack(object array, gpukern_device device, object stream, str what)

@@ -55,6 +55,7 @@ cdef gpukern_device dlpack_device(object array, str what) except *:
 
 
 cdef object capsule_of(object array, object stream):
+    """A capsule of an array whose data are ready on `stream` (DLPack's number; None on the CPU)."""
     cdef dict options = {} if stream is None else {"stream": stream}
     try:
         return array.__dlpack__(max_version=MAX_VERSION, **options)
@@ -78,11 +79,10 @@ cdef Import take_over(object capsule, str what):
     return owner
 
 
-cdef Import import_capsule(object array, object stream):
-    """Imports an array whose data are ready on `stream` (DLPack's number; None on the CPU). Returns
-    None for what is no fresh capsule. It is marked as used at once."""
+cdef Import import_capsule(object capsule):
+    """Takes the tensor out of a capsule, which is marked as used. Returns None for an object that
+    is no fresh capsule."""
     cdef Import owner = Import.__new__(Import)
-    capsule = capsule_of(array, stream)
     if PyCapsule_IsValid(capsule, "dltensor_versioned"):
         owner.versioned = <DLManagedTensorVersioned *>PyCapsule_GetPointer(
             capsule, "dltensor_versioned")

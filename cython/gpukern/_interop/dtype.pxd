@@ -5,6 +5,9 @@ cimport numpy as cnp
 
 from gpukern._capi cimport gpukern_dtype
 
+cdef enum:
+    FLOAT16 = 23  # NPY_HALF
+
 cdef int describe_dtype(cnp.dtype dtype, gpukern_dtype *described) except -1
 cdef int describe(cnp.dtype dtype, gpukern_dtype *described) except -1
 cdef object numpy_dtype(gpukern_dtype dtype)

@@ -25,7 +25,6 @@ cnp.import_array()
 
 cdef enum:
     NUMBERS = 17    # NumPy's type numbers of bool and the numbers are below, but for float16
-    FLOAT16 = 23
 
 # The native dtypes of these numbers.
 cdef gpukern_dtype known_dtypes[FLOAT16 + 1]

@@ -13,7 +13,7 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_OPAQUE,
     gpukern_allocate, gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
 )
-from gpukern._interop.argument cimport set_describer
+from gpukern._interop.argument cimport dtype_of, set_describer
 from gpukern._interop.array_type cimport BY_DEVICE_ARRAY, ArrayType, register_device_array
 from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe
@@ -333,6 +333,21 @@ cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device,
     like.dtype = dtype
     like.itemsize = dtype.itemsize
     return new_device_array(like, device, launch)
+
+
+cdef DeviceArray copy_to_device(CallContext *call, const Argument *source, gpukern_device device):
+    """A copy of a described array on a device, enqueued on the call's stream."""
+    cdef DeviceArray made = allocate_device_array(call, device, dtype_of(source), source.c.ndim,
+                                                  source.c.shape)
+    with nogil:
+        check(gpukern_copy(&source.c, &made.tensor.c, &call.c))
+    if made.uses is None:
+        return made
+    if source.host:  # the host has waited for such a copy
+        made.uses.settle_new()
+    else:
+        made.uses.end(stream_of_call(call), True)
+    return made
 
 
 cdef int describe_device_array(CallContext *call, ArrayType type_, object array,

@@ -5,18 +5,20 @@
 """copyto(): copies between host and device arrays; synchronize(): waits for a stream."""
 
 from gpukern._capi cimport (
-    gpukern_copy, gpukern_copy_async, gpukern_device, gpukern_status, gpukern_synchronize,
+    GPUKERN_OPAQUE, gpukern_copy, gpukern_copy_async, gpukern_device, gpukern_synchronize,
+    gpukern_tensor,
 )
-from gpukern._interop.convert cimport as_output, as_tensor, used_by
-from gpukern._memory.creation cimport concrete_device
+from gpukern._interop.argument cimport (
+    as_bytes, count_of, describe, describe_output, dtype_of, refuse_masked, shape_of,
+)
 from gpukern._interop.dtype cimport require_plain
+from gpukern._memory.creation cimport concrete_device
 from gpukern._runtime.error cimport check
+from gpukern._streams.call cimport (
+    Argument, CallContext, begin_call, end_call, finish, start, what,
+)
 from gpukern._streams.keepalive cimport keep_until_done, kept_count, let_go
-from gpukern._interop.lend cimport note_write
-from gpukern._streams.stream cimport Launch, new_launch
-from gpukern._interop.tensor cimport Tensor, bytes_of
 
-from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
@@ -58,60 +60,62 @@ def copyto(dst, src, *, stream=None, blocking=True):
     from the CPU; the caller must. Both arrays are kept alive until then, except for captured
     graphs, for which the caller keeps them.
     """
-    cdef Launch where = new_launch("copyto", None, stream)
-    cdef Tensor target, source, to, origin, host
+    cdef CallContext call
+    cdef Argument to, origin
+    cdef Argument *host
+    cdef gpukern_tensor target, source
     cdef bint across, waits = blocking
-    cdef gpukern_device device
-    cdef gpukern_status status
-    if numpy_subclasses.is_masked(dst) or numpy_subclasses.is_masked(src):
-        raise GpukernTypeError("copyto: dst and src must not be masked arrays")
-    target = as_output(dst, "copyto: dst", where)
-    source = as_tensor(src, "copyto: src", where)
-    require_alike(target, source)
-    host = source if source.host else target
-    across = source.host != target.host
+    begin_call(&call, "copyto", None, stream, None, None)
+    describe_output(&call, dst, "dst", &to)
+    describe(&call, src, "src", &origin)
+    require_alike(&call, &to, &origin)
+    host = &origin if origin.host else &to
+    across = origin.host != to.host
     if across and not waits:
-        require_contiguous(host, "copyto: src" if host is source else "copyto: dst")
-    to, origin = target, source
-    if target.odd or source.odd:
-        to, origin = bytes_of(target), bytes_of(source)
-    with nogil:
-        if waits:
-            status = gpukern_copy(&origin.c, &to.c, &where.c)
-        else:
-            status = gpukern_copy_async(&origin.c, &to.c, &where.c)
-        check(status)
+        require_contiguous(&call, host)
+    target, source = to.c, origin.c
+    if to.byte_strided or origin.byte_strided:
+        as_bytes(&call, &to, &target)
+        as_bytes(&call, &origin, &source)
+    # A copy from a GPU may wait for other work.
+    start(&call, <const Argument *>NULL if across else &to)
+    if waits:
+        finish(&call, gpukern_copy(&source, &target, &call.c))
+    else:
+        finish(&call, gpukern_copy_async(&source, &target, &call.c))
     if across and not waits:
-        device = source.c.device if host is target else target.c.device
-        keep_until_done(host.owner, device, where.c.stream)
-    used_by(source, where, False)
-    used_by(target, where, True)
-    where.finish()
-    note_write(dst)
+        keep_until_done(<object>host.owner, call.device, call.c.stream)
+    end_call(&call, None, &to)
 
 
-cdef int require_alike(Tensor target, Tensor source) except -1:
-    require_plain(source.dtype, "copyto: src")
-    if target.dtype != source.dtype:
+cdef int require_alike(CallContext *call, const Argument *to, const Argument *origin) except -1:
+    cdef bint plain = to.c.dtype.code != GPUKERN_OPAQUE and origin.c.dtype.code != GPUKERN_OPAQUE
+    refuse_masked(call, to)
+    refuse_masked(call, origin)
+    if not plain:
+        require_plain(dtype_of(origin), "copyto: src")
+    if dtype_of(to) != dtype_of(origin):
         raise GpukernTypeError(
-            f"copyto: dst must have src's dtype {source.dtype}, got {target.dtype}")
-    if target.shape() != source.shape():
-        raise GpukernValueError(
-            f"copyto: dst must have src's shape {source.shape()}, got {target.shape()}")
+            f"copyto: dst must have src's dtype {dtype_of(origin)}, got {dtype_of(to)}")
+    if shape_of(&to.c) != shape_of(&origin.c):
+        raise GpukernValueError(f"copyto: dst must have src's shape {shape_of(&origin.c)}, "
+                                f"got {shape_of(&to.c)}")
     return 0
 
 
-cdef int require_contiguous(Tensor tensor, str what) except -1:
-    """Raises for a host array that the CPU would have to pack or unpack."""
+cdef int require_contiguous(CallContext *call, const Argument *argument) except -1:
+    """Refuses a host array that the CPU would have to pack, or to unpack after the copy."""
     cdef Py_ssize_t stride = 1
-    cdef bint contiguous = not tensor.odd
+    cdef bint contiguous = not argument.byte_strided
     cdef int d
-    for d in range(tensor.c.ndim - 1, -1, -1):
-        contiguous &= tensor.c.shape[d] == 1 or tensor.c.strides[d] == stride
-        stride *= tensor.c.shape[d]
-    if not contiguous and tensor.count() > 0:
-        raise GpukernValueError(
-            f"{what} must be C-contiguous where it lies on the host, with blocking=False")
+    if argument.c.strides == NULL:
+        return 0
+    for d in range(argument.c.ndim - 1, -1, -1):
+        contiguous &= argument.c.shape[d] == 1 or argument.c.strides[d] == stride
+        stride *= argument.c.shape[d]
+    if not contiguous and count_of(&argument.c) > 0:
+        raise GpukernValueError(f"{what(call, argument)} must be C-contiguous on the host, "
+                                "with blocking=False")
     return 0
 
 
@@ -133,8 +137,9 @@ def synchronize(device=0, stream=None):
         If there is no such device, or if a kernel fault made its CUDA context unusable.
     """
     cdef gpukern_device target = concrete_device(device, "synchronize: device")
-    cdef Launch where = new_launch("synchronize", None, stream)
+    cdef CallContext call
+    begin_call(&call, "synchronize", None, stream, None, None)
     with nogil:
-        check(gpukern_synchronize(target, &where.c))
+        check(gpukern_synchronize(target, &call.c))
     if kept_count > 0:
         let_go()

@@ -173,7 +173,7 @@ def explain(op, /, *args, stream=None, **kwargs):
     cdef ExplanationRequest request = ExplanationRequest.__new__(ExplanationRequest)
     request.stream = stream
     request.plan.struct_size = sizeof(gpukern_explanation)
-    if op is saxpy:
+    if not isinstance(op, Elementwise):
         request_explanation(&request.plan)
         try:
             op(*args, stream=stream, **kwargs)

@@ -5,30 +5,27 @@
 """gather: the Python function."""
 
 cimport numpy as cnp
-from cpython.long cimport PyLong_AsLongAndOverflow
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_AXIS_NONE, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
-    GPUKERN_INDEX_RAISE, GPUKERN_UINT, GPUKERN_INDEX_WRAP, gpukern_copy, gpukern_gather,
-    gpukern_gather_options, gpukern_index_mode,
-    gpukern_tensor,
+    GPUKERN_AXIS_NONE, GPUKERN_CPU, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE,
+    GPUKERN_INDEX_WRAP, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_copy,
+    gpukern_gather, gpukern_gather_options, gpukern_index_mode, gpukern_tensor,
 )
-from gpukern._interop.convert cimport (
-    as_output, as_tensor, enqueued, finished, finished_beside, new_result, on_device,
+from gpukern._interop.argument cimport (
+    as_bytes, describe, describe_output, dtype_of, fill_from_ndarray, is_ndarray, prepare, shape_of,
 )
+from gpukern._interop.array_type cimport BY_NDARRAY, ArrayType
 from gpukern._interop.dtype cimport is_native, require_plain
+from gpukern._interop.result cimport new_result
+from gpukern._interop.scalar cimport fill_array
+from gpukern._memory.device_array cimport copy_to_device
 from gpukern._runtime.error cimport check
-from gpukern._streams.keepalive cimport keep_until_done
-from gpukern._interop.lend cimport (
-    Order, begin, end, is_long, is_short, lend, new_array_like, note_write, pinned, returned,
-    together,
+from gpukern._streams.call cimport (
+    Argument, CallContext, begin_call, end_call, finish, keep, link, new_memory, start,
 )
-from gpukern._interop.operand cimport OPERAND_NDIM, Operand
-from gpukern._interop.scalar cimport fill_tensor
-from gpukern._streams.stream cimport Launch, new_launch
-from gpukern._interop.tensor cimport Tensor, bytes_of, tensor_of_ndarray
-from gpukern._streams.watch cimport Watch, watch, watch_signals, watched
+from gpukern._streams.keepalive cimport keep_until_done
 
 import operator
 
@@ -45,8 +42,17 @@ cdef enum:
     # As many dimensions as tensors of one more than GPUKERN_MAX_NDIM make.
     MAX_RESULT_NDIM = 2 * (GPUKERN_MAX_NDIM + 1)
 
-cdef dict MODES = {"raise": GPUKERN_INDEX_RAISE, "wrap": GPUKERN_INDEX_WRAP, "clip": GPUKERN_INDEX_CLIP,
-                   "fill": GPUKERN_INDEX_FILL}
+cdef dict MODES = {"raise": GPUKERN_INDEX_RAISE, "wrap": GPUKERN_INDEX_WRAP,
+                   "clip": GPUKERN_INDEX_CLIP, "fill": GPUKERN_INDEX_FILL}
+
+
+# What the C function takes besides the index.
+cdef struct Gather:
+    gpukern_gather_options options
+    int32_t axis
+    gpukern_tensor source
+    gpukern_tensor out
+    Argument fill
 
 
 def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, device=None,
@@ -108,112 +114,51 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     On a GPU the call enqueues its work; mode 'raise' also waits for the stream.
     Ctrl-C stops long calls on host arrays between the parts of their work.
     """
-    cdef object quick = None
-    if device is None and stream is None and progress is None and device_memory is None:
-        quick = gather_quickly(source, index, axis, as_mode(mode), fill_value, out)
-        if quick is not None:
-            return quick
-    cdef bint subclass = isinstance(source, cnp.ndarray) and type(source) is not cnp.ndarray
-    if subclass or is_array_of_objects(source):
-        special = numpy_subclasses.special_gather(source)
-        if special is not None:
-            return special(source, index, axis=axis, mode=mode, fill_value=fill_value, out=out,
-                           device=device, stream=stream, progress=progress,
-                           device_memory=device_memory)
-    cdef Launch where = new_launch("gather", device, stream)
-    where.limit_memory(device_memory, "gather: device_memory")
-    cdef gpukern_index_mode c_mode = as_mode(mode)
-    cdef Tensor src = as_tensor(source, "gather: source", where)
-    cdef Tensor idx = as_index(index, where)
-    cdef Tensor dst = None
-    cdef int32_t c_axis = as_axis(axis, src)
-    require_plain(src.dtype, "gather: source")
-    idx = on_device(idx, src, where)
-    cdef bint in_place = src.host and not idx.host
+    cdef CallContext call
+    cdef Argument src, idx, dst
+    cdef Gather work
+    cdef object result = out
+    if is_special(source):
+        return numpy_subclasses.special_gather(source)(
+            source, index, axis=axis, mode=mode, fill_value=fill_value, out=out, device=device,
+            stream=stream, progress=progress, device_memory=device_memory)
+    begin_call(&call, "gather", device, stream, progress, device_memory)
+    work.options.struct_size = sizeof(gpukern_gather_options)
+    work.options.mode = as_mode(mode)
+    work.options.path = 0  # GPUKERN_GATHER_AUTO
+    work.options.out_may_change = out is None
+    describe_source(&call, source, &src)
+    describe_index(&call, index, &src, &idx)
+    work.axis = as_axis(axis, src.c.ndim)
     if out is None:
-        dst = new_result(source, src, result_shape(src, idx, c_axis), where,
-                         index if in_place else None, idx)
+        result = new_gathered(&call, &src, &idx, work.axis, &dst)
     else:
-        dst = as_output(out, "gather: out", where)
-        # The C side sees no more than the size of what has no type code.
-        if (src.c.dtype.code == GPUKERN_OPAQUE or dst.c.dtype.code == GPUKERN_OPAQUE or src.odd
-                or dst.odd) and dst.dtype != src.dtype:
-            raise GpukernTypeError(
-                f"gather: out must have the source's dtype {src.dtype}, got {dst.dtype}")
-    run(src, idx, c_axis, options_of(c_mode, out), fill_value, dst, where, progress)
-    if where.c.explanation != NULL:
-        return None  # there is no result
-    if in_place:
-        # Whoever pinned the memory does not know of the stream that is to read it.
-        keep_until_done(src.owner, idx.c.device, where.c.stream)
-    if out is not None:
-        note_write(out)
-        return out
-    if in_place:
-        return finished_beside(idx, dst)
-    if subclass:
-        return numpy_subclasses.like(source, dst.owner)
-    return finished(src, dst)
+        describe_output(&call, out, "out", &dst)
+        require_same_dtype(&src, &dst)
+    prepare_work(&call, &work, fill_value, &src, &dst)
+    start(&call, &dst)
+    finish(&call, gpukern_gather(&work.source, &idx.c, work.axis, &work.out, &work.options,
+                                 &call.c))
+    if src.host and not idx.host and call.c.explanation == NULL:
+        # The producer of pinned memory does not know of the stream that is to read it.
+        keep_until_done(<object>src.owner, idx.c.device, call.c.stream)
+    answer = end_call(&call, result, &dst)
+    if out is None and is_subclass(&src) and answer is not None:
+        return numpy_subclasses.like(source, result)
+    return answer
 
 
-cdef object gather_quickly(object source, object index, object axis, gpukern_index_mode mode,
-                           object fill_value, object out):
-    """The call on plain arrays, see lend.pxd; None for one that takes the long way."""
-    cdef Operand src, idx, dst
-    cdef Watch eye
-    cdef int32_t c_axis
-    cdef gpukern_gather_options options = options_of(mode, out)
-    if mode == GPUKERN_INDEX_FILL and not (type(fill_value) is int and fill_value == 0):
-        return None
-    if not (plain_axis(axis, &c_axis) and lend(source, &src, NULL) and lend(index, &idx, &src)):
-        return None
-    # NumPy's index of another dtype has its own words on the long way.
-    if idx.c.dtype.code != GPUKERN_INT and idx.c.dtype.code != GPUKERN_UINT:
-        return None
-    cdef object result = new_result_like(source, &src, &idx, c_axis) if out is None else out
-    if result is None or not lend(result, &dst, &src) or dst.readonly:
-        return None
-    if not together(&src, &idx, &dst):
-        return None
-    cdef Order order
-    begin(&order, &src, &idx, &dst)
-    if is_short(&dst):
-        check(gpukern_gather(&src.c, &idx.c, c_axis, &dst.c, &options, &order.c))
-    else:
-        _pins = pinned(source, index, out, &dst.c.device)
-        eye.error = NULL
-        if is_long(&dst):
-            watch_signals(&eye, &order.c)
-        with nogil:
-            watched(&eye, gpukern_gather(&src.c, &idx.c, c_axis, &dst.c, &options, &order.c))
-    end(&order, &src)
-    if out is None:
-        return returned(result, &dst)
-    note_write(out, &dst)
-    return out
-
-
-cdef bint plain_axis(object axis, int32_t *number) except -1:
-    if axis is None:
-        number[0] = GPUKERN_AXIS_NONE
-        return True
-    cdef int overflow = 0
-    cdef long value
-    if type(axis) is not int:
+cdef bint is_special(object source):
+    """Whether NumPy's rules make several calls of one: arrays of objects and masked arrays."""
+    if not isinstance(source, cnp.ndarray):
         return False
-    value = PyLong_AsLongAndOverflow(axis, &overflow)
-    number[0] = <int32_t>value
-    return not overflow and -GPUKERN_MAX_NDIM <= value <= GPUKERN_MAX_NDIM
+    if cnp.PyArray_TYPE(source) == cnp.NPY_OBJECT:
+        return True
+    return type(source) is not cnp.ndarray and numpy_subclasses.is_masked(source)
 
 
-cdef object new_result_like(object source, const Operand *src, const Operand *idx, int32_t axis):
-    cdef int64_t[MAX_RESULT_NDIM] sizes
-    cdef int ndim = result_sizes(&src.c, &idx.c, axis, sizes)
-    return new_array_like(source, src, ndim, sizes) if ndim <= OPERAND_NDIM else None
-
-
-cdef bint is_array_of_objects(object source):
-    return isinstance(source, cnp.ndarray) and cnp.PyArray_TYPE(source) == cnp.NPY_OBJECT
+cdef bint is_subclass(const Argument *argument) noexcept:
+    return argument.type != NULL and (<ArrayType>argument.type).protocol == BY_NDARRAY
 
 
 cdef gpukern_index_mode as_mode(object mode) except *:
@@ -224,17 +169,9 @@ cdef gpukern_index_mode as_mode(object mode) except *:
     return found
 
 
-cdef gpukern_gather_options options_of(gpukern_index_mode mode, object out) noexcept:
-    cdef gpukern_gather_options options
-    options.struct_size = sizeof(options)
-    options.mode = mode
-    options.path = 0  # GPUKERN_GATHER_AUTO
-    options.fill_value = NULL
-    options.out_may_change = out is None
-    return options
-
-
-cdef int32_t as_axis(object axis, Tensor source) except *:
+cdef int32_t as_axis(object axis, int ndim) except? -1:
+    cdef int overflow = 0
+    cdef long value
     if axis is None:
         return GPUKERN_AXIS_NONE
     if isinstance(axis, (bool, np.bool)):
@@ -244,35 +181,73 @@ cdef int32_t as_axis(object axis, Tensor source) except *:
     except TypeError:
         raise GpukernTypeError(
             f"gather: axis must be an int or None, got {type(axis).__name__}") from None
-    if not -2**31 < number < 2**31:
-        raise GpukernAxisError(
-            f"axis {number} is out of bounds for array of dimension {source.c.ndim}")
-    return number
+    value = PyLong_AsLongAndOverflow(number, &overflow)
+    if overflow or not -2**31 < value < 2**31:
+        raise GpukernAxisError(f"axis {number} is out of bounds for array of dimension {ndim}")
+    return <int32_t>value
 
 
-cdef Tensor as_index(object index, Launch where):
-    """The index as the C side takes it: native, and of a layout that elements can express."""
-    if isinstance(index, int):
+# ---- the arguments ----
+
+cdef int describe_source(CallContext *call, object source, Argument *src) except -1:
+    describe(call, source, "source", src)
+    if src.c.dtype.code == GPUKERN_OPAQUE:
+        require_plain(dtype_of(src), "gather: source")
+    return 0
+
+
+cdef int describe_index(CallContext *call, object index, const Argument *src,
+                        Argument *idx) except -1:
+    """Describes the index as the C side takes it: native, of whole elements, and on the source's
+    GPU if that is on one."""
+    cdef int overflow = 0
+    cdef long long value = 0
+    if type(index) is int:
+        value = PyLong_AsLongLongAndOverflow(index, &overflow)
+        if not overflow:
+            fill_scalar_index(call, index, value, idx)
+            return copy_index(call, src, idx)
         require_held(index)
-    cdef Tensor tensor = as_tensor(index, "gather: index", where)
-    cdef cnp.ndarray array
-    if not isinstance(tensor.owner, cnp.ndarray):
-        return tensor
-    array = tensor.owner
+    describe(call, index, "index", idx)
+    if is_ndarray(idx):
+        fit_index(call, index, idx)
+    return copy_index(call, src, idx)
+
+
+cdef int fill_scalar_index(CallContext *call, object index, int64_t value, Argument *idx) except -1:
+    """An int as a 0-d array, whose element is in the place of the sizes that it does not have."""
+    prepare(idx, index, "index")
+    idx.sizes[0] = value
+    idx.c.data = idx.c.shape = idx.sizes
+    idx.c.device.device_type = GPUKERN_CPU
+    idx.c.dtype.code, idx.c.dtype.bits, idx.c.dtype.lanes = GPUKERN_INT, 64, 1
+    idx.itemsize = sizeof(int64_t)
+    idx.host = True
+    idx.owner = idx.array
+    return link(call, idx)
+
+
+cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
+    """Converts what NumPy made of numbers, and what is not native or not of whole elements."""
+    cdef cnp.ndarray array = <cnp.ndarray>idx.owner
+    cdef int code = idx.c.dtype.code
+    if (code == GPUKERN_INT or code == GPUKERN_UINT) and not idx.byte_strided:
+        return 0
     if not isinstance(index, cnp.ndarray):
         array = index_of_numbers(index, array)
     if array.dtype.kind not in "iu":
         raise GpukernTypeError(f"gather: index must be of an integer dtype, got {array.dtype}")
     if not is_native(array.dtype):
         array = array.astype(array.dtype.newbyteorder("="))
-    elif tensor.odd:
+    elif idx.byte_strided:
         array = array.copy()
-    return tensor if array is tensor.owner else tensor_of_ndarray(array)
+    keep(call, array)
+    return fill_from_ndarray(call, idx, array)
 
 
 cdef cnp.ndarray index_of_numbers(object index, cnp.ndarray array):
-    """Settles what NumPy made of Python's numbers."""
-    # An empty list has no dtype of its own; NumPy's guess is float64.
+    """Corrects the dtype that NumPy gave Python's numbers."""
+    # An empty list has no dtype; NumPy's guess is float64.
     if array.size == 0 and isinstance(index, (list, tuple)):
         return array.astype(np.intp)
     if array.dtype.hasobject:
@@ -293,20 +268,51 @@ cdef int require_held(object number) except -1:
     return 0
 
 
-cdef Tensor result_shape(Tensor source, Tensor index, int32_t axis):
-    cdef Tensor shape = Tensor.__new__(Tensor)
+cdef int copy_index(CallContext *call, const Argument *src, Argument *idx) except -1:
+    """Copies an index on the host to the GPU of the source."""
+    if src.host or not idx.host:
+        return 0
+    copy = copy_to_device(call, idx, src.c.device)
+    keep(call, copy)
+    # It is the last one that was linked, and is replaced.
+    call.arguments = idx.previous
+    return describe(call, copy, "index", idx)
+
+
+cdef int require_same_dtype(const Argument *src, const Argument *dst) except -1:
+    # The C side sees no more than the size of a dtype without a type code.
+    if not (src.c.dtype.code == GPUKERN_OPAQUE or dst.c.dtype.code == GPUKERN_OPAQUE
+            or src.byte_strided or dst.byte_strided):
+        return 0
+    if dtype_of(dst) != dtype_of(src):
+        raise GpukernTypeError(
+            f"gather: out must have the source's dtype {dtype_of(src)}, got {dtype_of(dst)}")
+    return 0
+
+
+# ---- the result ----
+
+cdef object new_gathered(CallContext *call, const Argument *src, const Argument *idx, int32_t axis,
+                         Argument *dst):
+    """A new array of the source's kind; of the index's kind where only that is on a GPU."""
     cdef int64_t[MAX_RESULT_NDIM] sizes
-    cdef int d, ndim = result_sizes(&source.c, &index.c, axis, sizes)
-    shape.resize(ndim)
-    for d in range(ndim):
-        shape.c.shape[d] = sizes[d]
-    return shape
+    cdef int ndim = result_sizes(&src.c, &idx.c, axis, sizes)
+    if not src.host or idx.host:
+        return new_result(call, src, None, ndim, sizes, dst)
+    library = library_of(src)
+    same = library is not None and library == library_of(idx)
+    return new_result(call, idx, (<object>src.array).dtype if same else dtype_of(src), ndim, sizes,
+                      dst)
+
+
+cdef object library_of(const Argument *argument):
+    return None if argument.type == NULL else (<ArrayType>argument.type).library
 
 
 cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
                       int64_t *sizes) noexcept:
-    """The result's shape, and as value how many dimensions it has; for an axis that the C side
-    refuses any shape."""
+    """Fills in the result's shape and returns its ndim; any shape for an axis that the C side
+    refuses."""
     cdef int ndim = source.ndim
     cdef int d, first = 0, last = ndim, put = 0
     if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
@@ -324,48 +330,68 @@ cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index,
     return put
 
 
-cdef int run(Tensor source, Tensor index, int32_t axis, gpukern_gather_options options,
-             object fill_value, Tensor out, Launch where, object progress) except -1:
-    cdef Watch eye
-    cdef Tensor fill = None
-    if source.itemsize == 0:
-        # Items without bytes; stand-ins of one byte, since the indices are to be checked still.
-        source = tensor_of_ndarray(np.broadcast_to(np.uint8(0), source.shape()))
-        out = tensor_of_ndarray(np.empty(out.shape(), np.uint8))
-    elif options.mode == GPUKERN_INDEX_FILL:
-        fill = fill_tensor(fill_value, source)
-    if source.odd or out.odd:
-        source, axis = along_axis(source, axis)
-        source, out = bytes_of(source), bytes_of(out)
-        fill = None if fill is None else bytes_of(fill)
-    if fill is not None:
-        options.fill_value = &fill.c
-    watch(&eye, &where.c, progress, out.count() * out.itemsize, "gather")
-    with nogil:
-        watched(&eye, gpukern_gather(&source.c, &index.c, axis, &out.c, &options, &where.c))
-    return enqueued(where, source, index, out)
+# ---- layouts and items for the C side ----
+
+cdef int prepare_work(CallContext *call, Gather *work, object fill_value, const Argument *src,
+                      const Argument *dst) except -1:
+    cdef bint zeros = type(fill_value) is int and fill_value == 0
+    work.source, work.out = src.c, dst.c
+    work.options.fill_value = NULL
+    if src.itemsize == 0:
+        # Items without bytes: one byte stands for each, since the indices are still checked.
+        work.source = stand_in(call, np.broadcast_to(np.uint8(0), shape_of(&src.c))).c
+        work.out = stand_in(call, np.empty(shape_of(&dst.c), np.uint8)).c
+        return 0
+    if work.options.mode == GPUKERN_INDEX_FILL and not zeros:
+        filled = fill_array(fill_value, src)
+        keep(call, filled)
+        describe(call, filled, "fill_value", &work.fill)
+        work.fill.c.dtype = src.c.dtype
+        work.options.fill_value = &work.fill.c
+    if src.byte_strided or dst.byte_strided:
+        prepare_bytes(call, work, src, dst)
+    return 0
 
 
-cdef tuple along_axis(Tensor source, int32_t axis):
-    """The source and axis made ready for one more dimension behind the last."""
-    cdef int ndim = max(source.c.ndim, 1)
-    if axis == GPUKERN_AXIS_NONE:
-        axis = 0
+cdef int prepare_bytes(CallContext *call, Gather *work, const Argument *src,
+                       const Argument *dst) except -1:
+    """Gathers bytes, by one more dimension behind the last."""
+    cdef int ndim = max(src.c.ndim, 1)
+    if work.axis == GPUKERN_AXIS_NONE:
+        work.axis = 0
         ndim = 1
-    if not -ndim <= axis < ndim:
-        raise GpukernAxisError(f"axis {axis} is out of bounds for array of dimension {ndim}")
-    if ndim == 1 and source.c.ndim != 1:
-        source = flat(source)
-    return source, axis + ndim if axis < 0 else axis
+    if not -ndim <= work.axis < ndim:
+        raise GpukernAxisError(
+            f"axis {work.axis} is out of bounds for array of dimension {ndim}")
+    if ndim == 1 and src.c.ndim != 1:
+        src = stand_in(call, flat(call, src))
+    if work.axis < 0:
+        work.axis += ndim
+    as_bytes(call, src, &work.source)
+    as_bytes(call, dst, &work.out)
+    if work.options.fill_value != NULL:
+        as_bytes(call, &work.fill, &work.fill.c)
+    return 0
 
 
-cdef Tensor flat(Tensor source):
-    """The source as one dimension, by a copy if need be."""
-    if isinstance(source.owner, cnp.ndarray):
-        return tensor_of_ndarray(np.asarray(source.owner).reshape(-1))
-    cdef Tensor whole = bytes_of(source)
-    cdef cnp.ndarray array = np.empty(source.count(), source.dtype)
-    cdef Tensor copy = bytes_of(tensor_of_ndarray(array.reshape(source.shape())))
+cdef Argument *stand_in(CallContext *call, object array) except NULL:
+    """Describes an ndarray that takes the place of an argument."""
+    cdef Argument *made = <Argument *>new_memory(call, sizeof(Argument))
+    keep(call, array)
+    describe(call, array, "source", made)
+    return made
+
+
+cdef object flat(CallContext *call, const Argument *src):
+    """The source as one dimension, copied if need be."""
+    cdef gpukern_tensor origin, to
+    cdef Argument *copy
+    if is_ndarray(src):
+        return np.asarray(<object>src.owner).reshape(-1)
+    array = np.empty(shape_of(&src.c), dtype_of(src))
+    copy = stand_in(call, array)
+    as_bytes(call, src, &origin)
+    as_bytes(call, copy, &to)
     with nogil:
-        check(gpukern_copy(&whole.c, &copy.c, NULL))
-    return tensor_of_ndarray(array)
+        check(gpukern_copy(&origin, &to, NULL))
+    return array.reshape(-1)

@@ -285,10 +285,12 @@ cdef int start(CallContext *call, const Argument *out) except -1:
     cdef double count = 1 if out != NULL else LONG
     cdef bint watched = call.watch.progress != NULL
     cdef int d
+    settle_default_device(call)
     if out != NULL:
         for d in range(out.c.ndim):
             count *= out.c.shape[d]
-        if count <= SHORT and out.host and not watched and computes_on_cpu(call):
+        if (count <= SHORT and out.host and not watched
+                and call.c.device.device_type == GPUKERN_CPU):
             return 0
         watched |= count * out.itemsize >= LONG
     if watched:
@@ -298,6 +300,14 @@ cdef int start(CallContext *call, const Argument *out) except -1:
     pin(call)
     call.held.released = PyEval_SaveThread()
     return 0
+
+
+cdef void settle_default_device(CallContext *call) noexcept:
+    """Reads $GPUKERN_DEVICE while the GIL is held: without it, another thread's change of the
+    environment frees what is read."""
+    if (call.c.device.device_type == GPUKERN_DEVICE_DEFAULT and call.device.device_type == 0
+            and call.c.explanation == NULL and computes_on_cpu(call)):
+        call.c.device.device_type = GPUKERN_CPU
 
 
 cdef int pin(CallContext *call) except -1:
