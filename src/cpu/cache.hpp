@@ -18,27 +18,27 @@ namespace gpukern::cpu {
 /// Bytes of one core's second-level cache; a typical size where the system does not report one.
 std::int64_t core_cache_bytes();
 
-/// Bytes of the caches that a core reads fast enough without prefetching: prefetching the random
-/// items of a larger source pays. On AMD processors this includes the third level.
+/// Bytes of the caches that a core reads fast without prefetching; prefetching random items pays
+/// for larger sources. On AMD processors this includes the third level.
 std::int64_t near_cache_bytes();
 
-/// Whether a separate check of each block of indices pays where items are prefetched: not on AMD
-/// processors. 1 Mi float32 of 128 Mi, all threads, `raise`, time of unchecked blocks relative to
-/// checked ones: EPYC 0.95; a Xeon 1.16 with pages of 2 MiB, as NumPy requests, and 0.85 with
-/// pages of 4 KiB.
+/// Whether to check each block of indices separately before prefetching its items. It pays on Intel
+/// processors with pages of 2 MiB, as NumPy requests, and not on AMD processors. Time of unchecked
+/// blocks relative to checked ones, 1 Mi float32 of 128 Mi, all threads, mode "raise": EPYC 0.95; a
+/// Xeon 1.16 with pages of 2 MiB and 0.85 with pages of 4 KiB.
 bool checks_ahead();
 
-/// Bytes that stay in the caches of this number of threads until their next use.
+/// Bytes that stay in the caches of this number of threads until they are used again.
 inline std::int64_t kept_cache_bytes(int threads) {
   return std::max(near_cache_bytes(), 2 * core_cache_bytes() * threads);
 }
 
-/// The cache level that prefetch() targets. More lines can be in flight to the second level than to
-/// the first.
+/// The cache level that prefetch() targets. A core can have more lines in flight to the second
+/// level than to the first.
 enum class CacheLevel { Second = 2, First = 3 };
 
-/// Prefetches the line of an address, which need not be mapped. The empty assembly is a side
-/// effect: without one, GCC takes the function for a pure one and drops its calls.
+/// Prefetches the cache line of an address, which need not be mapped. The empty assembly is a side
+/// effect: without one, GCC treats the function as pure and removes its calls.
 template <CacheLevel level = CacheLevel::First>
 inline void prefetch(const void* address) {
   __builtin_prefetch(address, 0, static_cast<int>(level));
@@ -49,7 +49,7 @@ inline void prefetch(const void* address) {
 /// Whether the target has stores that bypass the caches.
 constexpr bool kHasStreamingStores = true;
 
-/// Orders streaming stores before all later stores, so that other threads see them.
+/// Orders streaming stores before all later stores, so that they are visible to other threads.
 inline void store_fence() { _mm_sfence(); }
 #else
 constexpr bool kHasStreamingStores = false;

@@ -9,7 +9,7 @@ namespace gpukern::cpu {
 
 void copy(const CopyArgs& args) {
   const Loop<2>& loop = args.loop;
-  // Bytes that lie together on both sides are split freely among the threads.
+  // Bytes that are contiguous on both sides are divided among the threads at any position.
   if (loop.contiguous(0, args.item) && loop.contiguous(1, args.item)) {
     parallel_for(loop.count() * args.item, std::int64_t{256} << 10,
                  [&](std::int64_t begin, std::int64_t end) {

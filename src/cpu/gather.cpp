@@ -17,8 +17,8 @@
 namespace gpukern::cpu {
 namespace {
 
-/// Fills `position` with what the indices of a run stand for. This and all below that tells: false
-/// if mode "raise" refuses an index.
+/// Resolves the indices of a run to positions. Like all functions below that return bool, it
+/// returns false if mode "raise" rejects an index.
 using ResolveRun = bool (*)(const std::byte* index, std::int64_t step, std::int64_t count,
                             std::int64_t n, std::int64_t* position);
 
@@ -53,7 +53,7 @@ std::int64_t axis_offset(const Loop<1>& axis, std::int64_t position) {
   return axis.ndim > 0 ? offset + position * axis.stride[0][0] : 0;
 }
 
-/// Writes `bytes` bytes of the fill value, from byte `phase` of its period on.
+/// Writes `bytes` bytes of the fill value, starting at byte `phase` of its period.
 void fill_item(const GatherArgs& args, std::int64_t fill_offset, std::int64_t phase, std::byte* out,
                std::size_t bytes) {
   if (args.fill_value == nullptr) {
@@ -94,7 +94,7 @@ bool move_rows_of(const GatherArgs& args, const ItemRun& run, std::int64_t fill_
   return move_rows<Index>(run, args.item, fill);
 }
 
-/// Whether move_rows() takes the items, and nobody is likely to find them in a cache soon.
+/// Whether move_rows() can move the items and they are too many to stay in the caches.
 bool are_rows(const GatherArgs& args) {
   return kHasStreamingStores && args.item >= kCacheLine && args.item % kRowUnit == 0 &&
          args.loop.contiguous(kOut, args.item) &&
@@ -102,7 +102,8 @@ bool are_rows(const GatherArgs& args) {
          args.loop.count() > kept_cache_bytes(thread_limit()) / args.item;
 }
 
-/// Visits the loop's way to read indices: the common types at once, others resolved before.
+/// Calls visit with the type that reads the loop's indices: common types directly, others resolved
+/// to positions beforehand.
 template <class Visit>
 void visit_index(const GatherArgs& args, bool resolved, const Visit& visit) {
   auto of_type = [&]<class T>(TypeTag<T>) {
@@ -130,7 +131,7 @@ constexpr bool kIsShortWidth = false;
 template <std::size_t bytes>
 constexpr bool kIsShortWidth<std::integral_constant<std::size_t, bytes>> = bytes <= 16;
 
-/// How one call works.
+/// The functions chosen for one call.
 struct Plan {
   explicit Plan(const GatherArgs& args)
       : resolve(resolve_for(args.index_type, args.mode)),
@@ -151,12 +152,12 @@ struct Plan {
   }
 
   ResolveRun resolve;
-  bool resolved;  ///< indices pass through a block of positions or offsets
-  bool far;       ///< items are fetched ahead
+  bool resolved;  ///< indices are first resolved to a block of positions or offsets
+  bool far;       ///< items are prefetched
   MoveItems move = nullptr;
 };
 
-/// A run along the source's inner dimensions: one index for all.
+/// Moves a run along the source's inner dimensions, for which one index is read.
 bool copy_run(const GatherArgs& args, const Plan& plan, const ItemRun& run, std::int64_t fill) {
   const std::int64_t source_step = run_stride(args.loop, kSource);
   const std::int64_t fill_step = run_stride(args.loop, kFillValue);
@@ -175,7 +176,7 @@ bool copy_run(const GatherArgs& args, const Plan& plan, const ItemRun& run, std:
   return good;
 }
 
-/// A run along the index whose indices are resolved in blocks that stay in the first-level cache.
+/// Moves a run along the index, resolving its indices in blocks that stay in the first-level cache.
 bool move_resolved(const GatherArgs& args, const Plan& plan, const ItemRun& given,
                    std::int64_t fill) {
   ItemRun run = given;
@@ -246,7 +247,7 @@ bool gather_long_items(const GatherArgs& args, ResolveRun resolve, std::int64_t 
   return good;
 }
 
-/// Gathers part by part on several threads.
+/// Gathers parts concurrently.
 template <class Part>
 bool gather_parts(std::int64_t count, std::int64_t grain, const Part& part) {
   std::atomic<bool> good{true};
@@ -274,7 +275,7 @@ bool gather(const GatherArgs& args) {
 
 bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices) {
   const Plan plan(args);
-  std::atomic<bool> good{true};  // another thread may write into the indices meanwhile
+  std::atomic<bool> good{true};  // cleared if another thread changes the indices during the call
   auto check = [&](std::int64_t begin, std::int64_t end) {
     return all_in_bounds(indices, begin, end);
   };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The inner loop of gather: items of a known width, found by indices of a known type and mode.
+// The inner loop of gather, for items of a known width and indices of a known type and mode.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace gpukern::cpu {
 
-/// Items along the index. Their source lies `source_step` bytes times the position from `source`.
+/// Items along the index. The source item at position p is at source + p * source_step, in bytes.
 struct ItemRun {
   const std::byte* source;
   std::int64_t source_step;
@@ -25,12 +25,12 @@ struct ItemRun {
   std::int64_t n;  ///< length of the axis
 };
 
-/// In the place of a position or an offset: the item is filled. No offset of memory is that.
+/// Stands for an item without a source, which is filled; distinct from every position and offset.
 constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
 
-/// What an index of type T stands for in a mode: as resolve_index(), but without branches where
-/// that is cheap, since signs may come in any order. `bad` becomes other than 0 by an index that
-/// mode "raise" refuses; the position is then 0.
+/// Resolves an index of type T in a mode as resolve_index() does, but without branches where they
+/// are avoidable, since signs may alternate. Sets `bad` to a value other than 0 and returns
+/// position 0 for an index that mode "raise" rejects.
 template <class T, gpukern_index_mode mode>
 struct Resolve {
   using Type = T;
@@ -54,7 +54,7 @@ struct Resolve {
   static constexpr bool kMayFill = mode == GPUKERN_INDEX_FILL;
 };
 
-/// Positions, or offsets if source_step is 1, that are resolved already.
+/// Reads indices that have been resolved to positions, or to offsets if source_step is 1.
 struct Resolved {
   using Type = std::int64_t;
   static std::int64_t position(const std::byte* index, std::int64_t, std::int64_t&) {
@@ -63,10 +63,10 @@ struct Resolved {
   static constexpr bool kMayFill = true;
 };
 
-/// Fetches an item into the cache, a short one into the second level.
+/// Prefetches an item, a short one into the second-level cache.
 template <class Width>
 void prefetch_item(const std::byte* item, Width width) {
-  // Of a long row the beginning; the hardware sees how it goes on.
+  // The hardware prefetcher continues after the beginning of a long row.
   constexpr std::int64_t kBeginning = 8 * kCacheLine;
   const auto bytes = static_cast<std::int64_t>(width);
   if (bytes <= kCacheLine) {
@@ -79,21 +79,19 @@ void prefetch_item(const std::byte* item, Width width) {
   prefetch(item + end - 1);
 }
 
-/// How many items ahead of its use one is fetched: as many lines as a core can have open at once,
-/// and more.
+/// The distance of prefetching in items: more cache lines than a core can have in flight.
 constexpr std::int64_t items_ahead(std::int64_t bytes) {
   return bytes <= kCacheLine ? 64 : std::max<std::int64_t>(2, 32 * kCacheLine / bytes);
 }
 
-/// Moves the items; fill(out) writes one that has no source. With `far`, items are fetched some
-/// way ahead: on random items that is worth a third of the time where the source lies in memory,
-/// and costs as much where it lies in the core's cache. `more` indices follow those of the run;
-/// their items are fetched too. False if mode "raise" refuses an index. Inlined, so that steps that
-/// are constants remain so.
+/// Moves the items; fill(out) writes one without a source. `far` prefetches the items: that saves a
+/// third of the time for random items of a source in memory, and costs as much for a source in the
+/// core's cache. The `more` indices after those of the run are prefetched as well. Returns false if
+/// mode "raise" rejects an index. Inlined, so that constant steps remain constants.
 template <class Index, bool far, class Width, class Fill>
 [[gnu::always_inline]] inline bool move_items(const ItemRun& given, Width width, const Fill& fill,
                                               std::int64_t more = 0) {
-  const ItemRun run = given;  // in registers, where no item that is written may be a part of it
+  const ItemRun run = given;  // a copy that the stores to out cannot alias, for registers
   const std::int64_t ahead = items_ahead(static_cast<std::int64_t>(width));
   std::int64_t bad = 0;
   auto find = [&run, &bad](std::int64_t i) {
@@ -121,8 +119,8 @@ template <class Index, bool far, class Width, class Fill>
   return bad == 0;
 }
 
-/// Copies indices as numbers of type To; true if all are positions on the axis as they stand,
-/// negative ones not among them. n is at most a quarter of what T and To hold.
+/// Copies indices as numbers of type To. Returns true if each is a position on the axis, without
+/// wrapping negative ones. n is at most a quarter of the range of T and of To.
 template <class T, class To>
 [[gnu::always_inline]] inline bool copy_positions_of(const std::byte* index, std::int64_t count,
                                                      std::int64_t n, To* to) {
@@ -158,7 +156,7 @@ bool copy_positions(const std::byte* index, std::int64_t count, std::int64_t n, 
   return copy_positions_baseline<T>(index, count, n, to);
 }
 
-/// Moves items that lie together, by positions that were checked.
+/// Moves contiguous items by positions that have been checked.
 template <class To, class Count, class Width>
 [[gnu::always_inline]] inline void move_positions(const std::byte* source, const To* position,
                                                   Count count, std::byte* out, Width width) {
@@ -167,9 +165,9 @@ template <class To, class Count, class Width>
     std::memcpy(out + i * kItem, source + std::int64_t{position[i]} * kItem, width);
 }
 
-/// Moves items that lie together up to the first whose index is no position as it stands; how many
-/// that were. Each index is read once: another thread that writes into them leads to no read out
-/// of bounds. Indices further on are fetched, since the hardware sees no stream in them beyond a
+/// Moves contiguous items up to the first index that is not in [0, n), and returns their number.
+/// Each index is read once, so that a concurrent write to the indices cannot cause a read out of
+/// bounds. Prefetches the indices as well, since the hardware prefetcher stops at the end of a
 /// page.
 template <class T, class Width>
 std::int64_t move_plain(const std::byte* source, const std::byte* index, std::int64_t count,
@@ -197,7 +195,7 @@ std::int64_t move_plain(const std::byte* source, const std::byte* index, std::in
   return i;
 }
 
-/// As move_positions(), and fetches the items ahead: `more` positions follow the first `count`.
+/// As move_positions(), with prefetching; `more` positions follow the first `count`.
 template <class T, class Width>
 void move_ahead(const std::byte* source, const T* position, std::int64_t count, std::int64_t more,
                 std::byte* out, Width width) {
@@ -211,7 +209,8 @@ void move_ahead(const std::byte* source, const T* position, std::int64_t count, 
   move_positions(source, position + i, count - i, out + i * kItem, width);
 }
 
-/// Whether move_packed() takes a run: contiguous indices and items, short ones.
+/// Whether move_packed() can move a run: contiguous indices, and contiguous items of up to 16
+/// bytes.
 inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t index_bytes,
                       std::int64_t index_step, std::int64_t out_step, std::int64_t n) {
   constexpr std::int64_t kQuarter32 = std::int64_t{1} << 30;
@@ -219,8 +218,8 @@ inline bool is_packed(std::int64_t item, std::int64_t source_step, std::int64_t 
          n <= kQuarter32;
 }
 
-/// Whether the items of so many indices need not be fetched ahead, by a look at some: they lie
-/// close together, or neighbours do, and the hardware fetches them by itself. Any answer is right.
+/// Guesses from a sample whether the hardware prefetches the items of these indices: they are
+/// within a small window of the source, or neighbours are. The result affects speed only.
 template <class T>
 bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t item) {
   constexpr std::int64_t kLooks = 8;
@@ -241,7 +240,7 @@ bool come_by_themselves(const std::byte* index, std::int64_t count, std::int64_t
   return least >= 0 && (beside >= kLooks - 2 || most - least <= kWindow / item);
 }
 
-/// The items of a run from `begin` on.
+/// The part of a run that starts at item `begin`.
 inline ItemRun rest_of(const ItemRun& run, std::int64_t begin) {
   ItemRun rest = run;
   rest.index += begin * run.index_step;
@@ -250,12 +249,13 @@ inline ItemRun rest_of(const ItemRun& run, std::int64_t begin) {
   return rest;
 }
 
-/// As move_items(), for runs that is_packed() is true of, block by block. Where items come by
-/// themselves, those of plain positions, in whatever mode, cost two loads, a comparison and a store
-/// each; from the first other index on a block is resolved index by index. With `far`, and
-/// `checks`, a block of indices is checked by vector instructions on its way into a copy, then used
-/// and its items fetched ahead; without `checks` all of them are resolved, see checks_ahead(). What
-/// is used is what was checked: another thread that writes into the caller's index leads to no read
+/// As move_items(), block by block, for runs that is_packed() accepts. In a block that the hardware
+/// prefetches, each index in [0, n) costs two loads, a comparison and a store, in every mode; from
+/// the first other index on, the indices of the block are resolved one by one. With `far`, `checks`
+/// selects a block whose indices are copied and checked by vector instructions before its items are
+/// prefetched and moved; without it all indices are resolved, see checks_ahead(). Only values that
+/// were checked are used, so that a concurrent write to the indices cannot cause a read out of
+/// bounds.
 /// out of bounds.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill, bool checks) {

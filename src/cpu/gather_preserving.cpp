@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gather into an output that has to stay as it is if an index is bad. Few indices are read once
-// only: into a copy in the core's cache, which is checked, then used. Of many, each thread looks at
-// those that it is to gather by next, and finds them in its core's cache then.
+// gather into an output that must not change if an index is bad. A small number of indices is
+// copied into the core's cache, checked there and used. Of a larger number, each thread checks the
+// part that it gathers by next and then finds it in its core's cache.
 
 #include <array>
 #include <bit>
@@ -18,12 +18,12 @@
 namespace gpukern::cpu {
 namespace {
 
-// What the copy has room for. Where as many are worth two threads, these look at all indices before
-// they begin.
+// The capacity of the copy. From a number of indices that justifies two threads, the threads check
+// all of them before they gather.
 constexpr std::int64_t kMost = std::int64_t{12} << 10;
 
-/// Whether the indices and the items of a call lie together, and the source in caches near the
-/// core: where items are fetched ahead, that is worth more than to read indices once.
+/// Whether the indices and the items of a call are contiguous and the source fits in the caches
+/// near the core. For other sources prefetching gains more than reading the indices once.
 bool is_for_copy(const GatherArgs& args) {
   const bool signed_word = args.index_type.is_signed && args.index_type.bytes >= 4;
   return args.mode == GPUKERN_INDEX_RAISE && args.loop.ndim <= 1 && args.loop.count() <= kMost &&
@@ -34,7 +34,8 @@ bool is_for_copy(const GatherArgs& args) {
          threads_for(args.loop.count(), gather_grain(args)) == 1;
 }
 
-/// Moves items by positions in the core's cache, and fetches the next ones' into the first level.
+/// Moves items by positions in the core's cache, prefetching the next positions into the first
+/// level.
 template <class Width>
 void move_and_fetch(const std::byte* source, const std::int32_t* position, std::int64_t count,
                     std::byte* out, Width width) {
@@ -50,7 +51,7 @@ void move_and_fetch(const std::byte* source, const std::int32_t* position, std::
 }
 
 bool gather_by_copy(const GatherArgs& args) {
-  // Of the thread, since not every thread's stack has room for it.
+  // Per thread, since the stack of a thread may be too small.
   thread_local std::array<std::int32_t, kMost> positions;
   const std::int64_t count = args.loop.count();
   const bool good = args.index_type.bytes == 4
@@ -58,21 +59,21 @@ bool gather_by_copy(const GatherArgs& args) {
                         : copy_positions<std::int64_t>(args.index, count, args.n, positions.data());
   if (!good) return false;
   visit_width(args.item, [&]<class Width>(Width width) {
-    if constexpr (!std::is_same_v<Width, std::size_t>)  // no power of two that is_packed() takes
+    if constexpr (!std::is_same_v<Width, std::size_t>)  // is_packed() accepts powers of two only
       move_and_fetch(args.source, positions.data(), count, args.out, width);
   });
   return true;
 }
 
-/// The indices by themselves.
+/// The indices of a call without its other operands.
 IndexArgs indices_of(const GatherArgs& args) {
-  IndexArgs indices;  // not as one initializer, for which GCC clears the whole struct first
+  IndexArgs indices;  // one initializer would make GCC clear the whole struct
   indices.index = args.index;
   indices.n = args.n;
   indices.index_type = args.index_type;
   for (int d = 0; d < args.loop.ndim; ++d)
     indices.loop.push(args.loop.extent[d], {args.loop.stride[kIndex][d]});
-  indices.loop.coalesce();  // other operands may break what is one run of indices
+  indices.loop.coalesce();  // runs of indices may be longer than those of all operands
   return indices;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The inner loop of gather for rows that no core reads soon: they go past the caches.
+// The inner loop of gather for rows that no core reads soon: stores bypass the caches.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace gpukern::cpu {
 
-/// Fetches the beginning of a row into the second-level cache. The hardware sees how a longer row
-/// goes on.
+/// Prefetches the beginning of a row into the second-level cache; the hardware prefetcher
+/// continues.
 inline void prefetch_row(const std::byte* row, std::int64_t bytes) {
   constexpr std::int64_t kBeginning = 512;
   const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(row) % kCacheLine);
@@ -21,9 +21,9 @@ inline void prefetch_row(const std::byte* row, std::int64_t bytes) {
   for (std::int64_t at = -phase; at < end; at += kCacheLine) prefetch<CacheLevel::Second>(row + at);
 }
 
-/// As move_items(), for rows that follow each other in the output: whole units, aligned to them.
-/// Written so, a row does not wait for the lines that it replaces, and rows are fetched further
-/// ahead: both together are worth half of the time.
+/// As move_items(), for rows that are contiguous in the output, aligned to units and made of whole
+/// units. Streaming stores do not read the lines that they replace, and rows are prefetched further
+/// ahead; together these halve the time.
 template <class Index, class Fill>
 bool move_rows(const ItemRun& given, std::int64_t bytes, const Fill& fill) {
   constexpr std::int64_t kAhead = std::int64_t{8} << 10;

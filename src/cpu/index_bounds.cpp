@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search for an index that mode "raise" refuses.
+// Finds indices that mode "raise" rejects.
 
 #include <algorithm>
 #include <atomic>
@@ -17,15 +17,16 @@ namespace {
 
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
-// Between two looks at what other threads have found.
+// Indices between two checks of what other threads have found.
 constexpr std::int64_t kBlock = 4096;
 
-// Indices that are worth a thread of their own, at less than half a nanosecond each.
+// The number of indices that justifies a thread, at less than 0.5 ns each.
 constexpr std::int64_t kGrain = std::int64_t{6} << 10;
 
-/// The signs of v + n (of v, if unsigned) and n - 1 - v for every index v, or'ed: negative if one
-/// is out of bounds. In wrapping arithmetic that no vector unit needs a comparison for; `limit` is
-/// n, at most a quarter of what Wide holds, so that a sum that wraps is negative, and rightly so.
+/// Whether all indices are in bounds: ORs the signs of v + n (of v, if unsigned) and n - 1 - v for
+/// every index v; a negative result means that one is out of bounds. Wrapping arithmetic vectorizes
+/// without comparisons. n is at most a quarter of the range of Wide, so that a sum that wraps is
+/// negative, as it must be.
 template <class T, class Wide, class Step>
 [[gnu::always_inline]] inline bool in_bounds_by_step(const std::byte* index, Step step,
                                                      std::int64_t count, std::int64_t n) {
@@ -42,7 +43,8 @@ template <class T, class Wide, class Step>
   return static_cast<Wide>(signs) >= 0;
 }
 
-// The same code for two instruction sets, chosen at run time: AVX2 takes a third of the time.
+// The same code for two instruction sets, chosen at run time: with AVX2 it takes a third of the
+// time.
 template <class T, class Wide>
 bool contiguous_in_bounds(const std::byte* index, std::int64_t count, std::int64_t n) {
   constexpr std::integral_constant<std::int64_t, sizeof(T)> kStep{};
@@ -65,14 +67,14 @@ bool vector_in_bounds(const std::byte* index, std::int64_t count, std::int64_t n
   return contiguous_in_bounds<T, Wide>(index, count, n);
 }
 
-/// Whether all indices are surely in bounds; false also where the axis is too long for the quick
-/// arithmetic.
+/// Whether all indices are known to be in bounds; false also for an axis that is too long for the
+/// vectorized arithmetic.
 template <class T>
 bool surely_in_bounds(const std::byte* index, std::int64_t step, std::int64_t count,
                       std::int64_t n) {
   constexpr std::int64_t kQuarter32 = std::int64_t{1} << 30;
   constexpr std::int64_t kQuarter64 = std::int64_t{1} << 62;
-  // What fits in 32 bits is twice as fast there; uint32 does not.
+  // Types that fit in int32 are twice as fast in 32 bits; uint32 does not fit.
   using Short = std::conditional_t<sizeof(T) < 4 || std::is_same_v<T, std::int32_t>, std::int32_t,
                                    std::int64_t>;
   if (n > kQuarter64) return false;
@@ -81,14 +83,14 @@ bool surely_in_bounds(const std::byte* index, std::int64_t step, std::int64_t co
   return vector_in_bounds<T, Short>(index, count, n);
 }
 
-/// Lowers `first` to the position if that comes before it.
+/// Lowers `first` to the position if that is smaller.
 void note(std::atomic<std::int64_t>& first, std::int64_t position) {
   std::int64_t seen = first.load(std::memory_order_relaxed);
   while (position < seen && !first.compare_exchange_weak(seen, position)) {
   }
 }
 
-/// Looks through positions [begin, end) of the loop, up to the first bad one or a known one.
+/// Searches the positions [begin, end) of the loop up to the first bad index or one found before.
 template <class T>
 void search(const IndexArgs& args, std::int64_t begin, std::int64_t end,
             std::atomic<std::int64_t>& first) {

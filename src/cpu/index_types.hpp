@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The types of indices, and reading them.
+// The types of indices and how they are read.
 #pragma once
 
 #include <cstddef>

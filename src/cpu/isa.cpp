@@ -43,7 +43,7 @@ constinit std::atomic<int> widest{kUnknown};
 
 Isa widest_isa() {
   int found = widest.load(std::memory_order_relaxed);
-  if (found == kUnknown) {  // threads that arrive together find the same
+  if (found == kUnknown) {  // concurrent first calls find the same
     found = static_cast<int>(std::min(isa_of_cpu(), isa_of_environment()));
     widest.store(found, std::memory_order_relaxed);
   }

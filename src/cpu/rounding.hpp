@@ -9,16 +9,16 @@
 
 namespace gpukern::cpu {
 
-/// Round to nearest and keep subnormals, whatever mode another library left this thread in. At the
-/// end the mode and the exception flags are as they were.
+/// Sets round-to-nearest and keeps subnormals, regardless of the mode that another library set. The
+/// destructor restores the mode and the exception flags.
 class DefaultFloatingPoint {
  public:
   DefaultFloatingPoint() {
 #ifdef GPUKERN_X86
-    // The whole environment takes longer to save and load than a small call to compute.
+    // To save and load the whole environment takes longer than to compute a small call.
     csr_ = __builtin_ia32_stmxcsr();
     __asm__ volatile("fnstcw %0" : "=m"(x87_));
-    // Of the x87 unit, which libm's fma may use, the precision and the rounding count.
+    // Of the x87 unit, which libm's fma may use, precision and rounding matter.
     constexpr unsigned kFlags = 0x3f;
     constexpr unsigned kDefault = 0x1f80;
     quick_ = (csr_ & ~kFlags) == kDefault && x87_ == 0x37f;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Walking a loop nest in runs along its innermost dimension, and moving strided items.
+// Iteration over a loop nest in runs along its innermost dimension, and copies of strided items.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace gpukern::cpu {
 
-/// The step of an operand from one position of a run to the next.
+/// The stride of an operand within a run.
 template <int Operands>
 std::int64_t run_stride(const Loop<Operands>& loop, int operand) {
   return loop.ndim == 0 ? 0 : loop.stride[operand][loop.ndim - 1];
 }
 
-/// Calls body(offsets, length) for the runs that make up the positions [begin, end) of the loop in
-/// C order; `offsets` are the operands' byte offsets at the first position of the run.
+/// Calls body(offsets, length) for the runs that cover the positions [begin, end) of the loop in C
+/// order; `offsets` are the operands' byte offsets at the first position of the run.
 template <int Operands, class Body>
 void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t end,
                   const Body& body) {
@@ -32,7 +32,7 @@ void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t e
     if (begin < end) body(offset, end - begin);
     return;
   }
-  std::int64_t at[GPUKERN_MAX_NDIM];  // set for the dimensions that there are
+  std::int64_t at[GPUKERN_MAX_NDIM];  // initialized for the dimensions in use
   for (std::int64_t rest = begin, d = inner; d >= 0; --d) {
     at[d] = rest % loop.extent[d];
     rest /= loop.extent[d];
@@ -43,7 +43,7 @@ void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t e
     body(offset, length);
     position += length;
     if (position == end) continue;
-    // A run that is not the last one reaches the end of its row: on to the next.
+    // Every run but the last one ends at the end of its row: advance to the next row.
     for (int k = 0; k < Operands; ++k) offset[k] -= at[inner] * loop.stride[k][inner];
     at[inner] = 0;
     for (int d = inner - 1; d >= 0; --d) {
@@ -55,8 +55,8 @@ void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t e
   }
 }
 
-/// Calls visit(width) with the item's size, as a constant where it is a common one: copying a
-/// known number of bytes is one move.
+/// Calls visit(width) with the size of an item, as a constant for common sizes: a copy of a
+/// constant size compiles to one move.
 template <class Visit>
 void visit_width(std::int64_t item, const Visit& visit) {
   switch (item) {
@@ -79,7 +79,7 @@ void visit_width(std::int64_t item, const Visit& visit) {
   }
 }
 
-/// How many positions are worth a thread of their own: 64 KiB of results.
+/// The number of positions that justifies a thread: 64 KiB of results.
 inline std::int64_t grain_of(std::int64_t item) {
   return std::max<std::int64_t>(1, (std::int64_t{64} << 10) / item);
 }

@@ -41,10 +41,10 @@ const SaxpyKernel& kernel_for(gpukern_dtype dtype) {
   fail(GPUKERN_INTERNAL_ERROR, "saxpy: no kernel for ", dtype_name(dtype));
 }
 
-/// Results that are worth a thread of their own, if it is awake.
+/// The size of results that justifies an awake thread.
 constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10;
 
-/// A strided or misaligned operand passes through a buffer in the first-level cache.
+/// Strided and misaligned operands are copied through a buffer in the first-level cache.
 constexpr std::int64_t kBufferBytes = 4096;
 struct alignas(64) LineBuffer {
   std::array<std::byte, kBufferBytes> bytes;
@@ -92,23 +92,23 @@ void saxpy_buffered(const SaxpyArgs& args, SaxpyLoop loop, Span run) {
   }
 }
 
-/// Runs shorter than this repay neither the fence at their end nor a beginning apart.
+/// Shorter runs gain less than the fence and the separate first part cost.
 constexpr std::int64_t kLongBytes = std::int64_t{16} << 10;
 
-/// Whether the results are better written past the caches: where what the threads move does not
-/// stay in their caches anyway, an ordinary store would read each line of `out` first.
+/// Whether streaming stores are faster: where the operands exceed the threads' caches, an ordinary
+/// store would first read each line of `out`.
 bool streams(const SaxpyArgs& args) {
   if (!kHasStreamingStores || args.out == args.x || args.out == args.y) return false;
   return args.loop.count() > kept_cache_bytes(thread_limit()) / (3 * args.item);
 }
 
-/// Whole lines of `out` apart from what is before and behind them: vectors of operands that lie in
-/// their lines as `out` does, as fresh arrays do, then cross none.
+/// Splits a run into whole cache lines of `out` and the parts before and after them. Vectors of
+/// operands with the alignment of `out`, as fresh arrays have, then cross no line.
 void saxpy_by_lines(const SaxpyArgs& args, const SaxpyKernel& kernel, bool streaming, Span run) {
   const auto misaligned =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run.out) % kCacheLine);
   const std::int64_t length = kStreamedLines * kCacheLine / args.item;
-  // An element never straddles the boundary of a line: it is aligned, to its halves if complex.
+  // No element straddles two lines: it is aligned, a complex one to its half.
   const std::int64_t to_line = (kCacheLine - misaligned) % kCacheLine / args.item;
   const std::int64_t before =
       misaligned % args.item != 0 ? run.count : std::min(to_line, run.count);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The arithmetic of saxpy on contiguous memory, compiled once per instruction set: the including
-// file defines GPUKERN_ISA, the namespace, and is compiled with that set's flags. Nothing here may
-// be an inline function with external linkage, which the linker could take from the wrong file.
+// file defines GPUKERN_ISA, the namespace, and is compiled with the flags of that set. No function
+// here may have external linkage: the linker could take its code from the wrong file.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 namespace gpukern::cpu::GPUKERN_ISA {
 namespace {
 
-// std::bit_cast, but local to the file, as all here.
+// std::bit_cast with internal linkage.
 template <class To, class From>
 To bits_as(From from) {
   static_assert(sizeof(To) == sizeof(From));
@@ -31,7 +31,7 @@ To bits_as(From from) {
   return to;
 }
 
-// A NaN has one representation in results, so that the CPU and the GPU give the same bits.
+// NaN has one representation in results, so that the CPU and the GPU return the same bits.
 inline float canonical(float value) { return value != value ? bits_as<float>(0x7fc00000U) : value; }
 inline double canonical(double value) {
   return value != value ? bits_as<double>(0x7ff8000000000000U) : value;
@@ -64,7 +64,7 @@ inline void narrow(float value, Half& to) {
   // Normal: rebias, then round the 13 lost bits to nearest, ties to even.
   const std::uint32_t rebased = magnitude - (112U << 23);
   const std::uint32_t normal = (rebased + 0xfffU + (rebased >> 13 & 1U)) >> 13;
-  // Subnormal: next to 0.5, float32 has just the spacing of float16's subnormals.
+  // Subnormal: near 0.5 the spacing of float32 is that of float16's subnormals.
   const std::uint32_t tiny = bits_as<std::uint32_t>(bits_as<float>(magnitude) + 0.5F) - 0x3f000000U;
   std::uint32_t result = magnitude < 0x38800000U ? tiny : normal;
   if (magnitude >= 0x477ff000U) result = 0x7c00U;  // rounds to infinity from 65520 on
@@ -113,12 +113,12 @@ void saxpy_items(T a, const std::byte* x_bytes, const std::byte* y_bytes, std::b
   const auto* x = reinterpret_cast<const T*>(x_bytes);
   const auto* y = reinterpret_cast<const T*>(y_bytes);
   auto* out = reinterpret_cast<T*>(out_bytes);
-// out is x or y, element for element, or apart from both.
+// out is x or y, or overlaps neither.
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < count; ++i) multiply_add(a, x[i], y[i], out[i]);
 }
 
-// Not to be inlined into the loop over lines: GCC 12 then leaves some types without vectors.
+// Not inlined into the loop over lines: GCC 12 would then not vectorize some types.
 template <class T>
 [[gnu::noinline]] void saxpy_run(const std::byte* a_bytes, const std::byte* x, const std::byte* y,
                                  std::byte* out, std::int64_t count) {
@@ -128,7 +128,7 @@ template <class T>
 }
 
 #ifdef __F16C__
-// The processor converts by itself, to the same bits.
+// The hardware conversion gives the same bits.
 template <>
 [[gnu::noinline]] void saxpy_run<Half>(const std::byte* a_bytes, const std::byte* x,
                                        const std::byte* y, std::byte* out, std::int64_t count) {
@@ -153,7 +153,7 @@ template <>
 #endif
 
 #ifdef GPUKERN_X86
-/// Writes lines to memory, by the longest stores there are.
+/// Writes whole cache lines with the widest stores.
 inline void store_lines(std::byte* to, const std::byte* from) {
 #if defined(__AVX512F__)
   using Vector = __m512i;

@@ -16,19 +16,20 @@ namespace gpukern::cpu {
 inline constexpr std::size_t kSaxpyDtypes = 0 GPUKERN_SAXPY_DTYPES(GPUKERN_COUNT);
 #undef GPUKERN_COUNT
 
-/// All pointers aligned to the element; out is x or y or overlaps neither.
+/// All pointers are aligned to the element; out is x or y, or overlaps neither.
 using SaxpyLoop = void (*)(const std::byte* a, const std::byte* x, const std::byte* y,
                            std::byte* out, std::int64_t count);
 
-/// Cache lines that a streaming loop computes at once: enough for vectors of every dtype, and so
-/// few that stores begin soon, between the loads.
+/// Cache lines that a streaming loop computes per step: enough for vectors of every dtype, and few
+/// enough that stores alternate with loads.
 constexpr std::int64_t kStreamedLines = 4;
 
 /// The loops of one dtype.
 struct SaxpyKernel {
   SaxpyLoop ordinary;
-  /// Past the caches: `out` begins a line, and is a multiple of kStreamedLines long. Other threads
-  /// see it after store_fence(). Null where there are no such stores.
+  /// With streaming stores: `out` is aligned to a line, and its size is a multiple of
+  /// kStreamedLines lines. Other threads see the results after store_fence(). Null without such
+  /// stores.
   SaxpyLoop streaming;
 };
 
