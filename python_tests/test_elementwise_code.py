@@ -18,10 +18,10 @@ pytestmark = pytest.mark.skipif(nvrtc_status()["version"] is None, reason="NVRTC
 NAMES = list(type_resolution.SIZES)
 
 
-def compiled(expression, types, layout, out_type=None, **options):
+def compiled(expression, types, access, out_type=None, **options):
     function = c_parser.translate(expression, **options)
     typed = type_resolution.typed(function, types)
-    source = cuda_codegen.source(typed, out_type or typed.result, layout)
+    source = cuda_codegen.source(typed, out_type or typed.result, access)
     headers = dict(cuda_codegen.headers())
     program = Program(source.text, source.options, source.kernel, headers, architecture="sm_90")
     assert program.log == ""
@@ -47,7 +47,7 @@ def test_every_function_of_every_dtype(name):
     compiled(
         " + ".join(f"{convert}({call})" for call in calls),
         (name,),
-        cuda_codegen.Layout("packs", "v"),
+        cuda_codegen.Access("contiguous", "v"),
     )
 
 
@@ -63,59 +63,59 @@ def test_pairs_of_dtypes(first):
         others.append(second)
     names = [f"b{i}" for i in range(len(others))]
     expression = " + ".join(f"(a * {name} == a ? true : bool(a + {name}))" for name in names)
-    layout = cuda_codegen.Layout("packs", "v" * (1 + len(names)))
-    compiled(expression, (first, *others), layout, inputs=("a", *names))
+    access = cuda_codegen.Access("contiguous", "v" * (1 + len(names)))
+    compiled(expression, (first, *others), access, inputs=("a", *names))
 
 
-LAYOUTS = [
-    cuda_codegen.Layout("packs", "csv"),
-    cuda_codegen.Layout("packs", "ccv"),
-    cuda_codegen.Layout("rows", "vsc", 2),
-    cuda_codegen.Layout("rows", "vvv", 5, wide=True),
-    cuda_codegen.Layout("items", "vvc", 1),
-    cuda_codegen.Layout("items", "vvv", 3, wide=True),
-    cuda_codegen.Layout("bytes", "vvv", 2),
+ACCESSES = [
+    cuda_codegen.Access("contiguous", "csv"),
+    cuda_codegen.Access("contiguous", "ccv"),
+    cuda_codegen.Access("rows", "vsc", 2),
+    cuda_codegen.Access("rows", "vvv", 5, wide=True),
+    cuda_codegen.Access("strided", "vvc", 1),
+    cuda_codegen.Access("strided", "vvv", 3, wide=True),
+    cuda_codegen.Access("unaligned", "vvv", 2),
 ]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize("access", ACCESSES, ids=str)
 @pytest.mark.parametrize(
     "types",
     [("float32",) * 3, ("int8", "complex128", "float16"), ("bool",) * 3, ("bfloat16",) * 3],
     ids=str,
 )
-def test_layouts(layout, types):
+def test_layouts(access, types):
     for out_type in (None, "complex128"):
-        compiled("a + b * c", types, layout, out_type)
+        compiled("a + b * c", types, access, out_type)
 
 
 def test_memory_is_moved_in_packs():
-    ptx = compiled("a * b + c", ("float32",) * 3, cuda_codegen.Layout("packs", "vvv"))
+    ptx = compiled("a * b + c", ("float32",) * 3, cuda_codegen.Access("contiguous", "vvv"))
     assert ptx.count("ld.global.v4.f32") == 3
     assert ptx.count("st.global.v4.f32") == 1
     assert "fma.rn" not in ptx
-    ptx = compiled("a * b", ("float32", "int8"), cuda_codegen.Layout("packs", "vv"))
+    ptx = compiled("a * b", ("float32", "int8"), cuda_codegen.Access("contiguous", "vv"))
     assert ptx.count("ld.global.v4.f32") == 1
-    ptx = compiled("a * b", ("float", "float32"), cuda_codegen.Layout("packs", "cv"))
+    ptx = compiled("a * b", ("float", "float32"), cuda_codegen.Access("contiguous", "cv"))
     assert "ld.param.f64" in ptx or "ld.param.u64" in ptx
     assert "ld.param.u8" not in ptx
 
 
 def test_options_of_the_caller():
-    layout = cuda_codegen.Layout("packs", "vvv")
+    access = cuda_codegen.Access("contiguous", "vvv")
     types = ("float32",) * 3
-    assert "fma.rn" in compiled("a * b + c", types, layout, options=("--fmad=true",))
-    compiled("a * b + c", types, layout, options=("-std=c++20",))
+    assert "fma.rn" in compiled("a * b + c", types, access, options=("--fmad=true",))
+    compiled("a * b + c", types, access, options=("-std=c++20",))
 
 
 def test_functions_of_cuda():
-    layout = cuda_codegen.Layout("packs", "vv")
+    access = cuda_codegen.Access("contiguous", "vv")
     types = ("float32", "float32")
-    assert "fma.rn.f32" in compiled("fmaf(a, b, 2)", types, layout)
+    assert "fma.rn.f32" in compiled("fmaf(a, b, 2)", types, access)
     preamble = "__device__ float mine(float a) { return a + 1; }"
-    assert "add" in compiled("mine(a) * b", types, layout, preamble=preamble)
+    assert "add" in compiled("mine(a) * b", types, access, preamble=preamble)
     with pytest.raises(gpukern.CompileError) as caught:
-        compiled("absent(a) * b", types, layout)
+        compiled("absent(a) * b", types, access)
     assert '"absent" is undefined' in caught.value.log
 
 
@@ -125,8 +125,8 @@ def test_functions_of_cuda():
 def test_functions_of_cuda_on_16_bits(name, function):
     count = 1 if function == "hsqrt" else 2
     arguments = ", ".join("ab"[:count])
-    layout = cuda_codegen.Layout("packs", "v" * count)
-    compiled(f"{function}({arguments})", (name,) * count, layout)
+    access = cuda_codegen.Access("contiguous", "v" * count)
+    compiled(f"{function}({arguments})", (name,) * count, access)
 
 
 def test_names_that_are_not_ascii():
@@ -148,7 +148,7 @@ def test_names_that_are_not_ascii():
 
 def test_literals_are_exact():
     for value, name in itertools.product(("0.1", "1e300", "3", "-7"), ("float32", "float64")):
-        compiled(f"a * {value}", (name,), cuda_codegen.Layout("packs", "v"))
+        compiled(f"a * {value}", (name,), cuda_codegen.Access("contiguous", "v"))
     typed = type_resolution.typed(c_parser.translate("a * 0.1"), ("float32",))
-    text = cuda_codegen.source(typed, "float32", cuda_codegen.Layout("packs", "v")).text
+    text = cuda_codegen.source(typed, "float32", cuda_codegen.Access("contiguous", "v")).text
     assert "__uint_as_float(0x3dcccccdu /* 0.1" in text

@@ -16,7 +16,7 @@ MAX_LINES = 14500
 # The command line measures peers that may fail in any way. Calls catch what they can name.
 CATCHES_ALL = re.compile(r"^\s*except Exception\b", re.MULTILINE)
 MAY_CATCH_ALL = {"_cli/bench.py"}
-CATCHES_ALL_TODAY = {"_interop/convert.pyx", "_interop/lend.pyx", "_program/quick.pyx"}
+CATCHES_ALL_TODAY = {"_interop/convert.pyx", "_interop/lend.pyx"}
 
 
 def source_files():

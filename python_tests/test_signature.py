@@ -6,7 +6,6 @@
 import pytest
 
 from gpukern._program import signature
-from gpukern._program.demangle import demangled
 from gpukern._program.signature import (
     BFLOAT,
     BOOL,
@@ -18,6 +17,7 @@ from gpukern._program.signature import (
     SIGNED,
     UNSIGNED,
     WORD,
+    demangled,
 )
 
 # Of nvcc 13.0, shortened.

@@ -12,6 +12,7 @@ import pytest
 
 import gpukern
 from gpukern._program import signature
+from gpukern._program.kernel_args import argument_bytes
 from gpukern._program.signature import (
     BFLOAT,
     BOOL,
@@ -26,7 +27,6 @@ from gpukern._program.signature import (
     WORD,
     Parameter,
 )
-from gpukern._program.value import argument_bytes
 
 
 class Pair(ctypes.Structure):
@@ -169,14 +169,14 @@ WRONG = [
 
 @pytest.mark.parametrize(("value", "kind", "size", "error"), WRONG)
 def test_what_does_not_fit_is_refused(value, kind, size, error):
-    with pytest.raises(error, match=r"^k: argument 1 must ") as caught:
-        argument_bytes(value, Parameter(size, kind), "k: argument 1")
+    with pytest.raises(error, match=r"^k: argument 0 must ") as caught:
+        argument_bytes(value, Parameter(size, kind), "k")
     assert isinstance(caught.value, gpukern.GpukernError)
     assert f"{size} byte" in str(caught.value)
 
 
 def test_errors_name_the_type_where_it_is_known():
-    with pytest.raises(TypeError, match=r"argument must be 'float' \(4 bytes\), got numpy.float64"):
+    with pytest.raises(TypeError, match=r"0 must be 'float' \(4 bytes\), got numpy.float64"):
         argument_bytes(np.float64(1), Parameter(4, FLOAT, "float"))
 
 

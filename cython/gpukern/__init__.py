@@ -21,7 +21,7 @@ from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather
 from gpukern._ops.saxpy import saxpy
 from gpukern._program.kernel import Kernel
-from gpukern._program.kernel_args import In, InOut, Out
+from gpukern._program.launch import In, InOut, Out
 from gpukern._program.program import Program, cache_info, clear_cache
 from gpukern._runtime.devices import device_count, get_num_threads, set_num_threads
 from gpukern._runtime.info import __version__, get_cmake_dir, get_include, get_library_dir, info

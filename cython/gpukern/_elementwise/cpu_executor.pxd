@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+from gpukern._elementwise.loop_plan cimport Broadcast
+
 cdef class HostFunction:
     cdef readonly object typed
     cdef readonly object out_type
@@ -14,7 +16,8 @@ cdef class HostFunction:
     cdef readonly Py_ssize_t alike_few
     cdef readonly Py_ssize_t block
     cdef readonly Py_ssize_t cost
-    cdef object call(self, tuple arguments, object out, object progress)
-    cdef object new(self, tuple arguments, object shape, object progress)
-    cdef int given(self, tuple arguments, object out, bint alike, object progress) except -1
+    cdef object call(self, tuple arguments, object out, const Broadcast *shape, object progress)
+    cdef object new(self, tuple arguments, const Broadcast *shape, object progress)
+    cdef int given(self, tuple arguments, object out, const Broadcast *shape,
+                   object progress) except -1
     cdef int into(self, object arguments, object out, object aliased, object progress) except -1

@@ -7,14 +7,10 @@
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject_CallObject
-from libc.stdint cimport int64_t
 
-from gpukern._elementwise.loop_plan cimport (
-    MAX_RANK, broadcast, coalesced_views, refuse_shapes, require_output,
-)
+from gpukern._elementwise.loop_plan cimport Broadcast, coalesced_views
 
 import contextvars
-import math
 import threading
 
 import numpy as np
@@ -102,43 +98,32 @@ cdef class HostFunction:
         self.few = min(FEW, alone) if writer.writers else alone
         self.alike_few = max(self.few, self.block)
 
-    cdef object call(self, tuple arguments, object out, object progress):
-        """Computes into an array, or a new one where that is None."""
-        cdef int64_t shape[MAX_RANK]
-        cdef int d, ndim = 0
-        cdef int64_t size = 1
-        cdef bint alike = False, contiguous = False
-        if not scan(arguments, &ndim, shape, &alike, &contiguous):
-            refuse_shapes(self.typed.function.name, arguments)
-        if out is not None:
-            require_output(
-                self.typed.function.name, cnp.PyArray_NDIM(out),
-                <const int64_t *>cnp.PyArray_DIMS(out), <const int64_t *>cnp.PyArray_STRIDES(out),
-                ndim, shape)
-        for d in range(ndim):
-            size *= shape[d]
+    cdef object call(self, tuple arguments, object out, const Broadcast *shape, object progress):
+        """Computes ndarrays and numbers into an array of this shape, a new one where it is None."""
         try:
             if out is not None:
-                self.given(arguments, out, alike, progress)
+                self.given(arguments, out, shape, progress)
                 return out
             if progress is None and self.uses_all:
-                if contiguous and size <= self.alike_few:
+                if shape.contiguous and shape.count <= self.alike_few:
                     return quietly(self.compute_alike, arguments)
-                if size <= self.few:
+                if shape.count <= self.few:
                     return quietly(self.compute, arguments)
-            return self.new(arguments, tuple([shape[d] for d in range(ndim)]), progress)
+            return self.new(arguments, shape, progress)
         except OverflowError as error:  # a Python int that does not fit its array's dtype
             raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
 
-    cdef object new(self, tuple arguments, object shape, object progress):
+    cdef object new(self, tuple arguments, const Broadcast *shape, object progress):
         """Computes a new array, a scalar where all arguments have no dimensions."""
-        out = empty_like_any(arguments, shape, host_dtype(self.out_type))
+        sizes = tuple([shape.sizes[d] for d in range(shape.ndim)])
+        out = empty_like_any(arguments, sizes, host_dtype(self.out_type))
         self.into(arguments, out, (), progress)
         return out if out.ndim > 0 else out[()]
 
-    cdef int given(self, tuple arguments, object out, bint alike, object progress) except -1:
+    cdef int given(self, tuple arguments, object out, const Broadcast *shape,
+                   object progress) except -1:
         """Computes into an array that the caller gave, of the result's shape."""
-        cdef Py_ssize_t size = cnp.PyArray_SIZE(out)
+        cdef Py_ssize_t size = shape.count
         if size <= self.few and progress is None:
             # Only the last operation writes, and NumPy minds what overlaps it.
             quietly(self.write, (*arguments, out))
@@ -146,7 +131,8 @@ cdef class HostFunction:
         separate, aliased = separated(arguments, out)
         if "int" in self.typed.types:
             aliased = None  # a Python int that does not fit is refused before anything is written
-        if alike and size <= self.block and progress is None and cnp.PyArray_IS_C_CONTIGUOUS(out):
+        if (shape.alike and size <= self.block and progress is None
+                and cnp.PyArray_IS_C_CONTIGUOUS(out)):
             scratch = Scratch(self.buffers.assigned(self.axes, -1, aliased), size)
             quietly(self.write, (*separate, out, *scratch.beside(out)))
             return 0
@@ -177,45 +163,6 @@ cdef class HostFunction:
     def threads(self, Py_ssize_t size):
         """The number of threads that compute `size` elements."""
         return max(min(get_num_threads(), size * self.cost // LEAST_FOR_THREAD), 1)
-
-
-cdef bint scan(tuple arguments, int *ndim, int64_t *shape, bint *alike, bint *contiguous) except -1:
-    """Broadcasts the shapes of the ndarrays; returns False if they do not match.
-
-    `alike`: there are ndarrays, all of one shape that has dimensions. `contiguous`: and results are
-    C-contiguous, whichever step computes them.
-    """
-    cdef cnp.ndarray array
-    cdef int d, own, seen = 0
-    alike[0] = contiguous[0] = True
-    for argument in arguments:
-        if not isinstance(argument, cnp.ndarray):
-            continue
-        array = argument
-        own = cnp.PyArray_NDIM(array)
-        contiguous[0] = contiguous[0] and (own == 1 or cnp.PyArray_IS_C_CONTIGUOUS(array))
-        if seen > 0 and own != ndim[0]:
-            alike[0] = False
-        elif seen > 0:
-            for d in range(own):
-                if cnp.PyArray_DIM(array, d) != shape[d]:
-                    alike[0] = False
-        seen += 1
-        if not broadcast(own, <const int64_t *>cnp.PyArray_DIMS(array), ndim, shape):
-            return False
-    alike[0] = alike[0] and ndim[0] > 0
-    contiguous[0] = contiguous[0] and alike[0]
-    return True
-
-
-def broadcast_shape(function, arguments):
-    """The shape of the result for ndarrays and numbers."""
-    cdef int64_t shape[MAX_RANK]
-    cdef int ndim = 0
-    cdef bint alike, contiguous
-    if not scan(tuple(arguments), &ndim, shape, &alike, &contiguous):
-        refuse_shapes(function.name, arguments)
-    return tuple([shape[d] for d in range(ndim)])
 
 
 def cost(step):

@@ -52,17 +52,18 @@ DEVICE_NAMES = {
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How a kernel reaches its operands.
+class Access:
+    """How a kernel accesses its operands.
 
-    kind: 'packs' of contiguous operands; 'rows', packs in the innermost dimension of a nest;
-    'items', any strides; 'bytes', any strides and any alignment.
-    flags: for each input, 'v' along the pack, 's' the same item for all of the pack, 'c' a number
-    among the kernel's arguments; in 'items' and 'bytes' all but 'c' are alike.
+    pattern: 'contiguous', vector accesses; 'rows', vector accesses in the innermost dimension of a
+    nest; 'strided', any strides; 'unaligned', any strides and any alignment.
+    flags: for each input, 'v' an item for each element, 's' the same item for all elements of a
+    vector, 'c' a scalar among the kernel's arguments; in 'strided' and 'unaligned' all but 'c' are
+    alike.
     wide: positions need 64 bits.
     """
 
-    kind: str
+    pattern: str
     flags: str
     rank: int = 1
     wide: bool = False
@@ -103,12 +104,12 @@ def kernel_name(function):
     return f"gpukern_{letters or 'function'}"
 
 
-def source(typed, out_type, layout):
+def source(typed, out_type, access):
     """The source of a kernel."""
     function = typed.function
     name = kernel_name(function)
-    items = pack_items(typed, [flag == "c" for flag in layout.flags], out_type)
-    kernel = Kernel(typed, out_type, layout, items)
+    items = pack_items(typed, [flag == "c" for flag in access.flags], out_type)
+    kernel = Kernel(typed, out_type, access, items)
     words = " ".join(function.text.split()).replace("\\", "").replace("?", "? ")
     comment = words.encode("ascii", "backslashreplace").decode()
     parts = [
@@ -209,29 +210,30 @@ def literal(number, wanted):
 class Kernel:
     """The lines of a kernel around the device function."""
 
-    def __init__(self, typed, out_type, layout, items):
+    def __init__(self, typed, out_type, access, items):
         self.types = [TYPES[STRONG.get(each, each)] for each in typed.types]
         self.out = TYPES[out_type]
-        self.layout = layout
+        self.access = access
         self.items = items
         # Operand 0 is the output; numbers are no operands.
-        self.arrays = [i for i, flag in enumerate(layout.flags) if flag != "c"]
-        self.numbers = [i for i, flag in enumerate(layout.flags) if flag == "c"]
+        self.arrays = [i for i, flag in enumerate(access.flags) if flag != "c"]
+        self.numbers = [i for i, flag in enumerate(access.flags) if flag == "c"]
         self.operand = {i: k for k, i in enumerate(self.arrays, 1)}
 
     def lines(self, name):
         """The whole kernel."""
         operands = len(self.arrays) + 1
-        flat = self.layout.kind == "packs"
+        flat = self.access.pattern == "contiguous"
         kind = (
             f"gpukern::Span<{operands}> span"
             if flat
-            else (f"gpukern::Nest<{operands}, {self.layout.rank}> nest")
+            else (f"gpukern::Nest<{operands}, {self.access.rank}> nest")
         )
         parameters = f"const {kind}"
         if self.numbers:
             parameters += f", const gpukern::Scalars<{len(self.numbers)}> scalars"
-        body = {"packs": self.packs, "rows": self.rows}.get(self.layout.kind, self.item_by_item)
+        bodies = {"contiguous": self.packs, "rows": self.rows}
+        body = bodies.get(self.access.pattern, self.item_by_item)
         return [
             f'extern "C" __global__ void __launch_bounds__(gpukern::kThreads) {name}({parameters})'
             " {",
@@ -246,14 +248,14 @@ class Kernel:
 
     def call(self, of_pack):
         """The device function's call; `of_pack` writes an input that lies along a pack."""
-        flags = self.layout.flags
+        flags = self.access.flags
         arguments = (of_pack(i) if flag == "v" else f"x{i}" for i, flag in enumerate(flags))
         return f"compute({', '.join(arguments)})"
 
     def loads(self, address):
         """The lines that read a pack of each input; `address` writes where an input lies."""
         for i in self.arrays:
-            if self.layout.flags[i] == "v":
+            if self.access.flags[i] == "v":
                 load = f"load_pack<{self.types[i]}, {self.items}>"
             else:
                 load = f"load<{self.types[i]}>"
@@ -274,7 +276,7 @@ class Kernel:
         def at(i, place):
             # What is the same for all elements stays where it is.
             base = f"span.address[{self.operand[i]}]"
-            along = self.layout.flags[i] == "v"
+            along = self.access.flags[i] == "v"
             return f"{base} + {place} * sizeof({self.types[i]})" if along else base
 
         edge = self.call(lambda i: f"gpukern::load<{self.types[i]}>({at(i, 'n')})")
@@ -291,7 +293,7 @@ class Kernel:
             *(
                 f"  const auto x{i} = gpukern::load<{self.types[i]}>({at(i, 'n')});"
                 for i in self.arrays
-                if self.layout.flags[i] == "s"
+                if self.access.flags[i] == "s"
             ),
             f"  gpukern::store<{self.out}>(span.address[0] + n * sizeof({self.out}), {edge});",
             "}",
@@ -300,7 +302,7 @@ class Kernel:
     @property
     def offset(self):
         """The type of positions."""
-        return "gpukern::uint64" if self.layout.wide else "gpukern::uint32"
+        return "gpukern::uint64" if self.access.wide else "gpukern::uint32"
 
     def rows(self):
         """Packs in the innermost dimension of a nest, whose extent and strides count packs."""
@@ -319,9 +321,9 @@ class Kernel:
         """Any strides: a thread takes items that lie a block apart, so that warps read in order."""
         operands = len(self.arrays) + 1
         items = min(self.items, MOST_ITEMS)
-        aligned = "false" if self.layout.kind == "bytes" else "true"
+        aligned = "false" if self.access.pattern == "unaligned" else "true"
         arguments = ", ".join(
-            f"x{i}" if flag == "c" else f"x{i}[i]" for i, flag in enumerate(self.layout.flags)
+            f"x{i}" if flag == "c" else f"x{i}[i]" for i, flag in enumerate(self.access.flags)
         )
         return [
             f"const auto first = static_cast<{self.offset}>(gpukern::int64{{blockIdx.x}} * "

@@ -2,47 +2,64 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Functions of arrays, and the quick way of their calls."""
+"""Functions of arrays, and where their calls are computed."""
 
 cimport cython
 cimport numpy as cnp
-from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 from gpukern._capi cimport (
-    GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_dtype, gpukern_exec, gpukern_stream_wait,
-    gpukern_tensor,
+    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_NONE,
+    GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARGUMENT, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST,
+    GPUKERN_RULE_NO_GPU, gpukern_copy, gpukern_device_count, gpukern_explanation, gpukern_tensor,
+)
+from gpukern._elementwise.cpu_executor cimport HostFunction
+from gpukern._elementwise.gpu_executor cimport enqueue, run_pipeline
+from gpukern._elementwise.loop_plan cimport (
+    MAX_OPERANDS, Broadcast, broadcast_all, bytes_of, ndarray_at, overlap, refuse_shapes,
+    require_output, same_elements,
 )
 from gpukern._elementwise.specialization cimport (
-    MAX_ARGUMENTS, NO_TYPE, Numbers, Signature, number_argument, signature_of, type_number,
+    BY_VALUE, MAX_ARGUMENTS, NO_TYPE, Scalars, Specialization, specialization_of, store_number,
+    type_number,
 )
-from gpukern._memory.device_array cimport DeviceArray
-from gpukern._interop.dtype cimport describe
+from gpukern._interop.argument cimport (
+    describe_operand, describe_output, dtype_of, is_ndarray, shape_of,
+)
+from gpukern._interop.dtype cimport numpy_dtype
+from gpukern._interop.result cimport describe_result, new_result
+from gpukern._memory.device_array cimport allocate_device_array
+from gpukern._runtime.default_device cimport WISH_CUDA, WISH_NONE, Wish, checked_wish
 from gpukern._runtime.error cimport check
-from gpukern._elementwise.fit cimport fits, on_one_gpu
-from gpukern._streams.keepalive cimport kept_count, let_go
-from gpukern._interop.array_type cimport ArrayType
-from gpukern._elementwise.loop_plan cimport MAX_OPERANDS, broadcast
-from gpukern._interop.lend cimport lend, new_array_like, note_write
-from gpukern._elementwise.long_way cimport long_way
-from gpukern._interop.operand cimport OPERAND_NDIM, Operand
-from gpukern._interop.own cimport begin_own, end_own, is_own, lend_own, new_own
-from gpukern._streams.stream cimport Stream, wait_back
-from gpukern._runtime.default_device cimport WISH_NONE, wished_device
+from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, what
+
+import numpy as np
 
 from gpukern._elementwise import cuda_codegen
-
 from gpukern._elementwise.frontend import type_resolution
 from gpukern._elementwise.frontend.graph import Function
-from gpukern.errors import GpukernTypeError
-
-cdef extern from "numpy/arrayobject.h":
-    void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
+from gpukern._elementwise.numpy_codegen import host_dtype
+from gpukern._elementwise.specialization import TYPE_NAMES
+from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cnp.import_array()
 
-# What the quick way returns for a call that it leaves to the long way.
-cdef object LONG_WAY = object()
+cdef enum:
+    ON_CPU = -1  # in place of a GPU's ordinal
+
+# The arguments of one call, on the stack of __call__().
+cdef struct Operands:
+    Argument argument[MAX_OPERANDS]  # 0: the output; the arrays, in the caller's order
+    int arguments
+    const gpukern_tensor *tensor[MAX_OPERANDS]  # 0: the output; the arrays with dimensions
+    int count
+    Scalars scalars
+    char types[MAX_ARGUMENTS + 1]    # of the inputs, and of an output that was given or NO_TYPE
+    Argument *first                  # the first array, on a GPU if any is; NULL for numbers alone
+    bint all_numpy                   # every array is an ndarray that NumPy can compute with
+    Broadcast shape                  # of the result
 
 
 @cython.final
@@ -54,53 +71,56 @@ cdef class Elementwise:
     Parameters
     ----------
     *arguments : array or number
-        One for each of `inputs`, at most 32, by position. Arrays of any supported library,
+        One for each of `inputs`, at most 32, by position. Arrays of any library that gpukern takes,
         of dtype bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64,
-        complex64 or complex128, of any strides, that broadcast as in NumPy and are on one device.
-        Python numbers are weak; NumPy scalars and 0-d host arrays are not.
+        complex64 or complex128, of any strides, that broadcast as in NumPy and lie on one device.
+        Python numbers are weak; NumPy scalars and 0-d arrays of the host are not.
     out : array, optional
-        Written to and returned. It has the shape of the result and a dtype to which the result
-        converts by the rule 'same_kind'. Its elements must not overlap; it may overlap the
-        arguments in any way.
+        Written to and returned. Of the shape of the result, with an own place for each element, and
+        of a dtype to which that converts by the rule 'same_kind'. May overlap the arguments in any
+        way.
     device : {'cpu', 'cuda', 'cuda:N'} or int, optional
-        Where host arrays are computed, as in :func:`saxpy`. On the CPU, NumPy computes blocks of
-        them, on several threads if they are large. Through a GPU they pass in chunks that are
-        copied and computed concurrently. A function that calls CUDA C++ always needs a GPU.
+        Where host arrays are computed, as in :func:`saxpy`. On the CPU the function is computed by
+        NumPy, block by block, on all cores where that pays. Through a GPU they go in chunks that
+        are copied and computed at the same time. A function that calls CUDA C++ is computed on a
+        GPU in any case.
     stream : optional
-        As in :func:`saxpy`; for device arrays the call only enqueues its work.
+        As in :func:`saxpy`; on arrays of a GPU the call only enqueues its work.
     progress : callable, optional
         As in :func:`saxpy`: called as ``progress(done_bytes, total_bytes)`` of the result.
     device_memory : int, optional
-        Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
-        1 GiB.
+        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
+        default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
 
     Returns
     -------
     array
-        `out`, or a new array of the library of the first array. It is C-contiguous, except that
-        results of ndarrays on the CPU have the layout of NumPy's results. A scalar for 0-d
-        ndarrays and for numbers only.
+        `out`, or a new array of the kind of the first array, C-contiguous, but for ndarrays that
+        the CPU computes: these lie in memory as NumPy's results do. A scalar for 0-d ndarrays and
+        for numbers alone.
 
     Raises
     ------
     TypeError
-        For a wrong number of arguments and for unsupported dtypes.
+        For a wrong number of arguments, and dtypes that the function does not know.
     ValueError
-        If the shapes do not broadcast, or the devices differ.
+        For shapes that do not broadcast and devices that differ.
     OverflowError
-        For a Python int that does not fit the integer dtype of the other operand.
+        For a Python int that does not fit the integer dtype it meets.
     CompileError
-        If CUDA C++ in the function does not compile; `log` is the compiler's log.
+        If CUDA C++ in the function does not compile, with the compiler's log.
 
     Notes
     -----
     A kernel is compiled at the first call with new types or a new kind of layout (contiguous,
-    strided), and cached in memory and on disk like a :class:`Program`. Ctrl-C stops long calls on
+    strided), and kept in memory and on disk with :class:`Program`'s. Ctrl-C stops long calls on
     host arrays between the parts of their work.
     """
 
     cdef readonly object function
-    cdef dict signatures
+    cdef dict known  # the specializations
+    cdef str name
+    cdef tuple names
     cdef Py_ssize_t count
     cdef int device_only  # 1 or 0; -1 until it is asked for
     cdef dict __dict__
@@ -109,8 +129,10 @@ cdef class Elementwise:
         if not isinstance(function, Function):
             raise GpukernTypeError("an Elementwise is made by gpukern.elementwise()")
         self.function = function
-        self.signatures = function.signatures
-        self.count = len(function.inputs)
+        self.known = function.specializations
+        self.name = function.name
+        self.names = function.inputs
+        self.count = len(self.names)
         self.device_only = -1
 
     def __getattr__(self, name):
@@ -138,8 +160,10 @@ cdef class Elementwise:
         """The CUDA C++ of the kernel for contiguous arrays of these dtypes, and numbers for int,
         float and complex; it includes headers of gpukern's."""
         typed = self.typed(dtypes)
-        flags = "".join(["c" if each in type_resolution.WEAK_TYPES else "v" for each in typed.types])
-        return cuda_codegen.source(typed, typed.result, cuda_codegen.Layout("packs", flags)).text
+        weak = type_resolution.WEAK_TYPES
+        access = cuda_codegen.Access(
+            "contiguous", "".join(["c" if each in weak else "v" for each in typed.types]))
+        return cuda_codegen.source(typed, typed.result, access).text
 
     cdef object typed(self, dtypes):
         if len(dtypes) != self.count:
@@ -150,180 +174,256 @@ cdef class Elementwise:
 
     def __call__(self, *arguments, out=None, device=None, stream=None, progress=None,
                  device_memory=None):
+        cdef CallContext call
+        cdef Operands operands
+        cdef int32_t gpu
         if len(arguments) != self.count:
             raise GpukernTypeError(
-                f"{self.function.name} takes {self.count} arguments, got {len(arguments)}")
-        if device is None and stream is None and progress is None and device_memory is None:
-            result = self.quickly(arguments, out)
-            if result is not LONG_WAY:
-                return result
-        return long_way(self.function, self.signatures, arguments, out, device, stream, progress,
-                        device_memory)
+                f"{self.name} takes {self.count} arguments, got {len(arguments)}")
+        begin_call(&call, self.name, device, stream, progress, device_memory)
+        self.describe_arguments(&call, arguments, &operands)
+        if operands.first != NULL and not operands.first.host:
+            return self.call_on_gpu(&call, &operands, out)
+        gpu = self.gpu_for_host(&call)
+        if gpu == ON_CPU:
+            return self.call_on_cpu(&call, &operands, arguments, out, progress)
+        return self.call_through_gpu(&call, &operands, gpu, out)
 
-    cdef object quickly(self, tuple arguments, object out):
-        """The call on plain arrays, see lend.pxd."""
-        cdef Operand operands[MAX_OPERANDS]
-        cdef char types[MAX_ARGUMENTS + 1]
-        cdef Numbers numbers
-        cdef int i, type_, count = 1, hosts = 0
-        cdef gpukern_dtype dtype
-        cdef object first = None
-        numbers.count = 0
+    cdef int describe_arguments(self, CallContext *call, tuple arguments,
+                                Operands *operands) except -1:
+        """Describes the arrays, and stores the numbers and the host arrays without dimensions."""
+        cdef Argument *argument
+        cdef int i, type_
+        operands.arguments = operands.count = 1
+        operands.scalars.count = 0
+        operands.first = NULL
+        operands.all_numpy = True
         for i in range(self.count):
-            argument = arguments[i]
-            if type(argument) is cnp.ndarray:
-                describe(<cnp.dtype>PyArray_DTYPE(argument), &dtype)
-                type_ = type_number(&dtype)
-                hosts += 1
-            else:
-                type_ = number_argument(argument, &numbers.slot[numbers.count])
+            value = arguments[i]
+            if type(value) is not cnp.ndarray:
+                type_ = store_number(value, &operands.scalars.value[operands.scalars.count])
                 if type_ != NO_TYPE:
-                    numbers.count += 1
-                else:
-                    if not describe_array(argument, operands, count):
-                        return LONG_WAY
-                    type_ = type_number(&operands[count].c.dtype)
-                    if count == 1:
-                        first = argument
-                    count += 1
-            if type_ == NO_TYPE:
-                return LONG_WAY
-            types[i] = <char>type_
-        types[self.count] = NO_TYPE
-        if count == 1:
-            return self.on_host(arguments, out, types)
-        if hosts > 0 or not on_one_gpu(operands, count):
-            return LONG_WAY
-        return self.on_gpu(arguments, first, operands, count, &numbers, types, out)
+                    operands.scalars.count += 1
+                    operands.types[i] = <char>type_
+                    continue
+            argument = &operands.argument[operands.arguments]
+            operands.arguments += 1
+            describe_operand(call, value, self.names[i], argument)
+            type_ = require_type(call, argument)
+            if operands.first == NULL or operands.first.host and not argument.host:
+                operands.first = argument
+            operands.all_numpy &= argument.owner == <PyObject *>value and is_ndarray(argument)
+            if argument.host and argument.c.ndim == 0:
+                memcpy(&operands.scalars.value[operands.scalars.count],
+                       <char *>argument.c.data + argument.c.byte_offset, argument.itemsize)
+                operands.scalars.count += 1
+                type_ |= BY_VALUE
+            else:
+                operands.tensor[operands.count] = &argument.c
+                operands.count += 1
+            operands.types[i] = <char>type_
+        operands.types[self.count] = NO_TYPE
+        operands.tensor[0] = &operands.argument[0].c
+        if not broadcast_all(&operands.shape, &operands.tensor[1], operands.count - 1):
+            refuse_shapes(self.name, [shape_of(operands.tensor[i])
+                                      for i in range(1, operands.count)])
+        return 0
 
-    cdef object on_host(self, tuple arguments, object out, char *types):
-        cdef gpukern_dtype dtype
+    cdef Specialization specialization(self, Operands *operands, int32_t gpu):
+        return specialization_of(self.function, self.known, operands.types, gpu)
+
+    cdef int describe_out(self, CallContext *call, Operands *operands, object out) except -1:
+        """Describes an output that was given, and checks its type, shape and memory."""
+        cdef Argument *given = &operands.argument[0]
+        describe_output(call, out, "out", given, temporary=True)
+        operands.types[self.count] = <char>require_type(call, given)
+        require_output(self.name, &given.c, &operands.shape)
+        if given.host and (operands.first == NULL or operands.first.host):
+            return 0
+        if operands.first == NULL or operands.first.host:
+            raise GpukernValueError(f"{self.name}: out must lie on the host like the arrays")
+        if given.host:
+            raise GpukernValueError(
+                f"{self.name}: out must lie on cuda:{operands.first.c.device.device_id} like the "
+                "arrays")
+        return 0
+
+    # ---- arrays of a GPU ----
+
+    cdef object call_on_gpu(self, CallContext *call, Operands *operands, object out):
+        cdef const Argument *first = operands.first
+        cdef Argument temporary
+        cdef Specialization found
+        cdef int32_t gpu = first.c.device.device_id
+        self.require_one_gpu(call, operands)
+        if out is None:
+            found = self.specialization(operands, gpu)
+            out = new_result(call, first, result_dtype(found, first), operands.shape.ndim,
+                             operands.shape.sizes, &operands.argument[0])
+        else:
+            self.describe_out(call, operands, out)
+            found = self.specialization(operands, gpu)
+            if overlaps(operands):
+                made = allocate_device_array(
+                    call, first.c.device, numpy_dtype(found.out_dtype), operands.shape.ndim,
+                    operands.shape.sizes)
+                describe_result(call, made, &temporary)
+                operands.tensor[0] = &temporary.c
+        enqueue(call, found, operands.tensor, operands.count, &operands.scalars, gpu)
+        if operands.tensor[0] != &operands.argument[0].c and call.c.explanation == NULL:
+            with nogil:
+                check(gpukern_copy(operands.tensor[0], &operands.argument[0].c, &call.c))
+        return end_call(call, out, &operands.argument[0])
+
+    cdef int require_one_gpu(self, CallContext *call, const Operands *operands) except -1:
+        cdef const Argument *first = operands.first
+        cdef const Argument *argument
+        cdef int k
+        for k in range(1, operands.arguments):
+            argument = &operands.argument[k]
+            if argument.host and argument.c.ndim > 0:
+                raise GpukernValueError(
+                    f"{what(call, argument)} must lie on cuda:{first.c.device.device_id} like "
+                    f"{<object>first.name}, got cpu")
+        if call.c.device.device_type != GPUKERN_DEVICE_DEFAULT and (
+                call.c.device.device_type != GPUKERN_CUDA
+                or call.c.device.device_id != first.c.device.device_id):
+            on_cuda = call.c.device.device_type == GPUKERN_CUDA
+            given = f"cuda:{call.c.device.device_id}" if on_cuda else "cpu"
+            raise GpukernValueError(
+                f"{self.name}: device must be that of the arrays, "
+                f"cuda:{first.c.device.device_id}, got {given}")
+        # A launch is told its stream alone.
+        call.c.device.device_type = GPUKERN_DEVICE_DEFAULT
+        return 0
+
+    # ---- host arrays ----
+
+    cdef int32_t gpu_for_host(self, const CallContext *call) except -2:
+        """The GPU that host arrays go through, or ON_CPU."""
+        if call.c.device.device_type == GPUKERN_CUDA:
+            return call.c.device.device_id
+        if call.c.device.device_type != GPUKERN_DEVICE_DEFAULT:
+            return ON_CPU
         if self.device_only < 0:
             self.device_only = bool(self.function.device_names)
-        if self.device_only or wished_device() != WISH_NONE:
-            return LONG_WAY
-        if out is not None:
-            if type(out) is not cnp.ndarray or not cnp.PyArray_ISWRITEABLE(out):
-                return LONG_WAY
-            describe(<cnp.dtype>PyArray_DTYPE(out), &dtype)
-            types[self.count] = <char>type_number(&dtype)
-            if types[self.count] == NO_TYPE:
-                return LONG_WAY
-        return signature_of(self.function, self.signatures, types, -1).host_function().call(
-            arguments, out, None)
+        if checked_wish() != WISH_CUDA and not self.device_only:
+            return ON_CPU
+        # A default device that is not there is no error.
+        return 0 if gpukern_device_count() > 0 else ON_CPU
 
-    cdef object on_gpu(self, tuple arguments, object first, Operand *operands, int count,
-                       Numbers *numbers, char *types, object out):
-        cdef const gpukern_tensor *tensors[MAX_OPERANDS]
-        cdef int64_t shape[OPERAND_NDIM]
-        cdef int k, ndim = 0
-        cdef int32_t device = operands[1].c.device.device_id
-        cdef Signature signature = signature_of(self.function, self.signatures, types, device)
-        for k in range(count):
-            tensors[k] = &operands[k].c
-        for k in range(1, count):
-            if not broadcast(tensors[k].ndim, tensors[k].shape, &ndim, shape):
-                return LONG_WAY
-        cdef object result = out
-        if out is None:
-            result = new_array(first, &operands[1], ndim, shape, signature,
-                               type_number(&operands[1].c.dtype))
-        if result is None or not describe_array(result, operands, 0):
-            return LONG_WAY
+    cdef object call_on_cpu(self, CallContext *call, Operands *operands, tuple arguments,
+                            object out, object progress):
+        cdef Specialization found
+        cdef HostFunction host
+        cdef Argument *target = &operands.argument[0]
+        cdef object memory = None
         if out is not None:
-            if not fits(operands, count, ndim, shape):
-                return LONG_WAY
-            k = type_number(&operands[0].c.dtype)
-            if k != signature.out_type:
-                if k == NO_TYPE:
-                    return LONG_WAY
-                types[self.count] = <char>k
-                signature = signature_of(self.function, self.signatures, types, device)
-        if is_own(&operands[1]):
-            launch_own(signature, arguments, result, operands, tensors, count, numbers)
-            return result
-        launch(signature, operands, tensors, count, numbers)
+            self.describe_out(call, operands, out)
+        found = self.specialization(operands, ON_CPU)
+        host = found.host_function()
+        if call.c.explanation != NULL:
+            explain_on_cpu(call.c.explanation, call, operands, found, host)
+            return None
+        if not operands.all_numpy:
+            arguments = host_views(arguments, operands)
+            if out is None and operands.first != NULL and not is_ndarray(operands.first):
+                out = new_result(call, operands.first, found.out_name, operands.shape.ndim,
+                                 operands.shape.sizes, target)
         if out is not None:
-            note_write(out)
-        return result
+            memory = host_view(target)
+        result = host.call(arguments, memory, &operands.shape, progress)
+        return result if out is None else end_call(call, out, target)
+
+    cdef object call_through_gpu(self, CallContext *call, Operands *operands, int32_t gpu,
+                                 object out):
+        cdef Specialization found
+        cdef Argument *target = &operands.argument[0]
+        if out is not None:
+            self.describe_out(call, operands, out)
+        found = self.specialization(operands, gpu)
+        if out is None and operands.first == NULL:
+            out = np.empty((), host_dtype(found.out_name))
+            describe_result(call, out, target)
+        elif out is None:
+            out = new_result(call, operands.first, result_dtype(found, operands.first),
+                             operands.shape.ndim, operands.shape.sizes, target)
+        run_pipeline(call, found, operands.tensor, operands.count, &operands.scalars, gpu, target)
+        return end_call(call, out, target)
 
 
 def again(Elementwise made):
-    """Another function equal to one, with attributes of its own."""
+    """Another function equal to one, with separate attributes."""
     cdef Elementwise other = Elementwise.__new__(Elementwise)
-    other.function = made.function
-    other.signatures = made.signatures
-    other.count = made.count
+    other.function, other.known = made.function, made.known
+    other.name, other.names, other.count = made.name, made.names, made.count
     other.device_only = made.device_only
     return other
 
 
-cdef bint describe_array(object array, Operand *operands, int place) except -1:
-    """Describes an array beside the first argument; returns False for the long way."""
-    if type(array) is DeviceArray:
-        return lend_own(array, &operands[place])
-    if place == 1:
-        return lend(array, &operands[place], NULL)
-    return lend(array, &operands[place], &operands[1])
+cdef int require_type(const CallContext *call, const Argument *argument) except -1:
+    cdef int type_ = type_number(&argument.c.dtype)
+    if type_ == NO_TYPE:
+        raise GpukernTypeError(
+            f"{what(call, argument)} must be of a dtype that elementwise computes with, "
+            f"got {dtype_of(argument)}")
+    return type_
 
 
-cdef object new_array(object array, const Operand *operand, int ndim, const int64_t *shape,
-                      Signature signature, int own_type):
-    """An uninitialised array beside a lent one; None if its library allocates none."""
-    cdef ArrayType kind
-    if is_own(operand):
-        return new_own(array, ndim, shape, signature.out_dtype)
-    if signature.out_type == own_type:
-        return new_array_like(array, operand, ndim, shape)
-    kind = <ArrayType>operand.kind
-    if kind.allocate is None:
-        return None
-    sizes = tuple([shape[d] for d in range(ndim)])
-    return kind.allocate(array, sizes, operand.c.device.device_id, signature.out_name)
+cdef object result_dtype(Specialization found, const Argument *like):
+    """The dtype for new_result(): None for that of `like`, which a library copies in less time."""
+    return None if type_number(&like.c.dtype) == found.out_type else found.out_name
 
 
-cdef int launch_own(Signature signature, tuple arguments, object result, const Operand *operands,
-                    const gpukern_tensor *const *tensors, int count, Numbers *numbers) except -1:
-    """Launches on the stream that last wrote to the first DeviceArray."""
-    cdef gpukern_exec where
-    cdef Stream stream
-    if kept_count > 0:
-        let_go()
-    stream = begin_own(arguments, result)
-    memset(&where, 0, sizeof(where))
-    where.struct_size = sizeof(where)
-    where.device.device_type = GPUKERN_DEVICE_DEFAULT
-    where.stream = stream.handle
-    signature.enqueue(tensors, count, numbers, operands[1].c.device.device_id, &where)
-    end_own(arguments, result, stream)
-    return 0
+cdef bint overlaps(const Operands *operands) noexcept:
+    """Whether the output would overwrite elements of an argument that are still to be read."""
+    cdef int k
+    for k in range(1, operands.count):
+        if (overlap(operands.tensor[0], operands.tensor[k])
+                and not same_elements(operands.tensor[0], operands.tensor[k])):
+            return True
+    return False
 
 
-cdef int launch(Signature signature, const Operand *operands,
-                const gpukern_tensor *const *tensors, int count,
-                Numbers *numbers) except -1:
-    """Launches on the first argument's stream, behind the work on the others'."""
-    cdef gpukern_exec where
-    cdef void *others[MAX_OPERANDS]
-    cdef int i, k, waited = 0
-    cdef gpukern_device device = operands[1].c.device
-    if kept_count > 0:
-        let_go()
-    memset(&where, 0, sizeof(where))
-    where.struct_size = sizeof(where)
-    where.device.device_type = GPUKERN_DEVICE_DEFAULT
-    where.stream = operands[1].stream
-    for k in range(count):
-        if operands[k].stream == where.stream:
-            continue
-        for i in range(waited):
-            if others[i] == operands[k].stream:
-                break
-        else:
-            others[waited] = operands[k].stream
-            waited += 1
-            check(gpukern_stream_wait(device, where.stream, operands[k].stream))
-    signature.enqueue(tensors, count, numbers, device.device_id, &where)
-    for i in range(waited):
-        wait_back(device, others[i], where.stream)
+cdef tuple host_views(tuple arguments, Operands *operands):
+    """The arguments as numbers and ndarrays."""
+    cdef int i, k = 1
+    cdef list views = list(arguments)
+    for i in range(len(views)):
+        if k < operands.arguments and operands.argument[k].array == <PyObject *>views[i]:
+            views[i] = host_view(&operands.argument[k])
+            k += 1
+    return tuple(views)
+
+
+cdef object host_view(const Argument *argument):
+    """The memory of a host array as an ndarray."""
+    if is_ndarray(argument):
+        return <object>argument.owner
+    dtype = host_dtype(TYPE_NAMES[type_number(&argument.c.dtype)])
+    return ndarray_at(&argument.c, dtype, not argument.readonly, <object>argument.owner)
+
+
+cdef int explain_on_cpu(gpukern_explanation *explanation, const CallContext *call,
+                        const Operands *operands, Specialization found,
+                        HostFunction host) except -1:
+    """Fills in what a call that NumPy computes would do."""
+    cdef Wish wish = checked_wish()
+    cdef bint contiguous = True
+    cdef int k
+    for k in range(1, operands.count):
+        contiguous &= operands.tensor[k].strides == NULL
+        explanation.bytes_read += bytes_of(operands.tensor[k])
+    explanation.device.device_type = GPUKERN_CPU
+    if call.c.device.device_type == GPUKERN_CPU:
+        explanation.rule = GPUKERN_RULE_ARGUMENT
+    elif wish == WISH_NONE:
+        explanation.rule = GPUKERN_RULE_HOST
+    else:
+        explanation.rule = GPUKERN_RULE_NO_GPU if wish == WISH_CUDA else GPUKERN_RULE_ENVIRONMENT
+    explanation.path = GPUKERN_PATH_NONE
+    if operands.shape.count > 0:
+        explanation.path = GPUKERN_PATH_CONTIGUOUS if contiguous else GPUKERN_PATH_STRIDED
+    explanation.threads = host.threads(operands.shape.count)
+    explanation.bytes_written += operands.shape.count * (found.out_dtype.bits // 8)
     return 0

@@ -42,13 +42,22 @@ cdef struct LoopPlan:
     int64_t words[MAX_WORDS]  # the kernel's argument
     size_t bytes
 
-cdef bint broadcast(int ndim, const int64_t *sizes, int *result_ndim,
-                    int64_t *result) noexcept nogil
+# The shape of a result.
+cdef struct Broadcast:
+    int ndim
+    bint alike       # there are arrays, all of one shape, which has dimensions
+    bint contiguous  # and NumPy's results are C-contiguous, whichever step computes them
+    int64_t count
+    int64_t sizes[MAX_RANK]
+
+cdef bint broadcast_all(Broadcast *shape, const gpukern_tensor *const *tensors,
+                        int count) noexcept nogil
+cdef int refuse_shapes(str function, list shapes) except -1
+cdef int require_output(str function, const gpukern_tensor *out, const Broadcast *shape) except -1
 cdef void plan_loop(LoopPlan *plan, const gpukern_tensor *const *tensors, int operands,
                     int items) noexcept nogil
-cdef int require_output(str function, int ndim, const int64_t *shape, const int64_t *strides,
-                        int wanted_ndim, const int64_t *wanted) except -1
-cdef int refuse_shapes(str function, object arrays) except -1
 cdef tuple coalesced_views(list arguments, cnp.ndarray out)
 cdef bint overlap(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil
 cdef bint same_elements(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil
+cdef int64_t bytes_of(const gpukern_tensor *tensor) noexcept nogil
+cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner)

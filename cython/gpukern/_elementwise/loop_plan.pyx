@@ -26,6 +26,15 @@ cdef enum:
     LINE_BYTES = 128  # packs begin with a cache line of the output, if an item does
 
 
+cdef int64_t bytes_of(const gpukern_tensor *tensor) noexcept nogil:
+    """The bytes of all elements."""
+    cdef int64_t size = item_bytes(tensor)
+    cdef int d
+    for d in range(tensor.ndim):
+        size *= tensor.shape[d]
+    return size
+
+
 cdef int64_t item_bytes(const gpukern_tensor *tensor) noexcept nogil:
     return tensor.dtype.bits // 8
 
@@ -34,55 +43,77 @@ cdef char *address_of(const gpukern_tensor *tensor) noexcept nogil:
     return <char *>tensor.data + tensor.byte_offset
 
 
-cdef bint broadcast(int ndim, const int64_t *sizes, int *result_ndim,
-                    int64_t *result) noexcept nogil:
-    """Broadcasts a shape of at most MAX_RANK sizes by another one; False if they do not match."""
-    cdef int d, more = ndim - result_ndim[0]
+# ---- shapes ----
+
+cdef bint broadcast_all(Broadcast *shape, const gpukern_tensor *const *tensors,
+                        int count) noexcept nogil:
+    """Broadcasts the shapes of arrays; returns False if they do not match."""
+    cdef int d, k
+    cdef bint contiguous = True
+    shape.ndim = 0
+    shape.alike = count > 0
+    shape.count = 1
+    for k in range(count):
+        contiguous &= tensors[k].strides == NULL or tensors[k].ndim == 1
+        if k > 0 and tensors[k].ndim != shape.ndim:
+            shape.alike = False
+        if not broadcast(shape, tensors[k], k == 0):
+            return False
+    for d in range(shape.ndim):
+        shape.count *= shape.sizes[d]
+    shape.alike &= shape.ndim > 0
+    shape.contiguous = shape.alike and contiguous
+    return True
+
+
+cdef bint broadcast(Broadcast *shape, const gpukern_tensor *tensor, bint first) noexcept nogil:
+    """Broadcasts a shape by that of one more array."""
+    cdef int d, more = tensor.ndim - shape.ndim
     cdef int64_t *aligned
     if more > 0:
-        for d in range(result_ndim[0] - 1, -1, -1):
-            result[d + more] = result[d]
+        for d in range(shape.ndim - 1, -1, -1):
+            shape.sizes[d + more] = shape.sizes[d]
         for d in range(more):
-            result[d] = 1
-        result_ndim[0] = ndim
-    aligned = result + (result_ndim[0] - ndim)
-    for d in range(ndim):
+            shape.sizes[d] = 1
+        shape.ndim = tensor.ndim
+    aligned = shape.sizes + (shape.ndim - tensor.ndim)
+    for d in range(tensor.ndim):
+        if aligned[d] == tensor.shape[d]:
+            continue
+        shape.alike &= first
         if aligned[d] == 1:
-            aligned[d] = sizes[d]
-        elif sizes[d] != 1 and sizes[d] != aligned[d]:
+            aligned[d] = tensor.shape[d]
+        elif tensor.shape[d] != 1:
             return False
     return True
 
 
-cdef int refuse_shapes(str function, object arrays) except -1:
-    """Raises the error of arrays that do not broadcast; numbers may be among them."""
-    shapes = ", ".join([str(tuple(getattr(each, "shape", ()))) for each in arrays])
-    raise GpukernValueError(f"{function}: shapes {shapes} do not broadcast")
+cdef int refuse_shapes(str function, list shapes) except -1:
+    """Raises the error of shapes that do not broadcast."""
+    raise GpukernValueError(
+        f"{function}: shapes {', '.join([str(shape) for shape in shapes])} do not broadcast")
 
 
-cdef int require_output(str function, int ndim, const int64_t *shape, const int64_t *strides,
-                        int wanted_ndim, const int64_t *wanted) except -1:
-    """Refuses an output of another shape, or whose elements share memory, as gather and saxpy do.
-
-    Strides may be NULL for a C-contiguous output.
-    """
+cdef int require_output(str function, const gpukern_tensor *out, const Broadcast *shape) except -1:
+    """Refuses an output of another shape, or whose elements share memory, as gather and saxpy
+    do."""
     cdef int d
-    cdef bint matches = ndim == wanted_ndim, is_empty = False
-    for d in range(ndim):
-        matches = matches and shape[d] == wanted[d]
-        is_empty |= shape[d] == 0
+    cdef bint matches = out.ndim == shape.ndim
+    for d in range(out.ndim):
+        matches = matches and out.shape[d] == shape.sizes[d]
     if not matches:
-        raise GpukernValueError(f"{function}: out must have shape {sizes_of(wanted_ndim, wanted)}, "
-                                f"got {sizes_of(ndim, shape)}")
-    for d in range(ndim):
-        if strides != NULL and strides[d] == 0 and shape[d] > 1 and not is_empty:
+        raise GpukernValueError(
+            f"{function}: out must have shape {sizes_of(shape.ndim, shape.sizes)}, "
+            f"got {sizes_of(out.ndim, out.shape)}")
+    for d in range(out.ndim):
+        if out.strides != NULL and out.strides[d] == 0 and out.shape[d] > 1 and shape.count > 0:
             raise GpukernValueError(f"{function}: out must have an own place for each element, "
                                     f"got stride 0 in dimension {d}")
     return 0
 
 
-cdef tuple sizes_of(int ndim, const int64_t *shape):
-    return tuple([shape[d] for d in range(ndim)])
+cdef tuple sizes_of(int ndim, const int64_t *sizes):
+    return tuple([sizes[d] for d in range(ndim)])
 
 
 # ---- loop nests ----
@@ -207,17 +238,31 @@ cdef void fill_ndarray(LoopNest *nest, int k, cnp.ndarray array) noexcept:
 
 
 cdef cnp.ndarray view_of(cnp.ndarray array, const LoopNest *nest, int k):
-    cdef cnp.npy_intp shape[MAX_RANK]
-    cdef cnp.dtype dtype = <cnp.dtype>PyArray_DTYPE(array)
-    cdef cnp.ndarray view
+    cdef int64_t shape[MAX_RANK]
     cdef int d
     for d in range(nest.rank):
         shape[d] = nest.extent[d] if nest.stride[k][d] != 0 else 1
+    return new_view(<cnp.dtype>PyArray_DTYPE(array), nest.rank, shape, nest.stride[k],
+                    nest.address[k], cnp.PyArray_ISWRITEABLE(array), array)
+
+
+cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner):
+    """A host tensor as an ndarray; its memory is the owner's."""
+    cdef LoopNest nest
+    begin_nest(&nest, 1, tensor.ndim, tensor.shape)
+    fill_operand(&nest, 0, tensor)
+    return new_view(dtype, tensor.ndim, tensor.shape, nest.stride[0], nest.address[0], writeable,
+                    owner)
+
+
+cdef cnp.ndarray new_view(cnp.dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                          void *data, bint writeable, object owner):
+    cdef cnp.ndarray view
     Py_INCREF(dtype)
-    view = PyArray_NewFromDescr(&PyArray_Type, dtype, nest.rank, shape,
-                                <const cnp.npy_intp *>nest.stride[k], nest.address[k],
-                                cnp.PyArray_FLAGS(array) & cnp.NPY_ARRAY_WRITEABLE, NULL)
-    cnp.set_array_base(view, array)
+    view = PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
+        data, cnp.NPY_ARRAY_WRITEABLE if writeable else 0, NULL)
+    cnp.set_array_base(view, owner)
     return view
 
 

@@ -4,9 +4,11 @@
 # cython: language_level=3, freethreading_compatible=True
 """explain: where a call would run, and why.
 
-The operation itself is called with a stream argument that requests an explanation: it converts its
-arguments as usual, and the C function fills in the explanation instead of running.
+The operation itself is called, after request_explanation(): it describes its arguments as usual,
+and the C function fills in the explanation instead of running.
 """
+
+from libc.string cimport memset
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_ITEMS, GPUKERN_PATH_NONE,
@@ -15,7 +17,6 @@ from gpukern._capi cimport (
     GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_explanation,
 )
 from gpukern._streams.call cimport request_explanation
-from gpukern._streams.stream cimport ExplanationRequest
 
 import numpy as np
 
@@ -170,15 +171,12 @@ def explain(op, /, *args, stream=None, **kwargs):
         if isinstance(array, np.ndarray) and numpy_subclasses.special_gather(array) is not None:
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")
-    cdef ExplanationRequest request = ExplanationRequest.__new__(ExplanationRequest)
-    request.stream = stream
-    request.plan.struct_size = sizeof(gpukern_explanation)
-    if not isinstance(op, Elementwise):
-        request_explanation(&request.plan)
-        try:
-            op(*args, stream=stream, **kwargs)
-        finally:
-            request_explanation(NULL)
-    else:
-        op(*args, stream=request, **kwargs)
-    return made_plan(name, &request.plan)
+    cdef gpukern_explanation explanation
+    memset(&explanation, 0, sizeof(explanation))
+    explanation.struct_size = sizeof(explanation)
+    request_explanation(&explanation)
+    try:
+        op(*args, stream=stream, **kwargs)
+    finally:
+        request_explanation(NULL)
+    return made_plan(name, &explanation)

@@ -1,13 +1,23 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._capi cimport gpukern_launch, gpukern_program
-from gpukern._program.loaded_kernel cimport LoadedKernel
+from gpukern._capi cimport (
+    gpukern_kernel, gpukern_kernel_info, gpukern_launch, gpukern_program,
+)
+from gpukern._program.kernel_args cimport KernelParameter
 from gpukern._streams.stream cimport Stream
 
-cdef class Kernel(LoadedKernel):
-    cdef bint quick
-    cdef int run(self, const gpukern_launch *shape, Stream given, tuple args) except -1
+cdef class Kernel:
+    cdef gpukern_kernel *c
+    cdef gpukern_kernel_info info
+    cdef str kernel_name
+    cdef int count
+    cdef KernelParameter *known_parameters
+    cdef size_t *sizes
+    cdef size_t bytes_  # of all arguments together
+    cdef tuple known    # of each parameter, as signature.pyx describes it
+    cdef object __weakref__
+    cdef int describe(self, object signature) except -1
 
 cdef class Launcher:
     cdef readonly Kernel kernel

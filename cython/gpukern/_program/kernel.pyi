@@ -8,7 +8,9 @@ from gpukern._typing import Stream
 
 Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 
-class LoadedKernel:
+@final
+class Kernel:
+    # Arguments: device arrays, In, Out and InOut, numbers, bytes and structures, None.
     @property
     def name(self) -> str: ...
     @property
@@ -29,10 +31,6 @@ class LoadedKernel:
     def max_dynamic_shared_bytes(self) -> int: ...
     @property
     def local_bytes(self) -> int: ...
-
-@final
-class Kernel(LoadedKernel):
-    # Arguments: device arrays, In, Out and InOut, numbers, bytes and structures, None.
     def __getitem__(
         self,
         configuration: tuple[Sizes, Sizes]

@@ -2,25 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Kernel: a kernel of a Program, and its launches."""
+"""Kernel: a kernel of a Program on a device, its properties and its launches."""
 
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 
-from gpukern._program.kernel_args cimport launch_slowly
-from gpukern._capi cimport gpukern_launch, gpukern_program, gpukern_program_kernel
+from gpukern._capi cimport (
+    gpukern_kernel_info, gpukern_kernel_parameter, gpukern_kernel_query, gpukern_kernel_release,
+    gpukern_launch, gpukern_program, gpukern_program_kernel,
+)
+from gpukern._program.kernel_args cimport KernelParameter, fill_parameter
+from gpukern._program.launch cimport launch
 from gpukern._runtime.error cimport check
-from gpukern._program.loaded_kernel cimport LoadedKernel
-from gpukern._program.quick cimport can_launch_quickly, launch_quickly
-from gpukern._streams.stream cimport Stream, as_stream
+from gpukern._streams.stream cimport as_stream
 
 import operator
 
-from gpukern.errors import GpukernTypeError, GpukernValueError
+from gpukern._program import signature as signatures
+from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
 
 
 @cython.final
-cdef class Kernel(LoadedKernel):
+cdef class Kernel:
     """A kernel of a :class:`Program`, on one device.
 
     >>> kernel[grid, block](*args)                   # grid and block: an int, or up to three
@@ -56,11 +60,95 @@ cdef class Kernel(LoadedKernel):
     def __init__(self):
         raise GpukernTypeError("a Kernel is made by Program.kernel()")
 
-    cdef int run(self, const gpukern_launch *shape, Stream given, tuple args) except -1:
-        if not (self.quick and len(args) == self.count
-                and launch_quickly(self, shape, given, args)):
-            launch_slowly(self, shape, given, args)
+    def __dealloc__(self):
+        # To unload its code CUDA may wait for the GPU, and that for a host function with the GIL.
+        with nogil:
+            gpukern_kernel_release(self.c)
+        free(self.known_parameters)
+        free(self.sizes)
+
+    cdef int describe(self, object signature) except -1:
+        """Asks for the properties, and puts the driver's sizes beside the types of a signature,
+        a list of Parameter or None: one that does not agree with the driver is not believed."""
+        cdef int i
+        cdef size_t offset, size
+        self.info.struct_size = sizeof(gpukern_kernel_info)
+        check(gpukern_kernel_query(self.c, &self.info))
+        self.count = self.info.parameter_count
+        self.known_parameters = <KernelParameter *>calloc(
+            max(self.count, 1), sizeof(KernelParameter))
+        self.sizes = <size_t *>calloc(max(self.count, 1), sizeof(size_t))
+        if self.known_parameters == NULL or self.sizes == NULL:
+            raise GpukernMemoryError("no host memory for a kernel's parameters")
+        layout = []
+        for i in range(self.count):
+            check(gpukern_kernel_parameter(self.c, i, &offset, &size))
+            self.sizes[i] = size
+            self.bytes_ = offset + size
+            layout.append((offset, size))
+        sizes = [size_ for _, size_ in layout]
+        if signature is None or [parameter.size for parameter in signature] != sizes:
+            signature = [signatures.Parameter(size_, signatures.UNKNOWN) for size_ in sizes]
+        self.known = tuple(signature)
+        for i in range(self.count):
+            fill_parameter(
+                &self.known_parameters[i], self.kernel_name, i, layout[i][0], self.known[i])
         return 0
+
+    def __repr__(self):
+        kinds = ", ".join(self.parameters)
+        return f"<gpukern.Kernel {self.kernel_name}({kinds}) on {self.device}>"
+
+    @property
+    def name(self):
+        """The name that the kernel was asked for by."""
+        return self.kernel_name
+
+    @property
+    def device(self):
+        """Where the kernel runs: 'cuda:0', 'cuda:1', ..."""
+        return f"cuda:{self.info.device}"
+
+    @property
+    def parameters(self):
+        """The parameters' types, a tuple of str: as C++ writes them, or what is known of them."""
+        return tuple([
+            parameter.type or signatures.description(parameter) for parameter in self.known])
+
+    @property
+    def parameter_sizes(self):
+        """The parameters' sizes in bytes, a tuple of int."""
+        return tuple([self.sizes[i] for i in range(self.count)])
+
+    @property
+    def max_threads_per_block(self):
+        """The most threads of a block that the kernel can be launched with."""
+        return self.info.max_threads_per_block
+
+    @property
+    def preferred_block(self):
+        """The threads of a block that keep a multiprocessor busiest, by CUDA's calculator."""
+        return self.info.preferred_block
+
+    @property
+    def registers(self):
+        """Registers of a thread."""
+        return self.info.registers
+
+    @property
+    def static_shared_bytes(self):
+        """Shared memory of a block that the kernel declares."""
+        return self.info.static_shared_bytes
+
+    @property
+    def max_dynamic_shared_bytes(self):
+        """The most shared memory of a block that a launch can ask for beside that."""
+        return self.info.max_dynamic_shared_bytes
+
+    @property
+    def local_bytes(self):
+        """Local memory of a thread: spilled registers and local arrays."""
+        return self.info.local_bytes
 
     def __getitem__(self, configuration):
         """Returns a launcher for a grid, a block, and optionally shared memory and a stream."""
@@ -105,7 +193,7 @@ cdef class Kernel(LoadedKernel):
         cdef Launcher made = self[grid, block, shared, stream]
         made.shape.cooperative = 1 if cooperative else 0
         made.shape.programmatic_launch = 1 if programmatic_launch else 0
-        self.run(&made.shape, made.stream, args)
+        launch(self, &made.shape, made.stream, args)
 
     def for_size(self, n, block=None, *, shared=0, stream=None):
         """Returns a launcher with at least `n` threads along x: ``kernel.for_size(n)(*args)``.
@@ -132,7 +220,7 @@ cdef class Launcher:
 
     def __call__(self, *args):
         """Enqueues the kernel; see :class:`Kernel`."""
-        self.kernel.run(&self.shape, self.stream, args)
+        launch(self.kernel, &self.shape, self.stream, args)
 
     def __repr__(self):
         grid, block = tuple(self.shape.grid), tuple(self.shape.block)
@@ -204,5 +292,4 @@ cdef Kernel load_kernel(gpukern_program *program, str name, str entry, int devic
     with nogil:
         check(gpukern_program_kernel(program, c_name, device, &made.c))
     made.describe(signature)
-    made.quick = can_launch_quickly(made)
     return made

@@ -1,13 +1,42 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._capi cimport gpukern_launch
-from gpukern._program.loaded_kernel cimport LoadedKernel
-from gpukern._streams.stream cimport Stream
+from cpython.ref cimport PyObject
 
-cdef class HostArgument:
-    cdef readonly object array
-    cdef bint goes_in, comes_out
+from gpukern._capi cimport gpukern_dtype
 
-cdef int launch_slowly(LoadedKernel kernel, const gpukern_launch *shape, Stream given,
-                       tuple args) except -1
+# The kinds of gpukern._program.signature; a test compares the two.
+cdef enum:
+    UNKNOWN = 0
+    BYTES = 1
+    FLOAT = 2
+    HALF = 3
+    BFLOAT = 4
+    INTEGER = 5
+    SIGNED = 6
+    UNSIGNED = 7
+    BOOL = 8
+    POINTER = 9
+    WORD = 10
+
+# A parameter of a kernel: where its value is stored, and what may be.
+cdef struct KernelParameter:
+    PyObject *function  # the kernel's name, borrowed
+    int position
+    PyObject *type     # as C++ writes it, borrowed; NULL if it is not known
+    size_t offset
+    size_t size
+    int kind           # one of the kinds above
+    bint constant      # a pointer to what the kernel only reads
+    bint written       # a pointer to what it may write, as its type says
+    int pointee        # the kind of a pointer's target, 0 if that is anything
+    int pointee_bits
+
+cdef int fill_parameter(KernelParameter *parameter, str function, int position, size_t offset,
+                        object known) except -1
+cdef bint store_plain_number(object value, const KernelParameter *parameter, void *to) except -1
+cdef bint store_value(object value, const KernelParameter *parameter, void *to) except -1
+cdef bint takes_pointer(const KernelParameter *parameter) noexcept
+cdef bint takes_array(const KernelParameter *parameter, gpukern_dtype dtype) noexcept
+cdef str what(const KernelParameter *parameter)
+cdef str name_of_parameter(const KernelParameter *parameter)

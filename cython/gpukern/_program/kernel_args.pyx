@@ -2,313 +2,340 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""A launch the long way: arrays of any library, host arrays, and the words for what does not fit.
+"""Values as arguments of a kernel: converted to the parameter types; a mismatch raises.
 
-quick.pyx has the quick way, which refuses nothing.
+A Python number is converted without changing kind: an int to a float type, but no float to an
+integer type. NumPy's scalars have a size and a kind, which have to be the parameter's.
 """
 
-cimport cython
 cimport numpy as cnp
-from libc.stdint cimport uint64_t, uintptr_t
-from libc.stdlib cimport calloc, free
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from cpython.object cimport Py_TYPE, PyTypeObject
+from cpython.ref cimport PyObject
+from libc.math cimport isinf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from gpukern._capi cimport (
-    GPUKERN_CUDA, GPUKERN_CUDA_MANAGED, gpukern_device, gpukern_kernel_launch, gpukern_launch,
-    gpukern_stream_capture,
+    GPUKERN_BFLOAT, GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
 )
-from gpukern._interop.convert cimport as_output, as_tensor, interface_device, used_by
-from gpukern._memory.device_array cimport DeviceArray, copy_tensor, copy_to, new_device_array
-from gpukern._interop.dlpack cimport dlpack_device
-from gpukern._interop.dtype cimport require_plain
-from gpukern._runtime.error cimport check
-from gpukern._interop.array_type cimport BY_NDARRAY, BY_NUMPY, ArrayType, array_type_of
-from gpukern._interop.lend cimport note_write
-from gpukern._program.loaded_kernel cimport LoadedKernel
-from gpukern._program.parameter cimport Slot, name_of_slot, takes_array, takes_pointer
-from gpukern._streams.stream cimport Launch, Stream, new_launch
-from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
-from gpukern._program.value cimport store_value
+from gpukern._interop.dtype cimport bfloat16_bits, describe_dtype
+from gpukern._interop.scalar cimport float_of_int
+
+import sys
 
 import numpy as np
 
-from gpukern._interop import libraries
-from gpukern.errors import (
-    GpukernBufferError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
-)
+from gpukern.errors import GpukernOverflowError, GpukernTypeError
+
+cdef extern from "numpy/arrayobject.h":
+    PyTypeObject PyFloatArrType_Type, PyDoubleArrType_Type
+    PyTypeObject PyIntArrType_Type, PyLongArrType_Type
+    PyTypeObject PyUIntArrType_Type, PyULongArrType_Type
+
+# NumPy's scalars with their values: PyArray_ScalarAsCtype() costs as much as a whole call.
+cdef extern from "numpy/arrayscalars.h":
+    ctypedef struct PyFloatScalarObject:
+        float obval
+    ctypedef struct PyDoubleScalarObject:
+        double obval
+    ctypedef struct PyIntScalarObject:
+        int obval
+    ctypedef struct PyLongScalarObject:
+        long obval
 
 cnp.import_array()
 
-
-cdef class HostArgument:
-    """A host array as an argument of a kernel, which gets a C-contiguous copy on the GPU.
-
-    The array may have any strides. The copies are ordered on the launch's stream.
-    """
-
-    def __init__(self, array):
-        if isinstance(array, HostArgument):
-            raise GpukernTypeError(f"{type(self).__name__} takes a host array, got {array!r}")
-        self.array = array
-
-    def __repr__(self):
-        return f"gpukern.{type(self).__name__}({self.array!r})"
+# What an error calls a parameter whose type nobody told.
+cdef dict NAMES = {
+    UNKNOWN: "a parameter", BYTES: "a structure", FLOAT: "a floating-point number",
+    HALF: "a float16", BFLOAT: "a bfloat16", INTEGER: "an integer", SIGNED: "an integer",
+    UNSIGNED: "an unsigned integer", BOOL: "a bool", POINTER: "a pointer",
+    WORD: "a pointer or an integer",
+}
 
 
-@cython.final
-cdef class In(HostArgument):
-    """A host array that a kernel reads: copied to the GPU before the launch.
+# Which type codes of a NumPy scalar a kind of parameter takes, by bits; UNKNOWN and BYTES take all.
+cdef enum:
+    ANY_CODE = (1 << GPUKERN_INT) | (1 << GPUKERN_UINT) | (1 << GPUKERN_BOOL)
 
-    >>> kernel[grid, block](gpukern.In(x), gpukern.Out(y), len(x))
-
-    ``array`` is a NumPy array, or whatever becomes one. What the kernel writes to the copy is lost.
-    """
-
-    def __cinit__(self, *args, **kwargs):
-        self.goes_in = True
+cdef dict CODES = {
+    FLOAT: 1 << GPUKERN_FLOAT, HALF: 1 << GPUKERN_FLOAT, BFLOAT: 1 << GPUKERN_BFLOAT,
+    INTEGER: ANY_CODE, SIGNED: ANY_CODE, UNSIGNED: ANY_CODE, BOOL: 1 << GPUKERN_BOOL,
+    POINTER: 1 << GPUKERN_UINT, WORD: (1 << GPUKERN_INT) | (1 << GPUKERN_UINT),
+}
 
 
-@cython.final
-cdef class Out(HostArgument):
-    """A host array that a kernel writes all of: copied from the GPU after the launch.
-
-    The call waits until the results are there. What the kernel leaves out is undefined afterwards.
-    A read-only array is a ValueError.
-    """
-
-    def __cinit__(self, *args, **kwargs):
-        self.comes_out = True
-
-
-@cython.final
-cdef class InOut(HostArgument):
-    """A host array that a kernel changes: copied to the GPU before the launch, and back after it.
-
-    The call waits until the results are there. A read-only array is a ValueError.
-    """
-
-    def __cinit__(self, *args, **kwargs):
-        self.goes_in = self.comes_out = True
-
-
-@cython.final
-cdef class Values:
-    """Memory for the arguments of a launch, and the pointers to them."""
-
-    cdef const void **pointers
-    cdef uint64_t *values
-
-    def __dealloc__(self):
-        free(self.pointers)
-        free(self.values)
-
-
-cdef Values new_values(LoadedKernel kernel):
-    cdef Values made = Values.__new__(Values)
-    cdef int i
-    made.pointers = <const void **>calloc(kernel.count + 1, sizeof(void *))
-    made.values = <uint64_t *>calloc(kernel.bytes_ // 8 + 1, sizeof(uint64_t))
-    if made.pointers == NULL or made.values == NULL:
-        raise GpukernMemoryError("no host memory for the arguments of a kernel")
-    for i in range(kernel.count):
-        made.pointers[i] = <char *>made.values + kernel.slots[i].offset
-    return made
-
-
-cdef int launch_slowly(LoadedKernel kernel, const gpukern_launch *shape, Stream given,
-                       tuple args) except -1:
-    """Launches a kernel, or says why not."""
-    cdef Launch where = new_launch(kernel.kernel_name, None, given)
-    cdef Values values
-    cdef list arrays = []  # (argument, tensor) of each device array
-    cdef list staged = []  # (argument, host tensor, its copy) of each host array
-    cdef Tensor tensor
-    cdef int i
-    require_count(kernel, len(args))
-    values = new_values(kernel)
-    for i in range(kernel.count):
-        if not isinstance(args[i], HostArgument) and not store_value(
-                args[i], &kernel.slots[i], <void *>values.pointers[i], kernel.what(i),
-                kernel.type_of(i)):
-            require_array(kernel, i, args[i])
-            tensor = device_tensor(kernel, i, args[i], where)
-            store_address(values, i, tensor)
-            arrays.append((i, tensor))
-    # Behind the device arrays, which say on which stream the copies are made.
-    for i in range(kernel.count):
-        if isinstance(args[i], HostArgument):
-            staged.append(stage(kernel, i, args[i], where, values))
-    with nogil:
-        check(gpukern_kernel_launch(kernel.c, shape, values.pointers, kernel.sizes, kernel.count,
-                                    &where.c))
-    for i, tensor in arrays:
-        used_by(tensor, where, not kernel.slots[i].constant)
-        if kernel.slots[i].written:
-            note_write(args[i])
-    where.finish()
-    for i, tensor, copy in staged:
-        bring_back(args[i], tensor, copy, where)
+cdef int fill_parameter(KernelParameter *parameter, str function, int position, size_t offset,
+                        object known) except -1:
+    """Copies a Parameter of gpukern._program.signature, which must outlive the copy, as the name of
+    its function must."""
+    parameter.function = <PyObject *>function
+    parameter.position = position
+    parameter.type = <PyObject *>known.type if known.type is not None else <PyObject *>NULL
+    parameter.offset = offset
+    parameter.size = known.size
+    parameter.kind = known.kind
+    parameter.constant = known.constant
+    # Without the type nobody knows whether the kernel writes.
+    parameter.written = known.kind == POINTER and known.type is not None and not known.constant
+    parameter.pointee, parameter.pointee_bits = known.pointee or (0, 0)
     return 0
 
 
-cdef int require_count(LoadedKernel kernel, Py_ssize_t count) except -1:
-    if count != kernel.count:
-        takes = f"{kernel.count} argument{'s' if kernel.count != 1 else ''}"
-        kinds = f" ({', '.join(kernel.parameters)})" if kernel.count else ""
-        raise GpukernTypeError(f"{kernel.kernel_name} takes {takes}{kinds}, got {count}")
-    return 0
+cdef str what(const KernelParameter *parameter):
+    """What an error calls an argument."""
+    return f"{<object>parameter.function}: argument {parameter.position}"
 
 
-cdef int require_array(LoadedKernel kernel, int i, object argument) except -1:
-    """Refuses what is no device array, or stands where the kernel takes none."""
-    cdef const Slot *slot = &kernel.slots[i]
-    cdef ArrayType kind
-    if not takes_pointer(slot):
-        raise GpukernTypeError(f"{kernel.what(i)} must be {name_of_slot(slot, kernel.type_of(i))}, "
-                               f"got {type(argument).__name__}")
-    if isinstance(argument, DeviceArray):
-        return 0
-    kind = array_type_of(argument)
-    if kind.protocol in (BY_NUMPY, BY_NDARRAY) and not hasattr(argument, "__cuda_array_interface__"):
-        hint = ""
-        if isinstance(argument, (np.ndarray, list, tuple)):
-            hint = "; a host array goes to the GPU by gpukern.In, Out or InOut, or to_device()"
-        raise GpukernTypeError(
-            f"{kernel.what(i)} must be a device array, got {type(argument).__name__}{hint}")
-    return 0
+cdef bint takes_pointer(const KernelParameter *parameter) noexcept:
+    return parameter.size == sizeof(void *) and (
+        parameter.kind == POINTER or parameter.kind == WORD or parameter.kind == UNKNOWN)
 
 
-cdef Tensor device_tensor(LoadedKernel kernel, int i, object argument, Launch where):
-    """Describes a device array, and orders the launch behind the work on it."""
-    cdef Slot slot = kernel.slots[i]
-    cdef str what = kernel.what(i)
-    cdef Tensor tensor
-    # Before its stream is asked for: those of different devices must not meet.
-    require_device(kernel, what, argument)
-    tensor = as_tensor(argument, what, where)
-    if isinstance(argument, DeviceArray) and not slot.constant:
-        (<DeviceArray>argument).order(where, True)
-    if slot.written and (tensor.readonly or tensor.library == "jax"):
-        raise GpukernValueError(
-            f"{what} is read-only, and the kernel may write to a '{kernel.type_of(i)}'")
-    require_dtype(kernel, i, tensor)
-    return tensor
+cdef bint takes_array(const KernelParameter *parameter, gpukern_dtype dtype) noexcept:
+    """Whether elements of this dtype are what a pointer leads to, as far as that is known.
+
+    An integer's sign is not asked for, and any bits of 16 may stand for a 16-bit float.
+    """
+    cdef int bits = dtype.bits * dtype.lanes
+    if parameter.pointee == 0:
+        return True
+    if bits != parameter.pointee_bits or dtype.lanes != 1:
+        return False
+    if parameter.pointee == FLOAT:
+        return dtype.code == GPUKERN_FLOAT
+    if parameter.pointee == HALF:
+        return dtype.code != GPUKERN_BFLOAT
+    if parameter.pointee == BFLOAT:
+        return dtype.code != GPUKERN_FLOAT
+    return dtype.code == GPUKERN_INT or dtype.code == GPUKERN_UINT
 
 
-cdef int require_device(LoadedKernel kernel, str what, object argument) except -1:
-    cdef gpukern_device device
-    cdef ArrayType kind
-    if isinstance(argument, DeviceArray):
-        device = (<DeviceArray>argument).tensor.c.device
+cdef str name_of_parameter(const KernelParameter *parameter):
+    """What an error calls a parameter."""
+    size = f"{parameter.size} byte{'s' if parameter.size != 1 else ''}"
+    if parameter.type == NULL:
+        return f"{NAMES[parameter.kind]} of {size}"
+    return f"'{<object>parameter.type}' ({size})"
+
+
+cdef bint store_plain_number(object value, const KernelParameter *parameter, void *to) except -1:
+    """Stores the numbers that most calls have; returns False for all others, right or wrong."""
+    cdef PyTypeObject *kind = Py_TYPE(value)
+    cdef long long whole
+    cdef int overflow = 0
+    if type(value) is float:
+        if parameter.kind != FLOAT:
+            return False
+        return store_double(value, parameter.size, to)
+    if type(value) is int:
+        whole = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            return False
+        if parameter.kind == FLOAT and -2**53 <= whole <= 2**53:
+            return store_double(<double>whole, parameter.size, to)
+        return store_whole(whole, parameter, to)
+    if type(value) is bool:
+        if parameter.kind != BOOL:
+            return store_whole(value is True, parameter, to)
+        (<uint8_t *>to)[0] = value is True
+        return True
+    return store_plain_scalar(<PyObject *>value, kind, parameter, to)
+
+
+cdef bint store_plain_scalar(PyObject *value, PyTypeObject *kind, const KernelParameter *parameter,
+                             void *to) noexcept:
+    """Stores a NumPy scalar of a common type where the parameter is of that type."""
+    if kind == &PyFloatArrType_Type and parameter.kind == FLOAT and parameter.size == 4:
+        (<float *>to)[0] = (<PyFloatScalarObject *>value).obval
+    elif kind == &PyDoubleArrType_Type and parameter.kind == FLOAT and parameter.size == 8:
+        (<double *>to)[0] = (<PyDoubleScalarObject *>value).obval
+    elif kind == &PyIntArrType_Type and (parameter.kind == SIGNED or parameter.kind == INTEGER):
+        if parameter.size != 4:
+            return False
+        (<int32_t *>to)[0] = (<PyIntScalarObject *>value).obval
+    elif kind == &PyLongArrType_Type and (parameter.kind == SIGNED or parameter.kind == WORD):
+        if parameter.size != sizeof(long):
+            return False
+        (<long *>to)[0] = (<PyLongScalarObject *>value).obval
+    elif kind == &PyUIntArrType_Type and (parameter.kind == UNSIGNED or parameter.kind == INTEGER):
+        if parameter.size != 4:
+            return False
+        (<int32_t *>to)[0] = (<PyIntScalarObject *>value).obval
+    elif kind == &PyULongArrType_Type and (parameter.kind == UNSIGNED or parameter.kind == WORD):
+        if parameter.size != sizeof(long):
+            return False
+        (<long *>to)[0] = (<PyLongScalarObject *>value).obval
     else:
-        kind = array_type_of(argument)
-        why = kind.refusal or libraries.why_not(kind.library, argument)
-        if why is not None:
-            raise GpukernBufferError(f"{what} {why}")
-        if hasattr(argument, "__dlpack_device__"):
-            device = dlpack_device(argument, what)
-        else:
-            device = device_of_interface(argument)
-    if device.device_type not in (GPUKERN_CUDA, GPUKERN_CUDA_MANAGED):
-        raise GpukernTypeError(
-            f"{what} must lie on {kernel.device}, got a {type(argument).__name__} on the CPU; "
-            "gpukern.In, Out and InOut take host arrays")
-    if device.device_type == GPUKERN_CUDA and device.device_id != kernel.info.device:
-        raise GpukernValueError(
-            f"{what} must lie on {kernel.device}, got one on cuda:{device.device_id}")
+        return False
+    return True
+
+
+cdef bint store_double(double value, size_t size, void *to) noexcept:
+    if size == 4:
+        (<float *>to)[0] = <float>value
+    else:
+        (<double *>to)[0] = value
+    return True
+
+
+cdef bint store_whole(long long value, const KernelParameter *parameter, void *to) noexcept:
+    """Stores an integer that fits its parameter; returns False for one that does not."""
+    cdef int kind = parameter.kind
+    cdef int64_t half  # of the range of a type with a sign
+    if kind != SIGNED and kind != UNSIGNED and kind != INTEGER and kind != WORD:
+        return False
+    if parameter.size >= 8:
+        if kind == UNSIGNED and value < 0:
+            return False
+        (<int64_t *>to)[0] = value
+        return parameter.size == 8
+    half = <int64_t>1 << (8 * parameter.size - 1)
+    if value < (0 if kind == UNSIGNED else -half):
+        return False
+    if value >= (half if kind == SIGNED else 2 * half):
+        return False
+    if parameter.size == 4:
+        (<int32_t *>to)[0] = <int32_t>value
+    elif parameter.size == 2:
+        (<int16_t *>to)[0] = <int16_t>value
+    else:
+        (<int8_t *>to)[0] = <int8_t>value
+    return True
+
+
+cdef bint store_value(object value, const KernelParameter *parameter, void *to) except -1:
+    """Stores whatever may stand for a value; returns False for what is none, such as an array."""
+    if store_plain_number(value, parameter, to):
+        return True
+    if value is None and takes_pointer(parameter) and parameter.kind != UNKNOWN:
+        (<uint64_t *>to)[0] = 0
+        return True
+    value = value_of_ctypes(value)
+    if isinstance(value, np.generic):
+        store_scalar_of_numpy(value, parameter, to)
+    elif isinstance(value, (bytes, bytearray)):
+        store_bytes(bytes(value), parameter, to)
+    elif isinstance(value, (int, float, complex)):
+        store_number(value, parameter, to)
+    else:
+        return False
+    return True
+
+
+cdef object value_of_ctypes(object value):
+    """A NumPy scalar or bytes for an object of ctypes, which has a size of its own too."""
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is None:
+        return value
+    if isinstance(value, ctypes.c_void_p):
+        return np.uint64(value.value or 0)
+    if isinstance(value, ctypes._SimpleCData):
+        try:
+            return np.frombuffer(value, np.dtype(type(value)))[0]
+        except TypeError:  # a type that NumPy does not have: a string, a Python object
+            return value
+    if isinstance(value, (ctypes.Structure, ctypes.Union, ctypes.Array)):
+        return bytes(value)
+    return value
+
+
+cdef int refuse(object value, const KernelParameter *parameter, str hint="") except -1:
+    kind = type(value).__name__
+    if isinstance(value, np.generic):
+        kind = f"numpy.{value.dtype} of {value.dtype.itemsize} bytes"
+    elif isinstance(value, bytes):
+        kind = f"{len(value)} bytes"
+    raise GpukernTypeError(
+        f"{what(parameter)} must be {name_of_parameter(parameter)}, got {kind}{hint}")
+
+
+cdef int store_bytes(bytes value, const KernelParameter *parameter, void *to) except -1:
+    if parameter.kind not in (BYTES, HALF, BFLOAT, UNKNOWN) or <size_t>len(value) != parameter.size:
+        refuse(value, parameter)
+    memcpy(to, <const char *>value, parameter.size)
     return 0
 
 
-cdef gpukern_device device_of_interface(object argument) except *:
-    cdef gpukern_device device
+cdef int store_scalar_of_numpy(object value, const KernelParameter *parameter, void *to) except -1:
+    cdef gpukern_dtype dtype
+    describe_dtype(value.dtype, &dtype)
+    if parameter.kind == POINTER and dtype.code != GPUKERN_UINT:
+        refuse(value, parameter, "; pass an address as numpy.uintp")
+    if <size_t>value.dtype.itemsize != parameter.size or value.dtype.hasobject:
+        refuse(value, parameter)
+    if parameter.kind in CODES and not CODES[parameter.kind] & (1 << dtype.code):
+        refuse(value, parameter)
+    if parameter.kind in (SIGNED, UNSIGNED):
+        return store_number(int(value), parameter, to)
+    data = value.tobytes()
+    memcpy(to, <const char *>data, parameter.size)
+    return 0
+
+
+cdef int store_number(object value, const KernelParameter *parameter, void *to) except -1:
+    """Stores a Python number, or a subclass of one."""
+    if parameter.kind == UNKNOWN:
+        refuse(value, parameter, "; pass a NumPy scalar, which has a size and a kind")
+    if parameter.kind == POINTER:
+        refuse(value, parameter, "; pass an address as numpy.uintp")
+    if isinstance(value, int) and parameter.kind in (INTEGER, SIGNED, UNSIGNED, BOOL, WORD):
+        data = integer_bytes(int(value), parameter)
+    elif isinstance(value, (int, float)) and parameter.kind in (FLOAT, HALF, BFLOAT):
+        data = float_bytes(value, parameter)
+    elif isinstance(value, complex) and parameter.kind == BYTES and parameter.size in (8, 16):
+        with np.errstate(over="ignore"):
+            data = np.array(value, f"c{parameter.size}").tobytes()
+    else:
+        refuse(value, parameter)
+    memcpy(to, <const char *>data, parameter.size)
+    return 0
+
+
+cdef bytes integer_bytes(object value, const KernelParameter *parameter):
+    bits = 8 * parameter.size
+    low = 0 if parameter.kind in (UNSIGNED, BOOL) else -(1 << (bits - 1))
+    high = 1 << (bits - 1 if parameter.kind == SIGNED else bits)
+    if parameter.kind == BOOL:
+        high = 2
+    if not low <= value < high:
+        raise GpukernOverflowError(
+            f"{what(parameter)} must fit {name_of_parameter(parameter)}, got {value}")
+    return (value % (1 << bits)).to_bytes(parameter.size, sys.byteorder)
+
+
+cdef bytes float_bytes(object value, const KernelParameter *parameter):
+    """Rounded to the parameter's type; a float too large for it is infinity, as in NumPy."""
     try:
-        address = argument.__cuda_array_interface__["data"][0] or 0
-        return interface_device(<void *><uintptr_t>address)
-    except (LookupError, TypeError, OverflowError):
-        # Malformed: as_tensor() has the words for it.
-        device.device_type, device.device_id = GPUKERN_CUDA_MANAGED, 0
-        return device
-
-
-cdef int require_dtype(LoadedKernel kernel, int i, Tensor tensor) except -1:
-    if not takes_array(&kernel.slots[i], tensor.c.dtype):
-        raise GpukernTypeError(f"{kernel.what(i)} must be an array for '{kernel.type_of(i)}', "
-                               f"got one of dtype {tensor.dtype}")
-    return 0
-
-
-cdef void store_address(Values values, int i, Tensor tensor) noexcept:
-    (<void **>values.pointers[i])[0] = <char *>tensor.c.data + tensor.c.byte_offset
-
-
-cdef tuple stage(LoadedKernel kernel, int i, HostArgument argument, Launch where, Values values):
-    """Copies a host array beside the kernel, or makes room for what it will write."""
-    cdef str what = kernel.what(i)
-    cdef gpukern_device device
-    cdef Tensor tensor
-    cdef DeviceArray copy
-    if not takes_pointer(&kernel.slots[i]):
-        raise GpukernTypeError(
-            f"{what} must be {name_of_slot(&kernel.slots[i], kernel.type_of(i))}, "
-            f"got {type(argument).__name__}")
-    tensor = host_tensor(argument, what)
-    require_dtype(kernel, i, tensor)
-    refuse_capture(kernel, where)
-    device.device_type = GPUKERN_CUDA
-    device.device_id = kernel.info.device
-    if not argument.goes_in:
-        copy = new_device_array(tensor, device, where)
+        narrow = isinstance(value, int) and parameter.size < 8
+        number = float_of_int(value) if narrow else float(value)
+    except OverflowError:
+        number = np.inf
+    if parameter.kind == BFLOAT:
+        data = bfloat16_bits(number)
     else:
-        source = tensor
-        if tensor.odd:
-            source = tensor_of_ndarray(
-                np.ascontiguousarray(tensor.owner).reshape(tensor.shape()))
-        copy = copy_to(source, device, where)
-    copy.order(where, True)
-    store_address(values, i, copy.tensor)
-    return i, tensor, copy
+        with np.errstate(over="ignore"):
+            data = np.array(number, f"f{parameter.size}")
+    if isinstance(value, int) and is_infinite(data, parameter):
+        raise GpukernOverflowError(
+            f"{what(parameter)} must fit {name_of_parameter(parameter)}, "
+            f"got an int of {value.bit_length()} bits")
+    return data.tobytes()
 
 
-cdef Tensor host_tensor(HostArgument argument, str what):
-    cdef Launch nowhere = new_launch(what, None, None)
-    cdef Tensor tensor
-    cdef object array = argument.array
-    if argument.comes_out:
-        if isinstance(array, bytes):  # which NumPy would take for a scalar
-            raise GpukernValueError(f"{what} is read-only")
-        tensor = as_output(array, what, nowhere)
-    else:
-        tensor = as_tensor(array, what, nowhere)
-    if not tensor.host or isinstance(array, DeviceArray):
-        raise GpukernTypeError(
-            f"{what}: {type(argument).__name__} is for host arrays; pass a device array as it is")
-    require_plain(tensor.dtype, what)
-    if not 0 < tensor.dtype.itemsize <= 65535:
-        raise GpukernTypeError(f"{what} must have an itemsize of 1 to 65535, "
-                               f"got {tensor.dtype.itemsize}")
-    return tensor
+cdef bint is_infinite(object data, const KernelParameter *parameter) except -1:
+    if parameter.kind == BFLOAT:
+        return int(data) & 0x7FFF == 0x7F80
+    return isinf(float(data))
 
 
-cdef int refuse_capture(LoadedKernel kernel, Launch where) except -1:
-    cdef gpukern_device device
-    cdef uint64_t capture = 0
-    device.device_type = GPUKERN_CUDA
-    device.device_id = kernel.info.device
-    check(gpukern_stream_capture(device, where.c.stream, &capture))
-    if capture:
-        raise GpukernValueError(
-            f"{kernel.kernel_name}: In, Out and InOut wait for their copies, which a stream that "
-            "captures a CUDA graph cannot do; pass device arrays")
-    return 0
-
-
-cdef int bring_back(HostArgument argument, Tensor tensor, DeviceArray copy, Launch where) except -1:
-    """Copies what a kernel has written to the host, and waits for it."""
-    copy.used_by(where)
-    if not argument.comes_out:
-        return 0
-    if isinstance(tensor.owner, cnp.ndarray):
-        copy.numpy(out=tensor.owner, stream=where.stream)
-    else:
-        copy_tensor(copy.tensor, tensor, where)
-    note_write(argument.array)
-    return 0
+def argument_bytes(value, parameter, str function="kernel"):
+    """The bytes that argument 0 becomes for a Parameter of gpukern._program.signature."""
+    cdef KernelParameter known
+    fill_parameter(&known, function, 0, 0, parameter)
+    cdef bytearray made = bytearray(known.size)
+    cdef unsigned char[::1] view = made
+    if not store_value(value, &known, &view[0]):
+        refuse(value, &known)
+    return bytes(made)

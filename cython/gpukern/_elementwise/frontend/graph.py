@@ -66,8 +66,8 @@ class Function:
     preamble: str = ""
     options: tuple = field(default=())
     is_c: bool = False  # text and inputs tell all of it
-    # What was made of it, by the types of the arguments: functions of equal text share it.
-    signatures: dict = field(default_factory=dict, init=False, repr=False)
+    # By the types of the arguments; functions of equal text share them.
+    specializations: dict = field(default_factory=dict, init=False, repr=False)
 
     @functools.cached_property
     def nodes(self):

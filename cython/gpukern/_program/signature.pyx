@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+# cython: language_level=3, freethreading_compatible=True
 """What a kernel's parameters are, read from the program's PTX and from mangled names.
 
 The driver tells sizes alone. PTX tells floats from integers and from structures, and the mangled
@@ -11,10 +12,13 @@ turns it into a global address, as it does with each pointer that it follows.
 PTX: "PTX ISA", section "Kernel Function Parameter Attributes". Names: the Itanium C++ ABI.
 """
 
+from libc.stdlib cimport free
+
 import re
 from typing import NamedTuple
 
-from gpukern._program.demangle import demangled
+cdef extern from "<cxxabi.h>":
+    char *demangle "abi::__cxa_demangle"(const char *name, char *, size_t *, int *status)
 
 # What may be passed to a parameter.
 UNKNOWN, BYTES, FLOAT, HALF, BFLOAT, INTEGER, SIGNED, UNSIGNED, BOOL, POINTER, WORD = range(11)
@@ -83,6 +87,21 @@ def description(parameter):
     return words.get(parameter.kind, f"{parameter.size} bytes")
 
 
+def demangled(str name):
+    """The signature that a mangled name stands for; None for a name that is not mangled."""
+    cdef int status = 0
+    if not name.startswith("_Z"):
+        return None
+    cdef bytes encoded = name.encode()
+    cdef char *text = demangle(encoded, NULL, NULL, &status)
+    if text == NULL:
+        return None
+    try:
+        return (<bytes>text).decode()
+    finally:
+        free(text)
+
+
 def entries(ptx):
     """The names of the kernels in PTX, as the compiler mangled them."""
     return [match[1] for match in ENTRY.finditer(ptx)]
@@ -147,7 +166,7 @@ def of_type(text, parameter):
     if "(*" in text:
         return parameter._replace(kind=POINTER, type=text, constant=True)
     if text.endswith("*"):
-        target, constant = unqualified(text[:-1])
+        target, constant = unqualified(text.removesuffix("*"))
         pointee = POINTEES.get(target)
         return parameter._replace(kind=POINTER, type=text, constant=constant, pointee=pointee)
     # An enumeration is an integer, as PTX says; what else has no name here is a structure.
@@ -176,7 +195,7 @@ def split(signature):
         depth += (signature[start] == ")") - (signature[start] == "(")
         if depth == 0:
             break
-    inside = signature[start + 1 : -1]
+    inside = signature[start + 1 : len(signature) - 1]
     return without_result(signature[:start]), split_types(inside)
 
 
