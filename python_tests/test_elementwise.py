@@ -13,6 +13,7 @@ from gpukern import elementwise
 from gpukern._elementwise import cpu_executor
 
 f = elementwise("a * 2 + b")
+fresh = elementwise("a * 2 + b", name="with_small_blocks")
 
 
 @pytest.mark.parametrize(
@@ -212,6 +213,21 @@ def test_threads(monkeypatch, rng):
     finally:
         gpukern.set_num_threads(None)
     assert len(started) == 2  # beside the caller's
+
+
+def test_blocks_of_threads_that_cannot_start(monkeypatch, rng):
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(cpu_executor, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(cpu_executor, "LEAST_FOR_THREAD", 50_000)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    a = rng.normal(size=400_000)
+    gpukern.set_num_threads(3)
+    try:
+        np.testing.assert_array_equal(fresh(a, a[:1]), a * 2 + a[0])
+    finally:
+        gpukern.set_num_threads(None)
 
 
 def test_errors_in_threads_are_raised(monkeypatch):

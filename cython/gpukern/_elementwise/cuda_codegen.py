@@ -247,13 +247,13 @@ class Kernel:
         ]
 
     def call(self, of_pack):
-        """The device function's call; `of_pack` writes an input that lies along a pack."""
+        """The device function's call; `of_pack` writes an input with an item for each element."""
         flags = self.access.flags
         arguments = (of_pack(i) if flag == "v" else f"x{i}" for i, flag in enumerate(flags))
         return f"compute({', '.join(arguments)})"
 
     def loads(self, address):
-        """The lines that read a pack of each input; `address` writes where an input lies."""
+        """The lines that read a pack of each input; `address` writes an input's address."""
         for i in self.arrays:
             if self.access.flags[i] == "v":
                 load = f"load_pack<{self.types[i]}, {self.items}>"
@@ -318,7 +318,7 @@ class Kernel:
         ]
 
     def item_by_item(self):
-        """Any strides: a thread takes items that lie a block apart, so that warps read in order."""
+        """Any strides: a thread takes items one block apart, so that warps read in order."""
         operands = len(self.arrays) + 1
         items = min(self.items, MOST_ITEMS)
         aligned = "false" if self.access.pattern == "unaligned" else "true"

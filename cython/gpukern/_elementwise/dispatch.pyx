@@ -73,12 +73,12 @@ cdef class Elementwise:
     *arguments : array or number
         One for each of `inputs`, at most 32, by position. Arrays of any library that gpukern takes,
         of dtype bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64,
-        complex64 or complex128, of any strides, that broadcast as in NumPy and lie on one device.
+        complex64 or complex128, of any strides, that broadcast as in NumPy and are on one device.
         Python numbers are weak; NumPy scalars and 0-d arrays of the host are not.
     out : array, optional
-        Written to and returned. Of the shape of the result, with an own place for each element, and
-        of a dtype to which that converts by the rule 'same_kind'. May overlap the arguments in any
-        way.
+        Written to and returned. It must have the shape of the result, no two elements that share
+        memory, and a dtype to which the result converts by the rule 'same_kind'. It may overlap the
+        arguments in any way.
     device : {'cpu', 'cuda', 'cuda:N'} or int, optional
         Where host arrays are computed, as in :func:`saxpy`. On the CPU the function is computed by
         NumPy, block by block, on all cores where that pays. Through a GPU they go in chunks that
@@ -95,9 +95,9 @@ cdef class Elementwise:
     Returns
     -------
     array
-        `out`, or a new array of the kind of the first array, C-contiguous, but for ndarrays that
-        the CPU computes: these lie in memory as NumPy's results do. A scalar for 0-d ndarrays and
-        for numbers alone.
+        `out`, or a new array of the kind of the first array, C-contiguous, except for ndarrays that
+        the CPU computes: these have the memory layout of NumPy's results. A scalar for 0-d ndarrays
+        and for numbers alone.
 
     Raises
     ------
@@ -113,7 +113,7 @@ cdef class Elementwise:
     Notes
     -----
     A kernel is compiled at the first call with new types or a new kind of layout (contiguous,
-    strided), and kept in memory and on disk with :class:`Program`'s. Ctrl-C stops long calls on
+    strided), and cached in memory and on disk like :class:`Program`'s. Ctrl-C stops long calls on
     host arrays between the parts of their work.
     """
 

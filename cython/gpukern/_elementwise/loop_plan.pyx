@@ -292,7 +292,7 @@ cdef void plan_loop(LoopPlan *plan, const gpukern_tensor *const *tensors, int op
 
 
 cdef bint set_flags(LoopPlan *plan) noexcept nogil:
-    """How the operands lie in the innermost dimension; False if some lies in another way."""
+    """The access of each operand in the innermost dimension; False for any other stride."""
     cdef int k, inner = plan.nest.rank - 1
     for k in range(plan.nest.operands):
         if plan.nest.stride[k][inner] == plan.nest.item[k]:

@@ -150,7 +150,7 @@ class Writer:
         return f"{step.function}({', '.join(texts)}{more})"
 
     def value(self, value, wanted=None):
-        """A value: an argument, the result of a step, or a number by a name of its own.
+        """A value: an argument, the result of a step, or the name of a number.
 
         A number that is to be of a dtype becomes it once for all, which NumPy does in each call.
         """

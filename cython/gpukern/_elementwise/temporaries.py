@@ -88,7 +88,7 @@ class Scratch:
 
 
 def varying(argument):
-    """The axes along which an argument has elements of its own, as bits; see block_view()."""
+    """The axes along which an argument varies, as bits; see block_view()."""
     return axes_of(getattr(argument, "shape", ()))
 
 

@@ -206,7 +206,7 @@ cdef bint store_whole(long long value, const KernelParameter *parameter, void *t
 
 
 cdef bint store_value(object value, const KernelParameter *parameter, void *to) except -1:
-    """Stores whatever may stand for a value; returns False for what is none, such as an array."""
+    """Stores a value of any supported type; returns False for other objects, such as arrays."""
     if store_plain_number(value, parameter, to):
         return True
     if value is None and takes_pointer(parameter) and parameter.kind != UNKNOWN:
@@ -225,7 +225,7 @@ cdef bint store_value(object value, const KernelParameter *parameter, void *to) 
 
 
 cdef object value_of_ctypes(object value):
-    """A NumPy scalar or bytes for an object of ctypes, which has a size of its own too."""
+    """A NumPy scalar or bytes for an object of ctypes, which has a size as well."""
     ctypes = sys.modules.get("ctypes")
     if ctypes is None:
         return value
