@@ -35,8 +35,9 @@ TEST_F(ProgramTest, OfAVirtualArchitectureIsPtxOnly) {
 
 TEST_F(ProgramTest, ArchitecturesAreChecked) {
   for (const char* wrong : {"", "90", "sm_", "sm_9", "sm_9000", "sm_90x", "lto_90", "native"})
-    expect_error(Compiled({.source = kAdd, .architecture = wrong}).status(), GPUKERN_VALUE_ERROR,
-                 "program_compile: architecture must be like sm_90, sm_90a or compute_90, got ");
+    expect_error(
+        Compiled({.source = kAdd, .architecture = wrong}).status(), GPUKERN_VALUE_ERROR,
+        "program_compile: architecture must have the form sm_90, sm_90a or compute_90, got ");
   expect_error(Compiled({.source = kAdd, .architecture = "sm_35"}).status(), GPUKERN_VALUE_ERROR,
                "program_compile: architecture must be one that NVRTC ");
   EXPECT_EQ(Compiled({.source = kAdd, .architecture = "sm_90a"}).status(), GPUKERN_SUCCESS);
@@ -188,7 +189,7 @@ TEST_F(ProgramTest, BrokenDescriptionsAreRefused) {
   refused([&](auto& d) { d.options = nothing, d.option_count = 1; },
           "program_compile: options[0] must not be NULL");
   refused([&](auto& d) { d.name_expressions = nothing, d.name_expression_count = 1; },
-          "program_compile: name_expressions must not hold NULL");
+          "program_compile: name_expressions must not contain NULL");
   const gpukern_header header{"name.h", nullptr};
   refused([&](auto& d) { d.headers = &header, d.header_count = 1; },
           "program_compile: headers must have a name and a source");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What programs need of CUDA: a compiler, modules on devices, launches.
+// What programs need from CUDA: a compiler, modules on devices, kernel launches.
 #pragma once
 
 #include <cstddef>
@@ -18,32 +18,33 @@
 
 namespace gpukern {
 
-/// A gpukern_program_desc that was checked; borrows the caller's memory.
+/// A validated gpukern_program_desc; it refers to the caller's memory.
 struct ProgramRequest {
   const char* source = nullptr;
   const char* name = nullptr;
   std::string architecture;  ///< "sm_90"
-  /// The architecture is a device's: an older compiler may compile for what it knows.
+  /// The architecture is that of a device: a compiler that does not support it may compile PTX for
+  /// an older one.
   bool of_device = false;
   std::span<const char* const> options;
   std::span<const gpukern_header> headers;
   std::span<const char* const> name_expressions;
-  const char* key = nullptr;  ///< stands for all but the architecture; without a source, finds only
+  const char* key = nullptr;  ///< identifies all but the architecture; a lookup if source is null
   const char* note = "";
 };
 
-/// What the compiler made of a request.
+/// The result of a compilation.
 struct Compiled {
   std::string architecture;
   std::string ptx;
   std::string cubin;
   std::string log;
   std::string note;  ///< the request's
-  /// Name expressions and the kernels' names in the code.
+  /// Name expressions and their lowered names.
   std::vector<std::pair<std::string, std::string>> names;
 };
 
-/// The source does not compile; carries the whole log.
+/// The source does not compile; holds the complete log.
 class CompileError : public Error {
  public:
   CompileError(const std::string& message, std::string log)
@@ -65,24 +66,24 @@ struct KernelFacts {
   int max_threads_per_block = 0;
   std::uint64_t static_shared_bytes = 0;
   std::uint64_t max_dynamic_shared_bytes = 0;
-  int compute_capability = 0;  ///< that the code was compiled for; 90 is 9.0
+  int compute_capability = 0;  ///< of the compiled code; 90 is 9.0
 };
 
-/// What no launch needs, and takes a while to ask for.
+/// Properties that no launch needs and that take time to query.
 struct KernelProperties {
   int registers = 0;
   int preferred_block = 0;
   std::uint64_t local_bytes = 0;
 };
 
-/// A kernel on a device, of a module that outlives it.
+/// A kernel on a device. Its module must outlive it.
 class Kernel {
  public:
   Kernel() = default;
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
   virtual ~Kernel() = default;
-  /// Takes a launch that was checked against facts().
+  /// Enqueues a launch that was validated against facts().
   virtual void launch(const gpukern_launch& launch, const void* const* arguments,
                       Stream stream) const = 0;
   [[nodiscard]] const KernelFacts& facts() const { return facts_; }
@@ -92,18 +93,18 @@ class Kernel {
   KernelFacts facts_;
 };
 
-/// A program's code on a device.
+/// The loaded code of a program on a device.
 class Module {
  public:
   Module() = default;
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
-  /// By the name in the code; nullptr if there is none of that name.
+  /// Finds a kernel by its lowered name; nullptr if there is no such kernel.
   virtual std::unique_ptr<Kernel> kernel(const std::string& name) = 0;
 };
 
-/// The compiler that was found, or why there is none.
+/// The compiler that was found, or the reason why none was.
 struct CompilerInfo {
   int version = 0;
   std::string path;
@@ -119,11 +120,11 @@ class ProgramBackend {
 
   /// Throws CompileError for a source that does not compile.
   virtual Compiled compile(const ProgramRequest& request) = 0;
-  /// Tells the compiler and its headers from others, without opening it where that can be done.
+  /// Identifies the compiler and its headers, if possible without opening the library.
   virtual std::string compiler_identity() = 0;
   virtual CompilerInfo compiler() = 0;
   virtual void search(const char* directory) = 0;
-  /// 90 for 9.0; of a device that exists.
+  /// 90 for 9.0. The device must exist.
   virtual int compute_capability(int device) = 0;
   virtual std::unique_ptr<Module> load(const Compiled& compiled, int device) = 0;
 };

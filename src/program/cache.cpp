@@ -15,7 +15,7 @@
 namespace gpukern {
 namespace {
 
-constexpr std::size_t kKeptInMemory = 1024;
+constexpr std::size_t kMaxSlots = 1024;
 
 struct Counters {
   std::atomic<std::uint64_t> memory_hits{0};
@@ -25,48 +25,50 @@ struct Counters {
 };
 Counters counters;
 
-/// Where a program is, or will be: whoever holds the mutex makes it, the others wait.
-struct Place {
+/// A program, or nullptr until it is compiled: the thread that holds the mutex compiles it, others
+/// wait.
+struct Slot {
   std::mutex mutex;
   std::shared_ptr<Program> program;
 };
 
-/// The places of the programs used last.
+/// The most recently used programs.
 class MemoryCache {
  public:
-  /// The process's. CUDA, which unloads modules, may be gone before static objects are; and the
-  /// thread that is to compile a program is not in the child of a fork().
+  /// The instance of this process, never destroyed: CUDA, which unloads the modules, may be gone
+  /// before static objects are. The child of a fork() has a new one, since the thread that compiles
+  /// a program does not exist there.
   static MemoryCache& get() { return PerProcess<MemoryCache>::get(); }
 
-  std::shared_ptr<Place> place(const std::string& key) {
-    std::shared_ptr<Place> dropped;  // after the lock: modules may be unloaded
+  std::shared_ptr<Slot> slot(const std::string& key) {
+    std::shared_ptr<Slot> dropped;  // released after the lock: may unload modules
     const std::scoped_lock lock(mutex_);
     if (const auto found = index_.find(key); found != index_.end()) {
-      places_.splice(places_.begin(), places_, found->second);
+      slots_.splice(slots_.begin(), slots_, found->second);
       return found->second->second;
     }
-    places_.emplace_front(key, std::make_shared<Place>());
-    index_.emplace(places_.front().first, places_.begin());
-    if (places_.size() > kKeptInMemory) {
-      dropped = std::move(places_.back().second);
-      index_.erase(places_.back().first);
-      places_.pop_back();
+    slots_.emplace_front(key, std::make_shared<Slot>());
+    index_.emplace(slots_.front().first, slots_.begin());
+    if (slots_.size() > kMaxSlots) {
+      dropped = std::move(slots_.back().second);
+      index_.erase(slots_.back().first);
+      slots_.pop_back();
     }
-    return places_.front().second;
+    return slots_.front().second;
   }
 
   void clear() {
-    Places dropped;
+    Slots dropped;
     const std::scoped_lock lock(mutex_);
     index_.clear();
-    dropped.swap(places_);
+    dropped.swap(slots_);
   }
 
  private:
-  using Places = std::list<std::pair<std::string, std::shared_ptr<Place>>>;
+  using Slots = std::list<std::pair<std::string, std::shared_ptr<Slot>>>;
   std::mutex mutex_;
-  Places places_;  ///< the last used first
-  std::unordered_map<std::string_view, Places::iterator> index_;
+  Slots slots_;  ///< the most recently used first
+  std::unordered_map<std::string_view, Slots::iterator> index_;
 };
 
 std::shared_ptr<Program> compile(const ProgramRequest& request) {
@@ -76,7 +78,7 @@ std::shared_ptr<Program> compile(const ProgramRequest& request) {
   return std::make_shared<Program>(std::move(compiled));
 }
 
-/// nullptr if it is not on disk and there is no source to compile.
+/// Returns nullptr if the program is not on disk and there is no source to compile.
 std::shared_ptr<Program> from_disk_or_compiler(const ProgramRequest& request,
                                                const std::string& key) {
   const DiskCache disk;
@@ -120,16 +122,16 @@ void query(gpukern_cache_info* info) {
 std::shared_ptr<Program> find_or_compile(const ProgramRequest& request) {
   if (request.source != nullptr && uses_files(request)) return compile(request);
   const std::string key = key_of(request);
-  const std::shared_ptr<Place> place = MemoryCache::get().place(key);
-  const std::scoped_lock lock(place->mutex);
-  if (place->program != nullptr) {
+  const std::shared_ptr<Slot> slot = MemoryCache::get().slot(key);
+  const std::scoped_lock lock(slot->mutex);
+  if (slot->program != nullptr) {
     ++counters.memory_hits;
-    return place->program;
+    return slot->program;
   }
-  // It is not looked for in vain: nothing volatile is ever kept.
+  // After the lookup, which takes less time and finds nothing volatile, as none is stored.
   if (request.source != nullptr && is_volatile(request)) return compile(request);
-  place->program = from_disk_or_compiler(request, key);
-  return place->program;
+  slot->program = from_disk_or_compiler(request, key);
+  return slot->program;
 }
 
 }  // namespace gpukern

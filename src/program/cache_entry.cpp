@@ -20,7 +20,7 @@ void put(std::string& to, std::string_view text) {
   to.append(text);
 }
 
-/// Takes texts off the front; nothing once they do not add up.
+/// Reads texts from the front; empty ones after the first error.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

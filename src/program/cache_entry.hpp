@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The bytes of a disk cache's entry.
+// The format of an entry of the disk cache.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace gpukern {
 
-/// A mark, the key, the checksum of what follows, and the program's parts.
+/// Encodes a program: a signature, the key, the checksum of the rest, and the program's parts.
 std::string entry_of(const Digest& key, const Compiled& program);
 
-/// Nothing for bytes that are not, to the last, those of this key's entry.
+/// Decodes an entry; std::nullopt if any byte is not as entry_of() writes it for this key.
 std::optional<Compiled> program_of(const Digest& key, std::string_view entry);
 
 }  // namespace gpukern

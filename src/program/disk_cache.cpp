@@ -32,30 +32,30 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kDefaultLimit = std::uint64_t{256} << 20;
 constexpr std::string_view kEntrySuffix = ".gpukern";
 constexpr std::string_view kUnfinishedSuffix = ".unfinished";
-/// What a writer that died left behind.
+/// The age at which the file of a writer that did not finish is removed.
 constexpr auto kStale = std::chrono::hours(1);
-/// Seconds between two uses of an entry that need not be told apart.
-constexpr time_t kMoment = 60;
+/// The resolution, in seconds, of the time at which an entry was last used.
+constexpr time_t kUseResolution = 60;
 
 std::string text_of(const char* variable) {
   const char* text = std::getenv(variable);
   return text != nullptr ? text : "";
 }
 
-std::string wanted_directory() {
-  std::string home = text_of("HOME");
+std::string configured_directory() {
+  std::string user_folder = text_of("HOME");
   if (const char* text = std::getenv("GPUKERN_CACHE_DIR")) {
-    const std::string_view wanted = text;
-    if (wanted == "off") return "";
-    const bool in_home = wanted == "~" || wanted.starts_with("~/");
-    return in_home && !home.empty() ? home.append(wanted.substr(1)) : text;
+    const std::string_view configured = text;
+    if (configured == "off") return "";
+    const bool in_user_folder = configured == "~" || configured.starts_with("~/");
+    return in_user_folder && !user_folder.empty() ? user_folder.append(configured.substr(1)) : text;
   }
   if (const std::string base = text_of("XDG_CACHE_HOME"); base.starts_with('/'))
     return base + "/gpukern";
-  return home.empty() ? "" : home + "/.cache/gpukern";
+  return user_folder.empty() ? "" : user_folder + "/.cache/gpukern";
 }
 
-std::uint64_t wanted_limit() {
+std::uint64_t configured_limit() {
   const std::string text = text_of("GPUKERN_CACHE_LIMIT");
   if (text.empty()) return kDefaultLimit;
   std::uint64_t limit = 0;
@@ -74,17 +74,17 @@ bool make_directories(const fs::path& path) {
 
 constexpr int kDirectory = O_PATH | O_DIRECTORY;
 
-/// Code is run from here: nobody else may have a hand in it.
-bool only_of(uid_t owner, const struct stat& facts) {
+/// Code is loaded from here: nobody but the owner may write to it.
+bool is_private_to(uid_t owner, const struct stat& facts) {
   return facts.st_uid == owner && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-bool is_only_of(uid_t owner, const File& directory) {
+bool is_private_directory(uid_t owner, const File& directory) {
   struct stat facts{};
-  return directory && fstat(directory.handle(), &facts) == 0 && only_of(owner, facts);
+  return directory && fstat(directory.handle(), &facts) == 0 && is_private_to(owner, facts);
 }
 
-/// What there is of so many bytes.
+/// Reads up to `size` bytes; fewer at the end of the file.
 std::string read_all(const File& file, std::size_t size) {
   std::string bytes(size, '\0');
   std::size_t done = 0;
@@ -99,9 +99,9 @@ std::string read_all(const File& file, std::size_t size) {
 
 bool write_all(const File& file, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = write(file.handle(), bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) return false;
-    if (put > 0) bytes.remove_prefix(static_cast<std::size_t>(put));
+    const ssize_t written = write(file.handle(), bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
 }
@@ -116,7 +116,7 @@ std::string unfinished_name(const Digest& key) {
 
 enum class Kind { Entry, Unfinished, Foreign };
 
-/// By the two forms above, to the letter: whatever else lies in the directory is not ours.
+/// Classifies a file by its name: any name that the two functions above do not produce is foreign.
 Kind kind_of(std::string_view name) {
   constexpr std::size_t kDigits = 2 * std::tuple_size_v<Digest>;
   if (name.size() < kDigits || name.find_first_not_of("0123456789abcdef") != kDigits)
@@ -130,7 +130,7 @@ Kind kind_of(std::string_view name) {
   return numbers && std::ranges::count(name, '.') == 2 ? Kind::Unfinished : Kind::Foreign;
 }
 
-struct Ours {
+struct CacheFile {
   std::string name;
   Kind kind;
   std::uint64_t bytes;
@@ -141,9 +141,9 @@ struct CloseListing {
   void operator()(DIR* listing) const { closedir(listing); }
 };
 
-/// The files of ours in a directory. Others may come and go meanwhile.
-std::vector<Ours> files_in(const File& directory) {
-  std::vector<Ours> found;
+/// The cache's files in a directory. Other processes may add and remove some in the meantime.
+std::vector<CacheFile> files_in(const File& directory) {
+  std::vector<CacheFile> found;
   if (!directory) return found;
   File to_read(directory, ".", O_RDONLY | O_DIRECTORY);
   if (!to_read) return found;
@@ -168,12 +168,13 @@ void remove_quietly(const File& directory, const std::string& name) {
   static_cast<void>(unlinkat(directory.handle(), name.c_str(), 0));
 }
 
-/// Removes what a writer that died left, then the entries used longest ago, down to the limit.
+/// Removes unfinished files of writers that ended, then the least recently used entries, until the
+/// limit is met.
 void make_room(const File& directory, std::uint64_t limit) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::vector<Ours> entries;
+  std::vector<CacheFile> entries;
   std::uint64_t total = 0;
-  for (Ours& file : files_in(directory)) {
+  for (CacheFile& file : files_in(directory)) {
     if (file.kind == Kind::Unfinished) {
       if (now - file.used > kStale) remove_quietly(directory, file.name);
       continue;
@@ -182,8 +183,8 @@ void make_room(const File& directory, std::uint64_t limit) {
     entries.push_back(std::move(file));
   }
   if (total <= limit) return;
-  std::ranges::sort(entries, {}, &Ours::used);
-  for (const Ours& entry : entries) {
+  std::ranges::sort(entries, {}, &CacheFile::used);
+  for (const CacheFile& entry : entries) {
     if (total <= limit) return;
     remove_quietly(directory, entry.name);
     total -= entry.bytes;
@@ -193,7 +194,7 @@ void make_room(const File& directory, std::uint64_t limit) {
 bool write_entry(const File& directory, const Digest& key, std::string_view bytes) {
   const std::string unfinished = unfinished_name(key);
   File file(directory, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL);
-  // Not flushed: a file that a crash of the machine cut short fails its checksum.
+  // Not flushed to disk: the checksum detects a file that a system crash truncated.
   if (!file) return false;
   const bool written = write_all(file, bytes);
   if (file.close() && written &&
@@ -207,12 +208,12 @@ bool write_entry(const File& directory, const Digest& key, std::string_view byte
 }  // namespace
 
 DiskCache::DiskCache()
-    : directory_(wanted_directory()),
-      limit_(wanted_limit()),
+    : directory_(configured_directory()),
+      limit_(configured_limit()),
       owner_(geteuid()),
       opened_(directory_.c_str(), kDirectory) {
   if (!opened_ && errno == ENOENT) return;
-  if (is_only_of(owner_, opened_)) return;
+  if (is_private_directory(owner_, opened_)) return;
   directory_.clear();
   opened_.close();
 }
@@ -220,17 +221,17 @@ DiskCache::DiskCache()
 DiskCache::Found DiskCache::find(const Digest& key) const {
   if (!opened_) return {};
   const std::string name = entry_name(key);
-  const File file(opened_, name.c_str(), O_RDONLY | O_NONBLOCK);  // a pipe is not waited for
+  const File file(opened_, name.c_str(), O_RDONLY | O_NONBLOCK);  // does not block on a pipe
   if (!file) return {.program = {}, .rejected = errno != ENOENT};
   struct stat facts{};
   Found found;
-  if (fstat(file.handle(), &facts) == 0 && S_ISREG(facts.st_mode) && only_of(owner_, facts) &&
+  if (fstat(file.handle(), &facts) == 0 && S_ISREG(facts.st_mode) && is_private_to(owner_, facts) &&
       static_cast<std::uint64_t>(facts.st_size) <= limit_)
     found.program = program_of(key, read_all(file, static_cast<std::size_t>(facts.st_size)));
   found.rejected = !found.program.has_value();
   if (found.rejected)
     remove_quietly(opened_, name);
-  else if (time(nullptr) - facts.st_mtim.tv_sec >= kMoment)
+  else if (time(nullptr) - facts.st_mtim.tv_sec >= kUseResolution)
     static_cast<void>(futimens(file.handle(), nullptr));
   return found;
 }
@@ -239,13 +240,13 @@ void DiskCache::store(const Digest& key, const Compiled& program) const {
   const std::string bytes = entry_of(key, program);
   if (directory_.empty() || bytes.size() > limit_ || !make_directories(directory_)) return;
   const File directory(directory_.c_str(), kDirectory);
-  if (is_only_of(owner_, directory) && write_entry(directory, key, bytes))
+  if (is_private_directory(owner_, directory) && write_entry(directory, key, bytes))
     make_room(directory, limit_);
 }
 
 DiskCache::Usage DiskCache::usage() const {
   Usage usage;
-  for (const Ours& file : files_in(opened_)) {
+  for (const CacheFile& file : files_in(opened_)) {
     if (file.kind != Kind::Entry) continue;
     ++usage.entries;
     usage.bytes += file.bytes;
@@ -254,7 +255,7 @@ DiskCache::Usage DiskCache::usage() const {
 }
 
 void DiskCache::clear() const {
-  for (const Ours& file : files_in(opened_)) remove_quietly(opened_, file.name);
+  for (const CacheFile& file : files_in(opened_)) remove_quietly(opened_, file.name);
 }
 
 }  // namespace gpukern

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiled programs on disk: one file an entry, put in place at once, checked by SHA-256.
+// The disk cache of compiled programs: one file per entry, renamed into place, with a SHA-256
+// checksum.
 #pragma once
 
 #include <sys/types.h>
@@ -16,21 +17,21 @@
 
 namespace gpukern {
 
-/// The cache's directory and bound, as the environment has them now.
+/// The directory and the size limit that the environment sets at the time of the call.
 class DiskCache {
  public:
-  /// Without a directory if the one that is named is not this user's alone.
+  /// Has no directory if other users may write to the one that is configured.
   DiskCache();
 
   struct Found {
     std::optional<Compiled> program;
-    bool rejected = false;  ///< there was an entry, which was no good, and is gone
+    bool rejected = false;  ///< there was an invalid entry, which was removed
   };
-  /// Marks the entry as used, to the minute.
+  /// Looks an entry up and updates its time of last use, to the minute.
   [[nodiscard]] Found find(const Digest& key) const;
 
-  /// Writes an entry, into a directory made for it if need be, and makes room for it. What cannot
-  /// be written is left: the program was compiled, and will be again.
+  /// Writes an entry, creating the directory if necessary, and removes old ones to stay within the
+  /// limit. An entry that cannot be written is ignored: the program will be compiled again.
   void store(const Digest& key, const Compiled& program) const;
 
   struct Usage {
@@ -40,15 +41,15 @@ class DiskCache {
   [[nodiscard]] Usage usage() const;
   void clear() const;
 
-  /// "" if there is no disk cache; need not exist yet.
+  /// Empty if there is no disk cache. The directory need not exist yet.
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::uint64_t limit() const { return limit_; }
 
  private:
   std::string directory_;
   std::uint64_t limit_;
-  uid_t owner_;  ///< of the directory, and of all entries in it
-  File opened_;  ///< the directory, if it exists: what is checked is what is used
+  uid_t owner_;  ///< of the directory and of all entries in it
+  File opened_;  ///< the directory, if it exists: checks and accesses refer to the same one
 };
 
 }  // namespace gpukern

@@ -7,7 +7,8 @@
 #include "src/program/program.hpp"
 #include "src/runtime/call.hpp"
 
-/// A caller's handle. The kernel goes before the program whose module it is of.
+/// The caller's handle. Members are destroyed in reverse order: the kernel before the program that
+/// holds its module.
 struct gpukern_kernel {
   std::shared_ptr<gpukern::Program> program;
   std::unique_ptr<gpukern::Kernel> kernel;
@@ -16,13 +17,13 @@ struct gpukern_kernel {
 namespace gpukern {
 namespace {
 
-// The structs as of ABI 1; a later field is to be used only where struct_size covers it.
+// The structs as of ABI 1; a later field may be used only where struct_size covers it.
 constexpr std::size_t kFirstKernelInfo =
     offsetof(gpukern_kernel_info, device) + sizeof(gpukern_kernel_info::device);
 constexpr std::size_t kFirstLaunch =
     offsetof(gpukern_launch, programmatic_launch) + sizeof(gpukern_launch::programmatic_launch);
 
-// CUDA C++ Programming Guide, compute capabilities: the same from 5.0 on.
+// CUDA C++ Programming Guide, compute capabilities: the same since 5.0.
 constexpr std::array<std::uint32_t, 3> kMaxGrid{0x7fffffff, 65535, 65535};
 constexpr std::array<std::uint32_t, 3> kMaxBlock{1024, 1024, 64};
 constexpr char kAxes[] = "xyz";
@@ -43,7 +44,7 @@ void check_shape(const gpukern_launch& launch, const KernelFacts& facts) {
           "kernel_launch: shared_bytes must be at most ", facts.max_dynamic_shared_bytes,
           " for this kernel, got ", launch.shared_bytes);
   require(launch.cooperative == 0 || launch.programmatic_launch == 0, GPUKERN_VALUE_ERROR,
-          "kernel_launch: programmatic_launch must be 0 where cooperative is set");
+          "kernel_launch: programmatic_launch must be 0 if cooperative is set");
 }
 
 void check_arguments(const KernelFacts& facts, const void* const* arguments,
@@ -51,7 +52,7 @@ void check_arguments(const KernelFacts& facts, const void* const* arguments,
   require(count == facts.parameters.size(), GPUKERN_TYPE_ERROR, "kernel_launch: the kernel takes ",
           facts.parameters.size(), " arguments, got ", count);
   require(count == 0 || (arguments != nullptr && bytes != nullptr), GPUKERN_VALUE_ERROR,
-          "kernel_launch: arguments and argument_bytes must not be NULL, as there are ", count);
+          "kernel_launch: arguments and argument_bytes must not be NULL for a count of ", count);
   for (std::size_t i = 0; i < count; ++i) {
     require(bytes[i] == facts.parameters[i].bytes, GPUKERN_TYPE_ERROR, "kernel_launch: argument ",
             i, " must have ", facts.parameters[i].bytes, " bytes, got ", bytes[i]);

@@ -13,7 +13,7 @@ namespace {
 
 thread_local std::string compile_log;
 
-/// The kernels of a program, as PTX names them, for a message.
+/// The names of a program's kernels in its PTX, for a message.
 std::string kernels_of(std::string_view ptx) {
   constexpr std::string_view kEntry = ".entry ";
   constexpr std::size_t kNamed = 8;
@@ -72,15 +72,15 @@ void get(const gpukern_program* program, gpukern_program_part part, const void**
 }  // namespace
 
 std::unique_ptr<Kernel> Program::kernel(const std::string& name, int device) {
-  // Throws in the child of a fork(), where the lock may be held for ever.
+  // Throws in the child of a fork(), where the mutex may never be released.
   static_cast<void>(backend_for({.cuda = true, .id = device}));
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<Module>& module = modules_[device];
   if (module == nullptr) module = program_backend().load(compiled_, device);
   std::unique_ptr<Kernel> kernel = module->kernel(lowered_name(compiled_, name));
   require(kernel != nullptr, GPUKERN_VALUE_ERROR, "program_kernel: there is no kernel ", name,
-          "; declare it extern \"C\" __global__, or ask for it by a name expression; the kernels "
-          "are: ",
+          "; declare it extern \"C\" __global__, or pass a name expression for it; the "
+          "program's kernels: ",
           kernels_of(compiled_.ptx));
   return kernel;
 }
@@ -109,11 +109,11 @@ extern "C" gpukern_status gpukern_program_lowered_name(gpukern_program* program,
                                                        const char** lowered_name) {
   return guard([&] {
     require(program != nullptr && name != nullptr && lowered_name != nullptr, GPUKERN_VALUE_ERROR,
-            "program_name: program, name and lowered_name must not be NULL");
+            "program_lowered_name: program, name and lowered_name must not be NULL");
     const auto& names = program->program->compiled().names;
     const auto found = std::ranges::find(names, name, [](const auto& pair) { return pair.first; });
-    require(found != names.end(), GPUKERN_VALUE_ERROR, "program_name: there is no name expression ",
-            name);
+    require(found != names.end(), GPUKERN_VALUE_ERROR,
+            "program_lowered_name: there is no name expression ", name);
     *lowered_name = found->second.c_str();
   });
 }

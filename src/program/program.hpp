@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A compiled program and its modules; the cache that finds it again.
+// A compiled program with its modules, and the cache of programs.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@
 
 namespace gpukern {
 
-/// Shared by the cache, the caller's handles and kernels.
+/// Shared by the cache and the caller's handles to the program and its kernels.
 class Program {
  public:
   explicit Program(Compiled compiled) : compiled_(std::move(compiled)) {}
 
   [[nodiscard]] const Compiled& compiled() const { return compiled_; }
 
-  /// By an extern "C" name, a name expression or a mangled name. Loads the module on the device if
-  /// no kernel was asked for there before. Throws if there is no such kernel.
+  /// Finds a kernel by its extern "C" name, a name expression or a lowered name. Loads the module
+  /// at the first call for a device. Throws if there is no such kernel.
   std::unique_ptr<Kernel> kernel(const std::string& name, int device);
 
  private:
@@ -31,13 +31,13 @@ class Program {
   std::map<int, std::unique_ptr<Module>> modules_;
 };
 
-/// Compiles a request, or finds what it was compiled to; nullptr for a request that only finds, if
-/// nothing is kept.
+/// Returns the cached program of a request, or compiles it. Returns nullptr if the request has no
+/// source and the cache no entry.
 std::shared_ptr<Program> find_or_compile(const ProgramRequest& request);
 
 }  // namespace gpukern
 
-/// A caller's handle.
+/// The caller's handle.
 struct gpukern_program {
   std::shared_ptr<gpukern::Program> program;
 };

@@ -11,7 +11,7 @@
 namespace gpukern {
 namespace {
 
-// The struct as of ABI 1; a later field is to be read only where struct_size covers it.
+// The struct as of ABI 1; a later field may be read only where struct_size covers it.
 constexpr std::size_t kFirstDesc = offsetof(gpukern_program_desc, name_expression_count) +
                                    sizeof(gpukern_program_desc::name_expression_count);
 constexpr std::size_t kDescWithNote =
@@ -19,14 +19,14 @@ constexpr std::size_t kDescWithNote =
 
 struct Rule {
   std::string_view option;
-  const char* refusal;  ///< nullptr: allowed, but the program is not kept in the cache
+  const char* rejection;  ///< nullptr: accepted, but the program is not cached
 };
 
-/// What NVRTC takes and we do not, and what makes the result depend on files. An option is meant
-/// in all its spellings: "-arch=sm_90", and "-arch" with the value as an option of its own.
+/// Options of NVRTC that gpukern rejects, and options that make the result depend on files. A rule
+/// applies to every spelling of its option: "-arch=sm_90" in one argument or in two.
 constexpr std::array kRules{
-    Rule{"--gpu-architecture", "name it by architecture"},
-    Rule{"-arch", "name it by architecture"},
+    Rule{"--gpu-architecture", "set architecture instead"},
+    Rule{"-arch", "set architecture instead"},
     Rule{"--device-c", "relocatable code cannot be loaded without a linker"},
     Rule{"-dc", "relocatable code cannot be loaded without a linker"},
     Rule{"--relocatable-device-code=true", "relocatable code cannot be loaded without a linker"},
@@ -35,8 +35,8 @@ constexpr std::array kRules{
     Rule{"-dlto", "LTO IR cannot be loaded without a linker"},
     Rule{"--optix-ir", "OptiX IR cannot be loaded by CUDA"},
     Rule{"-optix-ir", "OptiX IR cannot be loaded by CUDA"},
-    Rule{"--fdevice-syntax-only", "it makes no code"},
-    Rule{"-fdevice-syntax-only", "it makes no code"},
+    Rule{"--fdevice-syntax-only", "it generates no code"},
+    Rule{"-fdevice-syntax-only", "it generates no code"},
     Rule{"--include-path", nullptr},
     Rule{"--pre-include", nullptr},
     Rule{"-include", nullptr},
@@ -66,9 +66,9 @@ void check_options(std::span<const char* const> options) {
     require(options[i] != nullptr, GPUKERN_VALUE_ERROR, "program_compile: options[", i,
             "] must not be NULL");
     const Rule* rule = rule_for(options[i]);
-    if (rule != nullptr && rule->refusal != nullptr)
+    if (rule != nullptr && rule->rejection != nullptr)
       fail(GPUKERN_VALUE_ERROR, "program_compile: option ", options[i],
-           " cannot be used: ", rule->refusal);
+           " cannot be used: ", rule->rejection);
   }
 }
 
@@ -88,14 +88,14 @@ bool looks_like_architecture(std::string_view text) {
 void set_architecture(ProgramRequest& request, const gpukern_program_desc& desc) {
   if (desc.architecture != nullptr) {
     require(looks_like_architecture(desc.architecture), GPUKERN_VALUE_ERROR,
-            "program_compile: architecture must be like sm_90, sm_90a or compute_90, got ",
+            "program_compile: architecture must have the form sm_90, sm_90a or compute_90, got ",
             desc.architecture);
     request.architecture = desc.architecture;
     return;
   }
   if (has_programs() && cuda_status().device_count == 0)
     fail(GPUKERN_DEVICE_ERROR, "there is no CUDA device: ", cuda_status().reason,
-         "; compiling for an architecture that is named, such as sm_90, needs none");
+         "; to compile without one, name an architecture such as sm_90");
   require_cuda_device(desc.device);
   request.architecture = "sm_" + std::to_string(program_backend().compute_capability(desc.device));
   request.of_device = true;
@@ -104,27 +104,27 @@ void set_architecture(ProgramRequest& request, const gpukern_program_desc& desc)
 template <class T>
 std::span<const T> checked_list(const T* list, std::size_t count, const char* name) {
   require(list != nullptr || count == 0, GPUKERN_VALUE_ERROR, "program_compile: ", name,
-          " must not be NULL, as there are ", count);
+          " must not be NULL for a count of ", count);
   return {list, count};
 }
 
-/// A text with its length in front: no two lists of texts come out alike.
+/// Appends a text after its length, so that different lists of texts give different keys.
 void append(std::string& key, std::string_view text) {
   const std::uint64_t size = text.size();
   key.append(reinterpret_cast<const char*>(&size), sizeof size);
   key.append(text);
 }
 
-/// By __DATE__, __TIME__ or __TIMESTAMP__. What stands behind the first underscores is looked for,
-/// since sources are full of these.
-bool asks_for_time(std::string_view text) {
+/// Whether a text uses __DATE__, __TIME__ or __TIMESTAMP__. The search is for what follows the
+/// first underscores, since sources contain many of these.
+bool uses_time_macros(std::string_view text) {
   return text.find("DATE__") != std::string_view::npos ||
          text.find("TIME__") != std::string_view::npos ||
          text.find("TIMESTAMP__") != std::string_view::npos;
 }
 
-/// Whether a directive names a file from a root or a parent directory, or by a macro.
-bool includes_from_elsewhere(std::string_view text) {
+/// Whether a directive includes a file by an absolute path, from a parent directory, or by a macro.
+bool includes_by_path(std::string_view text) {
   constexpr std::string_view kWord = "include";
   for (std::size_t at = text.find(kWord); at != std::string_view::npos;
        at = text.find(kWord, at + 1)) {
@@ -152,7 +152,7 @@ ProgramRequest checked_request(const gpukern_program_desc* desc) {
     if (desc->note != nullptr) request.note = desc->note;
   }
   require(desc->source != nullptr || request.key != nullptr, GPUKERN_VALUE_ERROR,
-          "program_compile: source must not be NULL without a key");
+          "program_compile: source must not be NULL without a cache_key");
   request.source = desc->source;
   request.name = desc->name != nullptr ? desc->name : "program.cu";
   request.options = checked_list(desc->options, desc->option_count, "options");
@@ -165,7 +165,7 @@ ProgramRequest checked_request(const gpukern_program_desc* desc) {
             "program_compile: headers must have a name and a source");
   for (const char* name : request.name_expressions)
     require(name != nullptr, GPUKERN_VALUE_ERROR,
-            "program_compile: name_expressions must not hold NULL");
+            "program_compile: name_expressions must not contain NULL");
   set_architecture(request, *desc);
   return request;
 }
@@ -173,7 +173,7 @@ ProgramRequest checked_request(const gpukern_program_desc* desc) {
 std::string key_of(const ProgramRequest& request) {
   std::string key;
   if (request.key != nullptr) {
-    // No text has this size, which is where the size of a source stands else.
+    // No text has this size, and in other keys the size of the source is stored here.
     key.append(sizeof(std::uint64_t), '\xff');
     append(key, request.key);
     append(key, request.architecture);
@@ -192,7 +192,7 @@ std::string key_of(const ProgramRequest& request) {
   }
   for (const char* name : request.name_expressions) append(key, name);
   append(key, request.note);
-  // Tells where one list ends and the next begins.
+  // The numbers of items separate the lists.
   for (const std::size_t count : {request.options.size(), request.headers.size()})
     append(key, std::to_string(count));
   return key;
@@ -205,7 +205,7 @@ bool uses_files(const ProgramRequest& request) {
 
 bool is_volatile(const ProgramRequest& request) {
   const auto depends = [](std::string_view text) {
-    return asks_for_time(text) || includes_from_elsewhere(text);
+    return uses_time_macros(text) || includes_by_path(text);
   };
   return depends(request.source) ||
          std::ranges::any_of(

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// From gpukern_program_desc to a checked request, and to what tells it from other requests.
+// Validates a gpukern_program_desc and derives the key by which the cache identifies the request.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace gpukern {
 
-/// Checks all that can be checked without a compiler.
+/// Checks everything that needs no compiler.
 ProgramRequest checked_request(const gpukern_program_desc* desc);
 
-/// Everything that the result depends on, but for the compiler, or the request's own key for it:
-/// equal texts, equal requests.
+/// Everything that the result depends on except the compiler, or the request's cache_key in its
+/// place. Equal keys mean equal requests.
 std::string key_of(const ProgramRequest& request);
 
-/// Whether an option names files: the result depends on more than the request then.
+/// Whether an option names files, so that the result depends on more than the request.
 bool uses_files(const ProgramRequest& request);
 
-/// Whether the source or a header includes a file by a path of its own, or asks for the time. Errs
-/// towards true, which costs a second compile and no more.
+/// Whether the source or a header includes a file by its path or uses the time of compilation. A
+/// false positive costs another compilation and nothing else.
 bool is_volatile(const ProgramRequest& request);
 
 }  // namespace gpukern
