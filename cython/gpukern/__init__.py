@@ -13,9 +13,8 @@ Host arrays are computed on the CPU, device arrays on their GPU. See the functio
 from gpukern import errors, typed
 from gpukern._elementwise.decorator import elementwise
 from gpukern._elementwise.dispatch import Elementwise
-from gpukern._memory.creation import empty, to_device
+from gpukern._memory.creation import empty, pinned_empty, to_device
 from gpukern._memory.device_array import DeviceArray
-from gpukern._memory.pinned import pinned_empty
 from gpukern._ops.copy import copyto, synchronize
 from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather

@@ -31,7 +31,7 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.dtype cimport numpy_dtype
 from gpukern._interop.result cimport describe_result, new_result
 from gpukern._memory.device_array cimport allocate_device_array
-from gpukern._runtime.default_device cimport WISH_CUDA, WISH_NONE, Wish, checked_wish
+from gpukern._runtime.default_device cimport DEFAULT_CUDA, DEFAULT_NONE, DefaultDevice, checked_default_device
 from gpukern._runtime.error cimport check
 from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, what
 
@@ -307,7 +307,7 @@ cdef class Elementwise:
             return ON_CPU
         if self.device_only < 0:
             self.device_only = bool(self.function.device_names)
-        if checked_wish() != WISH_CUDA and not self.device_only:
+        if checked_default_device() != DEFAULT_CUDA and not self.device_only:
             return ON_CPU
         # A default device that is not there is no error.
         return 0 if gpukern_device_count() > 0 else ON_CPU
@@ -408,7 +408,7 @@ cdef int explain_on_cpu(gpukern_explanation *explanation, const CallContext *cal
                         const Operands *operands, Specialization found,
                         HostFunction host) except -1:
     """Fills in what a call that NumPy computes would do."""
-    cdef Wish wish = checked_wish()
+    cdef DefaultDevice wish = checked_default_device()
     cdef bint contiguous = True
     cdef int k
     for k in range(1, operands.count):
@@ -417,10 +417,10 @@ cdef int explain_on_cpu(gpukern_explanation *explanation, const CallContext *cal
     explanation.device.device_type = GPUKERN_CPU
     if call.c.device.device_type == GPUKERN_CPU:
         explanation.rule = GPUKERN_RULE_ARGUMENT
-    elif wish == WISH_NONE:
+    elif wish == DEFAULT_NONE:
         explanation.rule = GPUKERN_RULE_HOST
     else:
-        explanation.rule = GPUKERN_RULE_NO_GPU if wish == WISH_CUDA else GPUKERN_RULE_ENVIRONMENT
+        explanation.rule = GPUKERN_RULE_NO_GPU if wish == DEFAULT_CUDA else GPUKERN_RULE_ENVIRONMENT
     explanation.path = GPUKERN_PATH_NONE
     if operands.shape.count > 0:
         explanation.path = GPUKERN_PATH_CONTIGUOUS if contiguous else GPUKERN_PATH_STRIDED

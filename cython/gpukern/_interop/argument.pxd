@@ -37,6 +37,7 @@ cdef int refuse_masked(CallContext *call, const Argument *argument) except -1
 cdef int set_describer(Protocol protocol, Describer describer) except -1
 cdef int describe_prepared(CallContext *call, object array, Argument *argument) except -1
 cdef int prepare(Argument *argument, object array, object name) except -1
+cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, void *data=*)
 cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray array) except -1
 cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except NULL
 cdef int as_bytes(CallContext *call, const Argument *argument, gpukern_tensor *bytes_) except -1

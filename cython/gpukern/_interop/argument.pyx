@@ -6,7 +6,7 @@
 
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
@@ -20,9 +20,10 @@ from gpukern._interop.array_type cimport (
     PROTOCOLS, ArrayType, Protocol, array_type_of,
 )
 from gpukern._interop.descriptor cimport get
-from gpukern._interop.dlpack cimport Import, capsule_of, dltensor_of_import, import_capsule
+from gpukern._interop.dlpack cimport (
+    Import, capsule_of, dltensor_of_import, exchange_stream, import_by_exchange, import_capsule,
+)
 from gpukern._interop.dtype cimport describe_dtype, is_native, numpy_dtype
-from gpukern._interop.exchange cimport exchange_stream, import_by_exchange
 from gpukern._runtime.error cimport check
 from gpukern._streams.call cimport (
     INLINE_NDIM, Argument, CallContext, keep, link, new_memory, what,
@@ -37,8 +38,13 @@ from gpukern.errors import (
 )
 
 cdef extern from "numpy/arrayobject.h":
+    PyTypeObject PyArray_Type
     void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
     object PyArray_FROM_OF(object array, int flags)
+    # Steals the reference to the dtype, which numpy's own .pxd leaves to the caller.
+    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype dtype, int ndim,
+                                const cnp.npy_intp *shape, const cnp.npy_intp *strides,
+                                void *data, int flags, PyObject *like)
 
 cnp.import_array()
 
@@ -190,6 +196,16 @@ cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except 
         raise GpukernValueError(
             f"{what(call, argument)} must have 0 to {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     return <int64_t *>new_memory(call, 2 * ndim * sizeof(int64_t))
+
+
+cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, void *data=NULL):
+    """A C-contiguous ndarray, uninitialised or of memory that the caller makes its base."""
+    if ndim > GPUKERN_MAX_NDIM:
+        raise GpukernValueError(
+            f"the result must have at most {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
+    Py_INCREF(dtype)
+    return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, NULL,
+                                data, 0 if data == NULL else cnp.NPY_ARRAY_CARRAY, NULL)
 
 
 cdef int describe_converted(CallContext *call, ArrayType type_, object array,
@@ -407,7 +423,8 @@ cdef int describe_interface(CallContext *call, ArrayType type_, object array,
         raise
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise GpukernTypeError(
-            f"{what(call, argument)} has a malformed __cuda_array_interface__: {error!r}") from error
+            f"{what(call, argument)} has a malformed __cuda_array_interface__: {error!r}"
+        ) from error
     argument.owner = <PyObject *>array
     return link(call, argument)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._interop.cupy cimport CupyAttributes
-from gpukern._interop.exchange cimport ExchangeApi
+from gpukern._interop.dlpack cimport ExchangeApi
 from gpukern._interop.torch cimport TorchState
 
 # How the arrays of a type are described; see argument.pyx.

@@ -10,7 +10,7 @@ from cpython.object cimport Py_TYPE, PyTypeObject
 from cpython.ref cimport PyObject
 
 from gpukern._interop.cupy cimport cupy_attributes
-from gpukern._interop.exchange cimport exchange_api
+from gpukern._interop.dlpack cimport exchange_api
 from gpukern._interop.torch cimport torch_state
 
 import sys
@@ -34,8 +34,8 @@ cdef class ArrayType:
     `library` is a name, None for NumPy and for libraries that we do not know. `refusal` says why no
     array of this type can be an argument. `allocate(like, shape, device_id, dtype)` makes an array
     of the library; a library that `adopts` has no such function and takes our memory by DLPack.
-    `is_sequence` marks lists and tuples, `is_builtin` the types of Python's builtins, which cannot be
-    given attributes. `torch` is set for torch's types.
+    `is_sequence` marks lists and tuples, `is_builtin` types of Python itself, which take no
+    attributes. `torch` is set for torch's types.
     """
 
 

@@ -2,23 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""DLPack 1.x, with and without versions: arrays in and out without copies."""
+"""DLPack 1.x: capsules with and without versions, and the C exchange API."""
 
 cimport cython
+from cpython.long cimport PyLong_AsVoidPtr
 from cpython.pycapsule cimport (
     PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName,
 )
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdlib cimport calloc, free
 
-from gpukern._capi cimport (
-    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, gpukern_device,
-    gpukern_tensor,
-)
-from gpukern._interop.dtype cimport numpy_dtype
-from gpukern._interop.tensor cimport Tensor
-
-from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueError
+from gpukern._capi cimport GPUKERN_CUDA, gpukern_tensor
 
 cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
@@ -26,32 +20,20 @@ cdef extern from "Python.h":
 cdef enum:
     READ_ONLY = 1
     IS_COPIED = 2
+    MAJOR_VERSION = 1
 
 cdef tuple MAX_VERSION = (1, 1)
 
 
 @cython.final
 cdef class Import:
-    """A tensor that another library lent us, given back when nobody needs it any more."""
+    """A tensor that another library exported; its deleter is called with the last reference."""
 
     def __dealloc__(self):
         if self.plain != NULL and self.plain.deleter != NULL:
             self.plain.deleter(self.plain)
         if self.versioned != NULL and self.versioned.deleter != NULL:
             self.versioned.deleter(self.versioned)
-
-
-cdef gpukern_device dlpack_device(object array, str what) except *:
-    """The device of an array with __dlpack_device__."""
-    cdef gpukern_device device
-    kind, number = array.__dlpack_device__()
-    device.device_type = int(kind)
-    device.device_id = int(number)
-    if device.device_type not in (GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST,
-                                  GPUKERN_CUDA_MANAGED):
-        raise GpukernValueError(
-            f"{what} must lie on the CPU or on a CUDA device, got DLPack device type {int(kind)}")
-    return device
 
 
 cdef object capsule_of(object array, object stream):
@@ -61,22 +43,6 @@ cdef object capsule_of(object array, object stream):
         return array.__dlpack__(max_version=MAX_VERSION, **options)
     except TypeError:  # a producer from before DLPack 1.0
         return array.__dlpack__(**options)
-
-
-cdef Import take_over(object capsule, str what):
-    """Takes the tensor out of a capsule, which is marked as used at once."""
-    cdef Import owner = Import.__new__(Import)
-    if PyCapsule_IsValid(capsule, "dltensor_versioned"):
-        owner.versioned = <DLManagedTensorVersioned *>PyCapsule_GetPointer(
-            capsule, "dltensor_versioned")
-        PyCapsule_SetName(capsule, "used_dltensor_versioned")
-    elif PyCapsule_IsValid(capsule, "dltensor"):
-        owner.plain = <DLManagedTensor *>PyCapsule_GetPointer(capsule, "dltensor")
-        PyCapsule_SetName(capsule, "used_dltensor")
-    else:
-        raise GpukernTypeError(
-            f"{what} must give a fresh DLPack capsule, got {type(capsule).__name__}")
-    return owner
 
 
 cdef Import import_capsule(object capsule):
@@ -100,56 +66,45 @@ cdef const gpukern_tensor *dltensor_of_import(Import owner, bint *readonly) noex
     readonly[0] = False
     if owner.versioned == NULL:
         return &owner.plain.dl_tensor
-    if owner.versioned.version.major != 1:
+    if owner.versioned.version.major != MAJOR_VERSION:
         return NULL
     readonly[0] = owner.versioned.flags & READ_ONLY
     return &owner.versioned.dl_tensor
 
 
-cdef Tensor import_dlpack(object array, gpukern_device device, object stream, str what):
-    """Imports an array; its data are ready on `stream` (DLPack's number; None on the CPU)."""
-    return tensor_of_import(take_over(capsule_of(array, stream), what), what)
+# ---- the C exchange API ----
 
-
-cdef Tensor tensor_of_import(Import owner, str what):
-    cdef Tensor tensor
-    if owner.versioned == NULL:
-        tensor = describe_lent(&owner.plain.dl_tensor, what)
-    elif owner.versioned.version.major != 1:
-        # Nothing but the deleter may be touched; the owner calls it.
-        raise GpukernBufferError(
-            f"{what} must speak DLPack 1, got {owner.versioned.version.major}")
+cdef const ExchangeApi *exchange_api(object type_) except? NULL:
+    """The API that a type of arrays offers, of a known version; NULL if there is none."""
+    cdef const ExchangeHeader *header = NULL
+    offered = getattr(type_, "__dlpack_c_exchange_api__", None)
+    if PyCapsule_IsValid(offered, "dlpack_exchange_api"):
+        header = <ExchangeHeader *>PyCapsule_GetPointer(offered, "dlpack_exchange_api")
     else:
-        tensor = describe_lent(&owner.versioned.dl_tensor, what)
-        tensor.readonly = owner.versioned.flags & READ_ONLY
-    tensor.owner = owner
-    return tensor
+        # The spelling from before DLPack 1.3: torch 2.10.
+        offered = getattr(type_, "__c_dlpack_exchange_api__", None)
+        if isinstance(offered, int):
+            header = <ExchangeHeader *>PyLong_AsVoidPtr(offered)
+    while header != NULL and header.version.major != MAJOR_VERSION:
+        header = header.prev_api
+    return <const ExchangeApi *>header
 
 
-cdef Tensor describe_lent(const gpukern_tensor *source, str what):
-    """A copy of the description, which has no owner yet."""
-    cdef Tensor tensor = Tensor.__new__(Tensor)
-    cdef int d
-    if source.dtype.bits * source.dtype.lanes % 8 or source.dtype.bits * source.dtype.lanes == 0:
-        raise GpukernTypeError(f"{what} must have elements of whole bytes, got "
-                               f"{source.dtype.bits} bits in {source.dtype.lanes} lanes")
-    tensor.resize(source.ndim)
-    for d in range(source.ndim):
-        tensor.c.shape[d] = source.shape[d]
-    if source.strides == NULL:
-        tensor.set_contiguous()
-    else:
-        for d in range(source.ndim):
-            tensor.c.strides[d] = source.strides[d]
-    tensor.c.data = source.data
-    tensor.c.byte_offset = source.byte_offset
-    tensor.c.dtype = source.dtype
-    tensor.c.device = source.device
-    tensor.dtype = numpy_dtype(source.dtype)
-    tensor.itemsize = source.dtype.bits * source.dtype.lanes // 8
-    tensor.host = source.device.device_type in (GPUKERN_CPU, GPUKERN_CUDA_HOST)
-    return tensor
+cdef Import import_by_exchange(object array, const ExchangeApi *api):
+    """Imports an array, which may be read-only; nothing (NULL) may come from it."""
+    cdef Import owner = Import.__new__(Import)
+    api.managed_tensor_from_py_object_no_sync(<PyObject *>array, &owner.versioned)
+    return owner
 
+
+cdef void *exchange_stream(const ExchangeApi *api, int device_id) except? NULL:
+    """The current stream of the library on a CUDA device."""
+    cdef void *stream = NULL
+    api.current_work_stream(GPUKERN_CUDA, device_id, &stream)
+    return stream
+
+
+# ---- exports ----
 
 # A consumer may call a deleter from any thread, and when Python is gone already; the process is
 # about to end then, and the memory with it.
@@ -168,7 +123,7 @@ cdef void delete_versioned(DLManagedTensorVersioned *managed) noexcept nogil:
 
 
 cdef void destroy_capsule(object capsule) noexcept:
-    """Gives back what no consumer took."""
+    """Deletes a tensor that no consumer took."""
     if PyCapsule_IsValid(capsule, "dltensor_versioned"):
         delete_versioned(<DLManagedTensorVersioned *>PyCapsule_GetPointer(
             capsule, "dltensor_versioned"))

@@ -9,7 +9,6 @@ cdef enum:
     FLOAT16 = 23  # NPY_HALF
 
 cdef int describe_dtype(cnp.dtype dtype, gpukern_dtype *described) except -1
-cdef int describe(cnp.dtype dtype, gpukern_dtype *described) except -1
 cdef object numpy_dtype(gpukern_dtype dtype)
 cdef bint is_native(cnp.dtype dtype)
 cdef int require_plain(cnp.dtype dtype, str what) except -1

@@ -77,10 +77,6 @@ cdef int describe_dtype(cnp.dtype dtype, gpukern_dtype *described) except -1:
     return find_description(dtype, described)
 
 
-cdef int describe(cnp.dtype dtype, gpukern_dtype *described) except -1:
-    return describe_dtype(dtype, described)
-
-
 cdef int find_description(cnp.dtype dtype, gpukern_dtype *described) except -1:
     cdef int code = code_of(dtype)
     cdef Py_ssize_t size = dtype.itemsize

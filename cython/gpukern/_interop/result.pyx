@@ -5,16 +5,14 @@
 """The allocation of results."""
 
 cimport numpy as cnp
-from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport GPUKERN_BFLOAT, gpukern_dtype, gpukern_tensor
 from gpukern._interop.argument cimport (
-    describe_prepared, dtype_of, is_device_array, is_ndarray, prepare,
+    describe_prepared, dtype_of, is_device_array, is_ndarray, new_ndarray, prepare,
 )
 from gpukern._interop.array_type cimport ArrayType
-from gpukern._interop.dtype cimport describe_dtype, numpy_dtype
-from gpukern._interop.tensor cimport new_ndarray
+from gpukern._interop.dtype cimport numpy_dtype
 from gpukern._memory.device_array cimport allocate_device_array
 from gpukern._streams.call cimport Argument, CallContext
 

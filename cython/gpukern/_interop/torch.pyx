@@ -4,10 +4,10 @@
 # cython: language_level=3, freethreading_compatible=True
 """What torch does around its operators, asked by a call that is none of them.
 
-A call reads and writes the memory of tensors, past torch's dispatcher. A trace would take the empty
-result for the answer, and a forward-mode derivative would be lost: such calls are refused by
-gpukern._interop.libraries. These are the cheap questions; where a version of torch lacks one of its private
-functions, the question has no answer and the call goes on.
+A call reads and writes the memory of tensors past torch's dispatcher. A trace would record the
+empty result, and a forward-mode derivative would be lost: libraries.py refuses such calls. This
+module has the cheap checks; where a version of torch lacks one of its private functions, the check
+passes.
 
 Python's way to the answers takes a third of a call: for each of them torch builds objects and
 guards that a look at a counter has no need of. So the C++ functions behind it are called, in

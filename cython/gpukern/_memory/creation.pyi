@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy.typing as npt
 
@@ -15,3 +16,6 @@ def empty(
     stream: Stream | None = None,
 ) -> DeviceArray: ...
 def to_device(array: Array, device: Device = 0, stream: Stream | None = None) -> DeviceArray: ...
+def pinned_empty(
+    shape: SupportsIndex | Sequence[SupportsIndex], dtype: npt.DTypeLike = ...
+) -> npt.NDArray[Any]: ...

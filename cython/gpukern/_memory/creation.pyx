@@ -4,20 +4,27 @@
 # cython: language_level=3, freethreading_compatible=True
 """to_device() and empty()."""
 
+cimport cython
 cimport numpy as cnp
+from libc.stdint cimport int64_t
 
-from gpukern._capi cimport GPUKERN_DEVICE_DEFAULT, gpukern_device
-from gpukern._interop.convert cimport as_tensor, used_by
-from gpukern._memory.device_array cimport DeviceArray, copy_to, new_device_array
-from gpukern._interop.dtype cimport describe, require_plain
-from gpukern._streams.stream cimport Launch, as_device, new_launch
-from gpukern._interop.tensor cimport Tensor, tensor_of_ndarray
+from gpukern._capi cimport (
+    GPUKERN_CUDA_HOST, GPUKERN_DEVICE_DEFAULT, GPUKERN_MAX_NDIM, gpukern_allocate, gpukern_device,
+    gpukern_release,
+)
+from gpukern._interop.argument cimport (
+    describe, dtype_of, fill_from_ndarray, new_ndarray, refuse_masked,
+)
+from gpukern._interop.dtype cimport require_plain
+from gpukern._memory.device_array cimport allocate_device_array, copy_to_device
+from gpukern._runtime.error cimport check
+from gpukern._streams.call cimport Argument, CallContext, begin_call, keep, order_back
+from gpukern._streams.stream cimport as_device
 
 import operator
 
 import numpy as np
 
-from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cnp.import_array()
@@ -41,10 +48,13 @@ def empty(shape, dtype=np.float64, device=0, stream=None):
     -------
     DeviceArray
     """
-    cdef Tensor like = shape_of(shape, dtype, "empty")
-    require_device_dtype(like.dtype, "empty: dtype")
-    return new_device_array(like, concrete_device(device, "empty: device"),
-                            new_launch("empty", None, stream))
+    cdef CallContext call
+    cdef int64_t[GPUKERN_MAX_NDIM] sizes
+    cdef cnp.dtype kind = as_dtype(dtype, "empty")
+    cdef int ndim = fill_sizes(sizes, shape, kind, "empty")
+    require_device_dtype(kind, "empty: dtype")
+    begin_call(&call, "empty", None, stream, None, None)
+    return allocate_device_array(&call, concrete_device(device, "empty: device"), kind, ndim, sizes)
 
 
 def to_device(array, device=0, stream=None):
@@ -65,42 +75,118 @@ def to_device(array, device=0, stream=None):
         C-contiguous, of the same shape and dtype. Copies of host arrays are complete on return.
     """
     cdef gpukern_device target = concrete_device(device, "to_device: device")
-    cdef Launch where = new_launch("to_device", None, stream)
-    if numpy_subclasses.is_masked(array):
-        raise GpukernTypeError("to_device: array must not be a masked array")
-    cdef Tensor source = as_tensor(array, "to_device: array", where)
-    require_device_dtype(source.dtype, "to_device: array")
-    if source.odd:
-        source = tensor_of_ndarray(np.ascontiguousarray(source.owner).reshape(source.shape()))
-    cdef DeviceArray made = copy_to(source, target, where)
-    used_by(source, where, False)
-    where.finish()
+    cdef CallContext call
+    cdef Argument source
+    begin_call(&call, "to_device", None, stream, None, None)
+    describe(&call, array, "array", &source)
+    refuse_masked(&call, &source)
+    require_device_dtype(dtype_of(&source), "to_device: array")
+    if source.byte_strided:
+        packed = np.array(<object>source.owner, order="C")
+        keep(&call, packed)
+        fill_from_ndarray(&call, &source, packed)
+    made = copy_to_device(&call, &source, target)
+    order_back(&call)
     return made
 
 
-cdef Tensor shape_of(object shape, object dtype, str function):
-    """What an array to be made is to be like: shape and dtype, checked to have a size."""
-    cdef Tensor like = Tensor.__new__(Tensor)
-    cdef Py_ssize_t d
+def pinned_empty(shape, dtype=float):
+    """Allocates an uninitialised NumPy array in page-locked ("pinned") host memory.
+
+    A GPU copies such arrays without staging, and :func:`gather` can read them in place from a GPU.
+    Page-locking takes tens of milliseconds for each gigabyte, so reuse the arrays. Without a GPU
+    the memory is pageable, aligned to at least 64 bytes.
+
+    The child of a ``fork()`` cannot use CUDA but can read the array. With a GPU it shares the
+    memory with the parent, and each sees what the other writes; pageable memory is not shared.
+
+    Parameters
+    ----------
+    shape : int or sequence of ints
+    dtype : optional
+        A fixed-width NumPy dtype without Python objects, or an object that converts to one.
+
+    Returns
+    -------
+    numpy.ndarray
+        C-contiguous and writeable. The memory is freed with its last view; CUDA may wait until the
+        GPU is idle.
+
+    Raises
+    ------
+    MemoryError
+        If memory is insufficient, or the limit of locked memory is exceeded.
+    """
+    cdef int64_t[GPUKERN_MAX_NDIM] sizes
+    cdef cnp.dtype kind = as_dtype(dtype, "pinned_empty")
+    cdef int ndim = fill_sizes(sizes, shape, kind, "pinned_empty")
+    cdef size_t bytes_
+    cdef PinnedMemory memory = PinnedMemory.__new__(PinnedMemory)
+    require_plain(kind, "pinned_empty: dtype")
+    if kind.itemsize == 0:
+        kind = np.empty(0, kind).dtype  # strings get a character
+    bytes_ = kind.itemsize
+    for d in range(ndim):
+        bytes_ *= sizes[d]
+    if bytes_ == 0:
+        return new_ndarray(kind, ndim, sizes)
+    with nogil:
+        check(gpukern_allocate(pinned_device(), bytes_, NULL, &memory.data))
+    array = new_ndarray(kind, ndim, sizes, memory.data)
+    cnp.set_array_base(array, memory)
+    return array
+
+
+@cython.no_gc
+@cython.final
+cdef class PinnedMemory:
+    """Page-locked memory, freed with the last array that views it."""
+
+    cdef void *data
+    cdef object __weakref__  # tells whoever asks when the memory goes
+
+    def __dealloc__(self):
+        # CUDA may wait here for the GPU, and that for a host function that wants the GIL. At the
+        # end of the process CUDA may be gone, and the memory with it: no one is told.
+        with nogil:
+            gpukern_release(pinned_device(), self.data, NULL)
+
+
+cdef gpukern_device pinned_device() noexcept nogil:
+    cdef gpukern_device device
+    device.device_type = GPUKERN_CUDA_HOST
+    device.device_id = 0
+    return device
+
+
+cdef cnp.dtype as_dtype(object dtype, str function):
     try:
-        sizes = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
-        like.dtype = np.dtype(dtype)
+        return np.dtype(dtype)
     except (TypeError, ValueError) as error:
         raise GpukernTypeError(f"{function}: {error}") from None
-    describe(like.dtype, &like.c.dtype)
-    like.itemsize = like.dtype.itemsize
-    like.resize(len(sizes))
-    total = like.itemsize
-    for d in range(len(sizes)):
-        if sizes[d] < 0:
-            raise GpukernValueError(f"{function}: shape must have no negative size, got {sizes[d]}")
+
+
+cdef int fill_sizes(int64_t *sizes, object shape, cnp.dtype dtype, str function) except -1:
+    """Fills in the shape of an array to be made, and returns its ndim."""
+    cdef Py_ssize_t d
+    try:
+        given = [operator.index(size) for size in (shape if np.iterable(shape) else (shape,))]
+    except (TypeError, ValueError) as error:
+        raise GpukernTypeError(f"{function}: {error}") from None
+    if len(given) > GPUKERN_MAX_NDIM:
+        raise GpukernValueError(f"{function}: shape must have 0 to {GPUKERN_MAX_NDIM} dimensions, "
+                                f"got {len(given)}")
+    total = dtype.itemsize
+    for d in range(len(given)):
+        if given[d] < 0:
+            raise GpukernValueError(f"{function}: shape must have no negative size, got {given[d]}")
         # Zeros count as one, so that no later product of the sizes overflows.
-        total *= max(sizes[d], 1)
+        total *= max(given[d], 1)
         if total >= 2**63:
             raise GpukernValueError(
-                f"{function}: shape must take less than 2**63 bytes, got {sizes}")
-        like.c.shape[d] = sizes[d]
-    return like
+                f"{function}: shape must take less than 2**63 bytes, got {given}")
+        sizes[d] = given[d]
+    return <int>len(given)
 
 
 cdef gpukern_device concrete_device(object device, str what) except *:

@@ -8,47 +8,37 @@ cimport cython
 cimport numpy as cnp
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc
 
 from gpukern._capi cimport (
-    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_OPAQUE,
-    gpukern_allocate, gpukern_copy, gpukern_device, gpukern_exec, gpukern_release,
+    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_CUDA_MANAGED, GPUKERN_MAX_NDIM,
+    GPUKERN_OPAQUE, gpukern_allocate, gpukern_copy, gpukern_device, gpukern_release,
 )
-from gpukern._interop.argument cimport dtype_of, set_describer
+from gpukern._interop.argument cimport (
+    count_of, describe, dtype_of, new_ndarray, set_describer, shape_of,
+)
 from gpukern._interop.array_type cimport BY_DEVICE_ARRAY, ArrayType, register_device_array
 from gpukern._interop.dlpack cimport export_dlpack
-from gpukern._interop.dtype cimport describe
+from gpukern._interop.dtype cimport describe_dtype
 from gpukern._runtime.error cimport check
-from gpukern._streams.call cimport Argument, CallContext, link, stream_of_call
-from gpukern._streams.stream cimport (
-    Launch, Stream, consumer_stream, current_streams, legacy_stream, new_launch,
+from gpukern._streams.call cimport (
+    Argument, CallContext, begin_call, finish, link, start, stream_of_call,
 )
-from gpukern._interop.tensor cimport Tensor, new_ndarray, tensor_of_ndarray
+from gpukern._streams.stream cimport Stream, consumer_stream, current_streams, legacy_stream
 from gpukern._streams.stream_tracker cimport new_stream_tracker
 
 import numpy as np
 
-from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueError
+from gpukern.errors import (
+    GpukernBufferError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
+)
 
 cnp.import_array()
 
-
-cdef Tensor nothing():
-    cdef Tensor tensor = Tensor.__new__(Tensor)
-    tensor.resize(1)
-    tensor.c.shape[0] = 0
-    tensor.set_contiguous()
-    tensor.c.device.device_type = GPUKERN_CPU
-    tensor.dtype = np.dtype(np.uint8)
-    describe(tensor.dtype, &tensor.c.dtype)
-    tensor.itemsize = 1
-    tensor.host = True
-    return tensor
+cdef int64_t NO_ELEMENTS = 0
 
 
-cdef Tensor NOTHING = nothing()
-
-
-# The collector must not clear the tensor first: the memory would never be released.
+# The collector must not clear the tracker first: the memory would never be released.
 @cython.no_gc_clear
 @cython.final
 cdef class DeviceArray:
@@ -74,78 +64,62 @@ cdef class DeviceArray:
 
     def __cinit__(self):
         # What __new__ alone gives is an empty array, of no memory.
-        self.tensor = NOTHING
+        set_layout(self, np.dtype(np.uint8), 1, &NO_ELEMENTS)
+        self.c.device.device_type = GPUKERN_CPU
 
     def __init__(self):
         raise GpukernTypeError("DeviceArray is made by to_device(), empty() and the operations")
 
     def __dealloc__(self):
-        if self.uses is not None and self.tensor.c.data != NULL:
-            self.uses.release(self.tensor.c.data)
-        elif self.tensor is not None and self.tensor.c.data != NULL:
-            gpukern_release(self.tensor.c.device, self.tensor.c.data, NULL)
-
-    cdef int order(self, Launch launch, bint writes=False) except -1:
-        """Orders a call behind the work on this array that it conflicts with."""
-        if self.uses is not None:
-            launch.follow(self.tensor.c.device,
-                          self.uses.current_home() if launch.stream is None else None)
-            self.uses.begin(launch.stream, writes)
-        return 0
-
-    cdef int used_by(self, Launch launch, bint writes=True) except -1:
-        """Notes that the call has been enqueued."""
-        if self.uses is not None and launch.stream is not None:
-            self.uses.end(launch.stream, writes)
-        return 0
-
-    cdef Stream stream(self):
-        """The stream to work on unless another one is asked for."""
-        return legacy_stream() if self.uses is None else self.uses.current_home()
+        if self.c.data != NULL:
+            if self.tracker is not None:
+                self.tracker.release(self.c.data)
+            else:
+                gpukern_release(self.c.device, self.c.data, NULL)
+        free(self.c.shape)
 
     @property
     def shape(self):
         """The sizes of the dimensions."""
-        return self.tensor.shape()
+        return shape_of(&self.c)
 
     @property
     def dtype(self):
         """NumPy's dtype of the elements."""
-        return self.tensor.dtype
+        return self.element_dtype
 
     @property
     def ndim(self):
         """The number of dimensions."""
-        return self.tensor.c.ndim
+        return self.c.ndim
 
     @property
     def size(self):
         """The number of elements."""
-        return self.tensor.count()
+        return count_of(&self.c)
 
     @property
     def itemsize(self):
         """Bytes per element."""
-        return self.tensor.itemsize
+        return self.element_size
 
     @property
     def nbytes(self):
         """Bytes of all elements."""
-        return self.tensor.count() * self.tensor.itemsize
+        return count_of(&self.c) * self.element_size
 
     @property
     def strides(self):
         """Bytes from one element to the next, per dimension, as in NumPy."""
-        cdef Tensor tensor = self.tensor
-        return tuple([tensor.c.strides[d] * tensor.itemsize for d in range(tensor.c.ndim)])
+        return tuple([self.c.strides[d] * self.element_size for d in range(self.c.ndim)])
 
     @property
     def device(self):
         """Where the memory lies: 'cuda:0', 'cuda:1', ..., or 'cpu'; any device= takes it."""
-        return "cpu" if self.tensor.host else f"cuda:{self.tensor.c.device.device_id}"
+        return "cpu" if self.tracker is None else f"cuda:{self.c.device.device_id}"
 
     def __copy__(self):
-        return self.copy_at(self.tensor.c.device)
+        return self.copy_at(self.c.device)
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -154,9 +128,9 @@ cdef class DeviceArray:
         raise GpukernTypeError("a DeviceArray cannot be pickled; pickle what its numpy() gives")
 
     def __len__(self):
-        if self.tensor.c.ndim == 0:
+        if self.c.ndim == 0:
             raise GpukernTypeError("len() of a 0-d DeviceArray")
-        return self.tensor.c.shape[0]
+        return self.c.shape[0]
 
     def __repr__(self):
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device='{self.device}')"
@@ -180,29 +154,29 @@ cdef class DeviceArray:
         numpy.ndarray
             ``out`` if it was given.
         """
-        cdef Launch where = new_launch(
-            "numpy", None, self.stream() if stream is None else stream)
-        cdef cnp.ndarray result
-        cdef Tensor destination
+        cdef CallContext call
+        cdef Argument source, destination
         cdef uint64_t begun = 0
+        begin_call(&call, "numpy", None, stream, None, None)
         if out is None:
-            result = new_ndarray(self.tensor.dtype, self.tensor.c.ndim, self.tensor.c.shape)
+            result = new_ndarray(self.element_dtype, self.c.ndim, self.c.shape)
         else:
-            result = checked_host_output(out, self.tensor)
-        destination = tensor_of_ndarray(result)
-        if destination.odd:  # a field of packed records, or huge items: by way of plain memory
+            result = checked_host_output(out, self)
+        describe(&call, result, "out", &destination)
+        if destination.byte_strided:  # a field of packed records, or huge items
             result[...] = self.numpy(stream=stream)
             return out
-        self.order(where)
-        if self.uses is not None:
-            begun = self.uses.begun
-        copy_tensor(self.tensor, destination, where)
-        if self.uses is not None:
-            self.uses.settle(where.stream, begun)
+        describe(&call, self, "array", &source)
+        if self.tracker is not None:
+            begun = self.tracker.begun
+        start(&call, NULL)
+        finish(&call, gpukern_copy(&source.c, &destination.c, &call.c))
+        if self.tracker is not None:
+            self.tracker.mark_complete(stream_of_call(&call), begun)
         return result
 
     def __dlpack_device__(self):
-        return self.tensor.c.device.device_type, self.tensor.c.device.device_id
+        return self.c.device.device_type, self.c.device.device_id
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """Exports the memory for a consumer on `stream`, DLPack's number of it.
@@ -210,43 +184,43 @@ cdef class DeviceArray:
         The consumer's stream waits for the work on the array, and memory is released behind the
         consumer's work on it. The stream must exist until the array is released.
         """
-        cdef gpukern_device target = self.tensor.c.device
+        cdef gpukern_device target = self.c.device
         cdef DeviceArray exported = self
         cdef bint copied = False
-        if self.tensor.c.dtype.code == GPUKERN_OPAQUE:
-            raise GpukernBufferError(f"DLPack has no name for dtype {self.tensor.dtype}")
+        if self.c.dtype.code == GPUKERN_OPAQUE:
+            raise GpukernBufferError(f"DLPack has no name for dtype {self.element_dtype}")
         if dl_device is not None:
             target = self.checked_target(dl_device)
-        elsewhere = target.device_type != self.tensor.c.device.device_type
-        if elsewhere and copy is not None and not copy:
+        other = target.device_type != self.c.device.device_type
+        if other and copy is not None and not copy:
             raise GpukernBufferError(f"an array on {self.device} goes to the CPU by a copy only")
-        if copy or elsewhere:
+        if copy or other:
             exported = self.copy_at(target)
             copied = True
         if target.device_type == GPUKERN_CUDA:
             consumer = consumer_stream(stream, target.device_id)
             if consumer is not None:  # None: the consumer asks for no order
-                exported.uses.begin(consumer, True)
-                exported.uses.lend([consumer])
-        elif stream is not None and self.tensor.host:
+                exported.tracker.begin(consumer, True)
+                exported.tracker.add_consumers([consumer])
+        elif stream is not None and self.tracker is None:
             raise GpukernValueError(f"stream must be None for an array on the CPU, got {stream}")
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
-        return export_dlpack(exported, &exported.tensor.c, versioned, copied)
+        return export_dlpack(exported, &exported.c, versioned, copied)
 
     @property
     def __cuda_array_interface__(self):
-        if self.tensor.host:
+        if self.tracker is None:
             raise AttributeError("an array on the CPU has no __cuda_array_interface__")
-        cdef Stream home = self.uses.current_home()
-        # All work on the array is behind its home then, for which the consumer waits.
-        self.uses.begin(home, True)
-        self.uses.lend(current_streams(self.tensor.c.device.device_id))
-        handle = <uintptr_t>home.handle
+        cdef Stream owner = self.tracker.current_owner()
+        # All work on the array is then ordered before the owner stream, on which the consumer waits.
+        self.tracker.begin(owner, True)
+        self.tracker.add_consumers(current_streams(self.c.device.device_id))
+        handle = <uintptr_t>owner.handle
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
             "descr": self.dtype.descr if self.dtype.fields is not None else [("", self.dtype.str)],
-            "data": (<uintptr_t>self.tensor.c.data, False),
+            "data": (<uintptr_t>self.c.data, False),
             "strides": None,
             "stream": handle or 1,  # the interface's number of the legacy default stream
             "version": 3,
@@ -257,7 +231,7 @@ cdef class DeviceArray:
         kind, number = dl_device
         target.device_type = int(kind)
         target.device_id = int(number)
-        here = (self.tensor.c.device.device_type, self.tensor.c.device.device_id)
+        here = (self.c.device.device_type, self.c.device.device_id)
         if (target.device_type, target.device_id) not in (here, (GPUKERN_CPU, 0)):
             raise GpukernBufferError(
                 f"an array on {self.device} goes to its own device or to the CPU, "
@@ -265,74 +239,68 @@ cdef class DeviceArray:
         return target
 
     cdef DeviceArray copy_at(self, gpukern_device device):
-        cdef Launch where = new_launch("__dlpack__", None, self.stream())
-        self.order(where)
-        return copy_to(self.tensor, device, where)
+        cdef CallContext call
+        cdef Argument source
+        begin_call(&call, "__dlpack__", None, None, None, None)
+        describe(&call, self, "self", &source)
+        return copy_to_device(&call, &source, device)
 
 
-cdef cnp.ndarray checked_host_output(object out, Tensor source):
+cdef object checked_host_output(object out, DeviceArray source):
     if not isinstance(out, np.ndarray):
         raise GpukernTypeError(f"numpy: out must be a numpy.ndarray, got {type(out).__name__}")
     if out.dtype != source.dtype:
         raise GpukernTypeError(f"numpy: out must have dtype {source.dtype}, got {out.dtype}")
-    if out.shape != source.shape():
-        raise GpukernValueError(f"numpy: out must have shape {source.shape()}, got {out.shape}")
+    if out.shape != source.shape:
+        raise GpukernValueError(f"numpy: out must have shape {source.shape}, got {out.shape}")
     if not out.flags.writeable:
         raise GpukernValueError("numpy: out is read-only")
     return out
 
 
-cdef int copy_tensor(Tensor source, Tensor destination, Launch where) except -1:
-    cdef gpukern_exec c = where.c
-    with nogil:
-        check(gpukern_copy(&source.c, &destination.c, &c))
+cdef int set_layout(DeviceArray array, cnp.dtype dtype, int ndim, const int64_t *shape) except -1:
+    """The shape, strides and dtype of a new array."""
+    cdef int d
+    cdef int64_t stride = 1
+    cdef int64_t *sizes = <int64_t *>malloc(2 * (ndim + 1) * sizeof(int64_t))
+    if sizes == NULL:
+        raise GpukernMemoryError("no host memory for a shape")
+    free(array.c.shape)
+    array.c.shape, array.c.strides, array.c.ndim = sizes, sizes + ndim, ndim
+    for d in range(ndim - 1, -1, -1):
+        sizes[d] = shape[d]
+        sizes[ndim + d] = stride
+        stride *= max(shape[d], 1)
+    describe_dtype(dtype, &array.c.dtype)
+    array.element_dtype = dtype
+    array.element_size = dtype.itemsize
     return 0
-
-
-cdef DeviceArray new_device_array(Tensor like, gpukern_device device, Launch launch):
-    """An uninitialised array of the tensor's shape and dtype, allocated on the launch's stream."""
-    cdef DeviceArray made = DeviceArray.__new__(DeviceArray)
-    cdef Tensor tensor = Tensor.__new__(Tensor)
-    cdef size_t bytes_ = like.count() * like.itemsize
-    cdef gpukern_exec c = launch.c
-    cdef void *data
-    tensor.resize(like.c.ndim)
-    for d in range(like.c.ndim):
-        tensor.c.shape[d] = like.c.shape[d]
-    tensor.set_contiguous()
-    tensor.c.dtype = like.c.dtype
-    # Memory of our own is neither page-locked nor managed, whatever lay where `like` came from.
-    tensor.c.device = device
-    if device.device_type == GPUKERN_CUDA_HOST:
-        tensor.c.device.device_type, tensor.c.device.device_id = GPUKERN_CPU, 0
-    elif device.device_type == GPUKERN_CUDA_MANAGED:
-        tensor.c.device.device_type = GPUKERN_CUDA
-    tensor.dtype = like.dtype
-    tensor.itemsize = like.itemsize
-    tensor.host = tensor.c.device.device_type == GPUKERN_CPU
-    with nogil:
-        check(gpukern_allocate(tensor.c.device, bytes_, &c, &data))
-    tensor.c.data = data
-    made.tensor = tensor
-    if not tensor.host:
-        made.uses = new_stream_tracker(tensor.c.device,
-                             legacy_stream() if launch.stream is None else launch.stream)
-    return made
 
 
 cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device, cnp.dtype dtype,
                                        int ndim, const int64_t *shape):
     """An uninitialised array, allocated on the call's stream."""
-    cdef Launch launch = new_launch("allocate", None,
-                                    stream_of_call(call) if call.has_stream else None)
-    cdef Tensor like = Tensor.__new__(Tensor)
-    like.resize(ndim)
-    for d in range(ndim):
-        like.c.shape[d] = shape[d]
-    describe(dtype, &like.c.dtype)
-    like.dtype = dtype
-    like.itemsize = dtype.itemsize
-    return new_device_array(like, device, launch)
+    cdef DeviceArray made = DeviceArray.__new__(DeviceArray)
+    cdef size_t bytes_
+    cdef void *data = NULL
+    if ndim > GPUKERN_MAX_NDIM:
+        raise GpukernValueError(
+            f"an array must have 0 to {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
+    set_layout(made, dtype, ndim, shape)
+    bytes_ = count_of(&made.c) * made.element_size
+    # Our memory is neither page-locked nor managed, also beside memory that is.
+    made.c.device = device
+    if device.device_type == GPUKERN_CUDA_HOST:
+        made.c.device.device_type, made.c.device.device_id = GPUKERN_CPU, 0
+    elif device.device_type == GPUKERN_CUDA_MANAGED:
+        made.c.device.device_type = GPUKERN_CUDA
+    with nogil:
+        check(gpukern_allocate(made.c.device, bytes_, &call.c, &data))
+    made.c.data = data
+    if made.c.device.device_type != GPUKERN_CPU:
+        made.tracker = new_stream_tracker(
+            made.c.device, stream_of_call(call) if call.has_stream else legacy_stream())
+    return made
 
 
 cdef DeviceArray copy_to_device(CallContext *call, const Argument *source, gpukern_device device):
@@ -340,38 +308,28 @@ cdef DeviceArray copy_to_device(CallContext *call, const Argument *source, gpuke
     cdef DeviceArray made = allocate_device_array(call, device, dtype_of(source), source.c.ndim,
                                                   source.c.shape)
     with nogil:
-        check(gpukern_copy(&source.c, &made.tensor.c, &call.c))
-    if made.uses is None:
+        check(gpukern_copy(&source.c, &made.c, &call.c))
+    if made.tracker is None:
         return made
     if source.host:  # the host has waited for such a copy
-        made.uses.settle_new()
+        made.tracker.mark_new_complete()
     else:
-        made.uses.end(stream_of_call(call), True)
+        made.tracker.end(stream_of_call(call), True)
     return made
 
 
 cdef int describe_device_array(CallContext *call, ArrayType type_, object array,
                                Argument *argument) except -1:
     cdef DeviceArray own = array
-    argument.c = own.tensor.c
+    argument.c = own.c
     argument.c.strides = NULL
-    argument.itemsize = own.tensor.itemsize
-    argument.host = own.tensor.host
+    argument.itemsize = own.element_size
+    argument.host = own.tracker is None
     argument.owner = <PyObject *>array
-    argument.dtype = <PyObject *>own.tensor.dtype
-    if own.uses is not None:
-        argument.tracker = <PyObject *>own.uses
+    argument.dtype = <PyObject *>own.element_dtype
+    if own.tracker is not None:
+        argument.tracker = <PyObject *>own.tracker
     return link(call, argument)
-
-
-cdef DeviceArray copy_to(Tensor source, gpukern_device device, Launch launch):
-    cdef DeviceArray made = new_device_array(source, device, launch)
-    copy_tensor(source, made.tensor, launch)
-    if not source.host:
-        made.used_by(launch)
-    elif made.uses is not None:  # such a copy was waited for
-        made.uses.settle_new()
-    return made
 
 
 register_device_array(DeviceArray)

@@ -4,8 +4,8 @@
 # cython: language_level=3, freethreading_compatible=True
 """explain: where a call would run, and why.
 
-The operation itself is called, after request_explanation(): it describes its arguments as usual,
-and the C function fills in the explanation instead of running.
+The operation itself is called, and its context (call.pxd) takes the request: the call describes its
+arguments as usual, and the C function fills in the explanation instead of running.
 """
 
 from libc.string cimport memset
@@ -112,26 +112,26 @@ cdef str size_text(long long size):
     return f"{size} B"
 
 
-cdef Explanation made_plan(str op, const gpukern_explanation *found):
-    cdef Explanation plan = Explanation.__new__(Explanation)
-    plan.op = op
+cdef Explanation new_explanation(str op, const gpukern_explanation *found):
+    cdef Explanation made = Explanation.__new__(Explanation)
+    made.op = op
     on_cpu = found.device.device_type == GPUKERN_CPU
-    plan.place = "cpu" if on_cpu else f"cuda:{found.device.device_id}"
-    plan.why = RULES[found.rule]
+    made.place = "cpu" if on_cpu else f"cuda:{found.device.device_id}"
+    made.why = RULES[found.rule]
     if found.rule == GPUKERN_RULE_NO_GPU:
-        plan.why += f": {cuda_status()['reason']}"
-    plan.path = PATHS[found.path]
-    plan.threads = found.threads
-    plan.chunks = found.chunks
-    plan.bytes_read = found.bytes_read
-    plan.bytes_written = found.bytes_written
-    plan.bytes_to_device = found.bytes_to_device
-    plan.bytes_from_device = found.bytes_from_device
-    plan.bytes_allocated = found.bytes_allocated
-    return plan
+        made.why += f": {cuda_status()['reason']}"
+    made.path = PATHS[found.path]
+    made.threads = found.threads
+    made.chunks = found.chunks
+    made.bytes_read = found.bytes_read
+    made.bytes_written = found.bytes_written
+    made.bytes_to_device = found.bytes_to_device
+    made.bytes_from_device = found.bytes_from_device
+    made.bytes_allocated = found.bytes_allocated
+    return made
 
 
-def explain(op, /, *args, stream=None, **kwargs):
+def explain(op, /, *args, **kwargs):
     """Reports where a call would run and why, without running it.
 
     Parameters
@@ -139,7 +139,7 @@ def explain(op, /, *args, stream=None, **kwargs):
     op : function
         :func:`gpukern.gather`, :func:`gpukern.saxpy` or a function made by
         :func:`gpukern.elementwise`.
-    *args, stream, **kwargs
+    *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.
 
@@ -176,7 +176,7 @@ def explain(op, /, *args, stream=None, **kwargs):
     explanation.struct_size = sizeof(explanation)
     request_explanation(&explanation)
     try:
-        op(*args, stream=stream, **kwargs)
+        op(*args, **kwargs)
     finally:
         request_explanation(NULL)
-    return made_plan(name, &explanation)
+    return new_explanation(name, &explanation)

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What $GPUKERN_DEVICE asks for, as wished_device() of the C side reads it."""
+"""What $GPUKERN_DEVICE asks for, as default_device() of the C side reads it."""
 
-cdef enum Wish:
-    WISH_NONE
-    WISH_CPU
-    WISH_CUDA
-    WISH_UNKNOWN
+cdef enum DefaultDevice:
+    DEFAULT_NONE
+    DEFAULT_CPU
+    DEFAULT_CUDA
+    DEFAULT_UNKNOWN
 
-cdef Wish wished_device() noexcept
-cdef Wish checked_wish() except *
+cdef DefaultDevice default_device() noexcept
+cdef DefaultDevice checked_default_device() except *

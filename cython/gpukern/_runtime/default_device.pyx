@@ -9,20 +9,20 @@ from libc.string cimport strcmp
 from gpukern.errors import GpukernValueError
 
 
-cdef Wish wished_device() noexcept:
-    """WISH_UNKNOWN is left to whoever then says what is wrong."""
+cdef DefaultDevice default_device() noexcept:
+    """DEFAULT_UNKNOWN is left to whoever then says what is wrong."""
     cdef const char *name = getenv("GPUKERN_DEVICE")
     if name == NULL or name[0] == 0:
-        return WISH_NONE
+        return DEFAULT_NONE
     if strcmp(name, "cpu") == 0:
-        return WISH_CPU
-    return WISH_CUDA if strcmp(name, "cuda") == 0 else WISH_UNKNOWN
+        return DEFAULT_CPU
+    return DEFAULT_CUDA if strcmp(name, "cuda") == 0 else DEFAULT_UNKNOWN
 
 
-cdef Wish checked_wish() except *:
-    """Refuses what is no device."""
-    cdef Wish wish = wished_device()
-    if wish == WISH_UNKNOWN:
+cdef DefaultDevice checked_default_device() except *:
+    """As default_device(), which raises for an unknown device."""
+    cdef DefaultDevice found = default_device()
+    if found == DEFAULT_UNKNOWN:
         name = (<bytes>getenv("GPUKERN_DEVICE")).decode("utf-8", "replace")
         raise GpukernValueError(f"GPUKERN_DEVICE must be cpu or cuda, got {name}")
-    return wish
+    return found

@@ -33,7 +33,9 @@ The context releases what it holds when the function returns, also by an excepti
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from gpukern._capi cimport gpukern_device, gpukern_exec, gpukern_explanation, gpukern_status, gpukern_tensor
+from gpukern._capi cimport (
+    gpukern_device, gpukern_exec, gpukern_explanation, gpukern_status, gpukern_tensor,
+)
 from gpukern._streams.stream cimport Stream
 
 cdef extern from *:
@@ -82,7 +84,7 @@ cdef struct Argument:
     bint written         # an output
     bint is_new          # made by new_result()
     bint byte_strided    # strides are no whole elements, or c.dtype cannot express the item size
-    bint unordered       # on a GPU, from a producer that names no stream: kept until the work is done
+    bint unordered       # on a GPU, of a producer that names no stream: kept alive, see keepalive.pyx
     PyObject *name       # in errors: a str, or NULL for "argument {position}"
     int position
     PyObject *array      # what was passed

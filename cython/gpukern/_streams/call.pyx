@@ -14,13 +14,13 @@ from libc.string cimport memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from gpukern._capi cimport (
-    GPUKERN_CANCELLED, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS,
+    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS,
     gpukern_exec, gpukern_explanation, gpukern_status, gpukern_stream_wait,
 )
 from gpukern._interop.array_type cimport ArrayType
-from gpukern._runtime.default_device cimport WISH_CPU, WISH_NONE, wished_device
+from gpukern._runtime.default_device cimport DEFAULT_CPU, DEFAULT_NONE, default_device
 from gpukern._runtime.error cimport check
-from gpukern._streams.keepalive cimport keep_until_done, kept_count, let_go
+from gpukern._streams.keepalive cimport keep_until_done, keepalive_count, release_completed
 from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
 from gpukern._streams.stream_tracker cimport StreamTracker
 
@@ -90,8 +90,8 @@ cdef int begin_call(CallContext *call, str function, object device, object strea
     call.has_stream = call.any_cuda = call.addresses_only = call.has_duties = False
     call.given_stream = call.checked_type = NULL
     call.watch.progress = call.watch.error = NULL
-    if kept_count > 0:
-        let_go()
+    if keepalive_count > 0:
+        release_completed()
     if device is not None:
         # Beside device arrays, 'cuda' without a number is the GPU that holds them.
         call.any_cuda = device == "cuda" if type(device) is str else False
@@ -185,7 +185,7 @@ cdef int set_stream(CallContext *call, Stream stream) except -1:
 cdef bint computes_on_cpu(const CallContext *call) noexcept:
     """Whether host arrays are computed on the CPU."""
     if call.c.device.device_type == GPUKERN_DEVICE_DEFAULT:
-        return wished_device() in (WISH_NONE, WISH_CPU)
+        return default_device() in (DEFAULT_NONE, DEFAULT_CPU)
     return call.c.device.device_type == GPUKERN_CPU
 
 
@@ -207,7 +207,7 @@ cdef int join(CallContext *call, Argument *argument) except -1:
     if argument.tracker != NULL:
         tracker = <StreamTracker>argument.tracker
         if not call.has_stream:
-            set_stream(call, tracker.current_home())
+            set_stream(call, tracker.current_owner())
         # Nobody else knows of a new array yet: nothing to wait for.
         if not argument.is_new:
             tracker.begin(stream_of_call(call), argument.written)

@@ -3,13 +3,13 @@
 
 from gpukern._capi cimport gpukern_device, gpukern_event
 
-cdef class Kept:
+cdef class KeepAlive:
     cdef object owner
     cdef gpukern_device device
     cdef gpukern_event *event
 
-# How many objects are kept; a look at it is all that a call pays where there are none.
-cdef int kept_count
+# The number of objects that are kept: all that a call reads if there are none.
+cdef int keepalive_count
 
 cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1
-cdef void let_go() noexcept
+cdef void release_completed() noexcept

@@ -1,26 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._capi cimport gpukern_device, gpukern_exec, gpukern_explanation
+from gpukern._capi cimport gpukern_device
 
 cdef class Stream:
     cdef void *handle
     cdef readonly object owner
     cdef readonly bint lasting
-
-cdef class ExplanationRequest:
-    cdef gpukern_explanation plan
-    cdef object stream
-
-cdef class Launch:
-    cdef gpukern_exec c
-    cdef Stream stream
-    cdef bint any_cuda
-    cdef gpukern_device device
-    cdef list others
-    cdef int limit_memory(self, object limit, str what) except -1
-    cdef int follow(self, gpukern_device device, Stream stream) except -1
-    cdef int finish(self) except -1
 
 cdef int wait_back(gpukern_device device, void *stream, void *call) except -1 nogil
 cdef void *handle_of(object stream, str what) except? NULL
@@ -31,5 +17,4 @@ cdef Stream legacy_stream()
 cdef bint same_stream(Stream a, Stream b) noexcept
 cdef Stream consumer_stream(object stream, int device_id)
 cdef list current_streams(int device_id)
-cdef Launch new_launch(str function, object device, object stream)
 cdef gpukern_device as_device(object device, str what=*) except *

@@ -9,11 +9,10 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport uint64_t, uintptr_t
 
 from gpukern._capi cimport (
-    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_exec,
-    gpukern_stream_capture, gpukern_stream_wait,
+    GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_stream_capture,
+    gpukern_stream_wait,
 )
 from gpukern._runtime.error cimport check
-from gpukern._streams.keepalive cimport kept_count, let_go
 
 import operator
 import sys
@@ -179,76 +178,3 @@ cdef gpukern_device as_device(object device, str what="device") except *:
         raise GpukernTypeError(
             f"{what} must be None, a str or an int, got {type(device).__name__}")
     return found
-
-
-cdef class ExplanationRequest:
-    """Given as stream=, it lets a call fill the plan instead of running; see explain.pyx.
-
-    `stream`: the call's own. The plan must outlive the call.
-    """
-
-
-cdef class Launch:
-    """One call's gpukern_exec; without a stream= it goes to the first stream it is told of."""
-
-    cdef int follow(self, gpukern_device device, Stream stream) except -1:
-        """Orders the call behind the work on `stream` of the CUDA device, None for no work."""
-        if self.any_cuda:
-            self.any_cuda = False
-            self.c.device.device_id = device.device_id
-        if stream is None:
-            return 0
-        if self.stream is None:
-            self.stream = stream
-            self.c.stream = stream.handle
-        elif not same_stream(stream, self.stream):
-            with nogil:
-                check(gpukern_stream_wait(device, self.c.stream, stream.handle))
-            self.device = device
-            if self.others is None:
-                self.others = []
-            self.others.append(stream)
-        return 0
-
-    cdef int limit_memory(self, object limit, str what) except -1:
-        """Bounds the device memory that host arrays use on their way; None is the default."""
-        if limit is None:
-            return 0
-        try:
-            number = operator.index(limit)
-        except TypeError:
-            raise GpukernTypeError(f"{what} must be an int, got {type(limit).__name__}") from None
-        if not 0 < number < 2**63:
-            raise GpukernValueError(f"{what} must be a number of bytes, got {number}")
-        self.c.device_memory_limit = number
-        return 0
-
-    cdef int finish(self) except -1:
-        """Orders the streams that the call followed behind its work: whoever works on them next
-        finds the results, and whoever frees memory in their order frees it after the call."""
-        cdef Stream stream
-        if self.others is None:
-            return 0
-        for stream in self.others:
-            with nogil:
-                wait_back(self.device, stream.handle, self.c.stream)
-        self.others = None
-        return 0
-
-
-cdef Launch new_launch(str function, object device, object stream):
-    """The launch of a call; errors name its function."""
-    cdef Launch made = Launch.__new__(Launch)
-    if kept_count > 0:
-        let_go()
-    made.c.struct_size = sizeof(gpukern_exec)
-    made.c.device = as_device(device, "device" if device is None else f"{function}: device")
-    # Beside device arrays, 'cuda' without a number is the device where they lie.
-    made.any_cuda = device == "cuda" if isinstance(device, str) else False
-    if isinstance(stream, ExplanationRequest):
-        made.c.explanation = &(<ExplanationRequest>stream).plan
-        stream = (<ExplanationRequest>stream).stream
-    if stream is not None:
-        made.stream = as_stream(stream, f"{function}: stream")
-        made.c.stream = made.stream.handle
-    return made

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Who uses a piece of device memory: the order between streams, and when it may be freed.
+"""The stream order of work on device memory, and when the memory may be freed.
 
-Memory has a home: the stream that wrote to it last, on which it will be freed. Work at home is in
-order by itself, so that whoever stays on one stream pays for no CUDA call. Other streams wait for
-what they conflict with (readers for writers, writers for all), by events and never on the host:
-a writer becomes the new home, and readers are remembered until the next writer or the release has
-waited for them.
+Memory has an owner stream: the one that wrote to it last, on which it will be freed. Work on the
+owner stream is in order, and costs no CUDA call. Other streams wait for the work that they conflict
+with (readers for writers, writers for all), by events and never on the host: a writer becomes the
+owner, and readers are pending until the next writer or the release has waited for them.
 
-A stream that lasts is remembered by its handle, and marked when another one has to wait for it.
-One that may be destroyed before the memory is gone (see Stream) is marked after each use.
+A lasting stream (see Stream) is remembered by its handle, and its work is marked with an event when
+another stream has to wait for it. The work of a stream that may be destroyed before the memory is
+freed is marked after each use.
 
-In a stream that captures a CUDA graph nothing runs yet, so that no use is noted there but at home.
+In a stream that captures a CUDA graph nothing runs yet: only work on the owner stream is noted.
 """
 
 cimport cython
@@ -31,22 +31,22 @@ from gpukern._streams.stream cimport Stream, legacy_stream, same_stream
 from gpukern.errors import GpukernValueError
 
 cdef enum:
-    # Beyond so many streams the home waits for the oldest, which costs some overlap.
-    MOST_ELSEWHERE = 16
+    # With more pending streams the owner waits for the oldest, which costs some overlap.
+    MAX_PENDING = 16
 
 # CUDA's handle of the per-thread default stream.
 cdef void *PER_THREAD = <void *>2
 
 
-# No part of reference cycles. To make one must not start the collector, which could come back
-# here while the lock is held.
+# Not part of reference cycles. Its allocation must not start the collector, which could re-enter
+# this module while the lock is held.
 @cython.no_gc
 @cython.final
-cdef class Use:
-    """Work on a stream other than the home: all of it, or up to an event if the stream is None."""
+cdef class PendingUse:
+    """Work on a stream other than the owner: all of it, or up to an event if the stream is None."""
 
 
-# The collector must not clear it first: the release would have nothing to go by.
+# The collector must not clear it before the release, which reads it.
 @cython.no_gc_clear
 @cython.final
 cdef class StreamTracker:
@@ -56,10 +56,10 @@ cdef class StreamTracker:
         """Orders what will be enqueued on a stream behind the uses that it conflicts with."""
         with self.lock:
             self.begun += 1
-            if not same_stream(stream, self.home):
-                return self.begin_elsewhere(stream, writes)
-            if self.elsewhere:
-                return self.begin_at_home(writes)
+            if not same_stream(stream, self.owner):
+                return self.begin_on_other(stream, writes)
+            if self.pending:
+                return self.begin_on_owner(writes)
             self.busy = True
             if writes:
                 self.wrote = True
@@ -69,31 +69,31 @@ cdef class StreamTracker:
     cdef int end(self, Stream stream, bint writes) except -1:
         """Notes that the use which began has been enqueued."""
         cdef gpukern_event *event = NULL
-        cdef Use use
-        if stream.lasting or same_stream(stream, self.home):
+        cdef PendingUse use
+        if stream.lasting or same_stream(stream, self.owner):
             return 0
         with self.lock:
             with nogil:
                 check(gpukern_event_record(self.device, stream.handle, &event))
             if event != NULL:
-                use = Use.__new__(Use)
+                use = PendingUse.__new__(PendingUse)
                 use.event = event
                 use.wrote = writes
                 self.remember(use)
         return 0
 
-    cdef int begin_at_home(self, bint writes) except -1:
-        cdef Use use
+    cdef int begin_on_owner(self, bint writes) except -1:
+        cdef PendingUse use
         cdef Py_ssize_t i = 0
-        if capture_of(self.device, self.home):
+        if capture_of(self.device, self.owner):
             return 0
         # In place: to make a list could start the collector, which must not come back here.
-        while i < len(self.elsewhere):
-            use = self.elsewhere[i]
+        while i < len(self.pending):
+            use = self.pending[i]
             if writes or use.wrote:
-                self.wait(self.home, use, False)
+                self.wait(self.owner, use, False)
                 self.wrote |= use.wrote
-                del self.elsewhere[i]
+                del self.pending[i]
                 forget(self.device, use)
             else:
                 i += 1
@@ -103,101 +103,101 @@ cdef class StreamTracker:
             self.version += 1
         return 0
 
-    cdef int begin_elsewhere(self, Stream stream, bint writes) except -1:
-        cdef Use own = self.use_of(stream)
+    cdef int begin_on_other(self, Stream stream, bint writes) except -1:
+        cdef PendingUse own = self.use_of(stream)
         cdef bint seen = own is not None and own.version == self.version
         cdef bint lasting = stream.lasting or own is not None
         cdef bint captured
-        cdef Use use
-        if seen and not writes and not self.written_elsewhere():
+        cdef PendingUse use
+        if seen and not writes and not self.has_pending_write():
             return 0  # one more look at what the stream has waited for
         captured = capture_of(self.device, stream) != 0
         if writes and not lasting and not captured:
-            # By way of the home, which then stands for all that was before.
-            self.begin_at_home(True)
+            # Through the owner, which then stands for all earlier work.
+            self.begin_on_owner(True)
         if self.busy and (writes or (self.wrote and not seen)):
-            wait_for(self.device, stream, self.home, captured)
-        for use in self.elsewhere:
+            wait_for(self.device, stream, self.owner, captured)
+        for use in self.pending:
             if use is not own and (writes or use.wrote):
                 self.wait(stream, use, captured)
         if captured or not lasting:
             return 0
         if writes:
-            self.move_home(stream if own is None else own.stream)
+            self.change_owner(stream if own is None else own.stream)
         elif own is not None:
             own.version = self.version
         else:
-            own = Use.__new__(Use)
+            own = PendingUse.__new__(PendingUse)
             own.stream = stream
             own.version = self.version
             self.remember(own)
         return 0
 
-    cdef bint written_elsewhere(self) noexcept:
-        cdef Use use
-        for use in self.elsewhere:
+    cdef bint has_pending_write(self) noexcept:
+        cdef PendingUse use
+        for use in self.pending:
             if use.wrote:
                 return True
         return False
 
-    cdef int move_home(self, Stream stream) except -1:
+    cdef int change_owner(self, Stream stream) except -1:
         """To a stream that has waited for all others."""
-        cdef Use use
-        for use in self.elsewhere:
+        cdef PendingUse use
+        for use in self.pending:
             forget(self.device, use)
-        self.elsewhere.clear()  # in place, as above
-        self.home = stream
+        self.pending.clear()  # in place, as above
+        self.owner = stream
         self.busy = self.wrote = True
         self.version += 1
         return 0
 
-    cdef int remember(self, Use use) except -1:
-        cdef Use oldest
-        self.elsewhere.append(use)
-        if len(self.elsewhere) > MOST_ELSEWHERE and not capture_of(self.device, self.home):
-            oldest = self.elsewhere[0]
-            self.wait(self.home, oldest, False)
+    cdef int remember(self, PendingUse use) except -1:
+        cdef PendingUse oldest
+        self.pending.append(use)
+        if len(self.pending) > MAX_PENDING and not capture_of(self.device, self.owner):
+            oldest = self.pending[0]
+            self.wait(self.owner, oldest, False)
             self.busy = True
             self.wrote |= oldest.wrote
-            del self.elsewhere[0]
+            del self.pending[0]
             forget(self.device, oldest)
         return 0
 
-    cdef Use use_of(self, Stream stream):
+    cdef PendingUse use_of(self, Stream stream):
         """The entry of a stream that lasts, None if it has none."""
-        cdef Use use
-        for use in self.elsewhere:
+        cdef PendingUse use
+        for use in self.pending:
             if use.stream is not None and same_stream(use.stream, stream):
                 return use
         return None
 
-    cdef int wait(self, Stream stream, Use use, bint captured) except -1:
+    cdef int wait(self, Stream stream, PendingUse use, bint captured) except -1:
         if use.stream is not None:
             return wait_for(self.device, stream, use.stream, captured)
         with nogil:
             check(gpukern_stream_wait_event(self.device, stream.handle, use.event))
         return 0
 
-    cdef Stream current_home(self):
+    cdef Stream current_owner(self):
         with self.lock:
-            return self.home
+            return self.owner
 
-    cdef void settle(self, Stream stream, uint64_t begun) noexcept:
+    cdef void mark_complete(self, Stream stream, uint64_t begun) noexcept:
         """Notes that the host has waited for the last use that has begun, on `stream`."""
         with self.lock:
-            if self.begun == begun and not self.elsewhere and same_stream(stream, self.home):
+            if self.begun == begun and not self.pending and same_stream(stream, self.owner):
                 self.busy = self.wrote = False
 
-    cdef void settle_new(self) noexcept:
+    cdef void mark_new_complete(self) noexcept:
         """Notes that the host has waited for the first use, which nobody else knows of yet."""
-        cdef Use use
-        for use in self.elsewhere:
+        cdef PendingUse use
+        for use in self.pending:
             forget(self.device, use)
-        self.elsewhere = []
+        self.pending = []
         self.busy = self.wrote = False
 
-    cdef int lend(self, list streams) except -1:
-        """Notes streams on which others may work without a word: the release waits for them."""
+    cdef int add_consumers(self, list streams) except -1:
+        """Notes streams on which others may work untracked: the release waits for them."""
         cdef Stream stream, known
         with self.lock:
             for stream in streams:
@@ -209,37 +209,37 @@ cdef class StreamTracker:
         return 0
 
     cdef void release(self, void *data) noexcept:
-        """Frees the memory behind all its uses; the last word to this object.
+        """Frees the memory behind all its uses; the last call to this object.
 
-        Errors are passed over, as a destructor must: only a broken context or the end of the
-        process refuses, and then the memory is lost or given back anyway.
+        Errors are ignored, as in a destructor: only a broken context or the end of the process
+        causes them, and then the memory is lost or returned anyway.
         """
         cdef gpukern_exec where
-        cdef Stream holder = self.home
+        cdef Stream holder = self.owner
         cdef Stream stream
-        cdef Use use
-        cdef void *waiter = self.home.handle
+        cdef PendingUse use
+        cdef void *waiter = self.owner.handle
         memset(&where, 0, sizeof(where))
         where.struct_size = sizeof(where)
         where.device.device_type = GPUKERN_DEVICE_DEFAULT
-        if self.elsewhere or self.consumers:
+        if self.pending or self.consumers:
             holder = self.capturing()
             if holder is None:
-                holder = self.home
+                holder = self.owner
             else:
                 # A graph cannot wait for work outside it; this one case is left to the host.
                 waiter = PER_THREAD
         for stream in self.consumers:
             wait_outside(self.device, waiter, stream.handle)
-        for use in self.elsewhere:
+        for use in self.pending:
             if use.stream is not None:
                 wait_outside(self.device, waiter, use.stream.handle)
             else:
                 with nogil:
                     gpukern_stream_wait_event(self.device, waiter, use.event)
             forget(self.device, use)
-        if holder is not self.home:
-            wait_outside(self.device, waiter, self.home.handle)
+        if holder is not self.owner:
+            wait_outside(self.device, waiter, self.owner.handle)
         with nogil:
             if waiter == PER_THREAD:
                 where.stream = waiter
@@ -248,16 +248,16 @@ cdef class StreamTracker:
             gpukern_release(self.device, data, &where)
 
     cdef Stream capturing(self):
-        """A stream that captures a CUDA graph, which then is to keep the memory: the home before
-        the others. None if no stream of these captures."""
+        """A stream that captures a CUDA graph, which then keeps the memory: the owner before the
+        others. None if none of these captures."""
         cdef Stream stream
-        cdef Use use
-        if captures(self.device, self.home.handle):
-            return self.home
+        cdef PendingUse use
+        if captures(self.device, self.owner.handle):
+            return self.owner
         for stream in self.consumers:
             if captures(self.device, stream.handle):
                 return stream
-        for use in self.elsewhere:
+        for use in self.pending:
             if use.stream is not None and captures(self.device, use.stream.handle):
                 return use.stream
         return None
@@ -295,7 +295,7 @@ cdef int wait_for(gpukern_device device, Stream stream, Stream other, bint captu
     return 0
 
 
-cdef void forget(gpukern_device device, Use use) noexcept:
+cdef void forget(gpukern_device device, PendingUse use) noexcept:
     cdef gpukern_event *event = use.event
     use.event = NULL
     with nogil:
@@ -306,8 +306,8 @@ cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream):
     """The uses of memory that was just allocated on a stream."""
     cdef StreamTracker made = StreamTracker.__new__(StreamTracker)
     made.device = device
-    made.home = stream if stream.lasting else legacy_stream()
-    made.elsewhere = []
+    made.owner = stream if stream.lasting else legacy_stream()
+    made.pending = []
     made.consumers = []
     if stream.lasting:
         made.busy = made.wrote = True
