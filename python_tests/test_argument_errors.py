@@ -31,14 +31,16 @@ def test_malformed_streams(spoken):
 
 @pytest.mark.parametrize("stream", [2**64, -1])
 def test_streams_that_are_no_handles(stream):
-    with pytest.raises(gpukern.GpukernValueError, match=r"^gather: stream must be a handle"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^gather: stream must be a handle"):
         gpukern.gather(X, [0], stream=stream)
 
 
 def test_devices_are_named_by_function():
-    with pytest.raises(gpukern.GpukernValueError, match=r"^gather: device must be 'cpu'"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^gather: device must be 'cpu'"):
         gpukern.gather(X, [0], device="gpu")
-    with pytest.raises(gpukern.GpukernTypeError, match=r"^to_device: device must be an int or"):
+    with pytest.raises(
+        gpukern.errors.GpukernTypeError, match=r"^to_device: device must be an int or"
+    ):
         gpukern.to_device(X, None)
 
 
@@ -57,18 +59,18 @@ def test_malformed_interfaces(change):
 
 @pytest.mark.parametrize("interface", [None, [], {}])
 def test_interfaces_that_are_none(interface):
-    with pytest.raises(gpukern.GpukernTypeError, match=r"^gather: source has a malformed"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"^gather: source has a malformed"):
         gpukern.gather(Speaker(__cuda_array_interface__=interface), [0])
 
 
 def test_indices_that_no_integer_dtype_holds():
     for index in (2**70, -(2**70), [2**70], [-1, 2**63]):
-        with pytest.raises(gpukern.GpukernIndexError, match="fits no integer dtype"):
+        with pytest.raises(gpukern.errors.GpukernIndexError, match="fits no integer dtype"):
             gpukern.gather(X, index)
 
 
 def test_ragged_lists():
-    with pytest.raises(gpukern.GpukernValueError, match=r"^gather: source: "):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^gather: source: "):
         gpukern.gather([[1], [1, 2]], [0])
 
 
@@ -84,9 +86,9 @@ def scalars_of_torch():
 
 
 def refused(words, value):
-    with pytest.raises(gpukern.GpukernTypeError, match=f"^saxpy: a .*{words}"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=f"^saxpy: a .*{words}"):
         gpukern.saxpy(value, X, X)
-    with pytest.raises(gpukern.GpukernTypeError, match=f"^gather: fill_value .*{words}"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=f"^gather: fill_value .*{words}"):
         gpukern.gather(X, [9], mode="fill", fill_value=value)
 
 
@@ -100,7 +102,9 @@ def test_scalars_of_torch():
         assert np.array_equal(gpukern.saxpy(two, X, X), 3 * X)
         assert gpukern.gather(X, [9], mode="fill", fill_value=two)[0] == 2
     numbers = torch.ones(3, dtype=torch.complex32)
-    with pytest.raises(gpukern.GpukernTypeError, match="saxpy: x must have one of the dtypes"):
+    with pytest.raises(
+        gpukern.errors.GpukernTypeError, match="saxpy: x must have one of the dtypes"
+    ):
         gpukern.saxpy(1.0, numbers, numbers)
 
 
@@ -111,19 +115,21 @@ def test_scalars_of_jax():
     assert gpukern.gather(X, [9], mode="fill", fill_value=two)[0] == 2
     two.delete()
     refused("has been deleted", two)
-    with pytest.raises(gpukern.GpukernTypeError, match=r"^saxpy: a is traced by JAX"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"^saxpy: a is traced by JAX"):
         jax.jit(lambda a: gpukern.saxpy(a, X, X))(2.0)
 
 
 def test_what_is_made_by_others():
     with pytest.raises(
-        gpukern.GpukernTypeError, match=r"an Explanation is made by gpukern\.explain"
+        gpukern.errors.GpukernTypeError, match=r"an Explanation is made by gpukern\.explain"
     ):
         gpukern.Explanation()
     for outer in (gpukern.In, gpukern.Out, gpukern.InOut):
-        with pytest.raises(gpukern.GpukernTypeError, match=r"a host array, got gpukern\.In\("):
+        with pytest.raises(
+            gpukern.errors.GpukernTypeError, match=r"a host array, got gpukern\.In\("
+        ):
             outer(gpukern.In(X))
-    with pytest.raises(gpukern.GpukernTypeError, match="options must be a sequence of str"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="options must be a sequence of str"):
         gpukern.elementwise("a + 1", options={"-DN": 1})
 
 
@@ -131,5 +137,7 @@ def test_async_functions():
     async def f(a):
         return a
 
-    with pytest.raises(gpukern.GpukernValueError, match="expected a plain function, f is an async"):
+    with pytest.raises(
+        gpukern.errors.GpukernValueError, match="expected a plain function, f is an async"
+    ):
         gpukern.elementwise(f)

@@ -31,7 +31,7 @@ try:
     out.numpy()
 except gpukern.ContextLostError as error:
     assert "context" in str(error), error
-    assert isinstance(error, gpukern.GpukernCudaError)
+    assert isinstance(error, gpukern.errors.GpukernCudaError)
 else:
     raise SystemExit("no error")
 for call in (lambda: fine[1, 1](out), out.numpy, lambda: gpukern.to_device(np.zeros(3)),

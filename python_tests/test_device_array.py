@@ -94,36 +94,40 @@ def test_empty_has_the_shape_asked_for(device):
 
 @pytest.mark.parametrize("shape", [-1, (2, -3), (2**40, 2**40)])
 def test_empty_refuses_impossible_shapes(device, shape):
-    with pytest.raises(gpukern.GpukernValueError, match=r"^empty: shape must "):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^empty: shape must "):
         gpukern.empty(shape, "i4", device)
 
 
 @pytest.mark.parametrize("dtype", [object, [("a", object)], "V70000", []])
 def test_empty_refuses_dtypes_without_a_fixed_small_width(device, dtype):
-    with pytest.raises(gpukern.GpukernTypeError, match=r"^empty: dtype must "):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"^empty: dtype must "):
         gpukern.empty(3, np.dtype(dtype), device)
 
 
 def test_out_of_memory_is_a_memory_error(device):
     with pytest.raises(MemoryError) as caught:
         gpukern.empty(2**60, "i1", device)
-    assert isinstance(caught.value, gpukern.GpukernMemoryError)
+    assert isinstance(caught.value, gpukern.errors.GpukernMemoryError)
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", -1])
 def test_unknown_devices_are_value_errors(device):
-    with pytest.raises(gpukern.GpukernValueError, match=r"^(to_device|empty): device must be "):
+    with pytest.raises(
+        gpukern.errors.GpukernValueError, match=r"^(to_device|empty): device must be "
+    ):
         gpukern.empty(1, device=device)
 
 
 @pytest.mark.parametrize("device", [None, True, 1.0, b"cpu"])
 def test_devices_are_strings_and_ints(device):
-    with pytest.raises(gpukern.GpukernTypeError, match=r"^(to_device|empty): device must be "):
+    with pytest.raises(
+        gpukern.errors.GpukernTypeError, match=r"^(to_device|empty): device must be "
+    ):
         gpukern.empty(1, device=device)
 
 
 def test_a_device_that_is_not_there_is_a_device_error():
-    with pytest.raises(gpukern.GpukernDeviceError, match=r"^there is no "):
+    with pytest.raises(gpukern.errors.GpukernDeviceError, match=r"^there is no "):
         gpukern.empty(1, device=1000)
 
 
@@ -137,7 +141,7 @@ def test_device_arrays_are_not_converted_silently(device):
         np.zeros(3) + there
     with pytest.raises(TypeError, match="len"):
         len(gpukern.to_device(1.0, device))
-    with pytest.raises(gpukern.GpukernTypeError, match="to_device"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="to_device"):
         gpukern.DeviceArray()
 
 
@@ -157,9 +161,9 @@ def test_operations_on_device_arrays_give_device_arrays(rng, device):
 
 @pytest.mark.gpu
 def test_arrays_on_two_devices_are_a_value_error():
-    with pytest.raises(gpukern.GpukernValueError, match="saxpy: y must lie on cuda:0"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="saxpy: y must lie on cuda:0"):
         gpukern.saxpy(1, gpukern.to_device(np.zeros(3)), np.zeros(3))
-    with pytest.raises(gpukern.GpukernValueError, match="device must be that of the arrays"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="device must be that of the arrays"):
         gpukern.gather(gpukern.to_device(np.zeros(3)), [0], device="cpu")
 
 
@@ -177,7 +181,7 @@ def test_cuda_array_interface_both_ways(rng):
     window = {**interface, "shape": (2, 3), "strides": (-48, 8), "data": data}
     holder = SimpleNamespace(__cuda_array_interface__=window)
     assert np.array_equal(gpukern.gather(holder, [1, 0]).numpy(), x[::-2, 1::2][[1, 0]])
-    with pytest.raises(gpukern.GpukernValueError, match="gather: out is read-only"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="gather: out is read-only"):
         gpukern.gather(there, [0, 1], out=holder)
 
 

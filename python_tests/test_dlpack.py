@@ -95,12 +95,12 @@ def test_read_only_exports_are_inputs_only():
     array = np.zeros(3)
     array.flags.writeable = False
     assert gather(Producer(array), [0]) == [0.0]
-    with pytest.raises(gpukern.GpukernValueError, match=r"^gather: out is read-only"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^gather: out is read-only"):
         gather(np.zeros(3), [0, 1, 2], out=Producer(array))
 
 
 def test_foreign_devices_are_value_errors():
-    with pytest.raises(gpukern.GpukernValueError, match="got DLPack device type 10"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="got DLPack device type 10"):
         gather(Producer(SOURCE, device=(10, 0)), [0])
 
 
@@ -108,16 +108,16 @@ def test_a_capsule_is_used_once():
     capsule = SOURCE.__dlpack__()
     assert gather(Producer(SOURCE, capsule=capsule), [[2]]).shape == (1, 1, 4)
     assert "used_dltensor" in repr(capsule)
-    with pytest.raises(gpukern.GpukernTypeError, match="fresh DLPack capsule"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="fresh DLPack capsule"):
         gather(Producer(SOURCE, capsule=capsule), [0])
-    with pytest.raises(gpukern.GpukernTypeError, match="fresh DLPack capsule, got int"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="fresh DLPack capsule, got int"):
         gather(Producer(SOURCE, capsule=5), [0])
 
 
 def test_gradients_are_refused():
     producer = Producer(SOURCE)
     producer.requires_grad = True
-    with pytest.raises(gpukern.GpukernBufferError, match="detach"):
+    with pytest.raises(gpukern.errors.GpukernBufferError, match="detach"):
         gather(producer, [0])
 
 
@@ -179,11 +179,11 @@ def test_copies_are_apart():
 
 
 def test_impossible_exports_are_buffer_errors():
-    with pytest.raises(gpukern.GpukernBufferError, match="its own device or to the CPU"):
+    with pytest.raises(gpukern.errors.GpukernBufferError, match="its own device or to the CPU"):
         exported(dl_device=(2, 0))
     with pytest.raises(BufferError, match="no name for dtype"):
         gpukern.to_device(np.zeros(3, "M8[s]"), "cpu").__dlpack__()
-    with pytest.raises(gpukern.GpukernValueError, match="stream must be None"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="stream must be None"):
         exported(stream=1)
 
 
@@ -213,7 +213,7 @@ def test_broken_cuda_array_interfaces_are_refused(changes, error, words):
 
 
 def test_read_only_cuda_memory_is_an_input_only():
-    with pytest.raises(gpukern.GpukernValueError, match="gather: out is read-only"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="gather: out is read-only"):
         gather(np.zeros(3), [0], out=Interface(data=(4096, True)))
 
 
@@ -223,7 +223,7 @@ def test_jax_arrays_come_back_as_jax_arrays():
     result = gather(x, jax.numpy.array([4, 0]))
     assert isinstance(result, jax.Array)
     assert result.tolist() == [4, 0]
-    with pytest.raises(gpukern.GpukernTypeError, match="JAX"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="JAX"):
         gather(x, [0], out=x)
 
 

@@ -165,9 +165,9 @@ def test_errors_of_calls():
     with pytest.raises(TypeError, match="takes 2 arguments, got 1 dtypes"):
         f.source("float32")
     for none in ((None, None), ("float32", None), (["a"], int)):
-        with pytest.raises(gpukern.GpukernTypeError, match="dtype"):
+        with pytest.raises(gpukern.errors.GpukernTypeError, match="dtype"):
             f.result_dtype(*none)
-    with pytest.raises(gpukern.GpukernTypeError, match=r"made by gpukern\.elementwise"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"made by gpukern\.elementwise"):
         gpukern.Elementwise("a + 1")
 
 
@@ -180,9 +180,9 @@ def test_an_out_whose_elements_share_memory(device, shape, strides):
     x = np.ones(shape)
     out = np.lib.stride_tricks.as_strided(np.zeros(np.prod(shape)), shape, strides)
     words = rf"own place for each element, got stride 0 in dimension {strides.index(0)}$"
-    with pytest.raises(gpukern.GpukernValueError, match=words):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=words):
         f(x, x, out=out, device=device)
-    with pytest.raises(gpukern.GpukernValueError, match=words):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=words):
         gpukern.saxpy(1.0, x, x, out=out, device=device)
     assert not out.any()
     single = np.lib.stride_tricks.as_strided(np.zeros(1), (1, 1), (0, 0))
@@ -287,9 +287,11 @@ def test_functions_of_cuda_need_a_gpu():
     g = elementwise("fmaf(a, 2.0f, b)")
     assert g.result_dtype("float32", "float32") == "float32"
     if gpukern.info()["cuda"]["device_count"] == 0:
-        with pytest.raises(gpukern.GpukernDeviceError, match="fmaf is CUDA C\\+\\+, which needs a"):
+        with pytest.raises(
+            gpukern.errors.GpukernDeviceError, match="fmaf is CUDA C\\+\\+, which needs a"
+        ):
             g(np.ones(3, "f4"), 1)
-    with pytest.raises(gpukern.GpukernDeviceError, match="fmaf"):
+    with pytest.raises(gpukern.errors.GpukernDeviceError, match="fmaf"):
         g(np.ones(3, "f4"), 1, device="cpu")
 
 
@@ -303,7 +305,7 @@ def test_the_device_of_host_arrays(monkeypatch):
         f(np.arange(2), 1)
     monkeypatch.delenv("GPUKERN_DEVICE")
     if gpukern.info()["cuda"]["device_count"] == 0:
-        with pytest.raises(gpukern.GpukernDeviceError):
+        with pytest.raises(gpukern.errors.GpukernDeviceError):
             f(np.arange(2), 1, device="cuda")
 
 

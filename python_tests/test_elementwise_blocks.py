@@ -102,7 +102,9 @@ def test_the_argument_device_memory():
     assert f(x, device="cpu", device_memory=1000).tolist() == [1, 1, 1]
     with pytest.raises(ValueError, match="device_memory must be a number of bytes, got 0"):
         f(x, device="cpu", device_memory=0)
-    with pytest.raises(gpukern.GpukernTypeError, match="device_memory must be an int, got str"):
+    with pytest.raises(
+        gpukern.errors.GpukernTypeError, match="device_memory must be an int, got str"
+    ):
         f(x, device="cpu", device_memory="1G")
 
 
@@ -115,7 +117,9 @@ def test_device_memory_is_checked_alike(limit):
         lambda: gpukern.gather(x, [0], device_memory=limit),
         lambda: gpukern.gather(x, np.array([0]), device_memory=limit),
     ):
-        with pytest.raises((gpukern.GpukernTypeError, gpukern.GpukernValueError), match="_memory"):
+        with pytest.raises(
+            (gpukern.errors.GpukernTypeError, gpukern.errors.GpukernValueError), match="_memory"
+        ):
             call()
 
 
@@ -140,5 +144,5 @@ def test_explain_on_the_cpu(monkeypatch):
     if not GPU:
         monkeypatch.setenv("GPUKERN_DEVICE", "cuda")
         assert explain(f, x, x).why.startswith("GPUKERN_DEVICE is cuda, but there is no GPU: ")
-        with pytest.raises(gpukern.GpukernDeviceError):
+        with pytest.raises(gpukern.errors.GpukernDeviceError):
             explain(f, x, x, device="cuda")

@@ -197,12 +197,12 @@ WRONG_EXPRESSIONS = [
 
 @pytest.mark.parametrize(("expression", "words"), WRONG_EXPRESSIONS)
 def test_wrong_expressions(expression, words):
-    with pytest.raises(gpukern.GpukernValueError, match=words):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=words):
         elementwise(expression)
 
 
 def test_words_of_c_are_no_inputs():
-    with pytest.raises(gpukern.GpukernValueError, match="class is a word of C"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="class is a word of C"):
         elementwise("a + 1", inputs=("a", "class"))
 
 
@@ -338,7 +338,7 @@ WRONG_FUNCTIONS = [
 
 @pytest.mark.parametrize(("function", "line", "words"), WRONG_FUNCTIONS)
 def test_wrong_functions(function, line, words):
-    with pytest.raises(gpukern.GpukernValueError, match=words) as caught:
+    with pytest.raises(gpukern.errors.GpukernValueError, match=words) as caught:
         elementwise(function)
     number = function.__code__.co_firstlineno + line
     assert f"{__file__}:{number}: " in str(caught.value)

@@ -147,7 +147,9 @@ def test_numbers_as_arguments(rng):
     for number in (2, 0.1, True, np.float32(0.3), np.int8(3), np.float64(0.1)):
         check(f, number, x, y)
     check(f, 2 + 3j, x, y, exact=False)
-    with pytest.raises(gpukern.GpukernOverflowError, match=r"b must lie in \[0, 255\], got 300"):
+    with pytest.raises(
+        gpukern.errors.GpukernOverflowError, match=r"b must lie in \[0, 255\], got 300"
+    ):
         elementwise("a + b")(gpukern.to_device(np.ones(3, "u1")), 300)
     device = gpukern.to_device(x)
     np.testing.assert_array_equal(f(np.array(0.5), device, device).numpy(), f(np.array(0.5), x, x))

@@ -167,7 +167,7 @@ def test_errors(rng):
     stuck = np.lib.stride_tricks.as_strided(np.zeros(1, "f4"), (3,), (0,))
     with pytest.raises(ValueError, match="out must have an own place for each element"):
         F(a, a, out=stuck, device="cuda")
-    with pytest.raises(gpukern.GpukernDeviceError):
+    with pytest.raises(gpukern.errors.GpukernDeviceError):
         F(a, a, device="cuda:77")
 
 

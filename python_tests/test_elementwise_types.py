@@ -174,7 +174,7 @@ def test_literals(place, dtype):
         try:
             expected = function(x)
         except OverflowError:
-            with pytest.raises(gpukern.GpukernOverflowError):
+            with pytest.raises(gpukern.errors.GpukernOverflowError):
                 elementwise(function)(x)
             return
     result = elementwise(function)(x)
@@ -200,7 +200,7 @@ def test_literals_without_a_value():
 def test_numbers_that_do_not_fit():
     f = elementwise("a + b")
     a = np.ones(3, "u1")
-    with pytest.raises(gpukern.GpukernOverflowError, match="300 out of bounds for uint8"):
+    with pytest.raises(gpukern.errors.GpukernOverflowError, match="300 out of bounds for uint8"):
         f(a, 300)
     with pytest.raises(OverflowError, match="out of bounds for uint8"):
         elementwise("a + 300")(a)
@@ -292,5 +292,5 @@ def test_numbers_to_negative_powers():
     assert elementwise("pow(a, b)")(-1, -3) == -1
     assert elementwise(lambda a, b: a**b)(np.int8(-1), -2) == 1
     assert elementwise("pow(a, b)")(np.int8([1, 2]), -2).tolist() == [1, 0]
-    with pytest.raises(gpukern.GpukernValueError, match="negative integer powers"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="negative integer powers"):
         elementwise("pow(a, -2)")(np.int8([1, 2]))

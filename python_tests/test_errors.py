@@ -14,7 +14,7 @@ from gpukern import errors
 
 BUILT_IN = {
     "CompileError": RuntimeError,
-    "ContextLostError": gpukern.GpukernCudaError,
+    "ContextLostError": gpukern.errors.GpukernCudaError,
     "GpukernValueError": ValueError,
     "GpukernTypeError": TypeError,
     "GpukernIndexError": IndexError,
@@ -30,15 +30,21 @@ BUILT_IN = {
 
 @pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
 def test_errors_are_what_people_catch(name, built_in):
-    error = getattr(gpukern, name)
+    error = getattr(errors, name)
     assert issubclass(error, built_in)
     assert issubclass(error, gpukern.GpukernError)
     assert str(error("index 5")) == "index 5"
 
 
+def test_the_package_itself_has_the_errors_that_stand_alone():
+    found = {name for name in dir(gpukern) if isinstance(getattr(gpukern, name), type)}
+    named = {name for name in found if issubclass(getattr(gpukern, name), Exception)}
+    assert named == {"GpukernError", "CompileError", "ContextLostError"}
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_errors_travel_between_processes(name):
-    error = getattr(gpukern, name)("index 5")
+    error = getattr(errors, name)("index 5")
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(again) is type(error)
         assert str(again) == "index 5"
@@ -72,5 +78,5 @@ def test_streams_by_protocol():
 
     assert gpukern.gather(np.ones(3), [0], stream=Stream()) == [1.0]
     Stream.version = 1
-    with pytest.raises(gpukern.GpukernValueError, match="version 0"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="version 0"):
         gpukern.gather(np.ones(3), [0], stream=Stream())

@@ -103,7 +103,7 @@ def test_read_only_exports_are_inputs_only():
     array.flags.writeable = False
     theirs = array_type(capsule(OLD))(array)
     assert gpukern.gather(theirs, [0]).tolist() == [0]
-    with pytest.raises(gpukern.GpukernValueError, match=r"^saxpy: out is read-only"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^saxpy: out is read-only"):
         gpukern.saxpy(1.0, np.zeros(3), np.zeros(3), out=theirs)
 
 
@@ -126,5 +126,7 @@ def test_arrays_are_given_back():
 def test_nothing_is_refused():
     theirs = array_type(capsule(OLD))(np.arange(3.0))
     theirs.empty_handed = True
-    with pytest.raises(gpukern.GpukernBufferError, match=r"^gather: source came as nothing from"):
+    with pytest.raises(
+        gpukern.errors.GpukernBufferError, match=r"^gather: source came as nothing from"
+    ):
         gpukern.gather(theirs, [0])

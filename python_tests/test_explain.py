@@ -57,9 +57,9 @@ def test_nothing_is_written(x):
 
 def test_bad_indices_are_not_looked_at_and_bad_arguments_are(x):
     assert explain(gather, x, [2**30]).place == "cpu"
-    with pytest.raises(gpukern.GpukernTypeError, match="index must be of an integer dtype"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="index must be of an integer dtype"):
         explain(gather, x, [1.5])
-    with pytest.raises(gpukern.GpukernValueError, match="must have the shape of x"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="must have the shape of x"):
         explain(saxpy, 2, x, x[:5])
 
 
@@ -81,7 +81,7 @@ def test_the_device_argument_and_the_environment_decide(x, monkeypatch):
     else:
         assert plan.place == "cpu"
         assert plan.why.startswith("GPUKERN_DEVICE is cuda, but there is no GPU: ")
-        with pytest.raises(gpukern.GpukernDeviceError):
+        with pytest.raises(gpukern.errors.GpukernDeviceError):
             explain(saxpy, 2, x, x, device="cuda")
 
 
@@ -102,13 +102,13 @@ def test_through_a_gpu_and_on_it(x):
 
 @pytest.mark.parametrize("op", [len, 3, [], "gather", gpukern.to_device])
 def test_other_operations_are_refused(op, x):
-    with pytest.raises(gpukern.GpukernTypeError, match=r"op must be gpukern\.gather or"):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"op must be gpukern\.gather or"):
         explain(op, x, [1])
 
 
 def test_arrays_that_take_several_calls_are_refused(x):
     for source in (np.array([None, 1]), np.ma.masked_array([1, 2], [True, False])):
-        with pytest.raises(gpukern.GpukernTypeError, match="is several calls"):
+        with pytest.raises(gpukern.errors.GpukernTypeError, match="is several calls"):
             explain(gather, source, [0])
 
 

@@ -12,7 +12,7 @@ from gpukern import gather
 
 
 def raises_index_error(words):
-    return pytest.raises(gpukern.GpukernIndexError, match=f"^{words}$")
+    return pytest.raises(gpukern.errors.GpukernIndexError, match=f"^{words}$")
 
 
 def test_out_is_unchanged_by_an_error(place):
@@ -83,7 +83,7 @@ def test_axis_out_of_range(place):
         with pytest.raises(AxisError, match=words) as raised:
             place.gather(np.zeros((2, 3)), np.array([0]), axis=axis)
         assert (raised.value.axis, raised.value.ndim) == (axis, 2)
-    with pytest.raises(gpukern.GpukernAxisError):
+    with pytest.raises(gpukern.errors.GpukernAxisError):
         gather(np.zeros(2), [0], axis=1)
 
 

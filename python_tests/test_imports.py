@@ -3,10 +3,13 @@
 
 """gpukern imports no array library but NumPy, and no type of theirs is looked for without need."""
 
+import re
 import subprocess
 import sys
 
 import pytest
+
+import gpukern
 
 OTHERS = {"torch", "cupy", "jax", "jaxlib", "numba", "ml_dtypes"}
 
@@ -45,3 +48,9 @@ def test_a_librarys_arrays_import_no_other_library(library, make):
         f"import {library}, gpukern; x = {make}; gpukern.gather(x, [1]); gpukern.saxpy(2.0, x, x)"
     )
     assert not (after - before) & OTHERS
+
+
+def test_docstrings_have_the_shared_parameters():
+    for function in (gpukern.gather, gpukern.saxpy):
+        for name in ("device", "stream", "progress", "device_memory"):
+            assert len(re.findall(rf"^ *{name} : ", function.__doc__, re.MULTILINE)) == 1

@@ -21,7 +21,7 @@ def library(name):
     return KINDS[name]()
 
 
-def refused(cases, bad, words, good, index, error=gpukern.GpukernBufferError):
+def refused(cases, bad, words, good, index, error=gpukern.errors.GpukernBufferError):
     """The bad array as each argument; `good` and `index` fit it otherwise."""
     calls = {
         "gather: source": lambda: gpukern.gather(bad, index),
@@ -75,7 +75,7 @@ def test_tensors_of_a_transform(cases):
     index = torch.tensor([0, 1, 2])
     for transform in (torch.func.vmap, lambda f: torch.func.grad(lambda x: f(x).sum())):
         call = transform(lambda x: gpukern.gather(x, index))
-        with pytest.raises(gpukern.GpukernBufferError, match=r"^gather: source "):
+        with pytest.raises(gpukern.errors.GpukernBufferError, match=r"^gather: source "):
             call(torch.ones(3, 3) if transform is torch.func.vmap else torch.ones(3))
         cases["interop errors", "all libraries"] += 1
 
@@ -85,7 +85,7 @@ def test_traced_jax_arrays(cases):
     index = jax.numpy.array([0, 1, 2])
     for transform, shape in [(jax.jit, 3), (jax.vmap, (3, 3))]:
         for operation in (lambda x: gpukern.gather(x, index), lambda x: gpukern.saxpy(1.0, x, x)):
-            with pytest.raises(gpukern.GpukernBufferError, match="is traced by JAX"):
+            with pytest.raises(gpukern.errors.GpukernBufferError, match="is traced by JAX"):
                 transform(operation)(jax.numpy.ones(shape))
             cases["interop errors", "all libraries"] += 1
 
@@ -94,7 +94,7 @@ def test_deleted_jax_arrays(cases):
     jax = pytest.importorskip("jax")
     gone = jax.numpy.arange(3.0) + 1
     gone.delete()
-    with pytest.raises(gpukern.GpukernBufferError, match="gather: source has been deleted"):
+    with pytest.raises(gpukern.errors.GpukernBufferError, match="gather: source has been deleted"):
         gpukern.gather(gone, [0])
     cases["interop errors", "all libraries"] += 1
 
@@ -107,7 +107,7 @@ def test_jax_arrays_are_no_outputs(cases):
         lambda: gpukern.saxpy(1.0, x, x, out=x),
         lambda: gpukern.saxpy(1.0, np.ones(3, "f4"), np.ones(3, "f4"), out=x),
     ):
-        with pytest.raises(gpukern.GpukernTypeError, match="out must not be a JAX array"):
+        with pytest.raises(gpukern.errors.GpukernTypeError, match="out must not be a JAX array"):
             call()
         cases["interop errors", "all libraries"] += 1
 
@@ -159,7 +159,9 @@ def test_host_and_device_arrays_do_not_mix(cases):
             lambda x=x: gpukern.gather(x, [0], device="cpu"),
         ]
         for call in calls:
-            with pytest.raises(gpukern.GpukernValueError, match=r"must lie on|must be that of"):
+            with pytest.raises(
+                gpukern.errors.GpukernValueError, match=r"must lie on|must be that of"
+            ):
                 call()
             cases["interop errors", "all libraries"] += 1
 
@@ -174,7 +176,7 @@ def test_arrays_of_two_devices_do_not_mix(cases):
         other = cupy.ones(3, "f4")
     arrays = {0: torch.ones(3, device="cuda:0"), 1: other}
     for first, second in itertools.permutations(arrays):
-        with pytest.raises(gpukern.GpukernValueError, match=f"must lie on cuda:{first}"):
+        with pytest.raises(gpukern.errors.GpukernValueError, match=f"must lie on cuda:{first}"):
             gpukern.saxpy(1.0, arrays[first], arrays[second])
         assert torch.cuda.current_device() == 0
         assert cupy.cuda.runtime.getDevice() == 0

@@ -10,9 +10,9 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "cython" / "gpukern"
 SUFFIXES = {".py", ".pyi", ".pyx", ".pxd"}
 
-MAX_EXTENSION_MODULES = 50
-MAX_FILES_OF_A_FOLDER = 37
-MAX_LINES = 14500
+MAX_EXTENSION_MODULES = 34
+MAX_FILES_OF_A_FOLDER = 26
+MAX_LINES = 13000
 # The command line measures peers that may fail in any way. Calls catch what they can name.
 CATCHES_ALL = re.compile(r"^\s*except Exception\b", re.MULTILINE)
 MAY_CATCH_ALL = {"_cli/bench.py"}

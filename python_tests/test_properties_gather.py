@@ -127,7 +127,7 @@ def check_device_windows(case, place):
 def compare(case, memories, out, call):
     """Runs a call; compares its result or error, and every byte of the memories afterwards."""
     if case.error is not None:
-        with pytest.raises(gpukern.GpukernIndexError) as caught:
+        with pytest.raises(gpukern.errors.GpukernIndexError) as caught:
             call()
         assert str(caught.value) == case.error
     elif out is not None:

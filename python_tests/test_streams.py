@@ -193,7 +193,9 @@ def test_raise_under_capture_names_the_way_out(streams, reverse):
     x = gpukern.to_device(np.zeros(COUNT, np.float32))
     with (
         streams[0].capture(),
-        pytest.raises(gpukern.GpukernValueError, match="wrap, clip or fill while a CUDA graph"),
+        pytest.raises(
+            gpukern.errors.GpukernValueError, match="wrap, clip or fill while a CUDA graph"
+        ),
     ):
         gpukern.gather(x, reverse, stream=streams[0])
 
@@ -202,7 +204,7 @@ def test_arrays_of_a_capture_are_not_used_outside_it(streams, reverse):
     x = gpukern.to_device(np.zeros(COUNT, np.float32))
     with streams[0].capture():
         y = gpukern.gather(x, reverse, mode="clip", stream=streams[0])
-        with pytest.raises(gpukern.GpukernValueError, match="captures a CUDA graph"):
+        with pytest.raises(gpukern.errors.GpukernValueError, match="captures a CUDA graph"):
             gpukern.gather(y, reverse, mode="clip", stream=streams[1])
 
 

@@ -46,7 +46,7 @@ def run_in_mode(call):
 @pytest.mark.parametrize("name", list(CALLS))
 def test_no_trace_goes_on_without_the_call(name, trace):
     words = "a FakeTensor|would be missed by the trace.*custom operator|holds no plain memory"
-    with pytest.raises(gpukern.GpukernBufferError, match=words):
+    with pytest.raises(gpukern.errors.GpukernBufferError, match=words):
         trace(CALLS[name])
     CALLS[name](torch.ones(3))
 
@@ -57,13 +57,15 @@ def test_tangents_are_refused():
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(x, tangent)
         for call in CALLS.values():
-            with pytest.raises(gpukern.GpukernBufferError, match="forward-mode tangent"):
+            with pytest.raises(gpukern.errors.GpukernBufferError, match="forward-mode tangent"):
                 call(dual)
             call(x)
-        with pytest.raises(gpukern.GpukernBufferError, match=r"^saxpy: y has a forward-mode"):
+        with pytest.raises(
+            gpukern.errors.GpukernBufferError, match=r"^saxpy: y has a forward-mode"
+        ):
             gpukern.saxpy(1.0, x, dual)
     for call in CALLS.values():
-        with pytest.raises(gpukern.GpukernBufferError):
+        with pytest.raises(gpukern.errors.GpukernBufferError):
             torch.func.jvp(call, (x,), (tangent,))
 
 
@@ -106,9 +108,9 @@ def test_each_write_counts_once(kind):
 
 def test_integers_need_no_question_for_gradients():
     x = torch.ones(3, requires_grad=True)
-    with pytest.raises(gpukern.GpukernBufferError, match="requires gradients"):
+    with pytest.raises(gpukern.errors.GpukernBufferError, match="requires gradients"):
         gpukern.gather(x, INDEX)
-    with pytest.raises(gpukern.GpukernBufferError, match="requires gradients"):
+    with pytest.raises(gpukern.errors.GpukernBufferError, match="requires gradients"):
         gpukern.gather(torch.arange(3), INDEX, out=torch.empty(2, requires_grad=True))
     assert gpukern.gather(torch.tensor([True, False, True]), INDEX).tolist() == [True, True]
 

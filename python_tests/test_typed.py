@@ -41,7 +41,7 @@ def test_fields_of_packed_records(rng):
     out = np.zeros(4)
     typed.gather_into(records["b"].view(), np.array([8, 0, 3, -1]), out)
     assert np.array_equal(out, records["b"][[8, 0, 3, -1]])
-    with pytest.raises(gpukern.GpukernValueError, match="multiples of the item size 8"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="multiples of the item size 8"):
         typed.saxpy_into(2.0, records["b"], out, out)
 
 
@@ -72,16 +72,18 @@ def test_errors_are_those_of_gather_and_saxpy():
         typed.gather_into(np.zeros(5), np.array([0, 1]), out)
     with pytest.raises(ValueError, match=r"^gather: out must have shape \(2, 4\), got \(2, 3\)$"):
         typed.gather_rows_into(np.zeros((5, 4)), np.array([0, 1]), np.zeros((2, 3)))
-    with pytest.raises(gpukern.GpukernValueError, match="saxpy: y must have the shape"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="saxpy: y must have the shape"):
         typed.saxpy_into(1.0, out, np.zeros(2), out)
 
 
 def test_a_keeps_its_kind():
     whole, single = np.arange(3), np.zeros(3, "f4")
     for a, x in [(2.9, whole), (2j, single), (True + 0.5, whole.astype("i4"))]:
-        with pytest.raises(gpukern.GpukernTypeError, match=r"saxpy: a must convert to .* kind"):
+        with pytest.raises(
+            gpukern.errors.GpukernTypeError, match=r"saxpy: a must convert to .* kind"
+        ):
             typed.saxpy_into(a, x, x, x.copy())
-    with pytest.raises(gpukern.GpukernOverflowError):
+    with pytest.raises(gpukern.errors.GpukernOverflowError):
         typed.saxpy_into(2**63, whole, whole, whole.copy())
 
 

@@ -24,22 +24,7 @@ from gpukern._program.launch import In, InOut, Out
 from gpukern._program.program import Program, cache_info, clear_cache
 from gpukern._runtime.devices import device_count, get_num_threads, set_num_threads
 from gpukern._runtime.info import __version__, get_cmake_dir, get_include, get_library_dir, info
-from gpukern.errors import (
-    CompileError,
-    ContextLostError,
-    GpukernAxisError,
-    GpukernBufferError,
-    GpukernCancelledError,
-    GpukernCudaError,
-    GpukernDeviceError,
-    GpukernError,
-    GpukernIndexError,
-    GpukernInternalError,
-    GpukernMemoryError,
-    GpukernOverflowError,
-    GpukernTypeError,
-    GpukernValueError,
-)
+from gpukern.errors import CompileError, ContextLostError, GpukernError
 
 __all__ = [
     "CompileError",
@@ -47,18 +32,7 @@ __all__ = [
     "DeviceArray",
     "Elementwise",
     "Explanation",
-    "GpukernAxisError",
-    "GpukernBufferError",
-    "GpukernCancelledError",
-    "GpukernCudaError",
-    "GpukernDeviceError",
     "GpukernError",
-    "GpukernIndexError",
-    "GpukernInternalError",
-    "GpukernMemoryError",
-    "GpukernOverflowError",
-    "GpukernTypeError",
-    "GpukernValueError",
     "In",
     "InOut",
     "Kernel",

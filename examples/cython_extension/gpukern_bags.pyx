@@ -117,7 +117,7 @@ cdef int check_cuda(const char *error) except -1 nogil:
     """Raises the error that a function of bag_sum.h returned, if any."""
     if error != NULL:
         with gil:
-            raise gpukern.GpukernCudaError(f"add_bags: {error.decode()}")
+            raise gpukern.errors.GpukernCudaError(f"add_bags: {error.decode()}")
     return 0
 
 

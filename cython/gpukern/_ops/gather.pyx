@@ -32,6 +32,7 @@ import operator
 import numpy as np
 
 from gpukern._interop import numpy_subclasses
+from gpukern._ops.call_options import describe_call_options
 from gpukern.errors import (
     GpukernAxisError, GpukernIndexError, GpukernTypeError, GpukernValueError,
 )
@@ -82,17 +83,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     out : array, optional
         Written to and returned: of the source's dtype, and of shape
         ``source.shape[:axis] + index.shape + source.shape[axis+1:]``. May overlap the inputs.
-    device : {'cpu', 'cuda', 'cuda:N'} or int, optional
-        Where host arrays are computed; by default $GPUKERN_DEVICE, or the CPU.
-    stream : optional
-        An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
-        library of the first array, or the legacy default stream.
-    progress : callable, optional
-        Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
-        An exception that it raises stops the call and propagates; `out` is then partially written.
-    device_memory : int, optional
-        Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
-        1 GiB.
+    {call_options}
 
     Returns
     -------
@@ -395,3 +386,6 @@ cdef object flat(CallContext *call, const Argument *src):
     with nogil:
         check(gpukern_copy(&origin, &to, NULL))
     return array.reshape(-1)
+
+
+describe_call_options(gather)

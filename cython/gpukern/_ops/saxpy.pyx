@@ -12,6 +12,7 @@ from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
 
+from gpukern._ops.call_options import describe_call_options
 from gpukern.errors import GpukernTypeError
 
 
@@ -25,22 +26,13 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
         changing kind: an int to a float, but no float to an int and no complex to a float.
     x, y : array
         Of one shape and one dtype: float16, bfloat16, float32, float64, complex64, complex128,
-        int32 or int64. Host arrays: NumPy arrays, what has the buffer protocol, lists. Device
-        arrays: DeviceArray, or what has ``__dlpack__`` or ``__cuda_array_interface__``.
+        int32 or int64. Host arrays: NumPy arrays, objects that export the buffer protocol, lists.
+        Device arrays: a DeviceArray, or an object with ``__dlpack__`` or
+        ``__cuda_array_interface__``.
     out : array, optional
         Written to and returned; of the same shape and dtype. May be `x` or `y`, and may overlap
         them in any way.
-    device : {'cpu', 'cuda', 'cuda:N'} or int, optional
-        Where host arrays are computed; by default $GPUKERN_DEVICE, or the CPU.
-    stream : optional
-        An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
-        library that the arrays come from, or the legacy default stream.
-    progress : callable, optional
-        Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
-        An exception from it stops the call and comes out of it; `out` is then written in part.
-    device_memory : int, optional
-        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
-        default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
+    {call_options}
 
     Returns
     -------
@@ -50,7 +42,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     Raises
     ------
     TypeError
-        For a dtype that does not fit, and an `a` that would change kind.
+        For an unsupported dtype, and an `a` that would change kind.
     OverflowError
         For an int too large for the dtype, or for a float64 if that is a float type; between the
         two, a narrower float type gets an infinity, as in NumPy.
@@ -87,3 +79,6 @@ cdef int describe_numbers(CallContext *call, object array, str name, Argument *a
         raise GpukernTypeError(f"{what(call, argument)} must be of a dtype that saxpy computes "
                                f"with, got {dtype_of(argument)}")
     return 0
+
+
+describe_call_options(saxpy)
