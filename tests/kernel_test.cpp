@@ -264,8 +264,9 @@ TEST_F(KernelTest, CooperativeGridsAreBounded) {
                "kernel_launch: programmatic_launch must be 0 where cooperative is set");
   shape.programmatic_launch = 0;
   shape.grid[0] = 1 << 20;
-  expect_error(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
-               "kernel_launch: grid must be of blocks that all fit on the device at once");
+  expect_error(
+      kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
+      "kernel_launch: all blocks of a cooperative grid must fit on the device at the same time");
   EXPECT_EQ(x.read(), std::vector<int>(kCount, 2));
 }
 
@@ -363,11 +364,10 @@ TEST_F(KernelTest, ThreadsShareAKernel) {
 
 using KernelDeathTest = KernelTest;
 
-TEST_F(KernelDeathTest, ALostContextIsToldAsSuch) {
+TEST_F(KernelDeathTest, ALostContextIsReported) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   for (const char* body : {"__trap();", "*(volatile int*)16 = 1;", "x[1ll << 40] = 1;"})
-    EXPECT_EXIT(lose_context(body), testing::ExitedWithCode(0),
-                "the CUDA context of this process is lost")
+    EXPECT_EXIT(lose_context(body), testing::ExitedWithCode(0), "the CUDA context is unusable")
         << body;
 }
 

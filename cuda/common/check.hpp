@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// CUDA's errors as exceptions.
+// Turns CUDA errors into exceptions.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@
 
 namespace gpukern::gpu {
 
-/// What an error of CUDA means to a caller.
+/// The status for a CUDA error.
 inline gpukern_status status_of(cudaError_t error) {
   switch (error) {
     case cudaErrorMemoryAllocation:
@@ -30,19 +30,19 @@ inline gpukern_status status_of(cudaError_t error) {
   }
 }
 
-/// Words that follow the error's own.
+/// A hint that follows the text of the error.
 inline const char* advice_for(cudaError_t error) {
   if (status_of(error) == GPUKERN_CONTEXT_LOST)
-    return "; a kernel launched earlier did this, the CUDA context of this process is lost, and "
-           "only a new process can use the GPU again";
-  // What CUDA says of a stream of another device, and of one that was destroyed.
+    return "; caused by a kernel launched earlier: the CUDA context is unusable for the rest of "
+           "the process";
+  // CUDA returns this for a stream of another device and for one that was destroyed.
   if (error == cudaErrorInvalidResourceHandle)
-    return "; the stream must be one of the device that computes";
+    return "; the stream must belong to the device of the call";
   return "";
 }
 
-/// Throws for an error of `call` ("cudaMemcpyAsync"). Clears it first: an error that is reported
-/// here must not be found again by the next library that asks for the last one.
+/// Throws for an error of `call`, such as "cudaMemcpyAsync". Clears CUDA's last error first:
+/// another library must not find an error that is reported here.
 inline void check(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Quotient and remainder by a divisor that the host knows, with its reciprocal instead of a
-// division.
+// Division by an invariant divisor by multiplication with its reciprocal, which the host computes.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The one way to launch a kernel, and the order of kernels in a stream.
+// The launcher of all kernels, and how consecutive kernels of a stream overlap.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,24 +28,24 @@ inline constexpr int kResidentThreads = 1536;
 inline constexpr int kResidentThreads = 2048;
 #endif
 
-/// For __launch_bounds__: ptxas refuses more blocks than fit.
+/// For __launch_bounds__: ptxas rejects a number of blocks that does not fit.
 constexpr int resident_blocks(int wanted, int threads) {
   return wanted * threads <= kResidentThreads ? wanted : kResidentThreads / threads;
 }
 
-/// The shape of a launch.
+/// The configuration of a launch.
 struct Grid {
   std::int64_t blocks;
   int threads = kThreads;
-  std::size_t shared_bytes = 0;  ///< dynamic; the kernel's limit is raised for it
+  std::size_t shared_bytes = 0;  ///< dynamic; raises the kernel's limit as needed
   /// Programmatic dependent launch: the kernel may start while the previous one of the stream still
   /// runs, see DeviceFacts. All its threads call wait_for_previous() before they access global
   /// memory. The one kernel that does so earlier, partition_direct_kernel, says why it may.
   bool programmatic_launch = false;
 };
 
-/// Launches a kernel and throws for an error of this launch only: CUDA's last error, which may be
-/// another library's, is not read.
+/// Launches a kernel and throws for an error of this launch only. CUDA's last error is not read: it
+/// may be that of another library.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
             const Arguments&... arguments) {

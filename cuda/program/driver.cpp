@@ -32,8 +32,8 @@ ProgramDriver find_all() {
   return found;
 }
 
-/// Errors of a load that say that code and device, or code and driver, do not fit.
-bool does_not_fit(CUresult result) {
+/// Load errors that mean that the device or its driver does not support the code.
+bool is_unsupported(CUresult result) {
   switch (result) {
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
@@ -57,16 +57,16 @@ std::vector<KernelParameter> parameters_of(CUfunction function) {
     KernelParameter next;
     const CUresult result =
         program_driver().parameter(function, found.size(), &next.offset, &next.bytes);
-    // What the driver says behind the last one.
+    // The driver's result for an index after the last parameter.
     if (result == CUDA_ERROR_INVALID_VALUE) return found;
     check(result, "cuFuncGetParamInfo");
     found.push_back(next);
   }
 }
 
-/// Launches a kernel that waits for the previous one of the stream itself.
-void launch_overlapping(CUfunction function, const gpukern_launch& launch, void** arguments,
-                        CUstream stream) {
+/// Launches a kernel that calls cudaGridDependencySynchronize() itself.
+void launch_programmatic(CUfunction function, const gpukern_launch& launch, void** arguments,
+                         CUstream stream) {
   CUlaunchAttribute attribute{};
   attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   attribute.value.programmaticStreamSerializationAllowed = 1;
@@ -96,14 +96,14 @@ const ProgramDriver& program_driver() {
 CUmodule load_module(const Compiled& compiled, int device) {
   std::array<char, 4096> log{};
   CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes numbers in the place of pointers
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes numbers in void pointers
   void* values[] = {log.data(), reinterpret_cast<void*>(std::uintptr_t{log.size()})};
   const std::string& image = compiled.cubin.empty() ? compiled.ptx : compiled.cubin;
   CUmodule module = nullptr;
-  // Machine code needs no compiler, and no options for one.
+  // The JIT compiler's options apply to PTX only.
   const auto options = static_cast<unsigned>(compiled.cubin.empty() ? std::size(names) : 0);
   const CUresult result = program_driver().load(&module, image.c_str(), options, names, values);
-  require(!does_not_fit(result), GPUKERN_VALUE_ERROR,
+  require(!is_unsupported(result), GPUKERN_VALUE_ERROR,
           "program_kernel: the program was compiled for ", compiled.architecture,
           ", which cuda:", device, " or its driver does not run", log[0] != '\0' ? ": " : "",
           log.data());
@@ -152,11 +152,11 @@ void launch_kernel(CUfunction function, const KernelFacts& facts, const gpukern_
   const auto& [x, y, z] = launch.grid;
   const auto& [u, v, w] = launch.block;
   const auto shared = static_cast<unsigned>(launch.shared_bytes);
-  // Read only, as all the driver's arguments are.
+  // The driver takes a pointer to non-const but only reads the arguments.
   auto** values = const_cast<void**>(arguments);
-  // Code for an older GPU cannot wait, whatever it runs on.
+  // Code for compute capabilities below 9.0 cannot wait, on any device.
   if (launch.programmatic_launch != 0 && facts.compute_capability >= 90)
-    return launch_overlapping(function, launch, values, stream);
+    return launch_programmatic(function, launch, values, stream);
   if (launch.cooperative == 0) {
     check(driver.launch(function, x, y, z, u, v, w, shared, stream, values, nullptr),
           "cuLaunchKernel");
@@ -164,10 +164,11 @@ void launch_kernel(CUfunction function, const KernelFacts& facts, const gpukern_
   }
   const CUresult result =
       driver.launch_cooperative(function, x, y, z, u, v, w, shared, stream, values);
-  require(result != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, GPUKERN_VALUE_ERROR,
-          "kernel_launch: grid must be of blocks that all fit on the device at once, as "
-          "cooperative asks, got ",
-          x, " x ", y, " x ", z);
+  require(
+      result != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, GPUKERN_VALUE_ERROR,
+      "kernel_launch: all blocks of a cooperative grid must fit on the device at the same time, "
+      "got ",
+      x, " x ", y, " x ", z);
   check(result, "cuLaunchCooperativeKernel");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Modules, functions and launches by the driver, which loads code at run time.
+// Modules, functions and launches through the CUDA driver API.
 #pragma once
 
 #include <cuda.h>
@@ -18,7 +18,7 @@ struct ProgramDriver {
   decltype(&cuModuleGetFunction) function = nullptr;
   decltype(&cuFuncGetAttribute) attribute = nullptr;
   decltype(&cuFuncSetAttribute) set_attribute = nullptr;
-  /// cuFuncGetParamInfo, of CUDA 12.4.
+  /// cuFuncGetParamInfo, since CUDA 12.4
   CUresult (*parameter)(CUfunction function, std::size_t index, std::size_t* offset,
                         std::size_t* size) = nullptr;
   decltype(&cuOccupancyMaxPotentialBlockSize) best_block = nullptr;
@@ -28,21 +28,21 @@ struct ProgramDriver {
   decltype(&cuLaunchCooperativeKernel) launch_cooperative = nullptr;
 };
 
-/// Throws where there is no driver, or one that is too old.
+/// Throws if there is no driver or it is too old.
 const ProgramDriver& program_driver();
 
-// The rest with the context current that the code is of, or shall be of.
+// The functions below require the context of the code to be current.
 
-/// Throws GPUKERN_VALUE_ERROR for code that does not run on the device.
+/// Throws GPUKERN_VALUE_ERROR for code that the device does not support.
 CUmodule load_module(const Compiled& compiled, int device);
 
-/// Has the function's code on the device afterwards: its first launch loads nothing.
+/// Loads the function's code onto the device, so that its first launch loads nothing.
 KernelFacts facts_of(CUfunction function, int device);
 
 KernelProperties properties_of(CUfunction function);
 
-/// Whether work on a stream goes into a CUDA graph; throws for the legacy stream while it is
-/// blocked, which leaves the capture that blocks it whole.
+/// Whether a CUDA graph captures the stream. Throws for the legacy stream while a capture blocks
+/// it; the capture stays valid.
 bool is_captured(CUstream stream);
 
 void launch_kernel(CUfunction function, const KernelFacts& facts, const gpukern_launch& launch,

@@ -20,13 +20,13 @@ void check(const Nvrtc& nvrtc, NvrtcResult result, const char* call) {
        " failed: ", nvrtc.call.error_string(result));
 }
 
-/// Where sources in memory are said to lie. No file can be there, as this is no folder: `#include`
-/// with quotes looks where the including file lies, and in the current directory for a source that
-/// lies nowhere. The cache could not tell what is found there.
+/// The folder of the sources in memory. No file can exist in it. `#include "..."` searches the
+/// folder of the including file, and the current directory for a source without a folder; the cache
+/// could not detect files found there.
 constexpr std::string_view kNowhere = "/dev/null/";
 constexpr const char* kProgramName = "/dev/null/program";
 
-/// A text that says of itself that it is a file of this name, for messages and `__FILE__`.
+/// Adds a #line directive, so that messages and `__FILE__` use this name.
 std::string named(std::string_view name, std::string_view text) {
   std::string line = "#line 1 \"";
   for (const char c : name) {
@@ -36,19 +36,19 @@ std::string named(std::string_view name, std::string_view text) {
   return line.append("\"\n").append(text);
 }
 
-/// A program of NVRTC's.
+/// An NVRTC program.
 class Source {
  public:
   Source(const Nvrtc& nvrtc, const ProgramRequest& request) : nvrtc_(nvrtc), name_(request.name) {
     std::vector<const char*> names;
     std::vector<const char*> sources;
     for (const gpukern_header& header : request.headers) {
-      // NVRTC knows a header by the words of the directive: under its name stands one that includes
-      // it from nowhere.
-      const std::string place = std::string(kNowhere) + header.name;
+      // NVRTC finds a header by its name in the directive. That name gets a source which includes
+      // the header from kNowhere.
+      const std::string path = std::string(kNowhere) + header.name;
       names.push_back(header.name);
-      sources.push_back(keep("#include \"" + place + "\"\n"));
-      names.push_back(keep(place));
+      sources.push_back(keep("#include \"" + path + "\"\n"));
+      names.push_back(keep(path));
       sources.push_back(keep(named(header.name, header.source)));
     }
     check(nvrtc_,
@@ -69,13 +69,13 @@ class Source {
   }
 
   [[nodiscard]] std::string log() const {
-    std::string text = without_end(read(nvrtc_.call.log_size, nvrtc_.call.log));
+    std::string text = without_null(read(nvrtc_.call.log_size, nvrtc_.call.log));
     for (std::size_t at = 0; (at = text.find(kProgramName, at)) != text.npos; at += name_.size())
       text.replace(at, std::string_view(kProgramName).size(), name_);
     return text;
   }
   [[nodiscard]] std::string ptx() const {
-    return without_end(read(nvrtc_.call.ptx_size, nvrtc_.call.ptx));
+    return without_null(read(nvrtc_.call.ptx_size, nvrtc_.call.ptx));
   }
   [[nodiscard]] std::string cubin() const {
     return read(nvrtc_.call.cubin_size, nvrtc_.call.cubin);
@@ -96,8 +96,8 @@ class Source {
     return bytes;
   }
   const char* keep(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
-  /// Texts come with their NUL.
-  static std::string without_end(std::string text) {
+  /// NVRTC counts the terminating null of texts.
+  static std::string without_null(std::string text) {
     while (!text.empty() && text.back() == '\0') text.pop_back();
     return text;
   }
@@ -108,7 +108,7 @@ class Source {
   NvrtcProgram program_ = nullptr;
 };
 
-/// 90 of "sm_90a".
+/// 90 for "sm_90a".
 int number_of(const std::string& architecture) {
   const char* digits = architecture.data() + architecture.find('_') + 1;
   int number = 0;
@@ -121,16 +121,16 @@ std::string architecture_for(const Nvrtc& nvrtc, const ProgramRequest& request) 
   const int wanted = number_of(request.architecture);
   if (known.empty() || std::ranges::find(known, wanted) != known.end()) return request.architecture;
   const auto newer = std::ranges::upper_bound(known, wanted);
-  // PTX for an older architecture, which the driver makes into machine code.
+  // PTX for an older architecture, which the driver compiles for the device.
   if (request.of_device && newer != known.begin()) return "compute_" + std::to_string(newer[-1]);
   fail(GPUKERN_VALUE_ERROR, "program_compile: architecture must be one that NVRTC ", nvrtc.major,
-       '.', nvrtc.minor, " knows, sm_", known.front(), " to sm_", known.back(), ", got ",
+       '.', nvrtc.minor, " supports, sm_", known.front(), " to sm_", known.back(), ", got ",
        request.architecture);
 }
 
-std::vector<std::string> options_of_ours(const std::string& architecture) {
+std::vector<std::string> default_options(const std::string& architecture) {
   std::vector<std::string> options{"--gpu-architecture=" + architecture};
-  for (const std::string& folder : nvrtc_place().include) options.push_back("-I" + folder);
+  for (const std::string& folder : nvrtc_installation().include) options.push_back("-I" + folder);
   return options;
 }
 
@@ -141,10 +141,10 @@ std::vector<std::string> options_of_ours(const std::string& architecture) {
          "program_compile: options: ", log.substr(0, log.find_last_not_of('\n') + 1));
   if (result != NvrtcResult::Compilation) check(nvrtc, result, "nvrtcCompileProgram");
   std::string message = "program_compile: " + std::string(request.name) + " does not compile";
-  const NvrtcPlace& place = nvrtc_place();
+  const NvrtcInstallation& installation = nvrtc_installation();
   const bool lacks_file = log.find("could not open source file") != log.npos;
-  if (lacks_file && place.include.empty())
-    message += " (there are no CUDA headers in " + place.searched_include +
+  if (lacks_file && installation.include.empty())
+    message += " (there are no CUDA headers in " + installation.searched_include +
                ": pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl)";
   throw CompileError(message + ":\n" + log, log);
 }
@@ -153,15 +153,15 @@ std::vector<std::string> options_of_ours(const std::string& architecture) {
 
 Compiled compile_with_nvrtc(const ProgramRequest& request) {
   const Nvrtc& opened = nvrtc();
-  const NvrtcAtWork work;
+  const NvrtcScope work;
   Compiled result;
   result.architecture = architecture_for(opened, request);
   Source source(opened, request);
   for (const char* expression : request.name_expressions) source.add_name(expression);
 
   std::vector<const char*> options(request.options.begin(), request.options.end());
-  const std::vector<std::string> ours = options_of_ours(result.architecture);
-  for (const std::string& option : ours) options.push_back(option.c_str());
+  const std::vector<std::string> defaults = default_options(result.architecture);
+  for (const std::string& option : defaults) options.push_back(option.c_str());
   const NvrtcResult outcome = source.compile(options);
   result.log = source.log();
   if (outcome != NvrtcResult::Success) report(opened, outcome, request, result.log);

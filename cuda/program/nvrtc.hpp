@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// CUDA C++ to PTX and machine code.
+// Compiles CUDA C++ to PTX and machine code.
 #pragma once
 
 #include "src/program/backend.hpp"

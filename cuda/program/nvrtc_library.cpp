@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The library's own release first: its machine code suits the drivers that this build runs on.
+// The CUDA release of this build comes first: the drivers that it supports run the machine code.
 constexpr int kMajors[] = {CUDART_VERSION / 1000, 13, 12};
 
 #if defined(__aarch64__)
@@ -35,28 +35,29 @@ constexpr const char* kLibraryFolders[] = {"lib64", "lib", kTarget, ""};
 
 std::string library_name(int major) { return "libnvrtc.so." + std::to_string(major); }
 
-bool is_there(const fs::path& path) {
+bool path_exists(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
 
-/// A root that was added, and those before it.
+/// A root that was added; a linked list.
 struct AddedRoot {
   std::string path;
   const AddedRoot* before;
 };
 
-// No locks here: the child of a fork() might find them taken by a thread that it does not have.
-// What is found twice at once is the same; the later is dropped. None is ever destroyed.
+// Without locks: in the child of a fork(), a thread that does not exist there might hold them.
+// Concurrent searches find the same, and all results but the first are discarded. None is
+// destroyed.
 std::atomic<const AddedRoot*> added_roots{nullptr};
-std::atomic<const NvrtcPlace*> found_place{nullptr};
+std::atomic<const NvrtcInstallation*> found_installation{nullptr};
 std::atomic<const Nvrtc*> opened_library{nullptr};
 
-std::atomic<int> threads_at_work{0};
-std::atomic<bool> lost_at_work{false};  // in the middle of NVRTC, when this process was forked
+std::atomic<int> threads_in_nvrtc{0};
+std::atomic<bool> forked_in_nvrtc{false};  // this process was forked while a thread was in NVRTC
 
 const int watching = pthread_atfork(nullptr, nullptr, [] {
-  if (threads_at_work.exchange(0) > 0) lost_at_work.store(true);
+  if (threads_in_nvrtc.exchange(0) > 0) forked_in_nvrtc.store(true);
 });
 
 std::string environment(const char* name) {
@@ -64,7 +65,7 @@ std::string environment(const char* name) {
   return text != nullptr ? text : "";
 }
 
-/// In the order in which they are searched.
+/// In search order.
 std::vector<std::string> toolkits() {
   std::vector<std::string> found;
   for (const AddedRoot* root = added_roots.load(); root != nullptr; root = root->before)
@@ -81,19 +82,19 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
-std::string library_below(const std::string& root) {
+std::string library_under(const std::string& root) {
   std::error_code error;
   if (fs::is_regular_file(root, error)) return root;
   for (const char* folder : kLibraryFolders)
     for (const int major : kMajors)
-      if (fs::path path = fs::path(root) / folder / library_name(major); is_there(path))
+      if (fs::path path = fs::path(root) / folder / library_name(major); path_exists(path))
         return path.string();
   return {};
 }
 
-/// By the system's loader: LD_LIBRARY_PATH, ld.so.cache, a copy that the process has open already.
-std::string library_of_loader() {
-  const NvrtcAtWork work;
+/// Uses the dynamic loader: LD_LIBRARY_PATH, ld.so.cache, a library that is already loaded.
+std::string library_from_loader() {
+  const NvrtcScope work;
   for (const int major : kMajors) {
     void* handle = dlopen(library_name(major).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) continue;
@@ -104,8 +105,8 @@ std::string library_of_loader() {
   return {};
 }
 
-/// libnvrtc-builtins.so.13.0 beside libnvrtc.so.13.
-std::string builtins_beside(const fs::path& library) {
+/// The path of libnvrtc-builtins.so.13.0 in the folder of libnvrtc.so.13.
+std::string builtins_next_to(const fs::path& library) {
   const std::string name = library.filename().string();
   const std::size_t dot = name.rfind(".so");
   if (dot == name.npos) return {};
@@ -117,47 +118,47 @@ std::string builtins_beside(const fs::path& library) {
   return {};
 }
 
-void find_headers(NvrtcPlace& place) {
-  std::vector<std::string> places = toolkits();
-  places.insert(places.begin(), fs::path(place.library).parent_path().parent_path().string());
-  for (const std::string& root : places) {
+void find_headers(NvrtcInstallation& found) {
+  std::vector<std::string> roots = toolkits();
+  roots.insert(roots.begin(), fs::path(found.library).parent_path().parent_path().string());
+  for (const std::string& root : roots) {
     const fs::path include = fs::path(root) / "include";
-    if (!is_there(include / "cuda_fp16.h")) continue;
-    place.include.push_back(include.string());
-    // A folder of its own since CUDA 13.
-    if (is_there(include / "cccl")) place.include.push_back((include / "cccl").string());
+    if (!path_exists(include / "cuda_fp16.h")) continue;
+    found.include.push_back(include.string());
+    // CCCL has a separate folder since CUDA 13.
+    if (path_exists(include / "cccl")) found.include.push_back((include / "cccl").string());
     return;
   }
-  place.searched_include = joined(places);
+  found.searched_include = joined(roots);
 }
 
-void set_identity(NvrtcPlace& place) {
+void set_identity(NvrtcInstallation& found) {
   std::error_code error;
-  place.identity = fs::path(place.builtins).filename().string() + ' ' +
-                   std::to_string(fs::file_size(place.library, error));
-  for (const std::string& folder : place.include) {
+  found.identity = fs::path(found.builtins).filename().string() + ' ' +
+                   std::to_string(fs::file_size(found.library, error));
+  for (const std::string& folder : found.include) {
     const auto changed = fs::last_write_time(folder, error).time_since_epoch().count();
-    place.identity += '\n' + folder + ' ' + std::to_string(changed);
+    found.identity += '\n' + folder + ' ' + std::to_string(changed);
   }
 }
 
-NvrtcPlace find_place() {
-  NvrtcPlace place;
+NvrtcInstallation find_installation() {
+  NvrtcInstallation found;
   const std::string named = environment("GPUKERN_NVRTC");
-  const std::vector<std::string> places =
+  const std::vector<std::string> roots =
       named.empty() ? toolkits() : std::vector<std::string>{named};
-  for (const std::string& root : places)
-    if (place.library = library_below(root); !place.library.empty()) break;
-  if (place.library.empty() && named.empty()) place.library = library_of_loader();
-  require(!place.library.empty(), GPUKERN_DEVICE_ERROR,
+  for (const std::string& root : roots)
+    if (found.library = library_under(root); !found.library.empty()) break;
+  if (found.library.empty() && named.empty()) found.library = library_from_loader();
+  require(!found.library.empty(), GPUKERN_DEVICE_ERROR,
           "programs are compiled by NVRTC, but there is no ", library_name(kMajors[0]),
-          named.empty() ? " in " : " at $GPUKERN_NVRTC, ", joined(places),
+          named.empty() ? " in " : " at $GPUKERN_NVRTC, ", joined(roots),
           named.empty() ? ", or on the loader's path" : "",
-          "; install one (pip install nvidia-cuda-nvrtc), or name its place by GPUKERN_NVRTC");
-  place.builtins = builtins_beside(place.library);
-  find_headers(place);
-  set_identity(place);
-  return place;
+          "; install one (pip install nvidia-cuda-nvrtc), or set GPUKERN_NVRTC to its path");
+  found.builtins = builtins_next_to(found.library);
+  find_headers(found);
+  set_identity(found);
+  return found;
 }
 
 struct Symbol {
@@ -188,18 +189,18 @@ void find_functions(void* library, const std::string& path, NvrtcFunctions& call
   }
 }
 
-Nvrtc open(const NvrtcPlace& place) {
-  const NvrtcAtWork work;
-  // A wheel's library does not find its builtins; it takes them where they are loaded already.
-  if (!place.builtins.empty()) dlopen(place.builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* library = dlopen(place.library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  require(library != nullptr, GPUKERN_DEVICE_ERROR, "NVRTC cannot be opened: ", dlerror());
+Nvrtc open(const NvrtcInstallation& found) {
+  const NvrtcScope work;
+  // The library of a wheel does not find its builtins unless they are already loaded.
+  if (!found.builtins.empty()) dlopen(found.builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(found.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  require(library != nullptr, GPUKERN_DEVICE_ERROR, "NVRTC cannot be loaded: ", dlerror());
   Nvrtc opened;
-  find_functions(library, place.library, opened.call);
+  find_functions(library, found.library, opened.call);
   int count = 0;
   const bool works = opened.call.version(&opened.major, &opened.minor) == NvrtcResult::Success &&
                      opened.call.num_supported_archs(&count) == NvrtcResult::Success;
-  require(works, GPUKERN_DEVICE_ERROR, "NVRTC does not work: ", place.library);
+  require(works, GPUKERN_DEVICE_ERROR, "NVRTC does not work: ", found.library);
   opened.architectures.resize(static_cast<std::size_t>(count));
   if (opened.call.supported_archs(opened.architectures.data()) != NvrtcResult::Success)
     opened.architectures.clear();
@@ -208,23 +209,24 @@ Nvrtc open(const NvrtcPlace& place) {
 
 }  // namespace
 
-NvrtcAtWork::NvrtcAtWork() {
+NvrtcScope::NvrtcScope() {
   static_cast<void>(watching);
-  require(!lost_at_work.load(), GPUKERN_DEVICE_ERROR,
+  require(!forked_in_nvrtc.load(), GPUKERN_DEVICE_ERROR,
           "nothing can be compiled in this process: it was forked while another thread compiled");
-  threads_at_work.fetch_add(1);
+  threads_in_nvrtc.fetch_add(1);
 }
 
-NvrtcAtWork::~NvrtcAtWork() { threads_at_work.fetch_sub(1); }
+NvrtcScope::~NvrtcScope() { threads_in_nvrtc.fetch_sub(1); }
 
-const NvrtcPlace& nvrtc_place() {
-  // A search that found nothing is made again: what it wants may have been installed or named.
-  return make_once(found_place, [] { return std::make_unique<const NvrtcPlace>(find_place()); });
+const NvrtcInstallation& nvrtc_installation() {
+  // A failed search is repeated: NVRTC may have been installed or configured since.
+  return make_once(found_installation,
+                   [] { return std::make_unique<const NvrtcInstallation>(find_installation()); });
 }
 
 const Nvrtc& nvrtc() {
   return make_once(opened_library,
-                   [] { return std::make_unique<const Nvrtc>(open(nvrtc_place())); });
+                   [] { return std::make_unique<const Nvrtc>(open(nvrtc_installation())); });
 }
 
 void search_for_nvrtc(const char* root) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// NVRTC and CUDA's headers, found and opened when they are asked for. Its interface is declared
-// here, as nvrtc.h documents it: the build needs no NVRTC.
+// Finds and loads NVRTC and the CUDA headers at first use. The interface is declared here as
+// nvrtc.h documents it, so that the build does not need NVRTC.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ enum class NvrtcResult : int { Success = 0, OutOfMemory = 1, InvalidOption = 5, 
 
 using NvrtcProgram = void*;
 
-/// The functions under their names less "nvrtc".
+/// Functions of NVRTC, named without their prefix "nvrtc".
 struct NvrtcFunctions {
   NvrtcResult (*version)(int* major, int* minor) = nullptr;
   const char* (*error_string)(NvrtcResult result) = nullptr;
@@ -36,38 +36,39 @@ struct NvrtcFunctions {
                               const char** name) = nullptr;
 };
 
-/// The library, opened.
+/// The loaded library.
 struct Nvrtc {
   NvrtcFunctions call;
   int major = 0;
   int minor = 0;
-  std::vector<int> architectures;  ///< 75, 80, ..., rising
+  std::vector<int> architectures;  ///< 75, 80, ..., in ascending order
 };
 
-/// Where the library and the headers lie.
-struct NvrtcPlace {
+/// The paths of the library and of the headers.
+struct NvrtcInstallation {
   std::string library;
-  std::string builtins;  ///< to be opened before the library; "" if they are not beside it
+  std::string builtins;  ///< loaded before the library; empty if not in its folder
   std::vector<std::string> include;
-  std::string searched_include;  ///< for a message, where include is empty
+  std::string searched_include;  ///< the folders searched, for a message if include is empty
   std::string identity;          ///< of the library's build and of the headers
 };
 
-/// The time of a thread in NVRTC, which has locks of its own. Throws GPUKERN_DEVICE_ERROR in the
-/// child of a fork() that found another thread there: it would wait for that one for ever.
-class NvrtcAtWork {
+/// Marks the calling thread as in NVRTC, which uses locks, for the lifetime of the object. Throws
+/// GPUKERN_DEVICE_ERROR in the child of a fork() that happened while another thread was in NVRTC:
+/// its locks are never released there.
+class NvrtcScope {
  public:
-  NvrtcAtWork();
-  NvrtcAtWork(const NvrtcAtWork&) = delete;
-  NvrtcAtWork& operator=(const NvrtcAtWork&) = delete;
-  ~NvrtcAtWork();
+  NvrtcScope();
+  NvrtcScope(const NvrtcScope&) = delete;
+  NvrtcScope& operator=(const NvrtcScope&) = delete;
+  ~NvrtcScope();
 };
 
-/// Both are found once; both throw GPUKERN_DEVICE_ERROR as long as there is nothing to find.
-const NvrtcPlace& nvrtc_place();
+/// Both results are cached; both functions throw GPUKERN_DEVICE_ERROR if there is no NVRTC.
+const NvrtcInstallation& nvrtc_installation();
 const Nvrtc& nvrtc();
 
-/// Adds a toolkit's root to the places that are searched.
+/// Adds the root of a CUDA toolkit to the search path.
 void search_for_nvrtc(const char* root);
 
 }  // namespace gpukern::gpu

@@ -20,7 +20,7 @@ bool is_handled(const struct sigaction& action) {
 
 }  // namespace
 
-// The child of a fork() during the first compilation does not come here: NvrtcAtWork throws.
+// The child of a fork() during the first compilation does not come here: NvrtcScope throws.
 FirstCompilation::FirstCompilation() {
   if (first.load() == First::Done) return;
   First expected = First::Pending;

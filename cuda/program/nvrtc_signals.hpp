@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ctrl-C during NVRTC's first compilation.
+// Keeps Ctrl-C working during NVRTC's first compilation.
 #pragma once
 
 #include <csignal>
 
 namespace gpukern::gpu {
 
-/// Keeps the program's handler of SIGINT in force over NVRTC's first compilation in the process,
-/// for which NVRTC installs a handler of its own: one that ends the process. NVRTC installs none
-/// where SIGINT is ignored, so it is ignored in this scope. A SIGINT that arrives meanwhile is
-/// delivered at the end of the scope if the calling thread is the process's only one that does not
-/// block it; otherwise it may be lost. Has no effect for later compilations, nor where the program
-/// has no handler. Other threads that compile wait for the first one.
+/// Keeps the program's SIGINT handler in effect during NVRTC's first compilation in the process,
+/// for which NVRTC installs a handler that ends the process. NVRTC installs none if SIGINT is
+/// ignored, so SIGINT is ignored in this scope. A SIGINT that arrives during the scope is delivered
+/// at its end if every other thread of the process blocks SIGINT; otherwise it may be lost. Has no
+/// effect on later compilations, nor if the program has no handler. Other threads that compile wait
+/// for the first one.
 class FirstCompilation {
  public:
   FirstCompilation();

@@ -31,14 +31,14 @@ class CudaModule final : public Module {
   CudaModule(const CudaModule&) = delete;
   CudaModule& operator=(const CudaModule&) = delete;
   ~CudaModule() override {
-    // A graph launches its kernels for as long as it lives, and does not tell when it dies.
+    // A graph launches its kernels until it is destroyed, which is not observable here.
     if (captured_.load(std::memory_order_relaxed)) return;
     try {
       require_no_fork();
       const ContextGuard guard(context_);
       const RelaxedCapture relaxed;
       static_cast<void>(program_driver().unload(module_));
-    } catch (...) {  // NOLINT(bugprone-empty-catch): a context that is lost holds no modules
+    } catch (...) {  // NOLINT(bugprone-empty-catch): a lost context holds no modules
     }
   }
 
@@ -46,7 +46,7 @@ class CudaModule final : public Module {
 
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] CUcontext context() const { return context_; }
-  void keep_for_graphs() const { captured_.store(true, std::memory_order_relaxed); }
+  void set_captured() const { captured_.store(true, std::memory_order_relaxed); }
 
  private:
   int device_;
@@ -57,7 +57,7 @@ class CudaModule final : public Module {
 
 class CudaKernel final : public Kernel {
  public:
-  /// With the module's context current.
+  /// Requires the module's context to be current.
   CudaKernel(const CudaModule& module, CUfunction function, const char* name)
       : module_(module), function_(function), name_(name) {
     facts_ = facts_of(function, module.device());
@@ -77,17 +77,17 @@ class CudaKernel final : public Kernel {
     const ContextGuard guard(module_.context());
     auto* const on = static_cast<CUstream>(stream);
     require_stream_of(module_.device(), on);
-    if (is_captured(on)) module_.keep_for_graphs();
+    if (is_captured(on)) module_.set_captured();
     if (launch.shared_bytes + facts_.static_shared_bytes > kSharedByDefault) allow_shared();
     launch_kernel(function_, facts_, launch, arguments, on);
   }
 
  private:
-  /// What a block may use without a word.
+  /// The shared memory that a block may use without setting an attribute.
   static constexpr std::uint64_t kSharedByDefault = std::uint64_t{48} << 10;
 
-  /// The limit is the kernel's, not a launch's: one that differed could fall between another
-  /// thread's limit and its launch.
+  /// Raises the limit of the kernel to its maximum. A limit per launch could change between another
+  /// thread's call and its launch.
   void allow_shared() const {
     if (shared_allowed_.load(std::memory_order_acquire)) return;
     check(program_driver().set_attribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -121,7 +121,7 @@ class CudaPrograms final : public ProgramBackend {
   }
 
   std::string compiler_identity() override {
-    return nvrtc_place().identity + '\n' + std::to_string(gpukern_version()) + '\n';
+    return nvrtc_installation().identity + '\n' + std::to_string(gpukern_version()) + '\n';
   }
 
   CompilerInfo compiler() override {
@@ -129,7 +129,7 @@ class CudaPrograms final : public ProgramBackend {
     try {
       const Nvrtc& opened = nvrtc();
       info.version = opened.major * 1000 + opened.minor * 10;
-      info.path = nvrtc_place().library;
+      info.path = nvrtc_installation().library;
     } catch (const Error& error) {
       info.reason = error.what();
     }
@@ -140,7 +140,7 @@ class CudaPrograms final : public ProgramBackend {
 
   int compute_capability(int device) override {
     require_no_fork();
-    // A device's stays; asking twice at once gives the same answer.
+    // Constant for a device, so that concurrent queries give the same value.
     static std::array<std::atomic<int>, 64> known{};
     const auto slot = static_cast<std::size_t>(device);
     const int before = slot < known.size() ? known[slot].load(std::memory_order_relaxed) : 0;

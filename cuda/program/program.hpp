@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Programs on CUDA: the face to src/program/backend.cpp. No CUDA header is needed to include it.
+// Programs on CUDA, for src/program/backend.cpp. This header includes no CUDA header.
 #pragma once
 
 #include "src/program/backend.hpp"

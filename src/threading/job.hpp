@@ -44,8 +44,8 @@ class Shares {
 
   /// Runs the body on the thread's own share, then on what remains of the others. Returns the
   /// number of positions it ran on. In successive calls a thread starts with the same share, whose
-  /// data may still be in its core's cache. To take a chunk is an atomic operation, which waits for
-  /// the stores before it: of its own share a thread therefore takes half of what remains.
+  /// data may still be in its core's cache. Taking a chunk is an atomic operation, which waits for
+  /// the stores before it; a thread therefore takes half of what remains of its share.
   template <class Body>
   std::int64_t run(std::size_t thread, const Body& body) {
     std::int64_t done = 0;

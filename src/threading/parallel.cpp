@@ -201,7 +201,7 @@ class Pool {
       busy_cores_.remove(core);
       const std::uint64_t before = threads_.fetch_add(kSpinning - kWorking);
       depart(*ticket.job);
-      // Only helpers that would find a core of their own spin for longer.
+      // Helpers spin for longer only where each has a core to itself.
       spin_end = spinning(before) + working(before) <= thread_limit()
                      ? expected_.load(std::memory_order_relaxed)
                      : Clock::time_point{};
@@ -251,7 +251,7 @@ class Pool {
   std::condition_variable helpers_departed_;
 };
 
-/// The child of a fork() has none of the threads, and makes a pool of its own.
+/// The child of a fork() has none of the threads and creates a new pool.
 Pool& pool() { return PerProcess<Pool>::get(); }
 
 }  // namespace

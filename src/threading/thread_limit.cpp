@@ -26,7 +26,7 @@ const ProcessCores kProcessCores;
 std::atomic<int> chosen{0};         // by set_thread_limit(); 0 for the default
 std::atomic<int> default_known{0};  // 0 until the first call
 
-/// The first number in $OMP_NUM_THREADS, which may be a list; 0 if there is none.
+/// The first number in $OMP_NUM_THREADS, which may be a list; 0 without one.
 int threads_from_environment() {
   const char* variable = std::getenv("OMP_NUM_THREADS");
   std::string_view text = variable != nullptr ? variable : "";
