@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a result has to say about where it comes from."""
+"""The machine and the versions that results are recorded with."""
 
 import datetime
 import os

@@ -42,7 +42,7 @@ ATTRIBUTES = {
 
 
 class BenchError(Exception):
-    """A peer or the machine refused; the words are its own."""
+    """An error that a peer or the machine reported, with its message."""
 
 
 class Tensor(ctypes.Structure):

@@ -61,7 +61,7 @@ TEST_F(CgroupTest, Version2TakesTheSmallestOnTheWayUp) {
   EXPECT_EQ(cores(), 0.5);
 }
 
-TEST_F(CgroupTest, Version2InAContainerOfItsOwn) {
+TEST_F(CgroupTest, Version2InAContainer) {
   write("/proc/self/mountinfo", kV2Mount);
   write("/proc/self/cgroup", "0::/\n");
   write("/sys/fs/cgroup/cpu.max", "400000 100000\n");

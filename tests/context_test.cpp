@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kCount = 1000;
 
-/// Everything that a program may call, once each, on a device; also calls that fail.
+/// Calls every function that a program may call once on a device, failing calls included.
 void call_everything(int device) {
   const gpukern_device where{GPUKERN_CUDA, device};
   const DeviceMemory<int> source(kCount, nullptr, device);
@@ -87,7 +87,7 @@ using SecondDeviceDeathTest = testing::Test;
 
 TEST_F(SecondDeviceDeathTest, NoContextIsMadeOnTheFirst) {
   if (cuda_devices() < 2) GTEST_SKIP() << "no second CUDA device";
-  testing::FLAGS_gtest_death_test_style = "threadsafe";  // a process of its own, not a fork
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // a new process, not a fork
   EXPECT_EXIT(
       {
         call_everything(1);

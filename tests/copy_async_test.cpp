@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Copies that are only enqueued.
+// Asynchronous copies.
 
 #include "gpukern/explain.h"
 #include "support.hpp"
@@ -46,7 +46,7 @@ class Pinned {
   void* data_ = nullptr;
 };
 
-/// Copies between page-locked memory and arrays at a place.
+/// Copies between page-locked memory and arrays on a device.
 class CopyAsyncTest : public PlaceTest {
  protected:
   void copy(const gpukern_tensor& source, const gpukern_tensor& destination) {
@@ -148,7 +148,7 @@ TEST(CopyAsyncErrorTest, HostMemoryBesideAGpuMustBeContiguous) {
   }
 }
 
-TEST(CopyAsyncPlanTest, TellsWhatItWouldMove) {
+TEST(CopyAsyncPlanTest, ExplainsTheTransfer) {
   if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   const Array host(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {100});
   const Array array(Place::Cuda, {GPUKERN_FLOAT, 32, 1}, {100});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Copies that are only enqueued: their order on a GPU's streams, and in CUDA graphs.
+// Asynchronous copies: their order on streams and in CUDA graphs.
 
 #include <numeric>
 

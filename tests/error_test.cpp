@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Versions, statuses, messages, and the header seen from C99.
+// Versions, statuses and messages, and the header in a C99 program.
 
 #include <set>
 #include <thread>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What decides where a call runs: the pointer, gpukern_exec and $GPUKERN_DEVICE.
+// The choice of the device: the pointer, gpukern_exec and $GPUKERN_DEVICE.
 
 #include <cstdlib>
 #include <string>
@@ -12,7 +12,7 @@
 namespace gpukern_test {
 namespace {
 
-/// Adds two floats, on the host's memory, where `exec` says.
+/// Adds two floats in host memory on the device of `exec`.
 gpukern_status run_saxpy(const gpukern_exec* exec) {
   const Array x(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {8});
   const gpukern_tensor tensor = x.tensor();
@@ -67,7 +67,7 @@ TEST(ExecTest, HostAndDeviceTensorsDoNotMix) {
   expect_error(gpukern_saxpy(&a, &x, &x, &x, &exec), GPUKERN_VALUE_ERROR, "saxpy: device ");
 }
 
-/// Sets $GPUKERN_DEVICE for one test.
+/// Sets $GPUKERN_DEVICE for the duration of a test.
 class DeviceVariableTest : public testing::Test {
  protected:
   void TearDown() override {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that tell what they would do, and do nothing.
+// Dry runs: calls that explain what they would do.
 
 #include "gpukern/explain.h"
 
@@ -20,7 +20,7 @@ using namespace gpukern_test;
 constexpr gpukern_dtype kFloat{GPUKERN_FLOAT, 32, 1};
 constexpr gpukern_dtype kInt{GPUKERN_INT, 32, 1};
 
-/// A value of an environment variable for the time of a test; nullptr for none.
+/// Sets an environment variable for the duration of a test; nullptr unsets it.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
@@ -88,7 +88,7 @@ gpukern_explanation planned_gather(
   return plan;
 }
 
-/// With room for small sources on the GPU, whatever the environment says.
+/// Leaves room for small sources on the GPU, regardless of the environment.
 gpukern_exec roomy_exec_at(Place place) {
   gpukern_exec exec = exec_at(place);
   exec.device_memory_limit = std::size_t{1} << 20;
@@ -101,7 +101,7 @@ GPUKERN_INSTANTIATE_PLACES(PlanTest);
 TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
   constexpr std::int64_t kCount = 1000;
   const bool across = place() == Place::CudaHost;
-  // Of a small source much is read, so that it goes to the GPU whatever the CPU's threads.
+  // Most of a small source is read, so the GPU is chosen regardless of the number of CPU threads.
   for (const bool gathers : {false, true}) {
     const gpukern_exec exec = roomy_exec_at(place());
     const gpukern_explanation plan =
@@ -110,7 +110,7 @@ TEST_P(PlanTest, CountsBytesAndNamesThePlace) {
     EXPECT_EQ(plan.rule, place() == Place::Cuda ? GPUKERN_RULE_ARRAYS : GPUKERN_RULE_ARGUMENT);
     EXPECT_EQ(plan.path, gathers ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_CONTIGUOUS);
     if (across)
-      EXPECT_GE(plan.threads, 1);  // they bring the arrays to where the GPU copies from
+      EXPECT_GE(plan.threads, 1);  // the threads fill the staging ring
     else
       EXPECT_EQ(plan.threads, place() == Place::Cpu ? 1 : 0);
     EXPECT_EQ(plan.bytes_read, 8 * kCount);
@@ -132,7 +132,7 @@ TEST(PlanThreadsTest, ManyCoresShareLongerCallsOnly) {
   EXPECT_EQ(threads_of(999), 1);
   EXPECT_EQ(threads_of(1000), 2);
   EXPECT_EQ(threads_of(1500), 3);
-  // Those that check their indices first wait for each other.
+  // Threads that check their indices first wait for each other.
   EXPECT_EQ(threads_of(1999, gather_options(GPUKERN_INDEX_RAISE)), 1);
   EXPECT_EQ(threads_of(2000, gather_options(GPUKERN_INDEX_RAISE)), 2);
   gpukern_gather_options may_change = gather_options(GPUKERN_INDEX_RAISE);
@@ -147,7 +147,7 @@ TEST(PlanThreadsTest, ManyCoresShareLongerCallsOnly) {
 TEST_P(PlanTest, TouchesNoMemory) {
   Array source(place(), 100, kFloat);
   Array index(place(), 100, kInt);
-  // Every index is out of bounds, and nobody sees it.
+  // Every index is out of bounds; a dry run does not read it.
   std::fill(index.memory.host.begin(), index.memory.host.end(), std::byte{0x7f});
   Array out(place(), 100, kFloat);
   std::fill(out.memory.host.begin(), out.memory.host.end(), std::byte{0xa5});
@@ -168,7 +168,7 @@ TEST_P(PlanTest, TouchesNoMemory) {
   ASSERT_EQ(gpukern_copy_async(&source_tensor, &out_tensor, &exec), GPUKERN_SUCCESS);
   out.memory.fetch();
   EXPECT_EQ(out.memory.host, before);
-  // The index twice, since GPUKERN_INDEX_RAISE looks at it first; the copies come on top.
+  // The index counts twice, since GPUKERN_INDEX_RAISE checks it first; the transfers are added.
   EXPECT_EQ(plan.bytes_read, 400 * 5);
   EXPECT_EQ(plan.bytes_written, 400 * 3);
 }
@@ -222,7 +222,7 @@ TEST(Plan, LargeGathersFromBeyondTheCacheArePartitioned) {
   ASSERT_EQ(gpukern_device_query(0, &info), GPUKERN_SUCCESS);
   if (info.compute_capability_major != 9) GTEST_SKIP() << "no GPU of compute capability 9.0";
   constexpr std::int64_t kMany = std::int64_t{128} << 20;
-  // Nothing is read or written, so that any address will do.
+  // Nothing is read or written, so any address is valid.
   alignas(256) std::byte nowhere[256];
   std::int64_t many = kMany;
   std::int64_t few = 1000;
@@ -249,7 +249,7 @@ TEST(Plan, LargeGathersFromBeyondTheCacheArePartitioned) {
   EXPECT_EQ(plan.path, GPUKERN_PATH_ITEMS);
 }
 
-TEST(Plan, ArgumentsAreCheckedAsEver) {
+TEST(Plan, ArgumentsAreChecked) {
   Array x(Place::Cpu, 10, kFloat);
   Array y(Place::Cpu, 11, kFloat);
   const gpukern_tensor x_tensor = x.tensor();

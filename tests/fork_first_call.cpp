@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// fork() while another thread makes the first call of the process: the child must be able to make
-// calls. A program of its own, since every call but the first finds the library initialized.
+// fork() while another thread makes the first call of the process: calls must work in the child.
+// This is a separate program, since only the first call finds the library uninitialized.
 
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -42,7 +42,7 @@ bool call() {
 
 }  // namespace
 
-/// Replaces the C library's, to delay the library in the middle of its initialization.
+/// Replaces the function of the C library to delay gpukern's initialization.
 extern "C" char* getenv(const char* name) {
   using Getenv = char* (*)(const char*);
   static const auto real = reinterpret_cast<Getenv>(dlsym(RTLD_NEXT, "getenv"));

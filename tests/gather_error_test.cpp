@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How gather fails: every status, its words, and that out stays as it was.
+// Errors of gather: every status and message, and an unchanged out.
 
 #include "gather_oracle.hpp"
 
@@ -12,7 +12,7 @@ constexpr gpukern_dtype kFloat32{GPUKERN_FLOAT, 32, 1};
 
 class GatherErrorTest : public PlaceTest {
  protected:
-  /// Runs with indices given one by one; the oracle knows status, words and out.
+  /// Calls gather with the given indices; the oracle knows the status, the message and out.
   void check_indices(std::int64_t size, const IndexType& type, const std::vector<Wide>& values,
                      gpukern_index_mode mode = GPUKERN_INDEX_RAISE) {
     Array source(place(), kFloat32, {size});
@@ -26,7 +26,7 @@ class GatherErrorTest : public PlaceTest {
     expect_gather({source, index, 0, mode, out}, place());
   }
 
-  /// Runs a call that is refused for its arguments.
+  /// Makes a call whose arguments are invalid.
   void expect_refused(const View& source, const View& index, std::int32_t axis, const View& out,
                       gpukern_status status, const std::string& beginning,
                       gpukern_index_mode mode = GPUKERN_INDEX_CLIP, const View* fill = nullptr) {
@@ -63,8 +63,9 @@ TEST_P(GatherErrorTest, NamesTheFirstOfManyInALongIndex) {
   }
 }
 
-// Around the number of indices that are read once only, into a copy, and of those that one block or
-// one thread takes; none of them bad, the first, the last, and both kinds of good ones.
+// Around the number of indices that are read once, into a copy, and the numbers that one block or
+// thread takes; without a bad index, with the first or the last bad, and with both signs of good
+// ones.
 TEST_P(GatherErrorTest, LeavesOutAloneForFewAndForManyIndices) {
   for (const std::size_t count : {1, 255, 256, 257, 4096, 24575, 24576, 24577, 70000}) {
     SCOPED_TRACE("count " + std::to_string(count));
@@ -80,15 +81,15 @@ TEST_P(GatherErrorTest, LeavesOutAloneForFewAndForManyIndices) {
         }
       }
     }
-    // What 32 bits of it would name is no bad index.
+    // Not bad in its low 32 bits.
     std::vector<Wide> high(count, 5);
     high[count / 2] = (Wide{1} << 32) + 5;
     check_indices(1000, kInt64, high);
   }
 }
 
-// Enough for several threads, which check what they gather by; runs of indices that are none of the
-// output, and the other way round.
+// Enough indices for several threads, which check the part that they gather by; runs of indices
+// that are not runs of the output, and the reverse.
 TEST_P(GatherErrorTest, LeavesOutAloneInEveryLayout) {
   Array source(place(), kFloat32, {1000});
   fill_random(source.storage.host, random_);
@@ -265,7 +266,7 @@ TEST_P(GatherErrorTest, OptionsAreOptionalAndSized) {
   expect_error(run(&options), GPUKERN_VALUE_ERROR, "gather: options must have struct_size = ");
 }
 
-// One layout for each kernel: items and rows, an inner axis, strided, misaligned, partitioned.
+// One layout per kernel: items, rows, an inner axis, strided, misaligned, partitioned.
 TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
   const auto run = [&](const Shape& shape, int axis, std::int64_t count, gpukern_dtype dtype,
                        Layout layout = Layout::Contiguous) {

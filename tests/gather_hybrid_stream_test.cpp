@@ -33,7 +33,8 @@ TEST_F(HybridStreamTest, CallsAreInFlightOnSeveralStreams) {
   for (std::size_t k = 0; k < calls.size(); ++k) calls[k]->expect_out(expected[k]);
 }
 
-/// The rows come behind what wrote the indices, and before what reads the rows, on any stream.
+/// The rows are ordered after the kernel that wrote the indices and before the one that reads the
+/// rows, on any stream.
 TEST_F(HybridStreamTest, TheOrderOfTheStreamIsKept) {
   Random random(std::random_device{}());
   const Share share(85);
@@ -57,7 +58,7 @@ TEST_F(HybridStreamTest, TheOrderOfTheStreamIsKept) {
     enqueue_copy(last.memory->data(), rows.out.memory->data(), rows.out.memory->host.size(),
                  stream);
     if (round % 2 == 0) cuda("cuStreamSynchronize", stream);
-    cuda("cuStreamDestroy_v2", stream);  // its work goes on
+    cuda("cuStreamDestroy_v2", stream);  // its work continues
     cuda("cuCtxSynchronize");
     last.memory->fetch();
     EXPECT_TRUE(same_bytes(expected.out, last.memory->host));

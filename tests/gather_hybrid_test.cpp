@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Hybrid gathers: rows from page-locked host memory to a GPU, by the GPU and the CPU together.
+// Hybrid gathers: the GPU and the CPU together gather rows from page-locked host memory.
 
 #include <memory>
 #include <thread>
@@ -43,7 +43,7 @@ TEST_F(HybridRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
   }
 }
 
-/// Of a table that no core's cache holds rows are fetched ahead.
+/// Rows of a table that exceeds every core's cache are prefetched.
 TEST_F(HybridRowsTest, TakesRowsOfALargeTable) {
   Random random(std::random_device{}());
   const Share share(100);

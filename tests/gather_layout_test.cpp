@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Gathers whose lengths and addresses decide how the GPU moves them: vectors, chunks, words that
+// Gathers whose lengths and addresses determine the GPU's accesses: vectors, chunks, and words that
 // pass through shared memory.
 
 #include "gather_oracle.hpp"
@@ -121,7 +121,7 @@ TEST_P(GatherLayoutTest, ManyRowsOnAnInnerAxis) {
     check(bytes_dtype(4), {300, 100}, type.dtype, {131}, 1, GPUKERN_INDEX_FILL, {4, 1, 0});
 }
 
-TEST_P(GatherLayoutTest, ManyRowsThatLieApart) {
+TEST_P(GatherLayoutTest, ManyStridedRows) {
   for (const std::int64_t gap : {1, 3, 16}) {
     Tight source(place(), bytes_dtype(2), {500, 50 + gap}, gap);
     source.shape[1] = 50;

@@ -38,9 +38,9 @@ class GatherManyRowsTest : public GpuTest {
     gpukern_dtype index;
     std::int64_t count;
     gpukern_index_mode mode;
-    std::int64_t source_at = 0;  ///< bytes that the view begins behind its memory
+    std::int64_t source_at = 0;  ///< bytes between the start of the memory and the view
     std::int64_t out_at = 0;
-    bool fills = true;  ///< not with zeros
+    bool fills = true;  ///< false: fills with zeros
   };
 
   void check(const Call& call, std::int32_t axis = 0) {
@@ -145,8 +145,8 @@ TEST_F(GatherManyRowsTest, RowsOfEveryWidthAroundTheThresholds) {
   }
 }
 
-// Whole words around rows are read where they belong to the memory; out begins and ends within
-// some.
+// Around rows, whole words are read if they are within the memory; out begins and ends inside
+// words.
 TEST_F(GatherManyRowsTest, ManyRowsAtEveryAddress) {
   for (const std::int64_t width : {7, 14, 31, 33, 48, 49, 63, 64, 127, 1001, 9001, 20001}) {
     for (int trial = 0; trial < 8; ++trial) {
@@ -195,7 +195,7 @@ TEST_F(GatherManyRowsTest, FillValuesOfAnElement) {
                fills});
 }
 
-TEST_F(GatherManyRowsTest, RowsThatLieApart) {
+TEST_F(GatherManyRowsTest, StridedRows) {
   for (const std::int64_t count : {5, 2000, 5000, 70000}) {
     for (const std::int64_t skip : {0, 4, 31}) {
       Tight source(Place::Cuda, bytes_dtype(4), {50, 60}, 0);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The partitioned gather, forced. Where it does not serve a call, or on the CPU, the result is the
-// same; which calls it serves, graphs tell (gather_path_test.cpp).
+// The partitioned gather, forced. Calls that it does not support, and calls on the CPU, give the
+// same result; gather_path_test.cpp tests by graphs which calls it supports.
 
 #include <thread>
 
@@ -12,7 +12,7 @@
 namespace gpukern_test {
 namespace {
 
-/// How the indices are spread over the source. Those from HalfBad on are out of bounds in part.
+/// The distribution of the indices over the source. From HalfBad on, some are out of bounds.
 enum class Spread { Uniform, Sorted, Equal, HotSlice, HalfBad, AllBad, BadAtTheEnd };
 
 struct PartitionCase {
@@ -81,7 +81,7 @@ class IndexMaker {
   Random random_{99};
 };
 
-/// One item of the result, as gather_oracle() has it, but fast enough for millions.
+/// One item of the result as gather_oracle() computes it, but fast enough for millions.
 void write_expected(const PartitionCase& call, const Bytes& source, const std::byte* fill,
                     std::int64_t k, Wide index, Bytes& out) {
   const bool plain = index >= 0 && index < call.n;  // spares a division of 128 bits
@@ -93,7 +93,8 @@ void write_expected(const PartitionCase& call, const Bytes& source, const std::b
   std::memcpy(out.data() + kGuard + call.out_shift + k * call.width, from, width);
 }
 
-/// The memories of source and index end with their last element: a checker sees reads behind it.
+/// The memories of source and index end with their last element, so that a memory checker detects
+/// reads beyond it.
 void check(const PartitionCase& call, Place place,
            gpukern_gather_path path = GPUKERN_GATHER_PARTITIONED) {
   SCOPED_TRACE(text_of(call));
@@ -181,7 +182,7 @@ TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
       }
 }
 
-// More slices than blocks: those of narrow items are fetched ahead, the last one in part.
+// More slices than blocks: slices of narrow items are prefetched, the last one partially.
 TEST_P(GatherPartitionTest, ManySlices) {
   for (const int width : {1, 2}) {
     PartitionCase call{.width = width, .n = 300 * kSlice + 5};
@@ -245,7 +246,7 @@ TEST_P(GatherPartitionTest, StridedSourcesAndItemsOfSeveralElements) {
   }
 }
 
-TEST_P(GatherPartitionTest, SeveralThreadsWithPlansOfTheirOwn) {
+TEST_P(GatherPartitionTest, SeveralThreads) {
   std::vector<std::thread> threads;
   threads.reserve(4);
   for (int t = 0; t < 4; ++t)

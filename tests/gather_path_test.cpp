@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which way gather takes on a GPU, told by the number of a captured graph's nodes, and what needs
-// large arrays: their contents are made on the GPU, and every item is known from its position.
+// The path of gathers on a GPU, determined by the number of nodes of a captured graph, and tests
+// that need large arrays: their contents are generated on the GPU, and every item follows from its
+// position.
 
 #include <cstdlib>
 #include <optional>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMebi = 1 << 20;
 
-/// $GPUKERN_GATHER for a while; nullptr is none.
+/// Sets $GPUKERN_GATHER for its lifetime; nullptr unsets it.
 class Environment {
  public:
   explicit Environment(const char* value) {
@@ -75,7 +76,7 @@ class GatherPathTest : public testing::Test {
     return gpukern_gather(&source, &index, 0, &out, &options, &exec);
   }
 
-  /// One node is the direct kernel. The graph is not run, so the arrays need not be as long.
+  /// One node is the direct kernel. The graph is not launched, so the arrays may be shorter.
   static std::size_t nodes(const Arrays& arrays, gpukern_gather_path path) {
     const StreamHandle stream;
     stream.begin_capture();
@@ -103,7 +104,7 @@ class GatherPathTest : public testing::Test {
     }
   }
 
-  /// Random ones are also negative.
+  /// Random indices include negative ones.
   template <class Index>
   static std::vector<Index> indices(std::int64_t n, std::int64_t count,
                                     Spread spread = Spread::Random) {
@@ -122,7 +123,7 @@ class GatherPathTest : public testing::Test {
     }
   }
 
-  /// Items of T from a table of n, by the slices in the L2 cache.
+  /// Items of T from a table of n items, partitioned by slices that fit in the L2 cache.
   template <class T, class Index>
   static void check_cached(std::int64_t n) {
     const Table<T> table(n / Table<T>::kColumns + 1);
@@ -142,7 +143,7 @@ class GatherPathTest : public testing::Test {
     }
   }
 
-  /// One graph, replayed with indices of all kinds: the device chooses, each time anew.
+  /// One graph, launched with indices of all kinds: the device chooses the path at each launch.
   template <class T>
   static void check_replays() {
     constexpr std::int64_t kN = 24 * kMebi;
@@ -228,8 +229,8 @@ TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
                "GPUKERN_GATHER must be auto, direct or partitioned, got fast");
 }
 
-// What does not fill a tile is gathered by a kernel that is there in any case.
-TEST_F(GatherPathTest, TheRestNeedsNoKernelOfItsOwn) {
+// The kernel for general gathers also takes what does not fill a tile.
+TEST_F(GatherPathTest, PartialTilesNeedNoOtherKernel) {
   if (!partitions()) GTEST_SKIP() << "the device is not of compute capability 9.0 or 10.x";
   const DeviceMemory<int> memory(kMebi);
   auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
@@ -259,7 +260,7 @@ TEST_F(GatherPathTest, MoreThanFourGibiItems) {
   check_cached<std::int32_t, std::int64_t>((std::int64_t{1} << 32) + 5);
 }
 
-// Indices that another stream changes all the time: any result, but no access out of bounds.
+// Another stream changes the indices during the calls: any result, but no access out of bounds.
 TEST_F(GatherPathTest, IndicesChangeMeanwhile) {
   constexpr std::int64_t kN = 5 * kMebi + 3;
   constexpr std::int64_t kCount = 4 * kMebi;
@@ -294,7 +295,7 @@ TEST_F(GatherPathTest, IndicesChangeMeanwhile) {
   EXPECT_EQ(std::vector<int>(after.end() - 16, after.end()), std::vector<int>(16, 77));
 }
 
-// The direct kernels take over where the pool has no scratch memory left.
+// The direct kernels are used if the pool has no scratch memory left.
 TEST_F(GatherPathTest, WithoutScratchMemory) {
   constexpr std::int64_t kN = 24 * kMebi;
   constexpr std::int64_t kCount = 40 * kMebi;

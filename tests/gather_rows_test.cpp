@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows on the host, of a source and into an output that no core's cache holds.
+// Rows on the host, from a source and into an output that exceed every core's cache.
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,7 +22,7 @@ Buffer buffer(std::int64_t bytes) {
   return {static_cast<std::byte*>(std::aligned_alloc(64, whole)), &std::free};
 }
 
-/// Few threads, so that the output need not be large.
+/// Limits the threads, so that the output can be small.
 class GatherRowsTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(gpukern_set_num_threads(2), GPUKERN_SUCCESS); }
@@ -31,7 +31,7 @@ class GatherRowsTest : public testing::Test {
   const int before_ = gpukern_num_threads();
 };
 
-/// The row that an index means, or -1 for the fill value.
+/// The row of an index, or -1 for the fill value.
 std::int64_t row_of(std::int64_t index, std::int64_t table, gpukern_index_mode mode) {
   switch (mode) {
     case GPUKERN_INDEX_WRAP:
@@ -43,8 +43,8 @@ std::int64_t row_of(std::int64_t index, std::int64_t table, gpukern_index_mode m
   }
 }
 
-/// A table of rows and room for as many. More than the caches of two threads hold, third-level ones
-/// of 32 MiB that AMD's processors have included, so that rows go past them.
+/// A table of rows and an equally large output. Both exceed the caches of two threads, including
+/// third-level caches of 32 MiB on AMD processors, so that stores bypass the caches.
 struct Rows {
   static constexpr std::int64_t kBytes = std::int64_t{40} << 20;
 
@@ -55,8 +55,8 @@ struct Rows {
     }
   }
 
-  /// Source and output begin so many bytes behind a multiple of 64. Every byte is compared, and
-  /// what is before and behind the output.
+  /// Source and output begin this number of bytes after a multiple of 64. Compares every byte of
+  /// the output and the bytes around it.
   void check(std::int64_t source_at, std::int64_t out_at, gpukern_index_mode mode) {
     SCOPED_TRACE("rows of " + std::to_string(width) + " bytes at " + std::to_string(source_at) +
                  " and " + std::to_string(out_at) + ", mode " + std::to_string(mode));
@@ -96,7 +96,7 @@ struct Rows {
       std::vector<std::byte>(static_cast<std::size_t>(width), std::byte{0x5b});
 };
 
-/// Stores of 64, 32 and 16 bytes, and rows that none of them suits.
+/// Stores of 64, 32 and 16 bytes, and rows that support none of them.
 TEST_F(GatherRowsTest, EveryWidthAndAlignment) {
   constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
                                            GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Items far apart in a long source, on a GPU, by sorted indices and by others.
+// Items far apart in a long source on a GPU, by sorted and by other indices.
 
 #include <algorithm>
 #include <memory>
@@ -54,7 +54,7 @@ class GatherSortedSparseTest : public GpuTest {
     }
   }
 
-  /// Some indices count from the end, and if `bad`, some are out of bounds.
+  /// Some indices are negative; if `bad`, some are out of bounds.
   template <class Index>
   static std::vector<Index> indices(Spread spread, std::int64_t n, bool bad = false) {
     std::vector<Index> made(static_cast<std::size_t>(kCount));
@@ -67,14 +67,14 @@ class GatherSortedSparseTest : public GpuTest {
     return made;
   }
 
-  /// Tensors of a gather, over memory that need not be as long where it is only captured.
+  /// The tensors of a gather; the memory may be shorter if the gather is only captured.
   struct Call {
     std::int64_t width;
     std::int64_t n = kSourceBytes / width;
     std::int64_t count = kCount;
     void* index = nullptr;
     void* out = nullptr;
-    void* source = nullptr;  ///< the table where none is given
+    void* source = nullptr;  ///< nullptr for the table
     int index_bits = 32;
     gpukern_index_mode mode = GPUKERN_INDEX_WRAP;
     gpukern_gather_path path = GPUKERN_GATHER_AUTO;
@@ -182,7 +182,7 @@ TEST_F(GatherSortedSparseTest, WhatIsSampledAndWhatIsNot) {
   expect_nodes(1, [](Call& c) { c.width = 1, c.n = 100 * kCount; });
 }
 
-// The source is there as a whole: what seems to overlap out would be copied.
+// The source must be allocated completely: one that seems to overlap out would be copied.
 TEST_F(GatherSortedSparseTest, IndicesAKibibyteApartAreNotSampled) {
   if (!samples()) GTEST_SKIP() << "not of compute capability 9.0 or later";
   gpukern_device_info info{};
@@ -220,7 +220,7 @@ TEST_F(GatherSortedSparseTest, EachReplayGathersByTheIndicesOfItsTime) {
   }
 }
 
-// The gather itself meets it, since it may change out.
+// The gather itself finds it, since it may change out.
 TEST_F(GatherSortedSparseTest, ABadIndexIsNamed) {
   const Call call{.width = 4,
                   .index = index_->data(),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What gather computes. Its errors are in gather_error_test.cpp.
+// Results of gather. gather_error_test.cpp tests its errors.
 
 #include "gather_oracle.hpp"
 

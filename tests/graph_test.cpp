@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Operations captured into CUDA graphs, and what happens to memory and to other captures.
+// Operations captured into CUDA graphs, and their effect on memory and on other captures.
 
 #include <optional>
 #include <thread>
@@ -56,7 +56,7 @@ TEST_P(GraphModeTest, OperationsRunAgainOnNewData) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, GraphModeTest, testing::Values(kGlobal, kThreadLocal, kRelaxed));
 
-// out overlaps the source: the result is made apart, in scratch memory, which the graph owns.
+// out overlaps the source: the result is first computed in scratch memory that the graph owns.
 TEST_F(GraphTest, ScratchMemoryIsThereAtEveryLaunch) {
   const StreamHandle stream;
   const DeviceMemory<int> data(kCount);
@@ -112,7 +112,7 @@ TEST_F(GraphTest, WhatIsMadeAndDroppedInACaptureStaysForItsLaunches) {
     const Graph graph(stream);
     during.reset();
     for (int round = 0; round < 5; ++round) {
-      // Whoever is given memory now must not get what the graph works on.
+      // Memory allocated now must not be memory that the graph uses.
       std::vector<DeviceMemory<int>*> others;
       for (int k = 0; k < 10; ++k) {
         others.push_back(new DeviceMemory<int>(kCount));
@@ -152,7 +152,7 @@ TEST_F(GraphTest, MemoryOfGraphsIsGivenBack) {
   };
   for (int round = 0; round < 5; ++round) capture_and_drop();
   const std::size_t before = free_memory();
-  // The pool keeps a sixteenth of the device's memory. Lost memory would be twice as much.
+  // The pool keeps a sixteenth of the device's memory. A leak would exceed twice that.
   const std::size_t kept = total / 16 + (std::size_t{512} << 20);
   const std::size_t rounds = 2 * kept / (std::size_t{64} << 20);
   for (std::size_t round = 0; round < rounds; ++round) capture_and_drop();
@@ -201,7 +201,7 @@ TEST_F(GraphTest, WorkOutsideIsNotWaitedForInside) {
 TEST_F(GraphTest, TwoCapturesAreNotJoined) {
   const StreamHandle first;
   const StreamHandle second;
-  // Relaxed, since one graph is made while the other is captured still.
+  // Relaxed, since one graph is created during the capture of the other.
   first.begin_capture(kRelaxed);
   second.begin_capture(kRelaxed);
   expect_error(gpukern_stream_wait(kCuda, first, second), GPUKERN_VALUE_ERROR,
@@ -211,7 +211,7 @@ TEST_F(GraphTest, TwoCapturesAreNotJoined) {
 }
 
 TEST_F(GraphTest, CapturesOfOtherThreadsAreNotBroken) {
-  // All that CUDA refuses beside a global capture, the test does before and after it.
+  // Calls that CUDA rejects during a global capture are made before and after it.
   const StreamHandle captured;
   const StreamHandle stream;
   const DeviceMemory<int> source(kCount);

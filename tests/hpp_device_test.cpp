@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern.hpp: DeviceBuffer, and the operations on it.
+// gpukern.hpp: DeviceBuffer and operations on it.
 
 #include <gtest/gtest.h>
 

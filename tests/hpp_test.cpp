@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern.hpp: what it accepts, what it hands to the C ABI, what it throws, who releases memory.
-// What the operations compute is for the tests of the C ABI.
+// gpukern.hpp: the types it accepts, the arguments it passes to the C ABI, its exceptions and the
+// ownership of memory. The tests of the C ABI cover the results of operations.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ inline constexpr gpukern_dtype gpukern::dtype_of<Half> = gpukern::kFloat16;
 
 namespace {
 
-// ---- what compiles ----------------------------------------------------------------------------
+// ---- compile-time checks -----------------------------------------------------------------------
 
 constexpr bool is_dtype(gpukern_dtype dtype, int code, int bits, int lanes = 1) {
   return dtype.code == code && dtype.bits == bits && dtype.lanes == lanes;
@@ -73,7 +73,7 @@ static_assert(!gpukern::Output<Floats>, "a temporary would be lost");
 static_assert(!gpukern::Output<const Floats&>);
 static_assert(!gpukern::Output<const DeviceBuffer<float>&>);
 static_assert(!gpukern::Output<TensorRef<const float>>);
-static_assert(!gpukern::TensorLike<std::vector<bool>&>, "no bool lies in memory there");
+static_assert(!gpukern::TensorLike<std::vector<bool>&>, "its elements are not bool objects");
 static_assert(!gpukern::TensorLike<std::list<float>&>);
 static_assert(!gpukern::TensorLike<std::vector<std::string>&>);
 static_assert(gpukern::InputOf<Floats, float>);

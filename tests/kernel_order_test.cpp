@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels may come while the one before them in the stream still runs. None reads or writes any
-// memory before that one is done, or what it needs of it.
+// Programmatic launches: a kernel may start while the previous one of its stream still runs, but
+// accesses no memory before that kernel, or the part it depends on, is complete.
 
 #include <array>
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMany = 4 << 20;  // a saxpy of some 20 us
 constexpr int kRounds = 100;
 
-/// Rows to gather, and how many floats lie before the first one of an operand of saxpy.
+/// The rows to gather, and the number of floats before the first one of an operand of saxpy.
 struct Shape {
   std::int64_t count;
   std::int64_t width;
@@ -27,8 +27,8 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << shape.count << " rows of " << shape.width << ", shifted by " << shape.shift;
 }
 
-/// Few items; pairs; vectors of four. Rows by chunks of 4, 8 and 16 bytes, few and many, and by way
-/// of shared memory. A saxpy of packs, and of shifted ones.
+/// Few items; pairs; vectors of four. Rows by chunks of 4, 8 and 16 bytes, few and many, and
+/// through shared memory. A saxpy of packs, and of shifted ones.
 constexpr Shape kShapes[] = {{1000, 1}, {60000, 1, 1}, {132000, 1},  {500000, 1, 3}, {9 << 20, 1},
                              {2000, 2}, {1000, 3},     {5000, 6},    {300, 16},      {100, 25},
                              {50, 75},  {10, 1024},    {9000, 1024}, {3000, 1001, 2}};
@@ -88,7 +88,8 @@ class KernelOrderTest : public GpuTest, public testing::WithParamInterface<Shape
                 GPUKERN_SUCCESS)
           << gpukern_last_error();
     }
-    /// Counts, takes the counts, and adds them up: each kernel reads what the one before wrote.
+    /// Increments a counter, gathers it and sums it up: each kernel reads what the previous one
+    /// wrote.
     void round(void* stream) const {
       count(stream);
       take(taken.data(), stream);
@@ -127,7 +128,7 @@ TEST_P(KernelOrderTest, ReadsFollowWritesInAGraph) {
   data_->expect_sums();
 }
 
-/// The next saxpy writes to what the gather before it reads.
+/// The next saxpy writes to memory that the previous gather reads.
 TEST_P(KernelOrderTest, WritesFollowReads) {
   constexpr int kKept = 8;
   const auto items = static_cast<std::size_t>(data_->shape.count * data_->shape.width);
@@ -147,7 +148,7 @@ TEST_P(KernelOrderTest, WritesFollowReads) {
   }
 }
 
-/// Work that is no kernel of the library's stands between.
+/// Work other than gpukern's kernels comes in between.
 TEST_P(KernelOrderTest, OtherWorkIsWaitedFor) {
   const StreamHandle stream;
   for (int round = 0; round < kRounds; ++round) {
@@ -163,7 +164,7 @@ TEST_P(KernelOrderTest, OtherWorkIsWaitedFor) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, KernelOrderTest, testing::ValuesIn(kShapes));
 
-/// Of many indices, the first ones are gathered while a sample of all is taken, if they lie close
+/// With many indices, the first ones are gathered while all are sampled, if they are close
 /// together.
 class EarlyGatherTest : public GpuTest {
  protected:
@@ -192,8 +193,8 @@ class EarlyGatherTest : public GpuTest {
       cuda("cuCtxSynchronize");
     }
 
-    /// Adds an array, or one number to all, to an array of which the first part comes last: in a
-    /// kernel so short that the next one may come at once.
+    /// Adds an array, or one number, to an array whose first part is written last, in a kernel so
+    /// short that the next one may start immediately.
     static void add(const DeviceMemory<int>& what, const DeviceMemory<int>& to, void* stream) {
       const std::int64_t all = *to.tensor().shape;
       std::int64_t stride = *what.tensor().shape == 1 ? 0 : 1;
@@ -213,7 +214,7 @@ class EarlyGatherTest : public GpuTest {
       }
     }
 
-    /// Both the items and the indices are others in each round.
+    /// Items and indices differ in each round.
     void round(bool index_last, void* stream) const {
       add(one, index_last ? source : index, stream);
       add(one, index_last ? index : source, stream);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kCount = 1000;
 
-/// A kernel of a program that nobody else holds on to.
+/// A kernel that holds the only reference to its program.
 class KernelHandle {
  public:
   KernelHandle(const Description& description, const char* name) {
@@ -283,7 +283,7 @@ TEST_F(KernelTest, LaunchesGoIntoGraphs) {
                "kernel_launch: ");
   const Graph graph(stream);
   EXPECT_EQ(graph.nodes(), 1U);
-  // The graph's own code stays, though nobody else has use for the program.
+  // The graph keeps the code, although the program has been released.
   kernel.reset();
   EXPECT_EQ(gpukern_cache_clear(), GPUKERN_SUCCESS);
   for (int round = 0; round < 3; ++round) graph.launch(stream);
@@ -343,7 +343,7 @@ TEST_F(KernelTest, ThreadsShareAKernel) {
   EXPECT_EQ(x.read()[0], kThreads * kLaunches);
 }
 
-/// Launches a kernel that loses the context, and exits with the status that says so.
+/// Launches a kernel that loses the context, and exits with a status that reports it.
 [[noreturn]] void lose_context(const char* body) {
   const Description description =
       here(std::string("extern \"C\" __global__ void f(int* x) {\n") + body + "\n}\n");
@@ -356,7 +356,7 @@ TEST_F(KernelTest, ThreadsShareAKernel) {
     std::fprintf(stderr, "%s\n", gpukern_last_error());
     const gpukern_status again = kernel.launch(shape_of(1, 1), nullptr, memory.data());
     if (status == GPUKERN_CONTEXT_LOST && again == GPUKERN_CONTEXT_LOST) exit_code = 0;
-    // The memory's destructor expects success, which there is none of.
+    // The memory's destructor, which expects success, must not run.
     gpukern_cache_clear();
     std::_Exit(exit_code);
   }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// 60 GiB of host memory through 2 GiB of a GPU's: saxpy of three arrays of 20 GiB, and a gather
-// whose source is all of them; half as much where there is less memory. It takes a minute, so only
-// when GPUKERN_TEST_LARGE=1 is set.
+// 60 GiB of host memory through 2 GiB of GPU memory: saxpy of three arrays of 20 GiB, and a gather
+// whose source is all of them; half as much on machines with less memory. Takes a minute, so it
+// runs only if GPUKERN_TEST_LARGE=1 is set.
 
 #include <algorithm>
 #include <atomic>
@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 constexpr std::size_t kLimit = std::size_t{2} << 30;
-/// CUDA's own, for kernels that are loaded meanwhile, and the granularity of its pools.
+/// Memory of CUDA, for kernels that are loaded during the test, and the granularity of its pools.
 constexpr std::size_t kSlack = std::size_t{256} << 20;
 constexpr gpukern_dtype kFloat32{GPUKERN_FLOAT, 32, 1};
 constexpr gpukern_dtype kInt64{GPUKERN_INT, 64, 1};
 
-/// The number behind a name in a file, or the first one in it; the largest without any.
+/// The number after a name in a file, or the first one in the file; the largest int64 without one.
 std::int64_t number_in(const char* path, const std::string& name = "") {
   std::ifstream file(path);
   std::string word;
@@ -49,7 +49,7 @@ std::size_t free_on_device() {
   return free;
 }
 
-/// Runs body(begin, end) for parts of [0, count), a thread each.
+/// Runs body(begin, end) for the parts of [0, count), each in a thread.
 template <class Body>
 void in_parts(std::int64_t count, const Body& body) {
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -60,7 +60,7 @@ void in_parts(std::int64_t count, const Body& body) {
   for (std::thread& thread : running) thread.join();
 }
 
-/// What stands at a position of x, and of y: of 16 bits, so that 2 * x + y is exact.
+/// The value at a position of x and y, of 16 bits, so that 2 * x + y is exact.
 float x_at(std::int64_t i) {
   return static_cast<float>(static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U >> 48U);
 }
@@ -113,7 +113,7 @@ class HostLargeTest : public GpuTest, public testing::WithParamInterface<gpukern
   }
 
   const gpukern_device device_{GetParam(), 0};
-  std::int64_t count_ = 0;  ///< of each of the three arrays, which lie one behind the other
+  std::int64_t count_ = 0;  ///< of each of the three arrays, which are contiguous
   void* data_ = nullptr;
   std::size_t least_free_ = 0;
   gpukern_exec exec_ = GPUKERN_EXEC_INIT;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// More than 2^31 elements. On a GPU where its memory suffices; on the CPU, where this takes long,
-// only when GPUKERN_TEST_LARGE=1 is set.
+// More than 2^31 elements. On a GPU if its memory suffices; on the CPU, where this takes long, only
+// if GPUKERN_TEST_LARGE=1 is set.
 
 #include <cstdlib>
 
@@ -35,7 +35,7 @@ class LargeTest : public PlaceTest {
     return {&memory, dtype, {count}, {1}, 0};
   }
 
-  /// A number that differs between positions 2^31 and 2^32 apart, where a short offset wraps to.
+  /// Differs between positions 2^31 and 2^32 apart, to which a narrow offset would wrap.
   static std::uint32_t mixed(std::int64_t position) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(position) * 0x9e3779b97f4a7c15U >>
                                       40U);
@@ -67,7 +67,7 @@ TEST_P(LargeTest, GatherOfManyAndFromMany) {
   for (std::int64_t k = 0; k < kMany; ++k)
     ASSERT_EQ(load<std::uint8_t>(out.host, k), static_cast<std::uint8_t>(mixed(k) * 7 + 3)) << k;
 
-  // The long result is the source now; the indices lie around its powers of two.
+  // The long result is the source now; the indices are around its powers of two.
   const std::vector<std::int64_t> far{kMany - 1, std::int64_t{1} << 31, INT32_MAX, -kMany, -1, 0};
   const auto count = static_cast<std::int64_t>(far.size());
   Memory far_index(place(), far.size() * 8);
@@ -119,7 +119,7 @@ TEST_P(LargeTest, SaxpyOfManyHalves) {
         << k;
 }
 
-/// On the CPU only where it is asked for: it takes gigabytes of host memory.
+/// On the CPU only if requested: it takes gigabytes of host memory.
 std::vector<Place> large_places() {
   const char* large = std::getenv("GPUKERN_TEST_LARGE");
   if (large != nullptr && std::string(large) == "1") return {Place::Cpu, Place::Cuda};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Allocation, and copies between any two places and layouts.
+// Allocation, and copies between any two devices and layouts.
 
 #include <limits>
 
@@ -39,7 +39,7 @@ TEST_P(AllocateTest, TooMuchIsAMemoryError) {
   EXPECT_EQ(gpukern_allocate(device(), bytes, nullptr, &data), GPUKERN_MEMORY_ERROR)
       << gpukern_last_error();
   EXPECT_EQ(data, nullptr);
-  // The failure leaves nothing behind.
+  // The failure has no lasting effect.
   EXPECT_EQ(gpukern_allocate(device(), 16, nullptr, &data), GPUKERN_SUCCESS)
       << gpukern_last_error();
   EXPECT_EQ(gpukern_release(device(), data, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
@@ -80,7 +80,7 @@ TEST(AllocateErrorTest, DevicesMustExist) {
   }
 }
 
-/// From where, to where.
+/// The source's and the destination's device.
 using Route = std::pair<Place, Place>;
 
 class CopyTest : public testing::TestWithParam<Route> {

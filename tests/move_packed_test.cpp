@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The inner loop of gather on the host, both as on processors that check blocks of indices before
-// their items are fetched ahead, and as on those that do not: a machine takes one way only.
+// The inner loop of gather on the host, both with and without a check of each block of indices
+// before their items are prefetched: a processor uses only one of the two.
 
 #include <algorithm>
 #include <random>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Host arrays large enough for several threads, from several callers at once.
+// Host arrays large enough for several threads, from several concurrent callers.
 
 #include <dirent.h>
 #include <sched.h>
@@ -62,7 +62,7 @@ TEST(ParallelTest, CallersShareTheThreads) {
   for (std::thread& caller : callers) caller.join();
 }
 
-// More of them than jobs have room where helpers look for work.
+// More callers than the job table has slots.
 TEST(ParallelTest, ManyCallersAtOnce) {
   constexpr int kCallers = 70;
   std::barrier together(kCallers);
@@ -79,7 +79,7 @@ TEST(ParallelTest, ManyCallersAtOnce) {
   for (std::thread& caller : callers) caller.join();
 }
 
-// Calls so short that helpers join while others leave, and the next call begins.
+// Calls so short that helpers join while others depart and the next call begins.
 TEST(ParallelTest, HelpersComeAndGo) {
   ASSERT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS);
   std::vector<std::thread> callers;
@@ -114,15 +114,15 @@ std::vector<pid_t> thread_ids() {
   return ids;
 }
 
-/// Whether this is ThreadSanitizer's build, which starts a thread of its own and cannot follow
-/// threads into a child.
+/// Whether this is a build for ThreadSanitizer, which starts a thread and does not support threads
+/// in the child of a fork().
 #ifdef __SANITIZE_THREAD__
 constexpr bool kSanitizesThreads = true;
 #else
 constexpr bool kSanitizesThreads = false;
 #endif
 
-/// What a child of a fork() exits with, where no thread but the caller is left.
+/// The exit status of the child of a fork(), in which only the calling thread exists.
 template <class Work>
 int in_child(const Work& work) {
   const pid_t child = fork();
@@ -147,7 +147,7 @@ TEST(ParallelTest, TheNumberOfThreadsCanBeSetAndLeftToTheDefault) {
   EXPECT_EQ(gpukern_num_threads(), before);
 }
 
-// Whether a given call gets help is up to the system; that there is somebody to help is not.
+// The system decides whether a call gets help; that helpers exist is tested.
 TEST(ParallelTest, HelpersAreStartedAsFarAsAllowed) {
   if (kSanitizesThreads) GTEST_SKIP() << "ThreadSanitizer";
   for (const int allowed : {1, 2, 3}) {
@@ -182,7 +182,7 @@ TEST(ParallelTest, ShortCallsGetAHelperOnceManyFollowEachOther) {
   EXPECT_EQ(failure, 0);
 }
 
-/// Waits, for seconds at most, till `right` is true of the cores of all threads but this one.
+/// Waits, for seconds at most, until `right` is true for the cores of all other threads.
 template <class Right>
 bool cores_come_to(const Right& right) {
   for (int tries = 0; tries < 5000; ++tries) {
@@ -241,7 +241,7 @@ TEST_F(HelperCoresTest, AtWorkTheyUseTheProcessesCoresWhateverTheirCallerIsBound
   EXPECT_EQ(failure, 0);
 }
 
-// There it would wait for its turn while the other core has nothing to do.
+// On that core it would wait for its turn while the other one is idle.
 TEST_F(HelperCoresTest, AsleepTheyKeepOffTheCoreOfTheirCaller) {
   const int core = bind_to_first();
   const int failure = in_child([core] {

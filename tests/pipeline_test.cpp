@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern_pipeline_run(): any layout, any overlap, steps that fail, calls that are stopped.
+// gpukern_pipeline_run(): any layout and overlap, steps that fail, calls that are stopped.
 
 #include <memory>
 
@@ -18,7 +18,7 @@ class MapTest : public testing::Test {
   }
 };
 
-/// What lies at each element of a shape, of a view that repeats to it.
+/// The elements of a view, broadcast to a shape.
 std::vector<std::uint32_t> repeated(const View& view, const Shape& shape) {
   View wide = view;
   wide.shape = shape;
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> repeated(const View& view, const Shape& shape) {
   return values;
 }
 
-/// Adds up host arrays, and compares every byte of the memory of `out`.
+/// Adds up host arrays and compares every byte of the memory of `out`.
 void expect_sum(const std::vector<const View*>& inputs, const View& out, gpukern_exec exec) {
   Bytes expected = out.memory->host;
   std::vector<std::uint32_t> sum = repeated(*inputs[0], out.shape);
@@ -58,7 +58,7 @@ void expect_sum(const std::vector<const View*>& inputs, const View& out, gpukern
   EXPECT_TRUE(same_bytes(expected, out.memory->host));
 }
 
-/// A shape that repeats to another one.
+/// A shape that broadcasts to another one.
 Shape part_of(Shape shape, Random& random) {
   if (random() % 2 == 0) return shape;
   for (auto& size : shape)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The cache of compiled programs: what is found again, what is not, and what harms it not.
+// The cache of compiled programs: hits, misses, and resistance to damage.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -123,10 +123,10 @@ TEST_F(ProgramCacheTest, DirectoryComesFromTheEnvironment) {
     ptx_of(kProgram);
     EXPECT_EQ(cache_info().entries, 0U);
   }
-  const Environment home("HOME", base);
+  const Environment user("HOME", base);
   unsetenv("GPUKERN_CACHE_DIR");
   {
-    const Environment cache_home("XDG_CACHE_HOME", base + "/xdg");
+    const Environment xdg("XDG_CACHE_HOME", base + "/xdg");
     EXPECT_EQ(cache_info().directory, base + "/xdg/gpukern");
   }
   const Environment none("XDG_CACHE_HOME", "");
@@ -164,7 +164,7 @@ TEST_F(ProgramCacheTest, ForeignEntriesAreCompiledAnew) {
   forget_memory();
   EXPECT_EQ(ptx_of(other), cold);
   EXPECT_EQ(counts(), (Counts{.misses = 1, .rejected = 1}));
-  // A link is no file of ours, wherever it leads.
+  // A link is not a file of the cache, whatever its target.
   const fs::path elsewhere = directory() / "elsewhere";
   fs::rename(path, elsewhere);
   fs::create_symlink(elsewhere, path);
@@ -182,7 +182,7 @@ TEST_F(ProgramCacheTest, LeastRecentlyUsedEntriesGoFirst) {
   const auto bytes = cache_info().bytes;
   const Environment limit("GPUKERN_CACHE_LIMIT", std::to_string(3 * bytes + bytes / 2));
   EXPECT_EQ(cache_info().limit_bytes, 3 * bytes + bytes / 2);
-  const auto wait = [this] {  // as if hours went by
+  const auto wait = [this] {  // simulates the passing of hours
     for (const fs::path& path : entries())
       fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
   };
@@ -249,7 +249,7 @@ TEST_F(ProgramCacheTest, ThreadsCompileAProgramOnce) {
   EXPECT_EQ(counts(), (Counts{.memory_hits = 7, .misses = 1}));
 }
 
-// One of many processes that start with an empty cache: run by the test below.
+// One of many processes that start with an empty cache; the test below starts them.
 TEST(ProgramCacheProcess, DISABLED_Compiles) {
   const char* file = std::getenv("GPUKERN_TEST_RESULT");
   ASSERT_NE(file, nullptr);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The cache on disk by itself, which needs no compiler: whose files it reads, and which it removes.
+// The disk cache without a compiler: the owners of files it reads, and the files it removes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -37,7 +37,7 @@ class ProgramDiskTest : public testing::Test {
   [[nodiscard]] fs::path directory() const { return folder_.path / "cache"; }
   [[nodiscard]] fs::path entry() const { return directory() / (gpukern::hex(key_) + ".gpukern"); }
 
-  /// As after a start: the environment is read again.
+  /// A new instance, which reads the environment again.
   [[nodiscard]] DiskCache::Found found() const { return DiskCache().find(key_); }
   [[nodiscard]] bool is_found() const { return found().program.has_value(); }
   [[nodiscard]] bool is_rejected() const {
@@ -45,7 +45,7 @@ class ProgramDiskTest : public testing::Test {
     return result.rejected && !result.program.has_value();
   }
 
-  /// Puts a file into the directory that nobody has touched for two hours.
+  /// Creates a file in the directory with a modification time two hours ago.
   [[nodiscard]] fs::path add_old(const std::string& name) const {
     const fs::path path = directory() / name;
     write_file(path, "mine");
@@ -95,7 +95,7 @@ TEST_F(ProgramDiskTest, ForeignNamesAreLeft) {
   foreign.push_back(folder);
   EXPECT_EQ(DiskCache().usage().entries, 1U);
   const Environment limit("GPUKERN_CACHE_LIMIT", std::to_string(fs::file_size(entry())));
-  DiskCache().store(gpukern::sha256("a third key"), program());  // which makes room
+  DiskCache().store(gpukern::sha256("a third key"), program());  // makes room
   DiskCache().clear();
   for (const fs::path& path : foreign) EXPECT_TRUE(fs::exists(path)) << path;
   EXPECT_EQ(std::distance(fs::directory_iterator(directory()), fs::directory_iterator()),
@@ -142,7 +142,7 @@ TEST_F(ProgramDiskTest, AnEntryThatOthersMayWriteToIsNone) {
 }
 
 TEST_F(ProgramDiskTest, AnEntryBeyondTheLimitIsNotRead) {
-  fs::resize_file(entry(), std::uintmax_t{1} << 40);  // has holes: it takes no room
+  fs::resize_file(entry(), std::uintmax_t{1} << 40);  // a sparse file, which occupies no space
   EXPECT_TRUE(is_rejected());
   EXPECT_FALSE(fs::exists(entry()));
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// program.hpp: what it hands to the C ABI, what it throws. Launches need a GPU.
+// program.hpp: the arguments it passes to the C ABI and its exceptions. Launches need a GPU.
 
 #include "gpukern/program.hpp"
 #include "program_support.hpp"

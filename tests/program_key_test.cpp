@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Programs that are kept under a key of the caller's.
+// Programs that are cached under the caller's cache_key.
 
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 class ProgramKeyTest : public ProgramCacheTest {};
 
-/// What a key alone finds: its PTX, "" for nothing.
+/// The PTX that a lookup by the key alone finds; empty if it finds none.
 std::string found_by(const char* key, const char* architecture = "sm_90") {
   gpukern_program_desc desc = Description{.source = "", .architecture = architecture}.desc();
   desc.source = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Programs without a GPU: what compiles, what it compiles to, what is refused and in which words.
+// Programs without a GPU: compilation, its output, and error messages.
 
 #include <thread>
 
@@ -223,7 +223,7 @@ TEST_F(ProgramTest, NvrtcIsDescribed) {
   EXPECT_STREQ(reason, "");
 }
 
-// A process of its own: NVRTC is found once.
+// A separate process, since the search for NVRTC is cached.
 TEST(ProgramDeathTest, WithoutNvrtcTheMessageHelps) {
   gpukern_cuda_info info{};
   info.struct_size = sizeof info;

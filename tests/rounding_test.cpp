@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The floating-point mode of the calling thread: without effect on results, and left as it was.
+// The floating-point mode of the calling thread: it does not affect results and is restored.
 
 #include <cfenv>
 #include <limits>
@@ -31,7 +31,7 @@ class RoundingTest : public testing::Test {
     compute(expected_);
   }
 
-  /// Nothing here but the call rounds: it runs in the mode that is tested.
+  /// Runs in the mode under test, so nothing here rounds but the call.
   void compute(std::vector<float>& out) {
     std::int64_t count = kCount;
     const gpukern_dtype dtype{GPUKERN_FLOAT, 32, 1};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// saxpy of contiguous operands, where alignment chooses the kernel: every combination of
+// saxpy of contiguous operands, whose alignment selects the kernel: every combination of
 // alignments, memory that ends with the operand, in place and not.
 
 #include "saxpy_oracle.hpp"
@@ -33,7 +33,7 @@ class SaxpyPathTest : public testing::TestWithParam<std::tuple<Place, SaxpyType>
 };
 
 TEST_P(SaxpyPathTest, EveryAlignmentOfEachOperand) {
-  // Edges alone, the first packs, less than a block, several blocks.
+  // Only edges, the first packs, less than a block, several blocks.
   for (const std::int64_t count : {1, 40, 90, 259, 5000}) {
     for (const std::int64_t x_shift : shifts())
       for (const std::int64_t y_shift : shifts())
@@ -44,7 +44,7 @@ TEST_P(SaxpyPathTest, EveryAlignmentOfEachOperand) {
             fill_random(memory.host, random_);
             return View{&memory, type().dtype, {count}, {1}, shift};
           };
-          // Nothing lies behind x and y: a sanitizer sees a read too far.
+          // The memory ends with x and y, so that a sanitizer detects reads beyond them.
           Memory x(place(), static_cast<std::size_t>(x_shift + count * item()));
           Memory y(place(), static_cast<std::size_t>(y_shift + count * item()));
           Memory out(place(), static_cast<std::size_t>(kGuard + out_shift + count * item()));
@@ -73,8 +73,8 @@ TEST_P(SaxpyPathTest, InPlaceAtEveryAlignment) {
     }
 }
 
-/// Results that the caches of two threads do not hold go past them. Rows begin everywhere in a
-/// line, and are all the same, so that the oracle computes one.
+/// Results that exceed the caches of two threads bypass the caches. Rows begin at every offset in a
+/// line and are equal, so that the oracle computes one.
 TEST_P(SaxpyPathTest, PastTheCaches) {
   constexpr std::int64_t kBytes = std::int64_t{40} << 20;
   const std::int64_t length = (std::int64_t{40} << 10) / item() + 1;

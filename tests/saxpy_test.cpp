@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What saxpy computes, to the last bit, and how it fails.
+// Results of saxpy, bit by bit, and its errors.
 
 #include <algorithm>
 #include <iterator>
@@ -108,7 +108,7 @@ TEST_P(SaxpyRoundingTest, CancellationAndTies) {
     fill_random(x.memory->host, random_);
     make_moderate(x.memory->host);
     const Bytes a = moderate_scalar();
-    // y is -(a * x), rounded, give or take a few units: what is left shows every rounding.
+    // y is -(a * x), rounded, plus or minus a few units, so that the result shows every rounding.
     for (const auto at : x.offsets()) {
       std::byte* element = y.memory->host.data() + at;
       type().oracle(a.data(), x.memory->host.data() + at, zero.data(), element);
@@ -265,7 +265,7 @@ TEST_P(SaxpyPlaceTest, RefusesOtherDtypes) {
 }
 
 TEST_P(SaxpyPlaceTest, RoundsOnceWhereDoubleWouldRoundTwice) {
-  // a * x + y lies just below the middle of two floats. In double it becomes the middle.
+  // a * x + y is just below the midpoint of two floats. In double it becomes the midpoint.
   const float a = 0x1.000002p-24F;
   const Array x(place(), {GPUKERN_FLOAT, 32, 1}, {1});
   const Array y(place(), {GPUKERN_FLOAT, 32, 1}, {1});

@@ -28,8 +28,8 @@ TEST(Sha256Test, MatchesTheStandardsExamples) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// The padding ends in the last block or takes one more. The expected value is what coreutils'
-// sha256sum gives for the list of digests.
+// The padding ends in the last block or adds another. The expected value is that of coreutils'
+// sha256sum for the list of digests.
 TEST(Sha256Test, PadsEveryLength) {
   std::string all;
   for (std::size_t length = 0; length <= 130; ++length)

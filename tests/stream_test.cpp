@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The order between streams, and the memory that goes with it.
+// The order between streams, and memory whose release is ordered on streams.
 
 #include <chrono>
 
@@ -54,8 +54,8 @@ TEST_F(StreamTest, PointersTellTheirDevice) {
   cuda("cuMemFree_v2", managed);
 }
 
-/// Hands a value from a slow producer through a gather to a consumer, on three streams; `order`
-/// puts the second stream behind the first.
+/// Passes a value from a slow producer through a gather to a consumer, on three streams; `order`
+/// makes the second stream wait for the first.
 template <class Order>
 int wrong_rounds(int rounds, const Order& order) {
   constexpr std::int64_t kCount = 4096;
@@ -108,7 +108,7 @@ TEST_F(StreamTest, EventsAreKept) {
   EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
 }
 
-// The test above is worth something only if it sees a missing wait.
+// The test above is valid only if it detects a missing wait.
 TEST_F(StreamTest, MissingWaitsAreSeen) {
   EXPECT_GT(wrong_rounds(100, [](void*, void*) {}), 0);
 }
@@ -162,7 +162,7 @@ TEST_F(StreamTest, MemoryIsNotFreedBeforeItsUse) {
       enqueue_fill(source.data(), static_cast<unsigned>(round), kCount, user);
       gather(source, index, out, GPUKERN_INDEX_WRAP, user);
     }
-    // Whoever gets the memory next on another stream must not write to it too early.
+    // The next owner of the memory, on another stream, must not write to it too early.
     const DeviceMemory<int> next(kCount, other);
     enqueue_fill(next.data(), ~0U, kCount, other);
     user.synchronize();

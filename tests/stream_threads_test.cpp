@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Many threads, each with a stream of its own: results, and memory over the run.
+// Many threads, each with a separate stream: results and memory use.
 
 #include <fstream>
 #include <thread>
@@ -36,7 +36,7 @@ Usage usage() {
 class Worker {
  public:
   explicit Worker(int id) : random_(static_cast<std::uint64_t>(id)) {
-    stream_.synchronize();  // The memory is there for all streams then.
+    stream_.synchronize();  // the memory is ready on all streams
     std::vector<int> places(kCount);
     for (std::int64_t i = 0; i < kCount; ++i)
       places[static_cast<std::size_t>(i)] = static_cast<int>(kCount - 1 - i);
@@ -118,7 +118,7 @@ void run_on_all_threads(int calls) {
 TEST(StreamThreadsTest, MixCallsRightlyAndLeakNothing) {
   if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   const OnDevice context;
-  // Twice: what CUDA and the allocators keep for good is there after the first run.
+  // Twice: memory that CUDA and the allocators retain is allocated in the first run.
   run_on_all_threads(kCallsBetweenLooks);
   const Usage before = usage();
   run_on_all_threads(kCalls);

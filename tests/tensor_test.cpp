@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern_tensor: its layout against DLPack's, and what the library refuses of it.
+// gpukern_tensor: its layout compared with DLPack's, and the tensors that the library rejects.
 
 #include "support.hpp"
 
@@ -60,7 +60,7 @@ TEST(DlpackTest, ATensorCanBeReadAsEither) {
 TEST(DlpackTest, NumbersAreTheSame) { GTEST_SKIP() << "no dlpack/dlpack.h to compare with"; }
 #endif
 
-/// A tensor of floats to spoil, member by member.
+/// A valid tensor of floats, whose members tests make invalid.
 class TensorTest : public testing::Test {
  protected:
   /// Calls copy with the tensor as its source.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Many threads at once: each gets its own results and its own error messages.
+// Many concurrent threads: each gets the right results and its error messages.
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an implementation is: one column of a table.
+"""An implementation: one column of a table.
 
 An implementation makes a function without arguments for the operands of a case. What it cannot do
 is NotApplicable: the cell of the table stays empty.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What the files of libgpukern_bench.so share. Every exported function returns 0, or an error
-/// whose words bench_last_error() has. Those that launch work only enqueue it on the given stream.
+/// whose message bench_last_error() returns. Those that launch work only enqueue it on the given stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,7 +22,7 @@ inline thread_local std::string last_error;
 
 inline void check(cudaError_t status) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // else the next launch would be blamed for it
+  (void)cudaGetLastError();  // otherwise the next launch would report it
   throw std::runtime_error(std::string(cudaGetErrorName(status)) + ": " +
                            cudaGetErrorString(status));
 }

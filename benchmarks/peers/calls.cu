@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What calls cost on the host when nothing of Python takes part: loops over a bare launch, over the
+// The cost of calls on the host without Python: loops over a bare launch, over the
 // driver's launch of a kernel that was compiled at run time, and over the C functions of gpukern,
 // which come as addresses.
 
@@ -17,7 +17,7 @@
 namespace bench {
 namespace {
 
-/// The launch that saxpy cannot do without: its arguments, and no work.
+/// A launch with the arguments of saxpy that does no work.
 __global__ void small_saxpy_kernel(float a, const float* x, const float* y, float* out, int n) {
   const int i = static_cast<int>(threadIdx.x);
   if (i < n) out[i] = a * x[i] + y[i];

@@ -137,7 +137,7 @@ BENCH_API int bench_spin(double seconds, void* stream) {
   });
 }
 
-/// A launch and nothing else: what no call can cost less than.
+/// An empty launch: the lower bound of the cost of a call.
 BENCH_API int bench_empty(void* stream) {
   return guard([&] { bench::launch(bench::empty_kernel, 1, stream); });
 }

@@ -61,7 +61,7 @@ class Run:
                 print(f"programs: without the native peers: {error}", file=sys.stderr)
 
     def compile(self):
-        """From an expression to its result."""
+        """Time from an expression to its result."""
         if gpukern.info()["nvrtc"]["version"] is None:
             return []
         if not gpukern.info()["devices"]:
@@ -71,7 +71,7 @@ class Run:
         return program_compile.run(1 if self.quick else 3, ways)
 
     def launch(self):
-        """What a launch costs."""
+        """The cost of a launch."""
         if self.native is None:
             return []
         points, libraries, missing = program_launch.run(self.native, 5 if self.quick else 15)

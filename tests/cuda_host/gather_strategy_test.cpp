@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which strategy serves which gather, by the facts of a GPU that need not be there. Launch and
-// explanation read the same table, so this holds for both.
+// The strategy of each gather, for the properties of a GPU that need not be present. Launch and
+// explanation use the same table, so these tests cover both.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ DeviceFacts facts_of_test;
 
 DeviceFacts device_facts() { return facts_of_test; }
 
-// Nothing is launched here.
+// Stubs: these tests launch nothing.
 void run_strided(const GatherLaunch& /*launch*/) {}
 void run_items_small(const GatherLaunch& /*launch*/) {}
 void run_items_single(const GatherLaunch& /*launch*/) {}
@@ -51,7 +51,7 @@ const std::byte* address(std::uintptr_t value) { return reinterpret_cast<const s
 /// Strides of source, index, out and fill value, in bytes.
 using Strides = std::array<std::int64_t, 4>;
 
-/// Arrays that are aligned to 256 bytes; nothing reads them.
+/// Arrays that are aligned to 256 bytes and never read.
 GatherArgs gather_of(std::int64_t item, std::int64_t n, std::int64_t axis_stride) {
   GatherArgs args;
   args.source = address(1 << 20);
@@ -179,7 +179,7 @@ TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreStrided) {
   // The same, and one fill value for each column, or for each position.
   EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 4})), "strided");
   EXPECT_EQ(strategy(along(60, {240, 200, 200, 200}, {0, 4, 4, 4})), "strided");
-  // All operands along one dimension, whichever of them move.
+  // All operands move along one dimension, in every combination.
   for (const Strides& strides : {Strides{4, 4, 4, 0}, Strides{4, 4, 4, 4}, Strides{0, 4, 4, 4}}) {
     GatherArgs args = gather_of(4, 60, 4);
     args.loop.push(1000, strides);
