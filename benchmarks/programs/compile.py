@@ -40,7 +40,7 @@ def request(folder):
     asked = {
         "libraries": [*map(str, builtins[:1]), str(library)],
         "sources": [each.source("float32", "float32") for each in functions],
-        "headers": {each.name: each.read_text("utf-8") for each in package.glob("*.cuh")},
+        "headers": {each.name: each.read_text("utf-8") for each in package.rglob("*.cuh")},
         "options": [
             "--std=c++17",
             "--fmad=false",

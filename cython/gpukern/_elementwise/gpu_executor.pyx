@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from gpukern._capi cimport (
-    GPUKERN_CANCELLED, GPUKERN_DEVICE_DEFAULT, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_STRIDED,
-    GPUKERN_RULE_ARRAYS, gpukern_exec, gpukern_explanation, gpukern_kernel, gpukern_kernel_launch,
+    GPUKERN_CANCELLED, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_PATH_CONTIGUOUS,
+    GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARRAYS, gpukern_exec, gpukern_explanation, gpukern_kernel, gpukern_kernel_launch,
     gpukern_launch, gpukern_pipeline_chunk, gpukern_pipeline_run, gpukern_status, gpukern_tensor,
 )
 from gpukern._elementwise.loop_plan cimport (
@@ -112,6 +112,8 @@ cdef int run_pipeline(CallContext *call, Specialization specialization,
     state.device = device
     state.items = specialization.items
     state.kernel = NULL
+    if call.c.explanation == NULL:  # which names the rule that chose the device
+        call.c.device.device_type, call.c.device.device_id = GPUKERN_CUDA, device
     start(call, out)
     return finish(call, gpukern_pipeline_run(operands + 1, count - 1, operands[0], compute_chunk,
                                              &state, &call.c))
