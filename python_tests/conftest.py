@@ -13,7 +13,7 @@ from collections import Counter
 import hypothesis
 import numpy as np
 import pytest
-from places import HOMES, Place
+from places import HOST_MEMORY, Place
 
 import gpukern
 
@@ -24,7 +24,7 @@ CASES = pytest.StashKey[Counter]()
 
 # A case is one call whose result was compared. CI runs few; a release runs 100000.
 CASES_PER_TEST = int(os.environ.get("GPUKERN_TEST_CASES", "1000"))
-# An example of hypothesis settles a structure; so many cases of fresh random data follow from it.
+# The cases of fresh random data that are tested for each example of hypothesis.
 CASES_PER_EXAMPLE = 10
 
 hypothesis.settings.register_profile(
@@ -82,14 +82,14 @@ PLACE_PARAMETERS = [
 
 @pytest.fixture(params=PLACE_PARAMETERS)
 def place(request):
-    """Where arrays lie and are computed; the CUDA ones skip without a GPU."""
+    """The device and memory of arrays; those of CUDA skip without a GPU."""
     return request.param
 
 
-@pytest.fixture(params=sorted(HOMES))
-def home(request):
-    """Puts an array into host memory of one kind."""
-    return HOMES[request.param]
+@pytest.fixture(params=sorted(HOST_MEMORY))
+def to_host(request):
+    """Copies an array to one kind of host memory."""
+    return HOST_MEMORY[request.param]
 
 
 @pytest.fixture(scope="session")

@@ -214,7 +214,7 @@ def gather(source, index, axis, mode, fill_value=None):
     shape = items.shape[:axis] + index.shape + items.shape[axis + 1 :]
     if size == 0 and 0 not in shape:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    # NumPy looks at the indices once per position before the axis: not at all if there is none.
+    # NumPy reads the indices once per position before the axis: never without one.
     if 0 in items.shape[:axis] or (size == 0 and mode != "raise"):
         return np.zeros(shape, items.dtype)
     positions, bad = gather_positions(index, size, axis, mode)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arrays at the places where gpukern computes: host arrays and DeviceArrays, CPU and GPU."""
+"""Host arrays and DeviceArrays, computed on the CPU and on a GPU."""
 
 from dataclasses import dataclass
 
@@ -60,7 +60,7 @@ def pinned(array):
 
 
 #: Puts an array into host memory of one kind.
-HOMES = {"pageable": np.copy, "pinned": pinned, "strided": lambda a: np.repeat(a, 2, 0)[::2]}
+HOST_MEMORY = {"pageable": np.copy, "pinned": pinned, "strided": lambda a: np.repeat(a, 2, 0)[::2]}
 
 
 @dataclass

@@ -65,7 +65,7 @@ def test_strides(rng):
 
 
 @pytest.mark.parametrize("shape", [(300, 400), (20, 30, 100), (3, 4)])
-def test_results_lie_in_memory_as_those_of_numpy(rng, shape):
+def test_results_have_the_strides_of_numpys(rng, shape):
     c = rng.random(shape)
     fortran = np.asfortranarray(c)
     turned = np.moveaxis(np.ascontiguousarray(np.moveaxis(c, 0, -1)), -1, 0)
@@ -298,7 +298,7 @@ def test_functions_of_cuda_need_a_gpu():
 def test_the_device_of_host_arrays(monkeypatch):
     monkeypatch.setenv("GPUKERN_DEVICE", "cpu")
     assert f(np.arange(2), 1).tolist() == [1, 3]
-    monkeypatch.setenv("GPUKERN_DEVICE", "cuda")  # a wish
+    monkeypatch.setenv("GPUKERN_DEVICE", "cuda")  # a preference
     assert f(np.arange(2), 1).tolist() == [1, 3]
     monkeypatch.setenv("GPUKERN_DEVICE", "tpu")
     with pytest.raises(ValueError, match="GPUKERN_DEVICE must be cpu or cuda, got tpu"):

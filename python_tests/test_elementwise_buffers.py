@@ -67,7 +67,7 @@ def test_steps_share_buffers(aliased, numbers, scratch):
 
 def test_only_whole_steps_have_buffers():
     buffers = buffers_of(POLYNOMIAL, "float32", "float32")
-    # a has a row of its own for each element of the first axis, b one for those of the second.
+    # a varies along the first axis, b along the second.
     assert buffers.assign((0b01, 0b10), 0b11, ()) == ((None, None, None, None, None, OUT), ())
     assert buffers.assign((-1, 0b10), 0b11, ())[0] == (OUT, OUT, None, None, None, OUT)
 
@@ -121,7 +121,7 @@ def test_shapes_of_blocks(monkeypatch, rng, shapes, dtype, order):
 @pytest.mark.parametrize("step", [1, -1, 3])
 @pytest.mark.parametrize("size", [39, 40, 41, 1000])
 def test_in_place_and_overlapping(monkeypatch, rng, size, step):
-    """An argument that lies where the output does is read before anything is written there."""
+    """An argument that shares memory with the output is read before that is written."""
     small_blocks(monkeypatch)
     for text in ("(b + 1) * (b - 2) + a", "a * (b * a + 3) - a", POLYNOMIAL):
         memory = rng.normal(size=size * abs(step) + 5)

@@ -33,17 +33,17 @@ def arguments_of(a, b):
 
 
 @pytest.mark.parametrize("memory", [1, 5000, 10**6, None])
-def test_layouts(rng, memory, home, monkeypatch):
+def test_layouts(rng, memory, to_host, monkeypatch):
     if memory == 1:
-        a, b = (home(rng.normal(size=(7, 5))) for _ in range(2))
+        a, b = (to_host(rng.normal(size=(7, 5))) for _ in range(2))
     else:
-        a, b = (home(rng.normal(size=(60, 40))) for _ in range(2))
+        a, b = (to_host(rng.normal(size=(60, 40))) for _ in range(2))
     for arguments in arguments_of(a, b):
         expected = F(*arguments)
         result = F(*arguments, device="cuda", device_memory=memory)
         assert type(result) is type(expected)
         np.testing.assert_array_equal(result, expected)
-        out = home(np.empty(expected.shape, "f4"))
+        out = to_host(np.empty(expected.shape, "f4"))
         assert F(*arguments, device="cuda", out=out, device_memory=memory) is out
         np.testing.assert_array_equal(out, expected.astype("f4"))
         monkeypatch.setenv("GPUKERN_DEVICE", "cuda")
@@ -54,8 +54,8 @@ def test_layouts(rng, memory, home, monkeypatch):
 
 
 @pytest.mark.parametrize("count", [1, 1000, 3_000_001, 9_000_000])
-def test_sizes(rng, home, count):
-    a, b = (home(rng.standard_normal(count).astype("f4")) for _ in range(2))
+def test_sizes(rng, to_host, count):
+    a, b = (to_host(rng.standard_normal(count).astype("f4")) for _ in range(2))
     expected = F(a, b, device="cpu")
     for memory in (None, 1 << 20):
         np.testing.assert_array_equal(F(a, b, device="cuda", device_memory=memory), expected)
@@ -69,8 +69,8 @@ def test_sizes(rng, home, count):
      (ml_dtypes.bfloat16, "f4")],
     ids=str,
 )  # fmt: skip
-def test_dtypes(rng, home, dtypes):
-    a, b = (home(rng.integers(0, 2, (700, 900)).astype(dtype)) for dtype in dtypes)
+def test_dtypes(rng, to_host, dtypes):
+    a, b = (to_host(rng.integers(0, 2, (700, 900)).astype(dtype)) for dtype in dtypes)
     for arguments in ((a, b), (b, a), (a[0], b), (a, b[:, :1]), (a, 1)):
         expected = F(*arguments, device="cpu")
         result = F(*arguments, device="cuda", device_memory=1 << 20)
@@ -90,8 +90,8 @@ def test_numbers_and_nothing():
 
 
 @pytest.mark.parametrize("shift", [-1000, -1, 0, 1, 1000])
-def test_out_overlaps(rng, home, shift):
-    memory = home(rng.normal(size=500_000))
+def test_out_overlaps(rng, to_host, shift):
+    memory = to_host(rng.normal(size=500_000))
     inside = memory[1000:-1000]
     expected = F(inside, inside[0], device="cpu")
     out = memory[1000 + shift : len(memory) - 1000 + shift]
@@ -136,8 +136,8 @@ def test_explain(rng):
     assert explain(F, a.T, a.T, out=np.empty((40, 300)), device="cuda").place == "cuda:0"
 
 
-def test_progress(rng, home):
-    a = home(rng.standard_normal(1 << 20).astype("f4"))
+def test_progress(rng, to_host):
+    a = to_host(rng.standard_normal(1 << 20).astype("f4"))
     reports = []
     F(a, a, device="cuda", device_memory=1 << 20,
       progress=lambda done, total: reports.append((done, total)))  # fmt: skip

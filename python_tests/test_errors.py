@@ -43,7 +43,7 @@ def test_the_package_itself_has_the_errors_that_stand_alone():
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_errors_travel_between_processes(name):
+def test_errors_can_be_pickled(name):
     error = getattr(errors, name)("index 5")
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(again) is type(error)

@@ -39,12 +39,12 @@ class Api(ctypes.Structure):
 
 @MANAGE
 def manage(array, out):
-    if array.empty_handed:
+    if array.exports_nothing:
         return 0
     capsule = array.array.__dlpack__(max_version=(1, 0))
     out[0] = POINTER_OF(capsule, b"dltensor_versioned")
     RENAME(capsule, USED)
-    array.lent += 1
+    array.exports += 1
     return 0
 
 
@@ -62,7 +62,7 @@ class Array:
     """An array of a library that we do not know; its subclasses offer an API."""
 
     def __init__(self, array):
-        self.array, self.lent, self.empty_handed = array, 0, False
+        self.array, self.exports, self.exports_nothing = array, 0, False
 
 
 class DlpackArray(Array):
@@ -91,7 +91,7 @@ def test_arrays_come_in_by_the_exchange_api(offered):
     array = np.arange(12.0).reshape(3, 4)
     theirs = array_type(offered)(array[::-1, ::2])
     assert np.array_equal(gpukern.gather(theirs, [2, 0]), array[::-1, ::2][[2, 0]])
-    assert theirs.lent == 1
+    assert theirs.exports == 1
     out = np.zeros((2, 4))
     written = array_type(offered)(out)
     assert gpukern.gather(array, [1, 1], out=written) is written
@@ -110,7 +110,7 @@ def test_read_only_exports_are_inputs_only():
 def test_an_unknown_version_is_left_alone():
     theirs = array_type(capsule(FOREIGN), DlpackArray)(np.arange(3.0))
     assert gpukern.gather(theirs, [2]).tolist() == [2]
-    assert theirs.lent == 0
+    assert theirs.exports == 0
 
 
 def test_arrays_are_given_back():
@@ -125,7 +125,7 @@ def test_arrays_are_given_back():
 
 def test_nothing_is_refused():
     theirs = array_type(capsule(OLD))(np.arange(3.0))
-    theirs.empty_handed = True
+    theirs.exports_nothing = True
     with pytest.raises(
         gpukern.errors.GpukernBufferError, match=r"^gather: source came as nothing from"
     ):

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""explain(): where a call would run and why, with nothing done."""
+"""explain(): where a call would run, and why, without running it."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def no_default(monkeypatch):
     monkeypatch.delenv("GPUKERN_DEVICE", raising=False)
 
 
-def test_host_arrays_are_computed_where_they_lie(x):
+def test_host_arrays_are_computed_on_the_cpu(x):
     plan = explain(saxpy, 2.0, x, x)
     assert (plan.op, plan.place, plan.path) == ("saxpy", "cpu", "contiguous")
     assert plan.why == "host arrays are computed on the CPU"

@@ -44,7 +44,7 @@ def in_child(work):
 
 
 def run(code):
-    """Runs code in a process of its own, so that pytest's own threads are not forked."""
+    """Runs code in a separate process, so that pytest's own threads are not forked."""
     result = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", COMMON + code],
         capture_output=True,

@@ -18,7 +18,7 @@ INDEX_DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 
 
 class Kept(np.ndarray):
-    """A subclass of ndarray without ideas of its own."""
+    """A subclass of ndarray that overrides nothing."""
 
 
 @pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16", "S3", "U5", "M8[us]", "V100"])

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How gather fails: the exception, its words, and that out stays as it was."""
+"""Errors of gather: the exception, its message, and an unchanged out."""
 
 import numpy as np
 import pytest

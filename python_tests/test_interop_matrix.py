@@ -11,7 +11,7 @@ from libraries import DTYPES, GPU, KINDS, SAXPY_DTYPES, why_absent
 
 import gpukern
 
-# JAX's own words about types that it narrows.
+# JAX's warning about types that it narrows.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 ROWS, WIDTH = 37, 3
@@ -52,7 +52,7 @@ def outputs(theirs, out, expected):
 
 
 def fits(first, second):
-    """Whether arrays of both libraries lie on one device."""
+    """Whether the arrays of both libraries are on the same device."""
     return second is None or first.on_gpu == second.on_gpu
 
 

@@ -77,7 +77,7 @@ def test_calls_do_not_wait_and_order_is_kept():
     assert all(one() is None for one in alive)
 
 
-def test_quick_calls_let_go_as_well():
+def test_calls_with_out_release_as_well():
     stream = cuda_driver.Stream()
     memory = Memory()
     alive = weakref.ref(memory)
@@ -102,7 +102,7 @@ def test_jax_arrays_are_kept():
         stream.delay(2000)
         gpukern.saxpy(1, x, x, out=out, stream=stream)
         del x
-        # Whoever gets that memory next from JAX writes to it.
+        # The next owner of that memory in JAX writes to it.
         others = [jax.numpy.full(COUNT, -1, np.float32) for _ in range(8)]
         jax.block_until_ready(others)
         assert np.array_equal(out.numpy(), np.full(COUNT, 2 * number, np.float32))

@@ -15,12 +15,12 @@ import pytest
 import gpukern
 
 MI = 1 << 20
-# More than what is mapped in a way of its own where there is a GPU.
+# Above the size from which pinned memory is mapped differently if there is a GPU.
 LARGE = 80 * MI
 
 
 def run(arguments):
-    """Runs a program in a process of its own."""
+    """Runs a program in a separate process."""
     path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
     program = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", *arguments],
@@ -192,7 +192,7 @@ def test_a_child_reads_and_the_parent_goes_on(rows):
     run([FORK_PROGRAM, str(rows)])
 
 
-# As one process for each GPU does: GPU 0 is none of its business.
+# One process per GPU: this one must not use GPU 0.
 RANK_PROGRAM = """
 import ctypes
 import cuda_driver

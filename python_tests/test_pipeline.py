@@ -23,12 +23,12 @@ MI = 1 << 20
 
 @pytest.mark.parametrize("limit", [1, 5000, 100_000, 20 * MI, None])
 @pytest.mark.parametrize("count", [1, 1000, 3 * MI + 7])
-def test_saxpy(home, limit, count, rng):
+def test_saxpy(to_host, limit, count, rng):
     if limit is not None and count / limit > 100:
-        pytest.skip("so many tiny chunks take long")
-    x, y = (home(rng.standard_normal(count).astype(np.float32)) for _ in range(2))
+        pytest.skip("too many tiny chunks")
+    x, y = (to_host(rng.standard_normal(count).astype(np.float32)) for _ in range(2))
     expected = gpukern.saxpy(2.5, x, y, device="cpu")
-    given = home(np.zeros(count, np.float32))
+    given = to_host(np.zeros(count, np.float32))
     out = gpukern.saxpy(2.5, x, y, out=given, device="cuda", device_memory=limit)
     assert out is given
     assert out.tobytes() == expected.tobytes()
@@ -38,8 +38,8 @@ def test_saxpy(home, limit, count, rng):
 
 
 @pytest.mark.parametrize("shift", [-1, 1, 1000])
-def test_saxpy_over_shifted_memory(home, shift, rng):
-    memory = home(rng.standard_normal(500_000))
+def test_saxpy_over_shifted_memory(to_host, shift, rng):
+    memory = to_host(rng.standard_normal(500_000))
     inside = memory[1000:-1000]
     out = memory[1000 + shift : len(memory) - 1000 + shift]
     expected = gpukern.saxpy(3, inside, inside.copy(), device="cpu")
@@ -50,24 +50,24 @@ def test_saxpy_over_shifted_memory(home, shift, rng):
 @pytest.mark.parametrize("limit", [1, 50_000, 2 * MI, None])
 @pytest.mark.parametrize("shape", [(50,), (30_000,), (400, 3), (5, 20, 7), (2, 300, 64)])
 @pytest.mark.parametrize("indices", [3, 40_000])
-def test_gather(home, limit, shape, indices, rng):
+def test_gather(to_host, limit, shape, indices, rng):
     for axis in {0, len(shape) - 1}:
-        source = home(rng.standard_normal(shape).astype(np.float32))
+        source = to_host(rng.standard_normal(shape).astype(np.float32))
         index = rng.integers(-shape[axis], shape[axis], min(indices, 5_000_000 // source.size))
         if limit == 1 and index.size > 100:
             continue
         expected = np.take(source, index, axis, mode="raise" if index.size else "clip")
-        given = home(np.zeros_like(expected))
+        given = to_host(np.zeros_like(expected))
         out = gpukern.gather(
-            source, home(index), axis=axis, out=given, device="cuda", device_memory=limit
+            source, to_host(index), axis=axis, out=given, device="cuda", device_memory=limit
         )
         assert out is given
         assert np.array_equal(out, expected)
 
 
 @pytest.mark.parametrize("mode", ["wrap", "clip", "fill"])
-def test_modes(home, mode, rng):
-    source = home(rng.integers(0, 100, (70, 6)))
+def test_modes(to_host, mode, rng):
+    source = to_host(rng.integers(0, 100, (70, 6)))
     index = rng.integers(-300, 300, 50_000)
     fill = rng.integers(0, 100, 6)
     options = {"mode": mode, **({"fill_value": fill} if mode == "fill" else {})}
@@ -76,10 +76,10 @@ def test_modes(home, mode, rng):
     assert np.array_equal(out, expected)
 
 
-def test_a_bad_index_leaves_out_as_it_was(home, rng):
+def test_a_bad_index_leaves_out_as_it_was(to_host, rng):
     index = rng.integers(0, 1000, 200_000)
     index[199_000] = 1000
-    out = home(np.full(200_000, 7.0))
+    out = to_host(np.full(200_000, 7.0))
     with pytest.raises(IndexError, match=r"^index 1000 is out of bounds for axis 0 with size 1000"):
         gpukern.gather(np.arange(1000.0), index, out=out, device="cuda", device_memory=100_000)
     assert (out == 7).all()
@@ -140,7 +140,7 @@ def test_the_cpu_takes_a_part_of_a_pinned_source(width, mode, rng, monkeypatch):
     for out in outs:
         assert np.array_equal(out.numpy(), expected)
     plan = gpukern.explain(gpukern.gather, source, there, **options)
-    assert plan.threads == gpukern.get_num_threads() - 1  # a core is left to whoever waits
+    assert plan.threads == gpukern.get_num_threads() - 1  # one core is left to the waiting thread
     assert plan.chunks > 1
     assert plan.bytes_to_device == len(index) * width
 

@@ -27,7 +27,7 @@ pytestmark = needs_nvrtc
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """An empty cache of its own for each test."""
+    """An empty cache for each test."""
     monkeypatch.setenv("GPUKERN_CACHE_DIR", str(tmp_path / "cache"))
     gpukern.clear_cache()
     return tmp_path / "cache"
@@ -104,7 +104,7 @@ def test_messages_name_sources_as_the_caller_does():
     compiled(source, name="my.cu")
 
 
-def test_the_home_directory(monkeypatch, tmp_path):
+def test_a_tilde_in_the_cache_directory(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     for given, found in (("~/cc", f"{tmp_path}/cc"), ("~", str(tmp_path)), ("~x", "~x")):
         monkeypatch.setenv("GPUKERN_CACHE_DIR", given)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls on host arrays report on their way, and stop when they are told to."""
+"""Calls on host arrays report progress and stop on request."""
 
 import ctypes
 import subprocess

@@ -26,7 +26,7 @@ class Case:
     def __init__(self, plan: GatherPlan, rng):
         self.plan = plan
         self.mode = MODES[rng.integers(4)]
-        # Room for out, also where it lies in the memory of source or index.
+        # Room for out, also if it shares the memory of source or index.
         room = max(w.extent for w in (plan.source, plan.index, plan.out or plan.source)) + 8
         self.memories = {name: random_bytes(rng, room) for name in ("source", "index", "own")}
         source = plan.source.on(self.memories["source"])

@@ -76,7 +76,7 @@ def test_memory_is_not_freed_before_its_last_use(streams, form, reverse):
             stream.delay(200)
             gpukern.gather(source, reverse, mode="wrap", out=out, stream=form(stream))
         del source
-        # Whoever gets that memory next writes to it on another stream.
+        # The next owner of that memory writes to it on another stream.
         others = [gpukern.to_device(np.full(COUNT, -1, np.float32)) for _ in range(3)]
         assert np.array_equal(out.numpy(), np.full(COUNT, number, np.float32))
         del others
@@ -208,8 +208,8 @@ def test_arrays_of_a_capture_are_not_used_outside_it(streams, reverse):
             gpukern.gather(y, reverse, mode="clip", stream=streams[1])
 
 
-def test_a_capture_keeps_what_its_streams_were_lent(streams):
-    """The array goes while a consumer's stream captures, which its home cannot wait for."""
+def test_a_capture_keeps_imported_arrays_alive(streams):
+    """The array is released during a capture, for which its owner stream cannot wait."""
     stream = streams[0]
     x = gpukern.to_device(np.arange(COUNT, dtype=np.int32))
     out = gpukern.empty(COUNT, np.int32)

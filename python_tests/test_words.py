@@ -37,6 +37,8 @@ def matches(text):
         ("// a stream of\n  // its own", ["of // its own"]),
         ("#: as many, whichever is\n#: sooner", ["sooner", "whichever is #: sooner"]),
         ("Sooner or later", ["Sooner"]),
+        ("Whoever waits, as\n# ever", ["Whoever", "as # ever"]),
+        ("it is the caller's own words", ["own words"]),
     ],
 )
 def test_words_that_are_found(text, words):

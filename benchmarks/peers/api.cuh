@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the files of libgpukern_bench.so share. Every exported function returns 0, or an error
-/// whose message bench_last_error() returns. Those that launch work only enqueue it on the given stream.
+/// Declarations that the files of libgpukern_bench.so share. Every exported function returns 0, or
+/// an error whose message bench_last_error() returns. Functions that launch work only enqueue it on
+/// the given stream.
 #pragma once
 
 #include <cuda_runtime.h>

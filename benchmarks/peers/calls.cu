@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The cost of calls on the host without Python: loops over a bare launch, over the
-// driver's launch of a kernel that was compiled at run time, and over the C functions of gpukern,
-// which come as addresses.
+// The cost of calls on the host without Python: loops over a bare launch, over the driver's launch
+// of a kernel that was compiled at run time, and over the C functions of gpukern, whose addresses
+// are passed.
 
 #include <cuda.h>
 #include <gpukern/gpukern.h>
