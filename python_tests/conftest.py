@@ -94,7 +94,7 @@ def to_host(request):
 
 @pytest.fixture(scope="session")
 def places():
-    """All places of this machine."""
+    """The devices and memories of this machine."""
     return [
         parameter.values[0]
         for parameter in PLACE_PARAMETERS
@@ -110,7 +110,7 @@ def cases(request):
 
 @pytest.fixture
 def stopped_by_ctrl_c():
-    """Repeats a call until the Ctrl-C that comes meanwhile stops it, within seconds."""
+    """Repeats a call until a Ctrl-C stops it, within seconds."""
 
     def interrupt():
         time.sleep(0.3)
@@ -123,14 +123,14 @@ def stopped_by_ctrl_c():
     def stopped(call):
         thread = threading.Thread(target=interrupt)
         began = time.monotonic()
-        # A shell lets processes in the background ignore Ctrl-C.
+        # Background processes of a shell ignore Ctrl-C.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         thread.start()
         try:
             with pytest.raises(KeyboardInterrupt):
                 repeat(call, until=began + 30)
         finally:
-            with contextlib.suppress(KeyboardInterrupt):  # which no other test is to get
+            with contextlib.suppress(KeyboardInterrupt):  # must not reach another test
                 thread.join()
             signal.signal(signal.SIGINT, before)
         assert time.monotonic() < began + 10
@@ -140,7 +140,7 @@ def stopped_by_ctrl_c():
 
 @pytest.fixture
 def rng():
-    """Fresh random numbers; the seed of a failing test stands in its output."""
+    """Fresh random numbers; the output of a failing test shows the seed."""
     seed = int.from_bytes(os.urandom(8), "little")
     print(f"seed of rng: {seed}")
     return np.random.default_rng(seed)

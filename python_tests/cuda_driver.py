@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Streams and graphs by the NVIDIA driver alone, for tests that need no other library."""
+"""Streams and graphs by the CUDA driver API, for tests without another library."""
 
 import ctypes
 import functools
@@ -9,7 +9,7 @@ import functools
 
 @functools.cache
 def driver():
-    """The driver, with device 0's primary context at hand."""
+    """The driver and the primary context of device 0."""
     library = ctypes.CDLL("libcuda.so.1")
     assert library.cuInit(0) == 0
     return library
@@ -51,7 +51,7 @@ class Stream:
             self.handle = None
 
     def delay(self, microseconds):
-        """Keeps the stream busy, so that whatever does not wait for it goes wrong."""
+        """Keeps the stream busy, so that a missing wait shows."""
         sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
         cuda(
             "cuLaunchHostFunc",

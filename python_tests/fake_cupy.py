@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of CuPy and torch the benchmarks of host arrays use, by NumPy, so that all of it runs."""
+"""The parts of CuPy and torch that the benchmarks of host arrays use, implemented by NumPy."""
 
 import ctypes
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from benchmarks import libraries
 
 
 class Array(np.ndarray):
-    """A NumPy array with CuPy's ways to and from the host."""
+    """A NumPy array with CuPy's copies to and from the host."""
 
     # CuPy's: an object with a pointer. NumPy's own has no address as a number.
     @property

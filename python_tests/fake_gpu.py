@@ -30,7 +30,7 @@ def add(y, x, alpha, out):
 
 
 class FakeNative(Native):
-    """Computes at once what Native enqueues."""
+    """Computes immediately what Native enqueues."""
 
     device_type = CPU
 
@@ -129,7 +129,7 @@ class FakeNative(Native):
 
 
 class FakeTorch:
-    """What of torch the benchmark uses, by NumPy."""
+    """The parts of torch that the benchmark uses, implemented by NumPy."""
 
     version = "0.0"
 
@@ -159,7 +159,7 @@ class WithPointer(np.ndarray):
 
 
 class FakeCupy(FakeTorch):
-    """What of CuPy the benchmark uses; its saxpy is wrong, so that the check fails."""
+    """The parts of CuPy that the benchmark uses; its saxpy is wrong, so that the check fails."""
 
     def __init__(self, memory, stream):
         self.module = SimpleNamespace(

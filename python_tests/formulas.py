@@ -16,6 +16,6 @@ def same(result, expected):
 
 
 def evaluate(text, **values):
-    """What a formula in Python means to NumPy."""
+    """The result of a formula by NumPy."""
     with np.errstate(all="ignore"):
         return eval(text, {"np": np, **values})

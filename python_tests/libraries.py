@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The array libraries beside gpukern: how their arrays are made, laid out, streamed and read."""
+"""The other array libraries: how to create, lay out, stream and read their arrays."""
 
 import contextlib
 import importlib
@@ -62,7 +62,7 @@ class Torch(Library):
     name = package = "torch"
 
     def put(self, array):
-        # By way of bytes: NumPy's bfloat16 means nothing to torch.
+        # Through bytes: torch does not support NumPy's bfloat16.
         dtype = getattr(self.module, array.dtype.name)
         if array.size == 0:
             return self.module.empty(array.shape, dtype=dtype, device="cuda" if GPU else "cpu")
@@ -95,7 +95,7 @@ class Cupy(Library):
     needs_gpu = True
 
     def has(self, dtype):
-        try:  # bfloat16 came late to CuPy
+        try:  # early releases of CuPy lack bfloat16
             self.put(np.zeros(1, dtype))
         except (TypeError, ValueError):
             return False
@@ -169,7 +169,7 @@ KINDS = {kind.name: kind for kind in (Library, Torch, Cupy, Jax, Numba, Own)}
 
 
 def why_absent(name):
-    """Why a library cannot be tested on this machine, None if it can."""
+    """The reason why a library cannot be tested on this machine, or None."""
     kind = KINDS[name]
     if importlib.util.find_spec(kind.package.partition(".")[0]) is None:
         return f"{name} is not installed"

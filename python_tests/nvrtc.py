@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A mark for tests that compile programs, which needs NVRTC, and no GPU."""
+"""A mark for tests that compile programs; they need NVRTC but no GPU."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from gpukern._program import program
 
 
 def why_no_nvrtc():
-    """Why nothing can be compiled here; None if it can."""
+    """The reason why programs cannot be compiled, or None."""
     if not gpukern.info()["cuda"]["built"]:
         return "built without CUDA"
     return program.nvrtc_status()["reason"] or None

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What gather and saxpy must give: index rules on Python ints, and exact arithmetic.
+"""Reference results of gather and saxpy: index rules on Python ints, exact arithmetic.
 
 saxpy is computed in integers. A finite floating-point number is ``mantissa * 2**exponent``; the
 product and the sum of such numbers are again such numbers, exactly, and are rounded once.
@@ -19,7 +19,7 @@ except ImportError:
 
 @dataclass(frozen=True)
 class Format:
-    """A binary floating-point format of IEEE 754's kind."""
+    """A binary floating-point format as in IEEE 754."""
 
     exponent_bits: int
     fraction_bits: int
@@ -35,7 +35,7 @@ class Format:
 
     @property
     def nan(self):
-        """The one NaN that saxpy gives: quiet, no sign, no payload."""
+        """The NaN that saxpy returns: quiet, without sign and payload."""
         return self.infinity | 1 << (self.fraction_bits - 1)
 
     @property
@@ -202,7 +202,7 @@ def gather_positions(index, size, axis, mode):
 
 
 def gather(source, index, axis, mode, fill_value=None):
-    """The result, its items as plain bytes; or an IndexError with NumPy's words.
+    """The result, its items as plain bytes; or an IndexError with NumPy's message.
 
     `fill_value` is None for zero bytes, or an array of the source's dtype.
     """

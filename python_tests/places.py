@@ -34,11 +34,11 @@ class Place:
         return {} if self.on_device else {"device": self.device}
 
     def put(self, array):
-        """The NumPy array as an array of this place."""
+        """Convert a NumPy array to an array of this place."""
         return gpukern.to_device(array, device=self.device) if self.on_device else array
 
     def take(self, array):
-        """An array of this place as a NumPy array."""
+        """Convert an array of this place to a NumPy array."""
         return array.numpy() if self.on_device else np.asarray(array)
 
     def gather(self, source, index, **options):
@@ -99,7 +99,7 @@ class Window:
 
     @property
     def extent(self):
-        """The first byte behind the elements, at least."""
+        """An upper bound of the end of the elements."""
         reach = sum(max((n - 1) * s, 0) for n, s in zip(self.shape, self.strides, strict=True))
         return self.offset + reach + self.dtype.itemsize
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What hypothesis draws: dtypes, shapes, layouts in memory, and how the arguments overlap."""
+"""Strategies for hypothesis: dtypes, shapes, layouts in memory, overlapping arguments."""
 
 from dataclasses import dataclass
 

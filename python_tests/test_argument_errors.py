@@ -13,7 +13,7 @@ GOOD = {"shape": (3,), "typestr": "<f4", "data": (0, False), "version": 3}
 
 
 class Speaker:
-    """What speaks a protocol, in whatever words it is given."""
+    """An object that implements a protocol with the given values."""
 
     def __init__(self, **attributes):
         vars(self).update(attributes)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A kernel that traps or leaves its memory: a typed error soon, and silent destructors."""
+"""A kernel that traps or accesses memory out of bounds: a typed error, silent destructors."""
 
 import subprocess
 import sys

@@ -16,7 +16,7 @@ SOURCE = np.arange(12.0).reshape(3, 4)
 
 
 class Producer:
-    """An array of an unknown library: no more than DLPack."""
+    """An array of an unknown library that supports DLPack only."""
 
     def __init__(self, array, device=None, capsule=None):
         self.array = array
@@ -33,7 +33,7 @@ class Producer:
 
 
 class OldProducer(Producer):
-    """One from before versions."""
+    """One that exports unversioned capsules."""
 
     def __dlpack__(self, *, stream=None):
         return self.array.__dlpack__(stream=stream)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Element-wise calls on host arrays report on their way, stop, and say what they would do."""
+"""Element-wise calls on host arrays report progress, stop on request and support dry runs."""
 
 import threading
 import time

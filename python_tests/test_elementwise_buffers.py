@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of element-wise functions on the host share memory, and give what NumPy gives."""
+"""The steps of element-wise functions on the host share memory and match NumPy."""
 
 import gc
 import itertools
@@ -40,7 +40,7 @@ def meaning(a, b):
 
 
 def small_blocks(monkeypatch):
-    """So small blocks that little arrays have some, in new functions."""
+    """Makes blocks so small that small arrays have several, in new functions."""
     monkeypatch.setattr(cpu_executor, "FEW", 10)
     monkeypatch.setattr(cpu_executor, "BLOCK_BYTES", 8 * 40)
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kernels of element-wise functions compile, which takes NVRTC and no GPU."""
+"""The kernels of element-wise functions compile; needs NVRTC but no GPU."""
 
 import itertools
 

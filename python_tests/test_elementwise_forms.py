@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Both forms of element-wise functions mean what they say in C and in Python."""
+"""Both forms of element-wise functions follow the semantics of C and of Python."""
 
 import math
 

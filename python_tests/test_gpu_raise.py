@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bad index on a GPU is an IndexError and nothing worse: the context stays healthy."""
+"""A bad index on a GPU raises IndexError, and the context stays usable."""
 
 import numpy as np
 import pytest

@@ -49,7 +49,7 @@ def room_of(path):
 
 
 def quoted_problem(root, file, name):
-    """Return what is wrong with `#include "name"` in a file, None if nothing is."""
+    """Return the violation of `#include "name"` in a file, or None."""
     here = file.relative_to(root).as_posix()
     target = f"include/{name}" if name.startswith("gpukern/") else name
     if not (root / target).is_file():
@@ -63,7 +63,7 @@ def quoted_problem(root, file, name):
 
 
 def angled_problem(root, file, name):
-    """Return what is wrong with `#include <name>` in a file, None if nothing is."""
+    """Return the violation of `#include <name>` in a file, or None."""
     top = file.relative_to(root).parts[0]
     if top != "cuda" and CUDA_HEADER.match(name):
         return "is CUDA's, which only cuda/ may use"

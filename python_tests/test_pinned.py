@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""pinned_empty: plain NumPy arrays whose memory goes with their last view."""
+"""pinned_empty: NumPy arrays whose memory is released with their last view."""
 
 import gc
 import os

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather on generated calls: every place gives the oracle's bytes, and touches no other byte.
+"""gather on generated calls: every device returns the oracle's bytes and writes no others.
 
 The number of cases is GPUKERN_TEST_CASES.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""saxpy on generated calls: every place gives the bits of exact arithmetic, rounded once.
+"""saxpy on generated calls: every device returns exact results, rounded once.
 
 The number of cases is GPUKERN_TEST_CASES.
 """
@@ -87,7 +87,7 @@ def random_numbers(rng, kind, shape):
 
 
 def nearly_cancelling(rng, kind, a, x):
-    """-(a * x), give or take a few units in the last place."""
+    """-(a * x), plus or minus a few units in the last place."""
     if kind.format is None:
         return np.zeros(x.shape, kind.dtype)
     product = oracle.saxpy(kind, a, x, np.zeros(x.shape, kind.dtype))

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a profiler is shown: NVTX ranges, as a library in a profiler's place gets them."""
+"""NVTX ranges, as a profiler's library receives them."""
 
 import os
 import shutil

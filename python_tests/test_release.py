@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.gpu
 
-# A stream waits for a Python function while `dropped` goes. Were the GIL held, neither would end.
+# A stream waits for a Python function while `dropped` is released: a deadlock if the GIL were held.
 PROGRAM = """
 import ctypes, gc, time
 import cuda_driver

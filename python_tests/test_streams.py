@@ -240,7 +240,7 @@ def test_the_streams_of_sources_stay_out_of_a_capture(streams, reverse, library)
     xp.cuda.Device().synchronize() if library == "cupy" else xp.cuda.synchronize()
     with streams[0].capture() as graph:
         gpukern.gather(x, reverse, mode="clip", out=out, stream=streams[0])
-        x += 1  # on the library's own stream: at once, not in the graph
+        x += 1  # on the library's stream: immediately, not in the graph
     for _ in range(2):
         graph.launch()
         assert np.array_equal(out.numpy(), np.full(COUNT, 2, np.float32))
