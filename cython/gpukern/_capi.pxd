@@ -145,9 +145,9 @@ cdef extern from "gpukern/stream.h" nogil:
     gpukern_status gpukern_event_record(gpukern_device device, void *stream,
                                         gpukern_event **event)
     gpukern_status gpukern_stream_wait_event(gpukern_device device, void *stream,
-                                      const gpukern_event *event)
+                                             const gpukern_event *event)
     gpukern_status gpukern_event_query(gpukern_device device, const gpukern_event *event,
-                                      int32_t *done)
+                                       int32_t *done)
     gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event)
     gpukern_status gpukern_copy_async(const gpukern_tensor *source,
                                       const gpukern_tensor *destination, const gpukern_exec *exec_)
@@ -198,11 +198,12 @@ cdef extern from "gpukern/pipeline.h" nogil:
         gpukern_tensor out
         void *stream
 
-    ctypedef gpukern_status (*gpukern_pipeline_step)(void *user, const gpukern_pipeline_chunk *chunk) noexcept
+    ctypedef gpukern_status (*gpukern_pipeline_step)(
+        void *user, const gpukern_pipeline_chunk *chunk) noexcept
 
-    gpukern_status gpukern_pipeline_run(const gpukern_tensor *const *inputs, size_t input_count,
-                               const gpukern_tensor *out, gpukern_pipeline_step step, void *user,
-                               const gpukern_exec *exec_)
+    gpukern_status gpukern_pipeline_run(
+        const gpukern_tensor *const *inputs, size_t input_count, const gpukern_tensor *out,
+        gpukern_pipeline_step step, void *user, const gpukern_exec *exec_)
 
 
 cdef extern from "gpukern/program.h" nogil:
@@ -274,7 +275,7 @@ cdef extern from "gpukern/program.h" nogil:
     gpukern_status gpukern_program_get(gpukern_program *program, gpukern_program_part part,
                                        const void **data, size_t *size)
     gpukern_status gpukern_program_lowered_name(gpukern_program *program, const char *name,
-                                        const char **lowered_name)
+                                                const char **lowered_name)
     gpukern_status gpukern_compile_log(const char **log)
 
     gpukern_status gpukern_program_kernel(gpukern_program *program, const char *name,

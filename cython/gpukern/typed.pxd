@@ -42,7 +42,7 @@ ctypedef fused saxpy_number:
     int32_t
     int64_t
 
-# out[i] = source[index[i]]; `mode` is a gpukern_index_mode, and GPUKERN_INDEX_FILL fills with zeros.
+# out[i] = source[index[i]]; `mode` is a gpukern_index_mode, GPUKERN_INDEX_FILL fills with zeros.
 cdef int gather_into(const gather_item[:] source, const gather_number[:] index, gather_item[:] out,
                      int mode=*) except -1 nogil
 

@@ -10,8 +10,9 @@ from libc.string cimport memcmp, memcpy, memset
 
 from gpukern._capi cimport (
     GPUKERN_CANCELLED, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_PATH_CONTIGUOUS,
-    GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARRAYS, gpukern_exec, gpukern_explanation, gpukern_kernel, gpukern_kernel_launch,
-    gpukern_launch, gpukern_pipeline_chunk, gpukern_pipeline_run, gpukern_status, gpukern_tensor,
+    GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARRAYS, gpukern_exec, gpukern_explanation, gpukern_kernel,
+    gpukern_kernel_launch, gpukern_launch, gpukern_pipeline_chunk, gpukern_pipeline_run,
+    gpukern_status, gpukern_tensor,
 )
 from gpukern._elementwise.loop_plan cimport (
     BLOCK_THREADS, CONTIGUOUS, MAX_OPERANDS, ROWS, LoopPlan, Pattern, bytes_of, plan_loop,
