@@ -55,7 +55,7 @@ endfunction()
 # All but the two files that know which backends there are: compiled once, for the library and for
 # the tests.
 set(GPUKERN_BACKEND_FRONTS "${PROJECT_SOURCE_DIR}/src/program/backend.cpp"
-    "${PROJECT_SOURCE_DIR}/src/runtime/backend.cpp")
+    "${PROJECT_SOURCE_DIR}/src/runtime/device.cpp")
 list(REMOVE_ITEM GPUKERN_SOURCES ${GPUKERN_BACKEND_FRONTS})
 add_library(gpukern_objects OBJECT ${GPUKERN_SOURCES} ${GPUKERN_CPU_SOURCES})
 set_target_properties(gpukern_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)

@@ -17,7 +17,7 @@ MAY_USE = {
     "include": set(),
     "src/core": set(),
     "src/threading": {"src/core"},
-    "src/cpu": {"src/core", "src/threading", "src/runtime"},
+    "src/cpu": {"src/core", "src/threading"},
     "src/runtime": {"src/core", "src/threading"},
     "src/ops": {"src/core", "src/threading", "src/runtime"},
     "src/program": {"src/core", "src/runtime"},
@@ -25,14 +25,15 @@ MAY_USE = {
     "cuda/runtime": {"src/core", "src/runtime", "cuda/common", "cuda/memory"},
     "cuda/memory": {"src/core", "src/threading", "cuda/common", "cuda/runtime"},
     "cuda/gather": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
-    "cuda/saxpy": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
+    "cuda/saxpy": {"src/core", "cuda/common", "cuda/runtime"},
     "cuda/program": {"src/core", "src/runtime", "src/program", "cuda/common", "cuda/runtime"},
 }
 ROOMS = sorted(MAY_USE, key=len, reverse=True)
-# The files that know of a backend, and the header through which each does.
+# The files that include a room of computation, and the headers through which they do.
 BACKEND_FRONTS = {
-    ("src/runtime/backend.cpp", "src/cpu/backend.hpp"),
-    ("src/runtime/backend.cpp", "cuda/runtime/backend.hpp"),
+    ("src/runtime/cpu_device.cpp", "src/cpu/isa.hpp"),
+    ("src/runtime/cpu_device.cpp", "src/cpu/kernels.hpp"),
+    ("src/runtime/device.cpp", "cuda/runtime/backend.hpp"),
     ("src/program/backend.cpp", "cuda/program/program.hpp"),
 }
 C_STANDARD = {
@@ -124,9 +125,9 @@ def tree(tmp_path):
         "include/gpukern/gpukern.h": "#include <stdint.h>\n",
         "include/gpukern/gpukern.hpp": '#include <span>\n#include "gpukern/gpukern.h"\n',
         "src/core/error.hpp": '#include "gpukern/gpukern.h"\n',
-        "src/runtime/backend.cpp": '#include "src/cpu/backend.hpp"\n'
-        '#include "cuda/runtime/backend.hpp"\n',
-        "src/cpu/backend.hpp": '#include "src/core/error.hpp"\n',
+        "src/runtime/device.cpp": '#include "cuda/runtime/backend.hpp"\n',
+        "src/runtime/cpu_device.cpp": '#include "src/cpu/kernels.hpp"\n',
+        "src/cpu/kernels.hpp": '#include "src/core/error.hpp"\n',
         "src/cpu/gather.cpp": "#include <vector>\n",
         "cuda/runtime/backend.hpp": '#include "src/core/error.hpp"\n',
         "cuda/common/check.hpp": "#include <cuda_runtime.h>\n",
@@ -151,13 +152,13 @@ def test_a_good_tree_has_no_violations(tree):
         ("include/gpukern/gpukern.hpp", '#include "src/core/error.hpp"'),
         ("include/gpukern/gpukern.hpp", '#include "../../src/core/error.hpp"'),
         ("src/core/error.hpp", '#include "cuda/runtime/backend.hpp"'),
-        ("src/core/error.hpp", '#include "src/cpu/backend.hpp"'),
+        ("src/core/error.hpp", '#include "src/cpu/kernels.hpp"'),
         ("src/core/error.hpp", "  #  include <cuda_runtime.h>"),
         ("src/core/error.hpp", '#include "nowhere.hpp"'),
-        ("src/runtime/backend.cpp", '#include "cuda/common/check.hpp"'),
+        ("src/runtime/device.cpp", '#include "cuda/common/check.hpp"'),
         ("src/cpu/gather.cpp", '#include "cuda/runtime/backend.hpp"'),
         ("src/cpu/gather.cpp", "#include <cub/cub.cuh>"),
-        ("cuda/runtime/backend.hpp", '#include "src/cpu/backend.hpp"'),
+        ("cuda/runtime/backend.hpp", '#include "src/cpu/kernels.hpp"'),
         ("cython/gpukern/_c.pxd", 'cdef extern from "error.hpp":'),
     ],
 )

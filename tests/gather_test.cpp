@@ -192,6 +192,21 @@ TEST_P(GatherTest, OutMayOverlapTheIndex) {
   }
 }
 
+TEST_P(GatherTest, OutMayOverlapTheFillValue) {
+  if (place() == Place::Cuda) GTEST_SKIP() << "the fill value is in host memory, out is not";
+  for (const std::int64_t row : {0, 1, 2}) {
+    Array source(place(), bytes_dtype(8), {3, 2});
+    Array out(place(), bytes_dtype(8), {3, 2});
+    Array index(place(), kInt64.dtype, {3});
+    fill_random(source.storage.host, random_);
+    fill_random(out.storage.host, random_);
+    for (std::int64_t k = 0; k < 3; ++k)
+      store<std::int64_t>(index.storage.host, kGuard + 8 * k, k == 0 ? 1 : 9);
+    const View fill{&out.storage, out.dtype, {2}, {1}, kGuard + 16 * row};
+    expect_gather({source, index, 0, GPUKERN_INDEX_FILL, out, &fill}, place());
+  }
+}
+
 TEST_P(GatherTest, OutMayBeTheSourceItself) {
   Array source(place(), bytes_dtype(8), {64, 65});
   fill_random(source.storage.host, random_);

@@ -88,7 +88,7 @@ TEST_F(GraphTest, RaiseIsRefusedAndTheCaptureGoesOn) {
   const DeviceMemory<int> out(kCount);
   stream.begin_capture();
   expect_error(try_gather(source, index, out, GPUKERN_INDEX_RAISE, stream), GPUKERN_VALUE_ERROR,
-               "gather: mode must be wrap, clip or fill while a CUDA graph is captured");
+               "mode must be wrap, clip or fill while a CUDA graph is captured");
   gather(source, index, out, GPUKERN_INDEX_CLIP, stream);
   const Graph graph(stream);
 }

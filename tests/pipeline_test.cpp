@@ -185,7 +185,7 @@ TEST_F(MapTest, ReportsAndStopsBetweenChunks) {
       EXPECT_EQ(reports.done, 40000U);
       continue;
     }
-    expect_error(status, GPUKERN_CANCELLED, "map: stopped by the progress callback at ");
+    expect_error(status, GPUKERN_CANCELLED, "pipeline_run: stopped by the progress callback at ");
   }
 }
 
@@ -207,25 +207,27 @@ TEST_F(MapTest, ChecksItsArguments) {
     return gpukern_pipeline_run(&input, 1, out, step, nullptr, &exec);
   };
   expect_error(run(&short_one, &good), GPUKERN_VALUE_ERROR,
-               "map: inputs[0] must broadcast to the shape of out, (100,), got (3,)");
-  expect_error(run(&good, &short_one), GPUKERN_VALUE_ERROR, "map: inputs[0] must broadcast to ");
+               "pipeline_run: inputs[0] must broadcast to the shape of out, (100,), got (3,)");
+  expect_error(run(&good, &short_one), GPUKERN_VALUE_ERROR,
+               "pipeline_run: inputs[0] must broadcast to ");
   expect_error(run(&there, &good), GPUKERN_VALUE_ERROR,
-               "map: inputs[0] must lie on the host, got cuda:0");
+               "pipeline_run: inputs[0] must lie on the host, got cuda:0");
   expect_error(run(&good, &there), GPUKERN_VALUE_ERROR,
-               "map: out must lie on the host, got cuda:0");
+               "pipeline_run: out must lie on the host, got cuda:0");
   expect_error(run(&good, &stuck), GPUKERN_VALUE_ERROR,
-               "map: out must have an own place for each ");
-  expect_error(run(nullptr, &good), GPUKERN_VALUE_ERROR, "map: inputs[0] must not be NULL");
-  expect_error(run(&good, nullptr), GPUKERN_VALUE_ERROR, "map: out must not be NULL");
+               "pipeline_run: out must have an own place for each ");
+  expect_error(run(nullptr, &good), GPUKERN_VALUE_ERROR,
+               "pipeline_run: inputs[0] must not be NULL");
+  expect_error(run(&good, nullptr), GPUKERN_VALUE_ERROR, "pipeline_run: out must not be NULL");
   expect_error(run(&good, &good, kCuda, nullptr), GPUKERN_VALUE_ERROR,
-               "map: step must not be NULL");
+               "pipeline_run: step must not be NULL");
   expect_error(run(&good, &good, kCpu), GPUKERN_VALUE_ERROR,
-               "map: device must be a CUDA device, got cpu");
+               "pipeline_run: device must be a CUDA device, got cpu");
   const std::vector<const gpukern_tensor*> many(GPUKERN_PIPELINE_MAX_INPUTS + 1, &good);
   expect_error(gpukern_pipeline_run(many.data(), many.size(), &good, add_up, nullptr, nullptr),
-               GPUKERN_VALUE_ERROR, "map: there must be at most 32 inputs, got 33");
+               GPUKERN_VALUE_ERROR, "pipeline_run: there must be at most 32 inputs, got 33");
   expect_error(gpukern_pipeline_run(nullptr, 1, &good, add_up, nullptr, nullptr),
-               GPUKERN_VALUE_ERROR, "map: inputs must not be NULL");
+               GPUKERN_VALUE_ERROR, "pipeline_run: inputs must not be NULL");
   for (std::int64_t i = 0; i < 100; ++i) ASSERT_EQ(x[i], i);
 }
 

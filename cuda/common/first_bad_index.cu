@@ -123,10 +123,10 @@ void search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
 
 }  // namespace
 
-std::optional<BadIndex> first_bad_index(Backend& backend, const IndexArgs& args,
+std::optional<BadIndex> first_bad_index(Device& device, const IndexArgs& args,
                                         cudaStream_t stream) {
   if (accepts_all(args.index_type, args.n)) return std::nullopt;
-  MailboxLease box(backend, stream);
+  MailboxLease box(device, stream);
   search(args, box.mailbox(), stream);
   const Outcome outcome = box.read(stream);
   return outcome.position != kNone ? std::optional(BadIndex{outcome.value}) : std::nullopt;

@@ -24,10 +24,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Repeats `period` host bytes over `bytes` device bytes.
-const std::byte* repeat_on_device(Backend& backend, const std::byte* from, std::int64_t period,
+const std::byte* repeat_on_device(Device& device, const std::byte* from, std::int64_t period,
                                   std::int64_t bytes, Buffer& memory, cudaStream_t stream) {
   constexpr std::int64_t kMaxBlocks = 1024;
-  memory = Buffer(backend, ceil_divide(bytes, 16) * 16, stream);
+  memory = Buffer(device, ceil_divide(bytes, 16) * 16, stream);
   auto* const to = static_cast<std::byte*>(memory.data());
   const std::int64_t repeats = bytes / period;
   for (std::int64_t done = 0; done < period; done += sizeof(HostBytes)) {
@@ -51,19 +51,19 @@ bool repeat_in_parameter(const GatherArgs& args, Fill& fill) {
 
 }  // namespace
 
-Fill fill_item(Backend& backend, const GatherArgs& args, Buffer& memory, cudaStream_t stream) {
+Fill fill_item(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream) {
   Fill fill;
   if (!repeat_in_parameter(args, fill))
     fill.data =
-        repeat_on_device(backend, args.fill_value, args.fill_period, args.item, memory, stream);
+        repeat_on_device(device, args.fill_value, args.fill_period, args.item, memory, stream);
   return fill;
 }
 
-Fill fill_as_given(Backend& backend, const GatherArgs& args, Buffer& memory, cudaStream_t stream) {
+Fill fill_as_given(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream) {
   Fill fill;
   if (!repeat_in_parameter(args, fill))
     fill.data =
-        repeat_on_device(backend, args.fill_value, args.fill_size, args.fill_size, memory, stream);
+        repeat_on_device(device, args.fill_value, args.fill_size, args.fill_size, memory, stream);
   return fill;
 }
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/runtime/backend.hpp"
 #include "src/runtime/buffer.hpp"
 
 namespace gpukern::gpu {
@@ -31,9 +30,9 @@ struct Fill {
 
 /// The fill value as one item: `data` is a row of args.item bytes, aligned to 16 and readable up to
 /// a multiple of 16. `memory` must outlive the launches that use it.
-Fill fill_item(Backend& backend, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
+Fill fill_item(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
 
 /// The fill value of every position: `data` is all of args.fill_size bytes.
-Fill fill_as_given(Backend& backend, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
+Fill fill_as_given(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

@@ -14,9 +14,9 @@ namespace {
 
 /// Scratch memory; empty where there is too little, or (a value error) where a device without
 /// memory pools is captured.
-Buffer scratch_or_none(Backend& backend, std::int64_t bytes, cudaStream_t stream) {
+Buffer scratch_or_none(Device& device, std::int64_t bytes, cudaStream_t stream) {
   try {
-    return {backend, bytes, stream};
+    return {device, bytes, stream};
   } catch (const Error& error) {
     if (error.status() == GPUKERN_MEMORY_ERROR || error.status() == GPUKERN_VALUE_ERROR) return {};
     throw;
@@ -25,40 +25,40 @@ Buffer scratch_or_none(Backend& backend, std::int64_t bytes, cudaStream_t stream
 
 }  // namespace
 
-void gather(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
+void gather(Device& device, const GatherArgs& args, cudaStream_t stream) {
   const GatherProblem problem(args);
   Buffer fill_memory;
-  const Fill fill = problem.has_rows ? fill_item(backend, args, fill_memory, stream)
-                                     : fill_as_given(backend, args, fill_memory, stream);
+  const Fill fill = problem.has_rows ? fill_item(device, args, fill_memory, stream)
+                                     : fill_as_given(device, args, fill_memory, stream);
   for (const GatherStrategy& strategy : gather_strategies()) {
     if (!strategy.serves(problem)) continue;
     Buffer scratch;
     if (strategy.scratch_bytes != nullptr) {
-      scratch = scratch_or_none(backend, strategy.scratch_bytes(problem), stream);
+      scratch = scratch_or_none(device, strategy.scratch_bytes(problem), stream);
       if (scratch.data() == nullptr) continue;
     }
     return strategy.run({problem, fill, scratch.data(), stream});
   }
 }
 
-gpukern_compute_path gather_path(const GatherArgs& args) {
+Strategy gather_strategy(const GatherArgs& args) {
   const GatherProblem problem(args);
   const auto strategies = gather_strategies();
   const auto chosen =
       std::find_if(strategies.begin(), strategies.end(),
                    [&](const GatherStrategy& strategy) { return strategy.serves(problem); });
-  return chosen->path(problem);
+  return {.path = chosen->path(problem)};
 }
 
-bool gather_checked(Backend& backend, const GatherArgs& args, cudaStream_t stream) {
+bool gather_checked(Device& device, const GatherArgs& args, cudaStream_t stream) {
   if (accepts_all(args.index_type, args.n)) {
-    gather(backend, args, stream);
+    gather(device, args, stream);
     return true;
   }
-  MailboxLease box(backend, stream);
+  MailboxLease box(device, stream);
   GatherArgs checked = args;
   checked.bad = &box.mailbox().outcome_on_device->position;
-  gather(backend, checked, stream);
+  gather(device, checked, stream);
   return box.read(stream).position == Outcome::kNone;
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "cuda/gather/tuning.hpp"
-#include "src/runtime/backend.hpp"
+#include "src/core/operation.hpp"
 
 namespace gpukern::gpu {
 

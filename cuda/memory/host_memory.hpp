@@ -10,7 +10,7 @@
 
 namespace gpukern::gpu {
 
-// As the functions of Backend with these names; the device is current. For release_pinned() see
+// As the functions of Device with these names; the device is current. For release_pinned() see
 // backend.hpp.
 void* allocate_pinned(std::size_t bytes);
 std::byte* pinned_view(const std::byte* begin, const std::byte* end);

@@ -38,12 +38,12 @@ std::atomic<bool> forked_after_cuda{false};
 cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
 constexpr const char* kRaiseUnderCapture =
-    "gather: mode must be wrap, clip or fill while a CUDA graph is captured, got raise, which has "
-    "to wait for the stream";
+    "mode must be wrap, clip or fill while a CUDA graph is captured, got raise, which has to wait "
+    "for the stream";
 
-class CudaBackend final : public Backend {
+class CudaDevice final : public Device {
  public:
-  explicit CudaBackend(int device) : device_(device), context_(primary_context(device)) {
+  explicit CudaDevice(int device) : device_(device), context_(primary_context(device)) {
     const ContextGuard guard(context_);
     const RelaxedCapture relaxed;
     int pools = 0;
@@ -54,26 +54,29 @@ class CudaBackend final : public Backend {
   }
   // The pool lives as long as the process: CUDA may be gone before static destructors run.
 
-  void gather(const GatherArgs& args, Stream stream) override {
+  void run(const Operation& operation, Stream stream) override {
     const ContextGuard guard(context_);
     require_open(stream);
-    gpu::gather(*this, args, cuda_stream(stream));
+    cudaStream_t const on = cuda_stream(stream);
+    operation.visit(Overloaded{[&](const GatherArgs& args) { gpu::gather(*this, args, on); },
+                               [&](const SaxpyArgs& args) { gpu::saxpy(args, on); },
+                               [&](const CopyArgs& args) { gpu::copy(args, on); }});
   }
-  bool gather_checked(const GatherArgs& args, Stream stream) override {
+  bool run_checked(const Operation& operation, Stream stream) override {
     const ContextGuard guard(context_);
     require_no_capture(stream, kRaiseUnderCapture);
     require_open(stream);
-    return gpu::gather_checked(*this, args, cuda_stream(stream));
+    return operation.visit(Overloaded{[&](const GatherArgs& args) {
+                                        return gpu::gather_checked(*this, args,
+                                                                   cuda_stream(stream));
+                                      },
+                                      [](const auto&) { return false; }});
   }
-  void saxpy(const SaxpyArgs& args, Stream stream) override {
+  Strategy strategy(const Operation& operation) override {
     const ContextGuard guard(context_);
-    require_open(stream);
-    gpu::saxpy(args, cuda_stream(stream));
-  }
-  void copy(const CopyArgs& args, Stream stream) override {
-    const ContextGuard guard(context_);
-    require_open(stream);
-    gpu::copy(args, cuda_stream(stream));
+    return operation.visit(Overloaded{[](const GatherArgs& args) { return gather_strategy(args); },
+                                      [](const SaxpyArgs& args) { return saxpy_strategy(args); },
+                                      [](const CopyArgs&) { return Strategy{}; }});
   }
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
@@ -154,14 +157,6 @@ class CudaBackend final : public Backend {
   void enqueue_host(HostFunction function, void* context, Stream stream) override {
     const ContextGuard guard(context_);
     check(cudaLaunchHostFunc(cuda_stream(stream), function, context), "cudaLaunchHostFunc");
-  }
-
-  void plan(const GatherArgs& args, gpukern_explanation& plan) override {
-    const ContextGuard guard(context_);
-    plan.path = gather_path(args);
-  }
-  void plan(const SaxpyArgs& args, gpukern_explanation& plan) override {
-    plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
   }
 
   void wait(Stream stream, Stream other) override {
@@ -271,7 +266,7 @@ constexpr char kForkedReason[] =
     "CUDA was used before this process was forked and does not work in the child; start the "
     "process with the \"spawn\" method instead";
 
-using Backends = std::vector<std::atomic<CudaBackend*>>;
+using Backends = std::vector<std::atomic<CudaDevice*>>;
 constinit std::atomic<Backends*> all_backends{nullptr};
 constinit std::mutex backend_mutex;  // held while a backend is made
 
@@ -310,15 +305,15 @@ CudaStatus query_status() {
   return status;
 }
 
-Backend& backend(int device_id) {
+Device& backend(int device_id) {
   require_no_fork();
-  std::atomic<CudaBackend*>& slot = backends()[static_cast<std::size_t>(device_id)];
-  CudaBackend* found = slot.load(std::memory_order_acquire);
+  std::atomic<CudaDevice*>& slot = backends()[static_cast<std::size_t>(device_id)];
+  CudaDevice* found = slot.load(std::memory_order_acquire);
   if (found != nullptr) return *found;
   const std::lock_guard lock(backend_mutex);
   found = slot.load(std::memory_order_acquire);
   if (found == nullptr) {
-    found = std::make_unique<CudaBackend>(device_id).release();
+    found = std::make_unique<CudaDevice>(device_id).release();
     slot.store(found, std::memory_order_release);
   }
   return *found;

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The CUDA backend's face to src/runtime/backend.cpp: no CUDA header is needed to include this one.
+// The CUDA backend's face to src/runtime/device.cpp: no CUDA header is needed to include this one.
 #pragma once
 
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern::gpu {
 
 /// The backend of one device; throws in the child of a fork() that CUDA did not survive.
-Backend& backend(int device_id);
+Device& backend(int device_id);
 
 /// A range of the calling thread in a profiler's timeline; see ../src/runtime/profiler_range.hpp.
 void begin_range(const char* name);
@@ -19,7 +19,7 @@ CudaStatus query_status();
 void query_device(int device_id, gpukern_device_info& info);
 gpukern_device pointer_device(const void* data);
 
-// As the functions with these names in src/runtime/backend.hpp.
+// As the functions with these names in src/runtime/device.hpp.
 int pinning_device(int wanted);
 void release_pinned(void* data);
 

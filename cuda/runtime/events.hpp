@@ -22,7 +22,7 @@ class EventCache {
   std::vector<cudaEvent_t> events_;
 };
 
-// As the functions of Backend with these names; the device is current.
+// As the functions of Device with these names; the device is current.
 void wait(EventCache& events, cudaStream_t stream, cudaStream_t other);
 cudaEvent_t record(EventCache& events, cudaStream_t stream, cudaEvent_t event);
 void wait_event(cudaStream_t stream, cudaEvent_t event);

@@ -15,7 +15,7 @@
 namespace gpukern::gpu {
 namespace {
 
-Mailbox make_mailbox(Backend& backend, cudaStream_t stream) {
+Mailbox make_mailbox(Device& device, cudaStream_t stream) {
   const RelaxedCapture relaxed;
   void* pinned = nullptr;
   check(cudaHostAlloc(&pinned, sizeof(Outcome), cudaHostAllocMapped | cudaHostAllocPortable),
@@ -27,7 +27,7 @@ Mailbox make_mailbox(Backend& backend, cudaStream_t stream) {
   box.outcome = static_cast<Outcome*>(pinned);
   check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&box.outcome_on_device), pinned, 0),
         "cudaHostGetDevicePointer");
-  box.shared = static_cast<SearchShared*>(backend.allocate(sizeof(SearchShared), stream));
+  box.shared = static_cast<SearchShared*>(device.allocate(sizeof(SearchShared), stream));
   check(cudaMemsetAsync(box.shared, 0, sizeof(SearchShared), stream), "cudaMemsetAsync");
   static_cast<void>(outcome.release());
   return box;
@@ -36,7 +36,7 @@ Mailbox make_mailbox(Backend& backend, cudaStream_t stream) {
 /// The mailboxes of a device that no call uses now: as many as threads have ever used at once.
 class Mailboxes {
  public:
-  Mailbox take(Backend& backend, cudaStream_t stream) {
+  Mailbox take(Device& device, cudaStream_t stream) {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
@@ -45,7 +45,7 @@ class Mailboxes {
         return box;
       }
     }
-    return make_mailbox(backend, stream);
+    return make_mailbox(device, stream);
   }
   void give_back(const Mailbox& box) {
     const std::lock_guard lock(mutex_);
@@ -75,8 +75,8 @@ Mailboxes& mailboxes_of_current_device() {
 
 }  // namespace
 
-MailboxLease::MailboxLease(Backend& backend, cudaStream_t stream)
-    : box_(mailboxes_of_current_device().take(backend, stream)) {
+MailboxLease::MailboxLease(Device& device, cudaStream_t stream)
+    : box_(mailboxes_of_current_device().take(device, stream)) {
   box_.outcome->position = Outcome::kNone;
 }
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern::gpu {
 
@@ -37,7 +37,7 @@ struct Mailbox {
 /// A mailbox of the current device for one call, with kNone in it.
 class MailboxLease {
  public:
-  MailboxLease(Backend& backend, cudaStream_t stream);
+  MailboxLease(Device& device, cudaStream_t stream);
   MailboxLease(const MailboxLease&) = delete;
   MailboxLease& operator=(const MailboxLease&) = delete;
   /// A mailbox that was not read is not used again: work on the stream may still write to it.

@@ -6,7 +6,7 @@
 
 #include "cuda/common/check.hpp"
 #include "cuda/runtime/capture.hpp"
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern::gpu {
 

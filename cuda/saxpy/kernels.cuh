@@ -9,7 +9,7 @@
 #include "cuda/common/vector_access.cuh"
 #include "cuda/saxpy/math.cuh"
 #include "cuda/saxpy/tuning.hpp"
-#include "src/runtime/backend.hpp"
+#include "src/core/operation.hpp"
 
 namespace gpukern::gpu {
 

@@ -100,4 +100,8 @@ void saxpy(const SaxpyArgs& args, cudaStream_t stream) {
                     [&](auto tag) { saxpy_typed<typename decltype(tag)::type>(args, stream); });
 }
 
+Strategy saxpy_strategy(const SaxpyArgs& args) {
+  return {.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED};
+}
+
 }  // namespace gpukern::gpu

@@ -10,7 +10,7 @@ std::ostream& operator<<(std::ostream& text, const DeviceName& name) {
   return text << "cuda:" << name.device.id;
 }
 
-Device checked_device(gpukern_device device, const ArgumentName& name) {
+DeviceId checked_device(gpukern_device device, const ArgumentName& name) {
   switch (device.device_type) {
     case GPUKERN_CPU:
     case GPUKERN_CUDA_HOST:
@@ -126,7 +126,7 @@ Tensor checked_tensor(const gpukern_tensor* raw, const ArgumentName& name) {
   return tensor;
 }
 
-Tensor contiguous_at(void* data, Device device, const Tensor& like) {
+Tensor contiguous_at(void* data, DeviceId device, const Tensor& like) {
   Tensor tensor = like;
   tensor.data = static_cast<std::byte*>(data);
   tensor.device = device;

@@ -15,21 +15,21 @@
 namespace gpukern {
 
 /// Where memory lies, or where a call runs: on the host, or on CUDA device `id`.
-struct Device {
+struct DeviceId {
   bool cuda = false;
   int id = 0;
-  friend bool operator==(const Device&, const Device&) = default;
+  friend bool operator==(const DeviceId&, const DeviceId&) = default;
 };
 
 /// A device as a part of a message: "cpu", "cuda:0".
 struct DeviceName {
-  Device device;
+  DeviceId device;
 };
-inline DeviceName device_name(Device device) { return {device}; }
+inline DeviceName device_name(DeviceId device) { return {device}; }
 std::ostream& operator<<(std::ostream& text, const DeviceName& name);
 
 /// Checks a device of the ABI.
-Device checked_device(gpukern_device device, const ArgumentName& name);
+DeviceId checked_device(gpukern_device device, const ArgumentName& name);
 
 struct ShapeText;
 
@@ -42,7 +42,7 @@ struct Tensor {
   ~Tensor() = default;
 
   std::byte* data = nullptr;  ///< of the first element; byte_offset is in it
-  Device device;
+  DeviceId device;
   gpukern_dtype dtype{};
   std::int64_t item = 0;   ///< bytes per element
   std::int64_t total = 0;  ///< elements
@@ -68,7 +68,7 @@ inline ShapeText Tensor::shape_text() const { return {*this}; }
 Tensor checked_tensor(const gpukern_tensor* tensor, const ArgumentName& name);
 
 /// As `like`, C-contiguous at `data`.
-Tensor contiguous_at(void* data, Device device, const Tensor& like);
+Tensor contiguous_at(void* data, DeviceId device, const Tensor& like);
 
 /// Requires that no two elements share memory for certain (a zero stride), as an output must.
 void require_writable(const Tensor& tensor, const ArgumentName& name);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "src/cpu/backend.hpp"
+#include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/parallel.hpp"
 

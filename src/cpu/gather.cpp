@@ -5,11 +5,11 @@
 #include <array>
 #include <atomic>
 
-#include "src/cpu/backend.hpp"
 #include "src/cpu/gather_cost.hpp"
 #include "src/cpu/gather_items.hpp"
 #include "src/cpu/gather_rows.hpp"
 #include "src/cpu/index_types.hpp"
+#include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/parallel.hpp"
 #include "src/threading/thread_limit.hpp"
@@ -135,7 +135,8 @@ constexpr bool kIsShortWidth<std::integral_constant<std::size_t, bytes>> = bytes
 struct Plan {
   explicit Plan(const GatherArgs& args)
       : resolve(resolve_for(args.index_type, args.mode)),
-        resolved(args.axis.ndim > 1 || args.index_type.bytes < 4 || !args.index_type.is_signed),
+        resolved(args.axis.ndim > 1 || args.moves_both() || args.index_type.bytes < 4 ||
+                 !args.index_type.is_signed),
         far(reach_of(args) == Reach::Far) {
     const bool packed =
         !resolved && is_packed(args.item, source_step(args), args.index_type.bytes,
@@ -183,6 +184,7 @@ bool move_resolved(const GatherArgs& args, const Plan& plan, const ItemRun& give
   std::array<std::int64_t, 1024> block;
   constexpr std::int64_t kBlock = block.size();
   const std::int64_t index_step = run.index_step;
+  const std::int64_t source_stride = run_stride(args.loop, kSource);
   const std::int64_t count = run.count;
   const std::byte* index = run.index;
   run.index = reinterpret_cast<const std::byte*>(block.data());
@@ -192,10 +194,11 @@ bool move_resolved(const GatherArgs& args, const Plan& plan, const ItemRun& give
     run.count = std::min(kBlock, count - done);
     good = plan.resolve(index + done * index_step, index_step, run.count, args.n, block.data()) &&
            good;
-    if (args.axis.ndim > 1) {
+    if (args.axis.ndim > 1 || source_stride != 0) {
       run.source_step = 1;
       for (std::int64_t i = 0; i < run.count; ++i)
-        if (block[i] != kMissing) block[i] = axis_offset(args.axis, block[i]);
+        if (block[i] != kMissing)
+          block[i] = axis_offset(args.axis, block[i]) + (done + i) * source_stride;
     }
     plan.move(args, run, fill);
     run.out += run.count * run.out_step;
@@ -286,10 +289,13 @@ bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices) {
          good.load(std::memory_order_relaxed);
 }
 
-int gather_threads(const GatherArgs& args) {
+Strategy gather_strategy(const GatherArgs& args) {
+  constexpr std::int64_t kOneAccess = 16;
   const std::int64_t count = args.loop.count();
-  if (is_long(args)) return threads_for(count * pieces_of(args), 1);
-  return threads_for(count, gather_grain(args, is_checked_by_threads(args)));
+  return {.path = args.item <= kOneAccess ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_ROWS,
+          .threads = is_long(args)
+                         ? threads_for(count * pieces_of(args), 1)
+                         : threads_for(count, gather_grain(args, is_checked_by_threads(args)))};
 }
 
 }  // namespace gpukern::cpu

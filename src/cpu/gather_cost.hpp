@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "src/core/operation.hpp"
 #include "src/cpu/cache.hpp"
-#include "src/runtime/backend.hpp"
 #include "src/threading/parallel.hpp"
 
 namespace gpukern::cpu {

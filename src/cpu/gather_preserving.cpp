@@ -8,10 +8,10 @@
 #include <array>
 #include <bit>
 
-#include "src/cpu/backend.hpp"
 #include "src/cpu/cache.hpp"
 #include "src/cpu/gather_cost.hpp"
 #include "src/cpu/gather_items.hpp"
+#include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/parallel.hpp"
 
@@ -26,8 +26,9 @@ constexpr std::int64_t kMost = std::int64_t{12} << 10;
 /// near the core. For other sources prefetching gains more than reading the indices once.
 bool is_for_copy(const GatherArgs& args) {
   const bool signed_word = args.index_type.is_signed && args.index_type.bytes >= 4;
-  return args.mode == GPUKERN_INDEX_RAISE && args.loop.ndim <= 1 && args.loop.count() <= kMost &&
-         args.axis.ndim == 1 && signed_word && args.n <= near_cache_bytes() / args.item &&
+  return args.mode == GPUKERN_INDEX_RAISE && args.loop.ndim <= 1 && !args.moves_both() &&
+         args.loop.count() <= kMost && args.axis.ndim == 1 && signed_word &&
+         args.n <= near_cache_bytes() / args.item &&
          std::has_single_bit(static_cast<std::uint64_t>(args.item)) &&
          is_packed(args.item, args.axis.stride[0][0], args.index_type.bytes,
                    run_stride(args.loop, kIndex), run_stride(args.loop, kOut), args.n) &&
@@ -79,7 +80,7 @@ IndexArgs indices_of(const GatherArgs& args) {
 
 }  // namespace
 
-bool gather_kept(const GatherArgs& args) {
+bool gather_preserving(const GatherArgs& args) {
   if (is_for_copy(args)) return gather_by_copy(args);
   return is_checked_by_threads(args) && gather_if_in_bounds(args, indices_of(args));
 }

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <limits>
 
-#include "src/cpu/backend.hpp"
 #include "src/cpu/index_types.hpp"
+#include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/parallel.hpp"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "src/cpu/backend.hpp"
 #include "src/cpu/cache.hpp"
 #include "src/cpu/isa.hpp"
+#include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/cpu/saxpy_kernels.hpp"
@@ -150,8 +150,9 @@ void saxpy(const SaxpyArgs& args) {
       });
 }
 
-int saxpy_threads(const SaxpyArgs& args) {
-  return threads_for(args.loop.count(), kGrainBytes / args.item);
+Strategy saxpy_strategy(const SaxpyArgs& args) {
+  return {.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED,
+          .threads = threads_for(args.loop.count(), kGrainBytes / args.item)};
 }
 
 }  // namespace gpukern::cpu

@@ -21,7 +21,8 @@ void join_items(GatherArgs& args) {
   }
 }
 
-GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode) {
+GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode,
+                       MakeLoop make_loop) {
   const auto& [source, index, out, fill] = operands;
   // Not as one initializer, for which GCC clears the whole struct first: 3 KB in every small call.
   GatherArgs args;
@@ -35,16 +36,7 @@ GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern
   args.fill_value = fill.data;
   args.fill_size = fill.bytes();
   args.fill_period = source.item;
-  int o = 0;
-  for (int d = 0; d < axis.first; ++d)
-    args.loop.push(source.shape[d], {source.stride[d], 0, out.stride[o++], 0});
-  for (int d = 0; d < index.ndim; ++d)
-    args.loop.push(index.shape[d], {0, index.stride[d], out.stride[o++], 0});
-  for (int d = axis.last; d < source.ndim; ++d) {
-    const int f = d - (source.ndim - fill.ndim);
-    args.loop.push(source.shape[d],
-                   {source.stride[d], 0, out.stride[o++], f >= 0 ? fill.stride[f] : 0});
-  }
+  make_loop(operands, axis, args.loop);
   args.loop.coalesce();
   for (int d = axis.first; d < axis.last; ++d) args.axis.push(source.shape[d], {source.stride[d]});
   args.axis.coalesce();

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// From the operands of a gather to what backends loop over.
+// From the operands of an indexed read to what devices loop over.
 #pragma once
 
 #include <cstdint>
 
+#include "src/core/operation.hpp"
 #include "src/core/slices.hpp"
 #include "src/core/tensor.hpp"
-#include "src/runtime/backend.hpp"
 
 namespace gpukern {
 
@@ -31,8 +31,13 @@ struct GatherOperands {
   const Tensor& fill_value;
 };
 
-/// The loop over all elements; join_items() makes it ready for a backend.
-GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode);
+/// Pushes the dimensions of `out` with the strides that each operand has along them; the source's
+/// is 0 along the axis. Where the index moves, the fill value does not.
+using MakeLoop = void (*)(const GatherOperands& operands, const Axis& axis, Loop<4>& loop);
+
+/// The arguments for all elements; join_items() makes them ready for a device.
+GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode,
+                       MakeLoop make_loop);
 
 /// Makes items as long as they can be: an inner dimension without gaps joins the item.
 void join_items(GatherArgs& args);

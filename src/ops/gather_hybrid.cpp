@@ -28,36 +28,37 @@
 
 namespace gpukern {
 
-int gathering(int threads) { return std::max(1, threads - 1); }
+int gathering_threads(int threads) { return std::max(1, threads - 1); }
 
 double cpu_time(std::int64_t item, int threads) {
   const auto bytes = static_cast<double>(item);
-  return std::max((kRowThread + bytes / kRowThreadBytes) / gathering(threads), bytes / kRowBytes);
+  return std::max((kRowThread + bytes / kRowThreadBytes) / gathering_threads(threads),
+                  bytes / kRowBytes);
 }
 
 std::int64_t split(const SplitFacts& facts) {
-  if (facts.threads < 2 || facts.item > kMixedLongest) return 0;
+  if (facts.threads < 2 || facts.item > kHybridLongest) return 0;
   const auto items = static_cast<double>(facts.items);
   const auto item = static_cast<double>(facts.item);
   const double seldom_missed = std::max(1 / kInPlaceItems, item / kInPlaceBytes);
   const double in_place =
       facts.source_bytes > kTranslated ? std::max(1 / kFarItems, seldom_missed) : seldom_missed;
-  const double on_cpu = facts.pace * cpu_time(facts.item, facts.threads);
-  const double balanced = (items * in_place - kMixedLag) / (in_place + on_cpu);
-  const double bounded = kMixedLoss * items * seldom_missed / on_cpu;
+  const double on_cpu = facts.slowdown * cpu_time(facts.item, facts.threads);
+  const double balanced = (items * in_place - kHybridLag) / (in_place + on_cpu);
+  const double bounded = kHybridLoss * items * seldom_missed / on_cpu;
   const double by_cpu = std::min(balanced, bounded);
   const double together = std::max(
-      {by_cpu * on_cpu + kMixedLag, (items - by_cpu) * in_place, items * item / kPinnedCopy});
-  return kMixedGain * together < items * in_place ? static_cast<std::int64_t>(by_cpu) : 0;
+      {by_cpu * on_cpu + kHybridLag, (items - by_cpu) * in_place, items * item / kPinnedCopy});
+  return kHybridGain * together < items * in_place ? static_cast<std::int64_t>(by_cpu) : 0;
 }
 
 namespace {
 
 /// The CPU's, in chunks of all calls: what else the machine does, and what machine it is, no rate
 /// of ours tells. A call is split by what the ones before it have measured.
-Pace& cpu_pace() {
-  static Pace pace;
-  return pace;
+ThroughputEstimate& cpu_throughput() {
+  static ThroughputEstimate estimate;
+  return estimate;
 }
 
 /// $GPUKERN_CPU_SHARE, read at every call so that a process may change its mind.
@@ -77,7 +78,8 @@ std::optional<std::int64_t> percent_for_cpu() {
 /// for many to a chunk.
 bool can_be_split(const GatherArgs& args) {
   return args.loop.ndim == 1 && args.loop.stride[kIndex][0] == args.index_type.bytes &&
-         args.loop.stride[kOut][0] == args.item && args.item <= kMixedLongest;
+         args.loop.stride[kOut][0] == args.item && !args.moves_both() &&
+         args.item <= kHybridLongest;
 }
 
 GatherArgs items_of(const GatherArgs& args, std::int64_t begin, std::int64_t count) {
@@ -96,7 +98,7 @@ GatherArgs items_of(const GatherArgs& args, std::int64_t begin, std::int64_t cou
 std::int64_t chunk_items(const GatherArgs& args, std::int64_t behind, std::int64_t left) {
   const std::int64_t each = args.item + args.index_type.bytes;
   const std::int64_t wanted = std::min(behind, left) / 2 * each;
-  const std::int64_t bytes = std::clamp(wanted, kMixedSmall, kMixedSlot - kChunkAlignment);
+  const std::int64_t bytes = std::clamp(wanted, kHybridSmall, kHybridSlot - kChunkAlignment);
   return std::min(left, bytes / each);
 }
 
@@ -109,7 +111,7 @@ std::int64_t chunks_of(const GatherArgs& args, std::int64_t count) {
 
 /// One chunk's work for the host.
 struct ChunkWork {
-  Backend* host;
+  Device* host;
   GatherArgs args;
   std::shared_ptr<const std::vector<std::byte>> fill;  ///< holds the fill value of args
   bool last;                                           ///< of its call
@@ -117,21 +119,20 @@ struct ChunkWork {
 
 /// Cannot fail: the arguments have been checked, and without memory to share the work among threads
 /// it is done item by item, which takes none.
-void gather_chunk(Backend& host, const GatherArgs& args, bool last) noexcept {
+void gather_chunk(Device& host, const GatherArgs& args, bool last) noexcept {
   const Range range("gather: chunk on the CPU");
   try {
     const cpu::ExternalSpinner waiting;  // somebody's, most likely, for the stream
-    if (!last) cpu::expect_work(std::chrono::nanoseconds(kMixedPause));
+    if (!last) cpu::expect_work(std::chrono::nanoseconds(kHybridPause));
     const auto start = std::chrono::steady_clock::now();
-    host.gather(args, nullptr);
+    host.run(args, nullptr);
     const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
     const std::int64_t items = args.loop.extent[0];
-    if (items * args.item >= kMixedTelling)
-      cpu_pace().note(static_cast<double>(items) * cpu_time(args.item, cpu::thread_limit()),
-                      taken.count());
+    if (items * args.item >= kHybridTelling)
+      cpu_throughput().note(static_cast<double>(items) * cpu_time(args.item, cpu::thread_limit()),
+                            taken.count());
   } catch (...) {
-    for (std::int64_t k = 0; k < args.loop.extent[0]; ++k)
-      host.gather(items_of(args, k, 1), nullptr);
+    for (std::int64_t k = 0; k < args.loop.extent[0]; ++k) host.run(items_of(args, k, 1), nullptr);
   }
 }
 
@@ -150,35 +151,35 @@ struct Slot {
 };
 
 /// The slots of one device, made by the first call that needs them and kept.
-class Ferry {
+class StagingRing {
  public:
-  explicit Ferry(Backend& device) : device_(device) {}
+  explicit StagingRing(Device& device) : device_(device) {}
 
   void run(const GatherArgs& args, const std::byte* host_source, std::int64_t by_cpu,
            Stream stream) {
     const std::scoped_lock lock(mutex_);
-    if (!open() || !take_turn(stream)) return device_.gather(args, stream);
+    if (!open() || !take_turn(stream)) return device_.run(args, stream);
     const std::int64_t in_place = args.loop.extent[0] - by_cpu;
-    if (in_place > 0) device_.gather(items_of(args, 0, in_place), stream);
+    if (in_place > 0) device_.run(items_of(args, 0, in_place), stream);
     GatherArgs rest = items_of(args, in_place, by_cpu);
     rest.source = host_source;
     rest.in_place = false;
-    ferry(rest, stream);
+    gather_through_slots(rest, stream);
   }
 
  private:
-  [[nodiscard]] bool is_open() const { return slots_.size() == kMixedSlots; }
+  [[nodiscard]] bool is_open() const { return slots_.size() == kHybridSlots; }
 
   /// False without page-locked memory. It is not asked for again: the device would wait each time.
   bool open() {
     if (is_open() || refused_) return is_open();
     try {
       if (memory_ == nullptr)
-        memory_ = static_cast<std::byte*>(device_.allocate_pinned(kMixedSlots * kMixedSlot));
-      slots_.reserve(kMixedSlots);
+        memory_ = static_cast<std::byte*>(device_.allocate_pinned(kHybridSlots * kHybridSlot));
+      slots_.reserve(kHybridSlots);
       while (!is_open())
         slots_.push_back({device_.make_stream(),
-                          memory_ + static_cast<std::int64_t>(slots_.size()) * kMixedSlot});
+                          memory_ + static_cast<std::int64_t>(slots_.size()) * kHybridSlot});
       HostWork::watch_exit();
     } catch (const Error& error) {
       if (error.status() != GPUKERN_MEMORY_ERROR) throw;
@@ -198,20 +199,20 @@ class Ferry {
   }
 
   /// All items of `args`, by way of the slots, behind start_ and before what follows on the stream.
-  void ferry(const GatherArgs& args, Stream stream) {
+  void gather_through_slots(const GatherArgs& args, Stream stream) {
     const std::int64_t count = args.loop.extent[0];
-    Backend& host = backend_for({});  // which may throw here, not on CUDA's thread
+    Device& host = device_for({});  // which may throw here, not on CUDA's thread
     const auto fill = std::make_shared<const std::vector<std::byte>>(
         args.fill_value, args.fill_value + args.fill_size);
     std::vector<Slot*> used;
-    used.reserve(kMixedSlots);
+    used.reserve(kHybridSlots);
     std::exception_ptr failed;
     try {
       for (std::int64_t begin = 0, end = 0; begin < count; begin = end, ++turn_) {
         end += chunk_items(args, begin, count - begin);
-        Slot& slot = slots_[turn_ % kMixedSlots];
+        Slot& slot = slots_[turn_ % kHybridSlots];
         const Range range("gather: chunk for the CPU");
-        if (used.size() < kMixedSlots) {
+        if (used.size() < kHybridSlots) {
           device_.wait_event(slot.stream, start_);
           used.push_back(&slot);
         }
@@ -243,7 +244,7 @@ class Ferry {
     device_.enqueue_upload(part.out, slot.memory, static_cast<std::size_t>(bytes), slot.stream);
   }
 
-  Backend& device_;
+  Device& device_;
   std::mutex mutex_;
   std::byte* memory_ = nullptr;
   std::vector<Slot> slots_;
@@ -253,38 +254,38 @@ class Ferry {
   bool refused_ = false;
 };
 
-/// The ferry of each device.
-struct Ferries {
+/// The ring of each device.
+struct Rings {
   std::mutex mutex;
-  std::deque<std::pair<Backend*, std::unique_ptr<Ferry>>> all;
+  std::deque<std::pair<Device*, std::unique_ptr<StagingRing>>> all;
 };
-constinit std::atomic<Ferries*> all_ferries{nullptr};
+constinit std::atomic<Rings*> all_rings{nullptr};
 
 // Never destroyed: CUDA may be gone before static destructors run.
-Ferry& ferry_of(Backend& device) {
-  auto& [mutex, all] = make_once(all_ferries, [] { return std::make_unique<Ferries>(); });
+StagingRing& ring_of(Device& device) {
+  auto& [mutex, all] = make_once(all_rings, [] { return std::make_unique<Rings>(); });
   const std::scoped_lock lock(mutex);
   const auto found = std::ranges::find(all, &device, [](const auto& one) { return one.first; });
   if (found != all.end()) return *found->second;
-  return *all.emplace_back(&device, std::make_unique<Ferry>(device)).second;
+  return *all.emplace_back(&device, std::make_unique<StagingRing>(device)).second;
 }
 
-void plan_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
-  gpukern_explanation& plan = *gather.call.plan;
+void explain_hybrid(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
+  gpukern_explanation& explanation = *gather.call.explanation;
   const std::int64_t in_place = args.loop.extent[0] - by_cpu;
-  gather.call.backend.gather(items_of(args, 0, in_place), gather.call.stream);
-  plan.threads = gathering(cpu::thread_limit());
-  plan.chunks =
+  gather.call.device.run(items_of(args, 0, in_place), gather.call.stream);
+  explanation.threads = gathering_threads(cpu::thread_limit());
+  explanation.chunks =
       static_cast<std::int32_t>(std::min<std::int64_t>(chunks_of(args, by_cpu), INT32_MAX));
-  plan.bytes_from_device += by_cpu * args.index_type.bytes;
-  plan.bytes_to_device += by_cpu * args.item;
+  explanation.bytes_from_device += by_cpu * args.index_type.bytes;
+  explanation.bytes_to_device += by_cpu * args.item;
 }
 
-std::int64_t split_by_pace(SplitFacts facts, bool planned) {
+std::int64_t split_by_throughput(SplitFacts facts, bool is_dry_run) {
   const std::int64_t by_model = split(facts);
-  facts.pace = cpu_pace().factor();
+  facts.slowdown = cpu_throughput().factor();
   const std::int64_t by_cpu = split(facts);
-  if (by_cpu == 0 && by_model > 0 && !planned) cpu_pace().forget();
+  if (by_cpu == 0 && by_model > 0 && !is_dry_run) cpu_throughput().forget();
   return by_cpu;
 }
 
@@ -294,21 +295,21 @@ std::int64_t items_for_cpu(const GatherCall& gather, const GatherArgs& args) {
   if (gather.host_source == nullptr || !can_be_split(args)) return 0;
   const std::int64_t items = args.loop.extent[0];
   const auto percent = percent_for_cpu();
-  const std::int64_t by_cpu = percent
-                                  ? items / 100 * *percent + items % 100 * *percent / 100
-                                  : split_by_pace({.source_bytes = gather.operands.source.bytes(),
-                                                   .items = items,
-                                                   .item = args.item,
-                                                   .threads = cpu::thread_limit()},
-                                                  gather.call.plan != nullptr);
-  const bool captured = by_cpu > 0 && gather.call.backend.capture_of(gather.call.stream) != 0;
+  const std::int64_t by_cpu =
+      percent ? items / 100 * *percent + items % 100 * *percent / 100
+              : split_by_throughput({.source_bytes = gather.operands.source.bytes(),
+                                     .items = items,
+                                     .item = args.item,
+                                     .threads = cpu::thread_limit()},
+                                    gather.call.explanation != nullptr);
+  const bool captured = by_cpu > 0 && gather.call.device.capture_of(gather.call.stream) != 0;
   return captured ? 0 : by_cpu;
 }
 
-void gather_mixed(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
+void hybrid_gather(const GatherCall& gather, const GatherArgs& args, std::int64_t by_cpu) {
   const Call& call = gather.call;
-  if (call.plan != nullptr) return plan_mixed(gather, args, by_cpu);
-  ferry_of(call.backend).run(args, gather.host_source, by_cpu, call.stream);
+  if (call.explanation != nullptr) return explain_hybrid(gather, args, by_cpu);
+  ring_of(call.device).run(args, gather.host_source, by_cpu, call.stream);
 }
 
 }  // namespace gpukern

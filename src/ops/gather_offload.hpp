@@ -13,14 +13,14 @@
 
 namespace gpukern {
 
-/// How the GPU comes by the items of a source in host memory.
+/// How a source in host memory is read.
 enum class SourceWay {
-  Copied,   ///< the whole source lies in device memory during the call
-  InPlace,  ///< the GPU reads them where they lie
-  OnHost    ///< not at all: the CPU's threads take them where they lie, to where they belong
+  Copied,   ///< by the GPU, from a copy of the whole source in device memory
+  InPlace,  ///< by the GPU, from page-locked host memory
+  OnHost    ///< by CPU threads, which gather instead of the GPU
 };
 
-/// What the choice is made of.
+/// The facts that decide it.
 struct SourceFacts {
   std::int64_t source_bytes;
   std::int64_t index_bytes;
@@ -31,27 +31,28 @@ struct SourceFacts {
   int threads;         ///< of the CPU
 };
 
-/// The quickest way by the rates of pipeline_tuning.hpp.
+/// The fastest way by the rates of pipeline_tuning.hpp.
 SourceWay source_way(const SourceFacts& facts);
 
-/// A gather as far as its front brings it: out overlaps neither of the others, and the index has
-/// been checked.
+/// A validated call: out overlaps no other operand.
 struct GatherCall {
+  const char* function;  ///< for messages
   const Call& call;
   GatherOperands operands;
   const Axis& axis;
   gpukern_index_mode mode;
   gpukern_gather_path path;
+  MakeLoop make_loop;
   const std::byte* host_source;  ///< a source that the GPU reads in place, as the CPU sees it
 };
 
 /// Where the device sees a source in host memory, its first element; nullptr if it is not pinned.
-std::byte* seen_in_place(Backend& device, const Tensor& source);
+std::byte* seen_in_place(Device& device, const Tensor& source);
 
 /// Host operands, computed by a device in chunks. It uses up to `limit` bytes of its memory.
-void gather_through(const GatherCall& gather, std::int64_t limit, Progress& progress);
+void gather_offloaded(const GatherCall& gather, std::int64_t limit, Progress& progress);
 
-/// On the CPU, in parts of which the caller is told.
-void gather_in_parts(Backend& backend, const GatherArgs& args, Progress& progress);
+/// On the CPU, in parts between which the progress is reported.
+void gather_in_parts(Device& device, const GatherArgs& args, Progress& progress);
 
 }  // namespace gpukern

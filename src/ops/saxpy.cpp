@@ -1,15 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "src/runtime/backend.hpp"
 #include "src/runtime/call.hpp"
-#include "src/runtime/chunk_pipeline.hpp"
-#include "src/runtime/profiler_range.hpp"
-#include "src/runtime/progress.hpp"
+#include "src/runtime/chunked_call.hpp"
 
 namespace gpukern {
 namespace {
@@ -50,76 +46,37 @@ SaxpyArgs part_of(const SaxpyArgs& args, const Slice<3>& slice) {
   return part;
 }
 
-/// On the CPU, in parts of which the caller is told.
-void saxpy_in_parts(Backend& backend, const SaxpyArgs& args, Progress& progress) {
-  const std::int64_t total = args.loop.count() * args.item;
-  const Slices<3> slices(args.loop, report_bytes(total) / args.item);
-  for (std::int64_t k = 0; k < slices.count(); ++k) {
-    const SaxpyArgs part = part_of(args, slices[k]);
-    backend.saxpy(part, nullptr);
-    progress.add(part.loop.count() * part.item);
-  }
-}
-
-/// The part as it lies in a chunk, without gaps. y becomes out there, so a chunk is x and y.
-SaxpyArgs on_device(const SaxpyArgs& part, const std::byte* x, std::byte* y) {
-  SaxpyArgs there = part;
-  there.x = x;
-  there.y = there.out = y;
-  there.loop = Loop<3>();
-  there.loop.push(part.loop.count(), {part.item, part.item, part.item});
-  return there;
-}
-
-void plan_through(const Call& call, const SaxpyArgs& args, const Pipeline::Operands& shape,
-                  std::int64_t chunks) {
-  const std::int64_t bytes = args.loop.count() * args.item;
-  Pipeline::plan(*call.plan, shape, chunks);
-  call.plan->bytes_to_device += 2 * bytes;
-  call.plan->bytes_from_device += bytes;
-  call.backend.saxpy(on_device(args, nullptr, nullptr), nullptr);
-}
-
 using Operands = std::array<const Tensor*, 3>;
 
-/// Host arrays through the device.
-void saxpy_through(const Call& call, const SaxpyArgs& args, const Operands& operands,
-                   std::int64_t limit, Progress& progress) {
-  std::array<bool, 3> staged{};
-  for (int k = 0; k < 3; ++k)
-    staged[k] = needs_staging(call.backend, *operands[k], layout_of(args.loop, k, args.item));
-  const bool any = staged[0] || staged[1] || staged[2];
-  const std::int64_t most =
-      std::max(args.item, chunk_bytes(limit, 2, args.loop.count() * args.item, any));
-  const Slices<3> slices(args.loop, most / args.item);
-  const auto staging = [&](int k) { return staged[k] ? most : 0; };
-  const Pipeline::Operands shape{{{most, staging(0)}, {most, staging(1)}, {0, staging(2)}}};
-  if (call.plan != nullptr) return plan_through(call, args, shape, slices.count());
-  Pipeline pipeline(call.backend, call.stream, progress, shape, slices.count());
-  for (std::int64_t k = 0; k < slices.count(); ++k) {
-    const Slice<3> slice = slices[k];
-    const SaxpyArgs part = part_of(args, slice);
-    Pipeline::Chunk& chunk = pipeline.next();
-    const Range range("saxpy: chunk");
-    chunk.send(0, part.x, layout_of(slice.loop, 0, args.item), chunk.memory(0));
-    chunk.send(1, part.y, layout_of(slice.loop, 1, args.item), chunk.memory(1));
-    const SaxpyArgs there = on_device(part, chunk.memory(0), chunk.memory(1));
-    call.backend.saxpy(there, chunk.work());
-    chunk.fetch(2, there.out, part.out, layout_of(slice.loop, 2, args.item));
-  }
-  pipeline.finish();
+/// Host arrays through the device. There, y becomes out.
+void saxpy_offloaded(const Call& call, const SaxpyArgs& args, const Operands& operands,
+                     std::int64_t limit, Progress& progress) {
+  const ChunkedCall<3> chunked(call, "saxpy: chunk", args.loop,
+                               {{.number = 0, .tensor = operands[0]},
+                                {.number = 1, .tensor = operands[1]},
+                                {.number = 2, .tensor = operands[2], .shares = 1}},
+                               limit);
+  chunked.run(progress, [&](const DeviceChunk<3>& chunk) {
+    SaxpyArgs part = part_of(args, chunk.slice);
+    part.x = chunk.data[0];
+    part.y = chunk.data[1];
+    part.out = chunk.data[2];
+    part.loop = chunk.loop;
+    call.device.run(part, chunk.stream);
+  });
 }
 
 void run(const Call& call, const SaxpyArgs& args, const Operands& operands,
          const gpukern_exec* exec) {
   Progress progress("saxpy", exec);
   progress.expect(args.loop.count() * args.item);
-  if (call.travels())
-    saxpy_through(call, args, operands, device_memory_limit(exec), progress);
-  else if (progress.wanted() && !call.device.cuda)
-    saxpy_in_parts(call.backend, args, progress);
+  if (call.is_offloaded())
+    saxpy_offloaded(call, args, operands, device_memory_limit(exec), progress);
+  else if (progress.wanted() && !call.device_id.cuda)
+    run_in_parts(args.loop, args.item, progress,
+                 [&](const Slice<3>& slice) { call.device.run(part_of(args, slice), nullptr); });
   else
-    call.backend.saxpy(args, call.stream);
+    call.device.run(args, call.stream);
 }
 
 void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw_y,

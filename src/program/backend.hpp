@@ -14,7 +14,7 @@
 
 #include "gpukern/program.h"
 #include "src/core/error.hpp"
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern {
 

@@ -74,8 +74,8 @@ void launch(const gpukern_kernel* kernel, const gpukern_launch* launch,
   check_arguments(facts, arguments, bytes, count);
   const Stream stream = checked_stream(exec);
   if (exec != nullptr && exec->device.device_type != GPUKERN_DEVICE_DEFAULT) {
-    const Device wanted = checked_device(exec->device, {"kernel_launch", "device"});
-    const Device place{true, facts.device};
+    const DeviceId wanted = checked_device(exec->device, {"kernel_launch", "device"});
+    const DeviceId place{true, facts.device};
     require(wanted == place, GPUKERN_VALUE_ERROR, "kernel_launch: device must be the kernel's, ",
             device_name(place), ", got ", device_name(wanted));
   }

@@ -73,7 +73,7 @@ void get(const gpukern_program* program, gpukern_program_part part, const void**
 
 std::unique_ptr<Kernel> Program::kernel(const std::string& name, int device) {
   // Throws in the child of a fork(), where the mutex may never be released.
-  static_cast<void>(backend_for({.cuda = true, .id = device}));
+  static_cast<void>(device_for({.cuda = true, .id = device}));
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<Module>& module = modules_[device];
   if (module == nullptr) module = program_backend().load(compiled_, device);

@@ -8,12 +8,10 @@
 namespace gpukern {
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : backend_(other.backend_),
-      stream_(other.stream_),
-      data_(std::exchange(other.data_, nullptr)) {}
+    : device_(other.device_), stream_(other.stream_), data_(std::exchange(other.data_, nullptr)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(backend_, other.backend_);
+  std::swap(device_, other.device_);
   std::swap(stream_, other.stream_);
   std::swap(data_, other.data_);
   return *this;
@@ -22,7 +20,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Buffer::~Buffer() {
   if (data_ == nullptr) return;
   try {
-    backend_->release(data_, stream_);
+    device_->release(data_, stream_);
   } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
     // Only a broken CUDA context refuses; the error that broke it is on its way to the caller.
   }

@@ -1,24 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory of a backend as a value.
+// Memory of a device as a value.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern {
 
-/// Memory of a backend, released in stream order.
+/// Memory of a device, released in stream order.
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Backend& backend, std::int64_t bytes, Stream stream)
-      : backend_(&backend),
+  Buffer(Device& device, std::int64_t bytes, Stream stream)
+      : device_(&device),
         stream_(stream),
-        data_(backend.allocate(static_cast<std::size_t>(bytes), stream)) {}
+        data_(device.allocate(static_cast<std::size_t>(bytes), stream)) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   Buffer(Buffer&& other) noexcept;
@@ -27,7 +27,7 @@ class Buffer {
   [[nodiscard]] void* data() const { return data_; }
 
  private:
-  Backend* backend_ = nullptr;
+  Device* device_ = nullptr;
   Stream stream_ = nullptr;
   void* data_ = nullptr;
 };

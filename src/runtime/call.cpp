@@ -10,47 +10,49 @@
 namespace gpukern {
 namespace {
 
-Place default_place() {
-  const Wish wish = wished_device();
-  if (wish == Wish::kNone) return {{}, GPUKERN_RULE_HOST};
-  if (wish == Wish::kCpu) return {{}, GPUKERN_RULE_ENVIRONMENT};
+DeviceChoice default_choice() {
+  const DefaultDevice chosen = default_device();
+  if (chosen == DefaultDevice::kNone) return {{}, GPUKERN_RULE_HOST};
+  if (chosen == DefaultDevice::kCpu) return {{}, GPUKERN_RULE_ENVIRONMENT};
   // Where there is no GPU, host arrays stay on the CPU.
   if (cuda_status().device_count == 0) return {{}, GPUKERN_RULE_NO_GPU};
   return {{.cuda = true}, GPUKERN_RULE_ENVIRONMENT};
 }
 
-Place host_place(const char* function, const gpukern_exec* exec) {
-  if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT) return default_place();
+DeviceChoice device_for_host_arrays(const char* function, const gpukern_exec* exec) {
+  if (exec == nullptr || exec->device.device_type == GPUKERN_DEVICE_DEFAULT)
+    return default_choice();
   return {checked_device(exec->device, {function, "device"}), GPUKERN_RULE_ARGUMENT};
 }
 
-Place compute_place(const char* function, std::initializer_list<const Argument*> arguments,
-                    const gpukern_exec* exec) {
+DeviceChoice choose_device(const char* function, std::initializer_list<const Argument*> arguments,
+                           const gpukern_exec* exec) {
   const Argument& first = **arguments.begin();
-  const Device place = first.tensor.device;
+  const DeviceId device = first.tensor.device;
   for (const Argument* argument : arguments) {
-    require(argument->tensor.device == place, GPUKERN_VALUE_ERROR, argument->name, " must lie on ",
-            device_name(place), " like ", first.name.argument, ", got ",
+    require(argument->tensor.device == device, GPUKERN_VALUE_ERROR, argument->name, " must lie on ",
+            device_name(device), " like ", first.name.argument, ", got ",
             device_name(argument->tensor.device));
   }
-  if (!place.cuda) return host_place(function, exec);
+  if (!device.cuda) return device_for_host_arrays(function, exec);
   if (exec != nullptr && exec->device.device_type != GPUKERN_DEVICE_DEFAULT) {
-    const Device wanted = checked_device(exec->device, {function, "device"});
-    require(wanted == place, GPUKERN_VALUE_ERROR, function, ": device must be that of the arrays, ",
-            device_name(place), ", got ", device_name(wanted));
+    const DeviceId wanted = checked_device(exec->device, {function, "device"});
+    require(wanted == device, GPUKERN_VALUE_ERROR, function,
+            ": device must be that of the arrays, ", device_name(device), ", got ",
+            device_name(wanted));
   }
-  return {place, GPUKERN_RULE_ARRAYS};
+  return {device, GPUKERN_RULE_ARRAYS};
 }
 
 }  // namespace
 
-Wish wished_device() {
+DefaultDevice default_device() {
   const char* text = std::getenv("GPUKERN_DEVICE");
   const std::string_view name = text != nullptr ? text : "";
-  if (name.empty()) return Wish::kNone;
-  if (name == "cpu") return Wish::kCpu;
+  if (name.empty()) return DefaultDevice::kNone;
+  if (name == "cpu") return DefaultDevice::kCpu;
   require(name == "cuda", GPUKERN_VALUE_ERROR, "GPUKERN_DEVICE must be cpu or cuda, got ", name);
-  return Wish::kCuda;
+  return DefaultDevice::kCuda;
 }
 
 Stream checked_stream(const gpukern_exec* exec) {
@@ -65,28 +67,30 @@ Stream checked_stream(const gpukern_exec* exec) {
 
 Call::Call(const char* function, std::initializer_list<const Argument*> arguments,
            const gpukern_exec* exec)
-    : Call((checked_stream(exec), compute_place(function, arguments, exec)),
+    : Call((checked_stream(exec), choose_device(function, arguments, exec)),
            (*arguments.begin())->tensor.device, exec) {}
 
-Call::Call(const Place& place, Device home_device, const gpukern_exec* exec)
-    : device(place.device),
+Call::Call(const DeviceChoice& choice, DeviceId data_device_id, const gpukern_exec* exec)
+    : device_id(choice.device),
       stream(checked_stream(exec)),
-      plan(checked_plan(exec)),
-      planners(plan != nullptr ? std::make_unique<Planners>(device, home_device, *plan) : nullptr),
-      backend(planners ? planners->device : backend_for(device)),
-      home(device == home_device ? backend
-           : planners            ? planners->home
-                                 : backend_for(home_device)) {
-  if (plan == nullptr) return;
-  plan->device = {device.cuda ? GPUKERN_CUDA : GPUKERN_CPU, device.id};
-  plan->rule = place.rule;
+      explanation(checked_explanation(exec)),
+      dry_run(explanation != nullptr
+                  ? std::make_unique<DryRun>(device_id, data_device_id, *explanation)
+                  : nullptr),
+      device(dry_run ? dry_run->device : device_for(device_id)),
+      data_device(device_id == data_device_id ? device
+                  : dry_run                   ? dry_run->data_device
+                                              : device_for(data_device_id)) {
+  if (explanation == nullptr) return;
+  explanation->device = {device_id.cuda ? GPUKERN_CUDA : GPUKERN_CPU, device_id.id};
+  explanation->rule = choice.rule;
 }
 
 void Call::move(const Tensor& source, const Tensor& destination) const {
-  if (plan == nullptr)
+  if (explanation == nullptr)
     transfer(source, destination, stream);
   else
-    plan_transfer(*plan, source, destination);
+    record_transfer(*explanation, source, destination);
 }
 
 namespace {
@@ -100,60 +104,60 @@ CopyArgs copy_args(const Tensor& source, const Tensor& destination) {
   return args;
 }
 
-void copy_on(Backend& backend, const Tensor& source, const Tensor& destination, Stream stream) {
+void copy_on(Device& device, const Tensor& source, const Tensor& destination, Stream stream) {
   if (!may_overlap(source, destination)) {
-    backend.copy(copy_args(source, destination), stream);
+    device.run(copy_args(source, destination), stream);
     return;
   }
   if (same_layout(source, destination)) return;
-  const Buffer apart(backend, source.bytes(), stream);
+  const Buffer apart(device, source.bytes(), stream);
   const Tensor between = contiguous_at(apart.data(), source.device, source);
-  backend.copy(copy_args(source, between), stream);
-  backend.copy(copy_args(between, destination), stream);
+  device.run(copy_args(source, between), stream);
+  device.run(copy_args(between, destination), stream);
 }
 
-/// Backend::upload, or Backend::enqueue_upload.
-using Upload = void (Backend::*)(void*, const void*, std::size_t, Stream);
-/// Backend::download, or Backend::enqueue_download.
+/// Device::upload, or Device::enqueue_upload.
+using Upload = void (Device::*)(void*, const void*, std::size_t, Stream);
+/// Device::download, or Device::enqueue_download.
 using Download = Upload;
 
 /// From contiguous host memory to a tensor of any layout.
 void upload_packed(const void* from, const Tensor& destination, Stream stream, Upload upload) {
-  Backend& gpu = backend_for(destination.device);
+  Device& gpu = device_for(destination.device);
   const auto bytes = static_cast<std::size_t>(destination.bytes());
   if (destination.contiguous()) return (gpu.*upload)(destination.data, from, bytes, stream);
   const Buffer landing(gpu, destination.bytes(), stream);
   (gpu.*upload)(landing.data(), from, bytes, stream);
-  gpu.copy(copy_args(contiguous_at(landing.data(), destination.device, destination), destination),
-           stream);
+  gpu.run(copy_args(contiguous_at(landing.data(), destination.device, destination), destination),
+          stream);
 }
 
 /// From a tensor of any layout to contiguous host memory.
 void download_packed(const Tensor& source, void* to, Stream stream, Download download) {
-  Backend& gpu = backend_for(source.device);
+  Device& gpu = device_for(source.device);
   const auto bytes = static_cast<std::size_t>(source.bytes());
   if (source.contiguous()) return (gpu.*download)(to, source.data, bytes, stream);
   const Buffer packed(gpu, source.bytes(), stream);
-  gpu.copy(copy_args(source, contiguous_at(packed.data(), source.device, source)), stream);
+  gpu.run(copy_args(source, contiguous_at(packed.data(), source.device, source)), stream);
   (gpu.*download)(to, packed.data(), bytes, stream);
 }
 
 void upload(const Tensor& source, const Tensor& destination, Stream stream) {
-  if (source.contiguous()) return upload_packed(source.data, destination, stream, &Backend::upload);
-  Backend& host = backend_for(source.device);
+  if (source.contiguous()) return upload_packed(source.data, destination, stream, &Device::upload);
+  Device& host = device_for(source.device);
   const Buffer packed(host, source.bytes(), nullptr);
-  host.copy(copy_args(source, contiguous_at(packed.data(), source.device, source)), nullptr);
-  upload_packed(packed.data(), destination, stream, &Backend::upload);
+  host.run(copy_args(source, contiguous_at(packed.data(), source.device, source)), nullptr);
+  upload_packed(packed.data(), destination, stream, &Device::upload);
 }
 
 void download(const Tensor& source, const Tensor& destination, Stream stream) {
   if (destination.contiguous())
-    return download_packed(source, destination.data, stream, &Backend::download);
-  Backend& host = backend_for(destination.device);
+    return download_packed(source, destination.data, stream, &Device::download);
+  Device& host = device_for(destination.device);
   const Buffer landing(host, source.bytes(), nullptr);
-  download_packed(source, landing.data(), stream, &Backend::download);
-  host.copy(copy_args(contiguous_at(landing.data(), destination.device, source), destination),
-            nullptr);
+  download_packed(source, landing.data(), stream, &Device::download);
+  host.run(copy_args(contiguous_at(landing.data(), destination.device, source), destination),
+           nullptr);
 }
 
 }  // namespace
@@ -161,7 +165,7 @@ void download(const Tensor& source, const Tensor& destination, Stream stream) {
 void transfer(const Tensor& source, const Tensor& destination, Stream stream) {
   if (source.count() == 0) return;
   if (source.device == destination.device)
-    copy_on(backend_for(source.device), source, destination, stream);
+    copy_on(device_for(source.device), source, destination, stream);
   else if (destination.device.cuda)
     upload(source, destination, stream);
   else
@@ -171,23 +175,23 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream) {
 void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream stream) {
   if (source.count() == 0) return;
   if (source.device == destination.device)
-    copy_on(backend_for(source.device), source, destination, stream);
+    copy_on(device_for(source.device), source, destination, stream);
   else if (destination.device.cuda)
-    upload_packed(source.data, destination, stream, &Backend::enqueue_upload);
+    upload_packed(source.data, destination, stream, &Device::enqueue_upload);
   else
-    download_packed(source, destination.data, stream, &Backend::enqueue_download);
+    download_packed(source, destination.data, stream, &Device::enqueue_download);
 }
 
 Output::Output(const Call& call, const Tensor& tensor, bool apart)
-    : call_(call), home_(tensor), tensor_(&tensor) {
+    : call_(call), out_(tensor), tensor_(&tensor) {
   if (!apart) return;
-  buffer_ = Buffer(call.home, tensor.bytes(), call.stream);
+  buffer_ = Buffer(call.data_device, tensor.bytes(), call.stream);
   apart_ = contiguous_at(buffer_.data(), tensor.device, tensor);
   tensor_ = &apart_;
 }
 
 void Output::finish() {
-  if (buffer_.data() != nullptr) call_.move(apart_, home_);
+  if (buffer_.data() != nullptr) call_.move(apart_, out_);
 }
 
 }  // namespace gpukern

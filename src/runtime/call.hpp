@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "src/core/tensor.hpp"
-#include "src/runtime/backend.hpp"
 #include "src/runtime/buffer.hpp"
+#include "src/runtime/device.hpp"
 #include "src/runtime/dry_run.hpp"
 
 namespace gpukern {
@@ -22,39 +22,39 @@ struct Argument {
   Tensor tensor;
 };
 
-/// A device that computes, and why it does.
-struct Place {
-  Device device;
+/// A device that computes, and the rule that chose it.
+struct DeviceChoice {
+  DeviceId device;
   gpukern_device_rule rule;
 };
 
-/// Where one call runs; or, with exec->explanation, would run: the backends then note what they are
-/// asked.
+/// Where one call runs; or, with exec->explanation, would run: the devices then only record what
+/// they are asked to do.
 struct Call {
   /// Requires that all arguments lie on one device and picks the device that computes.
   Call(const char* function, std::initializer_list<const Argument*> arguments,
        const gpukern_exec* exec);
-  /// One whose front has picked the device itself, and whose arguments lie on another.
-  Call(const Place& place, Device home_device, const gpukern_exec* exec);
+  /// For an operation that has chosen the device itself; its arguments are on `data_device_id`.
+  Call(const DeviceChoice& choice, DeviceId data_device_id, const gpukern_exec* exec);
 
   /// Whether host arrays are computed on a GPU.
-  [[nodiscard]] bool travels() const { return &backend != &home; }
-  /// Moves an operand, see transfer().
+  [[nodiscard]] bool is_offloaded() const { return &device != &data_device; }
+  /// Copies an operand, see transfer().
   void move(const Tensor& source, const Tensor& destination) const;
 
-  Device device;
+  DeviceId device_id;
   Stream stream;
-  gpukern_explanation* plan;  ///< filled instead of running; nullptr in a call that runs
-  std::unique_ptr<Planners> planners;
-  Backend& backend;
-  Backend& home;  ///< of the memory where the arguments lie
+  gpukern_explanation* explanation;  ///< filled in instead of running; nullptr in a call that runs
+  std::unique_ptr<DryRun> dry_run;
+  Device& device;       ///< that computes
+  Device& data_device;  ///< of the arguments' memory
 };
 
-/// What $GPUKERN_DEVICE asks for; read at every call, so that a process may change its mind.
-enum class Wish { kNone, kCpu, kCuda };
+/// $GPUKERN_DEVICE, read at every call so that a process may change it.
+enum class DefaultDevice { kNone, kCpu, kCuda };
 
-/// Throws for any other word in it.
-Wish wished_device();
+/// Throws for any other value.
+DefaultDevice default_device();
 
 /// Checks exec, which all else reads unchecked, and returns its stream; the default stream for
 /// NULL.
@@ -67,8 +67,8 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 /// As transfer(), but does not wait for a GPU. A host tensor beside one on a GPU is contiguous.
 void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
-/// An output as a call writes it: itself, or fresh memory beside it if it has to be kept `apart`
-/// from the inputs. finish() brings the result home. Refers to the tensor that it is made of.
+/// An output as a call writes it: itself, or scratch memory if it has to be kept `apart` from the
+/// inputs. finish() copies the result to the output. Refers to the tensor that it is made of.
 class Output {
  public:
   Output(const Call& call, const Tensor& tensor, bool apart);
@@ -80,7 +80,7 @@ class Output {
 
  private:
   const Call& call_;
-  const Tensor& home_;
+  const Tensor& out_;
   const Tensor* tensor_;
   Buffer buffer_;
   Tensor apart_;

@@ -54,10 +54,17 @@ std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, b
   return std::max(kChunkAlignment, std::min({share, most, together, wanted}));
 }
 
-bool needs_staging(Backend& device, const Tensor& tensor, const Layout& layout) {
+bool needs_staging(Device& device, const Tensor& tensor, const Layout& layout) {
   if (!layout.gapless()) return true;
   const Extent extent = extent_of(tensor);
   return device.pinned_view(extent.begin, extent.end) == nullptr;
+}
+
+Layout layout_of(const Tensor& tensor) {
+  Layout layout{tensor.item, {}};
+  for (int d = 0; d < tensor.ndim; ++d) layout.loop.push(tensor.shape[d], {tensor.stride[d]});
+  layout.loop.coalesce();
+  return layout;
 }
 
 std::int64_t report_bytes(std::int64_t total) {
@@ -66,26 +73,26 @@ std::int64_t report_bytes(std::int64_t total) {
 
 namespace {
 
-/// Lanes that no call uses now. More than kKept would hold on to much pinned memory: callers at the
-/// same time share one PCIe.
-class SpareLanes {
-  using Spare = std::pair<Backend*, Lanes>;
+/// PipelineStreams that no call uses now. More than kKept would hold on to much pinned memory:
+/// callers at the same time share one PCIe.
+class StreamCache {
+  using Spare = std::pair<Device*, PipelineStreams>;
 
  public:
-  Lanes take(Backend& device) {
+  PipelineStreams take(Device& device) {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(spare_, &device, &Spare::first);
     if (found == spare_.end()) return {};
-    const Lanes lanes = found->second;
+    const PipelineStreams streams = found->second;
     spare_.erase(found);
-    return lanes;
+    return streams;
   }
   /// False if there are enough.
-  bool keep(Backend& device, const Lanes& lanes) {
+  bool keep(Device& device, const PipelineStreams& streams) {
     const std::scoped_lock lock(mutex_);
     const auto kept = std::ranges::count(spare_, &device, &Spare::first);
     if (kept >= kKept) return false;
-    spare_.emplace_back(&device, lanes);
+    spare_.emplace_back(&device, streams);
     return true;
   }
 
@@ -95,45 +102,46 @@ class SpareLanes {
   std::vector<Spare> spare_;
 };
 
-constinit std::atomic<SpareLanes*> all_spare_lanes{nullptr};
+constinit std::atomic<StreamCache*> all_stream_caches{nullptr};
 
 // Never destroyed: CUDA may be gone before static destructors run.
-SpareLanes& spare_lanes() {
-  return make_once(all_spare_lanes, [] { return std::make_unique<SpareLanes>(); });
+StreamCache& stream_cache() {
+  return make_once(all_stream_caches, [] { return std::make_unique<StreamCache>(); });
 }
 
-void let_go(Backend& device, const Lanes& lanes) {
-  for (Stream stream : {lanes.in, lanes.work, lanes.out})
+void destroy(Device& device, const PipelineStreams& streams) {
+  for (Stream stream : {streams.in, streams.work, streams.out})
     if (stream != nullptr) device.release_stream(stream);
-  if (lanes.staging != nullptr) device.release_pinned(lanes.staging);
+  if (streams.staging != nullptr) device.release_pinned(streams.staging);
 }
 
-void open(Backend& device, Lanes& lanes) {
-  for (Stream* stream : {&lanes.in, &lanes.work, &lanes.out})
+void open(Device& device, PipelineStreams& streams) {
+  for (Stream* stream : {&streams.in, &streams.work, &streams.out})
     if (*stream == nullptr) *stream = device.make_stream();
 }
 
-void grow_staging(Backend& device, Lanes& lanes, std::int64_t bytes) {
-  if (lanes.staging_bytes >= bytes) return;
-  if (lanes.staging != nullptr) device.release_pinned(std::exchange(lanes.staging, nullptr));
-  lanes.staging_bytes = 0;
-  lanes.staging = static_cast<std::byte*>(device.allocate_pinned(static_cast<std::size_t>(bytes)));
-  lanes.staging_bytes = bytes;
+void grow_staging(Device& device, PipelineStreams& streams, std::int64_t bytes) {
+  if (streams.staging_bytes >= bytes) return;
+  if (streams.staging != nullptr) device.release_pinned(std::exchange(streams.staging, nullptr));
+  streams.staging_bytes = 0;
+  streams.staging =
+      static_cast<std::byte*>(device.allocate_pinned(static_cast<std::size_t>(bytes)));
+  streams.staging_bytes = bytes;
 }
 
 }  // namespace
 
-Pipeline::Pipeline(Backend& device, Stream behind, Progress& progress, const Operands& operands,
+Pipeline::Pipeline(Device& device, Stream behind, Progress& progress, const Operands& operands,
                    std::int64_t chunks)
-    : device_(device), host_(backend_for({})), progress_(progress) {
+    : device_(device), host_(device_for({})), progress_(progress) {
   require(device.capture_of(behind) == 0, GPUKERN_VALUE_ERROR,
           "host arrays cannot take part while a CUDA graph is captured: their copies are waited "
           "for");
   chunks_.resize(static_cast<std::size_t>(std::min(kSlots, chunks)));
-  lanes_ = spare_lanes().take(device);
+  streams_ = stream_cache().take(device);
   try {
-    open(device, lanes_);
-    device.wait(lanes_.in, behind);
+    open(device, streams_);
+    device.wait(streams_.in, behind);
     lay_out(operands);
   } catch (...) {
     drain();
@@ -141,16 +149,17 @@ Pipeline::Pipeline(Backend& device, Stream behind, Progress& progress, const Ope
   }
 }
 
-void Pipeline::plan(gpukern_explanation& plan, const Operands& operands, std::int64_t chunks) {
+void Pipeline::explain(gpukern_explanation& explanation, const Operands& operands,
+                       std::int64_t chunks) {
   std::int64_t device_bytes = 0;
   bool staged = false;
   for (const Operand& operand : operands) {
     device_bytes += aligned(operand.device_bytes);
     staged = staged || operand.staging_bytes > 0;
   }
-  plan.chunks = static_cast<std::int32_t>(std::min<std::int64_t>(chunks, INT32_MAX));
-  plan.bytes_allocated += std::min(kSlots, chunks) * device_bytes;
-  if (staged) plan.threads = cpu::thread_limit();
+  explanation.chunks = static_cast<std::int32_t>(std::min<std::int64_t>(chunks, INT32_MAX));
+  explanation.bytes_allocated += std::min(kSlots, chunks) * device_bytes;
+  if (staged) explanation.threads = cpu::thread_limit();
 }
 
 void Pipeline::lay_out(const Operands& operands) {
@@ -161,13 +170,13 @@ void Pipeline::lay_out(const Operands& operands) {
     staging_bytes += aligned(operand.staging_bytes);
   }
   const auto slots = static_cast<std::int64_t>(chunks_.size());
-  grow_staging(device_, lanes_, slots * staging_bytes);
+  grow_staging(device_, streams_, slots * staging_bytes);
   std::byte* device = hold(slots * device_bytes);
-  std::byte* staging = lanes_.staging;
+  std::byte* staging = streams_.staging;
   for (Chunk& chunk : chunks_) {
-    chunk.home_ = this;
+    chunk.pipeline_ = this;
     for (const Operand& operand : operands) {
-      chunk.places_.push_back({device, operand.staging_bytes > 0 ? staging : nullptr});
+      chunk.memory_.push_back({device, operand.staging_bytes > 0 ? staging : nullptr});
       device += aligned(operand.device_bytes);
       staging += aligned(operand.staging_bytes);
     }
@@ -175,7 +184,7 @@ void Pipeline::lay_out(const Operands& operands) {
 }
 
 std::byte* Pipeline::hold(std::int64_t bytes) {
-  memory_.emplace_back(device_, bytes, lanes_.in);
+  memory_.emplace_back(device_, bytes, streams_.in);
   return static_cast<std::byte*>(memory_.back().data());
 }
 
@@ -188,15 +197,15 @@ void Pipeline::drain() noexcept {
     bool in_flight = false;
     for (const Chunk& chunk : chunks_) in_flight = in_flight || chunk.in_flight_;
     if (in_flight)
-      for (Stream stream : {lanes_.in, lanes_.work, lanes_.out}) device_.synchronize(stream);
+      for (Stream stream : {streams_.in, streams_.work, streams_.out}) device_.synchronize(stream);
     for (const Chunk& chunk : chunks_)
       for (Event event : {chunk.sent_, chunk.worked_, chunk.fetched_})
         if (event != nullptr) device_.release_event(event);
     chunks_.clear();
     memory_.clear();
-    if (!spare_lanes().keep(device_, lanes_)) let_go(device_, lanes_);
+    if (!stream_cache().keep(device_, streams_)) destroy(device_, streams_);
   } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
-    // Only a broken CUDA context refuses, in which nothing is on its way any more. The lanes are
+    // Only a broken CUDA context refuses, in which nothing is on its way any more. The streams are
     // lost with it; the error that broke it is on its way to the caller.
   }
 }
@@ -230,33 +239,33 @@ CopyArgs unpack(const std::byte* from, std::byte* to, const Layout& layout) {
 
 void Pipeline::Chunk::send(int operand, const std::byte* from, const Layout& layout,
                            std::byte* to) {
-  if (std::byte* const staging = place_of(operand).staging; staging != nullptr) {
-    home_->host_.copy(pack(from, layout, staging), nullptr);
+  if (std::byte* const staging = memory_of(operand).staging; staging != nullptr) {
+    pipeline_->host_.run(pack(from, layout, staging), nullptr);
     from = staging;
   }
   in_flight_ = true;
-  home_->device_.enqueue_upload(to, from, static_cast<std::size_t>(layout.bytes()),
-                                home_->lanes_.in);
+  pipeline_->device_.enqueue_upload(to, from, static_cast<std::size_t>(layout.bytes()),
+                                    pipeline_->streams_.in);
 }
 
 Stream Pipeline::Chunk::work() {
-  const Lanes& lanes = home_->lanes_;
+  const PipelineStreams& streams = pipeline_->streams_;
   in_flight_ = true;
-  last_ = sent_ = home_->device_.record(lanes.in, sent_);
-  home_->device_.wait_event(lanes.work, sent_);
-  return lanes.work;
+  last_ = sent_ = pipeline_->device_.record(streams.in, sent_);
+  pipeline_->device_.wait_event(streams.work, sent_);
+  return streams.work;
 }
 
 void Pipeline::Chunk::fetch(int operand, const std::byte* from, std::byte* to,
                             const Layout& layout) {
-  const Lanes& lanes = home_->lanes_;
-  Backend& device = home_->device_;
-  worked_ = device.record(lanes.work, worked_);
-  device.wait_event(lanes.out, worked_);
-  std::byte* const staging = place_of(operand).staging;
+  const PipelineStreams& streams = pipeline_->streams_;
+  Device& device = pipeline_->device_;
+  worked_ = device.record(streams.work, worked_);
+  device.wait_event(streams.out, worked_);
+  std::byte* const staging = memory_of(operand).staging;
   device.enqueue_download(staging != nullptr ? staging : to, from,
-                          static_cast<std::size_t>(layout.bytes()), lanes.out);
-  last_ = fetched_ = device.record(lanes.out, fetched_);
+                          static_cast<std::size_t>(layout.bytes()), streams.out);
+  last_ = fetched_ = device.record(streams.out, fetched_);
   done_bytes_ = layout.bytes();
   if (staging == nullptr) return;
   unpack_from_ = staging;
@@ -273,7 +282,7 @@ void Pipeline::upload(const std::byte* from, const Layout& layout, std::byte* to
     Chunk& chunk = next();
     const Range range("source: chunk");
     chunk.send(operand, from + slice.offset[0], part, to);
-    chunk.last_ = chunk.sent_ = device_.record(lanes_.in, chunk.sent_);
+    chunk.last_ = chunk.sent_ = device_.record(streams_.in, chunk.sent_);
     chunk.done_bytes_ = part.bytes();
     to += part.bytes();
   }
@@ -296,7 +305,7 @@ void Pipeline::retire(Chunk& chunk) {
   device_.await_event(chunk.last_);
   chunk.in_flight_ = false;
   if (chunk.unpack_to_ != nullptr) {
-    host_.copy(unpack(chunk.unpack_from_, chunk.unpack_to_, chunk.unpack_layout_), nullptr);
+    host_.run(unpack(chunk.unpack_from_, chunk.unpack_to_, chunk.unpack_layout_), nullptr);
     chunk.unpack_to_ = nullptr;
   }
   if (chunk.done_bytes_ > 0) progress_.add(std::exchange(chunk.done_bytes_, 0));

@@ -12,8 +12,8 @@
 #include "src/core/loop.hpp"
 #include "src/core/slices.hpp"
 #include "src/core/tensor.hpp"
-#include "src/runtime/backend.hpp"
 #include "src/runtime/buffer.hpp"
+#include "src/runtime/device.hpp"
 #include "src/runtime/pipeline_tuning.hpp"
 #include "src/runtime/progress.hpp"
 
@@ -49,12 +49,15 @@ Layout layout_of(const Loop<Operands>& loop, int operand, std::int64_t item, boo
   return layout;
 }
 
+/// The layout of a whole tensor.
+Layout layout_of(const Tensor& tensor);
+
 /// Whether an operand, of this layout in all, has to be packed for a device, or unpacked: it is not
 /// pinned, or has gaps.
-bool needs_staging(Backend& device, const Tensor& tensor, const Layout& layout);
+bool needs_staging(Device& device, const Tensor& tensor, const Layout& layout);
 
-/// One way through a device: three streams, and pinned memory of the host's. Kept between calls.
-struct Lanes {
+/// Three streams of a device and pinned staging memory, cached between calls.
+struct PipelineStreams {
   Stream in = nullptr;
   Stream work = nullptr;
   Stream out = nullptr;
@@ -75,7 +78,7 @@ class Pipeline {
   class Chunk {
    public:
     /// The operand's device memory.
-    [[nodiscard]] std::byte* memory(int operand) const { return place_of(operand).device; }
+    [[nodiscard]] std::byte* memory(int operand) const { return memory_of(operand).device; }
     /// Brings host memory in, by way of the operand's staging if it has any.
     void send(int operand, const std::byte* from, const Layout& layout, std::byte* to);
     /// The stream to compute on, behind all that was sent.
@@ -86,15 +89,15 @@ class Pipeline {
    private:
     friend class Pipeline;
     /// Where an operand lies.
-    struct Place {
+    struct Memory {
       std::byte* device = nullptr;
       std::byte* staging = nullptr;  ///< nullptr for none
     };
-    [[nodiscard]] const Place& place_of(int operand) const {
-      return places_[static_cast<std::size_t>(operand)];
+    [[nodiscard]] const Memory& memory_of(int operand) const {
+      return memory_[static_cast<std::size_t>(operand)];
     }
-    Pipeline* home_ = nullptr;
-    std::vector<Place> places_;
+    Pipeline* pipeline_ = nullptr;
+    std::vector<Memory> memory_;
     Event sent_ = nullptr;
     Event worked_ = nullptr;
     Event fetched_ = nullptr;
@@ -107,15 +110,16 @@ class Pipeline {
   };
 
   /// Begins behind the work on the caller's stream.
-  Pipeline(Backend& device, Stream behind, Progress& progress, const Operands& operands,
+  Pipeline(Device& device, Stream behind, Progress& progress, const Operands& operands,
            std::int64_t chunks);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
   /// Waits for what is still on its way.
   ~Pipeline();
 
-  /// Notes what a pipeline of such operands would take, beside the bytes on their way.
-  static void plan(gpukern_explanation& plan, const Operands& operands, std::int64_t chunks);
+  /// Records the memory, threads and chunks that a pipeline of these operands would take.
+  static void explain(gpukern_explanation& explanation, const Operands& operands,
+                      std::int64_t chunks);
 
   /// A chunk to fill, after the one that had its place has retired.
   Chunk& next();
@@ -132,10 +136,10 @@ class Pipeline {
   void retire(Chunk& chunk);
   void drain() noexcept;
 
-  Backend& device_;
-  Backend& host_;
+  Device& device_;
+  Device& host_;
   Progress& progress_;
-  Lanes lanes_;
+  PipelineStreams streams_;
   std::vector<Buffer> memory_;
   std::vector<Chunk> chunks_;
   std::size_t turn_ = 0;

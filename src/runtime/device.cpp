@@ -1,54 +1,78 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstddef>
+#include "src/runtime/device.hpp"
 
-#include "src/runtime/backend.hpp"
+#include <atomic>
+#include <memory>
 
-using gpukern::cuda_status;
-using gpukern::guard;
-using gpukern::require;
+#include "src/core/make_once.hpp"
+#include "src/runtime/cpu_device.hpp"
+#include "src/runtime/profiler_range.hpp"
+#ifdef GPUKERN_HAVE_CUDA
+#include "cuda/runtime/backend.hpp"
+#endif
 
-// The structs as of ABI 1: a caller compiled then must be served for ever. A later field is to be
-// written only where struct_size covers it.
-static constexpr std::size_t kFirstCudaInfo =
-    offsetof(gpukern_cuda_info, reason) + sizeof(gpukern_cuda_info::reason);
-static constexpr std::size_t kFirstDeviceInfo = offsetof(gpukern_device_info, total_memory_bytes) +
-                                                sizeof(gpukern_device_info::total_memory_bytes);
+namespace gpukern {
 
-extern "C" int32_t gpukern_version(void) {
-  return GPUKERN_VERSION_MAJOR * 10000 + GPUKERN_VERSION_MINOR * 100 + GPUKERN_VERSION_PATCH;
+#ifndef GPUKERN_HAVE_CUDA
+namespace gpu {
+namespace {
+// The CUDA backend's interface (cuda/runtime/backend.hpp) in a build without it.
+CudaStatus query_status() {
+  return {.reason =
+              "this gpukern was built without CUDA (no nvcc was found, or CUDA was turned off)"};
+}
+void begin_range(const char*) {}
+void end_range() {}
+Device& backend(int) { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
+void query_device(int, gpukern_device_info&) { backend(0); }
+gpukern_device pointer_device(const void*) { return {GPUKERN_CPU, 0}; }
+int pinning_device(int wanted) { return wanted; }
+void release_pinned(void*) { backend(0); }
+}  // namespace
+}  // namespace gpu
+#endif
+
+namespace {
+// Never destroyed: callers use the text of the reason.
+constinit std::atomic<const CudaStatus*> queried{nullptr};
+}  // namespace
+
+const CudaStatus& cuda_status() {
+  return make_once(queried, [] { return std::make_unique<const CudaStatus>(gpu::query_status()); });
 }
 
-extern "C" int32_t gpukern_abi_version(void) { return GPUKERN_ABI_VERSION; }
+void begin_range(const char* name) { gpu::begin_range(name); }
+void end_range() { gpu::end_range(); }
 
-extern "C" gpukern_status gpukern_cuda_query(gpukern_cuda_info* info) {
-  return guard([&] {
-    require(info != nullptr, GPUKERN_VALUE_ERROR, "cuda_query: info must not be NULL");
-    require(info->struct_size >= kFirstCudaInfo, GPUKERN_VALUE_ERROR,
-            "cuda_query: info must have struct_size = ", kFirstCudaInfo, " or more, got ",
-            info->struct_size);
-    const gpukern::CudaStatus& status = cuda_status();
-    info->built = status.built ? 1 : 0;
-    info->runtime_version = status.runtime_version;
-    info->driver_version = status.driver_version;
-    info->device_count = status.device_count;
-    info->reason = status.reason.c_str();
-  });
+void require_cuda_device(int device_id) {
+  const CudaStatus& status = cuda_status();
+  require(status.device_count > 0, GPUKERN_DEVICE_ERROR,
+          "there is no CUDA device: ", status.reason);
+  require(device_id >= 0 && device_id < status.device_count, GPUKERN_DEVICE_ERROR,
+          "there is no device cuda:", device_id,
+          ", the devices are cuda:0 to cuda:", status.device_count - 1);
 }
 
-extern "C" int32_t gpukern_device_count(void) {
-  int32_t count = 0;
-  guard([&] { count = cuda_status().device_count; });
-  return count;
+Device& device_for(DeviceId device) {
+  if (!device.cuda) return cpu_device();
+  require_cuda_device(device.id);
+  return gpu::backend(device.id);
 }
 
-extern "C" gpukern_status gpukern_device_query(int32_t device_id, gpukern_device_info* info) {
-  return guard([&] {
-    require(info != nullptr, GPUKERN_VALUE_ERROR, "device_query: info must not be NULL");
-    require(info->struct_size >= kFirstDeviceInfo, GPUKERN_VALUE_ERROR,
-            "device_query: info must have struct_size = ", kFirstDeviceInfo, " or more, got ",
-            info->struct_size);
-    gpukern::query_device(device_id, *info);
-  });
+void query_device(int device_id, gpukern_device_info& info) {
+  require_cuda_device(device_id);
+  gpu::query_device(device_id, info);
 }
+
+gpukern_device pointer_device(const void* data) {
+  if (data == nullptr || cuda_status().device_count == 0) return {GPUKERN_CPU, 0};
+  return gpu::pointer_device(data);
+}
+
+int pinning_device(int wanted) { return gpu::pinning_device(wanted); }
+
+void release_pinned(void* data) { gpu::release_pinned(data); }
+
+}  // namespace gpukern

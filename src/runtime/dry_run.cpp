@@ -6,20 +6,8 @@
 #include <cstddef>
 
 namespace gpukern {
-namespace {
 
-/// The bytes of the index that the positions of a loop read, each once.
-template <int Operands>
-std::int64_t index_bytes(const Loop<Operands>& loop, int operand, IndexType type) {
-  std::int64_t count = 1;
-  for (int d = 0; d < loop.ndim; ++d)
-    if (loop.stride[operand][d] != 0) count *= loop.extent[d];
-  return count * type.bytes;
-}
-
-}  // namespace
-
-gpukern_explanation* checked_plan(const gpukern_exec* exec) {
+gpukern_explanation* checked_explanation(const gpukern_exec* exec) {
   if (exec == nullptr || exec->explanation == nullptr) return nullptr;
   // As of ABI 1. A later field is to be written only where struct_size covers it.
   constexpr std::size_t kFirstSize =
@@ -30,71 +18,60 @@ gpukern_explanation* checked_plan(const gpukern_exec* exec) {
   return exec->explanation;
 }
 
-void plan_transfer(gpukern_explanation& plan, const Tensor& source, const Tensor& destination) {
+void record_transfer(gpukern_explanation& explanation, const Tensor& source,
+                     const Tensor& destination) {
   const std::int64_t bytes = source.bytes();
   if (source.device == destination.device) {
-    plan.bytes_read += bytes;
-    plan.bytes_written += bytes;
+    explanation.bytes_read += bytes;
+    explanation.bytes_written += bytes;
     return;
   }
-  plan.chunks = 1;
-  (destination.device.cuda ? plan.bytes_to_device : plan.bytes_from_device) += bytes;
+  explanation.chunks = 1;
+  (destination.device.cuda ? explanation.bytes_to_device : explanation.bytes_from_device) += bytes;
 }
 
-void PlanningBackend::computes() {
-  plan_.device = {device_.cuda ? GPUKERN_CUDA : GPUKERN_CPU, device_.id};
+void DryRunDevice::run(const Operation& operation, Stream /*stream*/) {
+  const Traffic traffic = operation.traffic();
+  explanation_.bytes_read += traffic.read;
+  explanation_.bytes_written += traffic.written;
+  explanation_.bytes_to_device += traffic.from_host;
+  const Strategy strategy = real_.strategy(operation);
+  if (strategy.path == GPUKERN_PATH_NONE) return;  // a copy is no operation of its own
+  explanation_.device = {id_.cuda ? GPUKERN_CUDA : GPUKERN_CPU, id_.id};
+  explanation_.path = strategy.path;
+  if (!id_.cuda) explanation_.threads = strategy.threads;
 }
 
-void PlanningBackend::gather(const GatherArgs& args, Stream /*stream*/) {
-  computes();
-  const std::int64_t moved = args.loop.count() * args.item;
-  plan_.bytes_read += index_bytes(args.loop, kIndex, args.index_type);
-  (args.in_place ? plan_.bytes_to_device : plan_.bytes_read) += moved;
-  plan_.bytes_written += moved;
-  real_.plan(args, plan_);
+bool DryRunDevice::run_checked(const Operation& operation, Stream stream) {
+  // Most others check the indices first.
+  const bool checks =
+      operation.visit(Overloaded{[](const GatherArgs& args) { return args.out_may_change; },
+                                 [](const auto&) { return false; }});
+  if (checks) run(operation, stream);
+  return checks;
 }
 
-bool PlanningBackend::gather_checked(const GatherArgs& args, Stream stream) {
-  if (!args.out_may_change) return false;  // most look at the indices first
-  gather(args, stream);
-  return true;
-}
-
-void PlanningBackend::saxpy(const SaxpyArgs& args, Stream /*stream*/) {
-  computes();
-  const std::int64_t bytes = args.loop.count() * args.item;
-  plan_.bytes_read += 2 * bytes;
-  plan_.bytes_written += bytes;
-  real_.plan(args, plan_);
-}
-
-void PlanningBackend::copy(const CopyArgs& args, Stream /*stream*/) {
-  const std::int64_t bytes = args.loop.count() * args.item;
-  plan_.bytes_read += bytes;
-  plan_.bytes_written += bytes;
-}
-
-std::optional<BadIndex> PlanningBackend::first_bad_index(const IndexArgs& args, Stream /*stream*/) {
-  plan_.bytes_read += index_bytes(args.loop, 0, args.index_type);
+std::optional<BadIndex> DryRunDevice::first_bad_index(const IndexArgs& args, Stream /*stream*/) {
+  explanation_.bytes_read += index_bytes(args);
   return std::nullopt;
 }
 
-void* PlanningBackend::allocate(std::size_t bytes, Stream /*stream*/) {
+void* DryRunDevice::allocate(std::size_t bytes, Stream /*stream*/) {
   alignas(256) static std::byte nowhere[256];
-  plan_.bytes_allocated += static_cast<std::int64_t>(bytes);
+  explanation_.bytes_allocated += static_cast<std::int64_t>(bytes);
   return nowhere;
 }
 
-void PlanningBackend::release(void* /*data*/, Stream /*stream*/) {}
+void DryRunDevice::release(void* /*data*/, Stream /*stream*/) {}
 
-void PlanningBackend::upload(void* /*to*/, const void* /*from*/, std::size_t bytes, Stream) {
-  plan_.bytes_to_device += static_cast<std::int64_t>(bytes);
+void DryRunDevice::upload(void* /*to*/, const void* /*from*/, std::size_t bytes, Stream) {
+  explanation_.bytes_to_device += static_cast<std::int64_t>(bytes);
 }
 
-void PlanningBackend::download(void* /*to*/, const void* /*from*/, std::size_t bytes, Stream) {
-  plan_.bytes_from_device += static_cast<std::int64_t>(bytes);
+void DryRunDevice::download(void* /*to*/, const void* /*from*/, std::size_t bytes, Stream) {
+  explanation_.bytes_from_device += static_cast<std::int64_t>(bytes);
 }
 
-void PlanningBackend::synchronize(Stream /*stream*/) {}
+void DryRunDevice::synchronize(Stream /*stream*/) {}
 
 }  // namespace gpukern

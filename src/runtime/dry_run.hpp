@@ -1,35 +1,35 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that tell what they would do instead of doing it: gpukern_exec::explanation. They take the
-// same way through the fronts as others, with a backend that only notes what is asked of it.
+// Dry runs: calls that explain what they would do, see gpukern_exec::explanation. They take the
+// path of other calls, with devices that only record what they are asked to do.
 #pragma once
 
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern {
 
-/// The plan that a call is to fill instead of running; nullptr for one that runs.
-gpukern_explanation* checked_plan(const gpukern_exec* exec);
+/// The explanation that a call is to fill in; nullptr for one that runs.
+gpukern_explanation* checked_explanation(const gpukern_exec* exec);
 
-/// Notes a transfer, see call.hpp.
-void plan_transfer(gpukern_explanation& plan, const Tensor& source, const Tensor& destination);
+/// Records a transfer, see call.hpp.
+void record_transfer(gpukern_explanation& explanation, const Tensor& source,
+                     const Tensor& destination);
 
-/// Stands in for the backend that would work: the one that is asked to compute is the plan's.
-class PlanningBackend final : public Backend {
+/// Takes the place of a device. The explanation names the one that is asked to compute.
+class DryRunDevice final : public Device {
  public:
-  PlanningBackend(Device device, gpukern_explanation& plan)
-      : device_(device), real_(backend_for(device)), plan_(plan) {}
+  DryRunDevice(DeviceId id, gpukern_explanation& explanation)
+      : id_(id), real_(device_for(id)), explanation_(explanation) {}
 
-  void gather(const GatherArgs& args, Stream stream) override;
+  void run(const Operation& operation, Stream stream) override;
   /// Finds no bad index, and reads none.
-  bool gather_checked(const GatherArgs& args, Stream stream) override;
-  void saxpy(const SaxpyArgs& args, Stream stream) override;
-  void copy(const CopyArgs& args, Stream stream) override;
+  bool run_checked(const Operation& operation, Stream stream) override;
+  Strategy strategy(const Operation& operation) override { return real_.strategy(operation); }
   /// Likewise.
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override;
 
-  /// An address that is aligned like memory of the real backend, and that nobody may touch.
+  /// An address with the alignment of the real device's memory, which must not be accessed.
   void* allocate(std::size_t bytes, Stream stream) override;
   void release(void* data, Stream stream) override;
   void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) override;
@@ -40,23 +40,18 @@ class PlanningBackend final : public Backend {
   }
   std::uint64_t capture_of(Stream stream) override { return real_.capture_of(stream); }
 
-  void plan(const GatherArgs& args, gpukern_explanation& plan) override { real_.plan(args, plan); }
-  void plan(const SaxpyArgs& args, gpukern_explanation& plan) override { real_.plan(args, plan); }
-
  private:
-  void computes();
-
-  Device device_;
-  Backend& real_;
-  gpukern_explanation& plan_;
+  DeviceId id_;
+  Device& real_;
+  gpukern_explanation& explanation_;
 };
 
-/// Those of a call: of the device that computes, and of the memory where the arguments lie.
-struct Planners {
-  Planners(Device computing, Device holding, gpukern_explanation& plan)
-      : device(computing, plan), home(holding, plan) {}
-  PlanningBackend device;
-  PlanningBackend home;
+/// The devices of a dry run: the one that computes, and the one of the arguments' memory.
+struct DryRun {
+  DryRun(DeviceId computing, DeviceId holding, gpukern_explanation& explanation)
+      : device(computing, explanation), data_device(holding, explanation) {}
+  DryRunDevice device;
+  DryRunDevice data_device;
 };
 
 }  // namespace gpukern

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpukern/stream.h"
-#include "src/runtime/backend.hpp"
 #include "src/runtime/call.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern {
 namespace {
@@ -26,15 +26,15 @@ struct Copy {
     require(!(from.device.cuda && to.device.cuda) || from.device == to.device, GPUKERN_VALUE_ERROR,
             destination.name, " must lie on the host or on ", device_name(from.device), ", got ",
             device_name(to.device));
-    backend_for(from.device);
-    backend_for(to.device);
+    device_for(from.device);
+    device_for(to.device);
   }
 
-  /// Moves the elements, or plans to.
+  /// Copies the elements, or explains that.
   void run(const gpukern_exec* exec, decltype(transfer)& move) const {
     const Stream stream = checked_stream(exec);
-    if (gpukern_explanation* plan = checked_plan(exec))
-      plan_transfer(*plan, source.tensor, destination.tensor);
+    if (gpukern_explanation* explanation = checked_explanation(exec))
+      record_transfer(*explanation, source.tensor, destination.tensor);
     else
       move(source.tensor, destination.tensor, stream);
   }
@@ -44,7 +44,7 @@ struct Copy {
 };
 
 /// Requires of host memory that a GPU can copy it when the call has returned.
-void require_copied_later(const Argument& host, Backend& gpu, Stream stream) {
+void require_copied_later(const Argument& host, Device& gpu, Stream stream) {
   const Tensor& tensor = host.tensor;
   require(tensor.contiguous(), GPUKERN_VALUE_ERROR, host.name,
           " must be C-contiguous in host memory, where nothing packs it once the call has "
@@ -58,11 +58,11 @@ void require_copied_later(const Argument& host, Backend& gpu, Stream stream) {
 void copy_async(const gpukern_tensor* raw_source, const gpukern_tensor* raw_destination,
                 const gpukern_exec* exec) {
   const Copy copy("copy_async", raw_source, raw_destination);
-  const Device from = copy.source.tensor.device;
-  const Device to = copy.destination.tensor.device;
+  const DeviceId from = copy.source.tensor.device;
+  const DeviceId to = copy.destination.tensor.device;
   if (from != to)
     require_copied_later(from.cuda ? copy.destination : copy.source,
-                         backend_for(from.cuda ? from : to), checked_stream(exec));
+                         device_for(from.cuda ? from : to), checked_stream(exec));
   copy.run(exec, enqueue_transfer);
 }
 
@@ -73,14 +73,14 @@ bool is_pinned(gpukern_device device) {
 
 void* allocate(gpukern_device device, std::size_t bytes, Stream stream) {
   if (is_pinned(device))
-    return backend_for({true, pinning_device(device.device_id)}).allocate_pinned(bytes);
-  return backend_for(checked_device(device, {"allocate", "device"})).allocate_array(bytes, stream);
+    return device_for({true, pinning_device(device.device_id)}).allocate_pinned(bytes);
+  return device_for(checked_device(device, {"allocate", "device"})).allocate_array(bytes, stream);
 }
 
 void release(gpukern_device device, void* data, Stream stream) {
   if (data == nullptr) return;
   if (is_pinned(device)) return release_pinned(data);
-  backend_for(checked_device(device, {"release", "device"})).release_array(data, stream);
+  device_for(checked_device(device, {"release", "device"})).release_array(data, stream);
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ extern "C" gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
   return guard([&] {
     gpukern::require(data != nullptr, GPUKERN_VALUE_ERROR, "allocate: data must not be NULL");
     *data = nullptr;
-    backend_for(checked_device(device, {"allocate", "device"}));
+    device_for(checked_device(device, {"allocate", "device"}));
     gpukern::require(bytes <= PTRDIFF_MAX, GPUKERN_MEMORY_ERROR, "allocate: bytes must be at most ",
                      PTRDIFF_MAX, ", got ", bytes);
     if (bytes > 0) *data = gpukern::allocate(device, bytes, checked_stream(exec));
@@ -121,7 +121,6 @@ extern "C" gpukern_status gpukern_copy_async(const gpukern_tensor* source,
 
 extern "C" gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec* exec) {
   return guard([&] {
-    backend_for(checked_device(device, {"synchronize", "device"}))
-        .synchronize(checked_stream(exec));
+    device_for(checked_device(device, {"synchronize", "device"})).synchronize(checked_stream(exec));
   });
 }

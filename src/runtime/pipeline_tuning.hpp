@@ -56,20 +56,20 @@ inline constexpr double kCpuBytes = 20;  ///< of all threads together
 /// begins and ends with small ones, beside which nothing crosses, or nothing is gathered; none so
 /// small that the threads' coming together counts. 16 MiB are 0.3 ms of the CPU and of PCIe 5, and
 /// a chunk costs the caller 7 us.
-inline constexpr std::size_t kMixedSlots = 3;
-inline constexpr std::int64_t kMixedSlot = std::int64_t{16} << 20;
-inline constexpr std::int64_t kMixedSmall = std::int64_t{2} << 20;
-inline constexpr std::int64_t kMixedLongest = std::int64_t{64} << 10;  ///< an item
+inline constexpr std::size_t kHybridSlots = 3;
+inline constexpr std::int64_t kHybridSlot = std::int64_t{16} << 20;
+inline constexpr std::int64_t kHybridSmall = std::int64_t{2} << 20;
+inline constexpr std::int64_t kHybridLongest = std::int64_t{64} << 10;  ///< an item
 
 /// From one chunk of a call to the next, helpers stay awake for so many nanoseconds: a chunk that
 /// has to wake them would be done when the last one comes.
-inline constexpr std::int64_t kMixedPause = 2000000;
+inline constexpr std::int64_t kHybridPause = 2000000;
 
 /// Its rates, measured as above in a virtual machine. There the GPU translates 0.03 host addresses
 /// a nanosecond beside copies, 0.034 without, each a row's, once the source is larger than its
 /// tables reach; PCIe itself moves rows of 1 KiB at twice the rate. A thread of the CPU takes 14 ns
 /// for a row from memory and moves 8.5 bytes a nanosecond, and all together 100 at least: PCIe is
-/// the bound from rows of 256 bytes on. That is where a process begins: chunks of kMixedTelling
+/// the bound from rows of 256 bytes on. That is where a process begins: chunks of kHybridTelling
 /// bytes and more tell how long the CPU really takes, 3 times as long on another host. The lag,
 /// in nanoseconds, is from the call to the first rows' crossing.
 inline constexpr std::int64_t kTranslated = std::int64_t{1} << 30;
@@ -77,15 +77,15 @@ inline constexpr double kFarItems = 0.03;
 inline constexpr double kRowThread = 14;
 inline constexpr double kRowThreadBytes = 8.5;
 inline constexpr double kRowBytes = 100;
-inline constexpr double kMixedLag = 150000;
-inline constexpr std::int64_t kMixedTelling = std::int64_t{4} << 20;
+inline constexpr double kHybridLag = 150000;
+inline constexpr std::int64_t kHybridTelling = std::int64_t{4} << 20;
 
 /// Where nothing limits translation, as on many machines without a hypervisor, reading in place
 /// alone would take kInPlaceItems and kInPlaceBytes. The CPU's part is kept so small that it takes
 /// no longer than so many times that: what a wrong guess may cost. What a right one must gain at
 /// least, for all threads being busy (rows of 2 KiB would gain 3%):
-inline constexpr double kMixedLoss = 1.1;
-inline constexpr double kMixedGain = 1.15;
+inline constexpr double kHybridLoss = 1.1;
+inline constexpr double kHybridGain = 1.15;
 
 /// The part of the device memory limit that a source may fill, chunks having the rest.
 inline constexpr std::int64_t kSourcePart = 2;  ///< half of it

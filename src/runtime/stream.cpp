@@ -3,10 +3,10 @@
 
 #include "gpukern/stream.h"
 
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
-using gpukern::backend_for;
 using gpukern::checked_device;
+using gpukern::device_for;
 using gpukern::guard;
 using gpukern::require;
 
@@ -19,14 +19,14 @@ extern "C" gpukern_status gpukern_pointer_device(const void* data, gpukern_devic
 
 extern "C" gpukern_status gpukern_stream_wait(gpukern_device device, void* stream, void* other) {
   return guard(
-      [&] { backend_for(checked_device(device, {"stream_wait", "device"})).wait(stream, other); });
+      [&] { device_for(checked_device(device, {"stream_wait", "device"})).wait(stream, other); });
 }
 
 extern "C" gpukern_status gpukern_stream_capture(gpukern_device device, void* stream,
                                                  uint64_t* capture) {
   return guard([&] {
     require(capture != nullptr, GPUKERN_VALUE_ERROR, "stream_capture: capture must not be NULL");
-    *capture = backend_for(checked_device(device, {"stream_capture", "device"})).capture_of(stream);
+    *capture = device_for(checked_device(device, {"stream_capture", "device"})).capture_of(stream);
   });
 }
 
@@ -35,15 +35,15 @@ extern "C" gpukern_status gpukern_event_record(gpukern_device device, void* stre
   return guard([&] {
     require(event != nullptr, GPUKERN_VALUE_ERROR, "event_record: event must not be NULL");
     *event = static_cast<gpukern_event*>(
-        backend_for(checked_device(device, {"event_record", "device"})).record(stream, *event));
+        device_for(checked_device(device, {"event_record", "device"})).record(stream, *event));
   });
 }
 
 extern "C" gpukern_status gpukern_stream_wait_event(gpukern_device device, void* stream,
                                                     const gpukern_event* event) {
   return guard([&] {
-    gpukern::Backend& backend = backend_for(checked_device(device, {"event_wait", "device"}));
-    if (event != nullptr) backend.wait_event(stream, const_cast<gpukern_event*>(event));
+    gpukern::Device& on = device_for(checked_device(device, {"event_wait", "device"}));
+    if (event != nullptr) on.wait_event(stream, const_cast<gpukern_event*>(event));
   });
 }
 
@@ -51,14 +51,14 @@ extern "C" gpukern_status gpukern_event_query(gpukern_device device, const gpuke
                                               int32_t* done) {
   return guard([&] {
     require(done != nullptr, GPUKERN_VALUE_ERROR, "event_done: done must not be NULL");
-    gpukern::Backend& backend = backend_for(checked_device(device, {"event_done", "device"}));
-    *done = event == nullptr || backend.is_done(const_cast<gpukern_event*>(event)) ? 1 : 0;
+    gpukern::Device& on = device_for(checked_device(device, {"event_done", "device"}));
+    *done = event == nullptr || on.is_done(const_cast<gpukern_event*>(event)) ? 1 : 0;
   });
 }
 
 extern "C" gpukern_status gpukern_event_release(gpukern_device device, gpukern_event* event) {
   return guard([&] {
     if (event == nullptr) return;
-    backend_for(checked_device(device, {"event_release", "device"})).release_event(event);
+    device_for(checked_device(device, {"event_release", "device"})).release_event(event);
   });
 }

@@ -9,13 +9,14 @@
 
 namespace gpukern {
 
-/// Time taken over time foreseen, a moving mean. Threads may note at once: one of the two counts.
-class Pace {
+/// A moving mean of measured time over predicted time. Of two threads that note at the same time,
+/// one counts.
+class ThroughputEstimate {
  public:
   [[nodiscard]] double factor() const { return factor_.load(std::memory_order_relaxed); }
 
-  void note(double foreseen, double taken) {
-    move_to(std::clamp(taken / foreseen, kQuickest, kSlowest));
+  void note(double predicted, double taken) {
+    move_to(std::clamp(taken / predicted, kQuickest, kSlowest));
   }
 
   /// For a call that was decided by the factor, and so measures nothing: it may be out of date.

@@ -9,7 +9,7 @@
 
 #include "cuda/program/program.hpp"
 #include "cuda/runtime/backend.hpp"
-#include "src/cpu/backend.hpp"
+#include "src/runtime/cpu_device.hpp"
 
 namespace gpukern_test {
 
@@ -54,37 +54,49 @@ void FakeGpu::require_reachable(const void* data) {
                    GPUKERN_CUDA_ERROR, "an illegal memory access was encountered");
 }
 
-void FakeGpu::gather(const gpukern::GatherArgs& args, Stream stream) {
-  for (const std::byte* data : {args.source, args.index, static_cast<const std::byte*>(args.out)})
-    require_reachable(data);
-  // As a kernel's parameters: the fill value is read now.
-  auto fill = std::make_shared<std::vector<std::byte>>();
-  if (args.fill_value != nullptr) fill->assign(args.fill_value, args.fill_value + args.fill_size);
-  ++launches_;
-  enqueue(stream, [args = gpukern::GatherArgs(args), fill]() mutable {
-    if (args.fill_value != nullptr) args.fill_value = fill->data();
-    gpukern::cpu::backend().gather(args, nullptr);
+namespace {
+
+std::vector<const std::byte*> addresses(const gpukern::GatherArgs& args) {
+  return {args.source, args.index, args.out};
+}
+std::vector<const std::byte*> addresses(const gpukern::SaxpyArgs& args) {
+  return {args.x, args.y, args.out};
+}
+std::vector<const std::byte*> addresses(const gpukern::CopyArgs& args) {
+  return {args.source, args.destination};
+}
+
+/// Arguments that outlive the call, as a kernel's parameters do: the fill value is read now.
+template <class Args>
+std::function<void()> later(const Args& given) {
+  if constexpr (requires { given.fill_value; }) {
+    auto fill = std::make_shared<std::vector<std::byte>>();
+    if (given.fill_value != nullptr)
+      fill->assign(given.fill_value, given.fill_value + given.fill_size);
+    return [args = Args(given), fill]() mutable {
+      if (args.fill_value != nullptr) args.fill_value = fill->data();
+      gpukern::cpu_device().run(args, nullptr);
+    };
+  } else {
+    return [args = Args(given)] { gpukern::cpu_device().run(args, nullptr); };
+  }
+}
+
+}  // namespace
+
+void FakeGpu::run(const gpukern::Operation& operation, Stream stream) {
+  operation.visit([&]<class Args>(const Args& args) {
+    for (const std::byte* data : addresses(args)) require_reachable(data);
+    if (!std::is_same_v<Args, gpukern::CopyArgs>) ++launches_;
+    enqueue(stream, later(args));
   });
-}
-
-void FakeGpu::saxpy(const gpukern::SaxpyArgs& args, Stream stream) {
-  for (const std::byte* data : {args.x, args.y, static_cast<const std::byte*>(args.out)})
-    require_reachable(data);
-  ++launches_;
-  enqueue(stream, [args] { gpukern::cpu::backend().saxpy(args, nullptr); });
-}
-
-void FakeGpu::copy(const gpukern::CopyArgs& args, Stream stream) {
-  require_reachable(args.source);
-  require_reachable(args.destination);
-  enqueue(stream, [args] { gpukern::cpu::backend().copy(args, nullptr); });
 }
 
 std::optional<gpukern::BadIndex> FakeGpu::first_bad_index(const gpukern::IndexArgs& args,
                                                           Stream stream) {
   require_reachable(args.index);
   synchronize(stream);
-  return gpukern::cpu::backend().first_bad_index(args, nullptr);
+  return gpukern::cpu_device().first_bad_index(args, nullptr);
 }
 
 void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {
@@ -205,12 +217,8 @@ void FakeGpu::await_event(Event event) {
 
 void FakeGpu::release_event(Event event) { delete static_cast<Mark*>(event); }
 
-void FakeGpu::plan(const gpukern::GatherArgs& /*args*/, gpukern_explanation& plan) {
-  plan.path = GPUKERN_PATH_ITEMS;
-}
-
-void FakeGpu::plan(const gpukern::SaxpyArgs& args, gpukern_explanation& plan) {
-  plan.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
+gpukern::Strategy FakeGpu::strategy(const gpukern::Operation& operation) {
+  return {.path = gpukern::cpu_device().strategy(operation).path};
 }
 
 std::uint64_t FakeGpu::capture_of(Stream /*stream*/) { return captured_ ? 1 : 0; }
@@ -259,7 +267,7 @@ std::size_t FakeGpu::waiting() {
 
 namespace gpukern::gpu {
 
-Backend& backend(int /*device_id*/) { return gpukern_test::fake_gpu(); }
+Device& backend(int /*device_id*/) { return gpukern_test::fake_gpu(); }
 
 void begin_range(const char* name) { gpukern_test::fake_gpu().begin_range(name); }
 void end_range() { gpukern_test::fake_gpu().end_range(); }

@@ -15,18 +15,17 @@
 #include <string>
 #include <utility>
 
-#include "src/runtime/backend.hpp"
+#include "src/runtime/device.hpp"
 
 namespace gpukern_test {
 
-class FakeGpu final : public gpukern::Backend {
+class FakeGpu final : public gpukern::Device {
  public:
   using Stream = gpukern::Stream;
   using Event = gpukern::Event;
 
-  void gather(const gpukern::GatherArgs& args, Stream stream) override;
-  void saxpy(const gpukern::SaxpyArgs& args, Stream stream) override;
-  void copy(const gpukern::CopyArgs& args, Stream stream) override;
+  void run(const gpukern::Operation& operation, Stream stream) override;
+  gpukern::Strategy strategy(const gpukern::Operation& operation) override;
   std::optional<gpukern::BadIndex> first_bad_index(const gpukern::IndexArgs& args,
                                                    Stream stream) override;
   void* allocate(std::size_t bytes, Stream stream) override;
@@ -48,8 +47,6 @@ class FakeGpu final : public gpukern::Backend {
   bool is_done(Event event) override;
   void await_event(Event event) override;
   void release_event(Event event) override;
-  void plan(const gpukern::GatherArgs& args, gpukern_explanation& plan) override;
-  void plan(const gpukern::SaxpyArgs& args, gpukern_explanation& plan) override;
 
   std::uint64_t capture_of(Stream stream) override;
 

@@ -27,14 +27,14 @@ double part(std::int64_t bytes, std::int64_t item, int threads, std::int64_t tab
   return static_cast<double>(by_cpu) / static_cast<double>(items);
 }
 
-TEST(MixedSplitTest, TheCpuTakesWhatTranslationWouldHoldUp) {
+TEST(HybridSplitTest, TheCpuTakesWhatTranslationWouldHoldUp) {
   EXPECT_GT(part(kGi, 4, 16), 0.9);
   EXPECT_GT(part(kGi, 256, 16), 0.85);
   EXPECT_GT(part(kGi, 1024, 16), 0.6);
   EXPECT_LT(part(kGi, 1024, 16), 0.9);
 }
 
-TEST(MixedSplitTest, TheGpuTakesAllWhereItIsAsQuick) {
+TEST(HybridSplitTest, TheGpuTakesAllWhereItIsAsQuick) {
   EXPECT_EQ(part(kGi, 4096, 16), 0);
   EXPECT_EQ(part(kGi, 256, 1), 0);
   EXPECT_EQ(part(256 << 10, 256, 16), 0);
@@ -43,21 +43,21 @@ TEST(MixedSplitTest, TheGpuTakesAllWhereItIsAsQuick) {
 }
 
 /// Where the GPU alone would do as well as it can, the CPU's part costs little more.
-TEST(MixedSplitTest, IsBounded) {
+TEST(HybridSplitTest, IsBounded) {
   for (const std::int64_t item : {64, 128, 256, 512, 1024})
     for (const int threads : {2, 4, 8, 16, 64}) {
       const auto bytes = static_cast<double>(item);
       const double alone = std::max(1 / gpukern::kInPlaceItems, bytes / gpukern::kInPlaceBytes);
       EXPECT_LE(part(kGi, item, threads) * gpukern::cpu_time(item, threads),
-                gpukern::kMixedLoss * alone);
+                gpukern::kHybridLoss * alone);
     }
 }
 
-TEST(MixedSplitTest, ASlowerCpuTakesLess) {
+TEST(HybridSplitTest, ASlowerCpuTakesLess) {
   gpukern::SplitFacts facts{.source_bytes = 32 * kGi, .items = kMi, .item = 1024, .threads = 16};
   std::int64_t before = facts.items;
-  for (const double pace : {0.5, 1.0, 2.0, 3.0}) {
-    facts.pace = pace;
+  for (const double slowdown : {0.5, 1.0, 2.0, 3.0}) {
+    facts.slowdown = slowdown;
     const std::int64_t by_cpu = gpukern::split(facts);
     EXPECT_LT(by_cpu, before);
     EXPECT_GT(by_cpu, 0);
@@ -65,28 +65,28 @@ TEST(MixedSplitTest, ASlowerCpuTakesLess) {
   }
 }
 
-TEST(PaceTest, IsAMovingMean) {
-  gpukern::Pace pace;
-  EXPECT_EQ(pace.factor(), 1);
-  pace.note(10, 30);
-  EXPECT_GT(pace.factor(), 1);
-  EXPECT_LT(pace.factor(), 3);
-  for (int k = 0; k < 60; ++k) pace.note(10, 30);
-  EXPECT_NEAR(pace.factor(), 3, 0.01);
-  for (int k = 0; k < 60; ++k) pace.forget();
-  EXPECT_NEAR(pace.factor(), 1, 0.01);
+TEST(ThroughputEstimateTest, IsAMovingMean) {
+  gpukern::ThroughputEstimate estimate;
+  EXPECT_EQ(estimate.factor(), 1);
+  estimate.note(10, 30);
+  EXPECT_GT(estimate.factor(), 1);
+  EXPECT_LT(estimate.factor(), 3);
+  for (int k = 0; k < 60; ++k) estimate.note(10, 30);
+  EXPECT_NEAR(estimate.factor(), 3, 0.01);
+  for (int k = 0; k < 60; ++k) estimate.forget();
+  EXPECT_NEAR(estimate.factor(), 1, 0.01);
 }
 
-TEST(PaceTest, IsBounded) {
-  gpukern::Pace pace;
-  for (int k = 0; k < 100; ++k) pace.note(1, 1e9);
-  EXPECT_LE(pace.factor(), 8);
-  for (int k = 0; k < 100; ++k) pace.note(1e9, 1);
-  EXPECT_GE(pace.factor(), 0.5);
+TEST(ThroughputEstimateTest, IsBounded) {
+  gpukern::ThroughputEstimate estimate;
+  for (int k = 0; k < 100; ++k) estimate.note(1, 1e9);
+  EXPECT_LE(estimate.factor(), 8);
+  for (int k = 0; k < 100; ++k) estimate.note(1e9, 1);
+  EXPECT_GE(estimate.factor(), 0.5);
 }
 
 /// Rows of 256 bytes in pinned memory, of which the CPU takes three quarters.
-class MixedCallTest : public testing::Test {
+class HybridGatherTest : public testing::Test {
  protected:
   static constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
   static constexpr std::int64_t kTable = 100;
@@ -131,13 +131,13 @@ class MixedCallTest : public testing::Test {
   Array out_{Place::Cuda, bytes_dtype(kRow), {kRows}};
 };
 
-TEST_F(MixedCallTest, IsOnlyEnqueued) {
+TEST_F(HybridGatherTest, IsOnlyEnqueued) {
   ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_GT(fake_gpu().waiting(), 12U);
   EXPECT_TRUE(right());
 }
 
-TEST_F(MixedCallTest, ItsPlanTellsBothParts) {
+TEST_F(HybridGatherTest, ItsPlanTellsBothParts) {
   gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
   ASSERT_EQ(run(&plan), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(plan.device.device_type, GPUKERN_CUDA);
@@ -150,7 +150,7 @@ TEST_F(MixedCallTest, ItsPlanTellsBothParts) {
   EXPECT_EQ(plan.bytes_allocated, 0);
 }
 
-TEST_F(MixedCallTest, ACaptureReadsInPlace) {
+TEST_F(HybridGatherTest, ACaptureReadsInPlace) {
   fake_gpu().capture(true);
   const std::size_t before = fake_gpu().launches();
   ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
@@ -159,7 +159,7 @@ TEST_F(MixedCallTest, ACaptureReadsInPlace) {
   EXPECT_TRUE(right());
 }
 
-TEST_F(MixedCallTest, NoStreamWaitsForWhatIsBeforeAnothersGather) {
+TEST_F(HybridGatherTest, NoStreamWaitsForWhatIsBeforeAnothersGather) {
   void* const held = fake_gpu().make_stream();
   void* const other = fake_gpu().make_stream();
   const auto steps_of_a_call = [&](void* stream) {
@@ -180,7 +180,7 @@ TEST_F(MixedCallTest, NoStreamWaitsForWhatIsBeforeAnothersGather) {
 }
 
 /// What is on its way when one chunk fails is waited for by the stream.
-TEST_F(MixedCallTest, AFailureLeavesNothingUnordered) {
+TEST_F(HybridGatherTest, AFailureLeavesNothingUnordered) {
   EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS);
   const std::size_t before = fake_gpu().waiting();
   fake_gpu().fail_uploads_after(2);
@@ -192,7 +192,7 @@ TEST_F(MixedCallTest, AFailureLeavesNothingUnordered) {
   EXPECT_TRUE(right());
 }
 
-using MixedCallDeathTest = MixedCallTest;
+using MixedCallDeathTest = HybridGatherTest;
 
 TEST_F(MixedCallDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has no slots yet

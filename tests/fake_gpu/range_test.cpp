@@ -94,7 +94,7 @@ TEST_F(RangeTest, EveryChunkOfAMapHasOne) {
   };
   ASSERT_EQ(gpukern_pipeline_run(inputs, 1, &out, step, &chunks, &exec_), GPUKERN_SUCCESS)
       << gpukern_last_error();
-  expect_chunks({{"map: chunk", chunks}}, chunks);
+  expect_chunks({{"pipeline: chunk", chunks}}, chunks);
 }
 
 TEST_F(RangeTest, AFailureEndsThem) {

@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/runtime/backend.hpp"
+#include "src/core/operation.hpp"
 
 namespace gpukern::gpu {
 

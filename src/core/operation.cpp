@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/core/operation.hpp"
+
+namespace gpukern {
+namespace {
+
+/// The bytes that the positions of a loop read of its indices, each index once.
+template <int Operands>
+std::int64_t distinct_bytes(const Loop<Operands>& loop, int operand, IndexType type) {
+  std::int64_t count = 1;
+  for (int d = 0; d < loop.ndim; ++d)
+    if (loop.stride[operand][d] != 0) count *= loop.extent[d];
+  return count * type.bytes;
+}
+
+}  // namespace
+
+Traffic traffic_of(const GatherArgs& args) {
+  const std::int64_t moved = args.loop.count() * args.item;
+  const std::int64_t indices = distinct_bytes(args.loop, kIndex, args.index_type);
+  return {.read = indices + (args.in_place ? 0 : moved),
+          .written = moved,
+          .from_host = args.in_place ? moved : 0};
+}
+
+Traffic traffic_of(const SaxpyArgs& args) {
+  const std::int64_t bytes = args.loop.count() * args.item;
+  return {.read = 2 * bytes, .written = bytes};
+}
+
+Traffic traffic_of(const CopyArgs& args) {
+  const std::int64_t bytes = args.loop.count() * args.item;
+  return {.read = bytes, .written = bytes};
+}
+
+std::int64_t index_bytes(const IndexArgs& args) {
+  return distinct_bytes(args.loop, 0, args.index_type);
+}
+
+}  // namespace gpukern

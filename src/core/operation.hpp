@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What devices compute: the argument struct of each validated operation, and their sum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "gpukern/explain.h"
+#include "src/core/index.hpp"
+#include "src/core/loop.hpp"
+
+namespace gpukern {
+
+/// The operands of GatherArgs::loop.
+enum GatherOperand { kSource, kIndex, kOut, kFillValue };
+
+/// out[p] = source[p, its axis coordinate replaced by index[p]] for every position p of the loop.
+/// Where the index moves along a dimension, the fill value does not.
+struct GatherArgs {
+  const std::byte* source = nullptr;
+  const std::byte* index = nullptr;
+  std::byte* out = nullptr;
+  std::int64_t item = 0;  ///< bytes that each position moves: an element or a contiguous row
+  Loop<4> loop;           ///< coalesced; see GatherOperand
+  Loop<1> axis;           ///< unravels a position on the axis into an offset of the source
+  std::int64_t n = 0;     ///< length of the axis, positive
+  IndexType index_type;
+  gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
+  gpukern_gather_path path = GPUKERN_GATHER_AUTO;
+  bool out_may_change = true;             ///< if an index is bad, see Device::run_checked()
+  bool in_place = false;                  ///< a GPU reads a source in host memory
+  std::uint64_t* bad = nullptr;           ///< for the CUDA device's own use
+  const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
+  std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
+  std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
+
+  /// Whether the source moves along the innermost dimension as well as the index does.
+  [[nodiscard]] bool moves_both() const {
+    const int d = loop.ndim - 1;
+    return d >= 0 && loop.stride[kSource][d] != 0 && loop.stride[kIndex][d] != 0;
+  }
+};
+
+struct IndexArgs {
+  const std::byte* index = nullptr;
+  Loop<1> loop;  ///< coalesced, C order
+  std::int64_t n = 0;
+  IndexType index_type;
+};
+
+/// The first index that mode "raise" refuses.
+struct BadIndex {
+  std::int64_t value;  ///< to be read as unsigned if the index type is
+};
+
+/// out[p] = a * x[p] + y[p]; the operands of loop are x, y, out.
+struct SaxpyArgs {
+  gpukern_dtype dtype{};
+  alignas(16) std::byte a[16]{};
+  const std::byte* x = nullptr;
+  const std::byte* y = nullptr;
+  std::byte* out = nullptr;  ///< is x or y, or overlaps neither
+  std::int64_t item = 0;
+  Loop<3> loop;
+
+  [[nodiscard]] bool contiguous() const {
+    return loop.contiguous(0, item) && loop.contiguous(1, item) && loop.contiguous(2, item);
+  }
+};
+
+/// The operands of loop are source, destination; they do not overlap.
+struct CopyArgs {
+  const std::byte* source = nullptr;
+  std::byte* destination = nullptr;
+  std::int64_t item = 0;
+  Loop<2> loop;
+};
+
+/// The bytes that an operation moves. An item that several indices name counts once for each.
+struct Traffic {
+  std::int64_t read = 0;       ///< from the device's memory
+  std::int64_t written = 0;    ///< to the device's memory
+  std::int64_t from_host = 0;  ///< read in place from host memory
+};
+
+Traffic traffic_of(const GatherArgs& args);
+Traffic traffic_of(const SaxpyArgs& args);
+Traffic traffic_of(const CopyArgs& args);
+/// The bytes of the indices, each once.
+std::int64_t index_bytes(const IndexArgs& args);
+
+/// How a device runs an operation.
+struct Strategy {
+  gpukern_compute_path path = GPUKERN_PATH_NONE;
+  int threads = 0;  ///< of the CPU, at most
+};
+
+/// One of the argument structs, by reference: it must outlive the operation.
+class Operation {
+ public:
+  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*>;
+
+  template <class OneArgs>
+  Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)
+
+  /// Calls visit(args) with the argument struct.
+  template <class Visit>
+  decltype(auto) visit(const Visit& visit) const {
+    return std::visit([&](const auto* args) -> decltype(auto) { return visit(*args); }, args_);
+  }
+
+  [[nodiscard]] Traffic traffic() const {
+    return visit([](const auto& args) { return traffic_of(args); });
+  }
+
+ private:
+  Args args_;
+};
+
+/// Makes one visitor of several lambdas.
+template <class... Lambdas>
+struct Overloaded : Lambdas... {
+  using Lambdas::operator()...;
+};
+
+}  // namespace gpukern

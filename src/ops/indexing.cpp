@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/ops/indexing.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "src/ops/gather_hybrid.hpp"
+#include "src/ops/gather_offload.hpp"
+#include "src/runtime/chunk_pipeline.hpp"
+#include "src/runtime/progress.hpp"
+
+namespace gpukern {
+
+Axis checked_axis(const Tensor& source, std::int32_t axis) {
+  if (axis == GPUKERN_AXIS_NONE) return {0, 0, source.ndim, source.count()};
+  const int ndim = std::max(source.ndim, 1);
+  require(axis >= -ndim && axis < ndim, GPUKERN_AXIS_ERROR, "axis ", axis,
+          " is out of bounds for array of dimension ", ndim);
+  const int number = axis < 0 ? axis + ndim : axis;
+  if (source.ndim == 0) return {0, 0, 0, 1};
+  return {number, number, number + 1, source.shape[number]};
+}
+
+const gpukern_gather_options& checked_options(const char* function,
+                                              const gpukern_gather_options* options) {
+  static constexpr gpukern_gather_options kDefaults = GPUKERN_GATHER_OPTIONS_INIT;
+  if (options == nullptr) return kDefaults;
+  // As of ABI 1. A later field is to be read only where struct_size covers it.
+  constexpr std::size_t kFirstSize =
+      offsetof(gpukern_gather_options, out_may_change) + sizeof(std::int32_t);
+  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
+          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
+  require(options->mode >= GPUKERN_INDEX_RAISE && options->mode <= GPUKERN_INDEX_FILL,
+          GPUKERN_VALUE_ERROR, function,
+          ": mode must be one of raise (0), wrap (1), clip (2), fill (3), got ", options->mode);
+  require(options->path >= GPUKERN_GATHER_AUTO && options->path <= GPUKERN_GATHER_PARTITIONED,
+          GPUKERN_VALUE_ERROR, function,
+          ": path must be one of auto (0), direct (1), partitioned (2), got ", options->path);
+  return *options;
+}
+
+void require_index_dtype(const Argument& index) {
+  require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.name,
+          " must be of an integer dtype, got ", dtype_name(index.tensor.dtype));
+}
+
+void require_indexed_out(const Argument& out, const Tensor& source, const Tensor& expected) {
+  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.name,
+          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
+          dtype_name(out.tensor.dtype));
+  require(same_shape(out.tensor, expected), GPUKERN_VALUE_ERROR, out.name, " must have shape ",
+          expected.shape_text(), ", got ", out.tensor.shape_text());
+  require_writable(out.tensor, out.name);
+}
+
+namespace {
+
+/// The fill value: a host tensor that ends as the source does behind the axis.
+Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
+                          const Axis& axis) {
+  const Argument fill(function, "fill_value", raw);
+  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.name, " must be in host memory, got ",
+          device_name(fill.tensor.device));
+  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.name,
+          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
+          dtype_name(fill.tensor.dtype));
+  const int missing = source.ndim - fill.tensor.ndim;
+  bool fits = missing >= axis.last && fill.tensor.contiguous();
+  for (int d = 0; fits && d < fill.tensor.ndim; ++d)
+    fits = fill.tensor.shape[d] == source.shape[missing + d];
+  if (!fits && fill.tensor.ndim > 0) {
+    Tensor item;
+    for (int d = axis.last; d < source.ndim; ++d) item.shape[item.ndim++] = source.shape[d];
+    fail(GPUKERN_VALUE_ERROR, fill.name, " must be a number or have the shape of an item, ",
+         item.shape_text(), ", or of the end of it, and be C-contiguous, got shape ",
+         fill.tensor.shape_text(), fill.tensor.contiguous() ? "" : ", not C-contiguous");
+  }
+  return fill.tensor;
+}
+
+void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
+  IndexArgs args;  // not as one initializer, for which GCC clears the whole struct first
+  args.index = index.data;
+  args.n = axis.n;
+  args.index_type = index_type(index);
+  for (int d = 0; d < index.ndim; ++d) args.loop.push(index.shape[d], {index.stride[d]});
+  args.loop.coalesce();
+  const auto bad = call.data_device.first_bad_index(args, call.stream);
+  if (!bad) return;
+  const std::string value = args.index_type.is_signed
+                                ? std::to_string(bad->value)
+                                : std::to_string(static_cast<std::uint64_t>(bad->value));
+  fail(GPUKERN_INDEX_ERROR, "index ", value, " is out of bounds for axis ", axis.number,
+       " with size ", axis.n);
+}
+
+/// NumPy checks the indices once for each position before the axis: not at all if there are none.
+bool has_outer_positions(const Tensor& source, const Axis& axis) {
+  const auto* shape = source.shape.data();
+  return std::none_of(shape, shape + axis.first, [](std::int64_t size) { return size == 0; });
+}
+
+/// $GPUKERN_GATHER, read at every call so that a process may change it.
+gpukern_gather_path default_path() {
+  const char* text = std::getenv("GPUKERN_GATHER");
+  const std::string_view name = text != nullptr ? text : "";
+  if (name.empty() || name == "auto") return GPUKERN_GATHER_AUTO;
+  if (name == "direct") return GPUKERN_GATHER_DIRECT;
+  if (name == "partitioned") return GPUKERN_GATHER_PARTITIONED;
+  fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
+}
+
+/// The path of a call with this many indices.
+gpukern_gather_path path_of(const gpukern_gather_options& options, std::int64_t indices) {
+  // Few indices have one path only; to read the environment would cost them as much as to gather.
+  constexpr std::int64_t kFew = 4096;
+  if (options.path != GPUKERN_GATHER_AUTO) return static_cast<gpukern_gather_path>(options.path);
+  return indices < kFew ? GPUKERN_GATHER_DIRECT : default_path();
+}
+
+/// Whether a GPU reads a source in host memory, since index and out are in its own.
+bool reads_in_place(const IndexedRead& read) {
+  return !read.source.tensor.device.cuda && read.index.tensor.device.cuda;
+}
+
+/// Where the call runs. `from` becomes the source as that device sees it.
+Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
+  const auto& [function, source, index, out, axis, make_loop] = read;
+  if (!reads_in_place(read)) return {function, {&source, &index, &out}, exec};
+  Call call(function, {&index, &out}, exec);
+  from.device = call.device_id;
+  if (from.count() == 0) return call;
+  from.data = seen_in_place(call.device, source.tensor);
+  require(from.data != nullptr, GPUKERN_VALUE_ERROR, source.name, " must lie on ",
+          device_name(call.device_id),
+          " like index, or in page-locked host memory, which the GPU "
+          "reads in place (pinned_empty in Python, gpukern_allocate with GPUKERN_CUDA_HOST in C), "
+          "got pageable host memory");
+  return call;
+}
+
+/// `unchecked`: nobody has checked the indices, and the device is to do so while it reads items.
+void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gpukern_exec* exec) {
+  const Call& call = gather.call;
+  Progress progress(gather.function, exec);
+  if (call.is_offloaded()) return gather_offloaded(gather, device_memory_limit(exec), progress);
+  GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode, gather.make_loop);
+  args.path = gather.path;
+  args.in_place = gather.host_source != nullptr;
+  args.out_may_change = out_may_change;
+  if (progress.wanted() && !call.device_id.cuda) {
+    progress.expect(gather.operands.out.bytes());
+    if (unchecked) require_in_bounds(call, gather.operands.index, gather.axis);
+    args.out_may_change = true;  // since all are good
+    return gather_in_parts(call.device, args, progress);
+  }
+  join_items(args);
+  const std::int64_t by_cpu = items_for_cpu(gather, args);
+  if (unchecked) {
+    if (by_cpu == 0 && call.device.run_checked(args, call.stream)) return;
+    require_in_bounds(call, gather.operands.index, gather.axis);
+  }
+  if (by_cpu > 0) return hybrid_gather(gather, args, by_cpu);
+  call.device.run(args, call.stream);
+}
+
+}  // namespace
+
+void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
+                 const gpukern_exec* exec) {
+  const auto& [function, source, index, out, axis, make_loop] = read;
+  const auto mode = static_cast<gpukern_index_mode>(options.mode);
+  Tensor from = source.tensor;
+  const Call call = call_for(read, from, exec);
+  const gpukern_gather_path path =
+      reads_in_place(read) ? GPUKERN_GATHER_DIRECT : path_of(options, index.tensor.count());
+  Tensor fill;
+  if (mode == GPUKERN_INDEX_FILL && options.fill_value != nullptr)
+    fill = checked_fill_value(function, options.fill_value, source.tensor, axis);
+
+  const std::int64_t count = out.tensor.count();
+  require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
+          "cannot do a non-empty take from an empty axes.");
+  const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 &&
+                      has_outer_positions(source.tensor, axis);
+  const bool may_change = options.out_may_change != 0;
+  // Host arrays on the CPU can keep out unchanged, a GPU cannot.
+  const bool device_checks = !call.is_offloaded() && (!call.device_id.cuda || may_change);
+  const bool unchecked = raises && count > 0 && device_checks;
+  if (raises && !unchecked) require_in_bounds(call, index.tensor, axis);
+  if (count == 0) return;
+
+  const bool apart = may_overlap(out.tensor, from) || may_overlap(out.tensor, index.tensor) ||
+                     (fill.data != nullptr && may_overlap(out.tensor, fill));
+  Output out_here(call, out.tensor, apart);
+  const std::byte* const host_source = reads_in_place(read) ? source.tensor.data : nullptr;
+  run({function,
+       call,
+       {from, index.tensor, out_here.tensor(), fill},
+       axis,
+       mode,
+       path,
+       make_loop,
+       host_source},
+      unchecked, may_change, exec);
+  out_here.finish();
+}
+
+}  // namespace gpukern

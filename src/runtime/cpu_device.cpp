@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/runtime/cpu_device.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "src/core/make_once.hpp"
+#include "src/cpu/isa.hpp"
+#include "src/cpu/kernels.hpp"
+
+namespace gpukern {
+namespace {
+
+// A cache line, and the longest vector.
+constexpr std::align_val_t kAlignment{64};
+
+class CpuDevice final : public Device {
+ public:
+  /// Worker threads ask for the instruction set and must not throw: an invalid environment variable
+  /// is reported here.
+  CpuDevice() { static_cast<void>(cpu::widest_isa()); }
+  void run(const Operation& operation, Stream) override {
+    operation.visit(Overloaded{[](const GatherArgs& args) { cpu::gather(args); },
+                               [](const SaxpyArgs& args) { cpu::saxpy(args); },
+                               [](const CopyArgs& args) { cpu::copy(args); }});
+  }
+  bool run_checked(const Operation& operation, Stream) override {
+    return operation.visit(Overloaded{[](const GatherArgs& args) {
+                                        return args.out_may_change ? cpu::gather(args)
+                                                                   : cpu::gather_preserving(args);
+                                      },
+                                      [](const auto&) { return false; }});
+  }
+  Strategy strategy(const Operation& operation) override {
+    return operation.visit(
+        Overloaded{[](const GatherArgs& args) { return cpu::gather_strategy(args); },
+                   [](const SaxpyArgs& args) { return cpu::saxpy_strategy(args); },
+                   [](const CopyArgs&) { return Strategy{}; }});
+  }
+  std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
+    return cpu::first_bad_index(args);
+  }
+  void* allocate(std::size_t bytes, Stream) override { return ::operator new(bytes, kAlignment); }
+  void release(void* data, Stream) override { ::operator delete(data, kAlignment); }
+  void upload(void* to, const void* from, std::size_t bytes, Stream) override {
+    std::memcpy(to, from, bytes);
+  }
+  void download(void* to, const void* from, std::size_t bytes, Stream) override {
+    std::memcpy(to, from, bytes);
+  }
+  void synchronize(Stream) override {}
+};
+
+// Never destroyed: threads may still compute while the process ends.
+constinit std::atomic<CpuDevice*> instance{nullptr};
+
+}  // namespace
+
+Device& cpu_device() {
+  return make_once(instance, [] { return std::make_unique<CpuDevice>(); });
+}
+
+}  // namespace gpukern

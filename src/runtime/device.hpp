@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A device: it runs operations, and has memory, streams and events.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "src/core/operation.hpp"
+#include "src/core/tensor.hpp"
+
+namespace gpukern {
+
+/// A stream of a device. The CPU has none: it ignores the argument, and its work is done on return.
+using Stream = void*;
+
+/// A point in a stream's work; nullptr for none.
+using Event = void*;
+
+/// Work of the host's in a stream.
+using HostFunction = void (*)(void* context);
+
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  /// Enqueues an operation.
+  virtual void run(const Operation& operation, Stream stream) = 0;
+  /// Runs an indexing operation in mode "raise" whose indices have not been checked, and waits for
+  /// the stream. False if an index was bad, or if the device does not check indices in this call
+  /// and did nothing. `out` is then unspecified, or unchanged if out_may_change is false; of a GPU
+  /// it is only asked if that is true.
+  virtual bool run_checked(const Operation& /*operation*/, Stream /*stream*/) { return false; }
+  /// What run() would do.
+  virtual Strategy strategy(const Operation& operation) = 0;
+
+  /// Waits for the stream.
+  virtual std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) = 0;
+
+  /// Scratch memory of one call: while the stream is captured, a part of the graph.
+  virtual void* allocate(std::size_t bytes, Stream stream) = 0;
+  virtual void release(void* data, Stream stream) = 0;
+  /// Memory of the user, at one address for as long as the user or a graph needs it.
+  virtual void* allocate_array(std::size_t bytes, Stream stream) { return allocate(bytes, stream); }
+  virtual void release_array(void* data, Stream stream) { release(data, stream); }
+  /// Copies bytes between contiguous host memory and the device's memory. On return the host memory
+  /// can be reused and, after download(), holds the bytes.
+  virtual void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) = 0;
+  virtual void download(void* to_host, const void* from, std::size_t bytes, Stream stream) = 0;
+  virtual void synchronize(Stream stream) = 0;
+
+  // For pipelines between host and device memory. Only pinned (page-locked) host memory is copied
+  // asynchronously.
+  virtual Stream make_stream() { return nullptr; }
+  virtual void release_stream(Stream /*stream*/) {}
+  virtual void* allocate_pinned(std::size_t bytes) { return allocate(bytes, nullptr); }
+  virtual void release_pinned(void* data) { release(data, nullptr); }
+  virtual void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
+    upload(to, pinned, bytes, stream);
+  }
+  virtual void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) {
+    download(pinned, from, bytes, stream);
+  }
+  /// Enqueues a host function, which runs on a thread of the driver. It must not throw or call a
+  /// device. It is not called if the device fails first.
+  virtual void enqueue_host(HostFunction function, void* context, Stream /*stream*/) {
+    function(context);
+  }
+  /// Where the device sees host memory from byte `begin` to before `end`; nullptr if that is not
+  /// all pinned, in one piece.
+  virtual std::byte* pinned_view(const std::byte* /*begin*/, const std::byte* /*end*/) {
+    return nullptr;
+  }
+
+  // The order between streams. A device whose work is done when a call returns needs none.
+  virtual void wait(Stream /*stream*/, Stream /*other*/) {}
+  /// A number that no other stream of this device has or had, whatever its handle; any while it is
+  /// captured.
+  virtual std::uint64_t number_of(Stream stream) {
+    return reinterpret_cast<std::uintptr_t>(stream);
+  }
+  /// A number of the stream's capture into a graph, 0 if there is none.
+  virtual std::uint64_t capture_of(Stream /*stream*/) { return 0; }
+  /// Moves the event to the end of the stream's work; makes one for nullptr. Gives back nullptr,
+  /// and releases the event, if the stream is captured.
+  virtual Event record(Stream /*stream*/, Event event) { return event; }
+  virtual void wait_event(Stream /*stream*/, Event /*event*/) {}
+  virtual bool is_done(Event /*event*/) { return true; }
+  /// Lets the host wait.
+  virtual void await_event(Event /*event*/) {}
+  virtual void release_event(Event /*event*/) {}
+};
+
+/// Throws GPUKERN_DEVICE_ERROR if there is no such CUDA device.
+void require_cuda_device(int device_id);
+
+/// Throws GPUKERN_DEVICE_ERROR if there is no such device.
+Device& device_for(DeviceId device);
+
+/// The contents of gpukern_cuda_info and gpukern_device_info, also without a CUDA build.
+struct CudaStatus {
+  bool built = false;
+  int runtime_version = 0;
+  int driver_version = 0;
+  int device_count = 0;
+  std::string reason;  ///< why device_count is 0
+};
+const CudaStatus& cuda_status();
+void query_device(int device_id, gpukern_device_info& info);
+
+/// Where memory lies; the CPU for what CUDA does not know.
+gpukern_device pointer_device(const void* data);
+
+/// A device for Device::allocate_pinned(), whose memory is good for all: the one of the calling
+/// thread's context, or one that the process uses, so that it needs no further context; else
+/// `wanted`. There is a device.
+int pinning_device(int wanted);
+
+/// Releases what allocate_pinned() of any device returned.
+void release_pinned(void* data);
+
+}  // namespace gpukern
