@@ -255,3 +255,12 @@ def test_out_may_overlap_the_index():
     index = np.array([3, 2, 1, 0])
     gather(np.array([10, 11, 12, 13]), index, out=index[::-1])
     assert index.tolist() == [10, 11, 12, 13]
+
+
+def test_a_bfloat16_fill_value_keeps_the_payload_of_a_nan():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    bits = np.array([0xFFD6, 0x7F81, 0x7FC0, 0x3F80], np.uint16)
+    for one in bits:
+        fill = one.reshape(1).view(bfloat16)[0]
+        result = gpukern.gather(np.zeros(3, bfloat16), [7], mode="fill", fill_value=fill)
+        assert result.view(np.uint16).tolist() == [one]

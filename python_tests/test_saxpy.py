@@ -287,3 +287,33 @@ def fractions_to_float32(number):
 def test_masked_a_is_refused():
     with pytest.raises(TypeError, match="masked"):
         gpukern.saxpy(np.ma.masked, np.ones(2), np.ones(2))
+
+
+def test_every_float16_scalar_has_its_value():
+    one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    got = np.concatenate([saxpy(a, one, zero) for a in every])
+    with np.errstate(all="ignore"):
+        expected = every.astype(np.float32) + zero
+    assert np.array_equal(got, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("code", "?bhilqBHIfdFD")
+def test_numpy_scalars_and_0d_arrays_have_their_values(code):
+    x = np.ones(3, np.complex128)
+    for value in (0, 1, 100):
+        a = np.array(value).astype(code)
+        for scalar in (a, a[()], a.astype(a.dtype.newbyteorder())):
+            assert saxpy(scalar, x, x).tolist() == [complex(a) + 1] * 3
+
+
+@pytest.mark.parametrize("options", [{}, {"device": "cpu"}])
+def test_arrays_are_not_resized_during_a_call(options):
+    x, out = np.ones(10**6), np.zeros(10**6)
+
+    def resize(done, total):
+        with pytest.raises(ValueError, match="resize"):
+            out.resize(1, refcheck=False)
+
+    saxpy(1.0, x, x, out=out, progress=resize, **options)
+    assert out.sum() == 2e6

@@ -18,6 +18,7 @@ An Argument on a GPU has its dtype, device, stream and address as they are; on t
 """
 
 cimport numpy as cnp
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport gpukern_tensor
@@ -36,8 +37,9 @@ cdef object describe_output(CallContext *call, object array, object name, Argume
 cdef int refuse_masked(CallContext *call, const Argument *argument) except -1
 cdef int set_describer(Protocol protocol, Describer describer) except -1
 cdef int describe_prepared(CallContext *call, object array, Argument *argument) except -1
-cdef int prepare(Argument *argument, object array, object name) except -1
 cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, void *data=*)
+cdef object new_ndarray_result(CallContext *call, const Argument *like, object dtype, int ndim,
+                               const int64_t *shape, Argument *result)
 cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray array) except -1
 cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except NULL
 cdef int as_bytes(CallContext *call, const Argument *argument, gpukern_tensor *bytes_) except -1
@@ -46,3 +48,23 @@ cdef tuple shape_of(const gpukern_tensor *tensor)
 cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil
 cdef bint is_device_array(const Argument *argument) noexcept
 cdef bint is_ndarray(const Argument *argument) noexcept
+
+cdef inline int prepare(Argument *argument, object array, object name) except -1:
+    """Starts the description of an array."""
+    # One by one: a memset() of this size costs more than the description of an ndarray.
+    argument.c.data = argument.c.shape = argument.c.strides = NULL
+    argument.c.device.device_type = argument.c.device.device_id = argument.c.ndim = 0
+    argument.c.byte_offset = 0
+    argument.itemsize = argument.position = 0
+    argument.host = argument.readonly = argument.written = argument.is_new = False
+    argument.byte_strided = argument.unordered = False
+    argument.array = <PyObject *>array
+    argument.name = argument.owner = argument.type = argument.dtype = NULL
+    argument.tracker = argument.target = NULL
+    argument.torch = argument.stream = NULL
+    argument.previous = NULL
+    if type(name) is int:
+        argument.position = name
+    else:
+        argument.name = <PyObject *>name
+    return 0

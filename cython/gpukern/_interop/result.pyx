@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 from gpukern._capi cimport GPUKERN_BFLOAT, gpukern_dtype, gpukern_tensor
 from gpukern._interop.argument cimport (
-    describe_prepared, dtype_of, is_device_array, is_ndarray, new_ndarray, prepare,
+    describe_prepared, dtype_of, is_device_array, is_ndarray, new_ndarray_result, prepare,
 )
 from gpukern._interop.array_type cimport ArrayType
 from gpukern._interop.dtype cimport numpy_dtype
@@ -23,18 +23,23 @@ cnp.import_array()
 
 cdef object new_result(CallContext *call, const Argument *like, object dtype, int ndim,
                        const int64_t *shape, Argument *result):
-    cdef ArrayType type_ = None if like.type == NULL else <ArrayType>like.type
+    cdef ArrayType type_
     cdef object made = None
+    if dtype is not None and (like.type == NULL or (<ArrayType>like.type).allocate is None):
+        dtype = as_numpy_dtype(dtype)
     if is_ndarray(like):
-        made = new_ndarray(numpy_dtype_of(like, dtype), ndim, shape)
-    elif type_.allocate is not None:
+        return new_ndarray_result(call, like, dtype, ndim, shape, result)
+    type_ = <ArrayType>like.type
+    if type_.allocate is not None:
         made = allocate(type_, like, dtype, ndim, shape)
+        if made is not None:
+            describe_result(call, made, result)
+            return made
     elif like.host and not type_.adopts and not is_device_array(like):
-        made = new_ndarray(numpy_dtype_of(like, dtype), ndim, shape)
-    if made is not None:
-        describe_result(call, made, result)
-        return made
-    made = allocate_device_array(call, like.c.device, numpy_dtype_of(like, dtype), ndim, shape)
+        return new_ndarray_result(call, like, dtype, ndim, shape, result)
+    made = allocate_device_array(call, like.c.device,
+                                 dtype_of(like) if dtype is None else as_numpy_dtype(dtype), ndim,
+                                 shape)
     describe_result(call, made, result)
     if type_.adopts:
         result.type = like.type
@@ -48,10 +53,8 @@ cdef int describe_result(CallContext *call, object array, Argument *result) exce
     return describe_prepared(call, array, result)
 
 
-cdef cnp.dtype numpy_dtype_of(const Argument *like, object dtype):
+cdef cnp.dtype as_numpy_dtype(object dtype):
     cdef gpukern_dtype described
-    if dtype is None:
-        return dtype_of(like)
     if isinstance(dtype, str) and dtype == "bfloat16":
         described.code, described.bits, described.lanes = GPUKERN_BFLOAT, 16, 1
         return numpy_dtype(described)

@@ -212,7 +212,7 @@ cdef class DeviceArray:
         if self.tracker is None:
             raise AttributeError("an array on the CPU has no __cuda_array_interface__")
         cdef Stream owner = self.tracker.current_owner()
-        # All work on the array is then ordered before the owner stream, on which the consumer waits.
+        # All work on the array is then before that of the owner, for which the consumer waits.
         self.tracker.begin(owner, True)
         self.tracker.add_consumers(current_streams(self.c.device.device_id))
         handle = <uintptr_t>owner.handle

@@ -163,15 +163,17 @@ cdef gpukern_index_mode as_mode(object mode) except *:
 cdef int32_t as_axis(object axis, int ndim) except? -1:
     cdef int overflow = 0
     cdef long value
+    cdef object number = axis
     if axis is None:
         return GPUKERN_AXIS_NONE
-    if isinstance(axis, (bool, np.bool)):
-        raise GpukernTypeError("gather: axis must be an int or None, got bool")
-    try:
-        number = operator.index(axis)
-    except TypeError:
-        raise GpukernTypeError(
-            f"gather: axis must be an int or None, got {type(axis).__name__}") from None
+    if type(axis) is not int:
+        if isinstance(axis, (bool, np.bool)):
+            raise GpukernTypeError("gather: axis must be an int or None, got bool")
+        try:
+            number = operator.index(axis)
+        except TypeError:
+            raise GpukernTypeError(
+                f"gather: axis must be an int or None, got {type(axis).__name__}") from None
     value = PyLong_AsLongAndOverflow(number, &overflow)
     if overflow or not -2**31 < value < 2**31:
         raise GpukernAxisError(f"axis {number} is out of bounds for array of dimension {ndim}")

@@ -5,6 +5,8 @@
 """Versions, threads and devices of the library, for gpukern.info()."""
 
 from libc.stdint cimport int32_t
+from libc.stdlib cimport getenv
+from libc.string cimport strcmp
 
 from gpukern._capi cimport (
     gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query, gpukern_device_count,
@@ -107,3 +109,23 @@ def device_status(int32_t device_id):
 cdef object version_text(int32_t version):
     """CUDA's 13000 as '13.0'; None for 0."""
     return f"{version // 1000}.{version % 1000 // 10}" if version else None
+
+
+cdef DefaultDevice default_device() noexcept:
+    """The device that $GPUKERN_DEVICE names for host arrays. The GIL must be held: without it,
+    another thread's change of the environment frees what is read."""
+    cdef const char *name = getenv("GPUKERN_DEVICE")
+    if name == NULL or name[0] == 0:
+        return DEFAULT_NONE
+    if strcmp(name, "cpu") == 0:
+        return DEFAULT_CPU
+    return DEFAULT_CUDA if strcmp(name, "cuda") == 0 else DEFAULT_UNKNOWN
+
+
+cdef DefaultDevice checked_default_device() except *:
+    """As default_device(), which raises for an unknown device."""
+    cdef DefaultDevice found = default_device()
+    if found == DEFAULT_UNKNOWN:
+        name = (<bytes>getenv("GPUKERN_DEVICE")).decode("utf-8", "replace")
+        raise GpukernValueError(f"GPUKERN_DEVICE must be cpu or cuda, got {name}")
+    return found

@@ -37,6 +37,7 @@ from gpukern._capi cimport (
     gpukern_device, gpukern_exec, gpukern_explanation, gpukern_status, gpukern_tensor,
 )
 from gpukern._streams.stream cimport Stream
+from gpukern._streams.watch cimport Watch
 
 cdef extern from *:
     """
@@ -84,7 +85,7 @@ cdef struct Argument:
     bint written         # an output
     bint is_new          # made by new_result()
     bint byte_strided    # strides are no whole elements, or c.dtype cannot express the item size
-    bint unordered       # on a GPU, of a producer that names no stream: kept alive, see keepalive.pyx
+    bint unordered       # on a GPU, of a producer that names no stream; see keepalive.pyx
     PyObject *name       # in errors: a str, or NULL for "argument {position}"
     int position
     PyObject *array      # what was passed
@@ -97,12 +98,6 @@ cdef struct Argument:
     void *stream         # the current stream of the array's library, NULL on the host
     Argument *previous   # of the context
     int64_t sizes[2 * INLINE_NDIM]  # c.shape and c.strides, unless there are more dimensions
-
-# Progress callbacks and signals between the parts of the call's work.
-cdef struct Watch:
-    PyObject *progress   # borrowed, NULL for none
-    PyObject *error      # what stopped the call, owned
-    double next_look     # in seconds
 
 cdef struct CallContext:
     gpukern_exec c             # for the C ABI

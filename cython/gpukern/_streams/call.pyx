@@ -5,24 +5,23 @@
 """The context of a call: where it runs, in which order on streams, and how it ends."""
 
 cimport numpy as cnp
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.weakref cimport PyWeakref_NewRef
-from libc.stdint cimport int32_t, uint64_t, uintptr_t
+from libc.stdint cimport uintptr_t
 from libc.string cimport memset
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS,
     gpukern_exec, gpukern_explanation, gpukern_status, gpukern_stream_wait,
 )
 from gpukern._interop.array_type cimport ArrayType
-from gpukern._runtime.default_device cimport DEFAULT_CPU, DEFAULT_NONE, default_device
+from gpukern._runtime.devices cimport DEFAULT_CPU, DEFAULT_NONE, default_device
 from gpukern._runtime.error cimport check
 from gpukern._streams.keepalive cimport keep_until_done, keepalive_count, release_completed
 from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
 from gpukern._streams.stream_tracker cimport StreamTracker
+from gpukern._streams.watch cimport watch
 
 import operator
 
@@ -31,30 +30,25 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cdef extern from *:
     """
-    #include <pthread.h>
-    #include <unistd.h>
+    #include <atomic>
+    #include <utility>
 
     static thread_local gpukern_explanation *gpukern_requested_explanation = nullptr;
+    // All threads' requests: one plain word is all that other calls read.
+    static std::atomic<int> gpukern_requests{0};
 
-    static void sleep_for_good(void *) {
-      for (;;) pause();
+    static gpukern_explanation *gpukern_take_request() {
+      if (gpukern_requests.load(std::memory_order_relaxed) == 0) return nullptr;
+      return std::exchange(gpukern_requested_explanation, nullptr);
     }
 
-    // Before Python 3.14, pthread_exit() ends a thread that asks for the GIL while the interpreter
-    // ends. That would unwind the library, which lets nothing through and so would end the process.
-    // The thread sleeps until that has ended by itself, as it does since Python 3.14.
-    template <class Ask>
-    static int32_t ask_or_sleep(Ask ask, void *user, uint64_t done_bytes, uint64_t total_bytes) {
-      int32_t stops = 1;
-      pthread_cleanup_push(sleep_for_good, nullptr);
-      stops = ask(user, done_bytes, total_bytes);
-      pthread_cleanup_pop(0);
-      return stops;
+    static void gpukern_request(gpukern_explanation *explanation) {
+      gpukern_requests.fetch_add(explanation ? 1 : -1, std::memory_order_relaxed);
+      gpukern_requested_explanation = explanation;
     }
     """
-    gpukern_explanation *gpukern_requested_explanation
-    int32_t ask_or_sleep(int32_t (*ask)(void *, uint64_t, uint64_t) noexcept with gil, void *user,
-                         uint64_t done_bytes, uint64_t total_bytes) noexcept nogil
+    gpukern_explanation *gpukern_take_request() noexcept
+    void gpukern_request(gpukern_explanation *explanation) noexcept
 
 cdef extern from "Python.h":
     PyThreadState *PyEval_SaveThread()
@@ -69,21 +63,16 @@ cdef enum:
     # cores, and a tenth of a second of one.
     LONG = 1 << 28
 
-# Seconds between two looks at signals, for which the GIL is taken.
-cdef double LOOK = 0.05
-
 
 # ---- the context ----
 
 cdef int begin_call(CallContext *call, str function, object device, object stream, object progress,
                     object device_memory) except -1:
     """Starts a call. `function` names it in errors and must outlive it."""
-    global gpukern_requested_explanation
     memset(&call.c, 0, sizeof(gpukern_exec))
     call.c.struct_size = sizeof(gpukern_exec)
     call.c.device.device_type = GPUKERN_DEVICE_DEFAULT
-    call.c.explanation = gpukern_requested_explanation
-    gpukern_requested_explanation = NULL
+    call.c.explanation = gpukern_take_request()
     call.function = <PyObject *>function
     call.arguments = NULL
     call.device.device_type = 0
@@ -124,9 +113,8 @@ cdef int limit_device_memory(CallContext *call, object limit) except -1:
 
 cdef void request_explanation(gpukern_explanation *explanation) noexcept:
     """Lets the next call that begins on this thread fill in an explanation instead of running;
-    NULL takes the request back."""
-    global gpukern_requested_explanation
-    gpukern_requested_explanation = explanation
+    NULL ends the request."""
+    gpukern_request(explanation)
 
 
 cdef str what(const CallContext *call, const Argument *argument):
@@ -294,9 +282,7 @@ cdef int start(CallContext *call, const Argument *out) except -1:
             return 0
         watched |= count * out.itemsize >= LONG
     if watched:
-        call.watch.next_look = now() + LOOK
-        call.c.progress = between_parts
-        call.c.progress_user = &call.watch
+        watch(&call.watch, &call.c)
     pin(call)
     call.held.released = PyEval_SaveThread()
     return 0
@@ -389,34 +375,4 @@ cdef int note_writes(CallContext *call) except -1:
                 if type_.torch is not None:
                     type_.torch.note_write(<object>argument.array, argument.torch)
         argument = argument.previous
-    return 0
-
-
-# ---- progress and signals ----
-
-cdef double now() noexcept nogil:
-    cdef timespec time
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return time.tv_sec + 1e-9 * time.tv_nsec
-
-
-cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
-    cdef Watch *watch = <Watch *>user
-    cdef double time = now()
-    if watch.progress == NULL and time < watch.next_look:
-        return 0
-    watch.next_look = time + LOOK
-    return ask_or_sleep(ask_python, user, done_bytes, total_bytes)
-
-
-cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
-    cdef Watch *watch = <Watch *>user
-    try:
-        if watch.progress != NULL:
-            (<object>watch.progress)(done_bytes, total_bytes)
-        PyErr_CheckSignals()
-    except BaseException as error:
-        Py_INCREF(error)
-        watch.error = <PyObject *>error
-        return 1
     return 0

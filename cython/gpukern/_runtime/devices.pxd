@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What $GPUKERN_DEVICE asks for, as default_device() of the C side reads it."""
+"""What $GPUKERN_DEVICE asks for, as the C side reads it."""
 
 cdef enum DefaultDevice:
     DEFAULT_NONE

@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""Progress callbacks and signals between the parts of a call's work."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uint64_t
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
+from gpukern._capi cimport gpukern_exec
+
+cdef extern from *:
+    """
+    #include <pthread.h>
+    #include <unistd.h>
+
+    static void sleep_for_good(void *) {
+      for (;;) pause();
+    }
+
+    // Before Python 3.14, pthread_exit() ends a thread that asks for the GIL while the interpreter
+    // ends. That would unwind the library, which lets nothing through and so would end the process.
+    // The thread sleeps until that has ended by itself, as it does since Python 3.14.
+    template <class Ask>
+    static int32_t ask_or_sleep(Ask ask, void *user, uint64_t done_bytes, uint64_t total_bytes) {
+      int32_t stops = 1;
+      pthread_cleanup_push(sleep_for_good, nullptr);
+      stops = ask(user, done_bytes, total_bytes);
+      pthread_cleanup_pop(0);
+      return stops;
+    }
+    """
+    int32_t ask_or_sleep(int32_t (*ask)(void *, uint64_t, uint64_t) noexcept with gil, void *user,
+                         uint64_t done_bytes, uint64_t total_bytes) noexcept nogil
+
+# Seconds between two looks at signals, for which the GIL is taken.
+cdef double LOOK = 0.05
+
+
+cdef void watch(Watch *watch, gpukern_exec *exec_) noexcept:
+    """Lets a call report its progress and look at signals."""
+    watch.next_look = now() + LOOK
+    exec_.progress = between_parts
+    exec_.progress_user = watch
+
+
+cdef double now() noexcept nogil:
+    cdef timespec time
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec + 1e-9 * time.tv_nsec
+
+
+cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
+    cdef Watch *watch = <Watch *>user
+    cdef double time = now()
+    if watch.progress == NULL and time < watch.next_look:
+        return 0
+    watch.next_look = time + LOOK
+    return ask_or_sleep(ask_python, user, done_bytes, total_bytes)
+
+
+cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
+    cdef Watch *watch = <Watch *>user
+    try:
+        if watch.progress != NULL:
+            (<object>watch.progress)(done_bytes, total_bytes)
+        PyErr_CheckSignals()
+    except BaseException as error:
+        Py_INCREF(error)
+        watch.error = <PyObject *>error
+        return 1
+    return 0
