@@ -23,6 +23,9 @@ MODES = ("raise", "wrap", "clip", "fill")
 class Case:
     """A plan with data: memories, a mode, and what has to come of them."""
 
+    operation = staticmethod(gpukern.gather)
+    oracle = staticmethod(oracle.gather)
+
     def __init__(self, plan: GatherPlan, rng):
         self.plan = plan
         self.mode = MODES[rng.integers(4)]
@@ -48,7 +51,7 @@ class Case:
         index = self.plan.index.on(self.memories["index"])
         self.error = self.result = None
         try:
-            self.result = oracle.gather(source, index, self.plan.axis, self.mode, self.fill)
+            self.result = self.oracle(source, index, self.plan.axis, self.mode, self.fill)
         except IndexError as error:
             self.error = str(error)
         self.after = {name: memory.copy() for name, memory in self.memories.items()}
@@ -98,7 +101,7 @@ def check_host(case, place):
         case,
         memories,
         out,
-        lambda: gpukern.gather(source, index, out=out, **case.options, **place.options),
+        lambda: case.operation(source, index, out=out, **case.options, **place.options),
     )
 
 
@@ -106,7 +109,7 @@ def check_device_arrays(case, place):
     """DeviceArrays: contiguous, a new result."""
     source = place.put(case.plan.source.on(case.memories["source"]))
     index = place.put(case.plan.index.on(case.memories["index"]))
-    compare(case, {}, None, lambda: place.take(gpukern.gather(source, index, **case.options)))
+    compare(case, {}, None, lambda: place.take(case.operation(source, index, **case.options)))
 
 
 def check_device_windows(case, place):
@@ -118,7 +121,7 @@ def check_device_windows(case, place):
     out = None if plan.out is None else Interface(memories[plan.out_memory], plan.out)
 
     def call():
-        result = gpukern.gather(source, index, out=out, **case.options)
+        result = case.operation(source, index, out=out, **case.options)
         return result if out is not None else result.numpy()
 
     compare(case, memories, out, call)
@@ -161,9 +164,14 @@ def device_can_hold(window):
 
 @given(plan=gather_plans(), seed=st.integers(0, 2**32 - 1))
 def test_gather_on_generated_calls(plan, seed, places, cases):
-    rng = np.random.default_rng(seed)
+    check_at_places(Case, plan, np.random.default_rng(seed), places, cases)
+
+
+def check_at_places(case_type, plan, rng, places, cases):
+    """Checks calls with random data, at all places that can hold the arrays."""
+    name = case_type.operation.__name__
     for _ in range(CASES_PER_EXAMPLE):
-        case = Case(plan, rng)
+        case = case_type(plan, rng)
         for place in places:
             if not place.on_device:
                 check_host(case, place)
@@ -171,11 +179,11 @@ def test_gather_on_generated_calls(plan, seed, places, cases):
                 check_device_arrays(case, place)
             else:
                 continue
-            cases["gather", str(place)] += 1
+            cases[name, str(place)] += 1
             windows = [w for w in (plan.source, plan.index, plan.out) if w is not None]
             if place.name == "cuda-array" and all(map(device_can_hold, windows)):
                 check_device_windows(case, place)
-                cases["gather", "cuda-array, strided"] += 1
+                cases[name, "cuda-array, strided"] += 1
 
 
 @given(plan=gather_plans(), seed=st.integers(0, 2**32 - 1))

@@ -50,6 +50,17 @@ constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
   return exec;
 }
 
+/// The options of an indexing operation; `fill_value` must outlive them.
+template <class Options>
+gpukern_gather_options c_gather_options(const Options& options, const gpukern_tensor& fill_value) {
+  gpukern_gather_options c_options = GPUKERN_GATHER_OPTIONS_INIT;
+  c_options.mode = static_cast<std::int32_t>(options.mode);
+  c_options.path = static_cast<std::int32_t>(options.path);
+  c_options.fill_value = &fill_value;
+  c_options.out_may_change = options.out_may_change;
+  return c_options;
+}
+
 }  // namespace detail
 
 // ---- library and devices --------------------------------------------------------------------
@@ -232,11 +243,7 @@ void gather(const Source& source, const Indices& index, Out&& out,
   const TensorRef fill_value(&options.fill_value, {});
   const gpukern_tensor c_fill_value = fill_value.c_tensor();
   const gpukern_exec exec = detail::c_exec(options.exec);
-  gpukern_gather_options c_options = GPUKERN_GATHER_OPTIONS_INIT;
-  c_options.mode = static_cast<std::int32_t>(options.mode);
-  c_options.path = static_cast<std::int32_t>(options.path);
-  c_options.fill_value = &c_fill_value;
-  c_options.out_may_change = options.out_may_change;
+  const gpukern_gather_options c_options = detail::c_gather_options(options, c_fill_value);
   check(gpukern_gather(detail::address(TensorRef(source).c_tensor()),
                        detail::address(TensorRef(index).c_tensor()), options.axis,
                        detail::address(TensorRef(out).c_tensor()), &c_options, &exec));

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+
 #include "src/ops/indexing.hpp"
 
 namespace gpukern {
@@ -32,6 +34,12 @@ void gather_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& loop
   }
 }
 
+/// NumPy checks the indices once for each position before the axis: not at all if there are none.
+bool has_outer_positions(const Tensor& source, const Axis& axis) {
+  const auto* shape = source.shape.data();
+  return std::none_of(shape, shape + axis.first, [](std::int64_t size) { return size == 0; });
+}
+
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, std::int32_t axis,
             const gpukern_tensor* raw_out, const gpukern_gather_options* raw_options,
             const gpukern_exec* exec) {
@@ -42,7 +50,9 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
   require_index_dtype(index);
   const Axis checked = checked_axis(source.tensor, axis);
   require_indexed_out(out, source.tensor, gather_shape(source.tensor, index.tensor, checked));
-  run_indexed({"gather", source, index, out, checked, gather_loop}, options, exec);
+  run_indexed({"gather", source, index, out, checked, gather_loop,
+               has_outer_positions(source.tensor, checked)},
+              options, exec);
 }
 
 }  // namespace

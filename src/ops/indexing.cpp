@@ -99,12 +99,6 @@ void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) 
        " with size ", axis.n);
 }
 
-/// NumPy checks the indices once for each position before the axis: not at all if there are none.
-bool has_outer_positions(const Tensor& source, const Axis& axis) {
-  const auto* shape = source.shape.data();
-  return std::none_of(shape, shape + axis.first, [](std::int64_t size) { return size == 0; });
-}
-
 /// $GPUKERN_GATHER, read at every call so that a process may change it.
 gpukern_gather_path default_path() {
   const char* text = std::getenv("GPUKERN_GATHER");
@@ -130,7 +124,7 @@ bool reads_in_place(const IndexedRead& read) {
 
 /// Where the call runs. `from` becomes the source as that device sees it.
 Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
-  const auto& [function, source, index, out, axis, make_loop] = read;
+  const auto& [function, source, index, out, axis, make_loop, checks_indices] = read;
   if (!reads_in_place(read)) return {function, {&source, &index, &out}, exec};
   Call call(function, {&index, &out}, exec);
   from.device = call.device_id;
@@ -173,7 +167,7 @@ void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gp
 
 void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
                  const gpukern_exec* exec) {
-  const auto& [function, source, index, out, axis, make_loop] = read;
+  const auto& [function, source, index, out, axis, make_loop, checks_indices] = read;
   const auto mode = static_cast<gpukern_index_mode>(options.mode);
   Tensor from = source.tensor;
   const Call call = call_for(read, from, exec);
@@ -186,8 +180,7 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   const std::int64_t count = out.tensor.count();
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
-  const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 &&
-                      has_outer_positions(source.tensor, axis);
+  const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
   const bool may_change = options.out_may_change != 0;
   // Host arrays on the CPU can keep out unchanged, a GPU cannot.
   const bool device_checks = !call.is_offloaded() && (!call.device_id.cuda || may_change);

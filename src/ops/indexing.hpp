@@ -33,6 +33,7 @@ struct IndexedRead {
   const Argument& out;
   Axis axis;
   MakeLoop make_loop;
+  bool checks_indices;  ///< in mode "raise"; where nothing is read, NumPy's functions differ
 };
 
 /// Checks the fill value and, in mode "raise", the indices, and runs the operation where its

@@ -104,7 +104,7 @@ class IndexedReadTest : public testing::TestWithParam<bool> {
       const Argument at("take", "index", &tensors[1]);
       const Argument to("take", "out", &tensors[2]);
       const Axis axis = gpukern::checked_axis(from.tensor, c.axis);
-      gpukern::run_indexed({"take", from, at, to, axis, push_dimensions},
+      gpukern::run_indexed({"take", from, at, to, axis, push_dimensions, true},
                            gpukern::checked_options("take", &options), &exec);
     });
   }

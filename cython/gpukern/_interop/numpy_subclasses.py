@@ -29,17 +29,23 @@ def like(source, result):
     return wrapped[()] if wrapped.ndim == 0 else wrapped
 
 
-def gather_objects(source, index, *, axis, mode, fill_value, out, progress, **where):
-    """Gathers references to Python objects: our indices, NumPy's reference counts."""
-    from gpukern._ops.gather import gather
+def operation(name):
+    """The function of gpukern; it is not imported yet when this module is."""
+    return getattr(sys.modules["gpukern"], name)
 
+
+def gather_objects(name, numpys, source, index, *, axis, mode, fill_value, out, progress, **where):
+    """Gathers references to Python objects: our indices, NumPy's reference counts."""
     if out is not None and not (isinstance(out, np.ndarray) and out.dtype == source.dtype):
         kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
-        raise GpukernTypeError(f"gather: out must be an ndarray of dtype object, got {kind}")
+        raise GpukernTypeError(f"{name}: out must be an ndarray of dtype object, got {kind}")
     # One byte in place of each object: this brings all errors with it, and what is to be filled.
     shadow = np.broadcast_to(np.uint8(1), source.shape)
     known = np.asarray(
-        gather(shadow, index, axis=axis, mode=mode, fill_value=0, progress=progress, **where), bool
+        operation(name)(
+            shadow, index, axis=axis, mode=mode, fill_value=0, progress=progress, **where
+        ),
+        bool,
     )
     if known.size == 0:
         result = np.empty(known.shape, object)
@@ -47,18 +53,17 @@ def gather_objects(source, index, *, axis, mode, fill_value, out, progress, **wh
         along = 0 if axis is None else axis
         flat = source.reshape(-1) if axis is None or source.ndim == 0 else source
         numbers = np.arange(flat.shape[along])
-        positions = gather(numbers, index, mode=mode, fill_value=0, **where)
-        # One more dimension, so that an object that is itself an array stays an element.
-        taken = np.take(flat, np.asarray(positions)[np.newaxis], axis=along)
-        result = taken.reshape(known.shape)
+        positions = operation("gather")(numbers, index, mode=mode, fill_value=0, **where)
+        # With one dimension at least, so that an object that is itself an array stays an element.
+        result = numpys(flat, np.atleast_1d(positions), axis=along).reshape(known.shape)
     if mode == "fill":
         result[~known] = fill_objects(fill_value, known.shape)[~known]
     if out is None:
         return result if result.ndim else result[()]
     if out.shape != result.shape:
-        raise GpukernValueError(f"gather: out must have shape {result.shape}, got {out.shape}")
+        raise GpukernValueError(f"{name}: out must have shape {result.shape}, got {out.shape}")
     if not out.flags.writeable:
-        raise GpukernValueError("gather: out is read-only")
+        raise GpukernValueError(f"{name}: out is read-only")
     out[...] = result
     return out
 
@@ -73,21 +78,21 @@ def fill_objects(fill_value, shape):
     return filled
 
 
-def gather_masked(source, index, *, out, **options):
+def gather_masked(name, numpys, source, index, *, out, **options):
     """As numpy.ma.take: the mask goes with the data, and a masked index gives a masked item."""
-    from gpukern._ops.gather import gather
-
     masked = sys.modules["numpy.ma"]
     index_mask = masked.getmask(index)
     if index_mask is not masked.nomask:
         index = index.filled(0)
     # The data first: they bring the errors.
-    data = gather(source.data, index, out=getattr(out, "data", None), **options)
+    data = operation(name)(source.data, index, out=getattr(out, "data", None), **options)
     mask_options = {**options, "fill_value": 0, "progress": None}
     if source.mask is masked.nomask:
         mask = index_mask
+        if mask is not masked.nomask and mask.ndim == np.ndim(data):
+            mask = np.broadcast_to(mask, np.shape(data))
     else:
-        mask = np.asarray(gather(source.mask, index, **mask_options)) | index_mask
+        mask = np.asarray(operation(name)(source.mask, index, **mask_options)) | index_mask
     if out is not None:
         if is_masked(out):
             out.__setmask__(mask)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_dtype
-from gpukern._streams.call cimport Argument
+from gpukern._streams.call cimport Argument, CallContext
 
-cdef object fill_array(object fill_value, const Argument *source)
+cdef object fill_array(CallContext *call, object fill_value, const Argument *source)
 cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1
 cdef object float_of_int(object value)

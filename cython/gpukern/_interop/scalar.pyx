@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Python's and NumPy's scalars as elements of an array: gather's fill_value and saxpy's a."""
+"""Python's and NumPy's scalars as elements of an array: fill_value and saxpy's a."""
 
 cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongLongAndOverflow
@@ -18,7 +18,7 @@ from gpukern._capi cimport (
 from gpukern._interop.argument cimport dtype_of
 from gpukern._interop.array_type cimport ArrayType, array_type_of
 from gpukern._interop.dtype cimport FLOAT16, bfloat16_bits, describe_dtype, numpy_dtype
-from gpukern._streams.call cimport Argument
+from gpukern._streams.call cimport Argument, CallContext
 
 import math
 
@@ -52,23 +52,24 @@ cdef struct Number:
     double imag
 
 
-# ---- gather's fill_value ----
+# ---- fill_value ----
 
-cdef object fill_array(object fill_value, const Argument *source):
+cdef object fill_array(CallContext *call, object fill_value, const Argument *source):
     """The fill value as an ndarray whose bytes are elements of the source's dtype."""
+    name = f"{<object>call.function}: fill_value"
     if numpy_subclasses.is_masked(fill_value):
-        raise GpukernTypeError("gather: fill_value must not be masked")
-    fill_value = on_host(fill_value, "gather: fill_value")
+        raise GpukernTypeError(f"{name} must not be masked")
+    fill_value = on_host(fill_value, name)
     try:
         if source.c.dtype.code == GPUKERN_BFLOAT:
             return bfloat16_array(fill_value)
         return converted(fill_value, dtype_of(source))
     except OverflowError as error:
-        raise GpukernOverflowError(f"gather: fill_value: {error}") from None
+        raise GpukernOverflowError(f"{name}: {error}") from None
     except TypeError as error:
-        raise GpukernTypeError(f"gather: fill_value: {error}") from None
+        raise GpukernTypeError(f"{name}: {error}") from None
     except ValueError as error:
-        raise GpukernValueError(f"gather: fill_value: {error}") from None
+        raise GpukernValueError(f"{name}: {error}") from None
 
 
 cdef object on_host(object value, str what):

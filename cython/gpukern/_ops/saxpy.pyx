@@ -12,7 +12,7 @@ from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
 
-from gpukern._ops.call_options import describe_call_options
+from gpukern._ops.docstrings import complete_docstring
 from gpukern.errors import GpukernTypeError
 
 
@@ -81,4 +81,4 @@ cdef int describe_numbers(CallContext *call, object array, str name, Argument *a
     return 0
 
 
-describe_call_options(saxpy)
+complete_docstring(saxpy)

@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Parameters that several operations share, for their docstrings."""
+
+import textwrap
+
+CALL_OPTIONS = """\
+device : {'cpu', 'cuda', 'cuda:N'} or int, optional
+    Where host arrays are computed; by default $GPUKERN_DEVICE, or the CPU.
+stream : optional
+    An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
+    library of the first array, or the legacy default stream.
+progress : callable, optional
+    Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
+    An exception that it raises stops the call and propagates; `out` is then partially written.
+device_memory : int, optional
+    Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
+    1 GiB.
+"""
+
+
+MODE = """\
+mode : {'raise', 'wrap', 'clip', 'fill'}
+    What to do with an index outside [0, n). 'raise': [-n, 0) counts from the end, anything else
+    is an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
+    counts from the end, anything else gives `fill_value`.
+"""
+
+PARAGRAPHS = {"{call_options}": CALL_OPTIONS, "{mode}": MODE}
+
+
+def complete_docstring(function):
+    """Replace the lines of a docstring that name a paragraph, which may be indented."""
+    lines = []
+    for line in function.__doc__.splitlines(keepends=True):
+        indent = line[: len(line) - len(line.lstrip())]
+        paragraph = PARAGRAPHS.get(line.strip())
+        lines.append(line if paragraph is None else textwrap.indent(paragraph, indent))
+    function.__doc__ = "".join(lines)

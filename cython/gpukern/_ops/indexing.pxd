@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the operations that read items of a source by an index share: all but the C function and
+the shape of the result.
+
+The Python function of such an operation is one call of IndexedRead.run().
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+from gpukern._capi cimport (
+    gpukern_exec, gpukern_gather_options, gpukern_status, gpukern_tensor,
+)
+
+ctypedef gpukern_status (*IndexedFunction)(
+    const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
+    const gpukern_tensor *out, const gpukern_gather_options *options,
+    const gpukern_exec *exec_) noexcept nogil
+
+# Fills in the shape of the result and returns its ndim; any shape for arguments that the C function
+# refuses. `sizes` has room for the dimensions of source and index together.
+ctypedef int (*ResultSizes)(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
+                            int64_t *sizes) noexcept
+
+
+cdef class IndexedRead:
+    cdef str name                  # of the Python function
+    cdef IndexedFunction function
+    cdef ResultSizes result_sizes
+    cdef object numpys             # NumPy's function for the same result
+    cdef bint aligned              # the dimensions of the index are those of the source
+
+    cdef object run(self, object source, object index, object axis, object mode, object fill_value,
+                    object out, object device, object stream, object progress,
+                    object device_memory)
+
+
+cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSizes result_sizes,
+                                  object numpys, bint aligned=*)
