@@ -19,6 +19,7 @@ from gpukern._ops.copy import copyto, synchronize
 from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather
 from gpukern._ops.saxpy import saxpy
+from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._program.kernel import Kernel
 from gpukern._program.launch import In, InOut, Out
 from gpukern._program.program import Program, cache_info, clear_cache
@@ -57,6 +58,7 @@ __all__ = [
     "saxpy",
     "set_num_threads",
     "synchronize",
+    "take_along_axis",
     "to_device",
     "typed",
 ]

@@ -132,6 +132,11 @@ cdef extern from "gpukern/gpukern.h" nogil:
                                   int32_t axis, const gpukern_tensor *out,
                                   const gpukern_gather_options *options,
                                   const gpukern_exec *exec_)
+    gpukern_status gpukern_take_along_axis(const gpukern_tensor *source,
+                                           const gpukern_tensor *index, int32_t axis,
+                                           const gpukern_tensor *out,
+                                           const gpukern_gather_options *options,
+                                           const gpukern_exec *exec_)
     gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
                                  const gpukern_tensor *out, const gpukern_exec *exec_)
 

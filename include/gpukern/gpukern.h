@@ -4,7 +4,7 @@
 
 /**
  * @file gpukern.h
- * @brief The C ABI of gpukern: gather and saxpy on the CPU and on CUDA GPUs.
+ * @brief The C ABI of gpukern: gather, take_along_axis and saxpy on the CPU and on CUDA GPUs.
  *
  * Every function that can fail returns a ::gpukern_status and, on failure, leaves a message for
  * the calling thread in gpukern_last_error(). A query that cannot fail returns its value. All
@@ -310,9 +310,9 @@ typedef enum gpukern_index_mode {
 } gpukern_index_mode;
 
 /**
- * The algorithm of gather on a GPU. The result does not depend on it. GPUKERN_GATHER_AUTO is
- * $GPUKERN_GATHER (auto, direct or partitioned; it applies to 4096 indices or more); auto chooses
- * by the sizes and by a sample of the indices on the GPU.
+ * The algorithm of an indexing operation on a GPU. The result does not depend on it.
+ * GPUKERN_GATHER_AUTO is $GPUKERN_GATHER (auto, direct or partitioned; it applies to 4096 indices
+ * or more); auto chooses by the sizes and by a sample of the indices on the GPU.
  */
 typedef enum gpukern_gather_path {
   GPUKERN_GATHER_AUTO = 0,
@@ -322,7 +322,7 @@ typedef enum gpukern_gather_path {
 } gpukern_gather_path;
 
 /**
- * @brief Options of gather.
+ * @brief Options of gather and take_along_axis.
  *
  * Set `struct_size` to `sizeof(gpukern_gather_options)` (GPUKERN_GATHER_OPTIONS_INIT does): the
  * struct may grow.
@@ -332,9 +332,10 @@ typedef struct gpukern_gather_options {
   int32_t mode; /**< a ::gpukern_index_mode */
   int32_t path; /**< a ::gpukern_gather_path */
   /** For GPUKERN_INDEX_FILL: a C-contiguous host tensor of the source's dtype, whose shape is a
-   * suffix of source.shape[axis+1:] (0-d always fits). NULL fills with zero bytes. */
+   * suffix of source.shape[axis+1:] (0-d always fits). NULL fills with zero bytes. In
+   * take_along_axis, index has length 1 along the dimensions of that suffix. */
   const gpukern_tensor *fill_value;
-  /** Nonzero: a gather in mode GPUKERN_INDEX_RAISE that returns GPUKERN_INDEX_ERROR may have
+  /** Nonzero: a call in mode GPUKERN_INDEX_RAISE that returns GPUKERN_INDEX_ERROR may have
    * written to `out`. Indices are then checked while items are read, instead of before. */
   int32_t out_may_change;
 } gpukern_gather_options;
@@ -377,6 +378,33 @@ GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gp
                                           int32_t axis, const gpukern_tensor *out,
                                           const gpukern_gather_options *options,
                                           const gpukern_exec *exec);
+
+/**
+ * @brief Takes an element for each index along an axis, as numpy.take_along_axis:
+ *        `out[a, i, b] = source[a, index[a, i, b], b]`.
+ *
+ * Source and index broadcast against each other outside the axis, along which they may have any
+ * lengths. All else is as in gpukern_gather(): options, overlap, streams, and a source in
+ * page-locked host memory.
+ *
+ * @param[in] source any shape, any dtype of whole bytes
+ * @param[in] index of as many dimensions as the source, any integer dtype of 8 to 64 bits
+ * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened source and a 1-D index;
+ *            a 0-d source has no other axis
+ * @param[out] out of the source's dtype; its shape is index.shape[axis] along the axis, and the
+ *             broadcast of the shapes of source and index along all other dimensions
+ * @param[in] options may be NULL: mode GPUKERN_INDEX_RAISE and the defaults
+ * @param[in] exec may be NULL
+ * @return GPUKERN_INDEX_ERROR in mode GPUKERN_INDEX_RAISE, naming the first bad index in C order;
+ *         out is then unchanged, but see gpukern_gather_options::out_may_change. No index is
+ *         checked if the result is empty. In every mode, GPUKERN_INDEX_ERROR for an empty axis
+ *         unless the result is empty.
+ */
+GPUKERN_API gpukern_status gpukern_take_along_axis(const gpukern_tensor *source,
+                                                   const gpukern_tensor *index, int32_t axis,
+                                                   const gpukern_tensor *out,
+                                                   const gpukern_gather_options *options,
+                                                   const gpukern_exec *exec);
 
 /**
  * @brief Computes `out = a * x + y` with one rounding: a fused multiply-add.

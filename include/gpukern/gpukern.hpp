@@ -203,7 +203,7 @@ TensorRef<T>::TensorRef(const DeviceBuffer<std::remove_const_t<T>>& buffer) noex
 
 // ---- operations -----------------------------------------------------------------------------
 
-/// What gather does with an index outside [0, n).
+/// What an indexing operation does with an index outside [0, n).
 enum class Mode {
   raise = GPUKERN_INDEX_RAISE,  ///< [-n, 0) counts from the end; anything else is an IndexError
   wrap = GPUKERN_INDEX_WRAP,    ///< modulo n
@@ -211,14 +211,14 @@ enum class Mode {
   fill = GPUKERN_INDEX_FILL     ///< [-n, 0) counts from the end; anything else gives fill_value
 };
 
-/// How gather works on a GPU; see gpukern_gather_path. All give the same result.
+/// How an indexing operation works on a GPU; see gpukern_gather_path. All give the same result.
 enum class GatherPath {
   automatic = GPUKERN_GATHER_AUTO,  ///< $GPUKERN_GATHER, or a choice by sizes and indices
   direct = GPUKERN_GATHER_DIRECT,
   partitioned = GPUKERN_GATHER_PARTITIONED
 };
 
-/// The axis of a gather from the source flattened in C order.
+/// The axis of the source flattened in C order.
 inline constexpr std::int32_t kFlattened = GPUKERN_AXIS_NONE;
 
 template <Element T>
@@ -247,6 +247,33 @@ void gather(const Source& source, const Indices& index, Out&& out,
   check(gpukern_gather(detail::address(TensorRef(source).c_tensor()),
                        detail::address(TensorRef(index).c_tensor()), options.axis,
                        detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+}
+
+template <Element T>
+struct TakeAlongAxisOptions {
+  std::int32_t axis = -1;
+  Mode mode = Mode::raise;
+  T fill_value{};
+  ExecOptions exec{};
+  GatherPath path = GatherPath::automatic;
+  bool out_may_change = false;  ///< also where Mode::raise throws; spares a look at the indices
+};
+
+/// Takes an element for each index along an axis: `out[a, i, b] = source[a, index[a, i, b], b]`.
+///
+/// Source and index have the same number of dimensions and broadcast outside the axis. Errors and
+/// streams are those of gather(). See gpukern_take_along_axis().
+template <Output Out, InputOf<element_t<Out>> Source, class Indices>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+void take_along_axis(const Source& source, const Indices& index, Out&& out,
+                     const TakeAlongAxisOptions<element_t<Out>>& options = {}) {
+  const TensorRef fill_value(&options.fill_value, {});
+  const gpukern_tensor c_fill_value = fill_value.c_tensor();
+  const gpukern_exec exec = detail::c_exec(options.exec);
+  const gpukern_gather_options c_options = detail::c_gather_options(options, c_fill_value);
+  check(gpukern_take_along_axis(detail::address(TensorRef(source).c_tensor()),
+                                detail::address(TensorRef(index).c_tensor()), options.axis,
+                                detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
 /// A type that converts to T without a change of kind: no floating-point number to an integer.

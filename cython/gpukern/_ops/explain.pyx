@@ -24,10 +24,11 @@ from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.dispatch import Elementwise
 from gpukern._ops.gather import gather
 from gpukern._ops.saxpy import saxpy
+from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._runtime.devices import cuda_status
 from gpukern.errors import GpukernTypeError
 
-cdef dict OPERATIONS = {gather: "gather", saxpy: "saxpy"}
+cdef dict OPERATIONS = {gather: "gather", saxpy: "saxpy", take_along_axis: "take_along_axis"}
 
 cdef dict PATHS = {
     GPUKERN_PATH_NONE: "nothing to do",
@@ -55,13 +56,13 @@ cdef class Explanation:
     Attributes
     ----------
     op : str
-        'gather', 'saxpy' or the name of an element-wise function.
+        'gather', 'take_along_axis', 'saxpy' or the name of an element-wise function.
     place : str
         The computing device: 'cpu' or 'cuda:N'.
     why : str
         The rule that chose the device.
     path : str
-        'contiguous' or 'strided' for saxpy and element-wise functions; for gather 'items', 'rows'
+        'contiguous' or 'strided' for saxpy and element-wise functions; else 'items', 'rows'
         (several accesses per item), 'strided' or 'partitioned' (indices sorted by slices of the
         source; a sample of them on the GPU may change it to 'items'); 'nothing to do'.
     threads : int
@@ -137,8 +138,8 @@ def explain(op, /, *args, **kwargs):
     Parameters
     ----------
     op : function
-        :func:`gpukern.gather`, :func:`gpukern.saxpy` or a function made by
-        :func:`gpukern.elementwise`.
+        :func:`gpukern.gather`, :func:`gpukern.take_along_axis`, :func:`gpukern.saxpy` or a function
+        made by :func:`gpukern.elementwise`.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.
@@ -165,8 +166,8 @@ def explain(op, /, *args, **kwargs):
         name = OPERATIONS.get(op)
     if name is None:
         raise GpukernTypeError(
-            "explain: op must be gpukern.gather or gpukern.saxpy, or made by gpukern.elementwise, "
-            f"got {op!r}")
+            "explain: op must be gpukern.gather or another operation, or made by "
+            f"gpukern.elementwise, got {op!r}")
     for array in args + tuple(kwargs.values()):
         if isinstance(array, np.ndarray) and numpy_subclasses.special_gather(array) is not None:
             raise GpukernTypeError(
