@@ -11,7 +11,6 @@ import pytest
 pytestmark = pytest.mark.gpu
 
 CODE = r"""
-import time
 import numpy as np
 import gpukern
 
@@ -25,7 +24,6 @@ out = gpukern.empty(4, np.int32)
 others = [gpukern.empty(1000) for _ in range(3)]
 fine[1, 1](out)
 assert out.numpy()[0] == 1
-started = time.perf_counter()
 try:
     fail[1, 1](%s)
     out.numpy()
@@ -41,7 +39,6 @@ for call in (lambda: fine[1, 1](out), out.numpy, lambda: gpukern.to_device(np.ze
         raise SystemExit("no error later on")
     except gpukern.ContextLostError:
         pass
-assert time.perf_counter() - started < 1
 # The CPU remains usable.
 assert gpukern.gather(np.arange(3), [2])[0] == 2
 del out, others, fail, fine, program

@@ -261,7 +261,7 @@ TEST_F(KernelTest, CooperativeGridsAreBounded) {
   EXPECT_EQ(x.read(), std::vector<int>(kCount, 2));
   shape.programmatic_launch = 1;
   expect_error(kernel.launch(shape, nullptr, x.data(), int{kCount}), GPUKERN_VALUE_ERROR,
-               "kernel_launch: programmatic_launch must be 0 where cooperative is set");
+               "kernel_launch: programmatic_launch must be 0 if cooperative is set");
   shape.programmatic_launch = 0;
   shape.grid[0] = 1 << 20;
   expect_error(

@@ -14,7 +14,7 @@
 namespace gpukern::cpu {
 namespace {
 
-std::int64_t query_core_cache() {
+std::int64_t query_core_cache() noexcept {
   constexpr std::int64_t kTypical = std::int64_t{1} << 20;
   const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 ? std::int64_t{bytes} : kTypical;
@@ -23,7 +23,7 @@ std::int64_t query_core_cache() {
 /// Bytes of the third-level cache that the cores of a complex share, on AMD processors; else 0.
 /// sysconf() gives the sum over all complexes (AMD64 Architecture Programmer's Manual 3, CPUID
 /// 8000_001D).
-std::int64_t query_complex_cache() {
+std::int64_t query_complex_cache() noexcept {
 #ifdef GPUKERN_X86
   unsigned properties = 0;
   unsigned shape = 0;

@@ -59,7 +59,7 @@ Stream checked_stream(const gpukern_exec* exec) {
   if (exec == nullptr) return nullptr;
   // As of ABI 1. A later field is to be read only where struct_size covers it.
   constexpr std::size_t kFirstSize =
-      offsetof(gpukern_exec, explanation) + sizeof(gpukern_exec::explanation);
+      offsetof(gpukern_exec, explanation) + sizeof(gpukern_explanation*);
   require(exec->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
           "exec must have struct_size = ", kFirstSize, " or more, got ", exec->struct_size);
   return exec->stream;

@@ -46,7 +46,9 @@ namespace gpu = gpukern::gpu;
 constexpr std::int64_t kKibi = 1 << 10;
 constexpr std::int64_t kMebi = 1 << 20;
 
-const std::byte* address(std::uintptr_t value) { return reinterpret_cast<const std::byte*>(value); }
+std::byte* address(std::uintptr_t value) {
+  return reinterpret_cast<std::byte*>(value);  // NOLINT(performance-no-int-to-ptr): never read
+}
 
 /// Strides of source, index, out and fill value, in bytes.
 using Strides = std::array<std::int64_t, 4>;
@@ -56,7 +58,7 @@ GatherArgs gather_of(std::int64_t item, std::int64_t n, std::int64_t axis_stride
   GatherArgs args;
   args.source = address(1 << 20);
   args.index = address(2 << 20);
-  args.out = reinterpret_cast<std::byte*>(std::uintptr_t{3} << 20);
+  args.out = address(3 << 20);
   args.item = item;
   args.n = n;
   args.index_type = {4, true};
