@@ -86,6 +86,7 @@ class ChunkedCall {
   /// Of each operand, and of `whole`.
   [[nodiscard]] std::vector<bool> find_staged() const {
     std::vector<bool> staged;
+    staged.reserve(operands_.size() + 1);
     for (const ChunkOperand& operand : operands_)
       staged.push_back(needs_staging(call_.device, *operand.tensor, layout(loop_, operand)));
     if (whole_ != nullptr) staged.push_back(needs_staging(call_.device, *whole_, whole_layout_));

@@ -5,6 +5,7 @@
 // broadcast outside the axis. Devices must accept such loops in all modes, whole and in chunks.
 
 #include <optional>
+#include <vector>
 
 #include "fake_gpu.hpp"
 #include "src/ops/indexing.hpp"
@@ -77,17 +78,19 @@ struct Case {
   int axis;
 };
 
-const Case kCases[] = {
-    {{9}, {700}, 0},
-    {{6, 40}, {50, 40}, 0},
-    {{6, 40}, {1, 40}, 0},
-    {{30, 7}, {30, 20}, 1},
-    {{1, 7}, {30, 20}, 1},
-    {{5, 6, 7}, {5, 44, 7}, 1},
-    {{5, 6, 1}, {1, 44, 7}, 1},
-    {{5, 6, 300}, {5, 4, 1}, 1},
-    {{5, 1, 7}, {3, 64, 7}, 0},
-};
+std::vector<Case> cases() {
+  return {
+      {{9}, {700}, 0},
+      {{6, 40}, {50, 40}, 0},
+      {{6, 40}, {1, 40}, 0},
+      {{30, 7}, {30, 20}, 1},
+      {{1, 7}, {30, 20}, 1},
+      {{5, 6, 7}, {5, 44, 7}, 1},
+      {{5, 6, 1}, {1, 44, 7}, 1},
+      {{5, 6, 300}, {5, 4, 1}, 1},
+      {{5, 1, 7}, {3, 64, 7}, 0},
+  };
+}
 
 class IndexedReadTest : public testing::TestWithParam<bool> {
  protected:
@@ -144,7 +147,7 @@ class IndexedReadTest : public testing::TestWithParam<bool> {
 
 TEST_P(IndexedReadTest, EveryModeOnEveryDevice) {
   Random random(7);
-  for (const Case& c : kCases) {
+  for (const Case& c : cases()) {
     const HostArray<std::int32_t> source(kInt32, c.source, GetParam());
     const HostArray<std::int64_t> index(kInt64, c.index, GetParam());
     const HostArray<std::int32_t> out(kInt32, result_shape(c), GetParam());

@@ -138,7 +138,8 @@ cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1:
         return GPUKERN_AXIS_NONE
     if type(axis) is not int:
         if isinstance(axis, (bool, np.bool)):
-            raise GpukernTypeError(f"{<object>call.function}: axis must be an int or None, got bool")
+            raise GpukernTypeError(
+                f"{<object>call.function}: axis must be an int or None, got bool")
         try:
             number = operator.index(axis)
         except TypeError:
