@@ -28,6 +28,7 @@ FLOAT_BITS = {
 }  # fmt: skip
 
 MODES = {"raise": 0, "wrap": 1, "clip": 2, "fill": 3}
+PATHS = {None: 0, "direct": 1, "partitioned": 2}
 TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "opaque": 3, "bfloat": 4, "complex": 5}
 CUDA = 2
 
@@ -249,10 +250,10 @@ class Native:
         function = self.gpukern.gpukern_saxpy
         return lambda: self.check_gpukern(function(*arguments))
 
-    def gather_call(self, source, index, out, mode, new_out=False):
+    def gather_call(self, source, index, out, mode, path=None, new_out=False):
         """Return a function that gathers along axis 0, perhaps as into a new array."""
         size = ctypes.sizeof(GatherOptions)
-        options = GatherOptions(size, MODES[mode], 0, None, new_out)
+        options = GatherOptions(size, MODES[mode], PATHS[path], None, new_out)
         arguments = (byref(source), byref(index), c_int32(0), byref(out), byref(options))
         arguments += (byref(self.exec),)
         function = self.gpukern.gpukern_gather

@@ -39,6 +39,30 @@ hypothesis.settings.load_profile("gpukern")
 WITHOUT_GPU = gpukern.info()["cuda"]["device_count"] == 0
 
 
+class ReadMonkeyPatch(pytest.MonkeyPatch):
+    """Lets gpukern read the environment after each change."""
+
+    def setenv(self, name, value, prepend=None):
+        super().setenv(name, value, prepend)
+        gpukern.reload_environment()
+
+    def delenv(self, name, raising=True):
+        super().delenv(name, raising)
+        gpukern.reload_environment()
+
+    def undo(self):
+        super().undo()
+        gpukern.reload_environment()
+
+
+@pytest.fixture
+def monkeypatch():
+    """Replaces pytest's fixture by one that gpukern sees the changes of."""
+    patch = ReadMonkeyPatch()
+    yield patch
+    patch.undo()
+
+
 def pytest_configure(config):
     config.stash[CASES] = Counter()
     config.addinivalue_line("markers", "gpu: needs a CUDA device")

@@ -67,32 +67,25 @@ TEST(ExecTest, HostAndDeviceTensorsDoNotMix) {
   expect_error(gpukern_saxpy(&a, &x, &x, &x, &exec), GPUKERN_VALUE_ERROR, "saxpy: device ");
 }
 
-/// Sets $GPUKERN_DEVICE for the duration of a test.
-class DeviceVariableTest : public testing::Test {
- protected:
-  void TearDown() override {
-    if (had_) {
-      setenv("GPUKERN_DEVICE", before_.c_str(), 1);
-    } else {
-      unsetenv("GPUKERN_DEVICE");
-    }
-  }
-
- private:
-  const bool had_ = std::getenv("GPUKERN_DEVICE") != nullptr;
-  const std::string before_ = had_ ? std::getenv("GPUKERN_DEVICE") : "";
-};
-
-TEST_F(DeviceVariableTest, IsRead) {
+TEST(DeviceVariableTest, IsRead) {
   // Without a GPU, "cuda" means the CPU.
   for (const char* name : {"cpu", "cuda", ""}) {
-    setenv("GPUKERN_DEVICE", name, 1);
+    const EnvironmentVariable variable("GPUKERN_DEVICE", name);
     EXPECT_EQ(run_saxpy(nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
   }
 }
 
-TEST_F(DeviceVariableTest, MustNameADevice) {
+// Calls do not read the environment, which another thread may be changing.
+TEST(DeviceVariableTest, IsASnapshot) {
+  const EnvironmentVariable variable("GPUKERN_DEVICE", "cpu");
   setenv("GPUKERN_DEVICE", "abacus", 1);
+  EXPECT_EQ(run_saxpy(nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(gpukern_reload_environment(), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(run_saxpy(nullptr), GPUKERN_VALUE_ERROR);
+}
+
+TEST(DeviceVariableTest, MustNameADevice) {
+  const EnvironmentVariable variable("GPUKERN_DEVICE", "abacus");
   expect_error(run_saxpy(nullptr), GPUKERN_VALUE_ERROR,
                "GPUKERN_DEVICE must be cpu or cuda, got abacus");
   const auto step = [](void* /*user*/, const gpukern_pipeline_chunk* /*chunk*/) {

@@ -20,33 +20,6 @@ using namespace gpukern_test;
 constexpr gpukern_dtype kFloat{GPUKERN_FLOAT, 32, 1};
 constexpr gpukern_dtype kInt{GPUKERN_INT, 32, 1};
 
-/// Sets an environment variable for the duration of a test; nullptr unsets it.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) {
-    const char* before = std::getenv(name);
-    if (before != nullptr) before_ = before;
-    was_set_ = before != nullptr;
-    if (value != nullptr)
-      setenv(name, value, 1);
-    else
-      unsetenv(name);
-  }
-  ~Environment() {
-    if (was_set_)
-      setenv(name_, before_.c_str(), 1);
-    else
-      unsetenv(name_);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-  bool was_set_ = false;
-};
-
 struct Array {
   Array(Place place, std::int64_t count, gpukern_dtype type)
       : memory(place, static_cast<std::size_t>(count) * 4), dtype(type), shape{count} {}
@@ -176,14 +149,14 @@ TEST_P(PlanTest, TouchesNoMemory) {
 TEST(Plan, NamesTheRule) {
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   {
-    const Environment none("GPUKERN_DEVICE", nullptr);
+    const EnvironmentVariable none("GPUKERN_DEVICE", std::nullopt);
     EXPECT_EQ(planned_saxpy(Place::Cpu, 10, exec).rule, GPUKERN_RULE_HOST);
   }
   {
-    const Environment cpu("GPUKERN_DEVICE", "cpu");
+    const EnvironmentVariable cpu("GPUKERN_DEVICE", "cpu");
     EXPECT_EQ(planned_saxpy(Place::Cpu, 10, exec).rule, GPUKERN_RULE_ENVIRONMENT);
   }
-  const Environment cuda("GPUKERN_DEVICE", "cuda");
+  const EnvironmentVariable cuda("GPUKERN_DEVICE", "cuda");
   const gpukern_explanation plan = planned_saxpy(Place::Cpu, 10, exec);
   const bool gpu = cuda_devices() > 0;
   EXPECT_EQ(plan.rule, gpu ? GPUKERN_RULE_ENVIRONMENT : GPUKERN_RULE_NO_GPU);

@@ -4,7 +4,6 @@
 // fork() while another thread makes the first call of the process: calls must work in the child.
 // This is a separate program, since only the first call finds the library uninitialized.
 
-#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +13,8 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
+#include <new>
 #include <thread>
 
 #include "gpukern/gpukern.h"
@@ -42,19 +42,17 @@ bool call() {
 
 }  // namespace
 
-/// Replaces the function of the C library to delay gpukern's initialization.
-extern "C" char* getenv(const char* name) {
-  using Getenv = char* (*)(const char*);
-  static const auto real = reinterpret_cast<Getenv>(dlsym(RTLD_NEXT, "getenv"));
-  if (is_delayed && std::strcmp(name, "GPUKERN_CPU_ISA") == 0) {
-    in_first_call = true;
+/// Delays gpukern's initialization, which allocates.
+void* operator new(std::size_t bytes) {
+  if (is_delayed && !in_first_call.exchange(true))
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  }
-  return real(name);
+  if (void* const data = std::malloc(bytes)) return data;
+  throw std::bad_alloc();
 }
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t /*bytes*/) noexcept { std::free(data); }
 
 int main() {
-  static_cast<void>(getenv("HOME"));
   std::thread first([] {
     is_delayed = true;
     if (!call()) in_first_call = false;

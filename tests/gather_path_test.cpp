@@ -16,26 +16,6 @@ namespace {
 
 constexpr std::int64_t kMebi = 1 << 20;
 
-/// Sets $GPUKERN_GATHER for its lifetime; nullptr unsets it.
-class Environment {
- public:
-  explicit Environment(const char* value) {
-    if (const char* before = std::getenv(kName)) before_ = before;
-    set(value);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() { set(before_ ? before_->c_str() : nullptr); }
-
-  static void set(const char* value) {
-    static_cast<void>(value != nullptr ? setenv(kName, value, 1) : unsetenv(kName));
-  }
-
- private:
-  static constexpr const char* kName = "GPUKERN_GATHER";
-  std::optional<std::string> before_;
-};
-
 /// Whether the partitioned gather runs on the device.
 bool partitions() {
   gpukern_device_info info{};
@@ -177,7 +157,7 @@ class GatherPathTest : public testing::Test {
 
  private:
   std::optional<OnDevice> context_;
-  Environment environment_{nullptr};
+  EnvironmentVariable variable_{"GPUKERN_GATHER", std::nullopt};
 };
 
 TEST_F(GatherPathTest, WhatIsServedAndWhatIsNot) {
@@ -212,17 +192,17 @@ TEST_F(GatherPathTest, TheEnvironmentChooses) {
   const DeviceMemory<int> memory(kMebi);
   auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
   const Arrays arrays{bytes, 50000, bytes, 60000, bytes + 2 * kMebi};
-  const Environment environment("partitioned");
+  const EnvironmentVariable variable("GPUKERN_GATHER", "partitioned");
   EXPECT_GT(nodes(arrays, GPUKERN_GATHER_AUTO), 5U);
   EXPECT_EQ(nodes(arrays, GPUKERN_GATHER_DIRECT), 1U) << "exec goes before";
-  Environment::set("direct");
+  const EnvironmentVariable other("GPUKERN_GATHER", "direct");
   EXPECT_EQ(nodes(arrays, GPUKERN_GATHER_AUTO), 1U);
 }
 
 TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
   constexpr std::int64_t kCount = 4096;  // fewer go one way only, and nobody asks
   const DeviceMemory<int> memory(3 * kCount);
-  const Environment environment("fast");
+  const EnvironmentVariable variable("GPUKERN_GATHER", "fast");
   const Arrays arrays{memory.data(), kCount, memory.data() + kCount, kCount,
                       memory.data() + 2 * kCount};
   expect_error(gather(arrays, GPUKERN_GATHER_AUTO), GPUKERN_VALUE_ERROR,

@@ -14,12 +14,8 @@
 namespace gpukern_test {
 
 /// The share of the CPU, in percent, for the time of a test.
-class Share {
- public:
-  explicit Share(int percent) { setenv("GPUKERN_CPU_SHARE", std::to_string(percent).c_str(), 1); }
-  Share(const Share&) = delete;
-  Share& operator=(const Share&) = delete;
-  ~Share() { unsetenv("GPUKERN_CPU_SHARE"); }
+struct Share : EnvironmentVariable {
+  explicit Share(int percent) : EnvironmentVariable("GPUKERN_CPU_SHARE", std::to_string(percent)) {}
 };
 
 class PinnedMemory {

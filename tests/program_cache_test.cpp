@@ -118,18 +118,18 @@ TEST_F(ProgramCacheTest, NoDirectoryThatOthersMayWriteTo) {
 TEST_F(ProgramCacheTest, DirectoryComesFromTheEnvironment) {
   const std::string base = directory().string();
   for (const char* off : {"", "off"}) {
-    const Environment variable("GPUKERN_CACHE_DIR", off);
+    const EnvironmentVariable variable("GPUKERN_CACHE_DIR", off);
     EXPECT_STREQ(cache_info().directory, "");
     ptx_of(kProgram);
     EXPECT_EQ(cache_info().entries, 0U);
   }
-  const Environment user("HOME", base);
-  unsetenv("GPUKERN_CACHE_DIR");
+  const EnvironmentVariable user("HOME", base);
+  const EnvironmentVariable unset("GPUKERN_CACHE_DIR", std::nullopt);
   {
-    const Environment xdg("XDG_CACHE_HOME", base + "/xdg");
+    const EnvironmentVariable xdg("XDG_CACHE_HOME", base + "/xdg");
     EXPECT_EQ(cache_info().directory, base + "/xdg/gpukern");
   }
-  const Environment none("XDG_CACHE_HOME", "");
+  const EnvironmentVariable none("XDG_CACHE_HOME", "");
   EXPECT_EQ(cache_info().directory, base + "/.cache/gpukern");
 }
 
@@ -180,7 +180,7 @@ TEST_F(ProgramCacheTest, LeastRecentlyUsedEntriesGoFirst) {
   };
   ptx_of(numbered(0));
   const auto bytes = cache_info().bytes;
-  const Environment limit("GPUKERN_CACHE_LIMIT", std::to_string(3 * bytes + bytes / 2));
+  const EnvironmentVariable limit("GPUKERN_CACHE_LIMIT", std::to_string(3 * bytes + bytes / 2));
   EXPECT_EQ(cache_info().limit_bytes, 3 * bytes + bytes / 2);
   const auto wait = [this] {  // simulates the passing of hours
     for (const fs::path& path : entries())
@@ -208,13 +208,13 @@ TEST_F(ProgramCacheTest, LeastRecentlyUsedEntriesGoFirst) {
 TEST_F(ProgramCacheTest, LimitsAreChecked) {
   ptx_of(kProgram);
   forget_memory();
-  const Environment limit("GPUKERN_CACHE_LIMIT", "1 GB");
+  const EnvironmentVariable limit("GPUKERN_CACHE_LIMIT", "1 GB");
   expect_error(Compiled(kProgram).status(), GPUKERN_VALUE_ERROR,
                "GPUKERN_CACHE_LIMIT must be a number of bytes, got 1 GB");
 }
 
 TEST_F(ProgramCacheTest, NothingIsWrittenWithoutRoom) {
-  const Environment limit("GPUKERN_CACHE_LIMIT", "10");
+  const EnvironmentVariable limit("GPUKERN_CACHE_LIMIT", "10");
   ptx_of(kProgram);
   EXPECT_EQ(cache_info().entries, 0U);
   EXPECT_FALSE(fs::exists(directory()));
@@ -225,7 +225,7 @@ TEST_F(ProgramCacheTest, PlacesThatCannotBeWrittenToAreSilent) {
   EXPECT_STREQ(cache_info().directory, "");
   ptx_of(kProgram);
   for (const char* place : {"/proc/gpukern", "/dev/null/gpukern", "/dev/full"}) {
-    const Environment variable("GPUKERN_CACHE_DIR", place);
+    const EnvironmentVariable variable("GPUKERN_CACHE_DIR", place);
     forget_memory();
     ptx_of(kProgram);
     EXPECT_EQ(counts(), (Counts{.misses = 1}));
@@ -259,7 +259,8 @@ TEST(ProgramCacheProcess, DISABLED_Compiles) {
 
 TEST_F(ProgramCacheTest, ManyProcessesStartCold) {
   constexpr int kProcesses = 64;
-  const Environment result("GPUKERN_TEST_RESULT", (directory().parent_path() / "ptx").string());
+  const EnvironmentVariable result("GPUKERN_TEST_RESULT",
+                                   (directory().parent_path() / "ptx").string());
   std::vector<pid_t> processes;
   for (int i = 0; i < kProcesses; ++i) {
     processes.push_back(fork());

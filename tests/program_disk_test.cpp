@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "program_support.hpp"
+#include "src/core/environment.hpp"
 #include "src/program/disk_cache.hpp"
 
 namespace gpukern_test {
@@ -20,6 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 
 using gpukern::DiskCache;
+
+/// Sets a variable for the disk cache in this program, beside the one in the library.
+struct Variable : EnvironmentVariable {
+  Variable(const char* name, const std::string& value) : EnvironmentVariable(name, value) {
+    gpukern::reload_environment();
+  }
+};
 
 class ProgramDiskTest : public testing::Test {
  protected:
@@ -56,7 +64,7 @@ class ProgramDiskTest : public testing::Test {
   const gpukern::Digest key_ = gpukern::sha256("a key");
   const gpukern::Digest other_ = gpukern::sha256("another key");
   const TemporaryFolder folder_;
-  const Environment cache_{"GPUKERN_CACHE_DIR", directory().string()};
+  const Variable cache_{"GPUKERN_CACHE_DIR", directory().string()};
   const std::string digits_ = gpukern::hex(other_);
 };
 
@@ -94,7 +102,7 @@ TEST_F(ProgramDiskTest, ForeignNamesAreLeft) {
   fs::create_directory(folder);
   foreign.push_back(folder);
   EXPECT_EQ(DiskCache().usage().entries, 1U);
-  const Environment limit("GPUKERN_CACHE_LIMIT", std::to_string(fs::file_size(entry())));
+  const Variable limit("GPUKERN_CACHE_LIMIT", std::to_string(fs::file_size(entry())));
   DiskCache().store(gpukern::sha256("a third key"), program());  // makes room
   DiskCache().clear();
   for (const fs::path& path : foreign) EXPECT_TRUE(fs::exists(path)) << path;
@@ -117,7 +125,7 @@ TEST_F(ProgramDiskTest, WhatAWriterLeftGoesLater) {
 TEST_F(ProgramDiskTest, TheDirectoryMayBeALink) {
   const fs::path link = folder_.path / "link";
   fs::create_directory_symlink(directory(), link);
-  const Environment variable("GPUKERN_CACHE_DIR", link.string());
+  const Variable variable("GPUKERN_CACHE_DIR", link.string());
   EXPECT_EQ(DiskCache().directory(), link.string());
   EXPECT_TRUE(is_found());
   DiskCache().store(other_, program());

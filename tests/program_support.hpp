@@ -90,30 +90,6 @@ inline gpukern_cache_info cache_info() {
   return info;
 }
 
-/// An environment variable for the length of a scope.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    const char* before = std::getenv(name);
-    had_ = before != nullptr;
-    if (had_) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() {
-    if (had_)
-      setenv(name_, before_.c_str(), 1);
-    else
-      unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::string before_;
-  bool had_;
-};
-
 /// An empty folder, for the length of a scope.
 struct TemporaryFolder {
   TemporaryFolder() {
@@ -155,12 +131,12 @@ class ProgramTest : public testing::Test {
 
  private:
   TemporaryFolder folder_;
-  Environment cache_{"GPUKERN_CACHE_DIR", directory().string()};
+  EnvironmentVariable cache_{"GPUKERN_CACHE_DIR", directory().string()};
 };
 
 /// Drops what the process remembers; the disk keeps its entries.
 inline void forget_memory() {
-  const Environment elsewhere("GPUKERN_CACHE_DIR", "off");
+  const EnvironmentVariable elsewhere("GPUKERN_CACHE_DIR", "off");
   EXPECT_EQ(gpukern_cache_clear(), GPUKERN_SUCCESS) << gpukern_last_error();
 }
 

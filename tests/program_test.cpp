@@ -232,7 +232,7 @@ TEST(ProgramDeathTest, WithoutNvrtcTheMessageHelps) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        setenv("GPUKERN_NVRTC", "/no/such/place", 1);
+        const EnvironmentVariable variable("GPUKERN_NVRTC", "/no/such/place");
         const gpukern_status status = Compiled({.source = kAdd}).status();
         std::fputs(gpukern_last_error(), stderr);
         std::exit(status);

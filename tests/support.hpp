@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -30,6 +31,27 @@ inline constexpr gpukern_device kCpu{GPUKERN_CPU, 0};
 inline constexpr gpukern_device kCuda{GPUKERN_CUDA, 0};
 
 inline int cuda_devices() { return gpukern_device_count(); }
+
+/// Sets an environment variable for its lifetime; std::nullopt unsets it.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const std::optional<std::string>& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+  ~EnvironmentVariable() { set(before_); }
+
+ private:
+  void set(const std::optional<std::string>& value) const {
+    static_cast<void>(value ? setenv(name_, value->c_str(), 1) : unsetenv(name_));
+    EXPECT_EQ(gpukern_reload_environment(), GPUKERN_SUCCESS) << gpukern_last_error();
+  }
+
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 /// Options of gather; without a fill value, mode "fill" fills with zeros.
 inline gpukern_gather_options gather_options(gpukern_index_mode mode,

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device arrays: gpukern by its C ABI, its forced paths, the peers, the ceilings."""
 
-import os
-
 import numpy as np
 
 from benchmarks.implementations.base import (
@@ -17,9 +15,6 @@ from benchmarks.implementations.base import (
     library,
 )
 from benchmarks.native import DTYPES, scalar_two
-
-PATH_VARIABLE = "GPUKERN_GATHER"
-
 
 # ---- saxpy --------------------------------------------------------------------------------------
 
@@ -93,23 +88,6 @@ def saxpy_copy(name):
 # ---- gather -------------------------------------------------------------------------------------
 
 
-def forced(path, call):
-    """Force gpukern's path by the environment variable, which is read at each call."""
-
-    def run():
-        before = os.environ.get(PATH_VARIABLE)
-        os.environ[PATH_VARIABLE] = path
-        try:
-            return call()
-        finally:
-            if before is None:
-                del os.environ[PATH_VARIABLE]
-            else:
-                os.environ[PATH_VARIABLE] = before
-
-    return run
-
-
 def gather_gpukern(mode="clip", path=None, new_out=False):
     """Make gather by gpukern in a mode, perhaps by one of its paths, perhaps into a new array."""
 
@@ -118,8 +96,7 @@ def gather_gpukern(mode="clip", path=None, new_out=False):
         source = native.tensor(at.source, (case.m, *case.row), case.dtype)
         index = native.tensor(at.index, (case.n,), case.index)
         out = native.tensor(at.out, (case.n, *case.row), case.dtype)
-        call = native.gather_call(source, index, out, mode, new_out)
-        return forced(path, call) if path else call
+        return native.gather_call(source, index, out, mode, path, new_out)
 
     return make
 

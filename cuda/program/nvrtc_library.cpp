@@ -8,13 +8,13 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <memory>
 #include <string_view>
 #include <system_error>
 
+#include "src/core/environment.hpp"
 #include "src/core/error.hpp"
 #include "src/core/make_once.hpp"
 
@@ -60,18 +60,13 @@ const int watching = pthread_atfork(nullptr, nullptr, [] {
   if (threads_in_nvrtc.exchange(0) > 0) forked_in_nvrtc.store(true);
 });
 
-std::string environment(const char* name) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? text : "";
-}
-
 /// In search order.
 std::vector<std::string> toolkits() {
   std::vector<std::string> found;
   for (const AddedRoot* root = added_roots.load(); root != nullptr; root = root->before)
     found.insert(found.begin(), root->path);
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
-    if (std::string root = environment(name); !root.empty()) found.push_back(std::move(root));
+  for (const std::string* root : {&environment().cuda_home, &environment().cuda_path})
+    if (!root->empty()) found.push_back(*root);
   found.emplace_back("/usr/local/cuda");
   return found;
 }
@@ -144,7 +139,7 @@ void set_identity(NvrtcInstallation& found) {
 
 NvrtcInstallation find_installation() {
   NvrtcInstallation found;
-  const std::string named = environment("GPUKERN_NVRTC");
+  const std::string& named = environment().nvrtc;
   const std::vector<std::string> roots =
       named.empty() ? toolkits() : std::vector<std::string>{named};
   for (const std::string& root : roots)

@@ -112,6 +112,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
     const char *gpukern_last_error()
     const char *gpukern_status_name(gpukern_status status)
 
+    gpukern_status gpukern_reload_environment()
     gpukern_status gpukern_set_num_threads(int32_t threads)
     int32_t gpukern_num_threads()
 

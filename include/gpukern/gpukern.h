@@ -175,6 +175,22 @@ GPUKERN_API const char *gpukern_last_error(void);
 /** @brief Returns the name of a status, such as "GPUKERN_INDEX_ERROR"; never NULL. */
 GPUKERN_API const char *gpukern_status_name(gpukern_status status);
 
+/* ---- environment ------------------------------------------------------------------------------
+ */
+
+/**
+ * @brief Reads the environment variables of the library anew.
+ *
+ * Calls use a snapshot of the variables, taken when the library is loaded, so that a program may
+ * change its environment while calls run. A program that changes a variable for gpukern calls this
+ * function afterwards. What the library computed from $OMP_NUM_THREADS and $GPUKERN_CPU_ISA in the
+ * first call stays.
+ *
+ * No other thread may change the environment during this function. Each changed snapshot takes
+ * about a kilobyte for the rest of the process.
+ */
+GPUKERN_API gpukern_status gpukern_reload_environment(void);
+
 /* ---- CPU threads ---------------------------------------------------------------------------- */
 
 /**

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <string_view>
+#include <string>
 
+#include "src/core/environment.hpp"
 #include "src/core/error.hpp"
 
 namespace gpukern::cpu {
@@ -27,11 +27,10 @@ Isa isa_of_cpu() {
 }
 
 Isa isa_of_environment() {
-  const char* text = std::getenv("GPUKERN_CPU_ISA");
-  const std::string_view name = text != nullptr && *text != '\0' ? text : "avx512";
+  const std::string& name = environment().cpu_isa;
   if (name == "baseline") return Isa::Baseline;
   if (name == "avx2") return Isa::Avx2;
-  require(name == "avx512", GPUKERN_VALUE_ERROR,
+  require(name.empty() || name == "avx512", GPUKERN_VALUE_ERROR,
           "GPUKERN_CPU_ISA must be baseline, avx2 or avx512, got ", name);
   return Isa::Avx512;
 }

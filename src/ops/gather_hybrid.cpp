@@ -8,7 +8,6 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/environment.hpp"
 #include "src/core/make_once.hpp"
 #include "src/runtime/host_function.hpp"
 #include "src/runtime/pipeline_tuning.hpp"
@@ -61,10 +61,9 @@ ThroughputEstimate& cpu_throughput() {
   return estimate;
 }
 
-/// $GPUKERN_CPU_SHARE, read at every call so that a process may change its mind.
+/// $GPUKERN_CPU_SHARE.
 std::optional<std::int64_t> percent_for_cpu() {
-  const char* variable = std::getenv("GPUKERN_CPU_SHARE");
-  const std::string_view text = variable != nullptr ? variable : "";
+  const std::string_view text = environment().cpu_share;
   if (text.empty()) return std::nullopt;
   std::int64_t percent = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
-#include <string_view>
 
+#include "src/core/environment.hpp"
 #include "src/ops/gather_hybrid.hpp"
 #include "src/ops/gather_offload.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
@@ -99,10 +98,9 @@ void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) 
        " with size ", axis.n);
 }
 
-/// $GPUKERN_GATHER, read at every call so that a process may change it.
+/// $GPUKERN_GATHER.
 gpukern_gather_path default_path() {
-  const char* text = std::getenv("GPUKERN_GATHER");
-  const std::string_view name = text != nullptr ? text : "";
+  const std::string& name = environment().gather;
   if (name.empty() || name == "auto") return GPUKERN_GATHER_AUTO;
   if (name == "direct") return GPUKERN_GATHER_DIRECT;
   if (name == "partitioned") return GPUKERN_GATHER_PARTITIONED;
@@ -111,7 +109,7 @@ gpukern_gather_path default_path() {
 
 /// The path of a call with this many indices.
 gpukern_gather_path path_of(const gpukern_gather_options& options, std::int64_t indices) {
-  // Few indices have one path only; to read the environment would cost them as much as to gather.
+  // Few indices have one path only.
   constexpr std::int64_t kFew = 4096;
   if (options.path != GPUKERN_GATHER_AUTO) return static_cast<gpukern_gather_path>(options.path);
   return indices < kFew ? GPUKERN_GATHER_DIRECT : default_path();

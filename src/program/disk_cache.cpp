@@ -12,7 +12,6 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/environment.hpp"
 #include "src/program/cache_entry.hpp"
 
 namespace gpukern {
@@ -37,26 +37,22 @@ constexpr auto kStale = std::chrono::hours(1);
 /// The resolution, in seconds, of the time at which an entry was last used.
 constexpr time_t kUseResolution = 60;
 
-std::string text_of(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? text : "";
-}
-
 std::string configured_directory() {
-  std::string user_folder = text_of("HOME");
-  if (const char* text = std::getenv("GPUKERN_CACHE_DIR")) {
-    const std::string_view configured = text;
+  const Environment& variables = environment();
+  std::string user_folder = variables.home;
+  if (variables.cache_directory) {
+    const std::string& configured = *variables.cache_directory;
     if (configured == "off") return "";
     const bool in_user_folder = configured == "~" || configured.starts_with("~/");
-    return in_user_folder && !user_folder.empty() ? user_folder.append(configured.substr(1)) : text;
+    return in_user_folder && !user_folder.empty() ? user_folder.append(configured.substr(1))
+                                                  : configured;
   }
-  if (const std::string base = text_of("XDG_CACHE_HOME"); base.starts_with('/'))
-    return base + "/gpukern";
+  if (variables.xdg_cache_home.starts_with('/')) return variables.xdg_cache_home + "/gpukern";
   return user_folder.empty() ? "" : user_folder + "/.cache/gpukern";
 }
 
 std::uint64_t configured_limit() {
-  const std::string text = text_of("GPUKERN_CACHE_LIMIT");
+  const std::string& text = environment().cache_limit;
   if (text.empty()) return kDefaultLimit;
   std::uint64_t limit = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);

@@ -4,8 +4,9 @@
 #include "src/runtime/call.hpp"
 
 #include <cstddef>
-#include <cstdlib>
-#include <string_view>
+#include <string>
+
+#include "src/core/environment.hpp"
 
 namespace gpukern {
 namespace {
@@ -47,8 +48,7 @@ DeviceChoice choose_device(const char* function, std::initializer_list<const Arg
 }  // namespace
 
 DefaultDevice default_device() {
-  const char* text = std::getenv("GPUKERN_DEVICE");
-  const std::string_view name = text != nullptr ? text : "";
+  const std::string& name = environment().device;
   if (name.empty()) return DefaultDevice::kNone;
   if (name == "cpu") return DefaultDevice::kCpu;
   require(name == "cuda", GPUKERN_VALUE_ERROR, "GPUKERN_DEVICE must be cpu or cuda, got ", name);

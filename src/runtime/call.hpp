@@ -50,7 +50,7 @@ struct Call {
   Device& data_device;  ///< of the arguments' memory
 };
 
-/// $GPUKERN_DEVICE, read at every call so that a process may change it.
+/// $GPUKERN_DEVICE.
 enum class DefaultDevice { kNone, kCpu, kCuda };
 
 /// Throws for any other value.

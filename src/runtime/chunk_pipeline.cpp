@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "src/core/environment.hpp"
 #include "src/core/make_once.hpp"
 #include "src/runtime/profiler_range.hpp"
 #include "src/threading/thread_limit.hpp"
@@ -41,9 +42,8 @@ std::int64_t parse_bytes(std::string_view text) {
 std::int64_t device_memory_limit(const gpukern_exec* exec) {
   if (exec != nullptr && exec->device_memory_limit != 0)
     return static_cast<std::int64_t>(std::min<std::size_t>(exec->device_memory_limit, PTRDIFF_MAX));
-  const char* text = std::getenv("GPUKERN_DEVICE_MEMORY");
-  if (text == nullptr || *text == '\0') return GPUKERN_DEVICE_MEMORY_LIMIT;
-  return parse_bytes(text);
+  const std::string& text = environment().device_memory;
+  return text.empty() ? GPUKERN_DEVICE_MEMORY_LIMIT : parse_bytes(text);
 }
 
 std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, bool staged) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "src/core/environment.hpp"
 #include "src/runtime/device.hpp"
 
 using gpukern::cuda_status;
@@ -21,6 +22,10 @@ extern "C" int32_t gpukern_version(void) {
 }
 
 extern "C" int32_t gpukern_abi_version(void) { return GPUKERN_ABI_VERSION; }
+
+extern "C" gpukern_status gpukern_reload_environment(void) {
+  return guard([] { gpukern::reload_environment(); });
+}
 
 extern "C" gpukern_status gpukern_cuda_query(gpukern_cuda_info* info) {
   return guard([&] {

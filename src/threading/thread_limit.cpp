@@ -10,10 +10,10 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <string_view>
 #include <thread>
 
+#include "src/core/environment.hpp"
 #include "src/threading/cgroup.hpp"
 
 namespace gpukern::cpu {
@@ -28,8 +28,7 @@ std::atomic<int> default_known{0};  // 0 until the first call
 
 /// The first number in $OMP_NUM_THREADS, which may be a list; 0 without one.
 int threads_from_environment() {
-  const char* variable = std::getenv("OMP_NUM_THREADS");
-  std::string_view text = variable != nullptr ? variable : "";
+  std::string_view text = environment().omp_num_threads;
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

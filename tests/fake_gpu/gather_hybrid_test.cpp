@@ -88,14 +88,13 @@ TEST(ThroughputEstimateTest, IsBounded) {
 /// Rows of 256 bytes in pinned memory, of which the CPU takes three quarters.
 class HybridGatherTest : public testing::Test {
  protected:
+  const EnvironmentVariable share_{"GPUKERN_CPU_SHARE", "75"};
   static constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
   static constexpr std::int64_t kTable = 100;
   static constexpr std::int64_t kRows = 40000;
   static constexpr std::int64_t kRow = 256;
 
-  void SetUp() override { setenv("GPUKERN_CPU_SHARE", "75", 1); }
   void TearDown() override {
-    unsetenv("GPUKERN_CPU_SHARE");
     if (source_ != nullptr) gpukern_release(kPinned, source_, nullptr);
   }
 
@@ -192,9 +191,9 @@ TEST_F(HybridGatherTest, AFailureLeavesNothingUnordered) {
   EXPECT_TRUE(right());
 }
 
-using MixedCallDeathTest = HybridGatherTest;
+using HybridGatherDeathTest = HybridGatherTest;
 
-TEST_F(MixedCallDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
+TEST_F(HybridGatherDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has no slots yet
   const auto run_without = [this] {
     if (run() != GPUKERN_SUCCESS) std::exit(1);  // the source takes its memory first
@@ -211,7 +210,7 @@ TEST_F(MixedCallDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
 }
 
 /// At the end of the process, what has not begun is given up, and nothing waits for it.
-TEST_F(MixedCallDeathTest, ExitDoesNotWaitForWhatHasNotBegun) {
+TEST_F(HybridGatherDeathTest, ExitDoesNotWaitForWhatHasNotBegun) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::exit(run() == GPUKERN_SUCCESS ? 0 : 1), testing::ExitedWithCode(0), "");
 }

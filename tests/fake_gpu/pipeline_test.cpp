@@ -97,9 +97,9 @@ TEST(PipelineTest, SaxpyTakesAnyLayout) {
     for (const Array* each : {&x, &y, &out}) fill_random(each->memory->host, random);
     Bytes a(16);
     fill_random(a, random);
-    setenv("GPUKERN_DEVICE_MEMORY", pick(random, std::vector{"1", "3000", "20K", "1M"}), 1);
+    const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY",
+                                     pick(random, std::vector{"1", "3000", "20K", "1M"}));
     expect_saxpy({type, a, x, y, out}, Place::CudaHost);
-    unsetenv("GPUKERN_DEVICE_MEMORY");
   }
 }
 
@@ -126,10 +126,10 @@ TEST(PipelineTest, GatherTakesAnyLayoutByEveryWay) {
     const std::int64_t size = shape[static_cast<std::size_t>(axis)];
     const bool reach = mode != GPUKERN_INDEX_RAISE || random() % 8 == 0;
     fill_indices(index, random, size, reach ? size : 0);
-    setenv("GPUKERN_DEVICE_MEMORY", pick(random, std::vector{"1", "3000", "20K", "1M"}), 1);
+    const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY",
+                                     pick(random, std::vector{"1", "3000", "20K", "1M"}));
     expect_gather({source, index, axis, mode, out, mode == GPUKERN_INDEX_FILL ? &fill : nullptr},
                   Place::CudaHost);
-    unsetenv("GPUKERN_DEVICE_MEMORY");
     EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
   }
 }

@@ -92,16 +92,8 @@ TEST(ChunkTest, GrowWithTheirOperands) {
   EXPECT_EQ(gpukern::chunk_bytes(kGi, 2, 100 * kGi, false), gpukern::kPinnedChunk);
 }
 
-/// The environment for the time of a test.
-class Setting {
- public:
-  explicit Setting(const char* value) { setenv("GPUKERN_DEVICE_MEMORY", value, 1); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-  ~Setting() { unsetenv("GPUKERN_DEVICE_MEMORY"); }
-};
-
 TEST(DeviceMemoryLimitTest, IsTheCallersOrTheEnvironmentsOrTheDefault) {
+  const EnvironmentVariable unset("GPUKERN_DEVICE_MEMORY", std::nullopt);
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   EXPECT_EQ(gpukern::device_memory_limit(nullptr), GPUKERN_DEVICE_MEMORY_LIMIT);
   for (const auto& [text, bytes] : {std::pair("1", std::int64_t{1}),
@@ -110,10 +102,10 @@ TEST(DeviceMemoryLimitTest, IsTheCallersOrTheEnvironmentsOrTheDefault) {
                                     {"2G", 2 * kGi},
                                     {"1T", 1024 * kGi},
                                     {"", kGi}}) {
-    const Setting setting(text);
+    const EnvironmentVariable variable("GPUKERN_DEVICE_MEMORY", text);
     EXPECT_EQ(gpukern::device_memory_limit(&exec), bytes) << text;
   }
-  const Setting setting("2G");
+  const EnvironmentVariable variable("GPUKERN_DEVICE_MEMORY", "2G");
   exec.device_memory_limit = 12345;
   EXPECT_EQ(gpukern::device_memory_limit(&exec), 12345);
 }
@@ -121,7 +113,7 @@ TEST(DeviceMemoryLimitTest, IsTheCallersOrTheEnvironmentsOrTheDefault) {
 TEST(DeviceMemoryLimitTest, RefusesOtherWords) {
   for (const char* text : {"0", "-1", "G", "2GB", "2 G", "1.5G", "2g", "99999999999999999999",
                            "9999999999T", "much"}) {
-    const Setting setting(text);
+    const EnvironmentVariable variable("GPUKERN_DEVICE_MEMORY", text);
     try {
       gpukern::device_memory_limit(nullptr);
       ADD_FAILURE() << text;

@@ -5,19 +5,23 @@
 """Versions, threads and devices of the library, for gpukern.info()."""
 
 from libc.stdint cimport int32_t
-from libc.stdlib cimport getenv
-from libc.string cimport strcmp
 
 from gpukern._capi cimport (
     gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query, gpukern_device_count,
-    gpukern_device_info, gpukern_device_query, gpukern_num_threads, gpukern_set_num_threads,
-    gpukern_version,
+    gpukern_device_info, gpukern_device_query, gpukern_num_threads, gpukern_reload_environment,
+    gpukern_set_num_threads, gpukern_version,
 )
 from gpukern._runtime.error cimport check
 
 import operator
+import os
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
+
+# $GPUKERN_DEVICE in the snapshot of the C side.
+cdef str device_variable = ""
+cdef DefaultDevice named_device = DEFAULT_NONE
+cdef dict DEFAULT_DEVICES = {"": DEFAULT_NONE, "cpu": DEFAULT_CPU, "cuda": DEFAULT_CUDA}
 
 
 def library_versions():
@@ -111,21 +115,33 @@ cdef object version_text(int32_t version):
     return f"{version // 1000}.{version % 1000 // 10}" if version else None
 
 
+def reload_environment():
+    """Reads gpukern's environment variables anew.
+
+    They are read when gpukern is imported. Call this after a change of ``os.environ`` that gpukern
+    is to follow. What it computed from ``OMP_NUM_THREADS`` stays.
+    """
+    global device_variable, named_device
+    check(gpukern_reload_environment())  # with the GIL, which changes of os.environ need as well
+    device_variable = os.environ.get("GPUKERN_DEVICE", "")
+    named_device = DEFAULT_DEVICES.get(device_variable, DEFAULT_UNKNOWN)
+
+
+def default_device_name():
+    """Returns $GPUKERN_DEVICE as it was read, "" without it."""
+    return device_variable
+
+
 cdef DefaultDevice default_device() noexcept:
-    """The device that $GPUKERN_DEVICE names for host arrays. The GIL must be held: without it,
-    another thread's change of the environment frees what is read."""
-    cdef const char *name = getenv("GPUKERN_DEVICE")
-    if name == NULL or name[0] == 0:
-        return DEFAULT_NONE
-    if strcmp(name, "cpu") == 0:
-        return DEFAULT_CPU
-    return DEFAULT_CUDA if strcmp(name, "cuda") == 0 else DEFAULT_UNKNOWN
+    """The device that $GPUKERN_DEVICE names for host arrays."""
+    return named_device
 
 
 cdef DefaultDevice checked_default_device() except *:
     """As default_device(), which raises for an unknown device."""
-    cdef DefaultDevice found = default_device()
-    if found == DEFAULT_UNKNOWN:
-        name = (<bytes>getenv("GPUKERN_DEVICE")).decode("utf-8", "replace")
-        raise GpukernValueError(f"GPUKERN_DEVICE must be cpu or cuda, got {name}")
-    return found
+    if named_device == DEFAULT_UNKNOWN:
+        raise GpukernValueError(f"GPUKERN_DEVICE must be cpu or cuda, got {device_variable}")
+    return named_device
+
+
+reload_environment()

@@ -64,10 +64,10 @@ def info():
     }
 
 
-def _default_device(devices):
+def _default_device(device_count):
     """Return the default device of host arrays, or the invalid name in the environment."""
-    named = os.environ.get("GPUKERN_DEVICE") or "cpu"
-    return "cpu" if named == "cuda" and not devices else named
+    named = devices.default_device_name() or "cpu"
+    return "cpu" if named == "cuda" and not device_count else named
 
 
 def _usable_cpus():
