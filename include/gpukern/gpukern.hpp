@@ -231,6 +231,20 @@ struct GatherOptions {
   bool out_may_change = false;  ///< also where Mode::raise throws; spares a look at the indices
 };
 
+namespace detail {
+/// Calls an indexing operation of the C ABI.
+template <class Operation, class Source, class Indices, class Out, class Options>
+void read_by_index(Operation operation, const Source& source, const Indices& index, Out& out,
+                   const Options& options) {
+  const TensorRef fill_value(&options.fill_value, {});
+  const gpukern_tensor c_fill_value = fill_value.c_tensor();
+  const gpukern_exec exec = c_exec(options.exec);
+  const gpukern_gather_options c_options = c_gather_options(options, c_fill_value);
+  check(operation(address(TensorRef(source).c_tensor()), address(TensorRef(index).c_tensor()),
+                  options.axis, address(TensorRef(out).c_tensor()), &c_options, &exec));
+}
+}  // namespace detail
+
 /// Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
 ///
 /// The shape of out is source.shape[:axis] + index.shape + source.shape[axis+1:].
@@ -240,13 +254,7 @@ template <Output Out, InputOf<element_t<Out>> Source, class Indices>
   requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
 void gather(const Source& source, const Indices& index, Out&& out,
             const GatherOptions<element_t<Out>>& options = {}) {
-  const TensorRef fill_value(&options.fill_value, {});
-  const gpukern_tensor c_fill_value = fill_value.c_tensor();
-  const gpukern_exec exec = detail::c_exec(options.exec);
-  const gpukern_gather_options c_options = detail::c_gather_options(options, c_fill_value);
-  check(gpukern_gather(detail::address(TensorRef(source).c_tensor()),
-                       detail::address(TensorRef(index).c_tensor()), options.axis,
-                       detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+  detail::read_by_index(gpukern_gather, source, index, out, options);
 }
 
 template <Element T>
@@ -267,13 +275,7 @@ template <Output Out, InputOf<element_t<Out>> Source, class Indices>
   requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
 void take_along_axis(const Source& source, const Indices& index, Out&& out,
                      const TakeAlongAxisOptions<element_t<Out>>& options = {}) {
-  const TensorRef fill_value(&options.fill_value, {});
-  const gpukern_tensor c_fill_value = fill_value.c_tensor();
-  const gpukern_exec exec = detail::c_exec(options.exec);
-  const gpukern_gather_options c_options = detail::c_gather_options(options, c_fill_value);
-  check(gpukern_take_along_axis(detail::address(TensorRef(source).c_tensor()),
-                                detail::address(TensorRef(index).c_tensor()), options.axis,
-                                detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+  detail::read_by_index(gpukern_take_along_axis, source, index, out, options);
 }
 
 /// A type that converts to T without a change of kind: no floating-point number to an integer.
