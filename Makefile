@@ -127,7 +127,7 @@ sanitize: requirements
 	    "-DGPUKERN_TEST_LAUNCHER=compute-sanitizer --tool $$tool --report-api-errors no --error-exitcode 1" && \
 	  cmake --build $(SANITIZE_BUILD)-gpu --parallel $(JOBS) && \
 	  ctest --test-dir $(SANITIZE_BUILD)-gpu --output-on-failure --no-tests=error \
-	    -LE "fake_gpu|narrow|$$left_out" || exit 1; \
+	    -LE "fake_gpu|narrow|plain|$$left_out" || exit 1; \
 	done
 
 # The CPU backend, and pipelines on a fake GPU, without CUDA. Under ThreadSanitizer the tests of
@@ -137,7 +137,7 @@ sanitize-host: requirements
 	  build=$(SANITIZE_BUILD)-$${sanitizer%%,*}; \
 	  flags="-O1 -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
 	  tests=threads labels=(-L 'threads|fake_gpu.pipeline'); \
-	  [ $$sanitizer = thread ] || { tests=addresses; labels=(-LE '^gpu|large|narrow|^fake_gpu$$'); }; \
+	  [ $$sanitizer = thread ] || { tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); }; \
 	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_TEST_BY_PROGRAM=ON \
 	    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
 	  cmake --build $$build --target gpukern_tests_for_$$tests --parallel $(JOBS) && \
