@@ -184,7 +184,7 @@ def test_kernels_that_are_not_there():
 @pytest.mark.skipif(bool(gpukern.info()["devices"]), reason="there is a GPU")
 def test_without_a_gpu():
     with pytest.raises(
-        gpukern.errors.GpukernDeviceError, match=r"an architecture that is named.*sm_90"
+        gpukern.errors.GpukernDeviceError, match=r"name an architecture such as sm_90"
     ):
         gpukern.Program(SAXPY)
     with pytest.raises(gpukern.errors.GpukernDeviceError):
