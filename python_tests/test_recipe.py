@@ -40,8 +40,8 @@ def recipe():
 
 def test_the_recipe_is_short():
     new, edited = recipe()
-    assert len(new) == 5
-    assert len(edited) == len(set(edited)) == 8
+    assert len(new) == 4
+    assert len(edited) == len(set(edited)) == 9
 
 
 def test_the_header_has_operations():

@@ -1,12 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
 from typing_extensions import Buffer
 
-from gpukern._typing import Scalar
+from gpukern import _Scalar
 
 __all__ = ["gather_into", "gather_rows_into", "saxpy_into"]
 
-def gather_into(source: Buffer, index: Buffer, out: Buffer, mode: int = 0) -> None: ...
-def gather_rows_into(source: Buffer, index: Buffer, out: Buffer, mode: int = 0) -> None: ...
-def saxpy_into(a: Scalar, x: Buffer, y: Buffer, out: Buffer) -> None: ...
+# Before Python 3.12 NumPy does not declare that its arrays are buffers.
+_Buffer: TypeAlias = Buffer | npt.NDArray[Any]
+
+def gather_into(source: _Buffer, index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
+def gather_rows_into(source: _Buffer, index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
+def saxpy_into(a: _Scalar, x: _Buffer, y: _Buffer, out: _Buffer) -> None: ...
