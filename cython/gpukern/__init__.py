@@ -23,13 +23,13 @@ from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._program.kernel import Kernel
 from gpukern._program.launch import In, InOut, Out
 from gpukern._program.program import Program, cache_info, clear_cache
-from gpukern._runtime.devices import (
+from gpukern._runtime.info import __version__, get_cmake_dir, get_include, get_library_dir, info
+from gpukern._runtime.runtime import (
     device_count,
     get_num_threads,
     reload_environment,
     set_num_threads,
 )
-from gpukern._runtime.info import __version__, get_cmake_dir, get_include, get_library_dir, info
 from gpukern.errors import CompileError, ContextLostError, GpukernError
 
 __all__ = [

@@ -16,7 +16,7 @@ from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
     gpukern_gather, gpukern_gather_options, gpukern_saxpy, gpukern_tensor,
 )
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._interop.scalar cimport store_scalar
 
 from gpukern.errors import GpukernValueError

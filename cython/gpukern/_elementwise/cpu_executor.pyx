@@ -21,7 +21,7 @@ from gpukern._elementwise.frontend.ufuncs import TRANSCENDENTAL
 from gpukern._elementwise.numpy_codegen import Writer, host_dtype
 from gpukern._elementwise.temporaries import BufferAssignment, Scratch, axes_of, varying
 from gpukern._elementwise.thread_budget import ThreadShare
-from gpukern._runtime.devices import get_num_threads
+from gpukern._runtime.runtime import get_num_threads
 from gpukern.errors import GpukernDeviceError, GpukernOverflowError
 
 cdef extern from "Python.h":

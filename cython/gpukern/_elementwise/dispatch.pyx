@@ -31,10 +31,9 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.dtype cimport numpy_dtype
 from gpukern._interop.result cimport describe_result, new_result
 from gpukern._memory.device_array cimport allocate_device_array
-from gpukern._runtime.devices cimport (
-    DEFAULT_CUDA, DEFAULT_NONE, DefaultDevice, checked_default_device,
+from gpukern._runtime.runtime cimport (
+    DEFAULT_CUDA, DEFAULT_NONE, DefaultDevice, check, checked_default_device,
 )
-from gpukern._runtime.error cimport check
 from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, what
 
 import numpy as np

@@ -19,7 +19,7 @@ from gpukern._elementwise.loop_plan cimport (
 )
 from gpukern._elementwise.specialization cimport Scalar, Scalars, Specialization
 from gpukern._interop.argument cimport count_of
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport Argument, CallContext, finish, start
 
 from gpukern.errors import GpukernValueError

@@ -20,7 +20,7 @@ from gpukern._elementwise.cpu_executor cimport HostFunction
 from gpukern._elementwise.loop_plan cimport CONTIGUOUS, MAX_OPERANDS, LoopPlan
 from gpukern._interop.dtype cimport describe_dtype
 from gpukern._program.program cimport Program, compile_keyed, find_program
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 
 import numpy as np
 

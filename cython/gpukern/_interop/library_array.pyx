@@ -21,7 +21,7 @@ from gpukern._interop.dlpack cimport (
     Import, capsule_of, dltensor_of_import, exchange_stream, import_by_exchange, import_capsule,
 )
 from gpukern._interop.dtype cimport describe_dtype
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport INLINE_NDIM, Argument, CallContext, keep, link, what
 from gpukern._streams.stream cimport handle_of
 

@@ -17,7 +17,7 @@ from gpukern._interop.argument cimport (
 )
 from gpukern._interop.dtype cimport require_plain
 from gpukern._memory.device_array cimport allocate_device_array, copy_to_device
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport Argument, CallContext, begin_call, keep, order_back
 from gpukern._streams.stream cimport as_device
 

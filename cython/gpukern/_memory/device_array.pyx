@@ -20,7 +20,7 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.array_type cimport BY_DEVICE_ARRAY, ArrayType, register_device_array
 from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe_dtype
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, finish, link, start, stream_of_call,
 )

@@ -13,7 +13,7 @@ from gpukern._interop.argument cimport (
 )
 from gpukern._interop.dtype cimport require_plain
 from gpukern._memory.creation cimport concrete_device
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )

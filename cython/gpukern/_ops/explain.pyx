@@ -25,7 +25,7 @@ from gpukern._elementwise.dispatch import Elementwise
 from gpukern._ops.gather import gather
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.take_along_axis import take_along_axis
-from gpukern._runtime.devices import cuda_status
+from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {gather: "gather", saxpy: "saxpy", take_along_axis: "take_along_axis"}

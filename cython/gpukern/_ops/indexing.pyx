@@ -21,7 +21,7 @@ from gpukern._interop.dtype cimport is_native, require_plain
 from gpukern._interop.result cimport new_result
 from gpukern._interop.scalar cimport fill_array
 from gpukern._memory.device_array cimport copy_to_device
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, keep, link, new_memory, start, what,
 )

@@ -14,7 +14,7 @@ from gpukern._capi cimport (
 )
 from gpukern._program.kernel_args cimport KernelParameter, fill_parameter
 from gpukern._program.launch cimport launch
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.stream cimport as_stream
 
 import operator

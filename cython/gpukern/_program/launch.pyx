@@ -25,7 +25,7 @@ from gpukern._program.kernel_args cimport (
     KernelParameter, name_of_parameter, store_plain_number, store_value, takes_array,
     takes_pointer, what,
 )
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, keep, new_memory, stream_of_call,
 )

@@ -17,8 +17,8 @@ from gpukern._capi cimport (
     gpukern_program_desc, gpukern_program_get, gpukern_program_lowered_name, gpukern_program_part,
     gpukern_program_release, gpukern_status,
 )
-from gpukern._runtime.error cimport check
 from gpukern._program.kernel cimport load_kernel
+from gpukern._runtime.runtime cimport check, version_text
 from gpukern._streams.stream cimport as_device
 
 import os
@@ -354,7 +354,7 @@ def nvrtc_status():
     with nogil:
         check(gpukern_nvrtc_query(&version, &path, &reason))
     return {
-        "version": f"{version // 1000}.{version % 1000 // 10}" if version else None,
+        "version": version_text(version),
         "path": path.decode("utf-8", "surrogateescape") or None,
         "reason": reason.decode("utf-8", "replace"),
     }

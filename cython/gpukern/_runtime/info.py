@@ -9,11 +9,11 @@ import sys
 import numpy as np
 
 from gpukern._program import program
-from gpukern._runtime import devices
+from gpukern._runtime import runtime
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
-__version__ = ".".join(map(str, devices.library_versions()[0]))
+__version__ = runtime.version()
 
 
 def get_include():
@@ -47,17 +47,17 @@ def info():
         ``python`` (versions).
 
     """
-    cuda = devices.cuda_status()
+    cuda = runtime.cuda_status()
     return {
         "version": __version__,
-        "abi_version": devices.library_versions()[1],
+        "abi_version": runtime.abi_version(),
         "library": os.path.join(get_library_dir(), "libgpukern.so"),
         "cuda": cuda,
-        "devices": [devices.device_status(number) for number in range(cuda["device_count"])],
+        "devices": [runtime.device_status(number) for number in range(cuda["device_count"])],
         "nvrtc": program.nvrtc_status(),
         "cache": program.cache_info(),
         "cpu_count": _usable_cpus(),
-        "num_threads": devices.get_num_threads(),
+        "num_threads": runtime.get_num_threads(),
         "default_device": _default_device(cuda["device_count"]),
         "numpy": np.__version__,
         "python": sys.version.split()[0],
@@ -66,7 +66,7 @@ def info():
 
 def _default_device(device_count):
     """Return the default device of host arrays, or the invalid name in the environment."""
-    named = devices.default_device_name() or "cpu"
+    named = runtime.default_device_name() or "cpu"
     return "cpu" if named == "cuda" and not device_count else named
 
 

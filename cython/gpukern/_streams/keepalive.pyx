@@ -18,7 +18,7 @@ from gpukern._capi cimport (
     GPUKERN_SUCCESS, gpukern_device, gpukern_event_query, gpukern_event_record,
     gpukern_event_release,
 )
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 
 # In call order. An array behind a slower one of another stream is kept alive longer than needed.
 cdef list keepalives = []

@@ -12,7 +12,7 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_stream_capture,
     gpukern_stream_wait,
 )
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 
 import operator
 import sys

@@ -25,7 +25,7 @@ from gpukern._capi cimport (
     gpukern_event_release, gpukern_stream_wait_event, gpukern_exec, gpukern_release,
     gpukern_stream_capture, gpukern_stream_wait, gpukern_synchronize,
 )
-from gpukern._runtime.error cimport check
+from gpukern._runtime.runtime cimport check
 from gpukern._streams.stream cimport Stream, legacy_stream, same_stream
 
 from gpukern.errors import GpukernValueError

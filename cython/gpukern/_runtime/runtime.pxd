@@ -1,8 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What $GPUKERN_DEVICE asks for, as the C side reads it."""
+from libc.stdint cimport int32_t
 
+from gpukern._capi cimport gpukern_status
+
+cdef int check(gpukern_status status) except -1 nogil
+cdef str version_text(int32_t version)
+
+# What $GPUKERN_DEVICE asks for, as the C side reads it.
 cdef enum DefaultDevice:
     DEFAULT_NONE
     DEFAULT_CPU

@@ -2,21 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Versions, threads and devices of the library, for gpukern.info()."""
+"""The library: errors of its calls, versions, threads, devices and the environment."""
 
 from libc.stdint cimport int32_t
+from posix.unistd cimport pause
 
 from gpukern._capi cimport (
-    gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query, gpukern_device_count,
-    gpukern_device_info, gpukern_device_query, gpukern_num_threads, gpukern_reload_environment,
-    gpukern_set_num_threads, gpukern_version,
+    GPUKERN_SUCCESS, gpukern_abi_version, gpukern_cuda_info, gpukern_cuda_query,
+    gpukern_device_count, gpukern_device_info, gpukern_device_query, gpukern_last_error,
+    gpukern_num_threads, gpukern_reload_environment, gpukern_set_num_threads, gpukern_status,
+    gpukern_version,
 )
-from gpukern._runtime.error cimport check
 
 import operator
 import os
 
-from gpukern.errors import GpukernTypeError, GpukernValueError
+from gpukern.errors import (
+    ERROR_OF_STATUS, GpukernInternalError, GpukernTypeError, GpukernValueError,
+)
+
+cdef extern from "Python.h":
+    int Py_IsInitialized() nogil
 
 # $GPUKERN_DEVICE in the snapshot of the C side.
 cdef str device_variable = ""
@@ -24,10 +30,33 @@ cdef DefaultDevice named_device = DEFAULT_NONE
 cdef dict DEFAULT_DEVICES = {"": DEFAULT_NONE, "cpu": DEFAULT_CPU, "cuda": DEFAULT_CUDA}
 
 
-def library_versions():
-    """The library's version, (major, minor, patch), and the version of its ABI."""
-    cdef int32_t version = gpukern_version()
-    return (version // 10000, version // 100 % 100, version % 100), gpukern_abi_version()
+cdef int check(gpukern_status status) except -1 nogil:
+    """Raises the exception of a failed call of this thread, with the library's message."""
+    # No variable here may be a Python object: at the end it would be released, for which Cython
+    # takes the GIL, also behind a call that succeeded, and when Python has ended.
+    if status == GPUKERN_SUCCESS:
+        return 0
+    # A daemon thread that acquires the GIL after the interpreter has exited would end the process
+    # with a signal.
+    while not Py_IsInitialized():
+        pause()
+    return raise_error(status)
+
+
+cdef int raise_error(gpukern_status status) except -1 with gil:
+    message = gpukern_last_error().decode("utf-8", "replace")
+    raise ERROR_OF_STATUS.get(<int>status, GpukernInternalError)(message)
+
+
+def version():
+    """The library's version, such as '0.1.0'."""
+    cdef int32_t number = gpukern_version()
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+def abi_version():
+    """The version of the library's ABI, an int."""
+    return gpukern_abi_version()
 
 
 def set_num_threads(threads):
@@ -110,7 +139,7 @@ def device_status(int32_t device_id):
     }
 
 
-cdef object version_text(int32_t version):
+cdef str version_text(int32_t version):
     """CUDA's 13000 as '13.0'; None for 0."""
     return f"{version // 1000}.{version % 1000 // 10}" if version else None
 
