@@ -168,9 +168,9 @@ WRONG_EXPRESSIONS = [
     ("a + 0xg", "column 6 .*: expected an operator, got 'xg'"),
     ("a + .", r"column 5 .*: '\.' is no part of an expression"),
     ("a\0", r"column 2 .*: '\\x00' is no part of an expression"),
-    ("(" * 300 + "a" + ")" * 300, "column 251 .*: the expression is nested too deeply"),
-    ("-" * 600 + "a", "the expression is nested too deeply"),
-    ("a ? 1 : " * 600 + "2", "the expression is nested too deeply"),
+    ("(" * 900 + "a" + ")" * 900, r"column \d+ .*: the expression is nested too deeply"),
+    ("-" * 2000 + "a", "the expression is nested too deeply"),
+    ("a ? 1 : " * 2000 + "2", "the expression is nested too deeply"),
     ("(a", r"expected '\)', got the end"),
     ("a ? b", "expected ':', got the end"),
     ("a = b", "'=' is no part of an expression"),
@@ -182,8 +182,8 @@ WRONG_EXPRESSIONS = [
     ("clock()", "clock must be called with arguments"),
     ("3 + 4", "expected 1 to 32 inputs, got 0"),
     ("a + 010", "'010' is neither a decimal nor a hexadecimal number"),
-    ("a + sin", "sin is none of the inputs"),
-    ("std::pi * a", "std::pi is none of the inputs"),
+    ("a + sin", "sin is not one of the inputs"),
+    ("std::pi * a", "std::pi is not one of the inputs"),
     ("static_cast<float>(a)", "static_cast is a word of C"),
     ("a + NULL", "NULL is a word of C"),
     ("new - old", "new is a word of C"),
@@ -212,7 +212,7 @@ def test_a_literal_that_float32_does_not_hold():
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="x is none of the inputs"):
+    with pytest.raises(ValueError, match="x is not one of the inputs"):
         elementwise("a + x", inputs=("a",))
     with pytest.raises(ValueError, match="inputs must be different names"):
         elementwise("a + x", inputs=("a", "a"))
