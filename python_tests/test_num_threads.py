@@ -13,7 +13,7 @@ import pytest
 
 import gpukern
 from gpukern._elementwise import cpu_executor
-from gpukern._elementwise.thread_budget import ThreadShare
+from gpukern._elementwise.cpu_executor import ThreadShare
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_shares_of_threads_stay_behind_at_a_fork():
     code = """
 import os
 import gpukern
-from gpukern._elementwise.thread_budget import ThreadShare
+from gpukern._elementwise.cpu_executor import ThreadShare
 gpukern.set_num_threads(4)
 share = ThreadShare(4)
 child = os.fork()

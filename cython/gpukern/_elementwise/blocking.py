@@ -41,32 +41,6 @@ def block_view(argument):
     ]
 
 
-def separated(arguments, out):
-    """The arguments, none of which `out` overwrites early, and the positions of those in `out`.
-
-    An argument that is the same memory as `out`, element by element, stays; others that overlap it
-    are copied.
-    """
-    arguments, aliased = list(arguments), []
-    for i, each in enumerate(arguments):
-        if isinstance(each, np.ndarray) and np.may_share_memory(each, out):
-            if is_same_memory(each, out):
-                aliased.append(i)
-            else:
-                arguments[i] = each.copy()
-    return arguments, tuple(aliased)
-
-
-def is_same_memory(argument, out):
-    """Whether an array is the same memory as `out`, element by element."""
-    return (
-        argument.ctypes.data == out.ctypes.data
-        and argument.shape == out.shape
-        and argument.strides == out.strides
-        and argument.dtype == out.dtype
-    )
-
-
 def empty_like_any(arguments, shape, dtype):
     """An uninitialised result, with the memory layout of the first argument of its shape."""
     for each in arguments:

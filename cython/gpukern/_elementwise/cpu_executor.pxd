@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+from gpukern._capi cimport gpukern_tensor
 from gpukern._elementwise.loop_plan cimport Broadcast
 
 cdef class HostFunction:
@@ -21,3 +22,5 @@ cdef class HostFunction:
     cdef int given(self, tuple arguments, object out, const Broadcast *shape,
                    object progress) except -1
     cdef int into(self, object arguments, object out, object aliased, object progress) except -1
+
+cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner)

@@ -7,26 +7,44 @@
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject_CallObject
+from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
+from libc.stdint cimport int64_t
+from libcpp.atomic cimport atomic
 
-from gpukern._elementwise.loop_plan cimport Broadcast, coalesced_views
+from gpukern._capi cimport gpukern_num_threads, gpukern_tensor
+from gpukern._elementwise.loop_plan cimport (
+    MAX_RANK, Broadcast, LoopNest, begin_nest, coalesce, fill_operand, fill_tensor, is_same_memory,
+    overlaps, sizes_of,
+)
 
 import contextvars
 import threading
 
 import numpy as np
 
-from gpukern._elementwise.blocking import block_view, blocks, empty_like_any, separated
+from gpukern._elementwise.blocking import block_view, blocks, empty_like_any
 from gpukern._elementwise.frontend.type_resolution import WEAK_TYPES
 from gpukern._elementwise.frontend.ufuncs import TRANSCENDENTAL
 from gpukern._elementwise.numpy_codegen import Writer, host_dtype
 from gpukern._elementwise.temporaries import BufferAssignment, Scratch, axes_of, varying
-from gpukern._elementwise.thread_budget import ThreadShare
 from gpukern._runtime.runtime import get_num_threads
 from gpukern.errors import GpukernDeviceError, GpukernOverflowError
+
+cdef extern from "numpy/arrayobject.h":
+    PyTypeObject PyArray_Type
+    void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
+    # Steals the reference to the dtype, which numpy's own .pxd leaves to the caller.
+    cnp.ndarray PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype dtype, int ndim,
+                                     const cnp.npy_intp *shape, const cnp.npy_intp *strides,
+                                     void *data, int flags, PyObject *like)
 
 cdef extern from "Python.h":
     int PyContext_Enter(object context) except -1
     int PyContext_Exit(object context) except -1
+
+cdef extern from "<pthread.h>" nogil:
+    int pthread_atfork(void (*prepare)() noexcept, void (*parent)() noexcept,
+                       void (*child)() noexcept)
 
 cnp.import_array()
 
@@ -115,8 +133,7 @@ cdef class HostFunction:
 
     cdef object new(self, tuple arguments, const Broadcast *shape, object progress):
         """Computes a new array, a scalar where all arguments have no dimensions."""
-        sizes = tuple([shape.sizes[d] for d in range(shape.ndim)])
-        out = empty_like_any(arguments, sizes, host_dtype(self.out_type))
+        out = empty_like_any(arguments, sizes_of(shape), host_dtype(self.out_type))
         self.into(arguments, out, (), progress)
         return out if out.ndim > 0 else out[()]
 
@@ -265,3 +282,120 @@ def is_started(thread):
 def batched(parts, count):
     """Lists of `count` parts, the last one of what is left."""
     return [parts[first:first + count] for first in range(0, len(parts), count)]
+
+
+# ---- threads ----
+
+# Without locks: fork() may come at any time, and so may the handler of a signal.
+cdef atomic[int] busy
+cdef atomic[int] forks
+
+
+cdef void begin_anew() noexcept nogil:
+    """In the child of a fork(), where those threads are not."""
+    busy.store(0)
+    forks.fetch_add(1)
+
+
+pthread_atfork(NULL, NULL, begin_anew)
+
+
+cdef class ThreadShare:
+    """The caller's thread, and as many more, up to `wanted` in all, as are free in the process.
+
+    They count until give_back(), or until an exception drops this.
+    """
+
+    cdef readonly int count
+    cdef int forks
+
+    def __cinit__(self, int wanted):
+        self.forks = forks.load()
+        cdef int before = busy.fetch_add(wanted)
+        self.count = max(1, min(wanted, gpukern_num_threads() - before))
+        busy.fetch_sub(wanted - self.count)
+
+    def __dealloc__(self):
+        self.give_back()
+
+    cpdef give_back(self):
+        """Let other calls have them."""
+        if self.forks == forks.load():
+            busy.fetch_sub(self.count)
+        self.count = 0
+
+
+# ---- views of memory ----
+
+cdef tuple coalesced_views(list arguments, cnp.ndarray out):
+    """The arguments, which broadcast to `out`, and `out` as a coalesced nest walks them.
+
+    Along a dimension in which it is broadcast, an argument has size 1. Numbers stay what they are.
+    """
+    cdef LoopNest nest
+    cdef int k
+    cdef list arrays = [out, *[each for each in arguments if isinstance(each, cnp.ndarray)]]
+    begin_nest(&nest, <int>len(arrays), cnp.PyArray_NDIM(out),
+               <const int64_t *>cnp.PyArray_DIMS(out))
+    for k in range(nest.operands):
+        fill_ndarray(&nest, k, arrays[k])
+    coalesce(&nest)
+    views = iter([view_of(arrays[k], &nest, k) for k in range(nest.operands)])
+    target = next(views)
+    return [next(views) if isinstance(each, cnp.ndarray) else each for each in arguments], target
+
+
+cdef tuple separated(tuple arguments, cnp.ndarray out):
+    """The arguments, none of which `out` overwrites early, and the positions of those in `out`.
+
+    An argument that is the same memory as `out`, element by element, stays; others that overlap it
+    are copied.
+    """
+    cdef LoopNest nest
+    cdef list separate = list(arguments), aliased = []
+    begin_nest(&nest, 2, cnp.PyArray_NDIM(out), <const int64_t *>cnp.PyArray_DIMS(out))
+    fill_ndarray(&nest, 0, out)
+    for i, each in enumerate(arguments):
+        if isinstance(each, cnp.ndarray):
+            fill_ndarray(&nest, 1, each)
+            if is_same_memory(&nest, 1):
+                aliased.append(i)
+            elif overlaps(&nest, 1):
+                separate[i] = each.copy()
+    return separate, tuple(aliased)
+
+
+cdef void fill_ndarray(LoopNest *nest, int k, cnp.ndarray array) noexcept:
+    """Describes an ndarray that broadcasts to the nest."""
+    fill_operand(nest, k, cnp.PyArray_BYTES(array), cnp.PyArray_ITEMSIZE(array),
+                 cnp.PyArray_NDIM(array), <const int64_t *>cnp.PyArray_DIMS(array),
+                 <const int64_t *>cnp.PyArray_STRIDES(array), 1)
+
+
+cdef cnp.ndarray view_of(cnp.ndarray array, const LoopNest *nest, int k):
+    cdef int64_t shape[MAX_RANK]
+    cdef int d
+    for d in range(nest.rank):
+        shape[d] = nest.extent[d] if nest.stride[k][d] != 0 else 1
+    return new_view(<cnp.dtype>PyArray_DTYPE(array), nest.rank, shape, nest.stride[k],
+                    nest.address[k], cnp.PyArray_ISWRITEABLE(array), array)
+
+
+cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner):
+    """A host tensor as an ndarray; its memory is the owner's."""
+    cdef LoopNest nest
+    begin_nest(&nest, 1, tensor.ndim, tensor.shape)
+    fill_tensor(&nest, 0, tensor)
+    return new_view(dtype, tensor.ndim, tensor.shape, nest.stride[0], nest.address[0], writeable,
+                    owner)
+
+
+cdef cnp.ndarray new_view(cnp.dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                          void *data, bint writeable, object owner):
+    cdef cnp.ndarray view
+    Py_INCREF(dtype)
+    view = PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
+        data, cnp.NPY_ARRAY_WRITEABLE if writeable else 0, NULL)
+    cnp.set_array_base(view, owner)
+    return view

@@ -15,15 +15,13 @@ from gpukern._capi cimport (
     GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARGUMENT, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST,
     GPUKERN_RULE_NO_GPU, gpukern_copy, gpukern_device_count, gpukern_explanation, gpukern_tensor,
 )
-from gpukern._elementwise.cpu_executor cimport HostFunction
-from gpukern._elementwise.gpu_executor cimport enqueue, run_pipeline
+from gpukern._elementwise.cpu_executor cimport HostFunction, ndarray_at
 from gpukern._elementwise.loop_plan cimport (
-    MAX_OPERANDS, Broadcast, broadcast_all, bytes_of, ndarray_at, overlap, refuse_shapes,
-    require_output, same_elements,
+    MAX_OPERANDS, Broadcast, broadcast_all, bytes_of, overwrites, require_output,
 )
 from gpukern._elementwise.specialization cimport (
-    BY_VALUE, MAX_ARGUMENTS, NO_TYPE, Scalars, Specialization, specialization_of, store_number,
-    type_number,
+    BY_VALUE, MAX_ARGUMENTS, NO_TYPE, Scalars, Specialization, enqueue, run_pipeline,
+    specialization_of, store_number, type_number,
 )
 from gpukern._interop.argument cimport (
     describe_operand, describe_output, dtype_of, is_ndarray, shape_of,
@@ -177,18 +175,22 @@ cdef class Elementwise:
                  device_memory=None):
         cdef CallContext call
         cdef Operands operands
+        cdef Specialization found
         cdef int32_t gpu
         if len(arguments) != self.count:
             raise GpukernTypeError(
                 f"{self.name} takes {self.count} arguments, got {len(arguments)}")
         begin_call(&call, self.name, device, stream, progress, device_memory)
         self.describe_arguments(&call, arguments, &operands)
-        if operands.first != NULL and not operands.first.host:
-            return self.call_on_gpu(&call, &operands, out)
-        gpu = self.gpu_for_host(&call)
+        gpu = self.gpu_of_call(&call, &operands)
+        if out is not None:
+            self.describe_out(&call, out, &operands)
+        found = specialization_of(self.function, self.known, operands.types, gpu)
         if gpu == ON_CPU:
-            return self.call_on_cpu(&call, &operands, arguments, out, progress)
-        return self.call_through_gpu(&call, &operands, gpu, out)
+            return call_on_cpu(&call, found, arguments, &operands, out, progress)
+        if operands.first == NULL or operands.first.host:
+            return call_through_gpu(&call, found, &operands, gpu, out)
+        return call_on_gpu(&call, found, &operands, gpu, out)
 
     cdef int describe_arguments(self, CallContext *call, tuple arguments,
                                 Operands *operands) except -1:
@@ -226,82 +228,14 @@ cdef class Elementwise:
         operands.types[self.count] = NO_TYPE
         operands.tensor[0] = &operands.argument[0].c
         if not broadcast_all(&operands.shape, &operands.tensor[1], operands.count - 1):
-            refuse_shapes(self.name, [shape_of(operands.tensor[i])
-                                      for i in range(1, operands.count)])
+            shapes = [str(shape_of(operands.tensor[i])) for i in range(1, operands.count)]
+            raise GpukernValueError(f"{self.name}: shapes {', '.join(shapes)} do not broadcast")
         return 0
 
-    cdef Specialization specialization(self, Operands *operands, int32_t gpu):
-        return specialization_of(self.function, self.known, operands.types, gpu)
-
-    cdef int describe_out(self, CallContext *call, Operands *operands, object out) except -1:
-        """Describes an output that was given, and checks its type, shape and memory."""
-        cdef Argument *given = &operands.argument[0]
-        describe_output(call, out, "out", given, temporary=True)
-        operands.types[self.count] = <char>require_type(call, given)
-        require_output(self.name, &given.c, &operands.shape)
-        if given.host and (operands.first == NULL or operands.first.host):
-            return 0
-        if operands.first == NULL or operands.first.host:
-            raise GpukernValueError(f"{self.name}: out must lie on the host like the arrays")
-        if given.host:
-            raise GpukernValueError(
-                f"{self.name}: out must lie on cuda:{operands.first.c.device.device_id} like the "
-                "arrays")
-        return 0
-
-    # ---- arrays of a GPU ----
-
-    cdef object call_on_gpu(self, CallContext *call, Operands *operands, object out):
-        cdef const Argument *first = operands.first
-        cdef Argument temporary
-        cdef Specialization found
-        cdef int32_t gpu = first.c.device.device_id
-        self.require_one_gpu(call, operands)
-        if out is None:
-            found = self.specialization(operands, gpu)
-            out = new_result(call, first, result_dtype(found, first), operands.shape.ndim,
-                             operands.shape.sizes, &operands.argument[0])
-        else:
-            self.describe_out(call, operands, out)
-            found = self.specialization(operands, gpu)
-            if overlaps(operands):
-                made = allocate_device_array(
-                    call, first.c.device, numpy_dtype(found.out_dtype), operands.shape.ndim,
-                    operands.shape.sizes)
-                describe_result(call, made, &temporary)
-                operands.tensor[0] = &temporary.c
-        enqueue(call, found, operands.tensor, operands.count, &operands.scalars, gpu)
-        if operands.tensor[0] != &operands.argument[0].c and call.c.explanation == NULL:
-            with nogil:
-                check(gpukern_copy(operands.tensor[0], &operands.argument[0].c, &call.c))
-        return end_call(call, out, &operands.argument[0])
-
-    cdef int require_one_gpu(self, CallContext *call, const Operands *operands) except -1:
-        cdef const Argument *first = operands.first
-        cdef const Argument *argument
-        cdef int k
-        for k in range(1, operands.arguments):
-            argument = &operands.argument[k]
-            if argument.host and argument.c.ndim > 0:
-                raise GpukernValueError(
-                    f"{what(call, argument)} must lie on cuda:{first.c.device.device_id} like "
-                    f"{<object>first.name}, got cpu")
-        if call.c.device.device_type != GPUKERN_DEVICE_DEFAULT and (
-                call.c.device.device_type != GPUKERN_CUDA
-                or call.c.device.device_id != first.c.device.device_id):
-            on_cuda = call.c.device.device_type == GPUKERN_CUDA
-            given = f"cuda:{call.c.device.device_id}" if on_cuda else "cpu"
-            raise GpukernValueError(
-                f"{self.name}: device must be that of the arrays, "
-                f"cuda:{first.c.device.device_id}, got {given}")
-        # A launch is told its stream alone.
-        call.c.device.device_type = GPUKERN_DEVICE_DEFAULT
-        return 0
-
-    # ---- host arrays ----
-
-    cdef int32_t gpu_for_host(self, const CallContext *call) except -2:
-        """The GPU that host arrays go through, or ON_CPU."""
+    cdef int32_t gpu_of_call(self, CallContext *call, const Operands *operands) except -2:
+        """The GPU of the arrays, or that which host arrays go through; ON_CPU for neither."""
+        if operands.first != NULL and not operands.first.host:
+            return self.gpu_of_arrays(call, operands)
         if call.c.device.device_type == GPUKERN_CUDA:
             return call.c.device.device_id
         if call.c.device.device_type != GPUKERN_DEVICE_DEFAULT:
@@ -313,44 +247,37 @@ cdef class Elementwise:
         # A default device that is not there is no error.
         return 0 if gpukern_device_count() > 0 else ON_CPU
 
-    cdef object call_on_cpu(self, CallContext *call, Operands *operands, tuple arguments,
-                            object out, object progress):
-        cdef Specialization found
-        cdef HostFunction host
-        cdef Argument *target = &operands.argument[0]
-        cdef object memory = None
-        if out is not None:
-            self.describe_out(call, operands, out)
-        found = self.specialization(operands, ON_CPU)
-        host = found.host_function()
-        if call.c.explanation != NULL:
-            explain_on_cpu(call.c.explanation, call, operands, found, host)
-            return None
-        if not operands.all_numpy:
-            arguments = host_views(arguments, operands)
-            if out is None and operands.first != NULL and not is_ndarray(operands.first):
-                out = new_result(call, operands.first, found.out_name, operands.shape.ndim,
-                                 operands.shape.sizes, target)
-        if out is not None:
-            memory = host_view(target)
-        result = host.call(arguments, memory, &operands.shape, progress)
-        return result if out is None else end_call(call, out, target)
+    cdef int32_t gpu_of_arrays(self, CallContext *call, const Operands *operands) except -2:
+        """The GPU that all arrays are on, which the call must not contradict."""
+        cdef const Argument *argument
+        cdef int32_t gpu = operands.first.c.device.device_id
+        cdef int k
+        for k in range(1, operands.arguments):
+            argument = &operands.argument[k]
+            if argument.host and argument.c.ndim > 0:
+                raise GpukernValueError(f"{what(call, argument)} must be on cuda:{gpu} like "
+                                        f"{<object>operands.first.name}, got cpu")
+        if call.c.device.device_type != GPUKERN_DEVICE_DEFAULT and (
+                call.c.device.device_type != GPUKERN_CUDA or call.c.device.device_id != gpu):
+            on_cuda = call.c.device.device_type == GPUKERN_CUDA
+            given = f"cuda:{call.c.device.device_id}" if on_cuda else "cpu"
+            raise GpukernValueError(
+                f"{self.name}: device must be that of the arrays, cuda:{gpu}, got {given}")
+        # A launch is told its stream alone.
+        call.c.device.device_type = GPUKERN_DEVICE_DEFAULT
+        return gpu
 
-    cdef object call_through_gpu(self, CallContext *call, Operands *operands, int32_t gpu,
-                                 object out):
-        cdef Specialization found
-        cdef Argument *target = &operands.argument[0]
-        if out is not None:
-            self.describe_out(call, operands, out)
-        found = self.specialization(operands, gpu)
-        if out is None and operands.first == NULL:
-            out = np.empty((), host_dtype(found.out_name))
-            describe_result(call, out, target)
-        elif out is None:
-            out = new_result(call, operands.first, result_dtype(found, operands.first),
-                             operands.shape.ndim, operands.shape.sizes, target)
-        run_pipeline(call, found, operands.tensor, operands.count, &operands.scalars, gpu, target)
-        return end_call(call, out, target)
+    cdef int describe_out(self, CallContext *call, object out, Operands *operands) except -1:
+        """Describes an output that was given, and checks its type, shape, memory and device."""
+        cdef Argument *given = &operands.argument[0]
+        cdef bint on_host = operands.first == NULL or operands.first.host
+        describe_output(call, out, "out", given, temporary=True)
+        operands.types[self.count] = <char>require_type(call, given)
+        require_output(self.name, &given.c, &operands.shape)
+        if given.host != on_host:
+            device = "the host" if on_host else f"cuda:{operands.first.c.device.device_id}"
+            raise GpukernValueError(f"{self.name}: out must be on {device} like the arrays")
+        return 0
 
 
 def again(Elementwise made):
@@ -371,19 +298,67 @@ cdef int require_type(const CallContext *call, const Argument *argument) except 
     return type_
 
 
-cdef object result_dtype(Specialization found, const Argument *like):
-    """The dtype for new_result(): None for that of `like`, which a library copies in less time."""
-    return None if type_number(&like.c.dtype) == found.out_type else found.out_name
+cdef object new_output(CallContext *call, Specialization found, Operands *operands):
+    """A new array for the result, described."""
+    cdef const Argument *like = operands.first
+    if like == NULL:
+        made = np.empty((), host_dtype(found.out_name))
+        describe_result(call, made, &operands.argument[0])
+        return made
+    # A library copies its array's dtype in less time than it finds one by name.
+    dtype = None if type_number(&like.c.dtype) == found.out_type else found.out_name
+    return new_result(call, like, dtype, operands.shape.ndim, operands.shape.sizes,
+                      &operands.argument[0])
 
 
-cdef bint overlaps(const Operands *operands) noexcept:
-    """Whether the output would overwrite elements of an argument that are still to be read."""
-    cdef int k
-    for k in range(1, operands.count):
-        if (overlap(operands.tensor[0], operands.tensor[k])
-                and not same_elements(operands.tensor[0], operands.tensor[k])):
-            return True
-    return False
+# ---- arrays of a GPU ----
+
+cdef object call_on_gpu(CallContext *call, Specialization found, Operands *operands, int32_t gpu,
+                        object out):
+    cdef Argument *target = &operands.argument[0]
+    cdef Argument temporary
+    if out is None:
+        out = new_output(call, found, operands)
+    elif overwrites(operands.tensor, operands.count):
+        made = allocate_device_array(
+            call, operands.first.c.device, numpy_dtype(found.out_dtype), operands.shape.ndim,
+            operands.shape.sizes)
+        describe_result(call, made, &temporary)
+        operands.tensor[0] = &temporary.c
+    enqueue(call, found, operands.tensor, operands.count, &operands.scalars, gpu)
+    if operands.tensor[0] != &target.c and call.c.explanation == NULL:
+        with nogil:
+            check(gpukern_copy(operands.tensor[0], &target.c, &call.c))
+    return end_call(call, out, target)
+
+
+# ---- host arrays ----
+
+cdef object call_through_gpu(CallContext *call, Specialization found, Operands *operands,
+                             int32_t gpu, object out):
+    cdef Argument *target = &operands.argument[0]
+    if out is None:
+        out = new_output(call, found, operands)
+    run_pipeline(call, found, operands.tensor, operands.count, &operands.scalars, gpu, target)
+    return end_call(call, out, target)
+
+
+cdef object call_on_cpu(CallContext *call, Specialization found, tuple arguments,
+                        Operands *operands, object out, object progress):
+    cdef HostFunction host = found.host_function()
+    cdef Argument *target = &operands.argument[0]
+    cdef object memory = None
+    if call.c.explanation != NULL:
+        explain_on_cpu(call, found, operands)
+        return None
+    if not operands.all_numpy:
+        arguments = host_views(arguments, operands)
+        if out is None and operands.first != NULL and not is_ndarray(operands.first):
+            out = new_output(call, found, operands)
+    if out is not None:
+        memory = host_view(target)
+    result = host.call(arguments, memory, &operands.shape, progress)
+    return result if out is None else end_call(call, out, target)
 
 
 cdef tuple host_views(tuple arguments, Operands *operands):
@@ -405,11 +380,11 @@ cdef object host_view(const Argument *argument):
     return ndarray_at(&argument.c, dtype, not argument.readonly, <object>argument.owner)
 
 
-cdef int explain_on_cpu(gpukern_explanation *explanation, const CallContext *call,
-                        const Operands *operands, Specialization found,
-                        HostFunction host) except -1:
+cdef int explain_on_cpu(const CallContext *call, Specialization found,
+                        const Operands *operands) except -1:
     """Fills in what a call that NumPy computes would do."""
-    cdef DefaultDevice wish = checked_default_device()
+    cdef gpukern_explanation *explanation = call.c.explanation
+    cdef DefaultDevice requested = checked_default_device()
     cdef bint contiguous = True
     cdef int k
     for k in range(1, operands.count):
@@ -418,13 +393,15 @@ cdef int explain_on_cpu(gpukern_explanation *explanation, const CallContext *cal
     explanation.device.device_type = GPUKERN_CPU
     if call.c.device.device_type == GPUKERN_CPU:
         explanation.rule = GPUKERN_RULE_ARGUMENT
-    elif wish == DEFAULT_NONE:
+    elif requested == DEFAULT_NONE:
         explanation.rule = GPUKERN_RULE_HOST
+    elif requested == DEFAULT_CUDA:
+        explanation.rule = GPUKERN_RULE_NO_GPU
     else:
-        explanation.rule = GPUKERN_RULE_NO_GPU if wish == DEFAULT_CUDA else GPUKERN_RULE_ENVIRONMENT
+        explanation.rule = GPUKERN_RULE_ENVIRONMENT
     explanation.path = GPUKERN_PATH_NONE
     if operands.shape.count > 0:
         explanation.path = GPUKERN_PATH_CONTIGUOUS if contiguous else GPUKERN_PATH_STRIDED
-    explanation.threads = host.threads(operands.shape.count)
+    explanation.threads = found.host_function().threads(operands.shape.count)
     explanation.bytes_written += operands.shape.count * (found.out_dtype.bits // 8)
     return 0

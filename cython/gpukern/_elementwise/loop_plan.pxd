@@ -3,8 +3,7 @@
 
 """Loop nests over the operands of an element-wise call, and how a kernel walks them."""
 
-cimport numpy as cnp
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport gpukern_tensor
 
@@ -33,12 +32,18 @@ cdef struct LoopNest:
     int64_t extent[MAX_RANK]
     int64_t stride[MAX_OPERANDS][MAX_RANK]
 
+# What a kernel is compiled for, beside the types of its arguments; compared as bytes.
+cdef struct KernelKey:
+    int32_t device
+    char pattern              # a Pattern
+    char wide                 # positions need 64 bits
+    char rank
+    char flags[MAX_OPERANDS]  # 'v' one item for each element, 's' the same item for all
+
 cdef struct LoopPlan:
     LoopNest nest
-    Pattern pattern
-    bint wide
+    KernelKey key
     int64_t blocks
-    char flags[MAX_OPERANDS]  # 'v' one item for each element, 's' the same item for all
     int64_t words[MAX_WORDS]  # the kernel's argument
     size_t bytes
 
@@ -52,12 +57,16 @@ cdef struct Broadcast:
 
 cdef bint broadcast_all(Broadcast *shape, const gpukern_tensor *const *tensors,
                         int count) noexcept nogil
-cdef int refuse_shapes(str function, list shapes) except -1
+cdef tuple sizes_of(const Broadcast *shape)
 cdef int require_output(str function, const gpukern_tensor *out, const Broadcast *shape) except -1
-cdef void plan_loop(LoopPlan *plan, const gpukern_tensor *const *tensors, int operands,
-                    int items) noexcept nogil
-cdef tuple coalesced_views(list arguments, cnp.ndarray out)
-cdef bint overlap(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil
-cdef bint same_elements(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil
+cdef void plan_loop(LoopPlan *plan, const gpukern_tensor *const *tensors, int operands, int items,
+                    int32_t device) noexcept nogil
+cdef void begin_nest(LoopNest *nest, int operands, int ndim, const int64_t *shape) noexcept nogil
+cdef void fill_tensor(LoopNest *nest, int k, const gpukern_tensor *tensor) noexcept nogil
+cdef void fill_operand(LoopNest *nest, int k, char *address, int64_t item, int ndim,
+                       const int64_t *shape, const int64_t *strides, int64_t unit) noexcept nogil
+cdef void coalesce(LoopNest *nest) noexcept nogil
+cdef bint overwrites(const gpukern_tensor *const *tensors, int count) noexcept nogil
+cdef bint is_same_memory(const LoopNest *nest, int k) noexcept nogil
+cdef bint overlaps(const LoopNest *nest, int k) noexcept nogil
 cdef int64_t bytes_of(const gpukern_tensor *tensor) noexcept nogil
-cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner)

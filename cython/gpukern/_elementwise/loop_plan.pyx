@@ -4,21 +4,11 @@
 # cython: language_level=3, freethreading_compatible=True, cdivision=True
 """Broadcasting, coalesced loop nests, and the access pattern of the kernel that walks them."""
 
-cimport numpy as cnp
-from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcmp, memcpy, memset
 
 from gpukern._capi cimport gpukern_tensor
-
-cdef extern from "numpy/arrayobject.h":
-    PyTypeObject PyArray_Type
-    void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
-    # Steals the reference to the dtype, which numpy's own .pxd leaves to the caller.
-    cnp.ndarray PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype dtype, int ndim,
-                                     const cnp.npy_intp *shape, const cnp.npy_intp *strides,
-                                     void *data, int flags, PyObject *like)
-
-cnp.import_array()
+from gpukern._interop.argument cimport count_of, shape_of
 
 from gpukern.errors import GpukernValueError
 
@@ -28,19 +18,11 @@ cdef enum:
 
 cdef int64_t bytes_of(const gpukern_tensor *tensor) noexcept nogil:
     """The bytes of all elements."""
-    cdef int64_t size = item_bytes(tensor)
-    cdef int d
-    for d in range(tensor.ndim):
-        size *= tensor.shape[d]
-    return size
+    return count_of(tensor) * item_bytes(tensor)
 
 
 cdef int64_t item_bytes(const gpukern_tensor *tensor) noexcept nogil:
     return tensor.dtype.bits // 8
-
-
-cdef char *address_of(const gpukern_tensor *tensor) noexcept nogil:
-    return <char *>tensor.data + tensor.byte_offset
 
 
 # ---- shapes ----
@@ -49,24 +31,23 @@ cdef bint broadcast_all(Broadcast *shape, const gpukern_tensor *const *tensors,
                         int count) noexcept nogil:
     """Broadcasts the shapes of arrays; returns False if they do not match."""
     cdef int d, k
-    cdef bint contiguous = True
     shape.ndim = 0
-    shape.alike = count > 0
-    shape.count = 1
     for k in range(count):
-        contiguous &= tensors[k].strides == NULL or tensors[k].ndim == 1
-        if k > 0 and tensors[k].ndim != shape.ndim:
-            shape.alike = False
-        if not broadcast(shape, tensors[k], k == 0):
+        if not broadcast(shape, tensors[k]):
             return False
+    shape.count = 1
     for d in range(shape.ndim):
         shape.count *= shape.sizes[d]
-    shape.alike &= shape.ndim > 0
-    shape.contiguous = shape.alike and contiguous
+    shape.alike = shape.ndim > 0
+    shape.contiguous = True
+    for k in range(count):
+        shape.alike = shape.alike and has_shape(tensors[k], shape)
+        shape.contiguous &= tensors[k].strides == NULL or tensors[k].ndim == 1
+    shape.contiguous &= shape.alike
     return True
 
 
-cdef bint broadcast(Broadcast *shape, const gpukern_tensor *tensor, bint first) noexcept nogil:
+cdef bint broadcast(Broadcast *shape, const gpukern_tensor *tensor) noexcept nogil:
     """Broadcasts a shape by that of one more array."""
     cdef int d, more = tensor.ndim - shape.ndim
     cdef int64_t *aligned
@@ -78,42 +59,35 @@ cdef bint broadcast(Broadcast *shape, const gpukern_tensor *tensor, bint first) 
         shape.ndim = tensor.ndim
     aligned = shape.sizes + (shape.ndim - tensor.ndim)
     for d in range(tensor.ndim):
-        if aligned[d] == tensor.shape[d]:
-            continue
-        shape.alike &= first
         if aligned[d] == 1:
             aligned[d] = tensor.shape[d]
-        elif tensor.shape[d] != 1:
+        elif tensor.shape[d] != 1 and tensor.shape[d] != aligned[d]:
             return False
     return True
 
 
-cdef int refuse_shapes(str function, list shapes) except -1:
-    """Raises the error of shapes that do not broadcast."""
-    raise GpukernValueError(
-        f"{function}: shapes {', '.join([str(shape) for shape in shapes])} do not broadcast")
+cdef bint has_shape(const gpukern_tensor *tensor, const Broadcast *shape) noexcept nogil:
+    return (tensor.ndim == shape.ndim
+            and memcmp(tensor.shape, shape.sizes, shape.ndim * sizeof(int64_t)) == 0)
+
+
+cdef tuple sizes_of(const Broadcast *shape):
+    """A shape as a tuple."""
+    return tuple([shape.sizes[d] for d in range(shape.ndim)])
 
 
 cdef int require_output(str function, const gpukern_tensor *out, const Broadcast *shape) except -1:
     """Refuses an output of another shape, or whose elements share memory, as gather and saxpy
     do."""
     cdef int d
-    cdef bint matches = out.ndim == shape.ndim
-    for d in range(out.ndim):
-        matches = matches and out.shape[d] == shape.sizes[d]
-    if not matches:
+    if not has_shape(out, shape):
         raise GpukernValueError(
-            f"{function}: out must have shape {sizes_of(shape.ndim, shape.sizes)}, "
-            f"got {sizes_of(out.ndim, out.shape)}")
+            f"{function}: out must have shape {sizes_of(shape)}, got {shape_of(out)}")
     for d in range(out.ndim):
         if out.strides != NULL and out.strides[d] == 0 and out.shape[d] > 1 and shape.count > 0:
             raise GpukernValueError(f"{function}: out must have an own place for each element, "
                                     f"got stride 0 in dimension {d}")
     return 0
-
-
-cdef tuple sizes_of(int ndim, const int64_t *sizes):
-    return tuple([sizes[d] for d in range(ndim)])
 
 
 # ---- loop nests ----
@@ -129,22 +103,27 @@ cdef void begin_nest(LoopNest *nest, int operands, int ndim, const int64_t *shap
         nest.count *= shape[d]
 
 
-cdef void fill_operand(LoopNest *nest, int k, const gpukern_tensor *tensor) noexcept nogil:
+cdef void fill_tensor(LoopNest *nest, int k, const gpukern_tensor *tensor) noexcept nogil:
     """Describes a tensor that broadcasts to the nest."""
-    cdef int64_t *stride = nest.stride[k] + (nest.rank - tensor.ndim)
-    cdef int64_t contiguous = item_bytes(tensor)
+    fill_operand(nest, k, <char *>tensor.data + tensor.byte_offset, item_bytes(tensor), tensor.ndim,
+                 tensor.shape, tensor.strides, item_bytes(tensor))
+
+
+cdef void fill_operand(LoopNest *nest, int k, char *address, int64_t item, int ndim,
+                       const int64_t *shape, const int64_t *strides, int64_t unit) noexcept nogil:
+    """Describes an operand by its strides, which count units of bytes; NULL for C order."""
+    cdef int64_t *stride = nest.stride[k] + (nest.rank - ndim)
+    cdef int64_t contiguous = item
     cdef int d
-    nest.address[k] = address_of(tensor)
-    nest.item[k] = contiguous
-    for d in range(nest.rank - tensor.ndim):
+    nest.address[k] = address
+    nest.item[k] = item
+    for d in range(nest.rank - ndim):
         nest.stride[k][d] = 0
-    for d in range(tensor.ndim - 1, -1, -1):
-        if tensor.shape[d] == 1:
+    for d in range(ndim - 1, -1, -1):
+        stride[d] = contiguous if strides == NULL else strides[d] * unit
+        if shape[d] == 1:
             stride[d] = 0
-        else:
-            stride[d] = contiguous if tensor.strides == NULL else (
-                tensor.strides[d] * nest.item[k])
-        contiguous *= tensor.shape[d]
+        contiguous *= shape[d]
 
 
 cdef void coalesce(LoopNest *nest) noexcept nogil:
@@ -201,93 +180,72 @@ cdef bint is_mergeable(const LoopNest *nest, int outer, int inner) noexcept nogi
     return True
 
 
-# ---- ndarrays ----
+# ---- memory that the output shares ----
 
-cdef tuple coalesced_views(list arguments, cnp.ndarray out):
-    """The arguments, which broadcast to `out`, and `out` as a coalesced nest walks them.
-
-    Along a dimension in which it is broadcast, an argument has size 1. Numbers stay what they are.
-    """
+cdef bint overwrites(const gpukern_tensor *const *tensors, int count) noexcept nogil:
+    """Whether the output, tensors[0], would overwrite elements of another tensor that are still to
+    be read."""
     cdef LoopNest nest
-    cdef int k = 1
-    cdef list arrays = [each for each in arguments if isinstance(each, cnp.ndarray)]
-    begin_nest(&nest, 1 + <int>len(arrays), cnp.PyArray_NDIM(out),
-               <const int64_t *>cnp.PyArray_DIMS(out))
-    fill_ndarray(&nest, 0, out)
-    for array in arrays:
-        fill_ndarray(&nest, k, array)
-        k += 1
-    coalesce(&nest)
-    views, k = [], 1
-    for each in arguments:
-        if isinstance(each, cnp.ndarray):
-            each = view_of(each, &nest, k)
-            k += 1
-        views.append(each)
-    return views, view_of(out, &nest, 0)
+    cdef int k
+    begin_nest(&nest, count, tensors[0].ndim, tensors[0].shape)
+    fill_tensor(&nest, 0, tensors[0])
+    for k in range(1, count):
+        fill_tensor(&nest, k, tensors[k])
+        if overlaps(&nest, k) and not is_same_memory(&nest, k):
+            return True
+    return False
 
 
-cdef void fill_ndarray(LoopNest *nest, int k, cnp.ndarray array) noexcept:
-    cdef int d, first = nest.rank - cnp.PyArray_NDIM(array)
-    nest.address[k] = cnp.PyArray_BYTES(array)
-    nest.item[k] = cnp.PyArray_ITEMSIZE(array)
-    for d in range(nest.rank):
-        nest.stride[k][d] = 0
-        if d >= first and cnp.PyArray_DIM(array, d - first) != 1:
-            nest.stride[k][d] = cnp.PyArray_STRIDE(array, d - first)
+cdef bint is_same_memory(const LoopNest *nest, int k) noexcept nogil:
+    """Whether an operand is the memory of the output, element by element."""
+    return (nest.address[k] == nest.address[0] and nest.item[k] == nest.item[0]
+            and memcmp(nest.stride[k], nest.stride[0], nest.rank * sizeof(int64_t)) == 0)
 
 
-cdef cnp.ndarray view_of(cnp.ndarray array, const LoopNest *nest, int k):
-    cdef int64_t shape[MAX_RANK]
+cdef bint overlaps(const LoopNest *nest, int k) noexcept nogil:
+    """Whether any byte may belong to an operand and the output, by their extents in memory."""
+    cdef char *first[2]
+    cdef char *last[2]
+    reach(nest, 0, &first[0], &last[0])
+    reach(nest, k, &first[1], &last[1])
+    return nest.count > 0 and first[0] < last[1] and first[1] < last[0]
+
+
+cdef void reach(const LoopNest *nest, int k, char **first, char **last) noexcept nogil:
+    """Where the elements of an operand begin and end."""
     cdef int d
+    cdef int64_t extent
+    first[0] = nest.address[k]
+    last[0] = first[0] + nest.item[k]
     for d in range(nest.rank):
-        shape[d] = nest.extent[d] if nest.stride[k][d] != 0 else 1
-    return new_view(<cnp.dtype>PyArray_DTYPE(array), nest.rank, shape, nest.stride[k],
-                    nest.address[k], cnp.PyArray_ISWRITEABLE(array), array)
-
-
-cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner):
-    """A host tensor as an ndarray; its memory is the owner's."""
-    cdef LoopNest nest
-    begin_nest(&nest, 1, tensor.ndim, tensor.shape)
-    fill_operand(&nest, 0, tensor)
-    return new_view(dtype, tensor.ndim, tensor.shape, nest.stride[0], nest.address[0], writeable,
-                    owner)
-
-
-cdef cnp.ndarray new_view(cnp.dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
-                          void *data, bint writeable, object owner):
-    cdef cnp.ndarray view
-    Py_INCREF(dtype)
-    view = PyArray_NewFromDescr(
-        &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
-        data, cnp.NPY_ARRAY_WRITEABLE if writeable else 0, NULL)
-    cnp.set_array_base(view, owner)
-    return view
+        extent = (nest.extent[d] - 1) * nest.stride[k][d]
+        if extent > 0:
+            last[0] += extent
+        else:
+            first[0] += extent
 
 
 # ---- plans of kernels ----
 
-cdef void plan_loop(LoopPlan *plan, const gpukern_tensor *const *tensors, int operands,
-                    int items) noexcept nogil:
+cdef void plan_loop(LoopPlan *plan, const gpukern_tensor *const *tensors, int operands, int items,
+                    int32_t device) noexcept nogil:
     """Plans the loop over the shape of the output, tensors[0], to which all others broadcast.
 
     A thread takes `items` elements. An empty output gives no blocks.
     """
     cdef LoopNest *nest = &plan.nest
     cdef int k
-    plan.wide = False
+    memset(&plan.key, 0, sizeof(plan.key))
+    plan.key.device = device
     begin_nest(nest, operands, tensors[0].ndim, tensors[0].shape)
     for k in range(operands):
-        fill_operand(nest, k, tensors[k])
+        fill_tensor(nest, k, tensors[k])
     coalesce(nest)
+    plan.key.rank = <char>nest.rank
     if nest.count == 0:
-        plan.pattern = CONTIGUOUS
+        plan.key.pattern = CONTIGUOUS
         plan.blocks = 0
-        return
-    if nest.rank == 1 and plan_contiguous(plan, items):
-        return
-    if not plan_rows(plan, items):
+    elif not (nest.rank == 1 and plan_contiguous(plan, items)) and not plan_rows(plan, items):
         plan_strided(plan, items)
 
 
@@ -296,9 +254,9 @@ cdef bint set_flags(LoopPlan *plan) noexcept nogil:
     cdef int k, inner = plan.nest.rank - 1
     for k in range(plan.nest.operands):
         if plan.nest.stride[k][inner] == plan.nest.item[k]:
-            plan.flags[k] = c"v"
+            plan.key.flags[k] = c"v"
         elif plan.nest.stride[k][inner] == 0 and k > 0:
-            plan.flags[k] = c"s"
+            plan.key.flags[k] = c"s"
         else:
             return False
     return True
@@ -306,7 +264,7 @@ cdef bint set_flags(LoopPlan *plan) noexcept nogil:
 
 cdef int64_t alignment(const LoopPlan *plan, int k, int items) noexcept nogil:
     """What an address must be a multiple of; the parts of complex numbers are read apart."""
-    if plan.flags[k] == c"v":
+    if plan.key.flags[k] == c"v":
         return plan.nest.item[k] * items
     return min(plan.nest.item[k], 8)
 
@@ -314,19 +272,19 @@ cdef int64_t alignment(const LoopPlan *plan, int k, int items) noexcept nogil:
 cdef bint plan_contiguous(LoopPlan *plan, int items) noexcept nogil:
     cdef int k
     cdef int64_t head = 0, misfit = <int64_t>(-<uintptr_t>plan.nest.address[0] % LINE_BYTES)
-    cdef int64_t place
+    cdef int64_t address
     if not set_flags(plan):
         return False
     if misfit % plan.nest.item[0] == 0:
         head = min(misfit // plan.nest.item[0], plan.nest.count)
     for k in range(plan.nest.operands):
-        place = <int64_t>(<uintptr_t>plan.nest.address[k])
-        if plan.flags[k] == c"v":
-            place += head * plan.nest.item[k]
+        address = <int64_t>(<uintptr_t>plan.nest.address[k])
+        if plan.key.flags[k] == c"v":
+            address += head * plan.nest.item[k]
         # Where there is no pack, items are all that has to be aligned.
-        if place % alignment(plan, k, items if plan.nest.count - head >= items else 1) != 0:
+        if address % alignment(plan, k, items if plan.nest.count - head >= items else 1) != 0:
             return False
-    plan.pattern = CONTIGUOUS
+    plan.key.pattern = CONTIGUOUS
     cdef int64_t packs = (plan.nest.count - head) // items
     cdef int64_t edges = plan.nest.count - packs * items
     cdef int32_t *edge_words = <int32_t *>&plan.words[1]
@@ -334,9 +292,8 @@ cdef bint plan_contiguous(LoopPlan *plan, int items) noexcept nogil:
     plan.words[0] = packs
     edge_words[0] = <int32_t>head
     edge_words[1] = <int32_t>edges
-    for k in range(plan.nest.operands):
-        plan.words[2 + k] = <int64_t>(<uintptr_t>plan.nest.address[k])
-    plan.bytes = 8 * (2 + plan.nest.operands)
+    memcpy(&plan.words[2], plan.nest.address, plan.nest.operands * sizeof(char *))
+    plan.bytes = (2 + plan.nest.operands) * sizeof(int64_t)
     return True
 
 
@@ -352,7 +309,7 @@ cdef bint plan_rows(LoopPlan *plan, int items) noexcept nogil:
         for d in range(inner):
             if plan.nest.stride[k][d] % fit != 0:
                 return False
-    plan.pattern = ROWS
+    plan.key.pattern = ROWS
     plan.nest.extent[inner] //= items
     plan.nest.count //= items
     for k in range(plan.nest.operands):
@@ -364,44 +321,37 @@ cdef bint plan_rows(LoopPlan *plan, int items) noexcept nogil:
 cdef void plan_strided(LoopPlan *plan, int items) noexcept nogil:
     cdef int d, k
     cdef int64_t bits
-    plan.pattern = STRIDED
+    plan.key.pattern = STRIDED
     for k in range(plan.nest.operands):
-        plan.flags[k] = c"g"
+        plan.key.flags[k] = c"g"
         bits = <int64_t>(<uintptr_t>plan.nest.address[k])
         for d in range(plan.nest.rank):
             bits |= plan.nest.stride[k][d]
         if bits % min(plan.nest.item[k], 8) != 0:
-            plan.pattern = UNALIGNED
+            plan.key.pattern = UNALIGNED
     finish_nest(plan, min(items, <int>MAX_ITEMS))
 
 
 cdef void finish_nest(LoopPlan *plan, int items) noexcept nogil:
     """Writes the Nest of elementwise_memory.cuh."""
+    cdef const LoopNest *nest = &plan.nest
     cdef int d, k
-    cdef int64_t *word = plan.words
+    cdef int64_t threads = (nest.count + items - 1) // items
+    cdef int64_t *word = &plan.words[1 + nest.operands]
     cdef uint32_t *magic
-    cdef uint32_t *shift
-    cdef int64_t threads = (plan.nest.count + items - 1) // items
     plan.blocks = (threads + BLOCK_THREADS - 1) // BLOCK_THREADS
     # Where a thread behind the end does not overflow either.
-    plan.wide = plan.nest.count >= (<int64_t>1 << 31) - BLOCK_THREADS * items
-    word[0] = plan.nest.count
-    word += 1
-    for k in range(plan.nest.operands):
-        word[k] = <int64_t>(<uintptr_t>plan.nest.address[k])
-    word += plan.nest.operands
-    for d in range(plan.nest.rank):
-        word[d] = plan.nest.extent[d]
-    word += plan.nest.rank
-    for k in range(plan.nest.operands):
-        for d in range(plan.nest.rank):
-            word[d] = plan.nest.stride[k][d]
-        word += plan.nest.rank
-    magic = <uint32_t *>word
-    shift = magic + plan.nest.rank
-    for d in range(plan.nest.rank):
-        set_divisor(plan.nest.extent[d], magic + d, shift + d)
-    plan.bytes = <size_t>(<char *>(shift + plan.nest.rank) - <char *>plan.words)
+    plan.key.wide = nest.count >= (<int64_t>1 << 31) - BLOCK_THREADS * items
+    plan.words[0] = nest.count
+    memcpy(&plan.words[1], nest.address, nest.operands * sizeof(char *))
+    memcpy(word, nest.extent, nest.rank * sizeof(int64_t))
+    for k in range(nest.operands):
+        word += nest.rank
+        memcpy(word, nest.stride[k], nest.rank * sizeof(int64_t))
+    magic = <uint32_t *>(word + nest.rank)
+    for d in range(nest.rank):
+        set_divisor(nest.extent[d], magic + d, magic + nest.rank + d)
+    plan.bytes = <size_t>(<char *>(magic + 2 * nest.rank) - <char *>plan.words)
 
 
 cdef void set_divisor(int64_t extent, uint32_t *magic, uint32_t *shift) noexcept nogil:
@@ -413,47 +363,3 @@ cdef void set_divisor(int64_t extent, uint32_t *magic, uint32_t *shift) noexcept
     while (<uint64_t>1 << shift[0]) < divisor:
         shift[0] += 1
     magic[0] = <uint32_t>(((((<uint64_t>1 << shift[0]) - divisor) << 32) // divisor) + 1)
-
-
-cdef bint overlap(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil:
-    """Whether any byte may belong to both, by their extents in memory."""
-    cdef char *first[2]
-    cdef char *last[2]
-    if not reach(a, &first[0], &last[0]) or not reach(b, &first[1], &last[1]):
-        return False
-    return first[0] < last[1] and first[1] < last[0]
-
-
-cdef bint reach(const gpukern_tensor *tensor, char **first, char **last) noexcept nogil:
-    """Where the elements begin and end; False if there are none."""
-    cdef int d
-    cdef int64_t item = item_bytes(tensor), stride = 1, extent
-    first[0] = address_of(tensor)
-    last[0] = first[0] + item
-    for d in range(tensor.ndim - 1, -1, -1):
-        if tensor.shape[d] == 0:
-            return False
-        extent = (tensor.shape[d] - 1) * item
-        extent *= stride if tensor.strides == NULL else tensor.strides[d]
-        if extent > 0:
-            last[0] += extent
-        else:
-            first[0] += extent
-        stride *= tensor.shape[d]
-    return True
-
-
-cdef bint same_elements(const gpukern_tensor *a, const gpukern_tensor *b) noexcept nogil:
-    """Whether both have the same elements at the same places."""
-    cdef int d
-    cdef int64_t stride = 1
-    if address_of(a) != address_of(b) or a.ndim != b.ndim or a.dtype.bits != b.dtype.bits:
-        return False
-    for d in range(a.ndim - 1, -1, -1):
-        if a.shape[d] != b.shape[d]:
-            return False
-        if a.shape[d] != 1 and (stride if a.strides == NULL else a.strides[d]) != (
-                stride if b.strides == NULL else b.strides[d]):
-            return False
-        stride *= a.shape[d]
-    return True

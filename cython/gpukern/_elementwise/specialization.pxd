@@ -1,12 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+"""Element-wise functions for given types, and their calls on a GPU. Operand 0 is the output."""
+
 from libc.stdint cimport int32_t
 
-from gpukern._capi cimport gpukern_dtype, gpukern_kernel
+from gpukern._capi cimport gpukern_dtype, gpukern_kernel, gpukern_tensor
 from gpukern._elementwise.cpu_executor cimport HostFunction
 from gpukern._elementwise.loop_plan cimport LoopPlan
 from gpukern._program.program cimport Program
+from gpukern._streams.call cimport Argument, CallContext
 
 cdef enum:
     MAX_ARGUMENTS = 32  # graph.MAX_INPUTS
@@ -42,8 +45,8 @@ cdef class Specialization:
     cdef dict kernels  # by access pattern and device
     cdef HostFunction host
     cdef object typed(self)
-    cdef DeviceKernel kernel_of(self, const LoopPlan *plan, int32_t device)
-    cdef DeviceKernel compiled(self, const LoopPlan *plan, int32_t device)
+    cdef gpukern_kernel *kernel_of(self, const LoopPlan *plan) except NULL
+    cdef DeviceKernel compiled(self, const LoopPlan *plan)
     cdef int require_fit(self, const Scalars *scalars) except -1
     cdef HostFunction host_function(self)
 
@@ -51,3 +54,9 @@ cdef int type_number(const gpukern_dtype *dtype) noexcept nogil
 cdef int store_number(object value, Scalar *scalar) except -1
 cdef Specialization specialization_of(object function, dict known, const char *types,
                                       int32_t device)
+cdef int enqueue(CallContext *call, Specialization specialization,
+                 const gpukern_tensor *const *operands, int count, const Scalars *scalars,
+                 int32_t device) except -1
+cdef int run_pipeline(CallContext *call, Specialization specialization,
+                      const gpukern_tensor *const *operands, int count, const Scalars *scalars,
+                      int32_t device, const Argument *out) except -1
