@@ -311,7 +311,7 @@ def test_jax_arrays_are_not_written_to(program):
         (lambda k: k[1, None], TypeError, "block must be an int"),
         (lambda k: k[(1, 1, 1, 1), 1], ValueError, "grid must have 1 to 3 sizes, got 4"),
         (lambda k: k[(), 1], ValueError, "grid must have 1 to 3 sizes, got 0"),
-        (lambda k: k[-1, 1], ValueError, "grid must have sizes from 0"),
+        (lambda k: k[-1, 1], ValueError, "grid must be from 0"),
         (lambda k: k[2**31, 1](), ValueError, "grid.x must be at most"),
         (lambda k: k[(1, 2**16), 1](), ValueError, "grid.y must be at most 65535"),
         (lambda k: k[1, 0](), ValueError, "block.x must be in"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from nvrtc import needs_nvrtc
 
-from gpukern._program import nvrtc
+from gpukern._program.program import nvrtc_directories
 
 PROFILER = """
 #include <nvtx3/nvToolsExt.h>
@@ -65,7 +65,7 @@ SOURCE = 'extern "C" __global__ void add_one(float *x) { x[threadIdx.x] += 1; }'
 @pytest.fixture(scope="module")
 def profiler(tmp_path_factory):
     """A library that writes the names of gpukern's ranges to the file $RANGES."""
-    roots = [os.environ.get("CUDA_HOME"), "/usr/local/cuda", *nvrtc.directories()]
+    roots = [os.environ.get("CUDA_HOME"), "/usr/local/cuda", *nvrtc_directories()]
     include = [
         Path(root, "include")
         for root in roots

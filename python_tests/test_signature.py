@@ -6,7 +6,7 @@
 import pytest
 
 from gpukern._program import signature
-from gpukern._program.signature import (
+from gpukern._program.kernel_args import (
     BFLOAT,
     BOOL,
     BYTES,
@@ -122,7 +122,7 @@ def test_parameters_of_many_types():
     pointers = [POINTER, POINTER, POINTER, SIGNED, POINTER, UNSIGNED]
     assert [parameter.kind for parameter in found] == [*pointers, BFLOAT, BOOL, HALF, POINTER]
     assert [parameter.constant for parameter in found[:5]] == [True, False, False, False, True]
-    assert [parameter.pointee for parameter in found[:3]] == [(FLOAT, 64), None, None]
+    assert [parameter.pointee for parameter in found[:3]] == [(FLOAT, 64), (UNSIGNED, 8), None]
 
 
 def test_no_parameters():

@@ -15,7 +15,7 @@ cdef class Kernel:
     cdef KernelParameter *known_parameters
     cdef size_t *sizes
     cdef size_t bytes_  # of all arguments together
-    cdef tuple known    # of each parameter, as signature.pyx describes it
+    cdef tuple known    # of each parameter, as signature.py describes it
     cdef object __weakref__
     cdef int describe(self, object signature) except -1
 

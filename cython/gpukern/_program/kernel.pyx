@@ -5,19 +5,21 @@
 """Kernel: a kernel of a Program on a device, its properties and its launches."""
 
 cimport cython
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 
 from gpukern._capi cimport (
     gpukern_kernel_info, gpukern_kernel_parameter, gpukern_kernel_query, gpukern_kernel_release,
     gpukern_launch, gpukern_program, gpukern_program_kernel,
 )
-from gpukern._program.kernel_args cimport KernelParameter, fill_parameter
+from gpukern._program.kernel_args cimport UNKNOWN, KernelParameter, fill_parameter
 from gpukern._program.launch cimport launch
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.stream cimport as_stream
 
 import operator
+
+import numpy as np
 
 from gpukern._program import signature as signatures
 from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
@@ -68,10 +70,10 @@ cdef class Kernel:
         free(self.sizes)
 
     cdef int describe(self, object signature) except -1:
-        """Asks for the properties, and puts the driver's sizes beside the types of a signature,
-        a list of Parameter or None: one that does not agree with the driver is not believed."""
+        """Asks for the properties, and describes the parameters by the driver's sizes and the types
+        of a signature, a list of Parameter or None; one with other sizes is not used."""
         cdef int i
-        cdef size_t offset, size
+        cdef size_t offset
         self.info.struct_size = sizeof(gpukern_kernel_info)
         check(gpukern_kernel_query(self.c, &self.info))
         self.count = self.info.parameter_count
@@ -80,19 +82,18 @@ cdef class Kernel:
         self.sizes = <size_t *>calloc(max(self.count, 1), sizeof(size_t))
         if self.known_parameters == NULL or self.sizes == NULL:
             raise GpukernMemoryError("no host memory for a kernel's parameters")
-        layout = []
+        offsets = []
         for i in range(self.count):
-            check(gpukern_kernel_parameter(self.c, i, &offset, &size))
-            self.sizes[i] = size
-            self.bytes_ = offset + size
-            layout.append((offset, size))
-        sizes = [size_ for _, size_ in layout]
-        if signature is None or [parameter.size for parameter in signature] != sizes:
-            signature = [signatures.Parameter(size_, signatures.UNKNOWN) for size_ in sizes]
+            check(gpukern_kernel_parameter(self.c, i, &offset, &self.sizes[i]))
+            self.bytes_ = offset + self.sizes[i]
+            offsets.append(offset)
+        sizes = self.parameter_sizes
+        if signature is None or tuple([parameter.size for parameter in signature]) != sizes:
+            signature = [signatures.Parameter(size, UNKNOWN) for size in sizes]
         self.known = tuple(signature)
         for i in range(self.count):
             fill_parameter(
-                &self.known_parameters[i], self.kernel_name, i, layout[i][0], self.known[i])
+                &self.known_parameters[i], self.kernel_name, i, offsets[i], self.known[i])
         return 0
 
     def __repr__(self):
@@ -162,7 +163,7 @@ cdef class Kernel:
         fill_sizes(made.shape.grid, configuration[0], self, "grid")
         fill_sizes(made.shape.block, configuration[1], self, "block")
         if len(configuration) > 2:
-            made.shape.shared_bytes = shared_bytes(self, configuration[2])
+            made.shape.shared_bytes = size_of(configuration[2], self, "shared")
         if len(configuration) > 3 and configuration[3] is not None:
             made.stream = as_stream(configuration[3], f"{self.kernel_name}: stream")
         return made
@@ -240,45 +241,32 @@ cdef class Launcher:
 cdef int fill_sizes(uint32_t *sizes, object given, Kernel kernel, str what) except -1:
     """One to three sizes; those left out are 1."""
     cdef Py_ssize_t i, count
-    cdef object size
     sizes[0] = sizes[1] = sizes[2] = 1
     if type(given) is int:
         sizes[0] = size_of(given, kernel, what)
         return 0
-    try:
-        given = tuple(given) if hasattr(given, "__iter__") else (given,)
-    except TypeError:  # a 0-d array
-        given = (given,)
+    if type(given) is not tuple:
+        given = tuple(given) if np.iterable(given) else (given,)
     count = len(given)
     if not 1 <= count <= 3:
         raise GpukernValueError(
             f"{kernel.kernel_name}: {what} must have 1 to 3 sizes, got {count}")
-    for i, size in enumerate(given):
-        sizes[i] = size_of(size, kernel, what)
+    for i in range(count):
+        sizes[i] = size_of(given[i], kernel, what)
     return 0
 
 
 cdef uint32_t size_of(object size, Kernel kernel, str what) except? 0xffffffff:
+    """A size of a launch, the one that an error names by `what`."""
     try:
         number = operator.index(size)
     except TypeError:
-        raise GpukernTypeError(f"{kernel.kernel_name}: {what} must be an int or up to three ints, "
+        expected = "an int" if what == "shared" else "an int or up to three ints"
+        raise GpukernTypeError(f"{kernel.kernel_name}: {what} must be {expected}, "
                                f"got {type(size).__name__}") from None
     if not 0 <= number < 2**32:
         raise GpukernValueError(
-            f"{kernel.kernel_name}: {what} must have sizes from 0 to 2**32 - 1, got {number}")
-    return number
-
-
-cdef uint64_t shared_bytes(Kernel kernel, object shared) except? 0xffffffff:
-    try:
-        number = operator.index(shared)
-    except TypeError:
-        raise GpukernTypeError(f"{kernel.kernel_name}: shared must be an int, "
-                               f"got {type(shared).__name__}") from None
-    if not 0 <= number < 2**32:
-        raise GpukernValueError(
-            f"{kernel.kernel_name}: shared must be from 0 to 2**32 - 1 bytes, got {number}")
+            f"{kernel.kernel_name}: {what} must be from 0 to 2**32 - 1, got {number}")
     return number
 
 

@@ -5,19 +5,19 @@ from cpython.ref cimport PyObject
 
 from gpukern._capi cimport gpukern_dtype
 
-# The kinds of gpukern._program.signature; a test compares the two.
-cdef enum:
-    UNKNOWN = 0
-    BYTES = 1
-    FLOAT = 2
-    HALF = 3
-    BFLOAT = 4
-    INTEGER = 5
-    SIGNED = 6
-    UNSIGNED = 7
-    BOOL = 8
-    POINTER = 9
-    WORD = 10
+# The kinds of a parameter: what a call may pass.
+cpdef enum:
+    UNKNOWN
+    BYTES
+    FLOAT
+    HALF
+    BFLOAT
+    INTEGER
+    SIGNED
+    UNSIGNED
+    BOOL
+    POINTER
+    WORD
 
 # A parameter of a kernel: where its value is stored, and what may be.
 cdef struct KernelParameter:
@@ -29,7 +29,7 @@ cdef struct KernelParameter:
     int kind           # one of the kinds above
     bint constant      # a pointer to what the kernel only reads
     bint written       # a pointer to what it may write, as its type says
-    int pointee        # the kind of a pointer's target, 0 if that is anything
+    int pointee        # the kind of a pointer's target
     int pointee_bits
 
 cdef int fill_parameter(KernelParameter *parameter, str function, int position, size_t offset,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Values as arguments of a kernel: converted to the parameter types; a mismatch raises.
+"""The parameters of kernels, and values as arguments: converted to the parameter types; a mismatch
+raises.
 
 A Python number is converted without changing kind: an int to a float type, but no float to an
 integer type. NumPy's scalars have a size and a kind, which have to be the parameter's.
@@ -13,7 +14,8 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport Py_TYPE, PyTypeObject
 from cpython.ref cimport PyObject
 from libc.math cimport isinf
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from gpukern._capi cimport (
@@ -33,16 +35,14 @@ cdef extern from "numpy/arrayobject.h":
     PyTypeObject PyIntArrType_Type, PyLongArrType_Type
     PyTypeObject PyUIntArrType_Type, PyULongArrType_Type
 
-# NumPy's scalars with their values: PyArray_ScalarAsCtype() costs as much as a whole call.
+# A NumPy scalar with its value: PyArray_ScalarAsCtype() costs as much as a whole call. The other
+# scalars of numbers have their values at the same offset.
 cdef extern from "numpy/arrayscalars.h":
-    ctypedef struct PyFloatScalarObject:
-        float obval
-    ctypedef struct PyDoubleScalarObject:
-        double obval
-    ctypedef struct PyIntScalarObject:
-        int obval
     ctypedef struct PyLongScalarObject:
         long obval
+
+cdef extern from "<cxxabi.h>":
+    char *demangle "abi::__cxa_demangle"(const char *name, char *, size_t *, int *status)
 
 cnp.import_array()
 
@@ -54,7 +54,6 @@ cdef dict NAMES = {
     WORD: "a pointer or an integer",
 }
 
-
 # Which type codes of a NumPy scalar a kind of parameter takes, by bits; UNKNOWN and BYTES take all.
 cdef enum:
     ANY_CODE = (1 << GPUKERN_INT) | (1 << GPUKERN_UINT) | (1 << GPUKERN_BOOL)
@@ -64,6 +63,21 @@ cdef dict CODES = {
     INTEGER: ANY_CODE, SIGNED: ANY_CODE, UNSIGNED: ANY_CODE, BOOL: 1 << GPUKERN_BOOL,
     POINTER: 1 << GPUKERN_UINT, WORD: (1 << GPUKERN_INT) | (1 << GPUKERN_UINT),
 }
+
+
+def demangled(str name):
+    """The signature that a mangled name stands for; None for a name that is not mangled."""
+    cdef int status = 0
+    if not name.startswith("_Z"):
+        return None
+    cdef bytes encoded = name.encode()
+    cdef char *text = demangle(encoded, NULL, NULL, &status)
+    if text == NULL:
+        return None
+    try:
+        return (<bytes>text).decode()
+    finally:
+        free(text)
 
 
 cdef int fill_parameter(KernelParameter *parameter, str function, int position, size_t offset,
@@ -79,7 +93,7 @@ cdef int fill_parameter(KernelParameter *parameter, str function, int position, 
     parameter.constant = known.constant
     # Without the type nobody knows whether the kernel writes.
     parameter.written = known.kind == POINTER and known.type is not None and not known.constant
-    parameter.pointee, parameter.pointee_bits = known.pointee or (0, 0)
+    parameter.pointee, parameter.pointee_bits = known.pointee or (UNKNOWN, 0)
     return 0
 
 
@@ -96,10 +110,10 @@ cdef bint takes_pointer(const KernelParameter *parameter) noexcept:
 cdef bint takes_array(const KernelParameter *parameter, gpukern_dtype dtype) noexcept:
     """Whether elements of this dtype are what a pointer leads to, as far as that is known.
 
-    An integer's sign is not asked for, and any bits of 16 may stand for a 16-bit float.
+    Bytes may hold anything. An integer's sign is not compared, and any 16 bits may be a float16.
     """
     cdef int bits = dtype.bits * dtype.lanes
-    if parameter.pointee == 0:
+    if parameter.pointee == UNKNOWN or parameter.pointee_bits == 8:
         return True
     if bits != parameter.pointee_bits or dtype.lanes != 1:
         return False
@@ -122,7 +136,6 @@ cdef str name_of_parameter(const KernelParameter *parameter):
 
 cdef bint store_plain_number(object value, const KernelParameter *parameter, void *to) except -1:
     """Stores the numbers that most calls have; returns False for all others, right or wrong."""
-    cdef PyTypeObject *kind = Py_TYPE(value)
     cdef long long whole
     cdef int overflow = 0
     if type(value) is float:
@@ -137,38 +150,32 @@ cdef bint store_plain_number(object value, const KernelParameter *parameter, voi
             return store_double(<double>whole, parameter.size, to)
         return store_whole(whole, parameter, to)
     if type(value) is bool:
-        if parameter.kind != BOOL:
-            return store_whole(value is True, parameter, to)
-        (<uint8_t *>to)[0] = value is True
-        return True
-    return store_plain_scalar(<PyObject *>value, kind, parameter, to)
+        return store_whole(value is True, parameter, to)
+    return store_plain_scalar(value, parameter, to)
 
 
-cdef bint store_plain_scalar(PyObject *value, PyTypeObject *kind, const KernelParameter *parameter,
-                             void *to) noexcept:
+cdef bint store_plain_scalar(object value, const KernelParameter *parameter, void *to) noexcept:
     """Stores a NumPy scalar of a common type where the parameter is of that type."""
-    if kind == &PyFloatArrType_Type and parameter.kind == FLOAT and parameter.size == 4:
-        (<float *>to)[0] = (<PyFloatScalarObject *>value).obval
-    elif kind == &PyDoubleArrType_Type and parameter.kind == FLOAT and parameter.size == 8:
-        (<double *>to)[0] = (<PyDoubleScalarObject *>value).obval
-    elif kind == &PyIntArrType_Type and (parameter.kind == SIGNED or parameter.kind == INTEGER):
-        if parameter.size != 4:
-            return False
-        (<int32_t *>to)[0] = (<PyIntScalarObject *>value).obval
-    elif kind == &PyLongArrType_Type and (parameter.kind == SIGNED or parameter.kind == WORD):
-        if parameter.size != sizeof(long):
-            return False
-        (<long *>to)[0] = (<PyLongScalarObject *>value).obval
-    elif kind == &PyUIntArrType_Type and (parameter.kind == UNSIGNED or parameter.kind == INTEGER):
-        if parameter.size != 4:
-            return False
-        (<int32_t *>to)[0] = (<PyIntScalarObject *>value).obval
-    elif kind == &PyULongArrType_Type and (parameter.kind == UNSIGNED or parameter.kind == WORD):
-        if parameter.size != sizeof(long):
-            return False
-        (<long *>to)[0] = (<PyLongScalarObject *>value).obval
+    cdef PyTypeObject *type_ = Py_TYPE(value)
+    cdef size_t size
+    cdef int kind, other
+    if type_ == &PyFloatArrType_Type:
+        size, kind, other = sizeof(float), FLOAT, FLOAT
+    elif type_ == &PyDoubleArrType_Type:
+        size, kind, other = sizeof(double), FLOAT, FLOAT
+    elif type_ == &PyIntArrType_Type:
+        size, kind, other = sizeof(int), SIGNED, INTEGER
+    elif type_ == &PyLongArrType_Type:
+        size, kind, other = sizeof(long), SIGNED, WORD
+    elif type_ == &PyUIntArrType_Type:
+        size, kind, other = sizeof(int), UNSIGNED, INTEGER
+    elif type_ == &PyULongArrType_Type:
+        size, kind, other = sizeof(long), UNSIGNED, WORD
     else:
         return False
+    if parameter.size != size or (parameter.kind != kind and parameter.kind != other):
+        return False
+    memcpy(to, &(<PyLongScalarObject *>value).obval, size)
     return True
 
 
@@ -184,6 +191,9 @@ cdef bint store_whole(long long value, const KernelParameter *parameter, void *t
     """Stores an integer that fits its parameter; returns False for one that does not."""
     cdef int kind = parameter.kind
     cdef int64_t half  # of the range of a type with a sign
+    if kind == BOOL and parameter.size == 1:
+        (<int8_t *>to)[0] = <int8_t>value
+        return value == 0 or value == 1
     if kind != SIGNED and kind != UNSIGNED and kind != INTEGER and kind != WORD:
         return False
     if parameter.size >= 8:
@@ -307,6 +317,7 @@ cdef bytes integer_bytes(object value, const KernelParameter *parameter):
 
 cdef bytes float_bytes(object value, const KernelParameter *parameter):
     """Rounded to the parameter's type; a float too large for it is infinity, as in NumPy."""
+    cdef bint infinite
     try:
         narrow = isinstance(value, int) and parameter.size < 8
         number = float_of_int(value) if narrow else float(value)
@@ -314,20 +325,16 @@ cdef bytes float_bytes(object value, const KernelParameter *parameter):
         number = np.inf
     if parameter.kind == BFLOAT:
         data = bfloat16_bits(number)
+        infinite = int(data) & 0x7FFF == 0x7F80
     else:
         with np.errstate(over="ignore"):
             data = np.array(number, f"f{parameter.size}")
-    if isinstance(value, int) and is_infinite(data, parameter):
+        infinite = isinf(float(data))
+    if isinstance(value, int) and infinite:
         raise GpukernOverflowError(
             f"{what(parameter)} must fit {name_of_parameter(parameter)}, "
             f"got an int of {value.bit_length()} bits")
     return data.tobytes()
-
-
-cdef bint is_infinite(object data, const KernelParameter *parameter) except -1:
-    if parameter.kind == BFLOAT:
-        return int(data) & 0x7FFF == 0x7F80
-    return isinf(float(data))
 
 
 def argument_bytes(value, parameter, str function="kernel"):

@@ -17,8 +17,8 @@ from gpukern._interop.argument cimport (
     is_ndarray, prepare,
 )
 from gpukern._interop.array_type cimport BY_NDARRAY, BY_NUMPY, ArrayType, array_type_of
-from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport describe_result
+from gpukern._memory.creation cimport require_device_dtype
 from gpukern._memory.device_array cimport DeviceArray, allocate_device_array
 from gpukern._program.kernel cimport Kernel
 from gpukern._program.kernel_args cimport (
@@ -40,12 +40,6 @@ cdef enum:
     # Arguments, and words of their values, for which there is room on the stack.
     INLINE_COUNT = 16
     INLINE_WORDS = 32
-
-# A host array, and its copy on the GPU.
-cdef struct Staged:
-    Argument *host
-    Argument *copy
-    int position
 
 
 cdef class HostArgument:
@@ -109,7 +103,8 @@ cdef int launch(Kernel kernel, const gpukern_launch *shape, object stream, tuple
     cdef Argument *arguments = inline_arguments
     cdef const void **pointers = inline_pointers
     cdef char *values = <char *>inline_values
-    cdef int i, staged = 0
+    cdef int i
+    cdef bint staged = False
     require_count(kernel, len(args))
     begin_call(&call, kernel.kernel_name, None, stream, None, None)
     call.addresses_only = True
@@ -122,11 +117,11 @@ cdef int launch(Kernel kernel, const gpukern_launch *shape, object stream, tuple
         values = <char *>new_memory(&call, kernel.bytes_)
     for i in range(kernel.count):
         pointers[i] = values + kernel.known_parameters[i].offset
-        staged += describe_argument(&call, &kernel.known_parameters[i], args[i],
+        staged |= describe_argument(&call, &kernel.known_parameters[i], args[i],
                                     <void *>pointers[i], &arguments[i])
-    # Behind the device arrays, which decide on which stream the copies are made.
-    if staged > 0:
-        return launch_staged(&call, kernel, shape, args, staged, arguments, pointers)
+    # After the device arrays, which decide on which stream the copies are made.
+    if staged:
+        return launch_staged(&call, kernel, shape, args, arguments, pointers)
     return launch_described(&call, kernel, shape, pointers)
 
 
@@ -209,50 +204,42 @@ cdef int require_dtype(const KernelParameter *parameter, const Argument *argumen
 # ---- host arrays ----
 
 cdef int launch_staged(CallContext *call, Kernel kernel, const gpukern_launch *shape, tuple args,
-                       int count, Argument *arguments, const void **pointers) except -1:
+                       Argument *arguments, const void **pointers) except -1:
     """Launches a kernel with copies of its host arrays, and copies back what it has written."""
-    cdef Staged *staged = <Staged *>new_memory(call, count * sizeof(Staged))
-    cdef HostArgument given
-    cdef int i, k = 0
+    cdef Argument *hosts = <Argument *>new_memory(call, kernel.count * sizeof(Argument))
+    cdef int i
     call.addresses_only = False
     for i in range(kernel.count):
         if isinstance(args[i], HostArgument):
-            staged[k].host = <Argument *>new_memory(call, sizeof(Argument))
-            staged[k].copy = &arguments[i]
-            staged[k].position = i
-            stage(call, &kernel.known_parameters[i], args[i], &staged[k])
+            stage(call, &kernel.known_parameters[i], args[i], &hosts[i], &arguments[i])
             (<void **>pointers[i])[0] = arguments[i].c.data
-            k += 1
     launch_described(call, kernel, shape, pointers)
-    for k in range(count):
-        given = args[staged[k].position]
-        if given.comes_out:
-            bring_back(call, &staged[k])
+    for i in range(kernel.count):
+        if isinstance(args[i], HostArgument) and (<HostArgument>args[i]).comes_out:
+            bring_back(call, &arguments[i], &hosts[i])
     return 0
 
 
 cdef int stage(CallContext *call, const KernelParameter *parameter, HostArgument given,
-               Staged *staged) except -1:
+               Argument *host, Argument *copy) except -1:
     """Copies a host array to the GPU, or allocates memory for what the kernel will write."""
-    cdef Argument *host = staged.host
-    cdef Argument packed
+    cdef Argument contiguous
     require_pointer(parameter, given)
     describe_host(call, parameter, given, host)
     refuse_capture(call)
     made = allocate_device_array(call, call.device, dtype_of(host), host.c.ndim, host.c.shape)
     keep(call, made)
-    describe_result(call, made, staged.copy)
+    describe_result(call, made, copy)
     if not given.goes_in:
         return 0
     if host.byte_strided:
-        array = <object>host.owner
-        contiguous = np.ascontiguousarray(array).reshape(array.shape)
-        keep(call, contiguous)
-        prepare(&packed, contiguous, parameter.position)
-        fill_from_ndarray(call, &packed, contiguous)
-        host = &packed
+        packed = np.array(<object>host.owner, order="C")
+        keep(call, packed)
+        prepare(&contiguous, packed, parameter.position)
+        fill_from_ndarray(call, &contiguous, packed)
+        host = &contiguous
     with nogil:
-        check(gpukern_copy(&host.c, &staged.copy.c, &call.c))
+        check(gpukern_copy(&host.c, &copy.c, &call.c))
     return 0
 
 
@@ -267,11 +254,7 @@ cdef int describe_host(CallContext *call, const KernelParameter *parameter, Host
     if not host.host or is_device_array(host):
         raise GpukernTypeError(f"{what(parameter)}: {type(given).__name__} is for host arrays; "
                                "pass a device array as it is")
-    dtype = dtype_of(host)
-    require_plain(dtype, what(parameter))
-    if not 0 < dtype.itemsize <= 65535:
-        raise GpukernTypeError(
-            f"{what(parameter)} must have an itemsize of 1 to 65535, got {dtype.itemsize}")
+    require_device_dtype(dtype_of(host), what(parameter))
     return require_dtype(parameter, host)
 
 
@@ -285,12 +268,11 @@ cdef int refuse_capture(const CallContext *call) except -1:
     return 0
 
 
-cdef int bring_back(CallContext *call, const Staged *staged) except -1:
+cdef int bring_back(CallContext *call, const Argument *copy, const Argument *host) except -1:
     """Copies what a kernel has written to the host, and waits for it."""
-    if is_ndarray(staged.host):
-        (<DeviceArray>staged.copy.array).numpy(
-            out=<object>staged.host.owner, stream=stream_of_call(call))
+    if is_ndarray(host):
+        (<DeviceArray>copy.array).numpy(out=<object>host.owner, stream=stream_of_call(call))
         return 0
     with nogil:
-        check(gpukern_copy(&staged.copy.c, &staged.host.c, &call.c))
+        check(gpukern_copy(&copy.c, &host.c, &call.c))
     return 0

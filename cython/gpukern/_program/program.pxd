@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from gpukern._capi cimport gpukern_program, gpukern_program_part
+from gpukern._program.kernel cimport Kernel
 
 cdef class Program:
     cdef gpukern_program *c
@@ -16,8 +17,7 @@ cdef class Program:
     cdef str note(self)
     cdef bytes part(self, gpukern_program_part which)
     cdef str text(self, gpukern_program_part which)
-    cdef object find(self, str name, int device_id)
-    cdef object entry_of(self, str ptx, str name)
+    cdef Kernel find(self, str name, int device_id)
 
 cdef Program compile_keyed(str source, tuple options, str name, dict headers, int device,
                            object key, object note)

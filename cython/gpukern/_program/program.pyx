@@ -17,14 +17,13 @@ from gpukern._capi cimport (
     gpukern_program_desc, gpukern_program_get, gpukern_program_lowered_name, gpukern_program_part,
     gpukern_program_release, gpukern_status,
 )
-from gpukern._program.kernel cimport load_kernel
+from gpukern._program.kernel cimport Kernel, load_kernel
 from gpukern._runtime.runtime cimport check, version_text
 from gpukern._streams.stream cimport as_device
 
 import os
+import sys
 from collections.abc import Mapping
-
-from gpukern._program import nvrtc
 
 from gpukern._program import signature
 from gpukern.errors import CompileError, GpukernTypeError, GpukernValueError
@@ -107,7 +106,7 @@ cdef class Program:
         return find_or_compile(self, &desc)
 
     def __dealloc__(self):
-        with nogil:  # as LoadedKernel
+        with nogil:  # as in Kernel
             gpukern_program_release(self.c)
 
     def __repr__(self):
@@ -184,25 +183,22 @@ cdef class Program:
             found = self.kernels.setdefault((name, device_id), self.find(name, device_id))
         return found
 
-    cdef object find(self, str name, int device_id):
+    cdef Kernel find(self, str name, int device_id):
+        cdef const char *lowered = NULL
+        cdef bytes encoded
         cdef str ptx = self.ptx
-        entry = self.entry_of(ptx, name)
+        if name in self.name_expressions:
+            encoded = name.encode()
+            check(gpukern_program_lowered_name(self.c, encoded, &lowered))
+            entry = lowered.decode()
+        else:
+            entry = signature.entry_of(ptx, name)
         if entry is None:
             known = ", ".join(map(signature.readable, signature.entries(ptx)))
             raise GpukernValueError(
                 f"kernel: {self.name} has no kernel {name!r}; it has {known or 'none'}. "
                 "Instances of templates are compiled if they are among name_expressions")
         return load_kernel(self.c, name, entry, device_id, signature.parameters(ptx, entry))
-
-    cdef object entry_of(self, str ptx, str name):
-        """A kernel's name in the code; None if there is no such kernel."""
-        cdef const char *in_code = NULL
-        cdef bytes encoded
-        if name not in self.name_expressions:
-            return signature.entry_of(ptx, name)
-        encoded = name.encode()
-        check(gpukern_program_lowered_name(self.c, encoded, &in_code))
-        return in_code.decode()
 
 
 cdef int find_or_compile(Program program, gpukern_program_desc *desc) except -1:
@@ -221,7 +217,7 @@ cdef int find_or_compile(Program program, gpukern_program_desc *desc) except -1:
 
 cdef Program compile_keyed(str source, tuple options, str name, dict headers, int device,
                            object key, object note):
-    """A program for a device, kept under a key, or under its source if that is None."""
+    """A program for a device, cached under a key, or under its source if that is None."""
     cdef Program made = Program.__new__(Program)
     made.device_id = device
     made.compile(source, options, name, headers, (), None, key, note)
@@ -229,7 +225,7 @@ cdef Program compile_keyed(str source, tuple options, str name, dict headers, in
 
 
 cdef Program find_program(str key, int device):
-    """The program that is kept under a key; None if there is none. It has no name."""
+    """The program that is cached under a key, or None. It has no name."""
     cdef gpukern_program_desc desc
     cdef Program made = Program.__new__(Program)
     cdef bytes encoded = key.encode()
@@ -294,12 +290,19 @@ cdef object compile_error():
     return CompileError(message, log.decode("utf-8", "replace"))
 
 
+def nvrtc_directories():
+    """Where the packages of PyPI put NVRTC, site-packages/nvidia/cu13; those that exist."""
+    # importlib.util.find_spec() lists all these folders, which takes ten times as long.
+    roots = [os.path.abspath(os.path.join(folder, "nvidia", "cu13")) for folder in sys.path]
+    return [root for root in dict.fromkeys(roots) if os.path.isdir(root)]
+
+
 cdef int search_packages() except -1:
-    """Names the folders of PyPI's packages to the library, once."""
+    """Names these folders to the library, once."""
     global searched
     if searched:
         return 0
-    for directory in nvrtc.directories():
+    for directory in nvrtc_directories():
         check(gpukern_nvrtc_search(os.fsencode(directory)))
     searched = True
     return 0
@@ -346,7 +349,7 @@ def at_clear(function):
 
 
 def nvrtc_status():
-    """NVRTC's version, its path, and why there is none, as a dict; opens it if need be."""
+    """NVRTC's version and path, or the reason why it is missing, as a dict. This opens NVRTC."""
     cdef int32_t version = 0
     cdef const char *path = NULL
     cdef const char *reason = NULL

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# cython: language_level=3, freethreading_compatible=True
 """What a kernel's parameters are, read from the program's PTX and from mangled names.
 
 The driver tells sizes alone. PTX tells floats from integers and from structures, and the mangled
@@ -12,47 +11,37 @@ turns it into a global address, as it does with each pointer that it follows.
 PTX: "PTX ISA", section "Kernel Function Parameter Attributes". Names: the Itanium C++ ABI.
 """
 
-from libc.stdlib cimport free
-
 import re
 from typing import NamedTuple
 
-cdef extern from "<cxxabi.h>":
-    char *demangle "abi::__cxa_demangle"(const char *name, char *, size_t *, int *status)
+from gpukern._program.kernel_args import (
+    BFLOAT,
+    BOOL,
+    BYTES,
+    FLOAT,
+    HALF,
+    INTEGER,
+    POINTER,
+    SIGNED,
+    UNSIGNED,
+    WORD,
+    demangled,
+)
 
-# What may be passed to a parameter.
-UNKNOWN, BYTES, FLOAT, HALF, BFLOAT, INTEGER, SIGNED, UNSIGNED, BOOL, POINTER, WORD = range(11)
-
-# By the type's name in a demangled signature.
-KIND_OF_TYPE = {
-    "bool": BOOL,
-    "char": INTEGER,
-    "signed char": SIGNED,
-    "unsigned char": UNSIGNED,
-    "short": SIGNED,
-    "unsigned short": UNSIGNED,
-    "int": SIGNED,
-    "unsigned int": UNSIGNED,
-    "long": SIGNED,
-    "unsigned long": UNSIGNED,
-    "long long": SIGNED,
-    "unsigned long long": UNSIGNED,
-    "float": FLOAT,
-    "double": FLOAT,
-    "__half": HALF,
-    "__nv_bfloat16": BFLOAT,
-}
-
-# What a pointer's target is in an array's dtype: its kind and bits. Bytes may hold anything.
-POINTEES = {
-    "short": (INTEGER, 16),
-    "unsigned short": (INTEGER, 16),
-    "int": (INTEGER, 32),
-    "unsigned int": (INTEGER, 32),
-    "long": (INTEGER, 64),
-    "unsigned long": (INTEGER, 64),
-    "long long": (INTEGER, 64),
-    "unsigned long long": (INTEGER, 64),
+# The kind and the bits of a type, by its name in a demangled signature.
+TYPES = {
+    "bool": (BOOL, 8),
+    "char": (INTEGER, 8),
+    "signed char": (SIGNED, 8),
+    "unsigned char": (UNSIGNED, 8),
+    "short": (SIGNED, 16),
+    "unsigned short": (UNSIGNED, 16),
+    "int": (SIGNED, 32),
+    "unsigned int": (UNSIGNED, 32),
+    "long": (SIGNED, 64),
+    "unsigned long": (UNSIGNED, 64),
+    "long long": (SIGNED, 64),
+    "unsigned long long": (UNSIGNED, 64),
     "float": (FLOAT, 32),
     "double": (FLOAT, 64),
     "__half": (HALF, 16),
@@ -85,21 +74,6 @@ def description(parameter):
         WORD: f"pointer or {bits}-bit integer",
     }
     return words.get(parameter.kind, f"{parameter.size} bytes")
-
-
-def demangled(str name):
-    """The signature that a mangled name stands for; None for a name that is not mangled."""
-    cdef int status = 0
-    if not name.startswith("_Z"):
-        return None
-    cdef bytes encoded = name.encode()
-    cdef char *text = demangle(encoded, NULL, NULL, &status)
-    if text == NULL:
-        return None
-    try:
-        return (<bytes>text).decode()
-    finally:
-        free(text)
 
 
 def entries(ptx):
@@ -167,10 +141,11 @@ def of_type(text, parameter):
         return parameter._replace(kind=POINTER, type=text, constant=True)
     if text.endswith("*"):
         target, constant = unqualified(text.removesuffix("*"))
-        pointee = POINTEES.get(target)
+        pointee = TYPES.get(target)
         return parameter._replace(kind=POINTER, type=text, constant=constant, pointee=pointee)
     # An enumeration is an integer, as PTX says; what else has no name here is a structure.
-    return parameter._replace(kind=KIND_OF_TYPE.get(text, parameter.kind), type=text)
+    kind, _ = TYPES.get(text, (parameter.kind, 0))
+    return parameter._replace(kind=kind, type=text)
 
 
 def unqualified(text):
