@@ -147,13 +147,14 @@ void require_writable(const Tensor& tensor, const ArgumentName& name) {
 }
 
 Extent extent_of(const Tensor& tensor) {
-  Extent extent{tensor.data, offset_by(tensor.data, tensor.item)};
+  std::int64_t below = 0;
+  std::int64_t above = tensor.item;
   for (int d = 0; d < tensor.ndim; ++d) {
     const std::int64_t reach = (tensor.shape[d] - 1) * tensor.stride[d];
-    const std::byte*& bound = reach < 0 ? extent.begin : extent.end;
-    bound = offset_by(bound, reach);
+    below += std::min<std::int64_t>(reach, 0);
+    above += std::max<std::int64_t>(reach, 0);
   }
-  return extent;
+  return {offset_by(tensor.data, below), offset_by(tensor.data, above)};
 }
 
 bool may_overlap(const Tensor& a, const Tensor& b) {

@@ -31,8 +31,8 @@ ctypedef int (*Describer)(CallContext *call, ArrayType type_, object array,
 cdef int describe(CallContext *call, object array, object name, Argument *argument) except -1
 cdef int describe_operand(CallContext *call, object array, object name,
                           Argument *argument) except -1
-cdef object describe_output(CallContext *call, object array, object name, Argument *argument,
-                            bint temporary=*)
+cdef int describe_output(CallContext *call, object array, object name, Argument *argument,
+                         bint temporary=*) except -1
 
 cdef int refuse_masked(CallContext *call, const Argument *argument) except -1
 cdef int set_describer(Protocol protocol, Describer describer) except -1
@@ -42,12 +42,15 @@ cdef object new_ndarray_result(CallContext *call, const Argument *like, object d
                                const int64_t *shape, Argument *result)
 cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray array) except -1
 cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except NULL
-cdef int as_bytes(CallContext *call, const Argument *argument, gpukern_tensor *bytes_) except -1
+cdef gpukern_tensor *as_bytes(CallContext *call, const Argument *argument) except NULL
 cdef object dtype_of(const Argument *argument)
 cdef tuple shape_of(const gpukern_tensor *tensor)
 cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil
 cdef bint is_device_array(const Argument *argument) noexcept
-cdef bint is_ndarray(const Argument *argument) noexcept
+
+cdef inline bint is_ndarray(const Argument *argument) noexcept:
+    """Whether an ndarray holds the memory: the caller's, or one that NumPy made."""
+    return isinstance(<object>argument.owner, cnp.ndarray)
 
 cdef inline int prepare(Argument *argument, object array, object name) except -1:
     """Starts the description of an array."""

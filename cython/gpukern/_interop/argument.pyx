@@ -78,9 +78,9 @@ cdef int refuse_masked(CallContext *call, const Argument *argument) except -1:
     return 0
 
 
-cdef object describe_output(CallContext *call, object array, object name, Argument *argument,
-                            bint temporary=False):
-    """Describes an array that is written to, and returns it."""
+cdef int describe_output(CallContext *call, object array, object name, Argument *argument,
+                         bint temporary=False) except -1:
+    """Describes an array that is written to."""
     cdef ArrayType type_
     prepare(argument, array, name)
     argument.written = True
@@ -107,7 +107,7 @@ cdef object describe_output(CallContext *call, object array, object name, Argume
         keep(call, made)
         fill_from_ndarray(call, argument, made)
         call.has_duties = True
-    return array
+    return 0
 
 
 cdef inline bint is_plain(const Argument *argument) noexcept:
@@ -223,13 +223,14 @@ cdef int describe_converted(CallContext *call, ArrayType type_, object array,
 
 # ---- any layout ----
 
-cdef int as_bytes(CallContext *call, const Argument *argument, gpukern_tensor *bytes_) except -1:
+cdef gpukern_tensor *as_bytes(CallContext *call, const Argument *argument) except NULL:
     """Describes an argument as bytes, with a last dimension that runs through each element: so
     every layout and item size can be expressed, fields of packed records and huge items."""
-    cdef gpukern_tensor made = argument.c
+    cdef gpukern_tensor *made = <gpukern_tensor *>new_memory(call, sizeof(gpukern_tensor))
     cdef int d, ndim = argument.c.ndim
     cdef int64_t *sizes = <int64_t *>new_memory(call, 2 * (ndim + 1) * sizeof(int64_t))
     cdef int64_t stride = argument.itemsize
+    made[0] = argument.c
     made.ndim = ndim + 1
     made.dtype.code, made.dtype.bits, made.dtype.lanes = GPUKERN_UINT, 8, 1
     made.shape, made.strides = sizes, sizes + ndim + 1
@@ -243,8 +244,7 @@ cdef int as_bytes(CallContext *call, const Argument *argument, gpukern_tensor *b
             made.strides[d] = cnp.PyArray_STRIDES(<cnp.ndarray>argument.owner)[d]
         else:
             made.strides[d] = argument.c.strides[d] * argument.itemsize
-    bytes_[0] = made
-    return 0
+    return made
 
 
 # ---- what an argument is ----
@@ -269,11 +269,6 @@ cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil:
     for d in range(tensor.ndim):
         product *= tensor.shape[d]
     return product
-
-
-cdef bint is_ndarray(const Argument *argument) noexcept:
-    """Whether an ndarray holds the memory: the caller's, or one that NumPy made."""
-    return isinstance(<object>argument.owner, cnp.ndarray)
 
 
 cdef bint is_device_array(const Argument *argument) noexcept:

@@ -63,7 +63,8 @@ def copyto(dst, src, *, stream=None, blocking=True):
     cdef CallContext call
     cdef Argument to, origin
     cdef Argument *host
-    cdef gpukern_tensor target, source
+    cdef const gpukern_tensor *target
+    cdef const gpukern_tensor *source
     cdef bint across, waits = blocking
     begin_call(&call, "copyto", None, stream, None, None)
     describe_output(&call, dst, "dst", &to)
@@ -73,16 +74,15 @@ def copyto(dst, src, *, stream=None, blocking=True):
     across = origin.host != to.host
     if across and not waits:
         require_contiguous(&call, host)
-    target, source = to.c, origin.c
+    target, source = &to.c, &origin.c
     if to.byte_strided or origin.byte_strided:
-        as_bytes(&call, &to, &target)
-        as_bytes(&call, &origin, &source)
+        target, source = as_bytes(&call, &to), as_bytes(&call, &origin)
     # A copy from a GPU may wait for other work.
     start(&call, <const Argument *>NULL if across else &to)
     if waits:
-        finish(&call, gpukern_copy(&source, &target, &call.c))
+        finish(&call, gpukern_copy(source, target, &call.c))
     else:
-        finish(&call, gpukern_copy_async(&source, &target, &call.c))
+        finish(&call, gpukern_copy_async(source, target, &call.c))
     if across and not waits:
         keep_until_done(<object>host.owner, call.device, call.c.stream)
     end_call(&call, None, &to)

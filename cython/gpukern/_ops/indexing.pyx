@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from gpukern._capi cimport (
     GPUKERN_AXIS_NONE, GPUKERN_CPU, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE,
     GPUKERN_INDEX_WRAP, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_copy,
-    gpukern_gather_options, gpukern_index_mode, gpukern_tensor,
+    gpukern_gather_options, gpukern_tensor,
 )
 from gpukern._interop.argument cimport (
     as_bytes, describe, describe_output, dtype_of, fill_from_ndarray, is_ndarray, prepare, shape_of,
@@ -42,18 +42,14 @@ cdef enum:
     # As many dimensions as tensors of one more than GPUKERN_MAX_NDIM make.
     MAX_RESULT_NDIM = 2 * (GPUKERN_MAX_NDIM + 1)
 
-cdef dict MODES = {"raise": GPUKERN_INDEX_RAISE, "wrap": GPUKERN_INDEX_WRAP,
-                   "clip": GPUKERN_INDEX_CLIP, "fill": GPUKERN_INDEX_FILL}
-
 
 # What the C function takes.
 cdef struct Work:
     gpukern_gather_options options
     int32_t axis
-    gpukern_tensor source
-    gpukern_tensor index
-    gpukern_tensor out
-    Argument fill
+    const gpukern_tensor *source
+    const gpukern_tensor *index
+    const gpukern_tensor *out
 
 
 cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSizes result_sizes,
@@ -76,7 +72,7 @@ cdef class IndexedRead:
         cdef CallContext call
         cdef Argument src, idx, dst
         cdef Work work
-        cdef object result = out
+        cdef object result
         if is_special(source):
             return numpy_subclasses.special_gather(source)(
                 self.name, self.numpys, source, index, axis=axis, mode=mode, fill_value=fill_value,
@@ -93,19 +89,20 @@ cdef class IndexedRead:
         if out is None:
             result = new_gathered(&call, self.result_sizes, &src, &idx, work.axis, &dst)
         else:
+            result = out
             describe_output(&call, out, "out", &dst)
             require_same_dtype(&call, &src, &dst)
         prepare_work(&call, &work, self.aligned, fill_value, &src, &idx, &dst)
         start(&call, &dst)
-        finish(&call, self.function(&work.source, &work.index, work.axis, &work.out, &work.options,
+        finish(&call, self.function(work.source, work.index, work.axis, work.out, &work.options,
                                     &call.c))
         if src.host and not idx.host and call.c.explanation == NULL:
             # The producer of pinned memory does not know of the stream that is to read it.
             keep_until_done(<object>src.owner, idx.c.device, call.c.stream)
-        answer = end_call(&call, result, &dst)
-        if out is None and is_subclass(&src) and answer is not None:
+        if is_subclass(&src) and out is None and call.c.explanation == NULL:
+            end_call(&call, result, &dst)
             return numpy_subclasses.like(source, result)
-        return answer
+        return end_call(&call, result, &dst)
 
 
 cdef bint is_special(object source):
@@ -121,35 +118,41 @@ cdef bint is_subclass(const Argument *argument) noexcept:
     return argument.type != NULL and (<ArrayType>argument.type).protocol == BY_NDARRAY
 
 
-cdef gpukern_index_mode as_mode(const CallContext *call, object mode) except *:
-    found = MODES.get(mode) if isinstance(mode, str) else None
-    if found is None:
-        raise GpukernValueError(
-            f"{<object>call.function}: mode must be 'raise', 'wrap', 'clip' or 'fill', "
-            f"got {mode!r}")
-    return found
+cdef int as_mode(const CallContext *call, object mode) except -1:
+    if isinstance(mode, str):
+        if mode == "raise":
+            return GPUKERN_INDEX_RAISE
+        if mode == "clip":
+            return GPUKERN_INDEX_CLIP
+        if mode == "wrap":
+            return GPUKERN_INDEX_WRAP
+        if mode == "fill":
+            return GPUKERN_INDEX_FILL
+    raise GpukernValueError(
+        f"{<object>call.function}: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}")
 
 
 cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1:
     cdef int overflow = 0
     cdef long value
-    cdef object number = axis
     if axis is None:
         return GPUKERN_AXIS_NONE
     if type(axis) is not int:
-        if isinstance(axis, (bool, np.bool)):
-            raise GpukernTypeError(
-                f"{<object>call.function}: axis must be an int or None, got bool")
-        try:
-            number = operator.index(axis)
-        except TypeError:
-            raise GpukernTypeError(
-                f"{<object>call.function}: axis must be an int or None, "
-                f"got {type(axis).__name__}") from None
-    value = PyLong_AsLongAndOverflow(number, &overflow)
-    if overflow or not -2**31 < value < 2**31:
-        raise GpukernAxisError(f"axis {number} is out of bounds for array of dimension {ndim}")
+        return as_axis(call, int_of(call, axis), ndim)
+    value = PyLong_AsLongAndOverflow(axis, &overflow)
+    if overflow or value != <int32_t>value or value == GPUKERN_AXIS_NONE:
+        raise GpukernAxisError(f"axis {axis} is out of bounds for array of dimension {ndim}")
     return <int32_t>value
+
+
+cdef object int_of(const CallContext *call, object axis):
+    if not isinstance(axis, (bool, np.bool)):
+        try:
+            return int(operator.index(axis))
+        except TypeError:
+            pass
+    raise GpukernTypeError(f"{<object>call.function}: axis must be an int or None, "
+                           f"got {type(axis).__name__}")
 
 
 # ---- the arguments ----
@@ -281,21 +284,22 @@ cdef object library_of(const Argument *argument):
 cdef int prepare_work(CallContext *call, Work *work, bint aligned, object fill_value,
                       const Argument *src, const Argument *idx, const Argument *dst) except -1:
     cdef bint zeros = type(fill_value) is int and fill_value == 0
-    work.source, work.index, work.out = src.c, idx.c, dst.c
+    cdef Argument *fill = NULL
+    work.source, work.index, work.out = &src.c, &idx.c, &dst.c
     work.options.fill_value = NULL
     if src.itemsize == 0:
         # Items without bytes: one byte stands for each, since the indices are still checked.
-        work.source = stand_in(call, np.broadcast_to(np.uint8(0), shape_of(&src.c))).c
-        work.out = stand_in(call, np.empty(shape_of(&dst.c), np.uint8)).c
+        work.source = &stand_in(call, np.broadcast_to(np.uint8(0), shape_of(&src.c))).c
+        work.out = &stand_in(call, np.empty(shape_of(&dst.c), np.uint8)).c
         return 0
     if work.options.mode == GPUKERN_INDEX_FILL and not zeros:
-        filled = fill_array(call, fill_value, src)
-        keep(call, filled)
-        describe(call, filled, "fill_value", &work.fill)
-        work.fill.c.dtype = src.c.dtype
-        work.options.fill_value = &work.fill.c
+        fill = stand_in(call, fill_array(call, fill_value, src))
+        fill.c.dtype = src.c.dtype
+        work.options.fill_value = &fill.c
     if src.byte_strided or dst.byte_strided:
         prepare_bytes(call, work, aligned, src, dst)
+        if fill != NULL:
+            work.options.fill_value = as_bytes(call, fill)
     return 0
 
 
@@ -313,17 +317,16 @@ cdef int prepare_bytes(CallContext *call, Work *work, bint aligned, const Argume
         src = stand_in(call, flat(call, src))
     if work.axis < 0:
         work.axis += ndim
-    as_bytes(call, src, &work.source)
-    as_bytes(call, dst, &work.out)
-    if work.options.fill_value != NULL:
-        as_bytes(call, &work.fill, &work.fill.c)
+    work.source, work.out = as_bytes(call, src), as_bytes(call, dst)
     if aligned:
-        append_dimension(call, &work.index)
+        work.index = with_last_dimension(call, work.index)
     return 0
 
 
-cdef int append_dimension(CallContext *call, gpukern_tensor *tensor) except -1:
-    """Appends a dimension of length 1."""
+cdef gpukern_tensor *with_last_dimension(CallContext *call,
+                                         const gpukern_tensor *tensor) except NULL:
+    """The tensor with one more dimension, of length 1."""
+    cdef gpukern_tensor *made = <gpukern_tensor *>new_memory(call, sizeof(gpukern_tensor))
     cdef int d, ndim = tensor.ndim
     cdef int64_t *sizes = <int64_t *>new_memory(call, 2 * (ndim + 1) * sizeof(int64_t))
     cdef int64_t *strides = sizes + ndim + 1
@@ -332,14 +335,15 @@ cdef int append_dimension(CallContext *call, gpukern_tensor *tensor) except -1:
         if tensor.strides != NULL:
             strides[d] = tensor.strides[d]
     sizes[ndim] = strides[ndim] = 1
-    tensor.ndim, tensor.shape = ndim + 1, sizes
+    made[0] = tensor[0]
+    made.ndim, made.shape = ndim + 1, sizes
     if tensor.strides != NULL:
-        tensor.strides = strides
-    return 0
+        made.strides = strides
+    return made
 
 
 cdef Argument *stand_in(CallContext *call, object array) except NULL:
-    """Describes an ndarray that takes the place of an argument."""
+    """Describes an ndarray of ours, which the call keeps."""
     cdef Argument *made = <Argument *>new_memory(call, sizeof(Argument))
     keep(call, array)
     describe(call, array, "source", made)
@@ -348,14 +352,12 @@ cdef Argument *stand_in(CallContext *call, object array) except NULL:
 
 cdef object flat(CallContext *call, const Argument *src):
     """The source as one dimension, copied if need be."""
-    cdef gpukern_tensor origin, to
-    cdef Argument *copy
+    cdef const gpukern_tensor *origin
+    cdef const gpukern_tensor *to
     if is_ndarray(src):
         return np.asarray(<object>src.owner).reshape(-1)
     array = np.empty(shape_of(&src.c), dtype_of(src))
-    copy = stand_in(call, array)
-    as_bytes(call, src, &origin)
-    as_bytes(call, copy, &to)
+    origin, to = as_bytes(call, src), as_bytes(call, stand_in(call, array))
     with nogil:
-        check(gpukern_copy(&origin, &to, NULL))
+        check(gpukern_copy(origin, to, NULL))
     return array.reshape(-1)

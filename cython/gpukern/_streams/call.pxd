@@ -11,12 +11,12 @@ Both live on the stack of the Python function that makes the call::
         begin_call(&call, "operation", device, stream, progress, device_memory)
         describe(&call, x, "x", &xs)                      # argument.pxd
         if out is None:                                   # result.pxd
-            result = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
+            out = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
         else:
-            result = describe_output(&call, out, "out", &dst)
+            describe_output(&call, out, "out", &dst)
         start(&call, &dst)                                # from here no Python object is touched
         finish(&call, gpukern_operation(&xs.c, &dst.c, &call.c))
-        return end_call(&call, result, &dst)
+        return end_call(&call, out, &dst)
 
 begin_call() evaluates device=, stream=, progress= and device_memory=. Each argument is described
 once, by the describer of its type, and is then linked into the context until the context's function

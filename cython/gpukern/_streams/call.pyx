@@ -56,8 +56,8 @@ cdef extern from "Python.h":
 cnp.import_array()
 
 cdef enum:
-    # Elements of an output that take less time than giving the GIL away and getting it back.
-    SHORT = 512
+    # Bytes of an output that take less time than a release of the GIL, or little more.
+    SHORT = 1 << 14
     # Bytes of an output from which on a call looks at signals: some ten milliseconds of many
     # cores, and a tenth of a second of one.
     LONG = 1 << 28
@@ -269,18 +269,18 @@ cdef int order_back(CallContext *call) except -1:
 cdef int start(CallContext *call, const Argument *out) except -1:
     """Prepares for the work on `out` (NULL: of unknown size), and releases the GIL unless the work
     is short. Until finish() no Python object may be touched."""
-    cdef double count = 1 if out != NULL else LONG
+    cdef double size = 0
     cdef bint watched = call.watch.progress != NULL
     cdef int d
     settle_default_device(call)
     if out != NULL:
+        size = max(out.itemsize, 1)
         for d in range(out.c.ndim):
-            count *= out.c.shape[d]
-        if (count <= SHORT and out.host and not watched
+            size *= out.c.shape[d]
+        if (size <= SHORT and out.host and not watched
                 and call.c.device.device_type == GPUKERN_CPU):
             return 0
-        watched |= count * out.itemsize >= LONG
-    if watched:
+    if watched or size >= LONG:
         watch(&call.watch, &call.c)
     pin(call)
     call.held.released = PyEval_SaveThread()
