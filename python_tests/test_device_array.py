@@ -161,7 +161,7 @@ def test_operations_on_device_arrays_give_device_arrays(rng, device):
 
 @pytest.mark.gpu
 def test_arrays_on_two_devices_are_a_value_error():
-    with pytest.raises(gpukern.errors.GpukernValueError, match="saxpy: y must lie on cuda:0"):
+    with pytest.raises(gpukern.errors.GpukernValueError, match="saxpy: y must be on cuda:0"):
         gpukern.saxpy(1, gpukern.to_device(np.zeros(3)), np.zeros(3))
     with pytest.raises(gpukern.errors.GpukernValueError, match="device must be that of the arrays"):
         gpukern.gather(gpukern.to_device(np.zeros(3)), [0], device="cpu")

@@ -173,7 +173,7 @@ cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except 
     """Room for the shape and the strides of an argument."""
     if 0 <= ndim <= INLINE_NDIM:
         return argument.sizes
-    # One more than the C side takes, which refuses it in its own words.
+    # One more than the C side takes, which raises the error for it.
     if ndim < 0 or ndim > GPUKERN_MAX_NDIM + 1:
         raise GpukernValueError(
             f"{what(call, argument)} must have 0 to {GPUKERN_MAX_NDIM} dimensions, got {ndim}")

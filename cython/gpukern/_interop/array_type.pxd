@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-from gpukern._interop.cupy cimport CupyAttributes
 from gpukern._interop.dlpack cimport ExchangeApi
-from gpukern._interop.torch cimport TorchState
+from gpukern._interop.library_internals cimport CupyAttributes, TorchState
 
 # How the arrays of a type are described; see argument.pyx.
 cdef enum Protocol:

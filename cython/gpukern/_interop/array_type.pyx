@@ -9,9 +9,8 @@ cimport numpy as cnp
 from cpython.object cimport Py_TYPE, PyTypeObject
 from cpython.ref cimport PyObject
 
-from gpukern._interop.cupy cimport cupy_attributes
 from gpukern._interop.dlpack cimport exchange_api
-from gpukern._interop.torch cimport torch_state
+from gpukern._interop.library_internals cimport cupy_attributes, torch_state
 
 import sys
 

@@ -47,7 +47,7 @@ cdef object capsule_of(object array, object stream):
 
 cdef Import import_capsule(object capsule):
     """Takes the tensor out of a capsule, which is marked as used. Returns None for an object that
-    is no fresh capsule."""
+    is not a fresh capsule."""
     cdef Import owner = Import.__new__(Import)
     if PyCapsule_IsValid(capsule, "dltensor_versioned"):
         owner.versioned = <DLManagedTensorVersioned *>PyCapsule_GetPointer(

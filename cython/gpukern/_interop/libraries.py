@@ -95,7 +95,7 @@ def _why_not_tensor(torch, tensor):
     if tensor.is_conj() or tensor.is_neg():
         return "is conjugated or negated lazily; pass its resolve_conj().resolve_neg()"
     if tensor.is_meta:
-        return "lies on the meta device and has no memory"
+        return "is on the meta device and has no memory"
     if _is_traced(torch):
         return (
             "would be missed by the trace that is running; wrap gpukern as a custom operator, "

@@ -16,11 +16,11 @@ from gpukern._interop.argument cimport new_sizes, set_describer
 from gpukern._interop.array_type cimport (
     BY_ATTRIBUTES, BY_DLPACK, BY_EXCHANGE, BY_INTERFACE, ArrayType,
 )
-from gpukern._interop.descriptor cimport get
 from gpukern._interop.dlpack cimport (
     Import, capsule_of, dltensor_of_import, exchange_stream, import_by_exchange, import_capsule,
 )
 from gpukern._interop.dtype cimport describe_dtype
+from gpukern._interop.library_internals cimport get
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport INLINE_NDIM, Argument, CallContext, keep, link, what
 from gpukern._streams.stream cimport handle_of
@@ -211,7 +211,7 @@ cdef int set_host(CallContext *call, Argument *argument) except -1:
     cdef int kind = argument.c.device.device_type
     argument.host = kind == GPUKERN_CPU or kind == GPUKERN_CUDA_HOST
     if not (argument.host or kind == GPUKERN_CUDA or kind == GPUKERN_CUDA_MANAGED):
-        raise GpukernValueError(f"{what(call, argument)} must lie on the CPU or on a CUDA device, "
+        raise GpukernValueError(f"{what(call, argument)} must be on the CPU or a CUDA device, "
                                 f"got DLPack device type {kind}")
     return 0
 

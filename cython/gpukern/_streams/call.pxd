@@ -109,7 +109,7 @@ cdef struct CallContext:
     bint addresses_only        # describers may leave out shapes and strides
     bint has_duties            # an argument is for order_back() or note_writes()
     PyObject *given_stream     # stream=, borrowed, NULL for None
-    PyObject *checked_type     # the ArrayType whose thread state was found plain, see torch.pyx
+    PyObject *checked_type     # the ArrayType whose thread state was found plain; see TorchState
     Watch watch
     References held
 

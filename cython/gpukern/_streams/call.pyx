@@ -225,7 +225,7 @@ cdef int require_same_device(CallContext *call, Argument *argument) except -1:
                 like = f" like {name_of(first)}"
             first = first.previous
         raise GpukernValueError(
-            f"{what(call, argument)} must lie on cuda:{call.device.device_id}{like}, "
+            f"{what(call, argument)} must be on cuda:{call.device.device_id}{like}, "
             f"got cuda:{argument.c.device.device_id}")
     return 0
 
@@ -248,9 +248,8 @@ cdef bint names_stream(const Argument *argument) noexcept:
 
 
 cdef int order_back(CallContext *call) except -1:
-    """Orders the streams of the arguments behind the call's work, which is enqueued: whoever works
-    on them next finds the results, and memory that is freed in their order is freed after the
-    call."""
+    """Orders the streams of the arguments behind the call's enqueued work: the next work on them
+    finds the results, and memory that is freed in their order is freed after the call."""
     cdef Argument *argument = call.arguments
     while argument != NULL:
         if argument.tracker != NULL:

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+from cpython.object cimport Py_TYPE
 from libc.stdint cimport int64_t
 from libcpp cimport bool as cbool
 
@@ -17,6 +18,8 @@ ctypedef void (*BumpVersion)(void **tensor) except +
 ctypedef void (*ToDlpack)(void **tensor, gpukern_tensor *to, cbool read_only) except +
 # bool c10::TensorImpl::requires_grad() const
 ctypedef cbool (*RequiresGrad)(void *implementation) noexcept
+# intptr_t get_stream_ptr(int) of CuPy
+ctypedef Py_ssize_t (*StreamOfDevice)(int) except? -1
 
 cdef class TorchState:
     cdef object count_modes
@@ -34,4 +37,17 @@ cdef class TorchState:
     cdef bint describe(self, object tensor, gpukern_tensor *to, void **implementation) except -1
     cdef int note_write(self, object tensor, void *implementation=*) except -1
 
+cdef class CupyAttributes:
+    cdef object data, size, ndim, contiguous, dtype, shape, strides
+    cdef object pointer, device_id
+    cdef StreamOfDevice stream_of_device
+    cdef bint fill(self, object array, gpukern_tensor *tensor, int max_ndim,
+                   bint address_only) except -1
+    cdef void *current_stream(self, int device_id) except? NULL
+
 cdef TorchState torch_state(object kind)
+cdef CupyAttributes cupy_attributes(object kind)
+
+cdef inline object get(object descriptor, object array):
+    """The attribute of an object behind a descriptor of its type, without the look-up by name."""
+    return Py_TYPE(descriptor).tp_descr_get(descriptor, array, <object>Py_TYPE(array))
