@@ -17,7 +17,7 @@ from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
-from gpukern._streams.keepalive cimport keep_until_done, keepalive_count, release_completed
+from gpukern._streams.stream_tracker cimport keep_until_done, keepalive_count, release_completed
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
 

@@ -25,7 +25,7 @@ from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, keep, link, new_memory, start, what,
 )
-from gpukern._streams.keepalive cimport keep_until_done
+from gpukern._streams.stream_tracker cimport keep_until_done
 
 import operator
 

@@ -85,7 +85,7 @@ cdef struct Argument:
     bint written         # an output
     bint is_new          # made by new_result()
     bint byte_strided    # strides are no whole elements, or c.dtype cannot express the item size
-    bint unordered       # on a GPU, of a producer that names no stream; see keepalive.pyx
+    bint unordered       # on a GPU, of a producer that names no stream; see stream_tracker.pyx
     PyObject *name       # in errors: a str, or NULL for "argument {position}"
     int position
     PyObject *array      # what was passed

@@ -17,9 +17,10 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.array_type cimport ArrayType
 from gpukern._runtime.runtime cimport DEFAULT_CPU, DEFAULT_NONE, check, default_device
-from gpukern._streams.keepalive cimport keep_until_done, keepalive_count, release_completed
 from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
-from gpukern._streams.stream_tracker cimport StreamTracker
+from gpukern._streams.stream_tracker cimport (
+    StreamTracker, keep_until_done, keepalive_count, release_completed,
+)
 from gpukern._streams.watch cimport watch
 
 import operator

@@ -37,7 +37,6 @@ cdef class Stream:
 
 cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
     """A stream by its number, kept alive by `owner`; None if nobody promises that it stays."""
-    cdef Stream stream = Stream.__new__(Stream)
     try:
         value = operator.index(handle)
     except TypeError:
@@ -46,10 +45,7 @@ cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
     if not 0 <= value < 2**64:
         raise GpukernValueError(f"{what} must be a handle from 0 to 2**64 - 1, got {value}")
     # 1 (cudaStreamLegacy) is another name of 0; one name makes handles comparable.
-    stream.handle = NULL if value == 1 else <void *><uintptr_t>value
-    stream.owner = owner
-    stream.lasting = value < 2 or (value > 2 and owner is not None)
-    return stream
+    return new_stream(NULL if value == 1 else <void *><uintptr_t>value, owner)
 
 
 cdef Stream new_stream(void *handle, object owner):

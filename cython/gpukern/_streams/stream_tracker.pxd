@@ -39,4 +39,15 @@ cdef class StreamTracker:
     cdef PendingUse use_of(self, Stream stream)
     cdef int wait(self, Stream stream, PendingUse use, bint captured) except -1
 
+cdef class KeepAlive:
+    cdef object owner
+    cdef gpukern_device device
+    cdef gpukern_event *event
+
 cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream)
+
+# The number of objects that are kept alive: all that a call reads if there are none.
+cdef int keepalive_count
+
+cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1
+cdef void release_completed() noexcept

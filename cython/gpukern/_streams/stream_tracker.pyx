@@ -14,16 +14,22 @@ another stream has to wait for it. The work of a stream that may be destroyed be
 freed is marked after each use.
 
 In a stream that captures a CUDA graph nothing runs yet: only work on the owner stream is noted.
+
+Imported arrays have no tracker. Most libraries free memory in the order of a stream that they name,
+behind which gpukern orders its work. One that names none (JAX, an unknown exporter) does not know
+the call's stream either, and would free or reuse an array that the caller drops right after a call,
+before the call's work has read it. Such arrays are kept alive until an event behind that work has
+completed. Nothing waits for it: every later call releases those that have completed by then.
 """
 
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
 
 from gpukern._capi cimport (
-    GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_event, gpukern_event_record,
-    gpukern_event_release, gpukern_stream_wait_event, gpukern_exec, gpukern_release,
-    gpukern_stream_capture, gpukern_stream_wait, gpukern_synchronize,
+    GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_device, gpukern_event, gpukern_event_query,
+    gpukern_event_record, gpukern_event_release, gpukern_exec, gpukern_release,
+    gpukern_stream_capture, gpukern_stream_wait, gpukern_stream_wait_event, gpukern_synchronize,
 )
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.stream cimport Stream, legacy_stream, same_stream
@@ -314,3 +320,61 @@ cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream):
     else:
         made.end(stream, True)
     return made
+
+
+# ---- imported arrays ----
+
+# In call order. An array behind a slower one of another stream is kept alive longer than needed.
+cdef list keepalives = []
+cdef cython.pymutex keepalives_lock
+
+
+@cython.no_gc
+@cython.final
+cdef class KeepAlive:
+    """The owner of an array, until an event behind the last work on it has come."""
+
+    def __dealloc__(self):
+        gpukern_event_release(self.device, self.event)
+
+
+cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1:
+    """Keeps the owner of an array until the work enqueued on a stream has run.
+
+    While that stream captures a CUDA graph nothing is kept: the caller keeps what a graph works on
+    as long as the graph.
+    """
+    global keepalive_count
+    cdef KeepAlive kept = KeepAlive.__new__(KeepAlive)
+    kept.owner = owner
+    kept.device = device
+    check(gpukern_event_record(device, stream, &kept.event))
+    if kept.event == NULL:
+        return 0
+    with keepalives_lock:
+        keepalives.append(kept)
+        keepalive_count += 1
+    return 0
+
+
+cdef void release_completed() noexcept:
+    """Releases the arrays whose work has completed; those of a broken context, and of a process
+    before its fork(), stay."""
+    global keepalive_count
+    cdef KeepAlive oldest
+    cdef int32_t done
+    while keepalive_count > 0:
+        done = 0
+        oldest = None
+        with keepalives_lock:
+            if keepalives:
+                oldest = <KeepAlive>keepalives[0]
+                if gpukern_event_query(oldest.device, oldest.event, &done) != GPUKERN_SUCCESS:
+                    done = 0
+                if done:
+                    del keepalives[0]
+                    keepalive_count -= 1
+        if not done:
+            return
+        # The owner is released here, without the lock: a library may do anything then.
+        oldest = None
