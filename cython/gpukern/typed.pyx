@@ -46,15 +46,8 @@ cdef void set_view(View *view, const void *data, int ndim, const Py_ssize_t *sha
         view.strides[d] = strides[d]
 
 
-cdef void set_items(View *source, View *out, Py_ssize_t itemsize) noexcept nogil:
-    """Describes elements that are only moved: as such where they lie whole elements apart, else as
-    runs of bytes, which every stride allows."""
-    cdef bint whole = whole_apart(source, itemsize) and whole_apart(out, itemsize)
-    describe_items(source, itemsize, whole)
-    describe_items(out, itemsize, whole)
-
-
-cdef bint whole_apart(const View *view, Py_ssize_t itemsize) noexcept nogil:
+cdef bint is_whole(const View *view, Py_ssize_t itemsize) noexcept nogil:
+    """Whether the strides are multiples of the item size."""
     cdef int d
     for d in range(view.tensor.ndim):
         if view.shape[d] > 1 and view.strides[d] % itemsize != 0:
@@ -62,40 +55,57 @@ cdef bint whole_apart(const View *view, Py_ssize_t itemsize) noexcept nogil:
     return True
 
 
-cdef void describe_items(View *view, Py_ssize_t itemsize, bint whole) noexcept nogil:
+cdef int set_elements(View *view, gpukern_dtype dtype) except -1 nogil:
+    """Describes elements of a dtype; their strides must be multiples of its size."""
+    cdef Py_ssize_t itemsize = dtype.bits // 8 * dtype.lanes
     cdef int d
-    set_dtype(view, GPUKERN_UINT, 1)
-    if whole:
-        view.tensor.dtype.lanes = <unsigned short>itemsize
-        for d in range(view.tensor.ndim):
-            view.strides[d] //= itemsize
-        return
+    if not is_whole(view, itemsize):
+        with gil:
+            raise GpukernValueError(f"strides must be multiples of the item size {itemsize}, "
+                                    f"got {view.strides[0]}")
+    view.tensor.dtype = dtype
+    for d in range(view.tensor.ndim):
+        view.strides[d] //= itemsize
+    return 0
+
+
+cdef void set_bytes(View *view, Py_ssize_t itemsize) noexcept nogil:
+    """Describes elements with any strides, by a last dimension that runs through their bytes."""
+    view.tensor.dtype = dtype_of(GPUKERN_UINT, 1)
     view.shape[view.tensor.ndim] = itemsize
     view.strides[view.tensor.ndim] = 1
     view.tensor.ndim += 1
 
 
-cdef void set_dtype(View *view, int code, Py_ssize_t itemsize) noexcept nogil:
-    view.tensor.dtype.code = code
-    view.tensor.dtype.bits = <unsigned char>(8 * itemsize)
-    view.tensor.dtype.lanes = 1
+cdef gpukern_dtype dtype_of(int code, Py_ssize_t itemsize) noexcept nogil:
+    cdef gpukern_dtype dtype
+    dtype.code = code
+    dtype.bits = <unsigned char>(8 * itemsize)
+    dtype.lanes = 1
+    return dtype
 
 
-cdef int set_elements(View *view, int code, Py_ssize_t itemsize) except -1 nogil:
-    """Describes elements as such; they lie whole elements apart then."""
-    cdef int d
-    set_dtype(view, code, itemsize)
-    for d in range(view.tensor.ndim):
-        if view.shape[d] > 1 and view.strides[d] % itemsize != 0:
-            with gil:
-                raise GpukernValueError(f"strides must be multiples of the item size {itemsize}, "
-                                        f"got {view.strides[d]}")
-        view.strides[d] //= itemsize
-    return 0
+cdef gpukern_dtype dtype_of_number(const saxpy_number *number) noexcept nogil:
+    if saxpy_number is int32_t or saxpy_number is int64_t:
+        return dtype_of(GPUKERN_INT, sizeof(saxpy_number))
+    elif saxpy_number is cython.floatcomplex or saxpy_number is cython.doublecomplex:
+        return dtype_of(GPUKERN_COMPLEX, sizeof(saxpy_number))
+    else:
+        return dtype_of(GPUKERN_FLOAT, sizeof(saxpy_number))
 
 
-cdef int gather_views(View *source, View *index, View *out, int mode) except -1 nogil:
+cdef int gather_views(View *source, View *index, View *out, Py_ssize_t itemsize,
+                      Py_ssize_t index_itemsize, int mode) except -1 nogil:
     cdef gpukern_gather_options options
+    cdef gpukern_dtype item = dtype_of(GPUKERN_UINT, 1)
+    if is_whole(source, itemsize) and is_whole(out, itemsize):
+        item.lanes = <unsigned short>itemsize
+        set_elements(source, item)
+        set_elements(out, item)
+    else:
+        set_bytes(source, itemsize)
+        set_bytes(out, itemsize)
+    set_elements(index, dtype_of(GPUKERN_INT, index_itemsize))
     options.struct_size = sizeof(options)
     options.mode = mode
     options.path = 0  # GPUKERN_GATHER_AUTO
@@ -110,9 +120,8 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
     set_view(&source_view, &source[0], 1, source.shape, source.strides)
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&out_view, &out[0], 1, out.shape, out.strides)
-    set_items(&source_view, &out_view, sizeof(gather_item))
-    set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    return gather_views(&source_view, &index_view, &out_view, mode)
+    return gather_views(&source_view, &index_view, &out_view, sizeof(gather_item),
+                        sizeof(gather_number), mode)
 
 
 cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
@@ -121,25 +130,20 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
     set_view(&source_view, &source[0, 0], 2, source.shape, source.strides)
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
-    set_items(&source_view, &out_view, sizeof(gather_item))
-    set_elements(&index_view, GPUKERN_INT, sizeof(gather_number))
-    return gather_views(&source_view, &index_view, &out_view, mode)
+    return gather_views(&source_view, &index_view, &out_view, sizeof(gather_item),
+                        sizeof(gather_number), mode)
 
 
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
                     saxpy_number[:] out) except -1 nogil:
     cdef View x_view, y_view, out_view
-    cdef int code = GPUKERN_FLOAT
-    if saxpy_number is int32_t or saxpy_number is int64_t:
-        code = GPUKERN_INT
-    elif saxpy_number is cython.floatcomplex or saxpy_number is cython.doublecomplex:
-        code = GPUKERN_COMPLEX
+    cdef gpukern_dtype dtype = dtype_of_number(&a)
     set_view(&x_view, &x[0], 1, x.shape, x.strides)
     set_view(&y_view, &y[0], 1, y.shape, y.strides)
     set_view(&out_view, &out[0], 1, out.shape, out.strides)
-    set_elements(&x_view, code, sizeof(saxpy_number))
-    set_elements(&y_view, code, sizeof(saxpy_number))
-    set_elements(&out_view, code, sizeof(saxpy_number))
+    set_elements(&x_view, dtype)
+    set_elements(&y_view, dtype)
+    set_elements(&out_view, dtype)
     return check(gpukern_saxpy(&a, &x_view.tensor, &y_view.tensor, &out_view.tensor, NULL))
 
 
@@ -174,15 +178,7 @@ def python_saxpy_into(a, const saxpy_number[:] x, const saxpy_number[:] y, saxpy
     :func:`gpukern.saxpy`.
     """
     cdef saxpy_number scalar = 0
-    cdef gpukern_dtype dtype
-    dtype.code = GPUKERN_FLOAT
-    if saxpy_number is int32_t or saxpy_number is int64_t:
-        dtype.code = GPUKERN_INT
-    elif saxpy_number is cython.floatcomplex or saxpy_number is cython.doublecomplex:
-        dtype.code = GPUKERN_COMPLEX
-    dtype.bits = <unsigned char>(8 * sizeof(saxpy_number))
-    dtype.lanes = 1
-    store_scalar(a, dtype, &scalar)
+    store_scalar(a, dtype_of_number(&scalar), &scalar)
     with nogil:
         saxpy_into(scalar, x, y, out)
 

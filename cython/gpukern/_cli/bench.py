@@ -14,7 +14,8 @@ import time
 import numpy as np
 
 from gpukern._cli.progress_bar import Progress
-from gpukern._memory.creation import empty, to_device
+from gpukern._memory.creation import to_device
+from gpukern._memory.device_array import DeviceArray
 from gpukern._ops.copy import synchronize
 from gpukern._ops.gather import gather
 from gpukern._ops.saxpy import saxpy
@@ -33,16 +34,23 @@ class HostGpukern:
     """gpukern on NumPy arrays."""
 
     name = "gpukern"
+    # Copy arrays from NumPy and back, where the library computes in memory of another kind.
+    put = get = staticmethod(np.asarray)
 
-    def saxpy(self, x, y):
-        """A call of ``2 x + y``, and a function that returns its result as a NumPy array."""
-        out = np.empty_like(x)
-        return lambda: saxpy(2.0, x, y, out=out), lambda: out
+    def saxpy(self, x, y, out):
+        """Writes ``2 x + y``."""
+        saxpy(2.0, x, y, out=out)
 
-    def gather(self, source, index):
-        """A call of ``source[index]``, and a function that returns its result likewise."""
-        out = np.empty(index.shape, source.dtype)
-        return lambda: gather(source, index, mode="clip", out=out), lambda: out
+    def gather(self, source, index, out):
+        """Writes ``source[index]``."""
+        gather(source, index, mode="clip", out=out)
+
+
+class DeviceGpukern(HostGpukern):
+    """gpukern on its own device arrays."""
+
+    put = staticmethod(to_device)
+    get = staticmethod(DeviceArray.numpy)
 
 
 class Numpy(HostGpukern):
@@ -50,28 +58,11 @@ class Numpy(HostGpukern):
 
     name = "NumPy"
 
-    def saxpy(self, x, y):
-        out = np.empty_like(x)
-        return lambda: np.add(np.float32(2) * x, y, out=out), lambda: out
+    def saxpy(self, x, y, out):
+        np.add(np.float32(2) * x, y, out=out)
 
-    def gather(self, source, index):
-        out = np.empty(index.shape, source.dtype)
-        return lambda: np.take(source, index, mode="clip", out=out), lambda: out
-
-
-class DeviceGpukern:
-    """gpukern on its own device arrays."""
-
-    name = "gpukern"
-
-    def saxpy(self, x, y):
-        x, y, out = to_device(x), to_device(y), empty(x.shape, x.dtype)
-        return lambda: saxpy(2.0, x, y, out=out), out.numpy
-
-    def gather(self, source, index):
-        out = empty(index.shape, source.dtype)
-        source, index = to_device(source), to_device(index)
-        return lambda: gather(source, index, mode="clip", out=out), out.numpy
+    def gather(self, source, index, out):
+        np.take(source, index, mode="clip", out=out)
 
 
 class Torch:
@@ -85,19 +76,17 @@ class Torch:
         self.torch = torch
         torch.zeros(1, device="cuda")
 
-    def on_gpu(self, *arrays):
-        return [self.torch.from_numpy(array).cuda() for array in arrays]
+    def put(self, array):
+        return self.torch.from_numpy(array).cuda()
 
-    def saxpy(self, x, y):
-        x, y = self.on_gpu(x, y)
-        out = self.torch.empty_like(x)
-        return lambda: self.torch.add(y, x, alpha=2, out=out), lambda: out.cpu().numpy()
+    def get(self, tensor):
+        return tensor.cpu().numpy()
 
-    def gather(self, source, index):
-        source, index = self.on_gpu(source, index)
-        out = source.new_empty(index.shape)
-        select = self.torch.index_select
-        return lambda: select(source, 0, index, out=out), lambda: out.cpu().numpy()
+    def saxpy(self, x, y, out):
+        self.torch.add(y, x, alpha=2, out=out)
+
+    def gather(self, source, index, out):
+        self.torch.index_select(source, 0, index, out=out)
 
 
 class Cupy:
@@ -108,19 +97,15 @@ class Cupy:
     def __init__(self):
         import cupy
 
-        self.cupy = cupy
+        self.put, self.get, self.take = cupy.asarray, cupy.asnumpy, cupy.take
         self.kernel = cupy.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y", "saxpy")
         cupy.zeros(1)
 
-    def saxpy(self, x, y):
-        x, y = self.cupy.asarray(x), self.cupy.asarray(y)
-        out = self.cupy.empty_like(x)
-        return lambda: self.kernel(np.float32(2), x, y, out), lambda: self.cupy.asnumpy(out)
+    def saxpy(self, x, y, out):
+        self.kernel(np.float32(2), x, y, out)
 
-    def gather(self, source, index):
-        source, index = self.cupy.asarray(source), self.cupy.asarray(index)
-        out = self.cupy.empty(index.shape, source.dtype)
-        return lambda: self.cupy.take(source, index, out=out), lambda: self.cupy.asnumpy(out)
+    def gather(self, source, index, out):
+        self.take(source, index, out=out)
 
 
 def open_all(kinds):
@@ -129,7 +114,7 @@ def open_all(kinds):
     for kind in kinds:
         try:
             found.append(kind())
-        except Exception as error:  # whatever a peer lacks, gpukern can be measured
+        except Exception as error:  # gpukern is measured without this peer
             missing.append(f"without {kind.name}: {type(error).__name__}: {error}")
     return found, missing
 
@@ -150,7 +135,7 @@ def seconds_of(call, wait):
 
 
 def cases(shrink):
-    """The cases: a title, the method's name, its unit, the work of a call, how to make the data."""
+    """The cases: a title, the method's name, its unit, the work of a call, a maker of the data."""
     rng = np.random.default_rng()
     for n in SAXPY_SIZES:
         n = max(n // shrink, 1)
@@ -162,7 +147,7 @@ def cases(shrink):
         yield (
             title,
             "gather",
-            "G items/s",
+            "Gitem/s",
             1e-9 * n,
             lambda m=m, n=n: (rng.random(m, np.float32), rng.integers(0, m, n, np.int32)),
         )
@@ -173,12 +158,18 @@ def expected(operation, data):
     return 2 * data[0] + data[1] if operation == "saxpy" else data[0][data[1]]
 
 
-def measure(each, operation, data, wait):
+def measure(each, operation, data, result, wait):
     """The time of one implementation, and the word on its result."""
-    call, result = getattr(each, operation)(*data)
+    arrays = [each.put(array) for array in data]
+    out = each.put(np.zeros_like(result))
+    function = getattr(each, operation)
+
+    def call():
+        function(*arrays, out)
+
     call()
     wait()
-    right = np.array_equal(result(), expected(operation, data))
+    right = np.array_equal(each.get(out), result)
     return seconds_of(call, wait), "" if right else "  WRONG"
 
 
@@ -200,11 +191,12 @@ def bench(shrink=1):
     wait = synchronize if on_gpu else int
     for title, operation, unit, work, make in listed:
         data = make()
+        result = expected(operation, data)
         progress.print(f"{title}, {unit}")
         for each in everyone:
             progress.step(f"{title}: {each.name}")
             try:
-                seconds, verdict = measure(each, operation, data, wait)
+                seconds, verdict = measure(each, operation, data, result, wait)
             except Exception as error:
                 if each is everyone[0]:
                     raise

@@ -12,6 +12,7 @@ import numpy as np
 
 from gpukern._cli.progress_bar import Progress
 from gpukern._memory.creation import empty, to_device
+from gpukern._memory.device_array import DeviceArray
 from gpukern._ops.copy import synchronize
 from gpukern._ops.explain import explain
 from gpukern._ops.gather import gather
@@ -52,57 +53,40 @@ def fused(a, x, y):
     return total.astype(np.float32)
 
 
-def best_time(call):
-    """The result of a call, and its best time of a few, in seconds, after one to warm up."""
+def best_time(call, batch=1, wait=int):
+    """The result of a call, and the best time of one in a few batches, in seconds.
+
+    `wait` waits for the work of a batch. The first call is not timed.
+    """
     result = call()
+    wait()
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
+        for _ in range(batch):
+            call()
+        wait()
+        times.append((time.perf_counter() - start) / batch)
     return result, min(times)
 
 
-def best_device_time(call):
-    """The best time of one call of a batch, in seconds, with the GPU's work done."""
-    call()
-    synchronize()
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        for _ in range(BATCH):
-            call()
-        synchronize()
-        times.append((time.perf_counter() - start) / BATCH)
-    return min(times)
-
-
-def report(progress, what, seconds, right, plan=""):
+def report(progress, what, seconds, right, explanation=""):
     """Prints what a call took and where it ran, and passes on whether the result was right."""
     verdict = "equal" if right else "WRONG"
     line = f"  {what:<28} {seconds * 1e3:10.3f} ms   {verdict}"
-    progress.print(line, *([f"      {plan}"] if plan else []))
+    progress.print(line, *([f"      {explanation}"] if explanation else []))
     return right
 
 
-def host_call(progress, what, operation, *arguments, expected, **options):
-    """Times a call on host arrays and reports it, with where it runs and why."""
+def timed(progress, what, operation, *arguments, expected, **options):
+    """Times a call of gpukern and reports it, with where it runs and why."""
     progress.step(f"{operation.__name__}: {what}")
-    result, seconds = best_time(lambda: operation(*arguments, **options))
-    plan = explain(operation, *arguments, **options)
-    return report(progress, what, seconds, same_bits(result, expected), plan)
-
-
-def device_call(progress, what, operation, *arguments, expected, out, **options):
-    """The same for device arrays."""
-    progress.step(f"{operation.__name__}: {what}")
-    seconds = best_device_time(lambda: operation(*arguments, out=out, **options))
-    plan = explain(operation, *arguments, out=out, **options)
-    return report(progress, what, seconds, same_bits(out.numpy(), expected), plan)
-
-
-def same_bits(left, right):
-    return left.shape == right.shape and np.array_equal(left.view(np.int32), right.view(np.int32))
+    on_gpu = isinstance(arguments[-1], DeviceArray)
+    batching = (BATCH, synchronize) if on_gpu else ()
+    result, seconds = best_time(lambda: operation(*arguments, **options), *batching)
+    found = result.numpy() if on_gpu else result
+    right = np.array_equal(found.view(np.int32), expected.view(np.int32))
+    return report(progress, what, seconds, right, explain(operation, *arguments, **options))
 
 
 def demo_gather(progress, rng, gpu):
@@ -114,18 +98,16 @@ def demo_gather(progress, rng, gpu):
     progress.step("NumPy")
     expected, seconds = best_time(lambda: source[index])
     report(progress, "NumPy", seconds, True)
-    right = host_call(progress, HOST, gather, source, index, expected=expected)
+    right = timed(progress, HOST, gather, source, index, expected=expected)
     if gpu:
-        right &= host_call(
-            progress, THROUGH, gather, source, index, device="cuda", expected=expected
-        )
+        right &= timed(progress, THROUGH, gather, source, index, device="cuda", expected=expected)
         source, index = to_device(source), to_device(index)
         out = empty(INDEX_SIZE, np.float32)
         for mode in ("raise", "clip"):
-            right &= device_call(
-                progress, f"gpukern, device, '{mode}'", gather, source, index,
-                mode=mode, out=out, expected=expected,
-            )  # fmt: skip
+            what = f"gpukern, device, '{mode}'"
+            right &= timed(
+                progress, what, gather, source, index, mode=mode, out=out, expected=expected
+            )
     return right
 
 
@@ -148,13 +130,11 @@ def demo_saxpy(progress, rng, gpu):
     differ = np.count_nonzero(twice != exact) / SAXPY_SIZE
     progress.print(f"  {'NumPy (rounds twice)':<28} {seconds * 1e3:10.3f} ms   {differ:.1%} differ")
     out = np.empty_like(x)
-    right = host_call(progress, HOST, saxpy, a, x, y, out=out, expected=exact)
+    right = timed(progress, HOST, saxpy, a, x, y, out=out, expected=exact)
     if gpu:
-        right &= host_call(
-            progress, THROUGH, saxpy, a, x, y, out=out, device="cuda", expected=exact
-        )
+        right &= timed(progress, THROUGH, saxpy, a, x, y, out=out, device="cuda", expected=exact)
         x, y, out = to_device(x), to_device(y), empty(SAXPY_SIZE, np.float32)
-        right &= device_call(progress, "gpukern, device", saxpy, a, x, y, out=out, expected=exact)
+        right &= timed(progress, "gpukern, device", saxpy, a, x, y, out=out, expected=exact)
     return right
 
 

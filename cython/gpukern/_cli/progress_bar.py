@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bar on stderr for what takes long; nothing where stderr is no terminal."""
+"""A progress bar on stderr, if that is a terminal."""
 
 import sys
 
@@ -9,7 +9,7 @@ BAR = 24
 
 
 class Progress:
-    """So many steps of a whole. The bar overwrites itself, and makes room for printed lines."""
+    """The progress through `total` steps. Lines are printed above the bar."""
 
     def __init__(self, total):
         self.total = total
@@ -22,7 +22,7 @@ class Progress:
             self.stream.flush()
 
     def step(self, text):
-        """Says what is done now, behind the steps that are done."""
+        """Names the step that begins; the one before it is done."""
         filled = "#" * (BAR * self.done // self.total)
         self._write(f"[{filled:.<{BAR}}] {self.done}/{self.total} {text}")
         self.done = min(self.done + 1, self.total)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""to_device() and empty()."""
+"""to_device(), empty() and pinned_empty()."""
 
 cimport cython
 cimport numpy as cnp
@@ -28,6 +28,8 @@ import numpy as np
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 cnp.import_array()
+
+cdef gpukern_device PINNED = gpukern_device(GPUKERN_CUDA_HOST, 0)
 
 
 def empty(shape, dtype=np.float64, device=0, stream=None):
@@ -131,7 +133,7 @@ def pinned_empty(shape, dtype=float):
     if bytes_ == 0:
         return new_ndarray(kind, ndim, sizes)
     with nogil:
-        check(gpukern_allocate(pinned_device(), bytes_, NULL, &memory.data))
+        check(gpukern_allocate(PINNED, bytes_, NULL, &memory.data))
     array = new_ndarray(kind, ndim, sizes, memory.data)
     cnp.set_array_base(array, memory)
     return array
@@ -143,20 +145,13 @@ cdef class PinnedMemory:
     """Page-locked memory, freed with the last array that views it."""
 
     cdef void *data
-    cdef object __weakref__  # tells whoever asks when the memory goes
+    cdef object __weakref__
 
     def __dealloc__(self):
-        # CUDA may wait here for the GPU, and that for a host function that wants the GIL. At the
-        # end of the process CUDA may be gone, and the memory with it: no one is told.
+        # CUDA may wait here for the GPU, and the GPU for a host function that acquires the GIL. At
+        # the end of the process CUDA may be gone, and the memory with it, so errors are ignored.
         with nogil:
-            gpukern_release(pinned_device(), self.data, NULL)
-
-
-cdef gpukern_device pinned_device() noexcept nogil:
-    cdef gpukern_device device
-    device.device_type = GPUKERN_CUDA_HOST
-    device.device_id = 0
-    return device
+            gpukern_release(PINNED, self.data, NULL)
 
 
 cdef cnp.dtype as_dtype(object dtype, str function):

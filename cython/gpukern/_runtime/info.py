@@ -42,9 +42,9 @@ def info():
         ``version``, ``abi_version``, ``library`` (a path), ``cuda`` (a dict: ``built``,
         ``runtime_version``, ``driver_version``, ``device_count``, and ``reason`` if there is no
         device), ``devices`` (a list of dicts), ``nvrtc`` (a dict: ``version``, ``path``, and
-        ``reason`` without one), ``cache`` (see
-        :func:`cache_info`), ``cpu_count``, ``num_threads``, ``default_device``, ``numpy`` and
-        ``python`` (versions).
+        ``reason`` without one), ``cache`` (see :func:`cache_info`), ``cpu_count`` (the processors
+        that the process may use), ``num_threads``, ``default_device``, ``numpy`` and ``python``
+        (versions).
 
     """
     cuda = runtime.cuda_status()
@@ -56,7 +56,7 @@ def info():
         "devices": [runtime.device_status(number) for number in range(cuda["device_count"])],
         "nvrtc": program.nvrtc_status(),
         "cache": program.cache_info(),
-        "cpu_count": _usable_cpus(),
+        "cpu_count": len(os.sched_getaffinity(0)),
         "num_threads": runtime.get_num_threads(),
         "default_device": _default_device(cuda["device_count"]),
         "numpy": np.__version__,
@@ -68,13 +68,6 @@ def _default_device(device_count):
     """Return the default device of host arrays, or the invalid name in the environment."""
     named = runtime.default_device_name() or "cpu"
     return "cpu" if named == "cuda" and not device_count else named
-
-
-def _usable_cpus():
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
 
 
 def describe():
