@@ -15,9 +15,8 @@ cdef class Kernel:
     cdef KernelParameter *known_parameters
     cdef size_t *sizes
     cdef size_t bytes_  # of all arguments together
-    cdef tuple known    # of each parameter, as signature.py describes it
+    cdef tuple types    # of the parameters, str
     cdef object __weakref__
-    cdef int describe(self, object signature) except -1
 
 cdef class Launcher:
     cdef readonly Kernel kernel

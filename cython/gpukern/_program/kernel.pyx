@@ -21,7 +21,7 @@ import operator
 
 import numpy as np
 
-from gpukern._program import signature as signatures
+from gpukern._program.signature import Parameter
 from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
 
 
@@ -69,33 +69,6 @@ cdef class Kernel:
         free(self.known_parameters)
         free(self.sizes)
 
-    cdef int describe(self, object signature) except -1:
-        """Asks for the properties, and describes the parameters by the driver's sizes and the types
-        of a signature, a list of Parameter or None; one with other sizes is not used."""
-        cdef int i
-        cdef size_t offset
-        self.info.struct_size = sizeof(gpukern_kernel_info)
-        check(gpukern_kernel_query(self.c, &self.info))
-        self.count = self.info.parameter_count
-        self.known_parameters = <KernelParameter *>calloc(
-            max(self.count, 1), sizeof(KernelParameter))
-        self.sizes = <size_t *>calloc(max(self.count, 1), sizeof(size_t))
-        if self.known_parameters == NULL or self.sizes == NULL:
-            raise GpukernMemoryError("no host memory for a kernel's parameters")
-        offsets = []
-        for i in range(self.count):
-            check(gpukern_kernel_parameter(self.c, i, &offset, &self.sizes[i]))
-            self.bytes_ = offset + self.sizes[i]
-            offsets.append(offset)
-        sizes = self.parameter_sizes
-        if signature is None or tuple([parameter.size for parameter in signature]) != sizes:
-            signature = [signatures.Parameter(size, UNKNOWN) for size in sizes]
-        self.known = tuple(signature)
-        for i in range(self.count):
-            fill_parameter(
-                &self.known_parameters[i], self.kernel_name, i, offsets[i], self.known[i])
-        return 0
-
     def __repr__(self):
         kinds = ", ".join(self.parameters)
         return f"<gpukern.Kernel {self.kernel_name}({kinds}) on {self.device}>"
@@ -113,8 +86,7 @@ cdef class Kernel:
     @property
     def parameters(self):
         """The parameters' types, a tuple of str: as C++ writes them, or what is known of them."""
-        return tuple([
-            parameter.type or signatures.description(parameter) for parameter in self.known])
+        return self.types
 
     @property
     def parameter_sizes(self):
@@ -272,12 +244,35 @@ cdef uint32_t size_of(object size, Kernel kernel, str what) except? 0xffffffff:
 
 cdef Kernel load_kernel(gpukern_program *program, str name, str entry, int device,
                         object signature):
-    """A kernel of a program, by the name that the C ABI knows it by."""
+    """A kernel of a program, by the name that the C ABI knows it by.
+
+    The parameters have the driver's sizes and the types of the signature, a list of Parameter or
+    None; one with other sizes is not used.
+    """
     cdef Kernel made = Kernel.__new__(Kernel)
     cdef bytes known_as = entry.encode()
     cdef const char *c_name = known_as
+    cdef size_t offset
+    cdef int i
     made.kernel_name = name
     with nogil:
         check(gpukern_program_kernel(program, c_name, device, &made.c))
-    made.describe(signature)
+    made.info.struct_size = sizeof(gpukern_kernel_info)
+    check(gpukern_kernel_query(made.c, &made.info))
+    made.count = made.info.parameter_count
+    made.known_parameters = <KernelParameter *>calloc(max(made.count, 1), sizeof(KernelParameter))
+    made.sizes = <size_t *>calloc(max(made.count, 1), sizeof(size_t))
+    if made.known_parameters == NULL or made.sizes == NULL:
+        raise GpukernMemoryError("no host memory for a kernel's parameters")
+    offsets = []
+    for i in range(made.count):
+        check(gpukern_kernel_parameter(made.c, i, &offset, &made.sizes[i]))
+        made.bytes_ = offset + made.sizes[i]
+        offsets.append(offset)
+    sizes = made.parameter_sizes
+    if signature is None or tuple([parameter.size for parameter in signature]) != sizes:
+        signature = [Parameter(size, UNKNOWN) for size in sizes]
+    made.types = tuple([parameter.description() for parameter in signature])
+    for i in range(made.count):
+        fill_parameter(&made.known_parameters[i], name, i, offsets[i], signature[i], made.types[i])
     return made

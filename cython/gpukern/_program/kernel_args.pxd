@@ -23,7 +23,7 @@ cpdef enum:
 cdef struct KernelParameter:
     PyObject *function  # the kernel's name, borrowed
     int position
-    PyObject *type     # as C++ writes it, borrowed; NULL if it is not known
+    PyObject *type     # Parameter.description(), borrowed
     size_t offset
     size_t size
     int kind           # one of the kinds above
@@ -33,7 +33,7 @@ cdef struct KernelParameter:
     int pointee_bits
 
 cdef int fill_parameter(KernelParameter *parameter, str function, int position, size_t offset,
-                        object known) except -1
+                        object known, str type_) except -1
 cdef bint store_plain_number(object value, const KernelParameter *parameter, void *to) except -1
 cdef bint store_value(object value, const KernelParameter *parameter, void *to) except -1
 cdef bint takes_pointer(const KernelParameter *parameter) noexcept

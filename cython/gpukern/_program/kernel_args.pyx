@@ -46,14 +46,6 @@ cdef extern from "<cxxabi.h>":
 
 cnp.import_array()
 
-# What an error calls a parameter whose type nobody told.
-cdef dict NAMES = {
-    UNKNOWN: "a parameter", BYTES: "a structure", FLOAT: "a floating-point number",
-    HALF: "a float16", BFLOAT: "a bfloat16", INTEGER: "an integer", SIGNED: "an integer",
-    UNSIGNED: "an unsigned integer", BOOL: "a bool", POINTER: "a pointer",
-    WORD: "a pointer or an integer",
-}
-
 # Which type codes of a NumPy scalar a kind of parameter takes, by bits; UNKNOWN and BYTES take all.
 cdef enum:
     ANY_CODE = (1 << GPUKERN_INT) | (1 << GPUKERN_UINT) | (1 << GPUKERN_BOOL)
@@ -81,12 +73,12 @@ def demangled(str name):
 
 
 cdef int fill_parameter(KernelParameter *parameter, str function, int position, size_t offset,
-                        object known) except -1:
-    """Copies a Parameter of gpukern._program.signature, which must outlive the copy, as the name of
-    its function must."""
+                        object known, str type_) except -1:
+    """Copies a Parameter of gpukern._program.signature. The names of its function and of its type
+    must outlive the copy."""
     parameter.function = <PyObject *>function
     parameter.position = position
-    parameter.type = <PyObject *>known.type if known.type is not None else <PyObject *>NULL
+    parameter.type = <PyObject *>type_
     parameter.offset = offset
     parameter.size = known.size
     parameter.kind = known.kind
@@ -128,10 +120,8 @@ cdef bint takes_array(const KernelParameter *parameter, gpukern_dtype dtype) noe
 
 cdef str name_of_parameter(const KernelParameter *parameter):
     """What an error calls a parameter."""
-    size = f"{parameter.size} byte{'s' if parameter.size != 1 else ''}"
-    if parameter.type == NULL:
-        return f"{NAMES[parameter.kind]} of {size}"
-    return f"'{<object>parameter.type}' ({size})"
+    plural = "s" if parameter.size != 1 else ""
+    return f"'{<object>parameter.type}' ({parameter.size} byte{plural})"
 
 
 cdef bint store_plain_number(object value, const KernelParameter *parameter, void *to) except -1:
@@ -239,8 +229,6 @@ cdef object value_of_ctypes(object value):
     ctypes = sys.modules.get("ctypes")
     if ctypes is None:
         return value
-    if isinstance(value, ctypes.c_void_p):
-        return np.uint64(value.value or 0)
     if isinstance(value, ctypes._SimpleCData):
         try:
             return np.frombuffer(value, np.dtype(type(value)))[0]
@@ -340,7 +328,8 @@ cdef bytes float_bytes(object value, const KernelParameter *parameter):
 def argument_bytes(value, parameter, str function="kernel"):
     """The bytes that argument 0 becomes for a Parameter of gpukern._program.signature."""
     cdef KernelParameter known
-    fill_parameter(&known, function, 0, 0, parameter)
+    cdef str type_ = parameter.description()
+    fill_parameter(&known, function, 0, 0, parameter, type_)
     cdef bytearray made = bytearray(known.size)
     cdef unsigned char[::1] view = made
     if not store_value(value, &known, &view[0]):

@@ -167,7 +167,7 @@ cdef bint describe_argument(CallContext *call, const KernelParameter *parameter,
     describe_prepared(call, value, argument)
     if argument.host:
         raise GpukernTypeError(
-            f"{what(parameter)} must lie on cuda:{call.device.device_id}, got a "
+            f"{what(parameter)} must be on cuda:{call.device.device_id}, got a "
             f"{type(value).__name__} on the CPU; gpukern.In, Out and InOut take host arrays")
     if parameter.written and (argument.readonly or type_.adopts):
         raise GpukernValueError(f"{what(parameter)} is read-only, and the kernel may write to a "

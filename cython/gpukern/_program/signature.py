@@ -12,6 +12,7 @@ PTX: "PTX ISA", section "Kernel Function Parameter Attributes". Names: the Itani
 """
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from gpukern._program.kernel_args import (
@@ -63,17 +64,17 @@ class Parameter(NamedTuple):
     constant: bool = False  # a pointer to what the kernel only reads
     pointee: tuple[int, int] | None = None  # kind and bits of what a pointer leads to
 
-
-def description(parameter):
-    """What is known of a parameter whose type in C++ is not, in a few words."""
-    bits = 8 * parameter.size
-    words = {
-        FLOAT: "double" if parameter.size == 8 else "float",
-        INTEGER: f"{bits}-bit integer",
-        POINTER: "pointer",
-        WORD: f"pointer or {bits}-bit integer",
-    }
-    return words.get(parameter.kind, f"{parameter.size} bytes")
+    def description(self):
+        """The type as C++ writes it, or what PTX tells of it."""
+        bits = 8 * self.size
+        known = {
+            BYTES: "structure",
+            FLOAT: "double" if self.size == 8 else "float",
+            INTEGER: f"{bits}-bit integer",
+            POINTER: "pointer",
+            WORD: f"pointer or {bits}-bit integer",
+        }
+        return self.type or known.get(self.kind, "unknown type")
 
 
 def entries(ptx):
@@ -160,37 +161,26 @@ def unqualified(text):
 def split(signature):
     """The name of a function and its parameters' types; None for these if it tells none.
 
-    ``void ns::f<float>(float const*, int)`` gives ``ns::f<float>`` and two types.
+    ``void ns::f<float>(float const*, int)`` gives ``ns::f<float>`` and two types. A template
+    instance has the type of its result in front.
     """
     if signature is None or not signature.endswith(")"):
         return signature, None
-    depth, start = 0, len(signature)
-    while start > 0:
-        start -= 1
-        depth += (signature[start] == ")") - (signature[start] == "(")
-        if depth == 0:
-            break
-    inside = signature[start + 1 : len(signature) - 1]
-    return without_result(signature[:start]), split_types(inside)
+    opening = outside_brackets(signature, "(")[-1]
+    name_start = outside_brackets(signature[:opening], " ")[-1:] or [-1]
+    inside = signature[opening + 1 : -1]
+    cuts = [-1, *outside_brackets(inside, ","), len(inside)]
+    types = [inside[before + 1 : cut].strip() for before, cut in pairwise(cuts)]
+    name = signature[name_start[0] + 1 : opening]
+    return name, [] if types in ([""], ["void"]) else types
 
 
-def without_result(name):
-    """A template instance's name without the type of its result, which stands in front."""
-    depth = 0
-    for position in range(len(name) - 1, -1, -1):
-        depth += (name[position] in ">)") - (name[position] in "<(")
-        if depth == 0 and name[position] == " ":
-            return name[position + 1 :]
-    return name
-
-
-def split_types(text):
-    """The types of a list, apart at the commas outside of brackets."""
-    types, depth, start = [], 0, 0
+def outside_brackets(text, wanted):
+    """The positions of a character that are in no brackets."""
+    found, depth = [], 0
     for position, letter in enumerate(text):
-        depth += (letter in "<([{") - (letter in ">)]}")
-        if letter == "," and depth == 0:
-            types.append(text[start:position].strip())
-            start = position + 1
-    last = text[start:].strip()
-    return [*types, last] if last and last != "void" else types
+        depth -= letter in ">)]}"
+        if letter == wanted and depth == 0:
+            found.append(position)
+        depth += letter in "<([{"
+    return found
