@@ -25,14 +25,11 @@ class _SupportsCudaArrayInterface(Protocol):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
-class _SupportsCudaStream(Protocol):
-    def __cuda_stream__(self) -> tuple[int, int]: ...
-
 _Array: TypeAlias = npt.ArrayLike | _SupportsDLPack | _SupportsCudaArrayInterface
 _Scalar: TypeAlias = complex | np.number[Any] | np.bool | npt.NDArray[Any]
 _Device: TypeAlias = str | int
-# Also the streams of torch and CuPy versions without __cuda_stream__.
-_Stream: TypeAlias = int | _SupportsCudaStream | Any
+# An int handle, an object with __cuda_stream__, or a stream of torch or CuPy.
+_Stream: TypeAlias = Any
 _Progress: TypeAlias = Callable[[int, int], object]
 _IndexMode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
 _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]

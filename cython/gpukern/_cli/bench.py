@@ -119,8 +119,11 @@ def open_all(kinds):
     return found, missing
 
 
-def seconds_of(call, wait):
-    """The median time of a call over several batches, each with one wait at its end."""
+def seconds_of(call, wait=int):
+    """The median time of a call over several batches, each with one wait at its end.
+
+    On the host there is nothing to wait for.
+    """
 
     def batch(count):
         start = time.perf_counter()

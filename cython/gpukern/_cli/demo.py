@@ -6,10 +6,9 @@
 It needs about 1 GiB of memory.
 """
 
-import time
-
 import numpy as np
 
+from gpukern._cli.bench import seconds_of
 from gpukern._cli.progress_bar import Progress
 from gpukern._memory.creation import empty, to_device
 from gpukern._memory.device_array import DeviceArray
@@ -23,11 +22,8 @@ SOURCE_SIZE = 128 * 2**20
 INDEX_SIZE = 2**20
 SAXPY_SIZE = 16 * 2**20
 CHUNK = 2**20
-REPEATS = 5
 # Of the progress: data and result of each operation, and the calls on the host and on a GPU.
 HOST_STEPS, GPU_STEPS = 7, 5
-# Device calls are timed in batches, so that the wait at the end does not count.
-BATCH = 20
 HOST, THROUGH = "gpukern, host arrays", "gpukern, through the GPU"
 
 
@@ -53,23 +49,6 @@ def fused(a, x, y):
     return total.astype(np.float32)
 
 
-def best_time(call, batch=1, wait=int):
-    """The result of a call, and the best time of one in a few batches, in seconds.
-
-    `wait` waits for the work of a batch. The first call is not timed.
-    """
-    result = call()
-    wait()
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        for _ in range(batch):
-            call()
-        wait()
-        times.append((time.perf_counter() - start) / batch)
-    return result, min(times)
-
-
 def report(progress, what, seconds, right, explanation=""):
     """Prints what a call took and where it ran, and passes on whether the result was right."""
     verdict = "equal" if right else "WRONG"
@@ -82,10 +61,11 @@ def timed(progress, what, operation, *arguments, expected, **options):
     """Times a call of gpukern and reports it, with where it runs and why."""
     progress.step(f"{operation.__name__}: {what}")
     on_gpu = isinstance(arguments[-1], DeviceArray)
-    batching = (BATCH, synchronize) if on_gpu else ()
-    result, seconds = best_time(lambda: operation(*arguments, **options), *batching)
+    result = operation(*arguments, **options)
     found = result.numpy() if on_gpu else result
     right = np.array_equal(found.view(np.int32), expected.view(np.int32))
+    wait = synchronize if on_gpu else int
+    seconds = seconds_of(lambda: operation(*arguments, **options), wait)
     return report(progress, what, seconds, right, explain(operation, *arguments, **options))
 
 
@@ -96,8 +76,8 @@ def demo_gather(progress, rng, gpu):
     source = rng.random(SOURCE_SIZE, dtype=np.float32)
     index = rng.integers(0, SOURCE_SIZE, INDEX_SIZE, dtype=np.int32)
     progress.step("NumPy")
-    expected, seconds = best_time(lambda: source[index])
-    report(progress, "NumPy", seconds, True)
+    expected = source[index]
+    report(progress, "NumPy", seconds_of(lambda: source[index]), True)
     right = timed(progress, HOST, gather, source, index, expected=expected)
     if gpu:
         right &= timed(progress, THROUGH, gather, source, index, device="cuda", expected=expected)
@@ -126,8 +106,8 @@ def demo_saxpy(progress, rng, gpu):
         part = slice(start, start + CHUNK)
         exact[part] = fused(np.float32(a), x[part], y[part])
     progress.step("NumPy")
-    twice, seconds = best_time(lambda: np.float32(a) * x + y)
-    differ = np.count_nonzero(twice != exact) / SAXPY_SIZE
+    seconds = seconds_of(lambda: np.float32(a) * x + y)
+    differ = np.count_nonzero(np.float32(a) * x + y != exact) / SAXPY_SIZE
     progress.print(f"  {'NumPy (rounds twice)':<28} {seconds * 1e3:10.3f} ms   {differ:.1%} differ")
     out = np.empty_like(x)
     right = timed(progress, HOST, saxpy, a, x, y, out=out, expected=exact)

@@ -44,16 +44,16 @@ cdef int64_t NO_ELEMENTS = 0
 cdef class DeviceArray:
     """A C-contiguous array in the memory of one device.
 
-    Made by :func:`to_device`, :func:`empty` and the operations. Calls on several streams are put
-    in order without a wait of the host, and the memory is released behind all of them, also behind
-    the work on the stream that a DLPack consumer named, and on the streams that were current in
-    CuPy and torch when ``__cuda_array_interface__`` was asked for. Whoever uses the memory on yet
-    another stream must keep the array until that work is done, as for any CUDA array. A stream
-    given as an object is kept alive by the array; one given as an int may be destroyed after the
-    call, but for a DLPack consumer's.
+    Made by :func:`to_device`, :func:`empty` and the operations. gpukern orders calls on several
+    streams without a wait of the host, and releases the memory after all of them, also after the
+    work on the stream that a DLPack consumer named, and on the streams that were current in CuPy
+    and torch when ``__cuda_array_interface__`` was read. A caller that uses the memory on another
+    stream must keep the array until that work is complete, as for any CUDA array. The array keeps a
+    stream alive that was given as an object; one given as an int may be destroyed after the call,
+    except that of a DLPack consumer.
 
-    In a CUDA graph: what a graph works on must be kept as long as the graph; arrays made during the
-    capture, or dropped during the capture on their stream, the graph itself keeps.
+    Keep the arrays that a CUDA graph uses as long as the graph. The graph itself keeps arrays made
+    during the capture, or dropped during the capture on their stream.
 
     The array goes to other libraries without a copy through DLPack (``torch.from_dlpack(array)``)
     and ``__cuda_array_interface__`` (``cupy.asarray(array)``), and to NumPy by :meth:`numpy`.
@@ -115,7 +115,7 @@ cdef class DeviceArray:
 
     @property
     def device(self):
-        """Where the memory lies: 'cuda:0', 'cuda:1', ..., or 'cpu'; any device= takes it."""
+        """The device of the memory, as device= accepts it: 'cuda:0', 'cuda:1', ..., or 'cpu'."""
         return "cpu" if self.tracker is None else f"cuda:{self.c.device.device_id}"
 
     def __copy__(self):
@@ -186,7 +186,6 @@ cdef class DeviceArray:
         """
         cdef gpukern_device target = self.c.device
         cdef DeviceArray exported = self
-        cdef bint copied = False
         if self.c.dtype.code == GPUKERN_OPAQUE:
             raise GpukernBufferError(f"DLPack has no name for dtype {self.element_dtype}")
         if dl_device is not None:
@@ -196,7 +195,6 @@ cdef class DeviceArray:
             raise GpukernBufferError(f"an array on {self.device} goes to the CPU by a copy only")
         if copy or other:
             exported = self.copy_at(target)
-            copied = True
         if target.device_type == GPUKERN_CUDA:
             consumer = consumer_stream(stream, target.device_id)
             if consumer is not None:  # None: the consumer asks for no order
@@ -205,7 +203,7 @@ cdef class DeviceArray:
         elif stream is not None and self.tracker is None:
             raise GpukernValueError(f"stream must be None for an array on the CPU, got {stream}")
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
-        return export_dlpack(exported, &exported.c, versioned, copied)
+        return export_dlpack(exported, &exported.c, versioned, exported is not self)
 
     @property
     def __cuda_array_interface__(self):

@@ -90,16 +90,7 @@ def describe():
         )
     if not found["devices"]:
         yield f"No CUDA device: {cuda['reason']}"
-    yield from _describe_programs(found["nvrtc"], found["cache"])
-    default = found["default_device"]
-    if default in ("cpu", "cuda"):
-        yield f"Host arrays are computed on: {default} (GPUKERN_DEVICE sets it)"
-    else:
-        yield f"GPUKERN_DEVICE must be cpu or cuda, got {default}: calls on host arrays fail"
-
-
-def _describe_programs(nvrtc, cache):
-    """Yield the lines on NVRTC and the cache of programs."""
+    nvrtc, cache = found["nvrtc"], found["cache"]
     if nvrtc["version"]:
         yield f"NVRTC: {nvrtc['version']}, {nvrtc['path']}"
     else:
@@ -111,3 +102,8 @@ def _describe_programs(nvrtc, cache):
         )
     else:
         yield "Compiled programs: cached in memory only (GPUKERN_CACHE_DIR sets a directory)"
+    default = found["default_device"]
+    if default in ("cpu", "cuda"):
+        yield f"Host arrays are computed on: {default} (GPUKERN_DEVICE sets it)"
+    else:
+        yield f"GPUKERN_DEVICE must be cpu or cuda, got {default}: calls on host arrays fail"
