@@ -22,6 +22,9 @@ sys.path.insert(0, str(ROOT / "build_backend"))
 from gpukern_toolchain import cuda_setting  # noqa: E402  (needs the path above)
 
 SOURCES = Path("cython", "gpukern")
+# What NVRTC compiles element-wise functions with, and where the package has it.
+KERNEL_HEADERS = Path("cuda", "elementwise")
+PACKAGED_HEADERS = Path("_elementwise", "headers", "elementwise")
 # Cython emits helpers that a module may not use.
 COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
 CYTHON_DIRECTIVES = {
@@ -155,9 +158,9 @@ class NativeBuild(build_ext):
         cmake = CMakeBuild()
         cmake.configure()
         cmake.build()
-        cmake.install(package)
-        if self.inplace:
-            cmake.install(ROOT / SOURCES)
+        for folder in [package] + [ROOT / SOURCES] * self.inplace:
+            cmake.install(folder)
+            shutil.copytree(ROOT / KERNEL_HEADERS, folder / PACKAGED_HEADERS, dirs_exist_ok=True)
         self.library_dirs.append(str(package / "lib"))
         super().run()
 

@@ -17,8 +17,9 @@ from gpukern._elementwise.frontend import ufuncs
 from gpukern._elementwise.frontend.constant_folding import SIZES
 from gpukern._elementwise.frontend.type_resolution import STRONG
 
+# A copy of cuda/elementwise, see setup.py.
 HEADER_FOLDER = Path(__file__).parent / "headers"
-HEADERS = ("elementwise_types.cuh", "elementwise_functions.cuh", "elementwise_memory.cuh")
+HEADERS = ("elementwise/types.cuh", "elementwise/functions.cuh", "elementwise/memory.cuh")
 # NumPy rounds after each operation: no multiplication may be fused with an addition.
 OPTIONS = ("--std=c++17", "--fmad=false")
 PACK_BYTES = 16

@@ -4,7 +4,7 @@
 """THE table of what element-wise functions may call, and the names that both forms have for it.
 
 Everything is named as NumPy names it. An operation's types are those of NumPy's ufunc of that name;
-`elementwise_functions.cuh` has a device function of that name. Three are no ufuncs: ``where``,
+`cuda/elementwise/functions.cuh` has a device function of that name. Three are no ufuncs: ``where``,
 ``real`` and ``imag``.
 """
 
