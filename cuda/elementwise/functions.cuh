@@ -106,10 +106,6 @@ __device__ auto absolute(T a) {
     return a;
 }
 template <class T>
-__device__ T fabs_(T a) {
-  return fabs(a);
-}
-template <class T>
 __device__ T square(T a) {
   return multiply(a, a);
 }
@@ -174,28 +170,6 @@ __device__ T floor_divide(T a, T b) {
   } else {
     return b == 0 ? T(0) : T(a / b);
   }
-}
-
-template <class T>
-__device__ T floor_(T a) {
-  if constexpr (is_float<T>)
-    return floor(a);
-  else
-    return a;
-}
-template <class T>
-__device__ T ceil_(T a) {
-  if constexpr (is_float<T>)
-    return ceil(a);
-  else
-    return a;
-}
-template <class T>
-__device__ T trunc_(T a) {
-  if constexpr (is_float<T>)
-    return trunc(a);
-  else
-    return a;
 }
 
 // ---- choice and comparison ----

@@ -20,7 +20,7 @@ struct Memory<bool> {
   using type = uint8;
 };
 
-/// The arguments that are numbers; each lies at the beginning of its 16 bytes.
+/// The arguments that are numbers; each is at the beginning of its 16 bytes.
 template <int Count>
 struct Scalars {
   struct alignas(16) Slot {
@@ -67,11 +67,6 @@ __device__ inline void wait_for_previous() {
 }
 
 __device__ inline int64 thread_of_grid() { return int64{blockIdx.x} * kThreads + threadIdx.x; }
-
-template <class Offset>
-__device__ Offset smaller(Offset a, Offset b) {
-  return a < b ? a : b;
-}
 
 template <int Bytes>
 struct Word;

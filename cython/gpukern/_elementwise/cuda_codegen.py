@@ -40,16 +40,13 @@ DEVICE_NAMES = {
     **{f"arc{name}": f"::a{name}" for name in ufuncs.words("sin cos tan sinh cosh tanh")},
     "arctan2": "::atan2",
     "power": "gpukern::power",
-    "sqrt": "::sqrt",
-    "rint": "::rint",
-    "copysign": "::copysign",
+    **{name: f"::{name}" for name in ufuncs.words("fabs sqrt floor ceil trunc rint copysign")},
     **{
         name: f"gpukern::{name}_"
-        for name in ufuncs.words(
-            "fabs fmod remainder floor ceil trunc fmax fmin isnan isinf isfinite signbit"
-        )
+        for name in ufuncs.words("fmod remainder fmax fmin isnan isinf isfinite signbit")
     },
 }
+ROUNDING = ("floor", "ceil", "trunc")  # NumPy's leave integers what they are
 
 
 @dataclass(frozen=True)
@@ -170,6 +167,8 @@ def step_text(step, numbers):
     if step.function == "cast":
         return f"gpukern::cast<{result}>({texts[0]})"
     name = step.name or DEVICE_NAMES.get(step.function, f"gpukern::{step.function}")
+    if step.function in ROUNDING and "float" not in step.computed:
+        name = "gpukern::positive"
     call = f"{name}({', '.join(texts)})"
     if step.function == "device" or (step.computed in NARROW and not keeps):
         return f"gpukern::cast<{result}>({call})"
@@ -335,8 +334,7 @@ class Kernel:
             "#pragma unroll",
             f"for (int i = 0; i < {items}; ++i) {{",
             "  // Behind the end the last item is read again, so that no load waits for a branch.",
-            f"  const {self.offset} p = "
-            "gpukern::smaller(first + i * gpukern::kThreads, count - 1);",
+            f"  const {self.offset} p = min(first + i * gpukern::kThreads, count - 1);",
             f"  gpukern::int64 offset[{operands}];",
             "  gpukern::unravel(nest, p, offset);",
             "  out[i] = nest.address[0] + offset[0];",
