@@ -6,7 +6,7 @@
 import functools
 from collections.abc import Mapping
 
-from gpukern._elementwise.dispatch import Elementwise, again
+from gpukern._elementwise.dispatch import Elementwise
 from gpukern._elementwise.frontend import c_parser, python_frontend, type_resolution
 from gpukern._program.program import at_clear
 from gpukern.errors import GpukernTypeError
@@ -14,27 +14,31 @@ from gpukern.errors import GpukernTypeError
 KEPT = 1024  # expressions, as many as the library keeps programs in memory
 
 
-@functools.lru_cache(KEPT)
-def known_expression(text, inputs, more):
-    """Translates a C expression, or finds it translated, with the kernels that it has by then."""
-    return c_parser.translate(text, inputs, **dict(more))
+@functools.lru_cache(KEPT, typed=True)  # a name of 1 is not one of True
+def of_expression(text, inputs, dtype, name, preamble, options):
+    """The Function of a C expression, with the kernels that it has by now."""
+    return c_parser.translate(text, inputs, **fields(dtype, name, preamble, options))
 
 
-PLAIN = (str, tuple, type(None))
-# By the arguments as they were given, for those who make a function at each use of it.
-made_before = {}
-
-at_clear(known_expression.cache_clear)
-at_clear(made_before.clear)
+at_clear(of_expression.cache_clear)
 
 
-def of_expression(text, inputs, more):
-    """The Function of a C expression."""
-    if inputs is not None:
-        inputs = tuple(inputs)
-        if not all(isinstance(each, str) for each in inputs):
-            return c_parser.translate(text, inputs, **more)  # an error
-    return known_expression(text, inputs, tuple(more.items()))
+def fields(dtype, name, preamble, options):
+    """The fields of a Function that are given."""
+    if isinstance(options, (str, bytes, Mapping)) or not all(
+        isinstance(each, str) for each in options
+    ):
+        raise GpukernTypeError(f"elementwise: options must be a sequence of str, got {options!r}")
+    if not isinstance(preamble, str):
+        raise GpukernTypeError(
+            f"elementwise: preamble must be a str, got {type(preamble).__name__}"
+        )
+    return {
+        "dtype": type_resolution.dtype_name(dtype),
+        "preamble": preamble,
+        "options": tuple(options),
+        **({} if name is None else {"name": str(name)}),
+    }
 
 
 def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="", options=()):
@@ -112,48 +116,27 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     Equal expressions with equal options share their kernels.
 
     """
-    asked = function, inputs, dtype, name, preamble, options
-    try:
-        found = made_before.get(asked)
-    except TypeError:  # a list among them
-        asked = found = None
-    if found is not None:
-        return again(found)
     if function is None:
         return functools.partial(
             elementwise, inputs=inputs, dtype=dtype, name=name, preamble=preamble, options=options
         )
-    if isinstance(options, (str, bytes, Mapping)) or not all(
-        isinstance(each, str) for each in options
-    ):
-        raise GpukernTypeError(f"elementwise: options must be a sequence of str, got {options!r}")
-    if not isinstance(preamble, str):
-        raise GpukernTypeError(
-            f"elementwise: preamble must be a str, got {type(preamble).__name__}"
-        )
-    more = {
-        "dtype": type_resolution.dtype_name(dtype),
-        "preamble": preamble,
-        "options": tuple(options),
-    }
-    if name is not None:
-        more["name"] = str(name)
     if isinstance(function, str):
-        made = Elementwise(of_expression(function, inputs, more))
-        # Of these types, what is equal has the same meaning; a name of 1 is not one of True.
-        given = function, inputs, name, preamble, options
-        if asked is not None and all(type(each) in PLAIN for each in given):
-            if len(made_before) >= KEPT:
-                made_before.clear()
-            made_before[asked] = again(made)
-        return made
+        inputs = tuple(inputs) if type(inputs) is list else inputs
+        options = tuple(options) if type(options) is list else options
+        given = function, inputs, dtype, name, preamble, options
+        try:
+            return Elementwise(of_expression(*given))
+        except TypeError:  # raised again, unless one of them cannot be hashed
+            return Elementwise(of_expression.__wrapped__(*given))
     if not hasattr(function, "__code__"):
         raise GpukernTypeError(
             f"elementwise: expected a str or a Python function, got {type(function).__name__}"
         )
     if inputs is not None:
         raise GpukernTypeError("elementwise: inputs are given with an expression only")
-    made = Elementwise(python_frontend.translate(function, **more))
+    made = Elementwise(
+        python_frontend.translate(function, **fields(dtype, name, preamble, options))
+    )
     functools.update_wrapper(made, function)
     if name is not None:
         made.__name__ = made.__qualname__ = str(name)

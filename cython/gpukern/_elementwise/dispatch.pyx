@@ -280,15 +280,6 @@ cdef class Elementwise:
         return 0
 
 
-def again(Elementwise made):
-    """Another function equal to one, with separate attributes."""
-    cdef Elementwise other = Elementwise.__new__(Elementwise)
-    other.function, other.known = made.function, made.known
-    other.name, other.names, other.count = made.name, made.names, made.count
-    other.device_only = made.device_only
-    return other
-
-
 cdef int require_type(const CallContext *call, const Argument *argument) except -1:
     cdef int type_ = type_number(&argument.c.dtype)
     if type_ == NO_TYPE:
