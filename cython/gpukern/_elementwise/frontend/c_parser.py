@@ -210,7 +210,7 @@ class Parser:
         if dtype is not None:
             self.advance()
             if self.accept(")"):
-                return Cast(dtype, self.operand())
+                return Cast(dtype, (self.operand(),))
             self.position = start  # of a conversion that is written as a call
             self.advance()
         inside = self.expression()
@@ -245,7 +245,7 @@ class Parser:
         if expected is not None and len(arguments) != expected:
             self.fail(f"{name} takes {expected} arguments, got {len(arguments)}", start)
         if dtype is not None:
-            return Cast(dtype, arguments[0])
+            return Cast(dtype, tuple(arguments))
         if function in ("real", "imag"):
             return operation(function, *arguments)
         if function is not None:

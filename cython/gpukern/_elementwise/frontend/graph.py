@@ -40,10 +40,10 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """A conversion to a dtype, by its name."""
+    """A conversion of one argument to a dtype, by its name."""
 
     dtype: str
-    argument: object
+    arguments: tuple
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Function:
     name: str
     inputs: tuple
     root: object
-    text: str  # the caller's own words
+    text: str  # of the caller
     dtype: str | None = None  # of the result, None for what promotion gives
     preamble: str = ""
     options: tuple = field(default=())
@@ -85,20 +85,13 @@ def operation(function, *arguments):
     return Call(function, arguments, ufuncs.OPERATORS[function])
 
 
-def operands(node):
-    """The nodes that a node is computed from."""
-    if isinstance(node, Cast):
-        return (node.argument,)
-    return getattr(node, "arguments", ())
-
-
 def walk(root):
     """All nodes below a root and the root, each once, behind those that it is computed from."""
     found = {}
     stack = [root]
     while stack:
         node = stack[-1]
-        ahead = [each for each in operands(node) if id(each) not in found]
+        ahead = [each for each in getattr(node, "arguments", ()) if id(each) not in found]
         if ahead:
             stack += reversed(ahead)
         else:

@@ -7,6 +7,7 @@ import ast
 import builtins
 import inspect
 import textwrap
+from operator import attrgetter
 
 import numpy as np
 
@@ -73,10 +74,7 @@ class Translator:
         code = function.__code__
         self.file, self.first_line = code.co_filename, code.co_firstlineno
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            raise GpukernValueError(
-                f"elementwise: {self.file}:{self.first_line}: expected a plain function, "
-                f"{self.name} is an async one"
-            )
+            self.fail(None, f"expected a plain function, {self.name} is an async one")
         closure = inspect.getclosurevars(function)
         self.outside = {**vars(builtins), **closure.globals, **closure.nonlocals}
         self.values = {}
@@ -109,23 +107,15 @@ class Translator:
         if wanted is ast.Lambda and len(found) > 1:
             found = [node for node in found if self.is_compiled_from(node)]
         if not found or (wanted is ast.Lambda and len(found) > 1):
-            raise GpukernValueError(
-                f"elementwise: {self.file}:{self.first_line}: expected one function or lambda "
-                f"here, found {len(found)}"
-            )
+            self.fail(None, f"expected one function or lambda here, found {len(found)}")
         return found[0]
 
     def is_compiled_from(self, node):
         """Whether a lambda's node gives the code of the function at hand."""
         module = compile(ast.Expression(node), self.file, "eval")
         code = next(part for part in module.co_consts if inspect.iscode(part))
-        own = self.function.__code__
-        return (code.co_code, code.co_consts, code.co_varnames, code.co_names) == (
-            own.co_code,
-            own.co_consts,
-            own.co_varnames,
-            own.co_names,
-        )
+        parts = attrgetter("co_code", "co_consts", "co_varnames", "co_names")
+        return parts(code) == parts(self.function.__code__)
 
     def parameters(self, definition):
         """The names of the parameters, which must be plain ones."""
@@ -138,7 +128,7 @@ class Translator:
         return names
 
     def fail(self, node, why):
-        """Raise the error of a node."""
+        """Raise the error of a node, or of the function for None."""
         line = self.first_line + getattr(node, "lineno", 1) - 1
         try:
             shown = f": {ast.unparse(node).splitlines()[0]}"
@@ -257,7 +247,7 @@ class Translator:
         if len(arguments) != expected:
             self.fail(node, f"expected {expected} arguments, got {len(arguments)}")
         if dtype is not None:
-            return Cast(dtype, arguments[0])
+            return Cast(dtype, arguments)
         if function in ("real", "imag"):
             return operation(function, *arguments)
         # Those of math and builtins give Python numbers for Python numbers.

@@ -5,7 +5,7 @@
 
 A type is a name: a dtype's, or 'int', 'float' and 'complex' for a Python number, which is weak (NEP
 50): it takes the type of the array that it meets. What Python itself computes from weak values
-only, by operators and by functions of its own, stays weak; what a function of NumPy's computes from
+only, by operators and by Python's functions, stays weak; what a function of NumPy's computes from
 them does not. NumPy need not have bfloat16: it goes with numbers, bool and the 8-bit integers,
 wider floats take it in, and anything else has to be converted first, as in ml_dtypes.
 """
@@ -97,7 +97,7 @@ class Typing:
         if isinstance(node, Constant):
             return constant(node.value)
         if isinstance(node, Cast):
-            operand = self.values[id(node.argument)]
+            operand = self.values[id(node.arguments[0])]
             if operand.kind == "constant":
                 return constant(converted(operand.content, node.dtype))
             return self.step("cast", (operand,), (operand.type,), node.dtype)
@@ -124,9 +124,7 @@ class Typing:
 
     def call(self, function, operands, weak):
         """A function of the table."""
-        types = tuple(each.type for each in operands)
-        if all(each in WEAK_TYPES for each in types):
-            types = tuple(STRONG[each] for each in types)
+        types = strong_if_weak(tuple(each.type for each in operands))
         if function == "where":
             common = promoted(types[1:])
             return self.step(function, operands, ("bool", common, common), common)
@@ -212,43 +210,43 @@ def simple_power(operands, types):
 
 def compared_exactly(operands, types):
     """The operand types for an integer dtype beside a Python int, which need not fit it."""
-    weak = [each.type == "int" for each in operands]
-    if not any(weak) or not all(each in COMPARED_INTEGERS or each == "int" for each in types):
+    if all(each.type != "int" for each in operands) or not set(types) <= {
+        *COMPARED_INTEGERS,
+        "int",
+    }:
         return None
-    for operand in operands:
+    exact = []
+    for operand, type_ in zip(operands, types, strict=True):
         if operand.type == "int":
-            wide = "uint64" if operand.kind == "constant" and operand.content >= 2**63 else "int64"
-            require_fit(operand, wide)
-    return tuple(
-        each
-        if each != "int"
-        else "uint64"
-        if operand.kind == "constant" and operand.content >= 2**63
-        else "int64"
-        for operand, each in zip(operands, types, strict=True)
-    )
+            is_large = operand.kind == "constant" and operand.content >= 2**63
+            type_ = "uint64" if is_large else "int64"
+            require_fit(operand, type_)
+        exact.append(type_)
+    return tuple(exact)
 
 
 def promoted(types):
     """The dtype of values of these types in one array."""
-    if all(each in WEAK_TYPES for each in types):
-        types = tuple(STRONG[each] for each in types)
-    if "bfloat16" in types:
-        types = without_bfloat16(types)
-        return renamed(np.result_type(*(number_or_dtype(each) for each in types)).name, types)
-    return np.result_type(*(number_or_dtype(each) for each in types)).name
+    spelled = without_bfloat16(strong_if_weak(types))
+    # NumPy takes a number for a weak type.
+    asked = [WEAK_TYPES[each](0) if each in WEAK_TYPES else DTYPES[each] for each in spelled]
+    return renamed(np.result_type(*asked).name, spelled)
 
 
-def number_or_dtype(name):
-    """What numpy.result_type takes for a type: a number for a weak one."""
-    return WEAK_TYPES[name](0) if name in WEAK_TYPES else DTYPES[name]
+def strong_if_weak(types):
+    """The types, or those that they have where all are weak."""
+    return (
+        tuple(STRONG[each] for each in types)
+        if all(each in WEAK_TYPES for each in types)
+        else types
+    )
 
 
 @functools.lru_cache(RESOLVED)
 def resolved(function, types):
     """The types of NumPy's loop, a tuple: the operands' and the result's."""
     ufunc = ufuncs.UFUNCS[function]
-    spelled = without_bfloat16(types) if "bfloat16" in types else types
+    spelled = without_bfloat16(types)
     asked = tuple(WEAK_TYPES.get(each) or DTYPES[each] for each in spelled)
     try:
         found = ufunc.resolve_dtypes((*asked, None))
@@ -270,6 +268,8 @@ class Spelled(tuple):
 
 def without_bfloat16(types):
     """The types with float16 in the place of bfloat16, or with the wider float that takes it in."""
+    if "bfloat16" not in types:
+        return types
     others = [each for each in types if each not in WITH_BFLOAT16]
     for each in others:
         if each not in ABOVE_BFLOAT16:
