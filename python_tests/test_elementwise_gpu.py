@@ -148,7 +148,7 @@ def test_numbers_as_arguments(rng):
         check(f, number, x, y)
     check(f, 2 + 3j, x, y, exact=False)
     with pytest.raises(
-        gpukern.errors.GpukernOverflowError, match=r"b must lie in \[0, 255\], got 300"
+        gpukern.errors.GpukernOverflowError, match=r"b must be in \[0, 255\], got 300"
     ):
         elementwise("a + b")(gpukern.to_device(np.ones(3, "u1")), 300)
     device = gpukern.to_device(x)
@@ -314,13 +314,13 @@ def test_errors(rng):
     f = elementwise("a * 2 + b")
     a = gpukern.to_device(np.ones(3, "f4"))
     host = np.ones(3, "f4")
-    with pytest.raises(ValueError, match="b must lie on cuda:0 like a, got cpu"):
+    with pytest.raises(ValueError, match="b must be on cuda:0 like a, got cpu"):
         f(a, host)
-    with pytest.raises(ValueError, match="a must lie on cuda:0 like b, got cpu"):
+    with pytest.raises(ValueError, match="a must be on cuda:0 like b, got cpu"):
         f(host, a)
-    with pytest.raises(ValueError, match="out must lie on cuda:0"):
+    with pytest.raises(ValueError, match="out must be on cuda:0"):
         f(a, a, out=host)
-    with pytest.raises(ValueError, match="out must lie on the host"):
+    with pytest.raises(ValueError, match="out must be on the host"):
         f(host, host, out=a)
     with pytest.raises(ValueError, match=r"out must have shape \(3,\), got \(4,\)"):
         f(a, a, out=gpukern.empty(4, "f4"))

@@ -88,9 +88,7 @@ def test_the_key_of_a_kernel_tells_all_that_it_depends_on(monkeypatch):
     assert key("a + b") is None
 
 
-@pytest.mark.parametrize(
-    "limits", [None, [(0, 1, -128, 127)], [(0, 1, 0, 2**64 - 1), (1, 0, -1, 5)]]
-)
+@pytest.mark.parametrize("limits", [[], [(0, 1, -128, 127)], [(0, 1, 0, 2**64 - 1), (1, 0, -1, 5)]])
 def test_notes_come_back(limits):
     assert cache_key.from_note(cache_key.note("bfloat16", 4, limits)) == ("bfloat16", 4, limits)
 
@@ -134,7 +132,7 @@ def test_kernels_from_disk_need_no_types_and_no_source(tmp_path):
         for _ in range(2)
     ]
     assert runs[0].stdout == runs[1].stdout
-    assert "must lie in" in runs[0].stdout
+    assert "must be in" in runs[0].stdout
     assert [run.stderr for run in runs] == ["7\n", "0\n"]
 
 

@@ -85,7 +85,7 @@ def test_numbers_and_nothing():
         assert result.dtype == expected.dtype
     assert F(np.zeros((0, 3)), 1, device="cuda").shape == (0, 3)
     assert F(np.zeros(3, "u1"), 255, device="cuda").tolist() == [255] * 3
-    with pytest.raises(OverflowError, match=r"b must lie in \[0, 255\], got 300"):
+    with pytest.raises(OverflowError, match=r"b must be in \[0, 255\], got 300"):
         F(np.zeros(3, "u1"), 300, device="cuda")
 
 
@@ -158,7 +158,7 @@ def test_errors(rng):
     a = np.ones(3, "f4")
     with pytest.raises(gpukern.CompileError):
         elementwise("absent(a)")(a)
-    with pytest.raises(ValueError, match="out must lie on the host like the arrays"):
+    with pytest.raises(ValueError, match="out must be on the host like the arrays"):
         F(a, a, out=gpukern.empty(3, "f4"), device="cuda")
     with pytest.raises(ValueError, match=r"out must have shape \(3,\), got \(4,\)"):
         F(a, a, out=np.empty(4, "f4"), device="cuda")

@@ -47,7 +47,7 @@ def key(function, types):
 
 def note(out_name, items, limits):
     """The dtype of the result, the elements of a thread, and the limits of Python ints."""
-    parts = [out_name, items, *(number for limit in limits or () for number in limit)]
+    parts = [out_name, items, *(number for limit in limits for number in limit)]
     return " ".join(map(str, parts))
 
 
@@ -55,4 +55,4 @@ def from_note(text):
     """What note() was given."""
     out_name, items, *numbers = text.split()
     limits = [tuple(map(int, numbers[i : i + 4])) for i in range(0, len(numbers), 4)]
-    return out_name, int(items), limits or None
+    return out_name, int(items), limits

@@ -18,7 +18,6 @@ cdef class HostFunction:
     cdef readonly Py_ssize_t block
     cdef readonly Py_ssize_t cost
     cdef object call(self, tuple arguments, object out, const Broadcast *shape, object progress)
-    cdef object new(self, tuple arguments, const Broadcast *shape, object progress)
     cdef int given(self, tuple arguments, object out, const Broadcast *shape,
                    object progress) except -1
     cdef int into(self, object arguments, object out, object aliased, object progress) except -1

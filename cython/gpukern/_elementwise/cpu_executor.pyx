@@ -23,6 +23,7 @@ import threading
 import numpy as np
 
 from gpukern._elementwise.blocking import block_view, blocks, empty_like_any
+from gpukern._elementwise.frontend.graph import Input
 from gpukern._elementwise.frontend.type_resolution import WEAK_TYPES
 from gpukern._elementwise.frontend.ufuncs import TRANSCENDENTAL
 from gpukern._elementwise.numpy_codegen import Writer, host_dtype
@@ -86,8 +87,8 @@ cdef class HostFunction:
     """A typed function as Python functions that call NumPy, for an output of some dtype.
 
     `is_number` tells of each argument whether it is a number; the others are ndarrays. One thread
-    computes up to `few` elements in one block where there is an output, and up to `alike_few` where
-    there is none and all ndarrays have one shape.
+    computes up to `few` elements in one block into a given output, and up to `alike_few` of
+    ndarrays of one shape into a new one.
     """
 
     def __init__(self, typed, out_type, is_number):
@@ -105,7 +106,7 @@ cdef class HostFunction:
         self.compute = writer.compute()  # f(*arguments) -> array
         self.compute_alike = writer.compute_alike(numbers, self.buffers.last_reused(numbers))
         self.write = writer.write()  # f(*arguments, out, *buffers)
-        used = {value.content for value in inputs_of(typed)}
+        used = [each for each in typed.function.nodes if isinstance(each, Input)]
         self.uses_all = len(used) == len(typed.types)
         dtypes = {out_type, *typed.types, *[step.computed for step in typed.steps]} - {*WEAK_TYPES}
         widest = max([host_dtype(each).itemsize for each in dtypes])
@@ -117,7 +118,10 @@ cdef class HostFunction:
         self.alike_few = max(self.few, self.block)
 
     cdef object call(self, tuple arguments, object out, const Broadcast *shape, object progress):
-        """Computes ndarrays and numbers into an array of this shape, a new one where it is None."""
+        """Computes ndarrays and numbers into an array of this shape.
+
+        Where it is None, into a new one, or a scalar where all arguments have no dimensions.
+        """
         try:
             if out is not None:
                 self.given(arguments, out, shape, progress)
@@ -127,15 +131,11 @@ cdef class HostFunction:
                     return quietly(self.compute_alike, arguments)
                 if shape.count <= self.few:
                     return quietly(self.compute, arguments)
-            return self.new(arguments, shape, progress)
+            out = empty_like_any(arguments, sizes_of(shape), host_dtype(self.out_type))
+            self.into(arguments, out, (), progress)
+            return out if shape.ndim > 0 else out[()]
         except OverflowError as error:  # a Python int that does not fit its array's dtype
             raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
-
-    cdef object new(self, tuple arguments, const Broadcast *shape, object progress):
-        """Computes a new array, a scalar where all arguments have no dimensions."""
-        out = empty_like_any(arguments, sizes_of(shape), host_dtype(self.out_type))
-        self.into(arguments, out, (), progress)
-        return out if out.ndim > 0 else out[()]
 
     cdef int given(self, tuple arguments, object out, const Broadcast *shape,
                    object progress) except -1:
@@ -192,12 +192,6 @@ def cost(step):
 def report_bytes(total):
     """Bytes of a result between two reports, as of saxpy's (src/runtime/pipeline_tuning.hpp)."""
     return min(max(total // REPORTS, SMALLEST_REPORT), LARGEST_REPORT)
-
-
-def inputs_of(typed):
-    """The values that are arguments of the function."""
-    values = [typed.root, *[value for step in typed.steps for value in step.operands]]
-    return [value for value in values if value.kind == "input"]
 
 
 class Work:

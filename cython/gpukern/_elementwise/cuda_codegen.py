@@ -219,17 +219,14 @@ class Kernel:
         self.arrays = [i for i, flag in enumerate(access.flags) if flag != "c"]
         self.numbers = [i for i, flag in enumerate(access.flags) if flag == "c"]
         self.operand = {i: k for k, i in enumerate(self.arrays, 1)}
+        self.operands = 1 + len(self.arrays)
+        self.offset = "gpukern::uint64" if access.wide else "gpukern::uint32"  # of positions
 
     def lines(self, name):
         """The whole kernel."""
-        operands = len(self.arrays) + 1
-        flat = self.access.pattern == "contiguous"
-        kind = (
-            f"gpukern::Span<{operands}> span"
-            if flat
-            else (f"gpukern::Nest<{operands}, {self.access.rank}> nest")
-        )
-        parameters = f"const {kind}"
+        parameters = f"const gpukern::Nest<{self.operands}, {self.access.rank}> nest"
+        if self.access.pattern == "contiguous":
+            parameters = f"const gpukern::Span<{self.operands}> span"
         if self.numbers:
             parameters += f", const gpukern::Scalars<{len(self.numbers)}> scalars"
         bodies = {"contiguous": self.packs, "rows": self.rows}
@@ -299,18 +296,12 @@ class Kernel:
             "}",
         ]
 
-    @property
-    def offset(self):
-        """The type of positions."""
-        return "gpukern::uint64" if self.access.wide else "gpukern::uint32"
-
     def rows(self):
         """Packs in the innermost dimension of a nest, whose extent and strides count packs."""
-        operands = len(self.arrays) + 1
         return [
             f"const auto p = static_cast<{self.offset}>(gpukern::thread_of_grid());",
             f"if (p >= static_cast<{self.offset}>(nest.count)) return;",
-            f"gpukern::int64 offset[{operands}];",
+            f"gpukern::int64 offset[{self.operands}];",
             "gpukern::unravel(nest, p, offset);",
             *self.loads(lambda i: f"nest.address[{self.operand[i]}] + offset[{self.operand[i]}]"),
             *self.computed_pack(),
@@ -319,7 +310,6 @@ class Kernel:
 
     def item_by_item(self):
         """Any strides: a thread takes items one block apart, so that warps read in order."""
-        operands = len(self.arrays) + 1
         items = min(self.items, MOST_ITEMS)
         aligned = "false" if self.access.pattern == "unaligned" else "true"
         arguments = ", ".join(
@@ -335,7 +325,7 @@ class Kernel:
             f"for (int i = 0; i < {items}; ++i) {{",
             "  // Behind the end the last item is read again, so that no load waits for a branch.",
             f"  const {self.offset} p = min(first + i * gpukern::kThreads, count - 1);",
-            f"  gpukern::int64 offset[{operands}];",
+            f"  gpukern::int64 offset[{self.operands}];",
             "  gpukern::unravel(nest, p, offset);",
             "  out[i] = nest.address[0] + offset[0];",
             *(

@@ -120,7 +120,6 @@ cdef class Elementwise:
     cdef dict known  # the specializations
     cdef str name
     cdef tuple names
-    cdef Py_ssize_t count
     cdef int device_only  # 1 or 0; -1 until it is asked for
     cdef dict __dict__
 
@@ -131,7 +130,6 @@ cdef class Elementwise:
         self.known = function.specializations
         self.name = function.name
         self.names = function.inputs
-        self.count = len(self.names)
         self.device_only = -1
 
     def __getattr__(self, name):
@@ -165,9 +163,9 @@ cdef class Elementwise:
         return cuda_codegen.source(typed, typed.result, access).text
 
     cdef object typed(self, dtypes):
-        if len(dtypes) != self.count:
+        if len(dtypes) != len(self.names):
             raise GpukernTypeError(
-                f"{self.function.name} takes {self.count} arguments, got {len(dtypes)} dtypes")
+                f"{self.function.name} takes {len(self.names)} arguments, got {len(dtypes)} dtypes")
         names = tuple([type_resolution.argument_type(each) for each in dtypes])
         return type_resolution.typed(self.function, names)
 
@@ -177,9 +175,9 @@ cdef class Elementwise:
         cdef Operands operands
         cdef Specialization found
         cdef int32_t gpu
-        if len(arguments) != self.count:
+        if len(arguments) != len(self.names):
             raise GpukernTypeError(
-                f"{self.name} takes {self.count} arguments, got {len(arguments)}")
+                f"{self.name} takes {len(self.names)} arguments, got {len(arguments)}")
         begin_call(&call, self.name, device, stream, progress, device_memory)
         self.describe_arguments(&call, arguments, &operands)
         gpu = self.gpu_of_call(&call, &operands)
@@ -201,7 +199,7 @@ cdef class Elementwise:
         operands.scalars.count = 0
         operands.first = NULL
         operands.all_numpy = True
-        for i in range(self.count):
+        for i in range(len(self.names)):
             value = arguments[i]
             if type(value) is not cnp.ndarray:
                 type_ = store_number(value, &operands.scalars.value[operands.scalars.count])
@@ -225,7 +223,7 @@ cdef class Elementwise:
                 operands.tensor[operands.count] = &argument.c
                 operands.count += 1
             operands.types[i] = <char>type_
-        operands.types[self.count] = NO_TYPE
+        operands.types[len(self.names)] = NO_TYPE
         operands.tensor[0] = &operands.argument[0].c
         if not broadcast_all(&operands.shape, &operands.tensor[1], operands.count - 1):
             shapes = [str(shape_of(operands.tensor[i])) for i in range(1, operands.count)]
@@ -272,7 +270,7 @@ cdef class Elementwise:
         cdef Argument *given = &operands.argument[0]
         cdef bint on_host = operands.first == NULL or operands.first.host
         describe_output(call, out, "out", given, temporary=True)
-        operands.types[self.count] = <char>require_type(call, given)
+        operands.types[len(self.names)] = <char>require_type(call, given)
         require_output(self.name, &given.c, &operands.shape)
         if given.host != on_host:
             device = "the host" if on_host else f"cuda:{operands.first.c.device.device_id}"

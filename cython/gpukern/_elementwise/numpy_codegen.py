@@ -119,9 +119,6 @@ class Writer:
         """A dtype."""
         return "bfloat16" if name == "bfloat16" else f"'{name}'"
 
-    def is_weak(self, value):
-        return value.type in WEAK_TYPES
-
     def step(self, step, buffers):
         """The expression of a step; a weak result is a Python number again."""
         more = ""
@@ -140,7 +137,7 @@ class Writer:
         for value, wanted in zip(step.operands, step.operand_types, strict=True):
             text = self.value(value, wanted if is_even else None)
             # A Python number is not weak to ml_dtypes' bfloat16.
-            is_number = wanted == "bfloat16" and self.is_weak(value)
+            is_number = wanted == "bfloat16" and value.type in WEAK_TYPES
             texts.append(f"bfloat16({text})" if is_number else text)
         if step.function == "where":
             texts[0] = f"asarray({texts[0]}, bool)"

@@ -38,7 +38,7 @@ cdef class Specialization:
     cdef Program cached
     cdef tuple is_number
     cdef readonly object out_name
-    cdef object limits
+    cdef list limits
     cdef gpukern_dtype out_dtype
     cdef int out_type
     cdef int items

@@ -265,7 +265,7 @@ cdef int find_types(Specialization made) except -1:
 
 cdef object int_limits(object typed, object is_number):
     """For each weak int of the arguments that becomes an integer: its index among the scalars, its
-    position, and the limits; None without one."""
+    position, and the limits."""
     limits = {}
     for step in typed.steps:
         for value, wanted in zip(step.operands, step.operand_types):
@@ -274,8 +274,7 @@ cdef object int_limits(object typed, object is_number):
                 low, high = limits.get(value.content, (-2**63, 2**63 - 1))
                 limits[value.content] = max(low, known.min), min(high, known.max)
     scalars = [position for position, number in enumerate(is_number) if number]
-    found = [(scalars.index(position), position, *pair) for position, pair in limits.items()]
-    return found or None
+    return [(scalars.index(position), position, *pair) for position, pair in limits.items()]
 
 
 fill_types()
@@ -297,8 +296,7 @@ cdef int enqueue(CallContext *call, Specialization specialization,
         return 0
     if plan.blocks >= <int64_t>1 << 31:
         raise GpukernValueError("elementwise: the arrays are too large for one kernel launch")
-    if specialization.limits is not None:
-        specialization.require_fit(scalars)
+    specialization.require_fit(scalars)
     kernel = specialization.kernel_of(&plan)
     with nogil:
         check(launch(kernel, &plan, scalars, &call.c))
@@ -348,7 +346,7 @@ cdef int run_pipeline(CallContext *call, Specialization specialization,
     """Computes `out`, which is operands[0], from the others, all of them on the host, on a GPU; or
     fills in the explanation that the call asks for."""
     cdef ChunkState state
-    if specialization.limits is not None and count_of(operands[0]) > 0:
+    if count_of(operands[0]) > 0:
         specialization.require_fit(scalars)
     state.specialization = <PyObject *>specialization
     state.scalars = scalars

@@ -22,7 +22,7 @@ class BufferAssignment:
 
     def __init__(self, typed, writers, out_type):
         self.steps = typed.steps
-        self.writers = frozenset(writers)  # the steps that take an array to write to
+        self.writers = writers  # the steps that take an array to write to
         self.out_type = out_type
         self.ended = ended(typed)
         self.assigned = functools.lru_cache(64)(self.assign)
@@ -56,13 +56,12 @@ class BufferAssignment:
                     dtypes.append(step.computed)
                 buffers[step] = min(free[step.computed])  # the output, if it may be
                 free[step.computed].remove(buffers[step])
-        numbers = tuple(buffers.get(step) for step in self.steps if step in self.writers)
+        numbers = tuple(buffers.get(step) for step in self.writers)
         return numbers, tuple(host_dtype(each) for each in dtypes[1:])
 
     def last_reused(self, numbers):
-        """A writer whose buffer the last step can write the output to; None if there is none."""
-        writers = [step for step in self.steps if step in self.writers]
-        placed = dict(zip(writers, numbers, strict=True))
+        """A writer whose buffer the last step can write the output to, or None."""
+        placed = dict(zip(self.writers, numbers, strict=True))
         for value in self.ended[-1] if self.ended else ():
             if placed.get(value) is not None and value.computed == self.out_type:
                 return value

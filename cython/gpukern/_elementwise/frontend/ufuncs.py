@@ -96,10 +96,7 @@ C_TYPES = {
 
 def _python_functions():
     found = {ufunc: name for name, ufunc in UFUNCS.items()}
-    for name in dir(math):
-        known = {"fabs": "fabs", "fmod": "fmod"}.get(name) or C_NAMES.get(name)
-        if known is not None and known in ARITY:
-            found[getattr(math, name)] = known
+    found |= {getattr(math, name): C_NAMES[name] for name in C_NAMES if hasattr(math, name)}
     found |= {np.where: "where", np.real: "real", np.imag: "imag"}
     found |= {np.abs: "absolute", builtins.abs: "absolute", builtins.pow: "power"}
     return found | {builtins.min: "minimum", builtins.max: "maximum"}
