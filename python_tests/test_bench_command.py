@@ -31,29 +31,29 @@ def test_sizes_are_divided_by_positive_numbers(number, capsys):
 
 
 def test_a_wrong_result_of_gpukern_is_seen(capsys, monkeypatch):
-    kind = bench.HostGpukern if WITHOUT_GPU else bench.DeviceGpukern
-    monkeypatch.setattr(kind, "saxpy", lambda self, x, y, out: None)
+    name = "gpukern" if WITHOUT_GPU else "gpukern_on_gpu"
+    right = getattr(bench, name)()
+    wrong = right._replace(saxpy=lambda x, y, out: None)
+    monkeypatch.setattr(bench, name, lambda: wrong)
     assert main(["bench", "--shrink", SHRINK]) == 1
     assert "WRONG" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not WITHOUT_GPU, reason="the peers of the host are measured without a GPU")
 def test_a_failing_peer_does_not_stop_the_others(capsys, monkeypatch):
-    def fail(self, x, y, out):
+    def fail(x, y, out):
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr(bench.Numpy, "saxpy", fail)
+    failing = bench.numpy()._replace(saxpy=fail)
+    monkeypatch.setattr(bench, "numpy", lambda: failing)
     assert main(["bench", "--shrink", SHRINK]) == 0
     assert "RuntimeError: out of luck" in capsys.readouterr().out
 
 
 def test_a_library_that_is_not_there_is_named():
-    class Absent:
-        name = "absent"
+    def absent():
+        import gpukern_has_no_such_module  # noqa: F401
 
-        def __init__(self):
-            import gpukern_has_no_such_module  # noqa: F401
-
-    found, (line,) = bench.open_all([bench.HostGpukern, Absent])
+    found, (line,) = bench.open_all([bench.gpukern, absent])
     assert [each.name for each in found] == ["gpukern"]
     assert line.startswith("without absent: ModuleNotFoundError")

@@ -10,6 +10,8 @@ the end of each; what a GPU does in a few microseconds is therefore bound by the
 
 import statistics
 import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,92 +32,80 @@ SAMPLE_SECONDS = 5e-3
 MOST_CALLS = 1000
 
 
-class HostGpukern:
-    """gpukern on NumPy arrays."""
+class Library(NamedTuple):
+    """An implementation of the operations, on arrays that it copies from NumPy and back."""
 
-    name = "gpukern"
-    # Copy arrays from NumPy and back, where the library computes in memory of another kind.
-    put = get = staticmethod(np.asarray)
-
-    def saxpy(self, x, y, out):
-        """Writes ``2 x + y``."""
-        saxpy(2.0, x, y, out=out)
-
-    def gather(self, source, index, out):
-        """Writes ``source[index]``."""
-        gather(source, index, mode="clip", out=out)
+    name: str
+    put: Callable[[np.ndarray], Any]
+    get: Callable[[Any], np.ndarray]
+    saxpy: Callable[[Any, Any, Any], Any]  # writes 2 x + y to the third array
+    gather: Callable[[Any, Any, Any], Any]  # writes source[index] to the third array
 
 
-class DeviceGpukern(HostGpukern):
-    """gpukern on its own device arrays."""
+def gpukern(put=np.asarray, get=np.asarray):
+    """gpukern, by default on NumPy arrays."""
+    return Library(
+        "gpukern",
+        put,
+        get,
+        lambda x, y, out: saxpy(2.0, x, y, out=out),
+        lambda source, index, out: gather(source, index, mode="clip", out=out),
+    )
 
-    put = staticmethod(to_device)
-    get = staticmethod(DeviceArray.numpy)
+
+def gpukern_on_gpu():
+    """Gpukern on its own device arrays."""
+    return gpukern(to_device, DeviceArray.numpy)
 
 
-class Numpy(HostGpukern):
+def numpy():
     """NumPy's expression, and its take."""
+    return Library(
+        "NumPy",
+        np.asarray,
+        np.asarray,
+        lambda x, y, out: np.add(np.float32(2) * x, y, out=out),
+        lambda source, index, out: np.take(source, index, mode="clip", out=out),
+    )
 
-    name = "NumPy"
 
-    def saxpy(self, x, y, out):
-        np.add(np.float32(2) * x, y, out=out)
-
-    def gather(self, source, index, out):
-        np.take(source, index, mode="clip", out=out)
-
-
-class Torch:
+def torch():
     """torch.add and torch.index_select."""
+    import torch
 
-    name = "torch"
-
-    def __init__(self):
-        import torch
-
-        self.torch = torch
-        torch.zeros(1, device="cuda")
-
-    def put(self, array):
-        return self.torch.from_numpy(array).cuda()
-
-    def get(self, tensor):
-        return tensor.cpu().numpy()
-
-    def saxpy(self, x, y, out):
-        self.torch.add(y, x, alpha=2, out=out)
-
-    def gather(self, source, index, out):
-        self.torch.index_select(source, 0, index, out=out)
+    torch.zeros(1, device="cuda")
+    return Library(
+        "torch",
+        lambda array: torch.from_numpy(array).cuda(),
+        lambda tensor: tensor.cpu().numpy(),
+        lambda x, y, out: torch.add(y, x, alpha=2, out=out),
+        lambda source, index, out: torch.index_select(source, 0, index, out=out),
+    )
 
 
-class Cupy:
+def cupy():
     """An ElementwiseKernel, and cupy.take."""
+    import cupy
 
-    name = "CuPy"
-
-    def __init__(self):
-        import cupy
-
-        self.put, self.get, self.take = cupy.asarray, cupy.asnumpy, cupy.take
-        self.kernel = cupy.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y", "saxpy")
-        cupy.zeros(1)
-
-    def saxpy(self, x, y, out):
-        self.kernel(np.float32(2), x, y, out)
-
-    def gather(self, source, index, out):
-        self.take(source, index, out=out)
+    kernel = cupy.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y", "saxpy")
+    cupy.zeros(1)
+    return Library(
+        "CuPy",
+        cupy.asarray,
+        cupy.asnumpy,
+        lambda x, y, out: kernel(np.float32(2), x, y, out),
+        lambda source, index, out: cupy.take(source, index, out=out),
+    )
 
 
-def open_all(kinds):
-    """Returns one of each kind, and a line for each whose library is not there or fails."""
+def open_all(libraries):
+    """Returns the libraries, and a line for each that is not there or fails."""
     found, missing = [], []
-    for kind in kinds:
+    for library in libraries:
         try:
-            found.append(kind())
+            found.append(library())
         except Exception as error:  # gpukern is measured without this peer
-            missing.append(f"without {kind.name}: {type(error).__name__}: {error}")
+            missing.append(f"without {library.__name__}: {type(error).__name__}: {error}")
     return found, missing
 
 
@@ -185,8 +175,7 @@ def bench(shrink=1):
     devices = found["devices"]
     on_gpu = bool(devices)
     where = devices[0]["name"] if on_gpu else f"CPU, {found['cpu_count']} processors"
-    kinds = (DeviceGpukern, Torch, Cupy) if on_gpu else (HostGpukern, Numpy)
-    everyone, missing = open_all(kinds)
+    everyone, missing = open_all((gpukern_on_gpu, torch, cupy) if on_gpu else (gpukern, numpy))
     print(f"gpukern {found['version']} on {where}", *missing, sep="\n")
     right = True
     listed = list(cases(shrink * (1 if on_gpu else HOST_SHRINK)))
