@@ -10,8 +10,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "cython" / "gpukern"
 SUFFIXES = {".py", ".pyi", ".pyx", ".pxd"}
 
-MAX_EXTENSION_MODULES = 37
-MAX_FILES_OF_A_FOLDER = 26
+MAX_EXTENSION_MODULES = 30
+MAX_FILES_OF_A_FOLDER = 20
 MAX_LINES = 13000
 # The command line measures peers that may fail in any way. Calls catch what they can name.
 CATCHES_ALL = re.compile(r"^\s*except Exception\b", re.MULTILINE)
