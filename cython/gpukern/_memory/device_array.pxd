@@ -11,7 +11,6 @@ from gpukern._streams.stream_tracker cimport StreamTracker
 cdef class DeviceArray:
     cdef gpukern_tensor c
     cdef cnp.dtype element_dtype
-    cdef Py_ssize_t element_size
     cdef StreamTracker tracker  # None on the CPU
     cdef object __weakref__
     cdef DeviceArray copy_at(self, gpukern_device device)

@@ -101,17 +101,17 @@ cdef class DeviceArray:
     @property
     def itemsize(self):
         """Bytes per element."""
-        return self.element_size
+        return self.element_dtype.itemsize
 
     @property
     def nbytes(self):
         """Bytes of all elements."""
-        return count_of(&self.c) * self.element_size
+        return count_of(&self.c) * self.element_dtype.itemsize
 
     @property
     def strides(self):
         """Bytes from one element to the next, per dimension, as in NumPy."""
-        return tuple([self.c.strides[d] * self.element_size for d in range(self.c.ndim)])
+        return tuple([self.c.strides[d] * self.element_dtype.itemsize for d in range(self.c.ndim)])
 
     @property
     def device(self):
@@ -271,7 +271,6 @@ cdef int set_layout(DeviceArray array, cnp.dtype dtype, int ndim, const int64_t 
         stride *= max(shape[d], 1)
     describe_dtype(dtype, &array.c.dtype)
     array.element_dtype = dtype
-    array.element_size = dtype.itemsize
     return 0
 
 
@@ -285,7 +284,7 @@ cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device,
         raise GpukernValueError(
             f"an array must have 0 to {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     set_layout(made, dtype, ndim, shape)
-    bytes_ = count_of(&made.c) * made.element_size
+    bytes_ = count_of(&made.c) * made.element_dtype.itemsize
     # Our memory is neither page-locked nor managed, also beside memory that is.
     made.c.device = device
     if device.device_type == GPUKERN_CUDA_HOST:
@@ -321,7 +320,7 @@ cdef int describe_device_array(CallContext *call, ArrayType type_, object array,
     cdef DeviceArray own = array
     argument.c = own.c
     argument.c.strides = NULL
-    argument.itemsize = own.element_size
+    argument.itemsize = own.element_dtype.itemsize
     argument.host = own.tracker is None
     argument.owner = <PyObject *>array
     argument.dtype = <PyObject *>own.element_dtype

@@ -292,15 +292,13 @@ cdef int store_number(object value, const KernelParameter *parameter, void *to) 
 
 
 cdef bytes integer_bytes(object value, const KernelParameter *parameter):
-    bits = 8 * parameter.size
+    bits = 1 if parameter.kind == BOOL else 8 * parameter.size
     low = 0 if parameter.kind in (UNSIGNED, BOOL) else -(1 << (bits - 1))
     high = 1 << (bits - 1 if parameter.kind == SIGNED else bits)
-    if parameter.kind == BOOL:
-        high = 2
     if not low <= value < high:
         raise GpukernOverflowError(
             f"{what(parameter)} must fit {name_of_parameter(parameter)}, got {value}")
-    return (value % (1 << bits)).to_bytes(parameter.size, sys.byteorder)
+    return value.to_bytes(parameter.size, sys.byteorder, signed=value < 0)
 
 
 cdef bytes float_bytes(object value, const KernelParameter *parameter):

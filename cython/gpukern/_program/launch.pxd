@@ -4,8 +4,4 @@
 from gpukern._capi cimport gpukern_launch
 from gpukern._program.kernel cimport Kernel
 
-cdef class HostArgument:
-    cdef readonly object array
-    cdef bint goes_in, comes_out
-
 cdef int launch(Kernel kernel, const gpukern_launch *shape, object stream, tuple args) except -1

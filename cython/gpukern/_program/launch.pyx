@@ -48,6 +48,9 @@ cdef class HostArgument:
     The array may have any strides. The copies are ordered on the launch's stream.
     """
 
+    cdef readonly object array
+    cdef bint goes_in, comes_out
+
     def __init__(self, array):
         if isinstance(array, HostArgument):
             raise GpukernTypeError(f"{type(self).__name__} takes a host array, got {array!r}")

@@ -50,7 +50,12 @@ TYPES = {
 }
 
 ENTRY = re.compile(r"\.entry\s+([\w$.]+)\s*(?:\(([^()]*)\))?")
-PARAMETER = re.compile(r"\.param((?:\s+\.\w+(?:\s+\d+)?)+)\s+([\w$.]+)(?:\[(\d+)\])?")
+# The groups: the letter and the bits of the type, further attributes, the name, the array's size.
+PARAMETER = re.compile(
+    r"\.param\s+(?:\.align\s+\d+\s+)?\.([fsub])(\d+)((?:\s+\.\w+(?:\s+\d+)?)*)"
+    r"\s+([\w$.]+)(?:\[(\d+)\])?"
+)
+QUALIFIED = re.compile(r"(.*?)((?: const| volatile)*)")
 LOADED = re.compile(r"ld\.param\.[ub]64\s+(%\w+),\s*\[([\w$.]+)\];")
 FOLLOWED = re.compile(r"cvta\.to\.global\.u64\s+%\w+,\s*(%\w+);")
 
@@ -108,7 +113,7 @@ def parameters(ptx, entry):
     declared = list(PARAMETER.finditer(found[2] or ""))
     end = ENTRY.search(ptx, found.end())
     followed = followed_by(ptx[found.end() : end.start() if end else len(ptx)])
-    made = [of_ptx(match, match[2] in followed) for match in declared]
+    made = [of_ptx(match, match[4] in followed) for match in declared]
     types = split(demangled(entry))[1]
     if types is None or len(types) != len(made):
         return made
@@ -123,17 +128,15 @@ def followed_by(body):
 
 def of_ptx(declared, followed):
     """A parameter as PTX declares it."""
-    words = declared[1].split()
-    if declared[3] is not None:
-        return Parameter(int(declared[3]), BYTES)
-    # The alignment's number stands among the words.
-    scalar = next(word for word in words if word[2:].isdigit() and word[1] in "fsub")
-    size = int(scalar[2:]) // 8
-    if scalar[1] == "f" and size in (4, 8):
+    letter, bits, attributes, _, count = declared.groups()
+    if count is not None:
+        return Parameter(int(count), BYTES)
+    size = int(bits) // 8
+    if letter == "f" and size in (4, 8):
         return Parameter(size, FLOAT)
-    if scalar[1] in "su" and size == 8:
-        return Parameter(size, POINTER if followed or ".ptr" in words else WORD)
-    return Parameter(size, INTEGER if scalar[1] in "su" else BYTES)
+    if letter in "su" and size == 8:
+        return Parameter(size, POINTER if followed or ".ptr" in attributes else WORD)
+    return Parameter(size, INTEGER if letter in "su" else BYTES)
 
 
 def of_type(text, parameter):
@@ -141,21 +144,13 @@ def of_type(text, parameter):
     if "(*" in text:
         return parameter._replace(kind=POINTER, type=text, constant=True)
     if text.endswith("*"):
-        target, constant = unqualified(text.removesuffix("*"))
-        pointee = TYPES.get(target)
-        return parameter._replace(kind=POINTER, type=text, constant=constant, pointee=pointee)
+        target, qualifiers = QUALIFIED.fullmatch(text[:-1]).groups()
+        return parameter._replace(
+            kind=POINTER, type=text, constant="const" in qualifiers, pointee=TYPES.get(target)
+        )
     # An enumeration is an integer, as PTX says; what else has no name here is a structure.
     kind, _ = TYPES.get(text, (parameter.kind, 0))
     return parameter._replace(kind=kind, type=text)
-
-
-def unqualified(text):
-    """A type without its outermost qualifiers, and whether const was among them."""
-    constant = False
-    while (stripped := text.removesuffix(" const").removesuffix(" volatile")) != text:
-        constant = constant or text.endswith(" const")
-        text = stripped
-    return text, constant
 
 
 def split(signature):
