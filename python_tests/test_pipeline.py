@@ -231,5 +231,5 @@ def test_torchs_pinned_source_is_kept_until_it_is_read():
 
 def test_a_pageable_source_is_an_error_that_names_the_way_out():
     index = gpukern.to_device(np.array([1, 2]))
-    with pytest.raises(ValueError, match=r"^gather: source must lie on cuda:0 .*pinned_empty"):
+    with pytest.raises(ValueError, match=r"^gather: source must be on cuda:0 .*pinned_empty"):
         gpukern.gather(np.arange(10.0), index)

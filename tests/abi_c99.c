@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The gpukern authors
  * SPDX-License-Identifier: Apache-2.0 */
 
-/* The headers as strict C99 sees them: compiled with -std=c99 -Wpedantic -Werror. */
+/* The headers in strict C99: compiled with -std=c99 -Wpedantic -Werror. */
 
 #include "gpukern/explain.h"
 #include "gpukern/gpukern.h"
@@ -9,7 +9,7 @@
 
 int32_t gpukern_c99_gather_and_saxpy(void);
 
-/* Takes two items and doubles them; returns their sum, or minus the status of the failed call. */
+/* Gathers two items and doubles them; returns their sum, or minus the status of a failed call. */
 int32_t gpukern_c99_gather_and_saxpy(void) {
   int32_t source[4] = {1, 10, 100, 1000};
   int64_t index[2] = {-1, 1};
@@ -21,7 +21,7 @@ int32_t gpukern_c99_gather_and_saxpy(void) {
   const gpukern_device cpu = {GPUKERN_CPU, 0};
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
-  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
   gpukern_tensor source_tensor, index_tensor, out_tensor;
   gpukern_status status;
 
@@ -45,9 +45,10 @@ int32_t gpukern_c99_gather_and_saxpy(void) {
   if (status != GPUKERN_SUCCESS) return -(int32_t)status;
   status = gpukern_saxpy(&one, &out_tensor, &out_tensor, &out_tensor, &exec);
   if (status != GPUKERN_SUCCESS) return -(int32_t)status;
-  exec.explanation = &plan;
+  exec.explanation = &explanation;
   status = gpukern_saxpy(&one, &out_tensor, &out_tensor, &out_tensor, &exec);
   if (status != GPUKERN_SUCCESS) return -(int32_t)status;
-  if (plan.rule != GPUKERN_RULE_ARGUMENT || plan.bytes_written != (int64_t)sizeof out) return 0;
+  if (explanation.rule != GPUKERN_RULE_ARGUMENT || explanation.bytes_written != (int64_t)sizeof out)
+    return 0;
   return out[0] + out[1];
 }

@@ -82,7 +82,7 @@ TEST_P(ContextTest, OfTheFirstDeviceStays) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, ContextTest, testing::Values(0, 1));
 
-// Named so that it runs first, while the process has not used CUDA yet.
+// Its name makes it run first, while the process has not used CUDA yet.
 using SecondDeviceDeathTest = testing::Test;
 
 TEST_F(SecondDeviceDeathTest, NoContextIsMadeOnTheFirst) {

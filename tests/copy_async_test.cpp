@@ -9,7 +9,7 @@
 namespace gpukern_test {
 namespace {
 
-/// Page-locked host memory behind a contiguous tensor; plain memory without a GPU.
+/// Page-locked host memory of a contiguous tensor; pageable memory without a GPU.
 class Pinned {
  public:
   Pinned(gpukern_dtype dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
@@ -47,12 +47,13 @@ class Pinned {
 };
 
 /// Copies between page-locked memory and arrays on a device.
-class CopyAsyncTest : public PlaceTest {
+class CopyAsyncTest : public PlacementTest {
  protected:
   void copy(const gpukern_tensor& source, const gpukern_tensor& destination) {
     ASSERT_EQ(gpukern_copy_async(&source, &destination, nullptr), GPUKERN_SUCCESS)
         << gpukern_last_error();
-    ASSERT_EQ(gpukern_synchronize(place() == Place::Cuda ? kCuda : kCpu, nullptr), GPUKERN_SUCCESS)
+    ASSERT_EQ(gpukern_synchronize(placement() == Placement::Cuda ? kCuda : kCpu, nullptr),
+              GPUKERN_SUCCESS)
         << gpukern_last_error();
   }
 
@@ -61,7 +62,7 @@ class CopyAsyncTest : public PlaceTest {
     Pinned returned(dtype, shape);
     sent.fill(random_);
     returned.fill(random_);
-    Array array(place(), dtype, shape, layout);
+    Array array(placement(), dtype, shape, layout);
     fill_random(array.storage.host, random_);
     array.storage.commit();
     Bytes expected = array.storage.host;
@@ -99,7 +100,7 @@ TEST_P(CopyAsyncTest, EveryLayoutBesideTheHosts) {
 }
 
 TEST_P(CopyAsyncTest, WithinOneDevice) {
-  Array array(place(), {GPUKERN_INT, 32, 1}, {9000});
+  Array array(placement(), {GPUKERN_INT, 32, 1}, {9000});
   fill_random(array.storage.host, random_);
   array.storage.commit();
   Bytes expected = array.storage.host;
@@ -112,21 +113,22 @@ TEST_P(CopyAsyncTest, WithinOneDevice) {
   EXPECT_TRUE(same_bytes(expected, array.storage.host));
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, CopyAsyncTest, testing::Values(Place::Cpu, Place::Cuda),
-                         [](const testing::TestParamInfo<Place>& parameter) {
-                           return place_name(parameter.param);
+INSTANTIATE_TEST_SUITE_P(Placements, CopyAsyncTest,
+                         testing::Values(Placement::Cpu, Placement::Cuda),
+                         [](const testing::TestParamInfo<Placement>& parameter) {
+                           return placement_name(parameter.param);
                          });
 
 TEST(CopyAsyncErrorTest, TensorsMustFit) {
-  const Array source(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3});
+  const Array source(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3});
   const gpukern_tensor from = source.tensor();
   const auto copy_to = [&](const View& destination) {
     const gpukern_tensor to = destination.tensor();
     return gpukern_copy_async(&from, &to, nullptr);
   };
-  const Array other_shape(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {3, 4});
+  const Array other_shape(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {3, 4});
   expect_error(copy_to(other_shape), GPUKERN_VALUE_ERROR, "copy_async: destination must have ");
-  const Array other_item(Place::Cpu, {GPUKERN_FLOAT, 64, 1}, {4, 3});
+  const Array other_item(Placement::Cpu, {GPUKERN_FLOAT, 64, 1}, {4, 3});
   expect_error(copy_to(other_item), GPUKERN_TYPE_ERROR, "copy_async: destination ");
   expect_error(gpukern_copy_async(nullptr, &from, nullptr), GPUKERN_VALUE_ERROR,
                "copy_async: source ");
@@ -137,8 +139,8 @@ TEST(CopyAsyncErrorTest, TensorsMustFit) {
 TEST(CopyAsyncErrorTest, HostMemoryBesideAGpuMustBeContiguous) {
   if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   for (const Layout layout : {Layout::Fortran, Layout::Strided, Layout::Reversed}) {
-    const Array host(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3}, layout);
-    const Array array(Place::Cuda, {GPUKERN_FLOAT, 32, 1}, {4, 3});
+    const Array host(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3}, layout);
+    const Array array(Placement::Cuda, {GPUKERN_FLOAT, 32, 1}, {4, 3});
     const gpukern_tensor here = host.tensor();
     const gpukern_tensor there = array.tensor();
     expect_error(gpukern_copy_async(&here, &there, nullptr), GPUKERN_VALUE_ERROR,
@@ -148,19 +150,19 @@ TEST(CopyAsyncErrorTest, HostMemoryBesideAGpuMustBeContiguous) {
   }
 }
 
-TEST(CopyAsyncPlanTest, ExplainsTheTransfer) {
+TEST(CopyAsyncExplainTest, ExplainsTheTransfer) {
   if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-  const Array host(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {100});
-  const Array array(Place::Cuda, {GPUKERN_FLOAT, 32, 1}, {100});
+  const Array host(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {100});
+  const Array array(Placement::Cuda, {GPUKERN_FLOAT, 32, 1}, {100});
   const gpukern_tensor here = host.tensor();
   const gpukern_tensor there = array.tensor();
-  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = GPUKERN_EXEC_INIT;
-  exec.explanation = &plan;
+  exec.explanation = &explanation;
   ASSERT_EQ(gpukern_copy_async(&here, &there, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
-  EXPECT_EQ(plan.bytes_to_device, 400);
+  EXPECT_EQ(explanation.bytes_to_device, 400);
   ASSERT_EQ(gpukern_copy_async(&there, &here, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
-  EXPECT_EQ(plan.bytes_from_device, 400);
+  EXPECT_EQ(explanation.bytes_from_device, 400);
 }
 
 }  // namespace

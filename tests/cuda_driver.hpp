@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the tests of streams, graphs and devices need of the NVIDIA driver, found at run time: the
-// tests build without a CUDA toolkit and run without a driver.
+// The parts of the NVIDIA driver that the tests of streams, graphs and devices use, resolved at run
+// time: the tests build without a CUDA toolkit and run without a driver.
 #pragma once
 
 #include <dlfcn.h>
@@ -119,7 +119,7 @@ class Graph {
     unsigned blocks;
     unsigned threads;
   };
-  /// Of a graph of one node, which is a kernel.
+  /// For a graph whose only node is a kernel.
   [[nodiscard]] Grid only_kernel() const {
     struct {  // CUDA_KERNEL_NODE_PARAMS_v2
       void* function;
@@ -141,13 +141,13 @@ class Graph {
   void* executable_ = nullptr;
 };
 
-/// Keeps a stream busy: everything that should have waited for it has the time to go wrong.
+/// Keeps a stream busy, so that work with a missing wait runs too early.
 inline void enqueue_delay(void* stream, unsigned microseconds) {
   void (*const sleep)(void*) = [](void* duration) {
     usleep(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(duration)));
   };
   const auto duration = static_cast<std::uintptr_t>(microseconds);
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the argument is a number in a pointer's place
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the argument is a number
   cuda("cuLaunchHostFunc", stream, sleep, reinterpret_cast<void*>(duration));
 }
 

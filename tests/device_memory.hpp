@@ -13,7 +13,7 @@
 
 namespace gpukern_test {
 
-/// Tests with the primary context of the first GPU; skipped where there is none.
+/// A test with the primary context of the first GPU; skipped without a GPU.
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -25,7 +25,7 @@ class GpuTest : public testing::Test {
   std::optional<OnDevice> context_;
 };
 
-/// int32 or float memory of a device, allocated and released in the order of a stream.
+/// int32 or float memory of a device, allocated and released in stream order.
 template <class T>
 class DeviceMemory {
  public:
@@ -49,7 +49,7 @@ class DeviceMemory {
     const std::uint8_t code = std::is_same_v<T, float> ? GPUKERN_FLOAT : GPUKERN_INT;
     return {data_, device_, 1, {code, 32, 1}, const_cast<std::int64_t*>(&count_), nullptr, 0};
   }
-  /// The contents; waits for all work of the stream's and of the legacy stream.
+  /// The contents; waits for all work of the stream and of the legacy stream.
   [[nodiscard]] std::vector<T> read() const {
     std::vector<T> host(static_cast<std::size_t>(count_));
     read_back(host.data(), data_, bytes());

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A source too large to make on the host, for the tests: made on the GPU, known from the position.
+// A source too large to create on the host: it is generated on the GPU, and its values follow from
+// the position.
 #pragma once
 
 #include <cstring>
@@ -17,14 +18,14 @@ inline std::uint64_t mixed(std::uint64_t number) {
   return number ^ (number >> 29U);
 }
 
-/// Host values of any width into memory that is counted in words.
+/// Copies host values of any width to memory that is counted in words.
 template <class T>
 void write_items(const DeviceMemory<int>& to, const std::vector<T>& values) {
   cuda("cuMemcpyHtoD_v2", reinterpret_cast<Address>(to.data()),
        static_cast<const void*>(values.data()), values.size() * sizeof(T));
 }
 
-/// rows * kColumns integers, each the sum of its row's and its column's number.
+/// rows * kColumns integers, each the sum of its row number and its column number.
 template <class T>
 class Table {
  public:

@@ -14,7 +14,7 @@ namespace {
 
 /// Adds two floats in host memory on the device of `exec`.
 gpukern_status run_saxpy(const gpukern_exec* exec) {
-  const Array x(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {8});
+  const Array x(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {8});
   const gpukern_tensor tensor = x.tensor();
   const float a = 2;
   return gpukern_saxpy(&a, &tensor, &tensor, &tensor, exec);
@@ -56,8 +56,8 @@ TEST(ExecTest, DevicesThatAreNotThereAreRefused) {
 
 TEST(ExecTest, HostAndDeviceTensorsDoNotMix) {
   if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-  const Array host(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {8});
-  const Array device(Place::Cuda, {GPUKERN_FLOAT, 32, 1}, {8});
+  const Array host(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {8});
+  const Array device(Placement::Cuda, {GPUKERN_FLOAT, 32, 1}, {8});
   const gpukern_tensor x = device.tensor();
   const gpukern_tensor y = host.tensor();
   const float a = 2;

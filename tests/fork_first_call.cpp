@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // fork() while another thread makes the first call of the process: calls must work in the child.
-// This is a separate program, since only the first call finds the library uninitialized.
+// This is a separate program, since the library is uninitialized only before the first call.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -10,27 +10,27 @@ namespace {
 
 constexpr gpukern_dtype kFloat32{GPUKERN_FLOAT, 32, 1};
 
-class GatherErrorTest : public PlaceTest {
+class GatherErrorTest : public PlacementTest {
  protected:
-  /// Calls gather with the given indices; the oracle knows the status, the message and out.
+  /// Calls gather with the given indices and compares status, message and out with the oracle.
   void check_indices(std::int64_t size, const IndexType& type, const std::vector<Wide>& values,
                      gpukern_index_mode mode = GPUKERN_INDEX_RAISE) {
-    Array source(place(), kFloat32, {size});
-    Array index(place(), type.dtype, {static_cast<std::int64_t>(values.size())});
-    Array out(place(), kFloat32, index.shape);
+    Array source(placement(), kFloat32, {size});
+    Array index(placement(), type.dtype, {static_cast<std::int64_t>(values.size())});
+    Array out(placement(), kFloat32, index.shape);
     fill_random(source.storage.host, random_);
     fill_random(out.storage.host, random_);
-    const auto places = index.offsets();
+    const auto offsets = index.offsets();
     for (std::size_t k = 0; k < values.size(); ++k)
-      store_index(index.storage.host, places[k], type.dtype, values[k]);
-    expect_gather({source, index, 0, mode, out}, place());
+      store_index(index.storage.host, offsets[k], type.dtype, values[k]);
+    expect_gather({source, index, 0, mode, out}, placement());
   }
 
   /// Makes a call whose arguments are invalid.
   void expect_refused(const View& source, const View& index, std::int32_t axis, const View& out,
                       gpukern_status status, const std::string& beginning,
                       gpukern_index_mode mode = GPUKERN_INDEX_CLIP, const View* fill = nullptr) {
-    expect_error(Gather{source, index, axis, mode, out, fill}.run(place()), status, beginning);
+    expect_error(Gather{source, index, axis, mode, out, fill}.run(placement()), status, beginning);
   }
 
   Random random_{7};
@@ -81,57 +81,57 @@ TEST_P(GatherErrorTest, LeavesOutAloneForFewAndForManyIndices) {
         }
       }
     }
-    // Not bad in its low 32 bits.
+    // The low 32 bits are in bounds.
     std::vector<Wide> high(count, 5);
     high[count / 2] = (Wide{1} << 32) + 5;
     check_indices(1000, kInt64, high);
   }
 }
 
-// Enough indices for several threads, which check the part that they gather by; runs of indices
-// that are not runs of the output, and the reverse.
+// Enough indices for several threads, which check the part that they gather; index layouts with
+// runs that the output does not have, and the reverse.
 TEST_P(GatherErrorTest, LeavesOutAloneInEveryLayout) {
-  Array source(place(), kFloat32, {1000});
+  Array source(placement(), kFloat32, {1000});
   fill_random(source.storage.host, random_);
   for (const Layout index_layout : kInputLayouts) {
     for (const Layout out_layout : kOutputLayouts) {
-      Array index(place(), kInt64.dtype, {30000, 2}, index_layout);
-      Array out(place(), kFloat32, {30000, 2}, out_layout);
+      Array index(placement(), kInt64.dtype, {30000, 2}, index_layout);
+      Array out(placement(), kFloat32, {30000, 2}, out_layout);
       fill_random(out.storage.host, random_);
-      const auto places = index.offsets();
-      for (std::size_t k = 0; k < places.size(); ++k)
-        store_index(index.storage.host, places[k], kInt64.dtype, static_cast<Wide>(k % 1000));
-      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
-      for (const std::size_t bad : {std::size_t{0}, places.size() / 2, places.size() - 1}) {
-        store_index(index.storage.host, places[bad], kInt64.dtype, 1000);
-        expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
-        store_index(index.storage.host, places[bad], kInt64.dtype, 0);
+      const auto offsets = index.offsets();
+      for (std::size_t k = 0; k < offsets.size(); ++k)
+        store_index(index.storage.host, offsets[k], kInt64.dtype, static_cast<Wide>(k % 1000));
+      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, placement());
+      for (const std::size_t bad : {std::size_t{0}, offsets.size() / 2, offsets.size() - 1}) {
+        store_index(index.storage.host, offsets[bad], kInt64.dtype, 1000);
+        expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, placement());
+        store_index(index.storage.host, offsets[bad], kInt64.dtype, 0);
       }
     }
   }
 }
 
 TEST_P(GatherErrorTest, NamesTheAxisOfTheSource) {
-  Array source(place(), kFloat32, {2, 3, 4});
-  Array index(place(), kInt32.dtype, {2, 2}, Layout::Fortran);
+  Array source(placement(), kFloat32, {2, 3, 4});
+  Array index(placement(), kInt32.dtype, {2, 2}, Layout::Fortran);
   for (const std::int32_t axis : {0, 1, 2, -1, -2, -3, GPUKERN_AXIS_NONE}) {
     const std::int64_t size = split_at(source.shape, axis).size;
-    const auto places = index.offsets();
-    store_index(index.storage.host, places[1], kInt32.dtype, size + 1);
-    store_index(index.storage.host, places[2], kInt32.dtype, size + 2);
-    Array out(place(), kFloat32, gather_shape(source.shape, index.shape, axis));
+    const auto offsets = index.offsets();
+    store_index(index.storage.host, offsets[1], kInt32.dtype, size + 1);
+    store_index(index.storage.host, offsets[2], kInt32.dtype, size + 2);
+    Array out(placement(), kFloat32, gather_shape(source.shape, index.shape, axis));
     fill_random(out.storage.host, random_);
-    expect_gather({source, index, axis, GPUKERN_INDEX_RAISE, out}, place());
+    expect_gather({source, index, axis, GPUKERN_INDEX_RAISE, out}, placement());
   }
 }
 
 TEST_P(GatherErrorTest, LeavesOutAloneAlsoWhereItOverlaps) {
-  Array source(place(), kFloat32, {5000});
+  Array source(placement(), kFloat32, {5000});
   fill_random(source.storage.host, random_);
-  Array index(place(), kInt64.dtype, {4000});
+  Array index(placement(), kInt64.dtype, {4000});
   store_index(index.storage.host, index.offsets().back(), kInt64.dtype, 5000);
   const View out{&source.storage, kFloat32, {4000}, {1}, kGuard + 4};
-  expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
+  expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, placement());
 }
 
 TEST_P(GatherErrorTest, EmptyAxisInEveryMode) {
@@ -142,21 +142,21 @@ TEST_P(GatherErrorTest, EmptyAxisInEveryMode) {
 
 TEST_P(GatherErrorTest, RaisesAlsoWhereTheResultIsEmpty) {
   for (const std::int64_t size : {0, 3}) {
-    Array source(place(), kFloat32, {size, 0});
-    Array index(place(), kInt64.dtype, {1});
-    Array out(place(), kFloat32, {1, 0});
+    Array source(placement(), kFloat32, {size, 0});
+    Array index(placement(), kInt64.dtype, {1});
+    Array out(placement(), kFloat32, {1, 0});
     store_index(index.storage.host, index.offset, kInt64.dtype, 3);
-    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
-    expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, placement());
+    expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, placement());
   }
 }
 
 TEST_P(GatherErrorTest, LeavesTheIndexUnreadWithoutPositionsBeforeTheAxis) {
-  Array source(place(), kFloat32, {0, 3});
-  Array index(place(), kInt64.dtype, {1});
-  Array out(place(), kFloat32, {0, 1});
+  Array source(placement(), kFloat32, {0, 3});
+  Array index(placement(), kInt64.dtype, {1});
+  Array out(placement(), kFloat32, {0, 1});
   store_index(index.storage.host, index.offset, kInt64.dtype, 3);
-  expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, out}, place());
+  expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, out}, placement());
 }
 
 TEST_P(GatherErrorTest, WorksOnAfterAnError) {
@@ -167,10 +167,10 @@ TEST_P(GatherErrorTest, WorksOnAfterAnError) {
 }
 
 TEST_P(GatherErrorTest, AxisOutOfRange) {
-  Array source(place(), kFloat32, {2, 3});
-  Array scalar(place(), kFloat32, {});
-  Array index(place(), kInt64.dtype, {4});
-  Array out(place(), kFloat32, {4, 3});
+  Array source(placement(), kFloat32, {2, 3});
+  Array scalar(placement(), kFloat32, {});
+  Array index(placement(), kInt64.dtype, {4});
+  Array out(placement(), kFloat32, {4, 3});
   for (const std::int32_t axis : {2, -3, 64, INT32_MAX, INT32_MIN + 1})
     expect_refused(source, index, axis, out, GPUKERN_AXIS_ERROR,
                    "axis " + std::to_string(axis) + " is out of bounds for array of dimension 2");
@@ -179,45 +179,45 @@ TEST_P(GatherErrorTest, AxisOutOfRange) {
 }
 
 TEST_P(GatherErrorTest, IndexMustBeOfAnIntegerType) {
-  Array source(place(), kFloat32, {2});
-  Array out(place(), kFloat32, {4});
+  Array source(placement(), kFloat32, {2});
+  Array out(placement(), kFloat32, {4});
   const std::pair<gpukern_dtype, std::string> cases[] = {
       {{GPUKERN_FLOAT, 32, 1}, "float32"},     {{GPUKERN_BOOL, 8, 1}, "bool"},
       {{GPUKERN_COMPLEX, 64, 1}, "complex64"}, {{GPUKERN_BFLOAT, 16, 1}, "bfloat16"},
       {{GPUKERN_INT, 32, 2}, "int32x2"},       {{GPUKERN_INT, 128, 1}, "int128"},
   };
   for (const auto& [dtype, name] : cases) {
-    Array index(place(), dtype, {4});
+    Array index(placement(), dtype, {4});
     expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR,
                    "gather: index must be of an integer dtype, got " + name);
   }
 }
 
 TEST_P(GatherErrorTest, OutMustFit) {
-  Array source(place(), kFloat32, {2, 3});
-  Array index(place(), kInt64.dtype, {4});
+  Array source(placement(), kFloat32, {2, 3});
+  Array index(placement(), kInt64.dtype, {4});
   for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{4, 2}, Shape{4, 3, 1}, Shape{}}) {
-    Array out(place(), kFloat32, shape);
+    Array out(placement(), kFloat32, shape);
     expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: out ");
   }
   for (const gpukern_dtype dtype : {gpukern_dtype{GPUKERN_INT, 32, 1}, {GPUKERN_FLOAT, 64, 1}}) {
-    Array out(place(), dtype, {4, 3});
+    Array out(placement(), dtype, {4, 3});
     expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR, "gather: out ");
   }
-  Array repeated(place(), kFloat32, {4, 3}, Layout::Broadcast);
+  Array repeated(placement(), kFloat32, {4, 3}, Layout::Broadcast);
   expect_refused(source, index, 0, repeated, GPUKERN_VALUE_ERROR, "gather: out ");
 }
 
 TEST_P(GatherErrorTest, FillValueMustFit) {
-  Array source(place(), kFloat32, {2, 3});
-  Array index(place(), kInt64.dtype, {4});
-  Array out(place(), kFloat32, {4, 3});
+  Array source(placement(), kFloat32, {2, 3});
+  Array index(placement(), kInt64.dtype, {4});
+  Array out(placement(), kFloat32, {4, 3});
   for (const Shape& shape : {Shape{2}, Shape{2, 3}, Shape{1, 3}}) {
-    Array fill(Place::Cpu, kFloat32, shape);
+    Array fill(Placement::Cpu, kFloat32, shape);
     expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: fill_value ",
                    GPUKERN_INDEX_FILL, &fill);
   }
-  Array fill(Place::Cpu, {GPUKERN_INT, 32, 1}, {});
+  Array fill(Placement::Cpu, {GPUKERN_INT, 32, 1}, {});
   expect_refused(source, index, 0, out, GPUKERN_TYPE_ERROR, "gather: fill_value ",
                  GPUKERN_INDEX_FILL, &fill);
 }
@@ -226,20 +226,20 @@ TEST_P(GatherErrorTest, ModeMustBeKnown) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "UndefinedBehaviorSanitizer refuses a number that no enum of C++ may hold";
 #endif
-  Array source(place(), kFloat32, {2});
-  Array index(place(), kInt64.dtype, {4});
-  Array out(place(), kFloat32, {4});
+  Array source(placement(), kFloat32, {2});
+  Array index(placement(), kInt64.dtype, {4});
+  Array out(placement(), kFloat32, {4});
   for (const int mode : {-1, 4})
     expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: mode ",
                    static_cast<gpukern_index_mode>(mode));
 }
 
 TEST_P(GatherErrorTest, PathMustBeKnown) {
-  Array source(place(), kFloat32, {2});
-  Array index(place(), kInt64.dtype, {4});
-  Array out(place(), kFloat32, {4});
+  Array source(placement(), kFloat32, {2});
+  Array index(placement(), kInt64.dtype, {4});
+  Array out(placement(), kFloat32, {4});
   const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-  const gpukern_exec exec = exec_at(place());
+  const gpukern_exec exec = exec_at(placement());
   for (const int path : {-1, 3}) {
     gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
     options.path = path;
@@ -249,13 +249,13 @@ TEST_P(GatherErrorTest, PathMustBeKnown) {
 }
 
 TEST_P(GatherErrorTest, OptionsAreOptionalAndSized) {
-  Array source(place(), kFloat32, {2});
-  Array index(place(), kInt64.dtype, {4});
-  Array out(place(), kFloat32, {4});
+  Array source(placement(), kFloat32, {2});
+  Array index(placement(), kInt64.dtype, {4});
+  Array out(placement(), kFloat32, {4});
   for (std::int64_t k = 0; k < 4; ++k) store<std::int64_t>(index.storage.host, kGuard + 8 * k, 2);
   index.storage.commit();
   const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-  const gpukern_exec exec = exec_at(place());
+  const gpukern_exec exec = exec_at(placement());
   const auto run = [&](const gpukern_gather_options* options) {
     return gpukern_gather(&tensors[0], &tensors[1], 0, &tensors[2], options, &exec);
   };
@@ -270,16 +270,16 @@ TEST_P(GatherErrorTest, OptionsAreOptionalAndSized) {
 TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
   const auto run = [&](const Shape& shape, int axis, std::int64_t count, gpukern_dtype dtype,
                        Layout layout = Layout::Contiguous) {
-    const Array source(place(), dtype, shape);
-    Array index(place(), kInt32.dtype, {count}, layout);
-    const Array out(place(), dtype, gather_shape(shape, {count}, axis));
-    const auto places = index.offsets();
-    for (std::size_t i = 0; i < places.size(); ++i)
-      store_index(index.storage.host, places[i], kInt32.dtype,
-                  i + 2 == places.size() ? -8 : static_cast<Wide>(i % 7) - 3);
+    const Array source(placement(), dtype, shape);
+    Array index(placement(), kInt32.dtype, {count}, layout);
+    const Array out(placement(), dtype, gather_shape(shape, {count}, axis));
+    const auto offsets = index.offsets();
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+      store_index(index.storage.host, offsets[i], kInt32.dtype,
+                  i + 2 == offsets.size() ? -8 : static_cast<Wide>(i % 7) - 3);
     index.storage.commit();
     const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
-    const gpukern_exec exec = exec_at(place());
+    const gpukern_exec exec = exec_at(placement());
     gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE);
     options.out_may_change = 1;
     for (const gpukern_gather_path path : {GPUKERN_GATHER_DIRECT, GPUKERN_GATHER_PARTITIONED}) {
@@ -301,16 +301,16 @@ TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
 }
 
 TEST_P(GatherErrorTest, TooManyDimensions) {
-  Array source(place(), kFloat32, Shape(40, 1));
-  Array index(place(), kInt64.dtype, Shape(40, 1));
-  Array out(place(), kFloat32, Shape(GPUKERN_MAX_NDIM, 1));
+  Array source(placement(), kFloat32, Shape(40, 1));
+  Array index(placement(), kInt64.dtype, Shape(40, 1));
+  Array out(placement(), kFloat32, Shape(GPUKERN_MAX_NDIM, 1));
   expect_refused(source, index, 0, out, GPUKERN_VALUE_ERROR, "gather: ");
 }
 
 TEST_P(GatherErrorTest, EachTensorIsRequired) {
-  Array source(place(), kFloat32, {2});
-  Array index(place(), kInt64.dtype, {4});
-  Array out(place(), kFloat32, {4});
+  Array source(placement(), kFloat32, {2});
+  Array index(placement(), kInt64.dtype, {4});
+  Array out(placement(), kFloat32, {4});
   const gpukern_tensor from = source.tensor();
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
@@ -322,7 +322,7 @@ TEST_P(GatherErrorTest, EachTensorIsRequired) {
   expect_error(call(&from, &at, nullptr), GPUKERN_VALUE_ERROR, "gather: out must not be NULL");
 }
 
-GPUKERN_INSTANTIATE_PLACES(GatherErrorTest);
+GPUKERN_INSTANTIATE_PLACEMENTS(GatherErrorTest);
 
 }  // namespace
 }  // namespace gpukern_test

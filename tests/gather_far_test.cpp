@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Items on the host, from a source that exceeds every core's cache, by indices that are far apart,
-// close together, or both in turns.
+// close together, or alternate between the two.
 
 #include <algorithm>
 #include <limits>
@@ -35,7 +35,7 @@ class GatherFarTest : public testing::Test {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
   }
 
-  /// An index that is not a position: a negative one or, if the mode accepts it, any other.
+  /// An index that is not a position: a negative one or, if the mode accepts it, one out of bounds.
   template <class T>
   T odd(std::int64_t n, gpukern_index_mode mode) {
     if (mode == GPUKERN_INDEX_RAISE) return static_cast<T>(-1 - below(n));
@@ -51,8 +51,8 @@ class GatherFarTest : public testing::Test {
     }
   }
 
-  /// Stretches of different kinds: random positions, or steps from a position; some of them with a
-  /// small or large number of indices that are not positions.
+  /// Stretches of different kinds: random positions, or steps from a position; some contain a small
+  /// or large number of indices that are not positions.
   template <class T>
   std::vector<T> indices(std::int64_t count, std::int64_t n, gpukern_index_mode mode) {
     constexpr std::int64_t kSteps[] = {0, 1, 2, 7, 100, 100000};

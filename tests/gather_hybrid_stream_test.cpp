@@ -40,8 +40,8 @@ TEST_F(HybridStreamTest, TheOrderOfTheStreamIsKept) {
   const Share share(85);
   for (int round = 0; round < 4; ++round) {
     Rows rows(random, 5000, 40000, 256);
-    const Array last(Place::Cuda, rows.out.dtype, rows.out.shape);
-    const Array early(Place::Cuda, rows.index.dtype, rows.index.shape);
+    const Array last(Placement::Cuda, rows.out.dtype, rows.out.shape);
+    const Array early(Placement::Cuda, rows.index.dtype, rows.index.shape);
     early.memory->host = rows.index.memory->host;
     early.memory->commit();
     const Expected expected = rows.expected(GPUKERN_INDEX_CLIP);

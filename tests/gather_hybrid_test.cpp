@@ -29,7 +29,7 @@ TEST_F(HybridRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
     Rows rows(random, table, std::min<std::int64_t>(count, 200000), width,
               kIndexTypes[random() % std::size(kIndexTypes)], reach ? table : 0,
               kInputLayouts[random() % std::size(kInputLayouts)]);
-    const Array fill(Place::Cpu, rows.source.dtype, {});
+    const Array fill(Placement::Cpu, rows.source.dtype, {});
     fill_random(fill.memory->host, random);
     const View* const value = mode == GPUKERN_INDEX_FILL && random() % 2 == 0 ? &fill : nullptr;
     const Share share(pick(random, std::vector{0, 1, 50, 90, 100}));
@@ -65,7 +65,7 @@ TEST_F(HybridRowsTest, TheFillValueMayChangeBehindTheCall) {
   Random random(std::random_device{}());
   const Share share(80);
   Rows rows(random, 1000, 20000, 256, kInt64, 1000);
-  Array fill(Place::Cpu, rows.source.dtype, {});
+  Array fill(Placement::Cpu, rows.source.dtype, {});
   fill_random(fill.memory->host, random);
   const Expected expected = rows.expected(GPUKERN_INDEX_FILL, &fill);
   ASSERT_EQ(rows.run(GPUKERN_INDEX_FILL, &fill), GPUKERN_SUCCESS) << gpukern_last_error();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Gathers whose lengths and addresses determine the GPU's accesses: vectors, chunks, and words that
-// pass through shared memory.
+// Gathers whose lengths and addresses determine the accesses of the GPU: vectors, chunks, and words
+// that pass through shared memory.
 
 #include "gather_oracle.hpp"
 
@@ -18,21 +18,21 @@ struct Offsets {
   std::int64_t out = 0;
 };
 
-class GatherLayoutTest : public PlaceTest {
+class GatherLayoutTest : public PlacementTest {
  protected:
   void check(gpukern_dtype dtype, const Shape& source_shape, gpukern_dtype index_dtype,
              const Shape& index_shape, std::int32_t axis, gpukern_index_mode mode,
              const Offsets& offsets = {}) {
-    Tight source(place(), dtype, source_shape, offsets.source);
-    Tight index(place(), index_dtype, index_shape, offsets.index);
-    Tight out(place(), dtype, gather_shape(source_shape, index_shape, axis), offsets.out);
-    Array fill(Place::Cpu, dtype, {});
+    Tight source(placement(), dtype, source_shape, offsets.source);
+    Tight index(placement(), index_dtype, index_shape, offsets.index);
+    Tight out(placement(), dtype, gather_shape(source_shape, index_shape, axis), offsets.out);
+    Array fill(Placement::Cpu, dtype, {});
     for (Bytes* bytes : {&source.storage.host, &out.storage.host, &fill.storage.host})
       fill_random(*bytes, random_);
     const std::int64_t size = split_at(source_shape, axis).size;
     fill_indices(index, random_, size, mode == GPUKERN_INDEX_RAISE ? 0 : size / 4);
     expect_gather({source, index, axis, mode, out, mode == GPUKERN_INDEX_FILL ? &fill : nullptr},
-                  place());
+                  placement());
   }
 
   Random random_{4};
@@ -123,19 +123,19 @@ TEST_P(GatherLayoutTest, ManyRowsOnAnInnerAxis) {
 
 TEST_P(GatherLayoutTest, ManyStridedRows) {
   for (const std::int64_t gap : {1, 3, 16}) {
-    Tight source(place(), bytes_dtype(2), {500, 50 + gap}, gap);
+    Tight source(placement(), bytes_dtype(2), {500, 50 + gap}, gap);
     source.shape[1] = 50;
-    Tight index(place(), kInt32.dtype, {60}, 0);
-    Tight out(place(), bytes_dtype(2), {500, 60}, 1);
+    Tight index(placement(), kInt32.dtype, {60}, 0);
+    Tight out(placement(), bytes_dtype(2), {500, 60}, 1);
     fill_random(source.storage.host, random_);
     fill_indices(index, random_, 50);
-    expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, out}, place());
+    expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, out}, placement());
     std::swap(source.shape[0], source.shape[1]);  // columns, from the last row up
     std::swap(source.strides[0], source.strides[1]);
     source.offset += 499 * (50 + gap) * source.item();
     source.strides[1] *= -1;
-    Tight columns(place(), bytes_dtype(2), {60, 500}, 0);
-    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, columns}, place());
+    Tight columns(placement(), bytes_dtype(2), {60, 500}, 0);
+    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, columns}, placement());
   }
 }
 
@@ -158,24 +158,24 @@ TEST_P(GatherLayoutTest, TheFirstBadIndexAtEveryAlignment) {
       for (const std::int64_t skip : {0, 1, 5, 15}) {
         SCOPED_TRACE(std::string(type.name) + ", count " + std::to_string(count) + ", skip " +
                      std::to_string(skip));
-        Array source(place(), bytes_dtype(4), {100});
-        Tight index(place(), type.dtype, {count}, skip * bytes);
-        Array out(place(), bytes_dtype(4), {count});
+        Array source(placement(), bytes_dtype(4), {100});
+        Tight index(placement(), type.dtype, {count}, skip * bytes);
+        Array out(placement(), bytes_dtype(4), {count});
         fill_indices(index, random_, 100);
         const Gather call{source, index, 0, GPUKERN_INDEX_RAISE, out};
-        expect_gather(call, place());
+        expect_gather(call, placement());
         for (int bad = 0; bad < 3; ++bad) {
           const std::int64_t at = between(random_, 0, count - 1);
           store_index(index.storage.host, (skip + at) * bytes, type.dtype,
                       bad == 1 && type.lowest < 0 ? Wide{-101} : Wide{100 + bad});
-          expect_gather(call, place());
+          expect_gather(call, placement());
         }
       }
     }
   }
 }
 
-GPUKERN_INSTANTIATE_PLACES(GatherLayoutTest);
+GPUKERN_INSTANTIATE_PLACEMENTS(GatherLayoutTest);
 
 }  // namespace
 }  // namespace gpukern_test

@@ -14,13 +14,13 @@ namespace {
 constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
                                          GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
-/// The widest power of two, at most 16, that divides both.
+/// The largest power of two, at most 16, that divides both.
 std::int64_t word_of(std::int64_t width, std::int64_t offset) {
   const std::int64_t bits = width | offset | 16;
   return bits & -bits;
 }
 
-/// The most rows that have a thread for each word.
+/// The maximum number of rows with a thread for each word.
 std::int64_t small_rows(std::int64_t width, std::int64_t offset = 0) {
   const std::int64_t word = word_of(width, offset);
   const std::int64_t words = word <= 2   ? 640 << 10
@@ -44,17 +44,18 @@ class GatherManyRowsTest : public GpuTest {
   };
 
   void check(const Call& call, std::int32_t axis = 0) {
-    Tight source(Place::Cuda, call.dtype, call.source, call.source_at);
-    Tight index(Place::Cuda, call.index, {call.count}, 0);
-    Tight out(Place::Cuda, call.dtype, gather_shape(call.source, {call.count}, axis), call.out_at);
-    Array fill(Place::Cpu, call.dtype, {});
+    Tight source(Placement::Cuda, call.dtype, call.source, call.source_at);
+    Tight index(Placement::Cuda, call.index, {call.count}, 0);
+    Tight out(Placement::Cuda, call.dtype, gather_shape(call.source, {call.count}, axis),
+              call.out_at);
+    Array fill(Placement::Cpu, call.dtype, {});
     for (Bytes* bytes : {&source.storage.host, &out.storage.host, &fill.storage.host})
       fill_random(*bytes, random_);
     const std::int64_t size = split_at(call.source, axis).size;
     fill_indices(index, random_, size, call.mode == GPUKERN_INDEX_RAISE ? 0 : size / 4);
     expect_gather({source, index, axis, call.mode, out,
                    call.mode == GPUKERN_INDEX_FILL && call.fills ? &fill : nullptr},
-                  Place::Cuda);
+                  Placement::Cuda);
   }
 
   /// The grid of a gather of `count` rows, up to 33 MiB.
@@ -145,8 +146,7 @@ TEST_F(GatherManyRowsTest, RowsOfEveryWidthAroundTheThresholds) {
   }
 }
 
-// Around rows, whole words are read if they are within the memory; out begins and ends inside
-// words.
+// Whole words around rows are read if they are within the memory; out begins and ends inside words.
 TEST_F(GatherManyRowsTest, ManyRowsAtEveryAddress) {
   for (const std::int64_t width : {7, 14, 31, 33, 48, 49, 63, 64, 127, 1001, 9001, 20001}) {
     for (int trial = 0; trial < 8; ++trial) {
@@ -198,16 +198,16 @@ TEST_F(GatherManyRowsTest, FillValuesOfAnElement) {
 TEST_F(GatherManyRowsTest, StridedRows) {
   for (const std::int64_t count : {5, 2000, 5000, 70000}) {
     for (const std::int64_t skip : {0, 4, 31}) {
-      Tight source(Place::Cuda, bytes_dtype(4), {50, 60}, 0);
+      Tight source(Placement::Cuda, bytes_dtype(4), {50, 60}, 0);
       fill_random(source.storage.host, random_);
       source.shape[1] = 60 - skip;
-      Tight index(Place::Cuda, kInt64.dtype, {count}, 0);
+      Tight index(Placement::Cuda, kInt64.dtype, {count}, 0);
       fill_indices(index, random_, 50);
-      Tight out(Place::Cuda, bytes_dtype(4), {count, 60 - skip}, 0);
-      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, Place::Cuda);
+      Tight out(Placement::Cuda, bytes_dtype(4), {count, 60 - skip}, 0);
+      expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, Placement::Cuda);
       source.offset = 49 * source.strides[0] * source.item();  // from the last row up
       source.strides[0] *= -1;
-      expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, Place::Cuda);
+      expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, Placement::Cuda);
     }
   }
 }
@@ -215,14 +215,14 @@ TEST_F(GatherManyRowsTest, StridedRows) {
 TEST_F(GatherManyRowsTest, BadIndicesAreNamed) {
   for (const std::int64_t width : {12, 100, 1024}) {
     for (const std::int64_t count : {std::int64_t{1}, std::int64_t{16}, small_rows(width) + 1}) {
-      Tight source(Place::Cuda, bytes_dtype(static_cast<int>(width)), {120}, 0);
-      Tight index(Place::Cuda, kInt32.dtype, {count}, 0);
-      Tight out(Place::Cuda, source.dtype, {count}, 0);
+      Tight source(Placement::Cuda, bytes_dtype(static_cast<int>(width)), {120}, 0);
+      Tight index(Placement::Cuda, kInt32.dtype, {count}, 0);
+      Tight out(Placement::Cuda, source.dtype, {count}, 0);
       for (const std::int64_t bad : {120, -121}) {
         fill_indices(index, random_, 120);
         store_index(index.storage.host, between(random_, 0, count - 1) * 4, kInt32.dtype, bad);
         const Gather call{source, index, 0, GPUKERN_INDEX_RAISE, out};
-        expect_gather(call, Place::Cuda);
+        expect_gather(call, Placement::Cuda);
         gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE);
         options.out_may_change = 1;
         const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};

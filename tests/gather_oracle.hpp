@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gather, written as its definition reads: slow, on whole images of the memories that take part.
+// gather by its definition: slow, on whole images of all memories of the call.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ inline std::string text_of(Wide value) {
                    : std::to_string(static_cast<std::uint64_t>(value));
 }
 
-/// The item that an index means; none where it is out of bounds.
+/// The item that an index refers to; std::nullopt if it is out of bounds.
 inline std::optional<std::int64_t> resolve(Wide index, std::int64_t size, gpukern_index_mode mode) {
   if (mode == GPUKERN_INDEX_WRAP) return static_cast<std::int64_t>(((index % size) + size) % size);
   if (mode == GPUKERN_INDEX_CLIP)
@@ -67,7 +67,7 @@ constexpr gpukern_dtype bytes_dtype(int width) {
   return {GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)};
 }
 
-/// Indices that are good in mode raise, unless `reach` lets them go out of bounds.
+/// Indices in bounds for mode "raise", unless `reach` extends their range out of bounds.
 inline void fill_indices(View& index, Random& random, std::int64_t size, std::int64_t reach = 0) {
   const IndexType& type = *std::find_if(
       std::begin(kIndexTypes), std::end(kIndexTypes), [&](const IndexType& candidate) {
@@ -82,12 +82,12 @@ inline void fill_indices(View& index, Random& random, std::int64_t size, std::in
   }
 }
 
-/// A contiguous view that begins `offset` bytes into a memory and ends with it: a read beyond the
-/// view is a read beyond the memory, which the sanitizers see.
+/// A contiguous view that begins `offset` bytes into a memory and ends with it: a read past the
+/// view is a read past the memory, which sanitizers detect.
 struct Tight : View {
-  Tight(Place place, gpukern_dtype element, const Shape& extents, std::int64_t first)
+  Tight(Placement placement, gpukern_dtype element, const Shape& extents, std::int64_t first)
       : View{nullptr, element, extents, Shape(extents.size(), 1), first},
-        storage(place, static_cast<std::size_t>(first + count() * item())) {
+        storage(placement, static_cast<std::size_t>(first + count() * item())) {
     for (std::size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * extents[d];
     memory = &storage;
   }
@@ -102,8 +102,8 @@ struct Gather {
   const View& out;
   const View* fill = nullptr;  ///< host memory, C-contiguous
 
-  [[nodiscard]] gpukern_status run(Place place) const {
-    const gpukern_exec exec = exec_at(place);
+  [[nodiscard]] gpukern_status run(Placement placement) const {
+    const gpukern_exec exec = exec_at(placement);
     const gpukern_tensor from = source.tensor();
     const gpukern_tensor at = index.tensor();
     const gpukern_tensor to = out.tensor();
@@ -141,10 +141,10 @@ inline Shape gather_shape(const Shape& source, const Shape& index, std::int32_t 
 struct Expected {
   gpukern_status status = GPUKERN_SUCCESS;
   std::string message;
-  Bytes out;  ///< the whole memory of out, afterwards
+  Bytes out;  ///< the whole memory of out after the call
 };
 
-/// What the memory of `out` holds afterwards, from what the memories hold now (on the host).
+/// The memory of `out` after the call, computed from the current host contents of all memories.
 inline Expected gather_oracle(const Gather& call) {
   const AxisSplit split = split_at(call.source.shape, call.axis);
   const auto from = call.source.offsets();
@@ -154,7 +154,7 @@ inline Expected gather_oracle(const Gather& call) {
   if (split.size == 0 && !to.empty())
     return {GPUKERN_INDEX_ERROR, "cannot do a non-empty take from an empty axes.", expected.out};
 
-  // As NumPy, which looks at the indices once per position before the axis.
+  // Like NumPy, which checks the indices once for each position before the axis.
   if (split.outer == 0) return expected;
   std::vector<std::optional<std::int64_t>> items;
   for (const auto offset : at) {
@@ -177,16 +177,16 @@ inline Expected gather_oracle(const Gather& call) {
     const auto& chosen = items[static_cast<std::size_t>(middle)];
     std::byte* target = expected.out.data() + to[k];
     if (chosen.has_value()) {
-      const auto place = (outer * split.size + *chosen) * split.inner + inner;
+      const auto placement = (outer * split.size + *chosen) * split.inner + inner;
       std::memcpy(target,
                   &call.source.memory
-                       ->host[static_cast<std::size_t>(from[static_cast<std::size_t>(place)])],
+                       ->host[static_cast<std::size_t>(from[static_cast<std::size_t>(placement)])],
                   item);
     } else if (call.fill != nullptr) {
-      const std::int64_t place = inner % call.fill->count();
-      std::memcpy(target,
-                  call.fill->memory->host.data() + call.fill->offset + place * call.fill->item(),
-                  item);
+      const std::int64_t placement = inner % call.fill->count();
+      std::memcpy(
+          target,
+          call.fill->memory->host.data() + call.fill->offset + placement * call.fill->item(), item);
     } else {
       std::memset(target, 0, item);
     }
@@ -194,15 +194,15 @@ inline Expected gather_oracle(const Gather& call) {
   return expected;
 }
 
-/// Runs a call whose memories are set on the host; compares every byte of them afterwards.
-inline void expect_gather(const Gather& call, Place place) {
+/// Runs a call whose memories are set on the host, and compares every byte of them afterwards.
+inline void expect_gather(const Gather& call, Placement placement) {
   const Expected expected = gather_oracle(call);
   Memory* const out = call.out.memory;
   for (Memory* memory : {call.source.memory, call.index.memory, out}) memory->commit();
   const Bytes source = call.source.memory->host;
   const Bytes index = call.index.memory->host;
 
-  const gpukern_status status = call.run(place);
+  const gpukern_status status = call.run(placement);
   EXPECT_EQ(status, expected.status) << gpukern_last_error();
   if (expected.status != GPUKERN_SUCCESS && status == expected.status) {
     EXPECT_EQ(gpukern_last_error(), expected.message);

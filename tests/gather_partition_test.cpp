@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The partitioned gather, forced. Calls that it does not support, and calls on the CPU, give the
-// same result; gather_path_test.cpp tests by graphs which calls it supports.
+// The partitioned gather, forced. Unsupported calls, and calls on the CPU, give the same result;
+// gather_path_test.cpp uses graphs to test which calls are supported.
 
 #include <thread>
 
@@ -84,7 +84,7 @@ class IndexMaker {
 /// One item of the result as gather_oracle() computes it, but fast enough for millions.
 void write_expected(const PartitionCase& call, const Bytes& source, const std::byte* fill,
                     std::int64_t k, Wide index, Bytes& out) {
-  const bool plain = index >= 0 && index < call.n;  // spares a division of 128 bits
+  const bool plain = index >= 0 && index < call.n;  // avoids a division of 128 bits
   const auto position =
       plain ? std::optional(static_cast<std::int64_t>(index)) : resolve(index, call.n, call.mode);
   const auto width = static_cast<std::size_t>(call.width);
@@ -95,14 +95,14 @@ void write_expected(const PartitionCase& call, const Bytes& source, const std::b
 
 /// The memories of source and index end with their last element, so that a memory checker detects
 /// reads beyond it.
-void check(const PartitionCase& call, Place place,
+void check(const PartitionCase& call, Placement placement,
            gpukern_gather_path path = GPUKERN_GATHER_PARTITIONED) {
   SCOPED_TRACE(text_of(call));
   const auto bytes = [](std::int64_t size) { return static_cast<std::size_t>(size); };
   const std::int64_t index_item = item_bytes(call.type->dtype);
-  Memory source(place, bytes(call.source_shift + call.n * call.width));
-  Memory index(place, bytes(call.index_shift + call.count * index_item));
-  Memory out(place, bytes(2 * kGuard + call.out_shift + call.count * call.width));
+  Memory source(placement, bytes(call.source_shift + call.n * call.width));
+  Memory index(placement, bytes(call.index_shift + call.count * index_item));
+  Memory out(placement, bytes(2 * kGuard + call.out_shift + call.count * call.width));
   Random random(5);
   fill_random(source.host, random);
   fill_random(out.host, random);
@@ -122,7 +122,7 @@ void check(const PartitionCase& call, Place place,
   const View from{&source, dtype, {call.n}, {1}, call.source_shift};
   const View at{&index, call.type->dtype, {call.count}, {1}, call.index_shift};
   const View to{&out, dtype, {call.count}, {1}, kGuard + call.out_shift};
-  const gpukern_exec exec = exec_at(place);
+  const gpukern_exec exec = exec_at(placement);
   const gpukern_tensor tensors[] = {from.tensor(), at.tensor(), to.tensor()};
   const gpukern_tensor value{fill.data(), kCpu, 0, dtype, nullptr, nullptr, 0};
   gpukern_gather_options options = gather_options(call.mode, call.fill ? &value : nullptr);
@@ -134,7 +134,7 @@ void check(const PartitionCase& call, Place place,
   EXPECT_TRUE(same_bytes(expected, out.host));
 }
 
-class GatherPartitionTest : public PlaceTest {};
+class GatherPartitionTest : public PlacementTest {};
 
 constexpr std::int64_t kSlice = 3 << 14;
 constexpr const IndexType* kWideTypes[] = {&kIndexTypes[2], &kIndexTypes[3], &kIndexTypes[6],
@@ -148,11 +148,11 @@ TEST_P(GatherPartitionTest, EveryWidthIndexTypeAndMode) {
       for (const gpukern_index_mode mode : kModes) {
         PartitionCase call{.width = width, .type = type, .n = 3 * kSlice + 5, .mode = mode};
         call.count = 2 * call.tile() + 17;
-        check(call, place());
+        check(call, placement());
         if (mode == GPUKERN_INDEX_RAISE) continue;
         call.spread = Spread::HalfBad;
         call.fill = mode == GPUKERN_INDEX_FILL;
-        check(call, place());
+        check(call, placement());
       }
 }
 
@@ -163,11 +163,11 @@ TEST_P(GatherPartitionTest, SourcesAndResultsOfEveryLength) {
       PartitionCase call{.width = width, .n = n};
       for (const std::int64_t count : {call.tile() - 1, call.tile(), call.tile() + 1}) {
         call.count = count;
-        check(call, place());
+        check(call, placement());
       }
     }
   for (const int width : {1, 2, 4, 8})
-    check({.width = width, .type = &kInt64, .n = 5 << 20, .count = (1 << 20) + 3}, place());
+    check({.width = width, .type = &kInt64, .n = 5 << 20, .count = (1 << 20) + 3}, placement());
 }
 
 TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
@@ -178,7 +178,7 @@ TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
         PartitionCase call{.width = width, .n = n, .mode = GPUKERN_INDEX_FILL, .spread = spread};
         call.fill = true;
         call.count = 12 * call.tile() + 1;
-        check(call, place());
+        check(call, placement());
       }
 }
 
@@ -187,7 +187,7 @@ TEST_P(GatherPartitionTest, ManySlices) {
   for (const int width : {1, 2}) {
     PartitionCase call{.width = width, .n = 300 * kSlice + 5};
     call.count = 4 * call.tile();
-    check(call, place());
+    check(call, placement());
   }
 }
 
@@ -198,27 +198,27 @@ TEST_P(GatherPartitionTest, ManyTiles) {
       PartitionCase call{
           .width = width, .n = 100 * kSlice, .mode = GPUKERN_INDEX_WRAP, .spread = spread};
       call.count = 150 * call.tile() + 3;
-      check(call, place());
+      check(call, placement());
     }
 }
 
 TEST_P(GatherPartitionTest, WhatItDoesNotServe) {
   for (const int width : {3, 5, 12, 16})
-    check({.width = width, .n = 50000, .count = 100001, .mode = GPUKERN_INDEX_CLIP}, place());
+    check({.width = width, .n = 50000, .count = 100001, .mode = GPUKERN_INDEX_CLIP}, placement());
   for (const int type : {0, 1, 4, 5})
-    check({.type = &kIndexTypes[type], .n = 120, .count = 100001}, place());
+    check({.type = &kIndexTypes[type], .n = 120, .count = 100001}, placement());
   for (const int width : {1, 4, 8}) {
     const PartitionCase call{.width = width, .n = 50000, .count = 100001};
     for (const int shift : {1, 4, 8}) {
       PartitionCase source = call;
       source.source_shift = shift;
-      check(source, place());
+      check(source, placement());
       PartitionCase index = call;
       index.index_shift = shift;
-      check(index, place());
+      check(index, placement());
       PartitionCase out = call;
       out.out_shift = shift;
-      check(out, place());
+      check(out, placement());
     }
   }
 }
@@ -226,12 +226,12 @@ TEST_P(GatherPartitionTest, WhatItDoesNotServe) {
 TEST_P(GatherPartitionTest, StridedSourcesAndItemsOfSeveralElements) {
   Random random(3);
   for (const Layout layout : {Layout::Contiguous, Layout::Strided, Layout::Reversed}) {
-    Array source(place(), bytes_dtype(2), {3000, 2}, layout);
-    Array index(place(), kInt32.dtype, {300, 200});
-    Array out(place(), bytes_dtype(2), {300, 200, 2});
+    Array source(placement(), bytes_dtype(2), {3000, 2}, layout);
+    Array index(placement(), kInt32.dtype, {300, 200});
+    Array out(placement(), bytes_dtype(2), {300, 200, 2});
     fill_random(source.storage.host, random);
     fill_indices(index, random, 3000, 9);
-    const gpukern_exec exec = exec_at(place());
+    const gpukern_exec exec = exec_at(placement());
     gpukern_gather_options options = gather_options(GPUKERN_INDEX_WRAP);
     options.path = GPUKERN_GATHER_PARTITIONED;
     const Gather call{source, index, 0, GPUKERN_INDEX_WRAP, out};
@@ -252,14 +252,16 @@ TEST_P(GatherPartitionTest, SeveralThreads) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([this, t] {
       for (int round = 0; round < 10; ++round)
-        check({.width = t % 2 == 0 ? 4 : 8, .n = (1 + 37 * t) * kSlice, .count = 60000}, place());
+        check({.width = t % 2 == 0 ? 4 : 8, .n = (1 + 37 * t) * kSlice, .count = 60000},
+              placement());
     });
   for (std::thread& thread : threads) thread.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, GatherPartitionTest, testing::Values(Place::Cpu, Place::Cuda),
-                         [](const testing::TestParamInfo<Place>& parameter) {
-                           return place_name(parameter.param);
+INSTANTIATE_TEST_SUITE_P(Placements, GatherPartitionTest,
+                         testing::Values(Placement::Cpu, Placement::Cuda),
+                         [](const testing::TestParamInfo<Placement>& parameter) {
+                           return placement_name(parameter.param);
                          });
 
 }  // namespace

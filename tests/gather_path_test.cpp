@@ -200,7 +200,7 @@ TEST_F(GatherPathTest, TheEnvironmentChooses) {
 }
 
 TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
-  constexpr std::int64_t kCount = 4096;  // fewer go one way only, and nobody asks
+  constexpr std::int64_t kCount = 4096;  // fewer indices always take the direct path
   const DeviceMemory<int> memory(3 * kCount);
   const EnvironmentVariable variable("GPUKERN_GATHER", "fast");
   const Arrays arrays{memory.data(), kCount, memory.data() + kCount, kCount,
@@ -209,7 +209,7 @@ TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
                "GPUKERN_GATHER must be auto, direct or partitioned, got fast");
 }
 
-// The kernel for general gathers also takes what does not fill a tile.
+// The direct kernel also gathers the items after the last whole tile.
 TEST_F(GatherPathTest, PartialTilesNeedNoOtherKernel) {
   if (!partitions()) GTEST_SKIP() << "the device is not of compute capability 9.0 or 10.x";
   const DeviceMemory<int> memory(kMebi);

@@ -11,21 +11,21 @@ namespace {
 constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
                                          GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
-class GatherTest : public PlaceTest {
+class GatherTest : public PlacementTest {
  protected:
   /// Random data, separate memories; indices reach out of bounds unless the mode is raise.
   void check(gpukern_dtype dtype, const Shape& source_shape, gpukern_dtype index_dtype,
              const Shape& index_shape, std::int32_t axis, gpukern_index_mode mode,
              Layout source_layout = Layout::Contiguous, Layout index_layout = Layout::Contiguous,
              Layout out_layout = Layout::Contiguous) {
-    Array source(place(), dtype, source_shape, source_layout);
-    Array index(place(), index_dtype, index_shape, index_layout);
-    Array out(place(), dtype, gather_shape(source_shape, index_shape, axis), out_layout);
+    Array source(placement(), dtype, source_shape, source_layout);
+    Array index(placement(), index_dtype, index_shape, index_layout);
+    Array out(placement(), dtype, gather_shape(source_shape, index_shape, axis), out_layout);
     fill_random(source.storage.host, random_);
     fill_random(out.storage.host, random_);
     const std::int64_t size = split_at(source_shape, axis).size;
     fill_indices(index, random_, size, mode == GPUKERN_INDEX_RAISE ? 0 : 2 * size + 3);
-    expect_gather({source, index, axis, mode, out}, place());
+    expect_gather({source, index, axis, mode, out}, placement());
   }
 
   Random random_{20260101};
@@ -61,16 +61,16 @@ TEST_P(GatherTest, EveryIndexTypeAtItsLimits) {
     for (const gpukern_index_mode mode :
          {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL}) {
       SCOPED_TRACE(std::string(type.name) + ", mode " + std::to_string(mode));
-      Array source(place(), bytes_dtype(4), {7});
-      Array index(place(), type.dtype, {6});
-      Array out(place(), bytes_dtype(4), {6});
+      Array source(placement(), bytes_dtype(4), {7});
+      Array index(placement(), type.dtype, {6});
+      Array out(placement(), bytes_dtype(4), {6});
       fill_random(source.storage.host, random_);
-      const auto places = index.offsets();
+      const auto offsets = index.offsets();
       const Wide values[] = {type.lowest,      type.lowest + 1,      type.highest,
                              type.highest - 1, type.highest / 2 + 1, type.highest / 2};
-      for (std::size_t k = 0; k < places.size(); ++k)
-        store_index(index.storage.host, places[k], type.dtype, values[k]);
-      expect_gather({source, index, 0, mode, out}, place());
+      for (std::size_t k = 0; k < offsets.size(); ++k)
+        store_index(index.storage.host, offsets[k], type.dtype, values[k]);
+      expect_gather({source, index, 0, mode, out}, placement());
     }
   }
 }
@@ -155,14 +155,14 @@ TEST_P(GatherTest, FillValueOfEverySuffixShape) {
     for (const int width : {1, 3, 4, 16}) {
       SCOPED_TRACE("fill of " + std::to_string(fill_shape.size()) + " dimensions, width " +
                    std::to_string(width));
-      Array source(place(), bytes_dtype(width), shape);
-      Array index(place(), kInt64.dtype, {9});
-      Array fill(Place::Cpu, bytes_dtype(width), fill_shape);
-      Array out(place(), bytes_dtype(width), {2, 9, 3, 4});
+      Array source(placement(), bytes_dtype(width), shape);
+      Array index(placement(), kInt64.dtype, {9});
+      Array fill(Placement::Cpu, bytes_dtype(width), fill_shape);
+      Array out(placement(), bytes_dtype(width), {2, 9, 3, 4});
       fill_random(source.storage.host, random_);
       fill_random(fill.storage.host, random_);
       fill_indices(index, random_, 5, 8);
-      expect_gather({source, index, 1, GPUKERN_INDEX_FILL, out, &fill}, place());
+      expect_gather({source, index, 1, GPUKERN_INDEX_FILL, out, &fill}, placement());
     }
   }
 }
@@ -170,49 +170,50 @@ TEST_P(GatherTest, FillValueOfEverySuffixShape) {
 TEST_P(GatherTest, OutMayOverlapTheSource) {
   for (const std::int64_t shift : {-40, -4, -1, 0, 1, 4, 40}) {
     SCOPED_TRACE("shift " + std::to_string(shift));
-    Array source(place(), bytes_dtype(4), {6000});
+    Array source(placement(), bytes_dtype(4), {6000});
     fill_random(source.storage.host, random_);
-    Array index(place(), kInt64.dtype, {3000});
+    Array index(placement(), kInt64.dtype, {3000});
     fill_indices(index, random_, 6000);
     const View out{&source.storage, source.dtype, {3000}, {1}, kGuard + 40 + shift};
-    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_RAISE, out}, placement());
   }
 }
 
 TEST_P(GatherTest, OutMayOverlapTheIndex) {
   for (const std::int64_t shift : {-16, -8, -3, 0, 8, 64}) {
     SCOPED_TRACE("shift " + std::to_string(shift));
-    Array source(place(), kInt64.dtype, {500});
+    Array source(placement(), kInt64.dtype, {500});
     fill_random(source.storage.host, random_);
-    Array room(place(), kInt64.dtype, {2100});
+    Array room(placement(), kInt64.dtype, {2100});
     View index{&room.storage, room.dtype, {2000}, {1}, kGuard + 64};
     fill_indices(index, random_, 500, 1000);
     const View out{&room.storage, room.dtype, {2000}, {1}, kGuard + 64 + shift};
-    expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_WRAP, out}, placement());
   }
 }
 
 TEST_P(GatherTest, OutMayOverlapTheFillValue) {
-  if (place() == Place::Cuda) GTEST_SKIP() << "the fill value is in host memory, out is not";
+  if (placement() == Placement::Cuda)
+    GTEST_SKIP() << "the fill value is in host memory, out is not";
   for (const std::int64_t row : {0, 1, 2}) {
-    Array source(place(), bytes_dtype(8), {3, 2});
-    Array out(place(), bytes_dtype(8), {3, 2});
-    Array index(place(), kInt64.dtype, {3});
+    Array source(placement(), bytes_dtype(8), {3, 2});
+    Array out(placement(), bytes_dtype(8), {3, 2});
+    Array index(placement(), kInt64.dtype, {3});
     fill_random(source.storage.host, random_);
     fill_random(out.storage.host, random_);
     for (std::int64_t k = 0; k < 3; ++k)
       store<std::int64_t>(index.storage.host, kGuard + 8 * k, k == 0 ? 1 : 9);
     const View fill{&out.storage, out.dtype, {2}, {1}, kGuard + 16 * row};
-    expect_gather({source, index, 0, GPUKERN_INDEX_FILL, out, &fill}, place());
+    expect_gather({source, index, 0, GPUKERN_INDEX_FILL, out, &fill}, placement());
   }
 }
 
 TEST_P(GatherTest, OutMayBeTheSourceItself) {
-  Array source(place(), bytes_dtype(8), {64, 65});
+  Array source(placement(), bytes_dtype(8), {64, 65});
   fill_random(source.storage.host, random_);
-  Array index(place(), kInt32.dtype, {65});
+  Array index(placement(), kInt32.dtype, {65});
   fill_indices(index, random_, 65);
-  expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, source}, place());
+  expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, source}, placement());
 }
 
 TEST_P(GatherTest, RandomCalls) {
@@ -235,7 +236,7 @@ TEST_P(GatherTest, RandomCalls) {
   }
 }
 
-GPUKERN_INSTANTIATE_PLACES(GatherTest);
+GPUKERN_INSTANTIATE_PLACEMENTS(GatherTest);
 
 }  // namespace
 }  // namespace gpukern_test

@@ -37,19 +37,19 @@ TEST_P(GraphModeTest, OperationsRunAgainOnNewData) {
     const Graph graph(stream);
     for (int round = 0; round < 3; ++round) {
       std::vector<float> values(kCount);
-      std::vector<int> places(kCount);
+      std::vector<int> positions(kCount);
       for (int i = 0; i < kCount; ++i) {
         values[static_cast<std::size_t>(i)] = static_cast<float>(i + 1000 * round);
-        places[static_cast<std::size_t>(i)] = static_cast<int>((i * 7 + round) % kCount);
+        positions[static_cast<std::size_t>(i)] = static_cast<int>((i * 7 + round) % kCount);
       }
       source.write(values);
-      index.write(places);
+      index.write(positions);
       cuda("cuCtxSynchronize");
       graph.launch(stream);
       stream.synchronize();
       const auto sums = sum.read();
       for (std::size_t i = 0; i < kCount; ++i)
-        ASSERT_EQ(sums[i], 2 * values[static_cast<std::size_t>(places[i])] + values[i]);
+        ASSERT_EQ(sums[i], 2 * values[static_cast<std::size_t>(positions[i])] + values[i]);
     }
   }
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A call that gathers rows from page-locked host memory to a GPU, by the GPU and the CPU together.
-// The test sets the CPU's share: by itself, only a large call would have one.
+// The test sets the CPU's share, which only a large call has by default.
 #pragma once
 
 #include <cstdlib>
@@ -13,7 +13,7 @@
 
 namespace gpukern_test {
 
-/// The share of the CPU, in percent, for the time of a test.
+/// Sets the CPU's share, in percent, for a scope.
 struct Share : EnvironmentVariable {
   explicit Share(int percent) : EnvironmentVariable("GPUKERN_CPU_SHARE", std::to_string(percent)) {}
 };
@@ -35,13 +35,13 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// A call with random rows, indices and memory of the result.
+/// A call with random rows, random indices and memory for the result.
 struct Rows {
   Rows(Random& random, std::int64_t table, std::int64_t count, int width,
        const IndexType& type = kInt64, std::int64_t reach = 0, Layout layout = Layout::Contiguous)
-      : source(Place::CudaHost, bytes_dtype(width), {table}, layout),
-        index(Place::Cuda, type.dtype, {count}),
-        out(Place::Cuda, bytes_dtype(width), {count}) {
+      : source(Placement::CudaHost, bytes_dtype(width), {table}, layout),
+        index(Placement::Cuda, type.dtype, {count}),
+        out(Placement::Cuda, bytes_dtype(width), {count}) {
     fill_random(source.memory->host, random);
     fill_random(out.memory->host, random);
     fill_indices(index, random, table, reach);

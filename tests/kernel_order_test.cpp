@@ -13,7 +13,7 @@
 namespace gpukern_test {
 namespace {
 
-constexpr std::int64_t kMany = 4 << 20;  // a saxpy of some 20 us
+constexpr std::int64_t kMany = 4 << 20;  // a saxpy of about 20 us
 constexpr int kRounds = 100;
 
 /// The rows to gather, and the number of floats before the first one of an operand of saxpy.
@@ -27,8 +27,8 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << shape.count << " rows of " << shape.width << ", shifted by " << shape.shift;
 }
 
-/// Few items; pairs; vectors of four. Rows by chunks of 4, 8 and 16 bytes, few and many, and
-/// through shared memory. A saxpy of packs, and of shifted ones.
+/// Few items; pairs; vectors of four. Rows in words of 4, 8 and 16 bytes, few and many, and through
+/// shared memory. A saxpy of words, and of shifted words.
 constexpr Shape kShapes[] = {{1000, 1}, {60000, 1, 1}, {132000, 1},  {500000, 1, 3}, {9 << 20, 1},
                              {2000, 2}, {1000, 3},     {5000, 6},    {300, 16},      {100, 25},
                              {50, 75},  {10, 1024},    {9000, 1024}, {3000, 1001, 2}};
@@ -148,7 +148,7 @@ TEST_P(KernelOrderTest, WritesFollowReads) {
   }
 }
 
-/// Work other than gpukern's kernels comes in between.
+/// Other work runs between gpukern's kernels.
 TEST_P(KernelOrderTest, OtherWorkIsWaitedFor) {
   const StreamHandle stream;
   for (int round = 0; round < kRounds; ++round) {

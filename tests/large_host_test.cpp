@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 constexpr std::size_t kLimit = std::size_t{2} << 30;
-/// Memory of CUDA, for kernels that are loaded during the test, and the granularity of its pools.
+/// GPU memory for kernels that are loaded during the test, and the granularity of memory pools.
 constexpr std::size_t kSlack = std::size_t{256} << 20;
 constexpr gpukern_dtype kFloat32{GPUKERN_FLOAT, 32, 1};
 constexpr gpukern_dtype kInt64{GPUKERN_INT, 64, 1};

@@ -14,16 +14,16 @@ namespace {
 constexpr std::int64_t kMany = (std::int64_t{1} << 31) + 12345;
 constexpr gpukern_dtype kByte{GPUKERN_UINT, 8, 1};
 
-/// Room for the largest test's two arrays of float16, and some.
+/// Memory for the two float16 arrays of the largest test, and a margin.
 constexpr std::uint64_t kNeededBytes = std::uint64_t{10} << 30;
 
 /// Runs on the CPU with host tensors and on the GPU with device tensors.
-class LargeTest : public PlaceTest {
+class LargeTest : public PlacementTest {
  protected:
   void SetUp() override {
-    PlaceTest::SetUp();
+    PlacementTest::SetUp();
     if (IsSkipped()) return;
-    if (place() == Place::Cpu) return;
+    if (placement() == Placement::Cpu) return;
     gpukern_device_info info{};
     info.struct_size = sizeof info;
     ASSERT_EQ(gpukern_device_query(0, &info), GPUKERN_SUCCESS) << gpukern_last_error();
@@ -35,7 +35,7 @@ class LargeTest : public PlaceTest {
     return {&memory, dtype, {count}, {1}, 0};
   }
 
-  /// Differs between positions 2^31 and 2^32 apart, to which a narrow offset would wrap.
+  /// Differs between positions that are 2^31 or 2^32 apart, which a narrow offset would confuse.
   static std::uint32_t mixed(std::int64_t position) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(position) * 0x9e3779b97f4a7c15U >>
                                       40U);
@@ -43,16 +43,16 @@ class LargeTest : public PlaceTest {
 };
 
 TEST_P(LargeTest, GatherOfManyAndFromMany) {
-  Memory table(place(), 256);
+  Memory table(placement(), 256);
   for (std::size_t k = 0; k < 256; ++k) table.host[k] = static_cast<std::byte>(k * 7 + 3);
   table.commit();
-  Memory index(place(), static_cast<std::size_t>(kMany));
+  Memory index(placement(), static_cast<std::size_t>(kMany));
   for (std::int64_t k = 0; k < kMany; ++k)
     store(index.host, k, static_cast<std::uint8_t>(mixed(k)));
   index.commit();
-  Memory out(place(), static_cast<std::size_t>(kMany));
+  Memory out(placement(), static_cast<std::size_t>(kMany));
 
-  const gpukern_exec exec = exec_at(place());
+  const gpukern_exec exec = exec_at(placement());
   const View source_view = first_of(table, kByte, 256);
   const View index_view = first_of(index, kByte, kMany);
   const View out_view = first_of(out, kByte, kMany);
@@ -67,13 +67,13 @@ TEST_P(LargeTest, GatherOfManyAndFromMany) {
   for (std::int64_t k = 0; k < kMany; ++k)
     ASSERT_EQ(load<std::uint8_t>(out.host, k), static_cast<std::uint8_t>(mixed(k) * 7 + 3)) << k;
 
-  // The long result is the source now; the indices are around its powers of two.
+  // The long result is now the source; the indices are near its powers of two.
   const std::vector<std::int64_t> far{kMany - 1, std::int64_t{1} << 31, INT32_MAX, -kMany, -1, 0};
   const auto count = static_cast<std::int64_t>(far.size());
-  Memory far_index(place(), far.size() * 8);
+  Memory far_index(placement(), far.size() * 8);
   std::memcpy(far_index.host.data(), far.data(), far.size() * 8);
   far_index.commit();
-  Memory few(place(), far.size());
+  Memory few(placement(), far.size());
   const View far_view = first_of(far_index, {GPUKERN_INT, 64, 1}, count);
   const View few_view = first_of(few, kByte, count);
   const gpukern_tensor far_tensor = far_view.tensor();
@@ -92,8 +92,8 @@ TEST_P(LargeTest, GatherOfManyAndFromMany) {
 
 TEST_P(LargeTest, SaxpyOfManyHalves) {
   const gpukern_dtype half{GPUKERN_FLOAT, 16, 1};
-  Memory x(place(), static_cast<std::size_t>(2 * kMany));
-  Memory y(place(), 2);
+  Memory x(placement(), static_cast<std::size_t>(2 * kMany));
+  Memory y(placement(), 2);
   for (std::int64_t k = 0; k < kMany; ++k)
     store(x.host, 2 * k, static_cast<std::uint16_t>(mixed(k)));
   store(y.host, 0, std::uint16_t{0x3555});
@@ -101,7 +101,7 @@ TEST_P(LargeTest, SaxpyOfManyHalves) {
   y.commit();
   const std::uint16_t a = 0xc123;
 
-  const gpukern_exec exec = exec_at(place());
+  const gpukern_exec exec = exec_at(placement());
   const View x_view = first_of(x, half, kMany);
   const View y_view{&y, half, {kMany}, {0}, 0};
   const gpukern_tensor x_tensor = x_view.tensor();
@@ -120,15 +120,15 @@ TEST_P(LargeTest, SaxpyOfManyHalves) {
 }
 
 /// On the CPU only if requested: it takes gigabytes of host memory.
-std::vector<Place> large_places() {
+std::vector<Placement> large_placements() {
   const char* large = std::getenv("GPUKERN_TEST_LARGE");
-  if (large != nullptr && std::string(large) == "1") return {Place::Cpu, Place::Cuda};
-  return {Place::Cuda};
+  if (large != nullptr && std::string(large) == "1") return {Placement::Cpu, Placement::Cuda};
+  return {Placement::Cuda};
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, LargeTest, testing::ValuesIn(large_places()),
-                         [](const testing::TestParamInfo<Place>& parameter) {
-                           return place_name(parameter.param);
+INSTANTIATE_TEST_SUITE_P(Placements, LargeTest, testing::ValuesIn(large_placements()),
+                         [](const testing::TestParamInfo<Placement>& parameter) {
+                           return placement_name(parameter.param);
                          });
 
 }  // namespace

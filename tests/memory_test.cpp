@@ -10,9 +10,11 @@
 namespace gpukern_test {
 namespace {
 
-class AllocateTest : public PlaceTest {
+class AllocateTest : public PlacementTest {
  protected:
-  [[nodiscard]] gpukern_device device() const { return place() == Place::Cpu ? kCpu : kCuda; }
+  [[nodiscard]] gpukern_device device() const {
+    return placement() == Placement::Cpu ? kCpu : kCuda;
+  }
 };
 
 TEST_P(AllocateTest, GivesAlignedMemory) {
@@ -56,7 +58,7 @@ TEST_P(AllocateTest, SynchronizeReturns) {
   EXPECT_EQ(gpukern_synchronize(device(), nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
 }
 
-GPUKERN_INSTANTIATE_PLACES(AllocateTest);
+GPUKERN_INSTANTIATE_PLACEMENTS(AllocateTest);
 
 TEST(AllocateErrorTest, SizesNearTheLargestDoNotWrapAround) {
   for (const std::size_t less : {0U, 1U, 13U, 63U, 64U, 65U}) {
@@ -69,11 +71,11 @@ TEST(AllocateErrorTest, SizesNearTheLargestDoNotWrapAround) {
 
 TEST(AllocateErrorTest, DevicesMustExist) {
   void* data = nullptr;
-  char place = 0;
+  char placement = 0;
   for (const gpukern_device device :
        {gpukern_device{GPUKERN_CUDA, -1}, {GPUKERN_CUDA, cuda_devices()}}) {
     EXPECT_EQ(gpukern_allocate(device, 16, nullptr, &data), GPUKERN_DEVICE_ERROR);
-    EXPECT_EQ(gpukern_release(device, &place, nullptr), GPUKERN_DEVICE_ERROR);
+    EXPECT_EQ(gpukern_release(device, &placement, nullptr), GPUKERN_DEVICE_ERROR);
     EXPECT_EQ(gpukern_release(device, nullptr, nullptr), GPUKERN_SUCCESS);
     EXPECT_EQ(gpukern_synchronize(device, nullptr), GPUKERN_DEVICE_ERROR);
   }
@@ -84,13 +86,13 @@ TEST(AllocateErrorTest, DevicesMustExist) {
 }
 
 /// The source's and the destination's device.
-using Route = std::pair<Place, Place>;
+using Route = std::pair<Placement, Placement>;
 
 class CopyTest : public testing::TestWithParam<Route> {
  protected:
   void SetUp() override {
     const auto [from, to] = GetParam();
-    if ((from == Place::Cuda || to == Place::Cuda) && cuda_devices() == 0)
+    if ((from == Placement::Cuda || to == Placement::Cuda) && cuda_devices() == 0)
       GTEST_SKIP() << "no CUDA device";
   }
 
@@ -163,34 +165,34 @@ TEST_P(CopyWithinTest, OverlappingMemory) {
 }
 
 std::string route_name(const testing::TestParamInfo<Route>& parameter) {
-  return place_name(parameter.param.first) + "_to_" + place_name(parameter.param.second);
+  return placement_name(parameter.param.first) + "_to_" + placement_name(parameter.param.second);
 }
 
 INSTANTIATE_TEST_SUITE_P(Routes, CopyTest,
-                         testing::Values(Route{Place::Cpu, Place::Cpu},
-                                         Route{Place::Cpu, Place::Cuda},
-                                         Route{Place::Cuda, Place::Cpu},
-                                         Route{Place::Cuda, Place::Cuda}),
+                         testing::Values(Route{Placement::Cpu, Placement::Cpu},
+                                         Route{Placement::Cpu, Placement::Cuda},
+                                         Route{Placement::Cuda, Placement::Cpu},
+                                         Route{Placement::Cuda, Placement::Cuda}),
                          route_name);
 INSTANTIATE_TEST_SUITE_P(Routes, CopyWithinTest,
-                         testing::Values(Route{Place::Cpu, Place::Cpu},
-                                         Route{Place::Cuda, Place::Cuda}),
+                         testing::Values(Route{Placement::Cpu, Placement::Cpu},
+                                         Route{Placement::Cuda, Placement::Cuda}),
                          route_name);
 
 TEST(CopyErrorTest, TensorsMustFit) {
-  const Array source(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3});
+  const Array source(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3});
   const gpukern_tensor from = source.tensor();
   const auto copy_to = [&](const View& destination) {
     const gpukern_tensor to = destination.tensor();
     return gpukern_copy(&from, &to, nullptr);
   };
-  const Array other_shape(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {3, 4});
+  const Array other_shape(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {3, 4});
   expect_error(copy_to(other_shape), GPUKERN_VALUE_ERROR, "copy: destination ");
-  const Array other_rank(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {12});
+  const Array other_rank(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {12});
   expect_error(copy_to(other_rank), GPUKERN_VALUE_ERROR, "copy: destination ");
-  const Array other_item(Place::Cpu, {GPUKERN_FLOAT, 64, 1}, {4, 3});
+  const Array other_item(Placement::Cpu, {GPUKERN_FLOAT, 64, 1}, {4, 3});
   expect_error(copy_to(other_item), GPUKERN_TYPE_ERROR, "copy: destination ");
-  const Array repeated(Place::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3}, Layout::Broadcast);
+  const Array repeated(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3}, Layout::Broadcast);
   expect_error(copy_to(repeated), GPUKERN_VALUE_ERROR, "copy: destination ");
   expect_error(gpukern_copy(nullptr, &from, nullptr), GPUKERN_VALUE_ERROR, "copy: source ");
   expect_error(gpukern_copy(&from, nullptr, nullptr), GPUKERN_VALUE_ERROR, "copy: destination ");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps and arrays for the tests of gpukern_pipeline_run(). The steps are calls of gpukern's on the
-// chunk's stream, so that they run on the fake GPU as well.
+// Steps and arrays for the tests of gpukern_pipeline_run(). The steps call gpukern on the chunk's
+// stream, so that they run on the fake GPU as well.
 #pragma once
 
 #include "gpukern/pipeline.h"
@@ -24,7 +24,7 @@ inline gpukern_exec limited(std::size_t bytes) {
   return exec;
 }
 
-/// The first input twice, and the others.
+/// Adds twice the first input to the others.
 inline gpukern_status add_up(void* user, const gpukern_pipeline_chunk* chunk) {
   if (user != nullptr) *static_cast<std::int64_t*>(user) += chunk->count;
   EXPECT_GT(chunk->count, 0);
@@ -37,7 +37,7 @@ inline gpukern_status add_up(void* user, const gpukern_pipeline_chunk* chunk) {
   return status;
 }
 
-/// Memory of the host, pinned or not, of numbers that count up.
+/// Host memory, pinned or pageable, that holds consecutive numbers.
 class HostInts {
  public:
   HostInts(std::int64_t count, bool pinned)

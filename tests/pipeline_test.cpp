@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern_pipeline_run(): any layout and overlap, steps that fail, calls that are stopped.
+// gpukern_pipeline_run(): any strides and overlap, failing steps, cancelled calls.
 
 #include <memory>
 
@@ -11,7 +11,7 @@
 namespace gpukern_test {
 namespace {
 
-class MapTest : public testing::Test {
+class PipelineRunTest : public testing::Test {
  protected:
   void SetUp() override {
     if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> repeated(const View& view, const Shape& shape) {
   return values;
 }
 
-/// Adds up host arrays and compares every byte of the memory of `out`.
+/// Sums host arrays and compares every byte of the memory of `out`.
 void expect_sum(const std::vector<const View*>& inputs, const View& out, gpukern_exec exec) {
   Bytes expected = out.memory->host;
   std::vector<std::uint32_t> sum = repeated(*inputs[0], out.shape);
@@ -40,8 +40,8 @@ void expect_sum(const std::vector<const View*>& inputs, const View& out, gpukern
     const std::vector<std::uint32_t> more = repeated(*input, out.shape);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
   }
-  const auto places = out.offsets();
-  for (std::size_t i = 0; i < sum.size(); ++i) store(expected, places[i], sum[i]);
+  const auto offsets = out.offsets();
+  for (std::size_t i = 0; i < sum.size(); ++i) store(expected, offsets[i], sum[i]);
 
   std::vector<gpukern_tensor> tensors;
   tensors.reserve(inputs.size());
@@ -68,7 +68,7 @@ Shape part_of(Shape shape, Random& random) {
   return shape;
 }
 
-TEST_F(MapTest, TakesAnyLayoutAndRepeats) {
+TEST_F(PipelineRunTest, TakesAnyLayoutAndRepeats) {
   Random random(std::random_device{}());
   for (int round = 0; round < 400; ++round) {
     Shape shape(random() % 5);
@@ -77,22 +77,23 @@ TEST_F(MapTest, TakesAnyLayoutAndRepeats) {
     std::vector<std::unique_ptr<Array>> inputs;
     std::vector<const View*> views;
     for (std::size_t k = 0; k < count; ++k) {
-      inputs.push_back(std::make_unique<Array>(Place::CudaHost, kInt, part_of(shape, random),
+      inputs.push_back(std::make_unique<Array>(Placement::CudaHost, kInt, part_of(shape, random),
                                                kInputLayouts[random() % std::size(kInputLayouts)]));
       fill_random(inputs.back()->memory->host, random);
       views.push_back(inputs.back().get());
     }
-    Array out(Place::CudaHost, kInt, shape, kOutputLayouts[random() % std::size(kOutputLayouts)]);
+    Array out(Placement::CudaHost, kInt, shape,
+              kOutputLayouts[random() % std::size(kOutputLayouts)]);
     fill_random(out.memory->host, random);
     expect_sum(views, out,
                limited(pick(random, std::vector<std::size_t>{1, 3000, 20000, 1 << 20})));
   }
 }
 
-TEST_F(MapTest, OutMayOverlapTheInputs) {
+TEST_F(PipelineRunTest, OutMayOverlapTheInputs) {
   Random random(3);
   for (const std::int64_t shift : {-40, -4, 0, 4, 4000}) {
-    Array memory(Place::CudaHost, kInt, {9000});
+    Array memory(Placement::CudaHost, kInt, {9000});
     fill_random(memory.memory->host, random);
     View x = memory;
     x.shape = {4000};
@@ -113,15 +114,15 @@ gpukern_status take(void* user, const gpukern_pipeline_chunk* chunk) {
                      gather_options(GPUKERN_INDEX_WRAP), &exec);
 }
 
-TEST_F(MapTest, ItemsMayDifferInSize) {
+TEST_F(PipelineRunTest, ItemsMayDifferInSize) {
   Random random(5);
   for (const std::int64_t count : {1, 77, 5000}) {
-    Array source(Place::Cuda, bytes_dtype(24), {10});
+    Array source(Placement::Cuda, bytes_dtype(24), {10});
     fill_random(source.memory->host, random);
     source.memory->commit();
-    Array index(Place::CudaHost, {GPUKERN_INT, 8, 1}, {count});
+    Array index(Placement::CudaHost, {GPUKERN_INT, 8, 1}, {count});
     fill_indices(index, random, 10);
-    const Array out(Place::CudaHost, bytes_dtype(24), {count});
+    const Array out(Placement::CudaHost, bytes_dtype(24), {count});
     gpukern_tensor from = source.tensor();
     const gpukern_tensor at = index.tensor();
     const gpukern_tensor to = out.tensor();
@@ -144,7 +145,7 @@ gpukern_status set_to_seven(void* /*user*/, const gpukern_pipeline_chunk* chunk)
   return gpukern_copy(&from, &chunk->out, &exec);
 }
 
-TEST_F(MapTest, NeedsNoInput) {
+TEST_F(PipelineRunTest, NeedsNoInput) {
   HostInts out(10000, false);
   const gpukern_tensor to = out.tensor();
   const gpukern_exec exec = limited(5000);
@@ -152,7 +153,7 @@ TEST_F(MapTest, NeedsNoInput) {
   for (std::int64_t i = 0; i < 10000; ++i) ASSERT_EQ(out[i], 7);
 }
 
-TEST_F(MapTest, AStepMayFail) {
+TEST_F(PipelineRunTest, AStepMayFail) {
   HostInts x(10000, false);
   HostInts out(10000, true);
   int chunks = 0;
@@ -161,7 +162,7 @@ TEST_F(MapTest, AStepMayFail) {
   EXPECT_EQ(chunks, 3);
 }
 
-TEST_F(MapTest, ReportsAndStopsBetweenChunks) {
+TEST_F(PipelineRunTest, ReportsAndStopsBetweenChunks) {
   struct Reports {
     std::uint64_t done = 0;
     int left = 0;
@@ -189,7 +190,7 @@ TEST_F(MapTest, ReportsAndStopsBetweenChunks) {
   }
 }
 
-TEST_F(MapTest, ChecksItsArguments) {
+TEST_F(PipelineRunTest, ChecksItsArguments) {
   HostInts x(100, false);
   const gpukern_tensor good = x.tensor();
   std::int64_t three = 3;
@@ -211,11 +212,11 @@ TEST_F(MapTest, ChecksItsArguments) {
   expect_error(run(&good, &short_one), GPUKERN_VALUE_ERROR,
                "pipeline_run: inputs[0] must broadcast to ");
   expect_error(run(&there, &good), GPUKERN_VALUE_ERROR,
-               "pipeline_run: inputs[0] must lie on the host, got cuda:0");
+               "pipeline_run: inputs[0] must be in host memory, got cuda:0");
   expect_error(run(&good, &there), GPUKERN_VALUE_ERROR,
-               "pipeline_run: out must lie on the host, got cuda:0");
+               "pipeline_run: out must be in host memory, got cuda:0");
   expect_error(run(&good, &stuck), GPUKERN_VALUE_ERROR,
-               "pipeline_run: out must have an own place for each ");
+               "pipeline_run: out must not have overlapping elements");
   expect_error(run(nullptr, &good), GPUKERN_VALUE_ERROR,
                "pipeline_run: inputs[0] must not be NULL");
   expect_error(run(&good, nullptr), GPUKERN_VALUE_ERROR, "pipeline_run: out must not be NULL");
@@ -231,7 +232,7 @@ TEST_F(MapTest, ChecksItsArguments) {
   for (std::int64_t i = 0; i < 100; ++i) ASSERT_EQ(x[i], i);
 }
 
-TEST(MapWithoutGpuTest, SaysSo) {
+TEST(PipelineRunWithoutGpuTest, SaysSo) {
   if (cuda_devices() > 0) GTEST_SKIP() << "there is a CUDA device";
   std::int32_t x = 1;
   const gpukern_tensor tensor{&x, kCpu, 0, kInt, nullptr, nullptr, 0};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the tests of the cache of compiled programs share.
+// Helpers for the tests of the cache of compiled programs.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ inline const Description kProgram{.source = kAdd};
 
 class ProgramCacheTest : public ProgramTest {
  protected:
-  /// Makes the one entry of a fresh cache, and forgets the program.
+  /// Creates the only entry of a fresh cache, and drops the program from memory.
   fs::path entry() {
     ptx_of(kProgram);
     forget_memory();

@@ -220,12 +220,12 @@ TEST_F(ProgramCacheTest, NothingIsWrittenWithoutRoom) {
   EXPECT_FALSE(fs::exists(directory()));
 }
 
-TEST_F(ProgramCacheTest, PlacesThatCannotBeWrittenToAreSilent) {
+TEST_F(ProgramCacheTest, UnwritableDirectoriesAreIgnored) {
   write_file(directory(), "a file where the directory should be");
   EXPECT_STREQ(cache_info().directory, "");
   ptx_of(kProgram);
-  for (const char* place : {"/proc/gpukern", "/dev/null/gpukern", "/dev/full"}) {
-    const EnvironmentVariable variable("GPUKERN_CACHE_DIR", place);
+  for (const char* path : {"/proc/gpukern", "/dev/null/gpukern", "/dev/full"}) {
+    const EnvironmentVariable variable("GPUKERN_CACHE_DIR", path);
     forget_memory();
     ptx_of(kProgram);
     EXPECT_EQ(counts(), (Counts{.misses = 1}));

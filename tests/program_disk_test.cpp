@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 using gpukern::DiskCache;
 
-/// Sets a variable for the disk cache in this program, beside the one in the library.
+/// Sets a variable for the copy of the disk cache in this program and for the one in the library.
 struct Variable : EnvironmentVariable {
   Variable(const char* name, const std::string& value) : EnvironmentVariable(name, value) {
     gpukern::reload_environment();

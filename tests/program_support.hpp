@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the tests of programs share: descriptions by name, a cache directory for each test.
+// Helpers for the tests of programs: descriptions by name, and a cache directory for each test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,10 +26,10 @@ inline constexpr char kAdd[] =
     "  if (i < n) x[i] += static_cast<float>(a) + c;\n"
     "}\n";
 
-/// What to compile, with memory of its own; for sm_90 unless it says otherwise.
+/// A description of a program that owns its memory; the default architecture is sm_90.
 struct Description {
   std::string source;
-  // NOLINTBEGIN(readability-redundant-member-init): else GCC warns where one is left out
+  // NOLINTBEGIN(readability-redundant-member-init): GCC warns about a missing one
   std::vector<const char*> options{};
   const char* architecture = "sm_90";
   std::vector<gpukern_header> headers{};
@@ -90,7 +90,7 @@ inline gpukern_cache_info cache_info() {
   return info;
 }
 
-/// An empty folder, for the length of a scope.
+/// An empty directory that is removed at the end of the scope.
 struct TemporaryFolder {
   TemporaryFolder() {
     std::string name = testing::TempDir() + "gpukern-" + std::string(6, 'X');
@@ -105,8 +105,8 @@ struct TemporaryFolder {
   std::filesystem::path path;
 };
 
-/// Tests with NVRTC and an empty cache of their own; skipped where there is no NVRTC.
-/// $GPUKERN_TEST_TOOLKIT names a toolkit that is searched first.
+/// A test with NVRTC and a separate, empty cache; skipped without NVRTC. $GPUKERN_TEST_TOOLKIT
+/// names a toolkit that is searched first.
 class ProgramTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -134,7 +134,7 @@ class ProgramTest : public testing::Test {
   EnvironmentVariable cache_{"GPUKERN_CACHE_DIR", directory().string()};
 };
 
-/// Drops what the process remembers; the disk keeps its entries.
+/// Drops the programs in memory; the disk cache keeps its entries.
 inline void forget_memory() {
   const EnvironmentVariable elsewhere("GPUKERN_CACHE_DIR", "off");
   EXPECT_EQ(gpukern_cache_clear(), GPUKERN_SUCCESS) << gpukern_last_error();

@@ -232,13 +232,13 @@ TEST(ProgramDeathTest, WithoutNvrtcTheMessageHelps) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        const EnvironmentVariable variable("GPUKERN_NVRTC", "/no/such/place");
+        const EnvironmentVariable variable("GPUKERN_NVRTC", "/no/such/path");
         const gpukern_status status = Compiled({.source = kAdd}).status();
         std::fputs(gpukern_last_error(), stderr);
         std::exit(status);
       },
       testing::ExitedWithCode(GPUKERN_DEVICE_ERROR),
-      "no libnvrtc.so.* at .GPUKERN_NVRTC, /no/such/place.*pip install nvidia-cuda-nvrtc");
+      "no libnvrtc.so.* at .GPUKERN_NVRTC, /no/such/path.*pip install nvidia-cuda-nvrtc");
 }
 
 TEST(ProgramTestWithoutCuda, IsRefused) {

@@ -31,7 +31,7 @@ class RoundingTest : public testing::Test {
     compute(expected_);
   }
 
-  /// Runs in the mode under test, so nothing here rounds but the call.
+  /// Runs in the mode under test, so only the call may round here.
   void compute(std::vector<float>& out) {
     std::int64_t count = kCount;
     const gpukern_dtype dtype{GPUKERN_FLOAT, 32, 1};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// saxpy element by element. std::fma rounds exactly once by definition, and the C library keeps
-// to that with or without fma instructions; the 16-bit types are converted by plain arithmetic.
+// saxpy element by element. std::fma rounds exactly once by definition, and the C library complies
+// with or without fma instructions; the 16-bit types are converted by plain arithmetic.
 #pragma once
 
 #include <cmath>
@@ -49,7 +49,7 @@ struct Float16 {
     const double magnitude = std::fabs(static_cast<double>(value));
     int exponent = MinExponent;
     if (magnitude >= std::ldexp(1.0, MinExponent)) exponent = std::ilogb(magnitude);
-    // Counted in units of the last place, the bits of a magnitude are its rank among all.
+    // In units of the last place, the bits of a magnitude are its rank among all.
     const double units = std::nearbyint(std::ldexp(magnitude, FractionBits - exponent));
     const double rank = units + std::ldexp(exponent - MinExponent, FractionBits);
     return {static_cast<std::uint16_t>(
@@ -124,7 +124,7 @@ inline constexpr SaxpyType kSaxpyTypes[] = {
     {"int64", {GPUKERN_INT, 64, 1}, 8, 0, element_oracle<std::int64_t>},
 };
 
-/// Bit patterns where formats of this layout have their edges; for integers, the plain ones.
+/// Bit patterns at the limits of formats with this layout; for integers, ordinary ones.
 inline std::vector<std::uint64_t> special_bits(const SaxpyType& type) {
   const int bits = type.component_bytes * 8;
   const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
@@ -158,8 +158,8 @@ struct Saxpy {
   const View& y;
   const View& out;
 
-  [[nodiscard]] gpukern_status run(Place place) const {
-    const gpukern_exec exec = exec_at(place);
+  [[nodiscard]] gpukern_status run(Placement placement) const {
+    const gpukern_exec exec = exec_at(placement);
     const gpukern_tensor x_tensor = x.tensor();
     const gpukern_tensor y_tensor = y.tensor();
     const gpukern_tensor out_tensor = out.tensor();
@@ -167,9 +167,9 @@ struct Saxpy {
   }
 };
 
-/// Runs a call whose memories are set on the host; compares every byte of out's memory, and with
-/// that every bit of the result.
-inline void expect_saxpy(const Saxpy& call, Place place) {
+/// Runs a call whose memories are set on the host, and compares every byte of out's memory, and
+/// thus every bit of the result.
+inline void expect_saxpy(const Saxpy& call, Placement placement) {
   const auto from_x = call.x.offsets();
   const auto from_y = call.y.offsets();
   const auto to = call.out.offsets();
@@ -179,7 +179,7 @@ inline void expect_saxpy(const Saxpy& call, Place place) {
                      call.y.memory->host.data() + from_y[k], expected.data() + to[k]);
 
   for (Memory* memory : {call.x.memory, call.y.memory, call.out.memory}) memory->commit();
-  ASSERT_EQ(call.run(place), GPUKERN_SUCCESS) << gpukern_last_error();
+  ASSERT_EQ(call.run(placement), GPUKERN_SUCCESS) << gpukern_last_error();
   call.out.memory->fetch();
   EXPECT_TRUE(same_bytes(expected, call.out.memory->host));
 }

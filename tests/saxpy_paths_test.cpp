@@ -9,12 +9,12 @@
 namespace gpukern_test {
 namespace {
 
-class SaxpyPathTest : public testing::TestWithParam<std::tuple<Place, SaxpyType>> {
+class SaxpyPathTest : public testing::TestWithParam<std::tuple<Placement, SaxpyType>> {
  protected:
   void SetUp() override {
-    if (place() != Place::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+    if (placement() != Placement::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   }
-  [[nodiscard]] Place place() const { return std::get<Place>(GetParam()); }
+  [[nodiscard]] Placement placement() const { return std::get<Placement>(GetParam()); }
   [[nodiscard]] const SaxpyType& type() const { return std::get<SaxpyType>(GetParam()); }
   [[nodiscard]] std::int64_t item() const { return item_bytes(type().dtype); }
 
@@ -45,12 +45,12 @@ TEST_P(SaxpyPathTest, EveryAlignmentOfEachOperand) {
             return View{&memory, type().dtype, {count}, {1}, shift};
           };
           // The memory ends with x and y, so that a sanitizer detects reads beyond them.
-          Memory x(place(), static_cast<std::size_t>(x_shift + count * item()));
-          Memory y(place(), static_cast<std::size_t>(y_shift + count * item()));
-          Memory out(place(), static_cast<std::size_t>(kGuard + out_shift + count * item()));
+          Memory x(placement(), static_cast<std::size_t>(x_shift + count * item()));
+          Memory y(placement(), static_cast<std::size_t>(y_shift + count * item()));
+          Memory out(placement(), static_cast<std::size_t>(kGuard + out_shift + count * item()));
           expect_saxpy(
               {type(), scalar(), operand(x, x_shift), operand(y, y_shift), operand(out, out_shift)},
-              place());
+              placement());
           if (HasFailure()) return;
         }
   }
@@ -60,15 +60,15 @@ TEST_P(SaxpyPathTest, InPlaceAtEveryAlignment) {
   for (const std::int64_t out_shift : shifts())
     for (const std::int64_t other_shift : shifts()) {
       SCOPED_TRACE("at " + std::to_string(out_shift) + ", " + std::to_string(other_shift));
-      const Array other = Array(place(), type().dtype, {70001});
-      const Array out = Array(place(), type().dtype, {70001 + kGuard});
+      const Array other = Array(placement(), type().dtype, {70001});
+      const Array out = Array(placement(), type().dtype, {70001 + kGuard});
       fill_random(other.memory->host, random_);
       fill_random(out.memory->host, random_);
       const View in{other.memory, type().dtype, {70001}, {1}, other_shift};
       const View both{out.memory, type().dtype, {70001}, {1}, kGuard + out_shift};
-      expect_saxpy({type(), scalar(), both, in, both}, place());
-      expect_saxpy({type(), scalar(), in, both, both}, place());
-      expect_saxpy({type(), scalar(), both, both, both}, place());
+      expect_saxpy({type(), scalar(), both, in, both}, placement());
+      expect_saxpy({type(), scalar(), in, both, both}, placement());
+      expect_saxpy({type(), scalar(), both, both, both}, placement());
       if (HasFailure()) return;
     }
 }
@@ -79,12 +79,12 @@ TEST_P(SaxpyPathTest, PastTheCaches) {
   constexpr std::int64_t kBytes = std::int64_t{40} << 20;
   const std::int64_t length = (std::int64_t{40} << 10) / item() + 1;
   const std::int64_t rows = kBytes / (length * item());
-  Array x(place(), type().dtype, {length});
-  Array y(place(), type().dtype, {length});
+  Array x(placement(), type().dtype, {length});
+  Array y(placement(), type().dtype, {length});
   fill_random(x.storage.host, random_);
   fill_random(y.storage.host, random_);
   for (const std::int64_t shift : {std::int64_t{0}, std::int64_t{type().component_bytes}, item()}) {
-    Memory memory(place(), static_cast<std::size_t>(shift + rows * length * item() + kGuard));
+    Memory memory(placement(), static_cast<std::size_t>(shift + rows * length * item() + kGuard));
     Bytes expected = memory.host;
     const Bytes a = scalar();
     const auto row = expected.begin() + shift;
@@ -98,7 +98,7 @@ TEST_P(SaxpyPathTest, PastTheCaches) {
     const View out{&memory, type().dtype, {rows, length}, {length, 1}, shift};
     for (Memory* operand : {x.memory, y.memory, &memory}) operand->commit();
     gpukern_set_num_threads(2);
-    const gpukern_status status = Saxpy{type(), a, every_x, every_y, out}.run(place());
+    const gpukern_status status = Saxpy{type(), a, every_x, every_y, out}.run(placement());
     gpukern_set_num_threads(0);
     ASSERT_EQ(status, GPUKERN_SUCCESS) << gpukern_last_error();
     memory.fetch();
@@ -106,13 +106,13 @@ TEST_P(SaxpyPathTest, PastTheCaches) {
   }
 }
 
-std::string path_name(const testing::TestParamInfo<std::tuple<Place, SaxpyType>>& parameter) {
-  return place_name(std::get<Place>(parameter.param)) + "_" +
+std::string path_name(const testing::TestParamInfo<std::tuple<Placement, SaxpyType>>& parameter) {
+  return placement_name(std::get<Placement>(parameter.param)) + "_" +
          std::get<SaxpyType>(parameter.param).name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, SaxpyPathTest,
-                         testing::Combine(testing::ValuesIn(kPlaces),
+INSTANTIATE_TEST_SUITE_P(Placements, SaxpyPathTest,
+                         testing::Combine(testing::ValuesIn(kPlacements),
                                           testing::ValuesIn(kSaxpyTypes)),
                          path_name);
 

@@ -12,21 +12,21 @@
 namespace gpukern_test {
 namespace {
 
-using Parameter = std::tuple<Place, SaxpyType>;
+using Parameter = std::tuple<Placement, SaxpyType>;
 
 class SaxpyTest : public testing::TestWithParam<Parameter> {
  protected:
   void SetUp() override {
-    if (place() != Place::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+    if (placement() != Placement::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   }
-  [[nodiscard]] Place place() const { return std::get<Place>(GetParam()); }
+  [[nodiscard]] Placement placement() const { return std::get<Placement>(GetParam()); }
   [[nodiscard]] const SaxpyType& type() const { return std::get<SaxpyType>(GetParam()); }
 
   [[nodiscard]] Array array(const Shape& shape, Layout layout = Layout::Contiguous) const {
-    return {place(), type().dtype, shape, layout};
+    return {placement(), type().dtype, shape, layout};
   }
 
-  /// An element of random numbers near one, or small integers: sums that do not overflow.
+  /// An element near one, or a small integer: sums do not overflow.
   Bytes moderate_scalar() {
     Bytes scalar(static_cast<std::size_t>(item_bytes(type().dtype)));
     fill_random(scalar, random_);
@@ -57,7 +57,7 @@ class SaxpyTest : public testing::TestWithParam<Parameter> {
     for (const View* view : {static_cast<const View*>(&x), static_cast<const View*>(&y),
                              static_cast<const View*>(&out)})
       fill_random(view->memory->host, random_);
-    expect_saxpy({type(), moderate_scalar(), x, y, out}, place());
+    expect_saxpy({type(), moderate_scalar(), x, y, out}, placement());
   }
 
   Random random_{42};
@@ -92,7 +92,7 @@ TEST_P(SaxpyTest, EveryPairOfSpecialValues) {
       }
     }
     SCOPED_TRACE("a of bits " + std::to_string(pattern));
-    expect_saxpy({type(), a, x, y, out}, place());
+    expect_saxpy({type(), a, x, y, out}, placement());
   }
 }
 
@@ -119,7 +119,7 @@ TEST_P(SaxpyRoundingTest, CancellationAndTies) {
         std::memcpy(element + part, &bits, size);
       }
     }
-    expect_saxpy({type(), a, x, y, out}, place());
+    expect_saxpy({type(), a, x, y, out}, placement());
   }
 }
 
@@ -167,9 +167,9 @@ TEST_P(SaxpyTest, OutMayOverlapTheInputsInAnyWay) {
       const View out{
           x.memory, type().dtype, {3000}, {step}, middle + (shift + (step < 0 ? 2999 : 0)) * item};
       const Bytes a = moderate_scalar();
-      expect_saxpy({type(), a, in, y, out}, place());
-      expect_saxpy({type(), a, y, in, out}, place());
-      expect_saxpy({type(), a, in, in, out}, place());
+      expect_saxpy({type(), a, in, y, out}, placement());
+      expect_saxpy({type(), a, y, in, out}, placement());
+      expect_saxpy({type(), a, in, in, out}, placement());
     }
   }
 }
@@ -179,7 +179,7 @@ TEST_P(SaxpyTest, OutMayOverlapByAFractionOfAnElement) {
   fill_random(x.memory->host, random_);
   View out = x;
   out.offset += 1;
-  expect_saxpy({type(), moderate_scalar(), x, x, out}, place());
+  expect_saxpy({type(), moderate_scalar(), x, x, out}, placement());
 }
 
 TEST_P(SaxpyTest, OperandsMayStartAnywhere) {
@@ -197,7 +197,7 @@ TEST_P(SaxpyTest, OperandsMayStartAnywhere) {
       shifted_x.offset += shift;
       if (all) shifted_y.offset += shift;
       if (all) shifted_out.offset += shift;
-      expect_saxpy({type(), moderate_scalar(), shifted_x, shifted_y, shifted_out}, place());
+      expect_saxpy({type(), moderate_scalar(), shifted_x, shifted_y, shifted_out}, placement());
     }
   }
 }
@@ -208,26 +208,26 @@ TEST_P(SaxpyTest, RefusesWhatDoesNotFit) {
   const Bytes a(16);
   for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{4, 3, 1}, Shape{}}) {
     const Array bad = array(shape);
-    expect_error(Saxpy{type(), a, x, bad, good}.run(place()), GPUKERN_VALUE_ERROR,
+    expect_error(Saxpy{type(), a, x, bad, good}.run(placement()), GPUKERN_VALUE_ERROR,
                  "saxpy: y must have the shape of x, (4, 3), got ");
-    expect_error(Saxpy{type(), a, x, good, bad}.run(place()), GPUKERN_VALUE_ERROR,
+    expect_error(Saxpy{type(), a, x, good, bad}.run(placement()), GPUKERN_VALUE_ERROR,
                  "saxpy: out must have the shape of x, (4, 3), got ");
   }
-  const Array bytes(place(), {GPUKERN_UINT, 8, 16}, {4, 3});
+  const Array bytes(placement(), {GPUKERN_UINT, 8, 16}, {4, 3});
   const std::string name = type().name;
-  expect_error(Saxpy{type(), a, x, bytes, good}.run(place()), GPUKERN_TYPE_ERROR,
+  expect_error(Saxpy{type(), a, x, bytes, good}.run(placement()), GPUKERN_TYPE_ERROR,
                "saxpy: y must have the dtype of x, " + name + ", got uint8x16");
-  expect_error(Saxpy{type(), a, x, good, bytes}.run(place()), GPUKERN_TYPE_ERROR,
+  expect_error(Saxpy{type(), a, x, good, bytes}.run(placement()), GPUKERN_TYPE_ERROR,
                "saxpy: out must have the dtype of x, " + name + ", got uint8x16");
   const Array repeated = array({4, 3}, Layout::Broadcast);
-  expect_error(Saxpy{type(), a, x, good, repeated}.run(place()), GPUKERN_VALUE_ERROR,
+  expect_error(Saxpy{type(), a, x, good, repeated}.run(placement()), GPUKERN_VALUE_ERROR,
                "saxpy: out ");
-  expect_error(Saxpy{type(), {}, x, good, good}.run(place()), GPUKERN_VALUE_ERROR,
+  expect_error(Saxpy{type(), {}, x, good, good}.run(placement()), GPUKERN_VALUE_ERROR,
                "saxpy: a must not be NULL");
 }
 
 std::string parameter_name(const testing::TestParamInfo<Parameter>& parameter) {
-  return place_name(std::get<Place>(parameter.param)) + "_" +
+  return placement_name(std::get<Placement>(parameter.param)) + "_" +
          std::get<SaxpyType>(parameter.param).name;
 }
 
@@ -238,18 +238,18 @@ std::vector<SaxpyType> rounding_types() {
   return types;
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, SaxpyTest,
-                         testing::Combine(testing::ValuesIn(kPlaces),
+INSTANTIATE_TEST_SUITE_P(Placements, SaxpyTest,
+                         testing::Combine(testing::ValuesIn(kPlacements),
                                           testing::ValuesIn(kSaxpyTypes)),
                          parameter_name);
-INSTANTIATE_TEST_SUITE_P(Places, SaxpyRoundingTest,
-                         testing::Combine(testing::ValuesIn(kPlaces),
+INSTANTIATE_TEST_SUITE_P(Placements, SaxpyRoundingTest,
+                         testing::Combine(testing::ValuesIn(kPlacements),
                                           testing::ValuesIn(rounding_types())),
                          parameter_name);
 
-class SaxpyPlaceTest : public PlaceTest {};
+class SaxpyPlacementTest : public PlacementTest {};
 
-TEST_P(SaxpyPlaceTest, RefusesOtherDtypes) {
+TEST_P(SaxpyPlacementTest, RefusesOtherDtypes) {
   const Bytes a(16);
   for (const gpukern_dtype dtype : {gpukern_dtype{GPUKERN_INT, 8, 1},
                                     {GPUKERN_UINT, 32, 1},
@@ -257,39 +257,39 @@ TEST_P(SaxpyPlaceTest, RefusesOtherDtypes) {
                                     {GPUKERN_FLOAT, 32, 2},
                                     {GPUKERN_FLOAT, 128, 1},
                                     {GPUKERN_OPAQUE, 64, 1}}) {
-    const Array x(place(), dtype, {4});
-    expect_error(Saxpy{kSaxpyTypes[0], a, x, x, x}.run(place()), GPUKERN_TYPE_ERROR,
+    const Array x(placement(), dtype, {4});
+    expect_error(Saxpy{kSaxpyTypes[0], a, x, x, x}.run(placement()), GPUKERN_TYPE_ERROR,
                  "saxpy: x must have one of the dtypes float32, float64, float16, bfloat16, "
                  "complex64, complex128, int32, int64, got ");
   }
 }
 
-TEST_P(SaxpyPlaceTest, RoundsOnceWhereDoubleWouldRoundTwice) {
+TEST_P(SaxpyPlacementTest, RoundsOnceWhereDoubleWouldRoundTwice) {
   // a * x + y is just below the midpoint of two floats. In double it becomes the midpoint.
   const float a = 0x1.000002p-24F;
-  const Array x(place(), {GPUKERN_FLOAT, 32, 1}, {1});
-  const Array y(place(), {GPUKERN_FLOAT, 32, 1}, {1});
+  const Array x(placement(), {GPUKERN_FLOAT, 32, 1}, {1});
+  const Array y(placement(), {GPUKERN_FLOAT, 32, 1}, {1});
   store(x.memory->host, kGuard, 0x1.fffffcp-1F);
   store(y.memory->host, kGuard, 0x1.000002p+0F);
   for (const View* view : {static_cast<const View*>(&x), static_cast<const View*>(&y)})
     view->memory->commit();
   const auto bytes = std::as_bytes(std::span(&a, 1));
-  ASSERT_EQ((Saxpy{kSaxpyTypes[2], bytes, x, y, y}.run(place())), GPUKERN_SUCCESS);
+  ASSERT_EQ((Saxpy{kSaxpyTypes[2], bytes, x, y, y}.run(placement())), GPUKERN_SUCCESS);
   y.memory->fetch();
   EXPECT_EQ(load<float>(y.memory->host, kGuard), 0x1.000002p+0F);
 }
 
-TEST_P(SaxpyPlaceTest, NanIsCanonical) {
+TEST_P(SaxpyPlacementTest, NanIsCanonical) {
   const std::uint64_t canonical[] = {
       0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000, 0x7fc00000, 0x7ff8000000000000};
   for (std::size_t k = 0; k < std::size(canonical); ++k) {
     const SaxpyType& type = kSaxpyTypes[k];
     SCOPED_TRACE(type.name);
-    const Array x(place(), type.dtype, {40});
+    const Array x(placement(), type.dtype, {40});
     std::fill(x.memory->host.begin(), x.memory->host.end(), std::byte{0xff});
     x.memory->commit();
     const Bytes zero(16);
-    ASSERT_EQ((Saxpy{type, zero, x, x, x}.run(place())), GPUKERN_SUCCESS);
+    ASSERT_EQ((Saxpy{type, zero, x, x, x}.run(placement())), GPUKERN_SUCCESS);
     x.memory->fetch();
     for (std::int64_t at = kGuard; at < kGuard + 40 * x.item(); at += type.component_bytes) {
       std::uint64_t bits = 0;
@@ -300,7 +300,7 @@ TEST_P(SaxpyPlaceTest, NanIsCanonical) {
   }
 }
 
-GPUKERN_INSTANTIATE_PLACES(SaxpyPlaceTest);
+GPUKERN_INSTANTIATE_PLACEMENTS(SaxpyPlacementTest);
 
 }  // namespace
 }  // namespace gpukern_test

@@ -32,16 +32,16 @@ Usage usage() {
   return now;
 }
 
-/// The state of one thread's arrays, and what it must be.
+/// The arrays of one thread and their expected contents.
 class Worker {
  public:
   explicit Worker(int id) : random_(static_cast<std::uint64_t>(id)) {
     stream_.synchronize();  // the memory is ready on all streams
-    std::vector<int> places(kCount);
+    std::vector<int> positions(kCount);
     for (std::int64_t i = 0; i < kCount; ++i)
-      places[static_cast<std::size_t>(i)] = static_cast<int>(kCount - 1 - i);
+      positions[static_cast<std::size_t>(i)] = static_cast<int>(kCount - 1 - i);
     for (std::int64_t i = 0; i < kCount; ++i) expected_.push_back(static_cast<float>(i));
-    index_.write(places);
+    index_.write(positions);
     x_.write(expected_);
     for (const auto* memory : {&sum_, &zero_}) memory->write(std::vector<float>(kCount, 0));
     cuda("cuStreamSynchronize", static_cast<void*>(nullptr));

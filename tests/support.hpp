@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the tests share: places to run at, memory there, strided views of it, random data.
+// Helpers for the tests: placements, memory for them, strided views of it, random data.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -62,52 +62,56 @@ inline gpukern_gather_options gather_options(gpukern_index_mode mode,
   return options;
 }
 
-/// gpukern_gather(), for options that are made in the call.
+/// gpukern_gather(), for options that are created in the call.
 inline gpukern_status call_gather(const gpukern_tensor* source, const gpukern_tensor* index,
                                   std::int32_t axis, const gpukern_tensor* out,
                                   const gpukern_gather_options& options, const gpukern_exec* exec) {
   return gpukern_gather(source, index, axis, out, &options, exec);
 }
 
-/// Where tensors lie and where they are computed.
-enum class Place {
+/// The location of tensors and of the computation.
+enum class Placement {
   Cpu,       ///< host tensors, on the CPU
-  CudaHost,  ///< host tensors, sent through the GPU
+  CudaHost,  ///< host tensors, computed on the GPU
   Cuda,      ///< device tensors
 };
 
-inline constexpr Place kPlaces[] = {Place::Cpu, Place::CudaHost, Place::Cuda};
+inline constexpr Placement kPlacements[] = {Placement::Cpu, Placement::CudaHost, Placement::Cuda};
 
-inline std::string place_name(Place place) {
-  return place == Place::Cpu ? "cpu" : place == Place::CudaHost ? "cuda_host" : "cuda";
+inline std::string placement_name(Placement placement) {
+  return placement == Placement::Cpu        ? "cpu"
+         : placement == Placement::CudaHost ? "cuda_host"
+                                            : "cuda";
 }
 
-/// The exec argument for a place. Device tensors need none: compute follows the data.
-inline gpukern_exec exec_at(Place place) {
+/// The exec argument for a placement. Device tensors need none: they are computed on their device.
+inline gpukern_exec exec_at(Placement placement) {
   gpukern_exec exec = GPUKERN_EXEC_INIT;
-  if (place == Place::Cpu) exec.device = kCpu;
-  if (place == Place::CudaHost) exec.device = kCuda;
+  if (placement == Placement::Cpu) exec.device = kCpu;
+  if (placement == Placement::CudaHost) exec.device = kCuda;
   return exec;
 }
 
-/// A test that runs once per place; the CUDA ones skip without a GPU.
-class PlaceTest : public testing::TestWithParam<Place> {
+/// A test that runs once per placement; the CUDA ones are skipped without a GPU.
+class PlacementTest : public testing::TestWithParam<Placement> {
  protected:
   void SetUp() override {
-    if (GetParam() != Place::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+    if (GetParam() != Placement::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   }
-  [[nodiscard]] Place place() const { return GetParam(); }
+  [[nodiscard]] Placement placement() const { return GetParam(); }
 };
 
-#define GPUKERN_INSTANTIATE_PLACES(suite)        \
-  INSTANTIATE_TEST_SUITE_P(                      \
-      Places, suite, testing::ValuesIn(kPlaces), \
-      [](const testing::TestParamInfo<Place>& parameter) { return place_name(parameter.param); })
+#define GPUKERN_INSTANTIATE_PLACEMENTS(suite)                                       \
+  INSTANTIATE_TEST_SUITE_P(Placements, suite, testing::ValuesIn(kPlacements),       \
+                           [](const testing::TestParamInfo<Placement>& parameter) { \
+                             return placement_name(parameter.param);                \
+                           })
 
-/// Bytes at a place: set `host`, commit(), let the library work, fetch().
+/// Bytes of a placement: set `host`, commit(), call the library, fetch().
 class Memory {
  public:
-  Memory(Place place, std::size_t bytes) : host(bytes), on_device_(place == Place::Cuda) {
+  Memory(Placement placement, std::size_t bytes)
+      : host(bytes), on_device_(placement == Placement::Cuda) {
     if (!on_device_) return;
     EXPECT_EQ(gpukern_allocate(kCuda, bytes, nullptr, &device_), GPUKERN_SUCCESS)
         << gpukern_last_error();
@@ -140,7 +144,7 @@ class Memory {
   void* device_ = nullptr;
 };
 
-/// How a view's elements lie in its memory.
+/// The layout of a view in its memory.
 enum class Layout { Contiguous, Fortran, Strided, Reversed, Unaligned, Broadcast };
 
 inline constexpr Layout kInputLayouts[] = {Layout::Contiguous, Layout::Fortran,
@@ -155,7 +159,7 @@ inline std::int64_t count_of(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// A strided window on a Memory; its tensor() borrows from it.
+/// A strided view of a Memory; its tensor() refers to it.
 struct View {
   Memory* memory = nullptr;
   gpukern_dtype dtype{};
@@ -175,24 +179,24 @@ struct View {
   [[nodiscard]] std::int64_t item() const { return item_bytes(dtype); }
   [[nodiscard]] std::int64_t count() const { return count_of(shape); }
 
-  /// Where each element lies in the memory, in bytes, in C order.
+  /// The byte offset of each element in the memory, in C order.
   [[nodiscard]] std::vector<std::int64_t> offsets() const {
-    std::vector<std::int64_t> places{offset};
+    std::vector<std::int64_t> found{offset};
     for (std::size_t d = 0; d < shape.size(); ++d) {
       std::vector<std::int64_t> next;
-      next.reserve(places.size() * static_cast<std::size_t>(shape[d]));
-      for (const auto start : places)
+      next.reserve(found.size() * static_cast<std::size_t>(shape[d]));
+      for (const auto start : found)
         for (std::int64_t i = 0; i < shape[d]; ++i) next.push_back(start + i * strides[d] * item());
-      places = std::move(next);
+      found = std::move(next);
     }
-    return places;
+    return found;
   }
 };
 
-/// Bytes kept free before and after an array's elements; a test sees writes into them.
+/// Guard bytes before and after an array's elements, in which a test detects writes.
 inline constexpr std::int64_t kGuard = 64;
 
-/// A view laid out as asked, starting behind the guard; `bytes` becomes what it spans.
+/// A view with the given layout, after the guard; sets `bytes` to the size of its memory.
 inline View lay_out(gpukern_dtype dtype, const Shape& shape, Layout layout, std::int64_t& bytes) {
   const std::int64_t step = layout == Layout::Strided ? 2 : 1;
   View view{nullptr, dtype, shape, Shape(shape.size()), kGuard};
@@ -211,11 +215,11 @@ inline View lay_out(gpukern_dtype dtype, const Shape& shape, Layout layout, std:
   return view;
 }
 
-/// A view with memory of its own.
+/// A view with separate memory.
 struct Array : View {
-  Array(Place place, gpukern_dtype element, const Shape& extents,
+  Array(Placement placement, gpukern_dtype element, const Shape& extents,
         Layout layout = Layout::Contiguous)
-      : Array(place, [&] {
+      : Array(placement, [&] {
           std::int64_t bytes = 0;
           View view = lay_out(element, extents, layout, bytes);
           return std::pair(std::move(view), bytes);
@@ -224,8 +228,9 @@ struct Array : View {
   Memory storage;
 
  private:
-  Array(Place place, std::pair<View, std::int64_t> laid_out)
-      : View(std::move(laid_out.first)), storage(place, static_cast<std::size_t>(laid_out.second)) {
+  Array(Placement placement, std::pair<View, std::int64_t> laid_out)
+      : View(std::move(laid_out.first)),
+        storage(placement, static_cast<std::size_t>(laid_out.second)) {
     memory = &storage;
   }
 };
@@ -261,7 +266,7 @@ inline std::int64_t between(Random& random, std::int64_t low, std::int64_t high)
   return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }
 
-/// Compares whole memories: the result, and every byte that should not have been touched.
+/// Compares whole memories: the result, and every byte that must not have changed.
 inline testing::AssertionResult same_bytes(const Bytes& expected, const Bytes& actual) {
   const auto [left, right] = std::mismatch(expected.begin(), expected.end(), actual.begin());
   if (left == expected.end()) return testing::AssertionSuccess();
@@ -270,7 +275,7 @@ inline testing::AssertionResult same_bytes(const Bytes& expected, const Bytes& a
          << std::to_integer<int>(*right) << ", expected " << std::to_integer<int>(*left);
 }
 
-/// Expects a failed call: its status, and words that the message must begin with.
+/// Expects a failed call with this status and the beginning of its message.
 inline void expect_error(gpukern_status status, gpukern_status expected,
                          const std::string& beginning) {
   EXPECT_EQ(status, expected) << gpukern_last_error();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// take_along_axis against its definition, at every place, also in chunks of 4 KiB.
+// take_along_axis against its definition, for every placement, also in chunks of 4 KiB.
 
 #include <array>
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
                                          GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
-/// The number of the element at a position, of an array that broadcasts to the position's shape.
+/// The element number at a position, of an array that broadcasts to the position's shape.
 std::size_t element_at(const Shape& shape, const Shape& position) {
   std::int64_t number = 0;
   for (std::size_t d = 0; d < shape.size(); ++d)
@@ -104,7 +104,7 @@ Expected take_along_axis_oracle(const TakeAlongAxis& call) {
   return expected;
 }
 
-class TakeAlongAxisTest : public PlaceTest {
+class TakeAlongAxisTest : public PlacementTest {
  protected:
   void expect(const TakeAlongAxis& call, std::int32_t may_change = 0) const {
     const Expected expected = take_along_axis_oracle(call);
@@ -112,7 +112,7 @@ class TakeAlongAxisTest : public PlaceTest {
     for (const std::size_t limit : {std::size_t{0}, std::size_t{4096}}) {
       const Bytes before = out->host;
       for (Memory* memory : {call.source.memory, call.index.memory, out}) memory->commit();
-      gpukern_exec exec = exec_at(place());
+      gpukern_exec exec = exec_at(placement());
       exec.device_memory_limit = limit;
       EXPECT_EQ(call.run(exec, may_change), expected.status) << gpukern_last_error();
       out->fetch();
@@ -130,10 +130,10 @@ class TakeAlongAxisTest : public PlaceTest {
   void check(gpukern_dtype dtype, const Shape& source_shape, gpukern_dtype index_dtype,
              const Shape& index_shape, std::int32_t axis, gpukern_index_mode mode,
              const std::array<Layout, 3>& layouts = {}) {
-    Array source(place(), dtype, source_shape, layouts[0]);
-    Array index(place(), index_dtype, index_shape, layouts[1]);
-    Array out(place(), dtype, result_shape(source_shape, index_shape, axis), layouts[2]);
-    Array fill(Place::Cpu, dtype, {});
+    Array source(placement(), dtype, source_shape, layouts[0]);
+    Array index(placement(), index_dtype, index_shape, layouts[1]);
+    Array out(placement(), dtype, result_shape(source_shape, index_shape, axis), layouts[2]);
+    Array fill(Placement::Cpu, dtype, {});
     for (Memory* memory : {&source.storage, &out.storage, &fill.storage})
       fill_random(memory->host, random_);
     const TakeAlongAxis call{source, index, axis, mode, out, random_() % 2 == 0 ? &fill : nullptr};
@@ -231,9 +231,9 @@ TEST_P(TakeAlongAxisTest, EmptyResultsCheckNoIndex) {
                                    {{3, 0}, {3, 0}},
                                    {{0, 0}, {1, 4}},
                                    {{1, 1}, {0, 4}}}) {
-      Array source(place(), bytes_dtype(4), from);
-      Array index(place(), kInt64.dtype, at);
-      Array out(place(), bytes_dtype(4), result_shape(from, at, 1));
+      Array source(placement(), bytes_dtype(4), from);
+      Array index(placement(), kInt64.dtype, at);
+      Array out(placement(), bytes_dtype(4), result_shape(from, at, 1));
       for (const auto offset : index.offsets())
         store_index(index.storage.host, offset, kInt64.dtype, 99);
       expect({source, index, 1, mode, out});
@@ -243,8 +243,8 @@ TEST_P(TakeAlongAxisTest, EmptyResultsCheckNoIndex) {
 
 TEST_P(TakeAlongAxisTest, OutMayOverlapSourceAndIndex) {
   for (const std::int64_t shift : {-48, -8, 0, 8, 48}) {
-    Array source(place(), kInt64.dtype, {30, 40});
-    Array index(place(), kInt64.dtype, {30, 20});
+    Array source(placement(), kInt64.dtype, {30, 40});
+    Array index(placement(), kInt64.dtype, {30, 20});
     fill_random(source.storage.host, random_);
     fill_indices(index, random_, 40);
     const View in_source{&source.storage, source.dtype, {30, 20}, {30, 1}, kGuard + 64 + shift};
@@ -256,9 +256,9 @@ TEST_P(TakeAlongAxisTest, OutMayOverlapSourceAndIndex) {
 
 TEST_P(TakeAlongAxisTest, RaiseNamesTheFirstBadIndexAndLeavesOut) {
   for (const std::int64_t bad : {12, -13}) {
-    Array source(place(), bytes_dtype(4), {50, 12});
-    Array index(place(), kInt64.dtype, {50, 40});
-    Array out(place(), bytes_dtype(4), {50, 40});
+    Array source(placement(), bytes_dtype(4), {50, 12});
+    Array index(placement(), kInt64.dtype, {50, 40});
+    Array out(placement(), bytes_dtype(4), {50, 40});
     fill_random(source.storage.host, random_);
     fill_random(out.storage.host, random_);
     fill_indices(index, random_, 12);
@@ -270,17 +270,17 @@ TEST_P(TakeAlongAxisTest, RaiseNamesTheFirstBadIndexAndLeavesOut) {
   }
 }
 
-GPUKERN_INSTANTIATE_PLACES(TakeAlongAxisTest);
+GPUKERN_INSTANTIATE_PLACEMENTS(TakeAlongAxisTest);
 
 /// Host arrays of zeros, as arguments that are refused before an element is read.
 gpukern_status try_take(const Shape& source, const Shape& index, std::int32_t axis,
                         const Shape& out, const std::optional<Shape>& fill = std::nullopt) {
-  const Array from(Place::Cpu, kInt32.dtype, source);
-  const Array at(Place::Cpu, kInt64.dtype, index);
-  const Array to(Place::Cpu, kInt32.dtype, out);
-  const Array value(Place::Cpu, kInt32.dtype, fill.value_or(Shape{}));
+  const Array from(Placement::Cpu, kInt32.dtype, source);
+  const Array at(Placement::Cpu, kInt64.dtype, index);
+  const Array to(Placement::Cpu, kInt32.dtype, out);
+  const Array value(Placement::Cpu, kInt32.dtype, fill.value_or(Shape{}));
   return TakeAlongAxis{from, at, axis, fill ? GPUKERN_INDEX_FILL : GPUKERN_INDEX_RAISE, to, &value}
-      .run(exec_at(Place::Cpu), 0);
+      .run(exec_at(Placement::Cpu), 0);
 }
 
 TEST(TakeAlongAxisErrorTest, Shapes) {

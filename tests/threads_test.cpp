@@ -14,7 +14,7 @@ namespace {
 constexpr int kThreads = 16;
 constexpr int kRounds = 20;
 
-class ThreadsTest : public PlaceTest {
+class ThreadsTest : public PlacementTest {
  protected:
   template <class Body>
   static void on_every_thread(Body body) {
@@ -26,7 +26,7 @@ class ThreadsTest : public PlaceTest {
 };
 
 TEST_P(ThreadsTest, GatherRightly) {
-  on_every_thread([where = place()](int id) {
+  on_every_thread([where = placement()](int id) {
     Random random(static_cast<std::uint64_t>(id));
     for (int round = 0; round < kRounds; ++round) {
       const std::int64_t size = between(random, 1, 3000);
@@ -42,7 +42,7 @@ TEST_P(ThreadsTest, GatherRightly) {
 }
 
 TEST_P(ThreadsTest, GetTheirOwnErrors) {
-  on_every_thread([where = place()](int id) {
+  on_every_thread([where = placement()](int id) {
     for (int round = 0; round < kRounds; ++round) {
       Array source(where, {GPUKERN_INT, 16, 1}, {4});
       Array index(where, kInt64.dtype, {100});
@@ -54,7 +54,7 @@ TEST_P(ThreadsTest, GetTheirOwnErrors) {
 }
 
 TEST_P(ThreadsTest, SaxpyRightly) {
-  on_every_thread([where = place()](int id) {
+  on_every_thread([where = placement()](int id) {
     Random random(static_cast<std::uint64_t>(id));
     const SaxpyType& type = kSaxpyTypes[static_cast<std::size_t>(id) % std::size(kSaxpyTypes)];
     for (int round = 0; round < kRounds; ++round) {
@@ -68,7 +68,7 @@ TEST_P(ThreadsTest, SaxpyRightly) {
   });
 }
 
-GPUKERN_INSTANTIATE_PLACES(ThreadsTest);
+GPUKERN_INSTANTIATE_PLACEMENTS(ThreadsTest);
 
 }  // namespace
 }  // namespace gpukern_test

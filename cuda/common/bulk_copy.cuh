@@ -17,7 +17,8 @@ __device__ inline void prefetch_l2(const void* global, unsigned bytes) {
                : "memory");
 }
 
-/// In shared memory. One thread initialises it, expects and copies; after __syncthreads() all wait.
+/// A barrier in shared memory. One thread initializes it, announces the bytes and starts the
+/// copies; after __syncthreads(), all threads wait.
 class BulkBarrier {
  public:
   __device__ void initialise() {

@@ -30,7 +30,7 @@ inline gpukern_status status_of(cudaError_t error) {
   }
 }
 
-/// A hint that follows the text of the error.
+/// Advice that is appended to the text of the error.
 inline const char* advice_for(cudaError_t error) {
   if (status_of(error) == GPUKERN_CONTEXT_LOST)
     return "; caused by a kernel launched earlier: the CUDA context is unusable for the rest of "

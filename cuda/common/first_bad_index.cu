@@ -33,10 +33,11 @@ __device__ void report(std::uint64_t bad, SearchShared* shared, Outcome* outcome
   if (first != kNone) *outcome = {first, load(first)};
 }
 
-/// Vectors that a thread has in flight.
+/// Vectors that each thread has in flight.
 constexpr int kVectors = 4;
 
-/// Contiguous indices: whole vectors by all threads, those before and after by the first block.
+/// Contiguous indices: all threads check whole vectors; the first block checks the indices before
+/// and after these.
 template <class Raw>
 __global__ void __launch_bounds__(kThreads)
     first_bad_index_kernel(const Raw* index, std::int64_t count, std::int64_t front,
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(kThreads)
          [&](std::uint64_t position) { return as_index(index[position], is_signed); });
 }
 
-/// Indices of any layout.
+/// Indices with any strides.
 __global__ void __launch_bounds__(kThreads)
     first_bad_strided_index_kernel(const __grid_constant__ IndexArgs args, bool aligned,
                                    std::uint64_t count, SearchShared* shared, Outcome* outcome) {
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
   report(bad, shared, outcome, load);
 }
 
-// Enough blocks to fill any GPU; a grid-stride loop does the rest.
+// Enough blocks to fill any GPU; each runs a grid-stride loop.
 constexpr std::int64_t kMaxBlocks = 2048;
 
 template <class Raw>

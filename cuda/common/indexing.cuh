@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Indices on the GPU: how they are loaded, checked and resolved to positions on the axis. Every
-// indexing operation uses these; src/core/index.hpp defines what a mode does with an index.
+// Indices on the GPU: loading, bounds checks and the resolution to positions on the axis. All
+// indexing operations use these; src/core/index.hpp defines how a mode interprets an index.
 #pragma once
 
 #include <algorithm>
@@ -70,15 +70,15 @@ bool index_aligned(const std::byte* index, const Loop<Operands>& loop, int opera
   return aligned;
 }
 
-/// Sets `*bad` to zero, unless it is null, for an index that mode "raise" refuses. Threads may do
-/// so at the same time: all write the same value.
+/// Sets `*bad` to zero, unless it is null, for an index that mode "raise" rejects. Concurrent
+/// threads may do so: all write the same value.
 inline __device__ void note_bad(std::uint64_t* bad, std::int64_t value, bool is_signed,
                                 std::int64_t n) {
   if (bad != nullptr && !in_bounds(value, is_signed, n)) *bad = 0;
 }
 
 /// Resolves indices, loaded as the unsigned type Raw, to positions on an axis of n > 0 items. One
-/// comparison passes an index that is a position already; only the others cost a look at the mode.
+/// comparison accepts an index that is already a position; only other indices need the mode.
 template <class Raw>
 struct Bounds {
   Raw last = 0;  ///< the last raw value that is a position as it stands

@@ -40,12 +40,13 @@ struct Grid {
   std::size_t shared_bytes = 0;  ///< dynamic; raises the kernel's limit as needed
   /// Programmatic dependent launch: the kernel may start while the previous one of the stream still
   /// runs, see DeviceFacts. All its threads call wait_for_previous() before they access global
-  /// memory. The one kernel that does so earlier, partition_direct_kernel, says why it may.
+  /// memory. The only kernel that accesses memory earlier, partition_direct_kernel, explains why
+  /// this is safe.
   bool programmatic_launch = false;
 };
 
-/// Launches a kernel and throws for an error of this launch only. CUDA's last error is not read: it
-/// may be that of another library.
+/// Launches a kernel and throws for an error of this launch only. Does not read CUDA's last error,
+/// which may be that of another library.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
             const Arguments&... arguments) {

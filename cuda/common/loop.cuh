@@ -26,7 +26,7 @@ __device__ void unravel(const Loop<Operands>& loop, Offset position,
 }
 
 /// Calls visit(Offset{}) with the narrowest unsigned type for positions below `count`: 32 bits only
-/// where a thread past the end does not overflow either.
+/// if a thread past the end does not overflow either.
 template <class Visit>
 void visit_offset(std::int64_t count, const Visit& visit) {
   if (count < (std::int64_t{1} << 31))

@@ -12,7 +12,7 @@
 
 namespace gpukern::gpu {
 
-/// Each thread of a block holds one; all call its functions together.
+/// Each thread of a block has one; all threads call its functions together.
 class SharedCopy {
  public:
   /// `barrier` is in shared memory.
@@ -21,7 +21,7 @@ class SharedCopy {
     __syncthreads();
   }
 
-  /// Starts a copy to memory that no thread uses any more. Both addresses are multiples of 16.
+  /// Starts a copy to memory that no thread uses any more. Both addresses are aligned to 16 bytes.
   __device__ void start(void* to, const void* from, unsigned bytes) {
     const unsigned whole = bytes / 16 * 16;
     constexpr unsigned kPiece = 16384;

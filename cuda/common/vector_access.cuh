@@ -55,7 +55,7 @@ void visit_word(std::int64_t bytes, const Visit& visit) {
   }
 }
 
-/// Elements that are loaded and stored together, by words of up to 16 bytes.
+/// Elements that are loaded and stored together, in words of up to 16 bytes.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount < kWordBytes ? sizeof(T) * kCount : kWordBytes) Vector {
   T element[kCount];
@@ -153,7 +153,7 @@ __device__ void store_unaligned(std::byte* to, T value) {
   for (unsigned b = 0; b < sizeof(T); ++b) reinterpret_cast<unsigned char*>(to)[b] = from[b];
 }
 
-/// Bytes of an address above a multiple of 16.
+/// The offset of an address from a multiple of 16 bytes.
 __device__ inline unsigned misalignment(const std::byte* address) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(address)) & (kWordBytes - 1);
 }
@@ -171,8 +171,8 @@ __device__ inline uint4 funnel_shift(uint4 low, uint4 high, unsigned shift) {
           __funnelshift_r(part[2], part[3], bits), __funnelshift_r(part[3], part[4], bits)};
 }
 
-/// Loads consecutive words from any address. Where that is not aligned, it loads the aligned words
-/// around: up to 15 bytes before the first word and after the last one.
+/// Loads consecutive words from any address. If that is not aligned, it loads the aligned words
+/// that contain them: up to 15 bytes before the first word and after the last one.
 class UnalignedReader {
  public:
   struct Loaded {
@@ -204,9 +204,9 @@ class UnalignedWriter {
  public:
   __device__ explicit UnalignedWriter(std::byte* to) : shift_(misalignment(to)), to_(to) {}
 
-  /// Stores the words of a warp, whose threads have consecutive positions and all call this; those
-  /// at `end` and beyond store nothing. Aligned stores take their first bytes from the previous
-  /// lane.
+  /// Stores the words of a warp, whose threads have consecutive positions and all call this;
+  /// threads at `end` or beyond store nothing. Each aligned store takes its first bytes from the
+  /// previous lane.
   __device__ void store(std::int64_t position, uint4 value, std::int64_t end) const {
     std::byte* const to = to_ + position * kWordBytes;
     if (shift_ == 0) {

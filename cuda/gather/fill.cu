@@ -10,7 +10,7 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Host bytes as a kernel parameter: a graph captures them, and no host memory has to outlive it.
+/// Host bytes as a kernel parameter: a graph captures them, and the host memory may be released.
 struct HostBytes {
   std::byte bytes[2048];
 };
@@ -41,7 +41,7 @@ const std::byte* repeat_on_device(Device& device, const std::byte* from, std::in
   return to;
 }
 
-/// Whether the value fits Fill::repeated, which then holds it. No value means zeros.
+/// Whether Fill::repeated can hold the value, which is then stored there. No value means zeros.
 bool repeat_in_parameter(const GatherArgs& args, Fill& fill) {
   if (args.mode != GPUKERN_INDEX_FILL || args.fill_value == nullptr) return true;
   if (args.fill_size != args.fill_period || 16 % args.fill_period != 0) return false;

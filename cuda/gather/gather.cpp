@@ -12,8 +12,8 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Scratch memory; empty where there is too little, or (a value error) where a device without
-/// memory pools is captured.
+/// Scratch memory; empty if there is not enough, or (a value error) if a device without memory
+/// pools is captured.
 Buffer scratch_or_none(Device& device, std::int64_t bytes, cudaStream_t stream) {
   try {
     return {device, bytes, stream};

@@ -53,7 +53,7 @@ __device__ Vector<Raw, kCount> load_indices(const std::byte* index, std::int64_t
   return raw;
 }
 
-/// What a thread of the block numbered `block` moves: vectors of kCount neighbouring items.
+/// The items that a thread of block `block` moves: vectors of kCount neighbouring items.
 template <class Item, class Raw, int kCount, int kVectors>
 struct ItemVectors {
   const ItemArgs& args;
@@ -80,7 +80,7 @@ struct ItemVectors {
     return within;
   }
 
-  /// All lanes of a warp call this: they exchange indices, and items back, so that kCount lanes
+  /// All lanes of a warp call this: they exchange indices, and then items, so that kCount lanes
   /// load the items of neighbouring indices together. For sorted indices that takes fewer requests
   /// for each line of the source.
   __device__ void gather(const Bounds<Raw>& bounds, const Fill& fill) {
@@ -113,8 +113,8 @@ struct ItemVectors {
 };
 
 /// Persistent blocks take work tiles in order from a counter. With a fixed share for each, blocks
-/// drift apart in memory, which costs 10% of the bandwidth. Each has two tiles from `first` on to
-/// begin with; if `first_done`, it has gathered the first of them already.
+/// drift apart in memory, which costs 10% of the bandwidth. Each block starts with two tiles, from
+/// `first` on; if `first_done`, it has already gathered the first of them.
 template <class Item, class Raw, int kVectors, int kThreadsOfBlock>
 __device__ void gather_persistent(const ItemArgs& args, const Bounds<Raw>& bounds, const Fill& fill,
                                   const CachePolicy& policy, unsigned first, bool first_done,

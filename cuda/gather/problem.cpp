@@ -23,14 +23,14 @@ std::int64_t word_width(const GatherArgs& args) {
   return width;
 }
 
-/// A dimension along which index and out are contiguous and nothing else moves.
+/// A dimension along which index and out are contiguous and the other operands have stride 0.
 bool is_index_dimension(const GatherArgs& args, int d) {
   const auto& stride = args.loop.stride;
   return stride[kIndex][d] == args.index_type.bytes && stride[kOut][d] == args.item &&
          stride[kSource][d] == 0 && stride[kFillValue][d] == 0;
 }
 
-/// A dimension along which the source moves, out is contiguous and nothing else moves.
+/// A dimension along which out is contiguous, and index and fill value have stride 0.
 bool is_outer_dimension(const GatherArgs& args, int d, std::int64_t out_stride) {
   const auto& stride = args.loop.stride;
   return stride[kIndex][d] == 0 && stride[kOut][d] == out_stride && stride[kFillValue][d] == 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A gather as the choice of its kernel sees it.
+// The properties of a gather that determine its kernel.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Rows {
   std::int64_t axis_stride = 0;
 };
 
-/// The arguments and what is derived from them. It reads no memory of theirs.
+/// The arguments and the values derived from them. It does not access their memory.
 struct GatherProblem {
   explicit GatherProblem(const GatherArgs& args);
 

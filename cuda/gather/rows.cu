@@ -18,8 +18,8 @@ void run_rows(const GatherLaunch& call) {
                          .words = FastDivmod<std::int64_t>(args.item / problem.width),
                          .count = FastDivmod<std::int64_t>(problem.rows.count)};
   const int threads = problem.tuning.threads;
-  // Over PCIe more reads in flight miss the tables that translate host addresses, so one block runs
-  // on a multiprocessor: it takes all shared memory.
+  // Over PCIe, more reads in flight miss the translation tables of host addresses more often, so
+  // only one block runs on a multiprocessor: it uses all shared memory.
   // Measured: benchmarks/notes/gather.md#rows-of-host-memory.
   const std::int64_t shared =
       args.in_place ? device_facts().shared_bytes - kDeclaredSharedBytes : 0;

@@ -18,9 +18,9 @@ struct RowArgs {
   FastDivmod<std::int64_t> count;  ///< rows of an outer position
 };
 
-/// out[o, i] = source[o, index[i]], word by word: neighbouring threads move neighbouring words
-/// of out, each thread kUnroll of them, a block apart. A division locates the first word of a
-/// block, steps from there the others.
+/// out[o, i] = source[o, index[i]], word by word: neighbouring threads move neighbouring words of
+/// out, each thread kUnroll of them, a block apart. A division locates the first word of a block;
+/// steps from there locate the others.
 template <class W, class Raw, int kUnroll>
 __global__ void gather_rows_kernel(const __grid_constant__ RowArgs args,
                                    const __grid_constant__ Bounds<Raw> bounds,

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A few words of rows: the latency of a thread counts, not the loads that it has in flight.
+// For a few words of rows, where the latency of a thread limits the speed, not the number of loads
+// in flight.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,16 @@
 
 namespace gpukern::gpu {
 
-/// What indices in bounds at the first outer position do not need.
+/// The parameters that indices in bounds at the first outer position do not need.
 struct OuterArgs {
   std::int64_t stride;
   std::uint32_t total;              ///< words in out
   FastDivmod<std::uint32_t> count;  ///< rows of an outer position
 };
 
-/// out[o, i] = source[o, index[i]], a word a thread. A launch loads its parameters and its code by
-/// lines of 64 bytes: indices in bounds at the first outer position need 56 bytes of parameters and
-/// 40 instructions without a jump. All others start over after them.
+/// out[o, i] = source[o, index[i]], one word per thread. A launch loads its parameters and its code
+/// in lines of 64 bytes: indices in bounds at the first outer position need 56 bytes of parameters
+/// and 40 instructions without a jump. All others start over after these.
 template <class W, class Raw>
 __global__ void __launch_bounds__(kThreads)
     gather_rows_small_kernel(const Raw* index, const std::byte* source, std::int64_t axis_stride,

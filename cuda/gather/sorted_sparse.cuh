@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Items far apart in a long source. If their indices are sorted, DRAM is faster the shorter the
-// part of the source is that loads in flight cover, since its banks change pages less often: few
-// threads do best. All other indices, also those of dense blocks, want many threads. So a sample of
-// the indices chooses between two kernels on the device.
+// Items far apart in a long source. If their indices are sorted, DRAM is faster the smaller the
+// part of the source is that the loads in flight cover, since its banks change pages less often:
+// few threads are fastest. All other indices, including those of dense blocks, need many threads.
+// So a sample of the indices chooses between two kernels on the device.
 #pragma once
 
 #include "cuda/gather/items.cuh"
@@ -17,8 +17,8 @@ struct SortedSample {
   unsigned taken;  ///< work tiles that blocks have taken
 };
 
-/// Compares kSampleRun neighbouring indices at each of kSampleRuns evenly spaced places: whether
-/// most of these runs are sorted and rise by at least `least`.
+/// Compares kSampleRun neighbouring indices at each of kSampleRuns evenly spaced positions: whether
+/// most of these runs are sorted and increase by at least `least`.
 template <class Raw>
 __global__ void __launch_bounds__(kSampleRuns)
     sorted_sparse_sample_kernel(const Raw* index, std::int64_t count, Raw least,

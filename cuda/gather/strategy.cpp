@@ -61,8 +61,8 @@ bool is_vectors(const GatherProblem& problem) {
   return is_items(problem) && problem.aligned_to_vectors(vector_items(problem.width));
 }
 
-/// Whether rows of the source fit shared memory, there are enough of them for all blocks, and there
-/// are enough indices for the length of a row.
+/// Whether rows of the source fit in shared memory, there are enough of them for all blocks, and
+/// enough indices for the length of a row.
 bool is_last_axis_shared(const GatherProblem& problem) {
   const GatherTuning& tuning = problem.tuning;
   const Rows& rows = problem.rows;
@@ -110,7 +110,7 @@ constexpr auto kStrided = path<GPUKERN_PATH_STRIDED>;
 constexpr auto kPartitioned = path<GPUKERN_PATH_PARTITIONED>;
 constexpr auto kItems = path<GPUKERN_PATH_ITEMS>;
 
-// Top to bottom, the first one that serves a call runs it.
+// From top to bottom, the first one that serves the call runs it.
 constexpr GatherStrategy kStrategies[] = {
     {"strided", is_not_rows, run_strided, kStrided},
     {"partitioned", pays_to_partition, run_partitioned, kPartitioned, partition_scratch_bytes},

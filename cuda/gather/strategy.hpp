@@ -15,7 +15,7 @@
 
 namespace gpukern::gpu {
 
-/// What a strategy runs with.
+/// The inputs of a strategy.
 struct GatherLaunch {
   const GatherProblem& problem;
   const Fill& fill;
@@ -28,7 +28,8 @@ struct GatherStrategy {
   bool (*serves)(const GatherProblem&);
   void (*run)(const GatherLaunch&);  ///< only if serves()
   gpukern_compute_path (*path)(const GatherProblem&);
-  /// Null for none. Where so much memory is not available, the next strategy that serves runs.
+  /// Null for none. If that much memory is not available, the next strategy that serves the call
+  /// runs.
   std::int64_t (*scratch_bytes)(const GatherProblem&) = nullptr;
 };
 

@@ -22,7 +22,7 @@ __device__ W fill_word(const Fill& fill, std::int64_t offset, std::int64_t perio
   return word;
 }
 
-/// One word a thread. No assumption on which operands move along a dimension.
+/// One word per thread. Any operand may have a nonzero stride in any dimension.
 template <class W, class Offset>
 __global__ void __launch_bounds__(kThreads)
     gather_strided_kernel(const __grid_constant__ GatherArgs args,

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measured: NVIDIA H200 (9.0) only. Earlier GPUs have its numbers, without what they cannot do.
+// Measured: NVIDIA H200 (9.0) only. Earlier GPUs use its values, without the features that they
+// lack.
 // A "#name" is the section of benchmarks/notes/gather.md that holds the measurement.
 
 #include "cuda/gather/tuning.hpp"

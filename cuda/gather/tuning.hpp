@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The numbers that the speed of gather depends on. Their values are in tuning.cpp, the measurements
-// in benchmarks/notes/gather.md.
+// Tuning parameters of gather. Their values are in tuning.cpp, the measurements in
+// benchmarks/notes/gather.md.
 #pragma once
 
 #include <cstdint>
 
 namespace gpukern::gpu {
 
-// What a thread has in flight, the same for every GPU since registers hold it: 32 to 64 bytes, at
-// 1,024 threads or more a multiprocessor, are twice the 24 KiB that its share of the memory's
-// bandwidth and latency takes, once for the indices and once for the items.
+// The bytes that a thread has in flight are the same for every GPU, since registers hold them. 32
+// to 64 bytes, at 1,024 threads or more per multiprocessor, are twice the 24 KiB that its share of
+// the memory's bandwidth and latency requires: once for the indices and once for the items.
 
 inline constexpr int kItemVectors = 2;       ///< vectors of neighbouring items
 inline constexpr int kRowWords = 4;          ///< words of rows
@@ -44,7 +44,8 @@ struct PartitionTuning {
   std::int64_t cached_slice = 0;    ///< bytes of a slice at most
 };
 
-/// What may differ from GPU to GPU. "_from" is inclusive, and so is "_to" of rows and last axes.
+/// Parameters that may differ between GPUs. "_from" is inclusive, and so is "_to" of rows and last
+/// axes.
 struct GatherTuning {
   int compute_capability;  ///< 90 is 9.0: for this one and later ones
   int threads;             ///< of a block, if nothing else is said

@@ -47,14 +47,14 @@ void ArrayMemory::release(void* data, cudaStream_t stream) {
   if (capture.id != 0) {
     hold(capture.graph, data, false);
   } else if (capture.blocked) {
-    std::list<Pending> later{{.data = data, .behind_legacy = true}};
+    std::list<Pending> later{{.data = data, .on_legacy = true}};
     free_later(later);
   } else {
     free(data, stream);
   }
 }
 
-/// Memory that is there for any stream from now on, also for one that runs nothing yet.
+/// Allocates memory that any stream may use from now on, even one that has no work yet.
 void* ArrayMemory::allocate_now(std::size_t bytes) {
   cudaStream_t stream = own_stream();
   void* data = allocate_on(device_, pool_, bytes, stream);
@@ -64,7 +64,7 @@ void* ArrayMemory::allocate_now(std::size_t bytes) {
 
 void ArrayMemory::hold(cudaGraph_t graph, void* data, bool by_caller) {
   auto held = std::make_unique<Held>(
-      Held{.home = this, .memory = {{.data = data}}, .by_caller = by_caller});
+      Held{.owner = this, .memory = {{.data = data}}, .by_caller = by_caller});
   if (by_caller) {
     const std::lock_guard lock(mutex_);
     held_.emplace(data, held.get());
@@ -73,7 +73,7 @@ void ArrayMemory::hold(cudaGraph_t graph, void* data, bool by_caller) {
   hold(graph, held.release());
 }
 
-/// Ties the memory to a graph. Should CUDA refuse, it is as if that graph had been and gone.
+/// Ties the memory to a graph. If CUDA fails, the state is as if the graph had been destroyed.
 void ArrayMemory::hold(cudaGraph_t graph, Held* held) {
   {
     const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ void ArrayMemory::hold(cudaGraph_t graph, Held* held) {
   cudaError_t error =
       cudaUserObjectCreate(&object, held, graph_is_gone, 1, cudaUserObjectNoDestructorSync);
   if (error != cudaSuccess) {
-    let_go(held, false);
+    drop_reference(held, false);
   } else {
     error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
     if (error != cudaSuccess) static_cast<void>(cudaUserObjectRelease(object, 1));
@@ -91,15 +91,16 @@ void ArrayMemory::hold(cudaGraph_t graph, Held* held) {
   check(error, "cudaGraphRetainUserObject");
 }
 
-/// Called by CUDA when a graph, its executables and their launches are gone. Must not call CUDA.
+/// Called by CUDA when a graph, its executables and their launches have been destroyed. Must not
+/// call CUDA.
 void ArrayMemory::graph_is_gone(void* argument) noexcept {
   auto* held = static_cast<Held*>(argument);
-  held->home->let_go(held, false);
+  held->owner->drop_reference(held, false);
 }
 
-/// The caller's end, or a graph's. With the last one the memory is to be freed; where only the
-/// caller is left it is ordinary memory again.
-void ArrayMemory::let_go(Held* held, bool caller) noexcept {
+/// Drops the caller's reference or a graph's. When no reference remains, the memory is to be freed;
+/// if only the caller's remains, it is ordinary memory again.
+void ArrayMemory::drop_reference(Held* held, bool caller) noexcept {
   const std::lock_guard lock(mutex_);
   if (caller)
     held->by_caller = false;
@@ -115,9 +116,9 @@ void ArrayMemory::let_go(Held* held, bool caller) noexcept {
   delete held;
 }
 
-/// The caller's part of the release of memory that a graph holds; false if none does.
+/// Releases the caller's reference to memory that a graph holds; returns false if no graph does.
 bool ArrayMemory::release_held(void* data, cudaStream_t stream, const Capture& capture) {
-  // Marked first: no call of CUDA under the lock.
+  // Recorded first, since CUDA must not be called under the lock.
   cudaEvent_t last_use = capture.any() ? nullptr : record(events_, stream, nullptr);
   Held* held = nullptr;
   {
@@ -126,20 +127,20 @@ bool ArrayMemory::release_held(void* data, cudaStream_t stream, const Capture& c
     if (found != held_.end()) {
       held = found->second;
       held->memory.front().last_use = last_use;
-      held->memory.front().behind_legacy = capture.blocked;
-      ++held->graphs;  // stays until this function is done with it
+      held->memory.front().on_legacy = capture.blocked;
+      ++held->graphs;  // keeps it alive until this function returns
     }
   }
   if (held == nullptr) {
     if (last_use != nullptr) events_.give_back(last_use);
     return false;
   }
-  // Released whatever happens: a caller that gets an error has no other way to do it.
+  // Released even if an error is thrown: the caller could not release it again.
   struct End {
     Held* held;
     ~End() {
-      held->home->let_go(held, true);
-      held->home->let_go(held, false);
+      held->owner->drop_reference(held, true);
+      held->owner->drop_reference(held, false);
     }
   } const end{held};
   if (capture.id != 0) hold(capture.graph, held);
@@ -152,7 +153,8 @@ void ArrayMemory::free_later(std::list<Pending>& pending) noexcept {
   any_pending_.store(true, std::memory_order_release);
 }
 
-/// Frees what waited for it. What CUDA refuses waits on: it is no affair of the present caller.
+/// Frees pending memory. Memory that CUDA does not free remains pending: the error does not concern
+/// the current call.
 void ArrayMemory::free_pending() noexcept {
   if (!any_pending_.load(std::memory_order_acquire)) return;
   std::list<Pending> ready;
@@ -169,11 +171,11 @@ void ArrayMemory::free_pending() noexcept {
 
 bool ArrayMemory::try_to_free(Pending& pending) noexcept {
   try {
-    if (pending.behind_legacy && gpu::capture_of(cudaStreamLegacy).blocked) return false;
-    cudaStream_t stream = pending.behind_legacy ? cudaStreamLegacy : own_stream();
+    if (pending.on_legacy && gpu::capture_of(cudaStreamLegacy).blocked) return false;
+    cudaStream_t stream = pending.on_legacy ? cudaStreamLegacy : own_stream();
     if (pending.last_use != nullptr) {
       check(cudaStreamWaitEvent(stream, pending.last_use, 0), "cudaStreamWaitEvent");
-      // Moved to this stream's order now, for a free that is refused and tried again too.
+      // This stream now has the order, also for a later attempt if the free fails.
       events_.give_back(std::exchange(pending.last_use, nullptr));
     }
     free(pending.data, stream);
@@ -183,7 +185,7 @@ bool ArrayMemory::try_to_free(Pending& pending) noexcept {
   }
 }
 
-/// A stream that nobody captures and nothing blocks.
+/// A stream that is never captured and that no other stream blocks.
 cudaStream_t ArrayMemory::own_stream() {
   {
     const std::lock_guard lock(mutex_);

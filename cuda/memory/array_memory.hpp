@@ -17,15 +17,15 @@
 
 namespace gpukern::gpu {
 
-/// Memory of one device, in the order of streams.
+/// Allocates the memory of one device in stream order.
 ///
-/// What a graph works on has to stay for as long as the graph can be launched, which is longer
-/// than the array that stood for it during the capture. So memory that is allocated or released
-/// while a stream is captured belongs to the graph as well, by way of a CUDA user object: it is
-/// freed when the graph is gone, and never by a launch.
+/// Memory that a graph uses must stay allocated for as long as the graph can be launched, which is
+/// longer than the lifetime of the array that held it during the capture. Memory that is allocated
+/// or released while a stream is captured is therefore owned by the graph as well, through a CUDA
+/// user object: it is freed when the graph is destroyed, and never by a launch.
 class ArrayMemory {
  public:
-  /// `pool` may be nullptr: memory outside the order of streams then. The device is current.
+  /// If `pool` is nullptr, memory is not stream-ordered. The device is current.
   ArrayMemory(int device, cudaMemPool_t pool, EventCache& events)
       : device_(device), pool_(pool), events_(events) {}
 
@@ -33,16 +33,16 @@ class ArrayMemory {
   void release(void* data, cudaStream_t stream);
 
  private:
-  /// Memory to be freed when CUDA may be called again. In lists, whose nodes move from one to the
-  /// other without a need of memory: what CUDA calls back must not fail.
+  /// Memory to be freed when CUDA may be called again. It is stored in lists, whose nodes move
+  /// between lists without an allocation: a callback of CUDA must not fail.
   struct Pending {
     void* data;
     cudaEvent_t last_use = nullptr;  ///< of the caller
-    bool behind_legacy = false;      ///< in the order of the legacy stream, which was blocked
+    bool on_legacy = false;          ///< in the order of the legacy stream, which was blocked
   };
-  /// Memory that graphs hold on to.
+  /// Memory that graphs hold.
   struct Held {
-    ArrayMemory* home;
+    ArrayMemory* owner;
     std::list<Pending> memory;  ///< one node
     bool by_caller;
     int graphs = 0;
@@ -52,7 +52,7 @@ class ArrayMemory {
   void* allocate_now(std::size_t bytes);
   void hold(cudaGraph_t graph, Held* held);
   void hold(cudaGraph_t graph, void* data, bool by_caller);
-  void let_go(Held* held, bool caller) noexcept;
+  void drop_reference(Held* held, bool caller) noexcept;
   bool release_held(void* data, cudaStream_t stream, const Capture& capture);
   void free_pending() noexcept;
   bool try_to_free(Pending& pending) noexcept;

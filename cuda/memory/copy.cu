@@ -11,7 +11,7 @@
 namespace gpukern::gpu {
 namespace {
 
-/// One thread moves one word; an item has `words` of them.
+/// Each thread moves one word; an item has `words` words.
 template <class W, class Offset>
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(const CopyArgs args, Offset words, Offset total) {

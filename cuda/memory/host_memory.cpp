@@ -22,11 +22,11 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Host memory as the driver knows it; zeros where it does not.
+/// The driver's attributes of host memory; zeros for memory that it does not know.
 struct Known {
   CUmemorytype type{};
   unsigned managed = 0;
-  CUdeviceptr seen = 0;   ///< by the current device
+  CUdeviceptr seen = 0;   ///< address for the current device
   CUdeviceptr start = 0;  ///< of the allocation
 
   explicit Known(const void* data) {
@@ -43,20 +43,20 @@ struct Known {
   }
 };
 
-/// From so many bytes on, memory is mapped by huge pages, allocated by all threads, and then
-/// page-locked, which is several times faster than cudaHostAlloc.
+/// From this number of bytes on, memory is mapped with huge pages, allocated by all threads, and
+/// then page-locked, which is several times faster than cudaHostAlloc.
 constexpr std::size_t kMapFrom = std::size_t{64} << 20;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-/// What a thread allocates at least, in huge pages.
+/// The minimum that a thread allocates, in huge pages.
 constexpr std::int64_t kPagesOfThread = 16;
-// What older headers lack: MADV_POPULATE_WRITE of Linux 5.14, MADV_COLLAPSE of 6.1.
+// Missing in older headers: MADV_POPULATE_WRITE of Linux 5.14, MADV_COLLAPSE of 6.1.
 constexpr int kPopulate = 23;
 constexpr int kCollapse = 25;
 
-/// Maps whole huge pages, from a multiple of their size on; null where there is no room. Shared
-/// with the children of a fork(), as cudaHostAlloc's memory is: of private pages each child would
-/// get a copy, or on an older kernel the parent at its next write, the GPU staying with the old
-/// ones.
+/// Maps whole huge pages, aligned to their size; null without address space. Like the memory of
+/// cudaHostAlloc, it is shared with the children of a fork(). A fork() would copy private pages:
+/// for the child, or on older kernels for the parent at its next write, while the GPU continues to
+/// use the original pages.
 std::byte* map_shared(std::size_t bytes) {
   const std::size_t room = bytes + kHugePage;
   void* const base =
@@ -64,7 +64,7 @@ std::byte* map_shared(std::size_t bytes) {
   if (base == MAP_FAILED) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(base);
   auto* const data = static_cast<std::byte*>(base) + (kHugePage - address % kHugePage) % kHugePage;
-  // Of the file behind it, too, huge pages begin at multiples of their size.
+  // The mapping is aligned to huge pages in the underlying file as well.
   const void* const found =
       mmap(data, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (found == MAP_FAILED) {
@@ -79,10 +79,10 @@ std::byte* map_shared(std::size_t bytes) {
   return data;
 }
 
-/// Has the pages of a part allocated: huge ones if the kernel has them, of shared memory on demand
-/// whatever its settings are; else small ones. What it leaves, the page-locking does.
+/// Allocates the pages of a part: huge pages if the kernel supports them, for shared memory
+/// regardless of its settings; else small ones. Page-locking allocates any that remain.
 void populate(std::byte* data, std::size_t bytes) {
-  // The kernel makes a huge page only where there is a small one already.
+  // The kernel collapses to a huge page only where a small page is present.
   for (std::size_t at = 0; at < bytes; at += kHugePage)
     static_cast<void>(madvise(data + at, 1, kPopulate));
   if (madvise(data, bytes, kCollapse) != 0) static_cast<void>(madvise(data, bytes, kPopulate));
@@ -99,12 +99,11 @@ void populate_by_all(std::byte* data, std::size_t bytes) {
 /// Page-locked memory.
 struct Piece {
   std::byte* data = nullptr;
-  std::size_t mapped = 0;       ///< bytes of map_shared(); 0 for memory of cudaHostAlloc
-  CUcontext context = nullptr;  ///< by which it was locked, and is unlocked
+  std::size_t mapped = 0;       ///< bytes mapped by map_shared(); 0 for memory of cudaHostAlloc
+  CUcontext context = nullptr;  ///< in which it was locked and must be unlocked
 };
 
-/// Its data is null where memory is not to be had so; cudaHostAlloc has the words for what is
-/// wrong.
+/// Returns null data if this fails; cudaHostAlloc then reports the reason.
 Piece lock_mapped(std::size_t bytes) {
   Piece piece;
   piece.mapped = (bytes + kHugePage - 1) / kHugePage * kHugePage;
@@ -130,7 +129,7 @@ Piece lock_by_cuda(std::size_t bytes) {
   return {.data = static_cast<std::byte*>(data)};
 }
 
-/// All that was locked here.
+/// All page-locked memory.
 struct Pieces {
   std::mutex mutex;
   std::map<void*, Piece> at;
@@ -147,7 +146,8 @@ Pieces& pieces() {
 
 void* allocate_pinned(std::size_t bytes) {
   const RelaxedCapture relaxed;
-  std::map<void*, Piece> fresh{{nullptr, {}}};  // nothing may throw once there is memory
+  std::map<void*, Piece> fresh{
+      {nullptr, {}}};  // allocated first: nothing may throw once memory is locked
   auto node = fresh.extract(nullptr);
   CUcontext context = nullptr;
   check(driver().get_current(&context), "cuCtxGetCurrent");
@@ -199,7 +199,7 @@ int pinning_device(int wanted) {
 std::byte* pinned_view(const std::byte* begin, const std::byte* end) {
   const Known first(begin);
   if (!first.pinned()) return nullptr;
-  // A view may begin in page-locked memory and end behind it, where the device must not read.
+  // A view may begin in page-locked memory and end after it, where the device must not read.
   const Known last(end - 1);
   const bool in_one_piece = last.pinned() && first.start == last.start &&
                             last.seen - first.seen == static_cast<CUdeviceptr>(end - 1 - begin);

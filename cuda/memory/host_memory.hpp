@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Host memory as the current device knows it.
+// Host memory of the current device.
 #pragma once
 
 #include <cuda_runtime.h>

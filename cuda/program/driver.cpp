@@ -32,7 +32,7 @@ ProgramDriver find_all() {
   return found;
 }
 
-/// Load errors that mean that the device or its driver does not support the code.
+/// Load errors which mean that the device or its driver does not support the code.
 bool is_unsupported(CUresult result) {
   switch (result) {
     case CUDA_ERROR_INVALID_IMAGE:

@@ -47,14 +47,13 @@ struct AddedRoot {
 };
 
 // Without locks: in the child of a fork(), a thread that does not exist there might hold them.
-// Concurrent searches find the same, and all results but the first are discarded. None is
-// destroyed.
+// Concurrent searches find the same; all results but the first are discarded. None is destroyed.
 std::atomic<const AddedRoot*> added_roots{nullptr};
 std::atomic<const NvrtcInstallation*> found_installation{nullptr};
 std::atomic<const Nvrtc*> opened_library{nullptr};
 
 std::atomic<int> threads_in_nvrtc{0};
-std::atomic<bool> forked_in_nvrtc{false};  // this process was forked while a thread was in NVRTC
+std::atomic<bool> forked_in_nvrtc{false};  // the fork() happened while a thread was in NVRTC
 
 const int watching = pthread_atfork(nullptr, nullptr, [] {
   if (threads_in_nvrtc.exchange(0) > 0) forked_in_nvrtc.store(true);
@@ -207,7 +206,7 @@ Nvrtc open(const NvrtcInstallation& found) {
 NvrtcScope::NvrtcScope() {
   static_cast<void>(watching);
   require(!forked_in_nvrtc.load(), GPUKERN_DEVICE_ERROR,
-          "nothing can be compiled in this process: it was forked while another thread compiled");
+          "NVRTC cannot be used in this process: it was forked while another thread compiled");
   threads_in_nvrtc.fetch_add(1);
 }
 

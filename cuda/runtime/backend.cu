@@ -24,8 +24,9 @@
 namespace gpukern::gpu {
 namespace {
 
-// What part of a device's memory its pool keeps when a stream is synchronised: the scratch memory
-// of a large gather. To map a gigabyte anew takes as long as to gather 50 Mi items.
+// The pool keeps one part in kPoolKeepsPart of the device's memory when a stream is synchronized:
+// enough for the scratch memory of a large gather. Mapping a gigabyte again takes as long as
+// gathering 50 Mi items.
 constexpr std::uint64_t kPoolKeepsPart = 16;
 
 std::atomic<bool> cuda_used{false};
@@ -52,7 +53,7 @@ class CudaDevice final : public Device {
     if (pools != 0) make_pool();
     arrays_ = std::make_unique<ArrayMemory>(device_, pool_, events_);
   }
-  // The pool lives as long as the process: CUDA may be gone before static destructors run.
+  // The pool is never destroyed: CUDA may be gone before static destructors run.
 
   void run(const Operation& operation, Stream stream) override {
     const ContextGuard guard(context_);
@@ -92,7 +93,7 @@ class CudaDevice final : public Device {
     const RelaxedCapture relaxed;
     if (pool_ == nullptr)
       require_no_capture(stream,
-                         "this call needs scratch memory, which a CUDA graph can have only on a "
+                         "this call needs scratch memory, which a CUDA graph supports only on a "
                          "device with memory pools");
     return allocate_on(device_, pool_, bytes, cuda_stream(stream));
   }
@@ -122,7 +123,7 @@ class CudaDevice final : public Device {
 
   void synchronize(Stream stream) override {
     const ContextGuard guard(context_);
-    require_no_capture(stream, "a stream is not waited for while it captures a CUDA graph");
+    require_no_capture(stream, "a stream cannot be synchronized while it captures a CUDA graph");
     const RelaxedCapture relaxed;
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
@@ -168,7 +169,7 @@ class CudaDevice final : public Device {
     const Capture capture = gpu::capture_of(cuda_stream(stream));
     require_not_blocked(capture);
     unsigned long long number = 0;
-    if (capture.id != 0) return number;  // a question might break the capture
+    if (capture.id != 0) return number;  // a query might invalidate the capture
     check(cudaStreamGetId(cuda_stream(stream), &number), "cudaStreamGetId");
     return number;
   }
@@ -200,7 +201,7 @@ class CudaDevice final : public Device {
     std::size_t available = 0;
     std::size_t total = 0;
     check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-    // A pool of our own: the settings of the default one belong to the process.
+    // A separate pool: the settings of the default one belong to the process.
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location = {cudaMemLocationTypeDevice, device_};
@@ -212,15 +213,15 @@ class CudaDevice final : public Device {
     check(error, "cudaMemPoolSetAttribute");
   }
 
-  /// Spares a capture of another thread the work on the legacy stream that would break it; and this
-  /// process a kernel that reads on one device what lies on another.
+  /// Refuses work on the legacy stream that would invalidate the capture of another thread, and a
+  /// stream of another device, whose kernels would read memory of this one.
   void require_open(Stream stream) const {
     if (stream == nullptr || stream == cudaStreamLegacy)
       return require_not_blocked(gpu::capture_of(cudaStreamLegacy));
     require_stream_of(device_, cuda_stream(stream));
   }
 
-  /// To be asked before anything is enqueued that a capture does not survive.
+  /// Call this before enqueuing anything that would invalidate a capture.
   static void require_no_capture(Stream stream, const char* message) {
     require(!gpu::capture_of(cuda_stream(stream)).any(), GPUKERN_VALUE_ERROR, message);
   }
@@ -228,8 +229,8 @@ class CudaDevice final : public Device {
   void transfer(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Stream stream) {
     const ContextGuard guard(context_);
     require_no_capture(stream,
-                       "host arrays cannot take part while a CUDA graph is captured: their copies "
-                       "are waited for");
+                       "host arrays are not allowed while a CUDA graph is captured: the call waits "
+                       "for their copies");
     enqueue_copy(to, from, bytes, kind, stream);
     const RelaxedCapture relaxed;
     check(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
@@ -270,7 +271,7 @@ using Backends = std::vector<std::atomic<CudaDevice*>>;
 constinit std::atomic<Backends*> all_backends{nullptr};
 constinit std::mutex backend_mutex;  // held while a backend is made
 
-// Never destroyed, as the pools inside: arrays may outlive every static object of ours.
+// Never destroyed, nor are the pools: arrays may outlive all static objects.
 Backends& backends() {
   return make_once(all_backends, [] {
     return std::make_unique<Backends>(static_cast<std::size_t>(cuda_status().device_count));
@@ -287,7 +288,7 @@ CudaStatus query_status() {
   CudaStatus status;
   status.built = true;
   cuda_used.store(true);
-  // The parent was forked during its query: CUDA would wait for a thread that is not here.
+  // The parent was forked during its query: CUDA would wait for a thread that does not exist here.
   if (forked_after_cuda.load()) {
     status.reason = kForkedReason;
     return status;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The CUDA backend's face to src/runtime/device.cpp: no CUDA header is needed to include this one.
+// The interface of the CUDA backend for src/runtime/device.cpp. It includes no CUDA header.
 #pragma once
 
 #include "src/runtime/device.hpp"
 
 namespace gpukern::gpu {
 
-/// The backend of one device; throws in the child of a fork() that CUDA did not survive.
+/// The backend of one device. Throws in the child of a fork() that happened after CUDA was used.
 Device& backend(int device_id);
 
 /// A range of the calling thread in a profiler's timeline; see ../src/runtime/profiler_range.hpp.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Captures of streams into CUDA graphs: what one is asked before it could be broken.
+// Captures of streams into CUDA graphs: queries that precede work which could invalidate them.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace gpukern::gpu {
 
-/// Lets this thread allocate, wait, ask and copy host memory on streams that are not captured while
-/// another one is, by any thread, without breaking that capture.
+/// Lets this thread allocate, wait, query and copy host memory on streams that are not captured,
+/// without invalidating the captures of other streams by any thread.
 class RelaxedCapture {
  public:
   RelaxedCapture() { exchange(); }
@@ -24,12 +24,12 @@ class RelaxedCapture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// What a stream is captured into.
+/// The capture that a stream takes part in.
 struct Capture {
   std::uint64_t id = 0;  ///< 0 if it is not captured
   cudaGraph_t graph = nullptr;
-  /// The legacy stream, while a stream that blocks it is captured: work on it is refused, and
-  /// would break that capture.
+  /// The legacy stream, while a stream that blocks it is captured: work on it fails and would
+  /// invalidate that capture.
   bool blocked = false;
 
   [[nodiscard]] bool any() const { return id != 0 || blocked; }

@@ -13,7 +13,8 @@
 namespace gpukern::gpu {
 namespace {
 
-/// The first driver whose graphs keep such launches apart from others, by CUDA's number.
+/// The first driver whose graphs distinguish programmatic dependencies (edge data), as CUDA numbers
+/// it.
 constexpr int kWithEdgeData = 12030;
 
 __global__ void probe_kernel() {}
@@ -57,8 +58,8 @@ DeviceFacts ask(int device) {
 }  // namespace
 
 DeviceFacts device_facts() {
-  // A device's facts stay for the life of the process. Two threads may ask at once: they get the
-  // same answers, and a few bytes are lost.
+  // The facts of a device are cached for the life of the process. Concurrent threads get equal
+  // facts, and one copy of a few bytes is leaked.
   static std::array<std::atomic<const DeviceFacts*>, 64> known{};
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");

@@ -62,7 +62,7 @@ void check(CUresult result, const char* call) {
   if (result == CUDA_SUCCESS) return;
   const char* text = nullptr;
   static_cast<void>(driver().error_string(result, &text));
-  // The runtime's errors carry the driver's numbers.
+  // Runtime errors have the same numbers as driver errors.
   fail(status_of(static_cast<cudaError_t>(result)), call,
        " failed: ", text != nullptr ? text : "unknown", " (driver error ", static_cast<int>(result),
        ")", advice_for(static_cast<cudaError_t>(result)));

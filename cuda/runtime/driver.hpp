@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The few functions of the driver that the runtime has no word for. Found at run time: a machine
-// without a driver loads the library all the same.
+// The driver functions without an equivalent in the runtime. They are resolved at run time, so that
+// the library loads on a machine without a driver.
 #pragma once
 
 #include <cuda.h>
@@ -24,10 +24,10 @@ struct Driver {
   decltype(&cuGetErrorString) error_string = nullptr;
 };
 
-/// Throws where there is no driver.
+/// Throws if there is no driver.
 const Driver& driver();
 
-/// The address of a function of the driver, as of a version of CUDA; throws if there is none.
+/// The address of a driver function for a version of CUDA; throws if the driver does not have it.
 void* driver_function(const char* name, unsigned version = 12000);
 
 template <class Function>
@@ -35,18 +35,18 @@ void find(const char* name, Function& function, unsigned version = 12000) {
   function = reinterpret_cast<Function>(driver_function(name, version));
 }
 
-/// The context that the CUDA runtime and all libraries share; kept for the life of the process.
+/// The context that the CUDA runtime and all libraries share; retained for the life of the process.
 CUcontext primary_context(int device);
 
-/// Throws in the child of a fork() that CUDA did not survive.
+/// Throws in the child of a fork() that happened after CUDA was used.
 void require_no_fork();
 
-/// Throws for an error of a function of the driver.
+/// Throws for an error of a driver function.
 void check(CUresult result, const char* call);
 
-/// Makes a context current; at the end the caller's own is current again, also if it was none.
-/// That is more than a device's number tells: it creates no context on the caller's device, and
-/// a context of the caller's own making comes back.
+/// Makes a context current and restores the caller's context, or none, in the destructor. Unlike
+/// cudaSetDevice(), it creates no context on the caller's device and restores contexts that the
+/// caller created.
 class ContextGuard {
  public:
   explicit ContextGuard(CUcontext context) : driver_(driver()) {

@@ -27,7 +27,7 @@ void EventCache::give_back(cudaEvent_t event) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     events_.push_back(event);
-  } catch (...) {  // no memory to keep it
+  } catch (...) {  // no memory to cache it
     static_cast<void>(cudaEventDestroy(event));
   }
 }
@@ -65,8 +65,8 @@ void wait(EventCache& events, cudaStream_t stream, cudaStream_t other) {
   require_not_blocked(here);
   require_not_blocked(there);
   require(here.id == 0 || here.id == there.id, GPUKERN_VALUE_ERROR,
-          "stream_wait: both streams capture, each another CUDA graph");
-  // CUDA would refuse, and the capture of the other stream would be lost.
+          "stream_wait: the two streams capture different CUDA graphs");
+  // CUDA would fail, and the capture of the other stream would be invalidated.
   require(there.id == 0 || !is_legacy(stream), GPUKERN_VALUE_ERROR,
           "stream_wait: the legacy default stream cannot join the capture of a CUDA graph; pass "
           "the stream that captures");

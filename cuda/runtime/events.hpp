@@ -11,7 +11,7 @@
 
 namespace gpukern::gpu {
 
-/// Events of one device, kept for the next use: to make one costs more than to record it.
+/// A cache of events of one device: creating one takes longer than recording it.
 class EventCache {
  public:
   cudaEvent_t take();

@@ -12,7 +12,8 @@ namespace gpukern::gpu {
 
 void gather(Device& device, const GatherArgs& args, cudaStream_t stream);
 bool gather_checked(Device& device, const GatherArgs& args, cudaStream_t stream);
-/// How gather() runs; without the scratch memory for that, it runs the next strategy that serves.
+/// The strategy of gather(). If its scratch memory is not available, gather() runs the next
+/// strategy that serves the call.
 Strategy gather_strategy(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args, cudaStream_t stream);
 Strategy saxpy_strategy(const SaxpyArgs& args);

@@ -20,7 +20,7 @@ Mailbox make_mailbox(Device& device, cudaStream_t stream) {
   void* pinned = nullptr;
   check(cudaHostAlloc(&pinned, sizeof(Outcome), cudaHostAllocMapped | cudaHostAllocPortable),
         "cudaHostAlloc");
-  // Not lost where there is no device memory left.
+  // Frees the host memory if the allocation of device memory fails.
   const auto release = [](void* memory) { static_cast<void>(cudaFreeHost(memory)); };
   std::unique_ptr<void, decltype(release)> outcome(pinned, release);
   Mailbox box;
@@ -33,7 +33,7 @@ Mailbox make_mailbox(Device& device, cudaStream_t stream) {
   return box;
 }
 
-/// The mailboxes of a device that no call uses now: as many as threads have ever used at once.
+/// The unused mailboxes of a device: as many as the maximum number of concurrent callers.
 class Mailboxes {
  public:
   Mailbox take(Device& device, cudaStream_t stream) {
@@ -57,7 +57,7 @@ class Mailboxes {
   std::vector<Mailbox> idle_;
 };
 
-/// Those of all devices. Never destroyed: CUDA may be gone before static destructors run.
+/// The mailboxes of all devices. Never destroyed: CUDA may be gone before static destructors run.
 struct AllMailboxes {
   std::mutex mutex;
   std::deque<Mailboxes> all;

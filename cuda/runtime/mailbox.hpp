@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How kernels tell the host what mode "raise" has to know.
+// How kernels report indices out of bounds, in mode "raise", to the host.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,38 +14,38 @@
 namespace gpukern::gpu {
 
 /// What the blocks of a search share, on the device. All zero between searches: the last block of
-/// each leaves it so.
+/// each search resets it.
 struct SearchShared {
   unsigned long long first;  ///< the complement of the first bad position, 0 if there is none
   unsigned blocks_done;
 };
 
-/// In host memory that the device writes to.
+/// The result, in host memory that the device writes to.
 struct Outcome {
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t position;  ///< of a bad index
   std::int64_t value;
 };
 
-/// Made once and used again: neither allocation nor copy is left to a call.
+/// Created once and reused, so that a call needs neither an allocation nor a copy.
 struct Mailbox {
   SearchShared* shared = nullptr;
   volatile Outcome* outcome = nullptr;
   Outcome* outcome_on_device = nullptr;
 };
 
-/// A mailbox of the current device for one call, with kNone in it.
+/// Holds a mailbox of the current device for one call; its position is initially kNone.
 class MailboxLease {
  public:
   MailboxLease(Device& device, cudaStream_t stream);
   MailboxLease(const MailboxLease&) = delete;
   MailboxLease& operator=(const MailboxLease&) = delete;
-  /// A mailbox that was not read is not used again: work on the stream may still write to it.
+  /// A mailbox that was not read is not reused: work on the stream may still write to it.
   ~MailboxLease() = default;
 
   [[nodiscard]] const Mailbox& mailbox() const { return box_; }
 
-  /// Waits for the stream and gives the mailbox back; to be called once.
+  /// Waits for the stream and returns the mailbox to the cache; must be called at most once.
   Outcome read(cudaStream_t stream);
 
  private:

@@ -14,8 +14,8 @@ namespace gpukern::gpu {
 #ifdef GPUKERN_HAVE_NVTX
 namespace {
 
-// nullptr without a profiler. Created when the library is loaded: NVTX initializes itself under a
-// lock of its own, which a fork() during the first call would copy.
+// nullptr without a profiler. Created when the library is loaded: NVTX holds a lock while it
+// initializes, which a fork() during the first call would copy.
 const nvtxDomainHandle_t kDomain = nvtxDomainCreateA("gpukern");
 
 }  // namespace

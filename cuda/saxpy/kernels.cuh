@@ -13,15 +13,15 @@
 
 namespace gpukern::gpu {
 
-/// A contiguous saxpy in words of 16 bytes, one a thread. The items before the first word and after
-/// the last one, the edges, have a thread each.
+/// A contiguous saxpy in words of 16 bytes, one per thread. The edges, that is the items before the
+/// first word and after the last one, have a thread each.
 struct SaxpySpan {
   const std::byte* x;  ///< at the first word, as y and out
   const std::byte* y;
   std::byte* out;
   std::int64_t words;
   int head;   ///< items before the first word
-  int edges;  ///< those and the ones after the last word
+  int edges;  ///< those and the items after the last word
 };
 
 /// out = a * x + y for one word each.
@@ -69,7 +69,7 @@ __global__ void saxpy_kernel(const SaxpySpan span, T a) {
   reinterpret_cast<uint4*>(span.out)[p] = multiply_add(a, x, y);
 }
 
-/// A few elements, one a thread, so that more multiprocessors take part. Positions have 64 bits
+/// A few elements, one per thread, so that more multiprocessors take part. Positions have 64 bits
 /// because that is faster: benchmarks/notes/saxpy.md#few-elements.
 template <class T>
 __global__ void saxpy_small_kernel(T a, const T* x, const T* y, T* out, std::int64_t count) {
@@ -82,8 +82,8 @@ __global__ void saxpy_small_kernel(T a, const T* x, const T* y, T* out, std::int
   out[i] = result;
 }
 
-/// Operands of any alignment: a word at any address is shifted out of the two aligned words that it
-/// straddles. The span leaves room for these: see saxpy.cu.
+/// Operands of any alignment: a word at any address is shifted out of the two aligned words that
+/// contain it. The span leaves space for these: see saxpy.cu.
 template <class T>
 __global__ void saxpy_shifted_kernel(const SaxpySpan span, T a) {
   wait_for_previous();
@@ -101,7 +101,7 @@ __global__ void saxpy_shifted_kernel(const SaxpySpan span, T a) {
   if (p >= span.words) edge<T, false>(span, a, p - span.words);
 }
 
-/// Operands of any strides and any alignment: an item a thread.
+/// Operands of any strides and any alignment: one item per thread.
 template <class T, class Offset>
 __global__ void __launch_bounds__(kThreads)
     saxpy_strided_kernel(const SaxpyArgs args, T a, bool aligned, Offset count) {

@@ -21,7 +21,7 @@ std::int64_t shift_of(const std::byte* address, std::int64_t bytes) {
   return reinterpret_cast<std::intptr_t>(address) & (bytes - 1);
 }
 
-/// The items as words and edges. Words begin with a cache line of out, if an item does.
+/// Divides the items into words and edges. Words begin at a cache line of out, if an item does.
 struct WordSplit {
   SaxpySpan span;
   bool shifted;  ///< some operand is aligned to words differently
@@ -35,8 +35,8 @@ WordSplit split(const SaxpyArgs& args, std::int64_t count) {
   const bool shifted = shift_of(args.x + skip, kWordBytes) != 0 ||
                        shift_of(args.y + skip, kWordBytes) != 0 ||
                        shift_of(args.out + skip, kWordBytes) != 0;
-  // Shifted words are loaded from the two aligned ones around: they stay a word away from both
-  // ends.
+  // A shifted word is loaded from the two aligned words that contain it: the span excludes a word
+  // at each end.
   if (shifted && skip < kWordBytes) skip += kLineBytes;
   skip = std::min(skip, bytes);
   const std::int64_t words =

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The numbers that the speed of saxpy depends on. Measured: NVIDIA H200 (9.0) only.
+// Tuning parameters of saxpy. Measured: NVIDIA H200 (9.0) only.
 // A "#name" is the section of benchmarks/notes/saxpy.md that holds the measurement.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace gpukern::gpu {
 
-// A thread takes one word of 16 bytes of x, of y and of out, on every GPU: registers hold words, so
-// the compiler has to know their number (#aligned-operands-float32).
+// A thread processes one word of 16 bytes of x, of y and of out, on every GPU: registers hold
+// words, so their number must be a compile-time constant (#aligned-operands-float32).
 
-/// What may differ from GPU to GPU.
+/// Parameters that may differ between GPUs.
 struct SaxpyTuning {
   int compute_capability;  ///< 90 is 9.0: for this one and later ones
   int threads;             ///< of a block; whole warps

@@ -13,7 +13,7 @@
 
 namespace gpukern {
 
-/// Storage of the types that C++ has no name for; the backends do their arithmetic.
+/// Storage of the types that C++ has no name for; the backends implement their arithmetic.
 struct Half {
   std::uint16_t bits;
 };

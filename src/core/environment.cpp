@@ -17,7 +17,7 @@ std::string text_of(const char* variable) {
   return text != nullptr ? text : "";
 }
 
-/// Earlier snapshots are kept: a call may be reading one.
+/// Earlier snapshots are never freed: a call may be reading one.
 struct Snapshot {
   Environment variables;
   const Snapshot* previous = nullptr;
@@ -34,7 +34,7 @@ std::unique_ptr<Snapshot> take_snapshot() {
   found.omp_num_threads = text_of("OMP_NUM_THREADS");
   if (const char* directory = std::getenv("GPUKERN_CACHE_DIR")) found.cache_directory = directory;
   found.cache_limit = text_of("GPUKERN_CACHE_LIMIT");
-  found.home = text_of("HOME");
+  found.home_directory = text_of("HOME");
   found.xdg_cache_home = text_of("XDG_CACHE_HOME");
   found.nvrtc = text_of("GPUKERN_NVRTC");
   found.cuda_home = text_of("CUDA_HOME");
@@ -44,8 +44,8 @@ std::unique_ptr<Snapshot> take_snapshot() {
 
 constinit std::atomic<Snapshot*> latest{nullptr};
 
-// When the library is loaded; earlier if another static object asks. Without memory for this the
-// process ends.
+// Runs when the library is loaded, or earlier if another static object reads the environment. If
+// there is no memory for the snapshot, the process ends.
 // NOLINTNEXTLINE(bugprone-throwing-static-initialization)
 [[maybe_unused]] const Environment& kLoaded = environment();
 

@@ -20,7 +20,7 @@ struct Environment {
   std::string omp_num_threads;
   std::optional<std::string> cache_directory;  ///< $GPUKERN_CACHE_DIR, which may be empty
   std::string cache_limit;                     ///< $GPUKERN_CACHE_LIMIT
-  std::string home;
+  std::string home_directory;                  ///< $HOME
   std::string xdg_cache_home;
   std::string nvrtc;  ///< $GPUKERN_NVRTC
   std::string cuda_home;

@@ -14,7 +14,7 @@
 
 namespace gpukern {
 
-/// An error on its way to the caller: the status and its words.
+/// An error: the status and the message for the caller.
 class Error : public std::runtime_error {
  public:
   Error(gpukern_status status, const std::string& message)
@@ -35,8 +35,8 @@ inline std::ostream& operator<<(std::ostream& text, const ArgumentName& name) {
   return text << name.function << ": " << name.argument;
 }
 
-/// Throws an Error whose message is the parts, streamed one after another. Out of the way of what
-/// succeeds: parts are cheap to name, and turn into words here only.
+/// Throws an Error whose message is the parts, streamed one after another. Not inlined, so that the
+/// successful path stays short; the message is formatted only when it is thrown.
 template <class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(gpukern_status status, const Parts&... parts) {
   std::ostringstream text;
@@ -44,7 +44,7 @@ template <class... Parts>
   throw Error(status, text.str());
 }
 
-/// Throws unless the condition holds; for what the caller can get wrong.
+/// Throws unless the condition holds; for errors of the caller.
 template <class... Parts>
 void require(bool condition, gpukern_status status, const Parts&... parts) {
   if (!condition) fail(status, parts...);

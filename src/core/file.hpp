@@ -11,12 +11,14 @@
 
 namespace gpukern {
 
-/// Closes what it opened. False where it could not be opened; errno says why.
+/// An open file, closed by the destructor. Converts to false if it could not be opened; errno has
+/// the reason.
 class File {
  public:
-  /// By a path; links are followed.
+  /// Opens a path; symbolic links are followed.
   File(const char* path, int flags) : handle_(open(path, flags | O_CLOEXEC)) {}
-  /// By a name in a directory, which must not be a link; one that is made is this user's only.
+  /// Opens a name in a directory; it must not be a symbolic link. A new file is accessible to this
+  /// user only.
   File(const File& directory, const char* name, int flags)
       : handle_(openat(directory.handle_, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600)) {}
   File(const File&) = delete;
@@ -25,7 +27,7 @@ class File {
 
   [[nodiscard]] explicit operator bool() const { return handle_ >= 0; }
   [[nodiscard]] int handle() const { return handle_; }
-  /// For somebody else to close.
+  /// Releases the descriptor to the caller, who closes it.
   [[nodiscard]] int release() { return std::exchange(handle_, -1); }
   bool close() { return handle_ >= 0 && ::close(std::exchange(handle_, -1)) == 0; }
 

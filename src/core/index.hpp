@@ -28,15 +28,16 @@ constexpr bool accepts_all(IndexType type, std::int64_t n) {
   return static_cast<std::uint64_t>(n) > (type.is_signed ? most / 2 : most);
 }
 
-/// Whether mode "raise" accepts the index. An unsigned value above 2**63 arrives as a negative
+/// Whether mode "raise" accepts the index. An unsigned value above 2**63 is passed as a negative
 /// `value` with is_signed false.
 GPUKERN_HOST_DEVICE constexpr bool in_bounds(std::int64_t value, bool is_signed, std::int64_t n) {
   if (static_cast<std::uint64_t>(value) < static_cast<std::uint64_t>(n)) return true;
   return is_signed && value < 0 && value >= -n;
 }
 
-/// The position in [0, n) that an index stands for, or -1 where mode "fill" gives the fill value.
-/// n is positive. Never outside, even if a checked index has changed since (mode "raise").
+/// The position in [0, n) that an index refers to, or -1 where mode "fill" gives the fill value. n
+/// is positive. The result is always in bounds, even if a checked index has changed since (mode
+/// "raise").
 GPUKERN_HOST_DEVICE constexpr std::int64_t resolve_index(gpukern_index_mode mode,
                                                          std::int64_t value, bool is_signed,
                                                          std::int64_t n) {

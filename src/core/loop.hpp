@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A loop nest over several strided operands at once: the shape that every kernel works on.
+// A loop nest over several strided operands: the shape that every kernel works on.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace gpukern {
 
-/// `extent[0] x extent[1] x ...` positions; operand k of position (i, j, ...) lies
-/// `i * stride[k][0] + j * stride[k][1] + ...` BYTES from its base. Plain data: passed to GPU
-/// kernels by value, so it must stay well under the 4 KiB that their parameters may take.
+/// `extent[0] x extent[1] x ...` positions; operand k of position (i, j, ...) is stored at `i *
+/// stride[k][0] + j * stride[k][1] + ...` BYTES from its base. Plain data that is passed to GPU
+/// kernels by value: it must stay well under the 4 KiB limit on their parameters.
 template <int Operands>
 struct Loop {
   std::int32_t ndim = 0;
-  // Only the first `ndim` mean something. Zeros behind them would cost more than a small call.
+  // Only the first `ndim` entries are set. Zeroing the others would take longer than a small call.
   std::int64_t extent[GPUKERN_MAX_NDIM];
   std::int64_t stride[Operands][GPUKERN_MAX_NDIM];
 
@@ -37,8 +37,8 @@ struct Loop {
     return product;
   }
 
-  /// Drops dimensions of extent 1 and merges neighbours that one step of every operand crosses
-  /// evenly. Keeps the order of the positions.
+  /// Drops dimensions of extent 1 and merges adjacent dimensions whose strides are compatible in
+  /// every operand. Preserves the order of the positions.
   void coalesce() {
     int kept = 0;
     for (int d = 0; d < ndim; ++d) {
@@ -55,14 +55,14 @@ struct Loop {
     ndim = kept;
   }
 
-  /// Orders the dimensions by falling step of one operand, so that its memory is walked in order.
-  /// Only for loops whose positions may be visited in any order.
+  /// Sorts the dimensions by descending stride of one operand, so that its memory is accessed in
+  /// order. Only for loops whose positions may be visited in any order.
   void sort_by(int operand) {
     for (int i = 1; i < ndim; ++i)
       for (int d = i; d > 0 && step(operand, d - 1) < step(operand, d); --d) swap(d - 1, d);
   }
 
-  /// Whether the operand's positions follow each other without gaps, `item` bytes each.
+  /// Whether the operand's positions are contiguous, `item` bytes each.
   [[nodiscard]] bool contiguous(int operand, std::int64_t item) const {
     return ndim == 0 || (ndim == 1 && stride[operand][0] == item);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Objects made at first use, without a lock that fork() could copy while it is held.
+// Objects created at first use, without a lock that fork() could copy while it is held.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace gpukern {
 
-/// The object in `slot`; `make`, which returns a std::unique_ptr<T>, makes it at first use. Threads
-/// that arrive together may each make one, and all get the first. Never destroyed: callers may
-/// use it after static objects are gone.
+/// Returns the object in `slot`; `make`, which returns a std::unique_ptr<T>, creates it at first
+/// use. Concurrent threads may each create one, and all get the first. It is never destroyed:
+/// callers may use it after static objects are gone.
 ///
 /// Use this instead of a static variable in a function: the guard of such a variable is a lock, and
 /// the child of a fork() waits forever for a guard that another thread of the parent held.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What devices compute: the argument struct of each validated operation, and their sum.
+// What devices compute: the argument struct of each validated operation, and the variant of them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace gpukern {
 enum GatherOperand { kSource, kIndex, kOut, kFillValue };
 
 /// out[p] = source[p, its axis coordinate replaced by index[p]] for every position p of the loop.
-/// Where the index moves along a dimension, the fill value does not.
+/// In a dimension with a nonzero stride of the index, the stride of the fill value is 0.
 struct GatherArgs {
   const std::byte* source = nullptr;
   const std::byte* index = nullptr;
@@ -32,12 +32,12 @@ struct GatherArgs {
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
   bool out_may_change = true;             ///< if an index is bad, see Device::run_checked()
   bool in_place = false;                  ///< a GPU reads a source in host memory
-  std::uint64_t* bad = nullptr;           ///< for the CUDA device's own use
+  std::uint64_t* bad = nullptr;           ///< used by the CUDA device only
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns
   std::int64_t fill_size = 0;             ///< bytes of it; position p uses the period below at
   std::int64_t fill_period = 0;           ///< its offset, repeated to fill the item
 
-  /// Whether the source moves along the innermost dimension as well as the index does.
+  /// Whether both the source and the index have a nonzero stride in the innermost dimension.
   [[nodiscard]] bool moves_both() const {
     const int d = loop.ndim - 1;
     return d >= 0 && loop.stride[kSource][d] != 0 && loop.stride[kIndex][d] != 0;
@@ -51,9 +51,9 @@ struct IndexArgs {
   IndexType index_type;
 };
 
-/// The first index that mode "raise" refuses.
+/// The first index that mode "raise" rejects.
 struct BadIndex {
-  std::int64_t value;  ///< to be read as unsigned if the index type is
+  std::int64_t value;  ///< to be interpreted as unsigned if the index type is unsigned
 };
 
 /// out[p] = a * x[p] + y[p]; the operands of loop are x, y, out.
@@ -62,7 +62,7 @@ struct SaxpyArgs {
   alignas(16) std::byte a[16]{};
   const std::byte* x = nullptr;
   const std::byte* y = nullptr;
-  std::byte* out = nullptr;  ///< is x or y, or overlaps neither
+  std::byte* out = nullptr;  ///< x, y, or memory that overlaps neither
   std::int64_t item = 0;
   Loop<3> loop;
 
@@ -79,7 +79,8 @@ struct CopyArgs {
   Loop<2> loop;
 };
 
-/// The bytes that an operation moves. An item that several indices name counts once for each.
+/// The number of bytes that an operation moves. An item is counted once for each index that refers
+/// to it.
 struct Traffic {
   std::int64_t read = 0;       ///< from the device's memory
   std::int64_t written = 0;    ///< to the device's memory
@@ -89,7 +90,7 @@ struct Traffic {
 Traffic traffic_of(const GatherArgs& args);
 Traffic traffic_of(const SaxpyArgs& args);
 Traffic traffic_of(const CopyArgs& args);
-/// The bytes of the indices, each once.
+/// The number of bytes of the indices, each counted once.
 std::int64_t index_bytes(const IndexArgs& args);
 
 /// How a device runs an operation.
@@ -120,7 +121,7 @@ class Operation {
   Args args_;
 };
 
-/// Makes one visitor of several lambdas.
+/// Combines several lambdas into one visitor.
 template <class... Lambdas>
 struct Overloaded : Lambdas... {
   using Lambdas::operator()...;

@@ -13,9 +13,9 @@
 
 namespace gpukern {
 
-/// One object of type T per process, made at first use. The child of a fork() makes a new one: in
-/// the copy of the parent's, a thread that does not exist in the child may hold a lock. Never
-/// destroyed: threads may use it while static objects are destroyed.
+/// One object of type T per process, created at first use. The child of a fork() creates a new one:
+/// in the copy of the parent's object, a thread that does not exist in the child may hold a lock.
+/// It is never destroyed: threads may use it while static objects are destroyed.
 template <class T>
 class PerProcess {
  public:

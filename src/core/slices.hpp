@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A loop nest in parts, so that work can stop in between and memory be bounded.
+// Splits a loop nest into parts, so that work can stop between them and the memory is bounded.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace gpukern {
 
-/// A part of a loop nest: a loop of its own, whose operands begin `offset` bytes behind their
-/// bases.
+/// A part of a loop nest: a separate loop, whose operands begin `offset` bytes after their bases.
 template <int Operands>
 struct Slice {
   Loop<Operands> loop;
   std::array<std::int64_t, Operands> offset{};
 };
 
-/// Cuts a loop nest into slices of up to `most` positions, one at least, in C order. The innermost
-/// dimensions stay whole as far as they fit, so that what has no gaps has none in a slice either.
-/// All slices but the last of a row are of one size. The loop has to outlive this.
+/// Splits a loop nest into slices of at most `most` positions, but at least one, in C order. The
+/// innermost dimensions stay whole as far as they fit, so that contiguous operands are contiguous
+/// in each slice. All slices but the last of a row have the same size. The loop must outlive this
+/// object.
 template <int Operands>
 class Slices {
  public:
@@ -31,7 +31,7 @@ class Slices {
     for (; cut_ >= 0 && loop.extent[cut_] <= most / inner; --cut_) inner *= loop.extent[cut_];
     if (cut_ < 0) return;
     step_ = std::max<std::int64_t>(1, most / inner);
-    // Slices of single positions begin with a cache line where the operand does.
+    // Slices of single positions begin at a cache line if the operand does.
     constexpr std::int64_t kLine = 64;
     if (inner == 1 && step_ > kLine) step_ -= step_ % kLine;
     pieces_ = (loop.extent[cut_] - 1) / step_ + 1;
@@ -67,7 +67,7 @@ class Slices {
   }
 
   const Loop<Operands>& loop_;
-  int cut_;                  ///< the dimension that is cut; -1 if the whole loop fits
+  int cut_;                  ///< the dimension that is split; -1 if the whole loop fits
   std::int64_t step_ = 0;    ///< positions of it in a slice
   std::int64_t pieces_ = 1;  ///< slices along it
   std::int64_t outer_ = 1;

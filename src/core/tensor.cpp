@@ -75,7 +75,7 @@ void set_shape(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& na
     total *= static_cast<std::uint64_t>(size);
     fits = !__builtin_mul_overflow(bytes, size, &bytes) && fits;
   }
-  // Beside a size of 0 the others mean nothing.
+  // With a size of 0, an overflow of the others is harmless.
   require(fits || empty, GPUKERN_VALUE_ERROR, name, " is larger than 2**63 bytes");
   tensor.total = static_cast<std::int64_t>(total);
 }
@@ -86,19 +86,19 @@ void set_strides(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& 
   bool fits = true;
   for (int d = tensor.ndim - 1; d >= 0; --d) {
     tensor.stride[d] = 0;
-    // Never stepped along; if there is no element at all, zeros will do too.
+    // These strides are never used.
     if (tensor.shape[d] == 1 || tensor.total == 0) continue;
     std::int64_t stride = contiguous;
     if (raw.strides != nullptr)
       fits = !__builtin_mul_overflow(raw.strides[d], tensor.item, &stride) && fits;
     tensor.stride[d] = stride;
     contiguous *= tensor.shape[d];
-    // The reach of the strides, in total, so that no address overflows either.
+    // The sum of the distances that the strides cover must not overflow, nor may any address.
     std::int64_t reach = 0;
     fits = !__builtin_mul_overflow(stride, tensor.shape[d] - 1, &reach) && fits;
     fits = !__builtin_add_overflow(span, reach < 0 ? -(reach + 1) : reach, &span) && fits;
   }
-  require(fits, GPUKERN_VALUE_ERROR, name, " has strides that reach beyond 2**63 bytes");
+  require(fits, GPUKERN_VALUE_ERROR, name, " has strides that span more than 2**63 bytes");
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ void require_writable(const Tensor& tensor, const ArgumentName& name) {
   if (tensor.count() == 0) return;
   for (int d = 0; d < tensor.ndim; ++d)
     require(tensor.shape[d] <= 1 || tensor.stride[d] != 0, GPUKERN_VALUE_ERROR, name,
-            " must have an own place for each element, got stride 0 in dimension ", d);
+            " must not have overlapping elements, got stride 0 in dimension ", d);
 }
 
 Extent extent_of(const Tensor& tensor) {

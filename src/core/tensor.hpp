@@ -14,7 +14,7 @@
 
 namespace gpukern {
 
-/// Where memory lies, or where a call runs: on the host, or on CUDA device `id`.
+/// A device: the location of memory, or where a call runs. The host, or CUDA device `id`.
 struct DeviceId {
   bool cuda = false;
   int id = 0;
@@ -34,14 +34,14 @@ DeviceId checked_device(gpukern_device device, const ArgumentName& name);
 struct ShapeText;
 
 struct Tensor {
-  // Only the first `ndim` sizes and strides are ever set, read and copied: most of a small call's
-  // time would go into the others.
+  // Only the first `ndim` sizes and strides are set, read and copied: the others would take most of
+  // the time of a small call.
   Tensor() {}                                     // NOLINT(*-member-init,*-use-equals-default)
   Tensor(const Tensor& other) { *this = other; }  // NOLINT(*-member-init)
   Tensor& operator=(const Tensor& other);
   ~Tensor() = default;
 
-  std::byte* data = nullptr;  ///< of the first element; byte_offset is in it
+  std::byte* data = nullptr;  ///< of the first element, including byte_offset
   DeviceId device;
   gpukern_dtype dtype{};
   std::int64_t item = 0;   ///< bytes per element
@@ -67,14 +67,14 @@ inline ShapeText Tensor::shape_text() const { return {*this}; }
 /// Checks one tensor argument and converts it.
 Tensor checked_tensor(const gpukern_tensor* tensor, const ArgumentName& name);
 
-/// As `like`, C-contiguous at `data`.
+/// A C-contiguous tensor at `data` with the shape and dtype of `like`.
 Tensor contiguous_at(void* data, DeviceId device, const Tensor& like);
 
-/// Requires that no two elements share memory for certain (a zero stride), as an output must.
+/// Requires that no dimension of an output has stride 0, so that elements do not overlap.
 void require_writable(const Tensor& tensor, const ArgumentName& name);
 
-/// The address `bytes` behind `data`, by integer arithmetic: well-defined also for addresses that
-/// nobody reads, such as a null pointer in a dry run.
+/// The address `bytes` after `data`, by integer arithmetic: well-defined even for addresses that
+/// are not accessed, such as a null pointer in a dry run.
 template <class Byte>
 Byte* offset_by(Byte* data, std::int64_t bytes) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -82,22 +82,23 @@ Byte* offset_by(Byte* data, std::int64_t bytes) {
                                  static_cast<std::uintptr_t>(bytes));
 }
 
-/// The memory between a tensor's first byte and its last; there is an element.
+/// The memory between a tensor's first byte and its last one. The tensor must not be empty.
 struct Extent {
   const std::byte* begin;
   const std::byte* end;
 };
 Extent extent_of(const Tensor& tensor);
 
-/// Whether any byte may belong to both: by the extents in memory, so it may err towards true.
+/// Whether two tensors may share memory. Compares their memory extents, so the result may be a
+/// false positive.
 bool may_overlap(const Tensor& a, const Tensor& b);
 
 bool same_shape(const Tensor& a, const Tensor& b);
 
-/// Whether both have the same elements at the same places.
+/// Whether both have the same address, shape and strides.
 bool same_layout(const Tensor& a, const Tensor& b);
 
-/// Whether out shares memory with the input other than element for element.
+/// Whether out shares memory with the input in any way other than element for element.
 bool clashes(const Tensor& out, const Tensor& input);
 
 }  // namespace gpukern

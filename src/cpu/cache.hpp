@@ -28,7 +28,7 @@ std::int64_t near_cache_bytes();
 /// Xeon 1.16 with pages of 2 MiB and 0.85 with pages of 4 KiB.
 bool checks_ahead();
 
-/// Bytes that stay in the caches of this number of threads until they are used again.
+/// The capacity in bytes of the caches that this number of threads can rely on.
 inline std::int64_t kept_cache_bytes(int threads) {
   return std::max(near_cache_bytes(), 2 * core_cache_bytes() * threads);
 }

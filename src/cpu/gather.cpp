@@ -132,8 +132,8 @@ template <std::size_t bytes>
 constexpr bool kIsShortWidth<std::integral_constant<std::size_t, bytes>> = bytes <= 16;
 
 /// The functions chosen for one call.
-struct Plan {
-  explicit Plan(const GatherArgs& args)
+struct GatherFunctions {
+  explicit GatherFunctions(const GatherArgs& args)
       : resolve(resolve_for(args.index_type, args.mode)),
         resolved(args.axis.ndim > 1 || args.moves_both() || args.index_type.bytes < 4 ||
                  !args.index_type.is_signed),
@@ -159,11 +159,12 @@ struct Plan {
 };
 
 /// Moves a run along the source's inner dimensions, for which one index is read.
-bool copy_run(const GatherArgs& args, const Plan& plan, const ItemRun& run, std::int64_t fill) {
+bool copy_run(const GatherArgs& args, const GatherFunctions& functions, const ItemRun& run,
+              std::int64_t fill) {
   const std::int64_t source_step = run_stride(args.loop, kSource);
   const std::int64_t fill_step = run_stride(args.loop, kFillValue);
   std::int64_t position = 0;
-  const bool good = plan.resolve(run.index, 0, 1, args.n, &position);
+  const bool good = functions.resolve(run.index, 0, 1, args.n, &position);
   const std::byte* source = run.source + (position < 0 ? 0 : axis_offset(args.axis, position));
   visit_width(args.item, [&](auto width) {
     for (std::int64_t i = 0; i < run.count; ++i) {
@@ -178,7 +179,7 @@ bool copy_run(const GatherArgs& args, const Plan& plan, const ItemRun& run, std:
 }
 
 /// Moves a run along the index, resolving its indices in blocks that stay in the first-level cache.
-bool move_resolved(const GatherArgs& args, const Plan& plan, const ItemRun& given,
+bool move_resolved(const GatherArgs& args, const GatherFunctions& functions, const ItemRun& given,
                    std::int64_t fill) {
   ItemRun run = given;
   std::array<std::int64_t, 1024> block;
@@ -192,25 +193,28 @@ bool move_resolved(const GatherArgs& args, const Plan& plan, const ItemRun& give
   bool good = true;
   for (std::int64_t done = 0; done < count; done += kBlock) {
     run.count = std::min(kBlock, count - done);
-    good = plan.resolve(index + done * index_step, index_step, run.count, args.n, block.data()) &&
-           good;
+    good =
+        functions.resolve(index + done * index_step, index_step, run.count, args.n, block.data()) &&
+        good;
     if (args.axis.ndim > 1 || source_stride != 0) {
       run.source_step = 1;
       for (std::int64_t i = 0; i < run.count; ++i)
         if (block[i] != kMissing)
           block[i] = axis_offset(args.axis, block[i]) + (done + i) * source_stride;
     }
-    plan.move(args, run, fill);
+    functions.move(args, run, fill);
     run.out += run.count * run.out_step;
   }
   return good;
 }
 
-bool move_at_once(const GatherArgs& args, const Plan& plan, const ItemRun& run, std::int64_t fill) {
-  return plan.move(args, run, fill);
+bool move_at_once(const GatherArgs& args, const GatherFunctions& functions, const ItemRun& run,
+                  std::int64_t fill) {
+  return functions.move(args, run, fill);
 }
 
-bool gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, std::int64_t end) {
+bool gather_range(const GatherArgs& args, const GatherFunctions& functions, std::int64_t begin,
+                  std::int64_t end) {
   const std::int64_t index_step = run_stride(args.loop, kIndex);
   const std::int64_t out_step = run_stride(args.loop, kOut);
   bool good = true;
@@ -223,8 +227,8 @@ bool gather_range(const GatherArgs& args, const Plan& plan, std::int64_t begin, 
                       out_step,
                       length,
                       args.n};
-    const auto way = index_step == 0 ? copy_run : plan.resolved ? move_resolved : move_at_once;
-    good = way(args, plan, run, offset[kFillValue]) && good;
+    const auto way = index_step == 0 ? copy_run : functions.resolved ? move_resolved : move_at_once;
+    good = way(args, functions, run, offset[kFillValue]) && good;
   });
   return good;
 }
@@ -270,20 +274,21 @@ bool gather(const GatherArgs& args) {
                           return gather_long_items(args, resolve, begin, end);
                         });
   }
-  const Plan plan(args);
-  return gather_parts(
-      args.loop.count(), gather_grain(args),
-      [&](std::int64_t begin, std::int64_t end) { return gather_range(args, plan, begin, end); });
+  const GatherFunctions functions(args);
+  return gather_parts(args.loop.count(), gather_grain(args),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        return gather_range(args, functions, begin, end);
+                      });
 }
 
 bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices) {
-  const Plan plan(args);
+  const GatherFunctions functions(args);
   std::atomic<bool> good{true};  // cleared if another thread changes the indices during the call
   auto check = [&](std::int64_t begin, std::int64_t end) {
     return all_in_bounds(indices, begin, end);
   };
   auto move = [&](std::int64_t begin, std::int64_t end) {
-    if (!gather_range(args, plan, begin, end)) good.store(false, std::memory_order_relaxed);
+    if (!gather_range(args, functions, begin, end)) good.store(false, std::memory_order_relaxed);
   };
   return parallel_for_if_all(args.loop.count(), gather_grain(args, true), check, move) &&
          good.load(std::memory_order_relaxed);

@@ -253,10 +253,8 @@ inline ItemRun rest_of(const ItemRun& run, std::int64_t begin) {
 /// prefetches, each index in [0, n) costs two loads, a comparison and a store, in every mode; from
 /// the first other index on, the indices of the block are resolved one by one. With `far`, `checks`
 /// selects a block whose indices are copied and checked by vector instructions before its items are
-/// prefetched and moved; without it all indices are resolved, see checks_ahead(). Only values that
-/// were checked are used, so that a concurrent write to the indices cannot cause a read out of
-/// bounds.
-/// out of bounds.
+/// prefetched and moved; without it all indices are resolved, see checks_ahead(). Only checked
+/// values are used, so that a concurrent write to the indices cannot cause a read out of bounds.
 template <class Index, bool far, class Width, class Fill>
 bool move_packed(const ItemRun& run, Width width, const Fill& fill, bool checks) {
   using T = typename Index::Type;

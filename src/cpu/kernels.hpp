@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The operations on the CPU, by all cores.
+// The operations on the CPU, multithreaded.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace gpukern::cpu {
 
-/// False if mode "raise" refuses an index, which then stands for 0.
+/// Returns false if mode "raise" rejects an index, which is then treated as 0.
 bool gather(const GatherArgs& args);
 /// As gather() in mode "raise" if all `indices`, one for each position, are in bounds. Otherwise
-/// false, and `out` is unchanged unless another thread writes to the indices.
+/// returns false, and `out` is unchanged unless another thread writes to the indices.
 bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices);
-/// As gather() in mode "raise", with `out` unchanged if it returns false: if an index is bad, or if
-/// to check the indices on the way is no gain.
+/// As gather() in mode "raise", with `out` unchanged if it returns false: if an index is out of
+/// bounds, or if checking the indices in the same pass is not faster.
 bool gather_preserving(const GatherArgs& args);
 Strategy gather_strategy(const GatherArgs& args);
 
@@ -25,7 +25,7 @@ Strategy saxpy_strategy(const SaxpyArgs& args);
 
 void copy(const CopyArgs& args);
 
-/// Whether mode "raise" refuses none of the indices at positions [begin, end).
+/// Whether mode "raise" accepts all indices at positions [begin, end).
 bool all_in_bounds(const IndexArgs& args, std::int64_t begin, std::int64_t end);
 std::optional<BadIndex> first_bad_index(const IndexArgs& args);
 

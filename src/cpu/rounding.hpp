@@ -9,13 +9,13 @@
 
 namespace gpukern::cpu {
 
-/// Sets round-to-nearest and keeps subnormals, regardless of the mode that another library set. The
-/// destructor restores the mode and the exception flags.
+/// Sets round-to-nearest and enables subnormals, regardless of the mode that another library set.
+/// The destructor restores the mode and the exception flags.
 class DefaultFloatingPoint {
  public:
   DefaultFloatingPoint() {
 #ifdef GPUKERN_X86
-    // To save and load the whole environment takes longer than to compute a small call.
+    // Saving and loading the whole environment takes longer than computing a small call.
     csr_ = __builtin_ia32_stmxcsr();
     __asm__ volatile("fnstcw %0" : "=m"(x87_));
     // Of the x87 unit, which libm's fma may use, precision and rounding matter.

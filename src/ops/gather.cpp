@@ -34,7 +34,8 @@ void gather_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& loop
   }
 }
 
-/// NumPy checks the indices once for each position before the axis: not at all if there are none.
+/// NumPy checks the indices once for each position before the axis, and not at all if there is no
+/// such position.
 bool has_outer_positions(const Tensor& source, const Axis& axis) {
   const auto* shape = source.shape.data();
   return std::none_of(shape, shape + axis.first, [](std::int64_t size) { return size == 0; });

@@ -24,7 +24,8 @@ void join_items(GatherArgs& args) {
 GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode,
                        MakeLoop make_loop) {
   const auto& [source, index, out, fill] = operands;
-  // Not as one initializer, for which GCC clears the whole struct first: 3 KB in every small call.
+  // Not a single initializer, for which GCC clears the whole struct first: 3 KB in every small
+  // call.
   GatherArgs args;
   args.source = source.data;
   args.index = index.data;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// From the operands of an indexed read to what devices loop over.
+// From the operands of an indexed read to the loop that devices execute.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpukern {
 
-/// The axis, normalised: the source's dimensions [first, last) are indexed together.
+/// The normalized axis: the source's dimensions [first, last) are indexed together.
 struct Axis {
   int number;
   int first;
@@ -31,15 +31,15 @@ struct GatherOperands {
   const Tensor& fill_value;
 };
 
-/// Pushes the dimensions of `out` with the strides that each operand has along them; the source's
-/// is 0 along the axis. Where the index moves, the fill value does not.
+/// Appends the dimensions of `out` with the strides of each operand; the source's stride is 0 along
+/// the axis. In a dimension with a nonzero stride of the index, the stride of the fill value is 0.
 using MakeLoop = void (*)(const GatherOperands& operands, const Axis& axis, Loop<4>& loop);
 
-/// The arguments for all elements; join_items() makes them ready for a device.
+/// The arguments for single elements; join_items() must be called before a device uses them.
 GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode,
                        MakeLoop make_loop);
 
-/// Makes items as long as they can be: an inner dimension without gaps joins the item.
+/// Makes items as long as possible: merges contiguous inner dimensions into the item.
 void join_items(GatherArgs& args);
 
 /// A slice of the loop over all elements, with the part of the fill value that it uses.

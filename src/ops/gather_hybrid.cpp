@@ -54,8 +54,8 @@ std::int64_t split(const SplitFacts& facts) {
 
 namespace {
 
-/// The CPU's, in chunks of all calls: what else the machine does, and what machine it is, no rate
-/// of ours tells. A call is split by what the ones before it have measured.
+/// The throughput of the CPU, measured over the chunks of all calls: no fixed rate accounts for the
+/// machine and its load. Each call is split by the measurements of earlier calls.
 ThroughputEstimate& cpu_throughput() {
   static ThroughputEstimate estimate;
   return estimate;
@@ -73,8 +73,8 @@ std::optional<std::int64_t> percent_for_cpu() {
   return percent;
 }
 
-/// Items one behind the other in index and out, so that they can be cut anywhere; and short enough
-/// for many to a chunk.
+/// Whether the items are contiguous in index and out, so that the call can be split at any item,
+/// and small enough that a chunk holds many.
 bool can_be_split(const GatherArgs& args) {
   return args.loop.ndim == 1 && args.loop.stride[kIndex][0] == args.index_type.bytes &&
          args.loop.stride[kOut][0] == args.item && !args.moves_both() &&
@@ -92,11 +92,12 @@ GatherArgs items_of(const GatherArgs& args, std::int64_t begin, std::int64_t cou
   return part_of(args, slice);
 }
 
-/// Items of the chunk behind so many, `left` of them being left with its own. Index and rows fit a
-/// slot; a chunk is no longer than half of what is before it, or of what is left.
-std::int64_t chunk_items(const GatherArgs& args, std::int64_t behind, std::int64_t left) {
+/// The number of items in the next chunk, with `before` items in earlier ones and `left` remaining.
+/// A chunk is about half of the smaller of the two, at least kHybridSmall bytes if that many
+/// remain, and its indices and rows fit in a slot.
+std::int64_t chunk_items(const GatherArgs& args, std::int64_t before, std::int64_t left) {
   const std::int64_t each = args.item + args.index_type.bytes;
-  const std::int64_t wanted = std::min(behind, left) / 2 * each;
+  const std::int64_t wanted = std::min(before, left) / 2 * each;
   const std::int64_t bytes = std::clamp(wanted, kHybridSmall, kHybridSlot - kChunkAlignment);
   return std::min(left, bytes / each);
 }
@@ -108,7 +109,7 @@ std::int64_t chunks_of(const GatherArgs& args, std::int64_t count) {
   return chunks;
 }
 
-/// One chunk's work for the host.
+/// The host's work for one chunk.
 struct ChunkWork {
   Device* host;
   GatherArgs args;
@@ -116,12 +117,12 @@ struct ChunkWork {
   bool last;                                           ///< of its call
 };
 
-/// Cannot fail: the arguments have been checked, and without memory to share the work among threads
-/// it is done item by item, which takes none.
+/// Cannot fail: the arguments have been checked. If sharing the work among threads needs memory
+/// that is not available, the items are gathered one by one, which allocates nothing.
 void gather_chunk(Device& host, const GatherArgs& args, bool last) noexcept {
   const Range range("gather: chunk on the CPU");
   try {
-    const cpu::ExternalSpinner waiting;  // somebody's, most likely, for the stream
+    const cpu::ExternalSpinner waiting;  // a thread probably spins in a synchronization
     if (!last) cpu::expect_work(std::chrono::nanoseconds(kHybridPause));
     const auto start = std::chrono::steady_clock::now();
     host.run(args, nullptr);
@@ -141,15 +142,15 @@ void run_chunk(void* context) noexcept {
   if (time.in_time()) gather_chunk(*work->host, work->args, work->last);
 }
 
-/// A stream, and page-locked memory that only the work on it touches: the order of the stream is
-/// all that keeps one chunk from the next, also of another call.
+/// A stream and the page-locked memory that only its work accesses. The stream order alone
+/// separates successive chunks, including those of different calls.
 struct Slot {
   Stream stream;
   std::byte* memory;
   Event done = nullptr;
 };
 
-/// The slots of one device, made by the first call that needs them and kept.
+/// The slots of one device, created by the first call that needs them and then cached.
 class StagingRing {
  public:
   explicit StagingRing(Device& device) : device_(device) {}
@@ -169,7 +170,8 @@ class StagingRing {
  private:
   [[nodiscard]] bool is_open() const { return slots_.size() == kHybridSlots; }
 
-  /// False without page-locked memory. It is not asked for again: the device would wait each time.
+  /// Returns false without page-locked memory. The allocation is not retried: each attempt would
+  /// synchronize the device.
   bool open() {
     if (is_open() || refused_) return is_open();
     try {
@@ -187,8 +189,9 @@ class StagingRing {
     return is_open();
   }
 
-  /// False if the slots are to be left alone: a stream that captures a graph must not hold on to
-  /// them, and none is to wait for what another stream does before its own gather begins.
+  /// Returns false if the call must not use the slots: if its stream is being captured, since a
+  /// graph must not hold the slots, or if another stream's gather in them has not started, since
+  /// this call must not wait for that stream.
   bool take_turn(Stream stream) {
     const std::uint64_t number = device_.number_of(stream);
     if (start_ != nullptr && number != last_ && !device_.is_done(start_)) return false;
@@ -197,10 +200,11 @@ class StagingRing {
     return start_ != nullptr;
   }
 
-  /// All items of `args`, by way of the slots, behind start_ and before what follows on the stream.
+  /// Gathers all items of `args` through the slots, after start_ and before later work on the
+  /// stream.
   void gather_through_slots(const GatherArgs& args, Stream stream) {
     const std::int64_t count = args.loop.extent[0];
-    Device& host = device_for({});  // which may throw here, not on CUDA's thread
+    Device& host = device_for({});  // may throw here, but not on CUDA's thread
     const auto fill = std::make_shared<const std::vector<std::byte>>(
         args.fill_value, args.fill_value + args.fill_size);
     std::vector<Slot*> used;
@@ -217,7 +221,7 @@ class StagingRing {
         }
         enqueue(slot, {&host, items_of(args, begin, end - begin), fill, end == count});
       }
-    } catch (...) {  // what is on its way is waited for all the same
+    } catch (...) {  // the enqueued work is waited for nevertheless
       failed = std::current_exception();
     }
     for (Slot* slot : used) {
@@ -247,8 +251,8 @@ class StagingRing {
   std::mutex mutex_;
   std::byte* memory_ = nullptr;
   std::vector<Slot> slots_;
-  std::size_t turn_ = 0;    ///< chunks that have been enqueued: they take the slots in turn
-  Event start_ = nullptr;   ///< where the last caller's stream was when it came
+  std::size_t turn_ = 0;    ///< number of enqueued chunks, which use the slots in turn
+  Event start_ = nullptr;   ///< the last caller's stream at the time of its call
   std::uint64_t last_ = 0;  ///< the number of that stream
   bool refused_ = false;
 };

@@ -35,8 +35,8 @@ std::byte* seen_in_place(Device& device, const Tensor& source) {
 
 namespace {
 
-/// Through the device in chunks, with `args.source` as the device sees it unless it is `whole`,
-/// which is copied first.
+/// Gathers on the device in chunks. The device reads the source at `args.source`, or, if `whole` is
+/// given, from a copy that precedes the first chunk.
 void run_in_chunks(const GatherCall& gather, const GatherArgs& args, const Tensor* whole,
                    std::int64_t limit, Progress& progress) {
   const ChunkedCall<4> chunked(gather.call, "gather: chunk", args.loop,
@@ -86,7 +86,7 @@ void gather_offloaded(const GatherCall& gather, std::int64_t limit, Progress& pr
         gather_args(gather.operands, gather.axis, gather.mode, gather.make_loop);
     return gather_in_parts(call.data_device, args, progress);
   }
-  // The layout in which the device sees the source; the address of a copy is not known yet.
+  // The source as the device reads it; the address of a copy is not known yet.
   Tensor there = copied ? contiguous_at(nullptr, call.device_id, source) : source;
   there.data = seen;
   GatherArgs args =

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gather of host arrays that a GPU is to compute.
+// Gather of host arrays on a GPU.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ enum class SourceWay {
   OnHost    ///< by CPU threads, which gather instead of the GPU
 };
 
-/// The facts that decide it.
+/// The values that determine it.
 struct SourceFacts {
   std::int64_t source_bytes;
   std::int64_t index_bytes;
   std::int64_t out_bytes;
-  std::int64_t items;  ///< that are read, each in one piece
-  bool pinned;         ///< the source
+  std::int64_t items;  ///< that are read, each contiguous
+  bool pinned;         ///< whether the source is pinned
   std::int64_t limit;  ///< bytes of device memory
   int threads;         ///< of the CPU
 };
 
-/// The fastest way by the rates of pipeline_tuning.hpp.
+/// The fastest way by the rates in pipeline_tuning.hpp.
 SourceWay source_way(const SourceFacts& facts);
 
 /// A validated call: out overlaps no other operand.
@@ -46,13 +46,14 @@ struct GatherCall {
   const std::byte* host_source;  ///< a source that the GPU reads in place, as the CPU sees it
 };
 
-/// Where the device sees a source in host memory, its first element; nullptr if it is not pinned.
+/// The address at which the device accesses the first element of a source in host memory; nullptr
+/// if it is not pinned.
 std::byte* seen_in_place(Device& device, const Tensor& source);
 
-/// Host operands, computed by a device in chunks. It uses up to `limit` bytes of its memory.
+/// Gathers host operands on a device in chunks, with at most `limit` bytes of its memory.
 void gather_offloaded(const GatherCall& gather, std::int64_t limit, Progress& progress);
 
-/// On the CPU, in parts between which the progress is reported.
+/// Gathers on the CPU in parts, between which progress is reported.
 void gather_in_parts(Device& device, const GatherArgs& args, Progress& progress);
 
 }  // namespace gpukern

@@ -29,7 +29,7 @@ const gpukern_gather_options& checked_options(const char* function,
                                               const gpukern_gather_options* options) {
   static constexpr gpukern_gather_options kDefaults = GPUKERN_GATHER_OPTIONS_INIT;
   if (options == nullptr) return kDefaults;
-  // As of ABI 1. A later field is to be read only where struct_size covers it.
+  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_gather_options, out_may_change) + sizeof(std::int32_t);
   require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
@@ -59,7 +59,7 @@ void require_indexed_out(const Argument& out, const Tensor& source, const Tensor
 
 namespace {
 
-/// The fill value: a host tensor that ends as the source does behind the axis.
+/// The fill value: a host tensor whose shape is the end of an item's shape.
 Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
                           const Axis& axis) {
   const Argument fill(function, "fill_value", raw);
@@ -107,20 +107,20 @@ gpukern_gather_path default_path() {
   fail(GPUKERN_VALUE_ERROR, "GPUKERN_GATHER must be auto, direct or partitioned, got ", name);
 }
 
-/// The path of a call with this many indices.
+/// The path for a call with this number of indices.
 gpukern_gather_path path_of(const gpukern_gather_options& options, std::int64_t indices) {
-  // Few indices have one path only.
+  // A small number of indices always takes the direct path.
   constexpr std::int64_t kFew = 4096;
   if (options.path != GPUKERN_GATHER_AUTO) return static_cast<gpukern_gather_path>(options.path);
   return indices < kFew ? GPUKERN_GATHER_DIRECT : default_path();
 }
 
-/// Whether a GPU reads a source in host memory, since index and out are in its own.
+/// Whether a GPU reads the source in host memory: index and out are in its memory.
 bool reads_in_place(const IndexedRead& read) {
   return !read.source.tensor.device.cuda && read.index.tensor.device.cuda;
 }
 
-/// Where the call runs. `from` becomes the source as that device sees it.
+/// Where the call runs. Sets `from` to the source as that device accesses it.
 Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
   const auto& [function, source, index, out, axis, make_loop, checks_indices] = read;
   if (!reads_in_place(read)) return {function, {&source, &index, &out}, exec};
@@ -128,7 +128,7 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
   from.device = call.device_id;
   if (from.count() == 0) return call;
   from.data = seen_in_place(call.device, source.tensor);
-  require(from.data != nullptr, GPUKERN_VALUE_ERROR, source.name, " must lie on ",
+  require(from.data != nullptr, GPUKERN_VALUE_ERROR, source.name, " must be on ",
           device_name(call.device_id),
           " like index, or in page-locked host memory, which the GPU "
           "reads in place (pinned_empty in Python, gpukern_allocate with GPUKERN_CUDA_HOST in C), "
@@ -136,7 +136,7 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
   return call;
 }
 
-/// `unchecked`: nobody has checked the indices, and the device is to do so while it reads items.
+/// `unchecked`: the indices have not been checked, and the device checks them while it gathers.
 void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gpukern_exec* exec) {
   const Call& call = gather.call;
   Progress progress(gather.function, exec);
@@ -148,7 +148,7 @@ void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gp
   if (progress.wanted() && !call.device_id.cuda) {
     progress.expect(gather.operands.out.bytes());
     if (unchecked) require_in_bounds(call, gather.operands.index, gather.axis);
-    args.out_may_change = true;  // since all are good
+    args.out_may_change = true;  // all indices are in bounds
     return gather_in_parts(call.device, args, progress);
   }
   join_items(args);
@@ -180,7 +180,7 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
           "cannot do a non-empty take from an empty axes.");
   const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
   const bool may_change = options.out_may_change != 0;
-  // Host arrays on the CPU can keep out unchanged, a GPU cannot.
+  // The CPU can leave the out of host arrays unchanged, a GPU cannot.
   const bool device_checks = !call.is_offloaded() && (!call.device_id.cuda || may_change);
   const bool unchecked = raises && count > 0 && device_checks;
   if (raises && !unchecked) require_in_bounds(call, index.tensor, axis);

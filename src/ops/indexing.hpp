@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What operations that read items of a source by an index share: axis, options, index dtype and
-// bounds, fill value, overlap, and where they run. Such an operation is its shapes and its loop.
+// bounds, fill value, overlap, and the choice of the device. Each operation adds its shapes and its
+// loop.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,17 @@ namespace gpukern {
 /// Checks an axis of the source, which may be GPUKERN_AXIS_NONE.
 Axis checked_axis(const Tensor& source, std::int32_t axis);
 
-/// Checks the options; NULL is the defaults.
+/// Checks the options; NULL means the defaults.
 const gpukern_gather_options& checked_options(const char* function,
                                               const gpukern_gather_options* options);
 
 /// Requires an integer dtype.
 void require_index_dtype(const Argument& index);
 
-/// Requires the source's dtype, the shape of `expected`, and a place for each element.
+/// Requires the source's dtype, the shape of `expected`, and elements that do not overlap.
 void require_indexed_out(const Argument& out, const Tensor& source, const Tensor& expected);
 
-/// An operation whose arguments have been checked so far.
+/// An operation whose dtypes and shapes have been checked.
 struct IndexedRead {
   const char* function;  ///< its name in messages
   const Argument& source;
@@ -33,11 +34,11 @@ struct IndexedRead {
   const Argument& out;
   Axis axis;
   MakeLoop make_loop;
-  bool checks_indices;  ///< in mode "raise"; where nothing is read, NumPy's functions differ
+  bool checks_indices;  ///< in mode "raise"; NumPy's functions differ if nothing is read
 };
 
-/// Checks the fill value and, in mode "raise", the indices, and runs the operation where its
-/// arguments and `exec` say.
+/// Checks the fill value and, in mode "raise", the indices, and runs the operation on the device
+/// that its arguments and `exec` determine.
 void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
                  const gpukern_exec* exec);
 

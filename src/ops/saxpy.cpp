@@ -19,7 +19,7 @@ void require_like(const Argument& argument, const Tensor& x) {
 }
 
 SaxpyArgs saxpy_args(const void* a, const Tensor& x, const Tensor& y, const Tensor& out) {
-  // Not as one initializer, for which GCC clears the whole struct first.
+  // Not a single initializer, for which GCC clears the whole struct first.
   SaxpyArgs args;
   args.dtype = x.dtype;
   args.x = x.data;
@@ -48,7 +48,7 @@ SaxpyArgs part_of(const SaxpyArgs& args, const Slice<3>& slice) {
 
 using Operands = std::array<const Tensor*, 3>;
 
-/// Host arrays through the device. There, y becomes out.
+/// Computes host arrays on the device, where out shares the memory of y.
 void saxpy_offloaded(const Call& call, const SaxpyArgs& args, const Operands& operands,
                      std::int64_t limit, Progress& progress) {
   const ChunkedCall<3> chunked(call, "saxpy: chunk", args.loop,

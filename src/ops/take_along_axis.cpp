@@ -6,7 +6,7 @@
 namespace gpukern {
 namespace {
 
-/// Source and index broadcast outside the axis, along which `out` has the index's length.
+/// Source and index broadcast outside the axis; along the axis, `out` has the length of the index.
 Tensor result_shape(const Argument& source, const Argument& index, const Axis& axis) {
   const Tensor& from = source.tensor;
   const Tensor& at = index.tensor;
@@ -35,7 +35,8 @@ void along_axis_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& 
   }
 }
 
-/// One index for each element: a fill value has dimensions only where the index does not move.
+/// The index has one value for each element: a fill value has dimensions only where the index has
+/// stride 0.
 void require_fill_value_beside_index(const gpukern_tensor& fill_value, const Tensor& index) {
   for (int d = index.ndim - fill_value.ndim; d < index.ndim; ++d)
     require(d >= 0 && index.shape[d] == 1, GPUKERN_VALUE_ERROR,

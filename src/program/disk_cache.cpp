@@ -39,7 +39,7 @@ constexpr time_t kUseResolution = 60;
 
 std::string configured_directory() {
   const Environment& variables = environment();
-  std::string user_folder = variables.home;
+  std::string user_folder = variables.home_directory;
   if (variables.cache_directory) {
     const std::string& configured = *variables.cache_directory;
     if (configured == "off") return "";
@@ -70,7 +70,7 @@ bool make_directories(const fs::path& path) {
 
 constexpr int kDirectory = O_PATH | O_DIRECTORY;
 
-/// Code is loaded from here: nobody but the owner may write to it.
+/// Code is loaded from here: only the owner may have write access.
 bool is_private_to(uid_t owner, const struct stat& facts) {
   return facts.st_uid == owner && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

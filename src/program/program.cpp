@@ -13,7 +13,7 @@ namespace {
 
 thread_local std::string compile_log;
 
-/// The names of a program's kernels in its PTX, for a message.
+/// The names of the program's kernels in its PTX, for a message.
 std::string kernels_of(std::string_view ptx) {
   constexpr std::string_view kEntry = ".entry ";
   constexpr std::size_t kNamed = 8;

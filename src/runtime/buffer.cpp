@@ -22,7 +22,7 @@ Buffer::~Buffer() {
   try {
     device_->release(data_, stream_);
   } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
-    // Only a broken CUDA context refuses; the error that broke it is on its way to the caller.
+    // Fails only in an unusable CUDA context; the error that caused that is reported to the caller.
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory of a device as a value.
+// An owner of device memory.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ DeviceChoice default_choice() {
   const DefaultDevice chosen = default_device();
   if (chosen == DefaultDevice::kNone) return {{}, GPUKERN_RULE_HOST};
   if (chosen == DefaultDevice::kCpu) return {{}, GPUKERN_RULE_ENVIRONMENT};
-  // Where there is no GPU, host arrays stay on the CPU.
+  // Without a GPU, host arrays are computed on the CPU.
   if (cuda_status().device_count == 0) return {{}, GPUKERN_RULE_NO_GPU};
   return {{.cuda = true}, GPUKERN_RULE_ENVIRONMENT};
 }
@@ -31,7 +31,7 @@ DeviceChoice choose_device(const char* function, std::initializer_list<const Arg
   const Argument& first = **arguments.begin();
   const DeviceId device = first.tensor.device;
   for (const Argument* argument : arguments) {
-    require(argument->tensor.device == device, GPUKERN_VALUE_ERROR, argument->name, " must lie on ",
+    require(argument->tensor.device == device, GPUKERN_VALUE_ERROR, argument->name, " must be on ",
             device_name(device), " like ", first.name.argument, ", got ",
             device_name(argument->tensor.device));
   }
@@ -57,7 +57,7 @@ DefaultDevice default_device() {
 
 Stream checked_stream(const gpukern_exec* exec) {
   if (exec == nullptr) return nullptr;
-  // As of ABI 1. A later field is to be read only where struct_size covers it.
+  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_exec, explanation) + sizeof(gpukern_explanation*);
   require(exec->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
@@ -116,12 +116,12 @@ void copy_on(Device& device, const Tensor& source, const Tensor& destination, St
   device.run(copy_args(between, destination), stream);
 }
 
-/// Device::upload, or Device::enqueue_upload.
+/// Device::upload or Device::enqueue_upload.
 using Upload = void (Device::*)(void*, const void*, std::size_t, Stream);
-/// Device::download, or Device::enqueue_download.
+/// Device::download or Device::enqueue_download.
 using Download = Upload;
 
-/// From contiguous host memory to a tensor of any layout.
+/// Copies contiguous host memory to a tensor with any strides.
 void upload_packed(const void* from, const Tensor& destination, Stream stream, Upload upload) {
   Device& gpu = device_for(destination.device);
   const auto bytes = static_cast<std::size_t>(destination.bytes());
@@ -132,7 +132,7 @@ void upload_packed(const void* from, const Tensor& destination, Stream stream, U
           stream);
 }
 
-/// From a tensor of any layout to contiguous host memory.
+/// Copies a tensor with any strides to contiguous host memory.
 void download_packed(const Tensor& source, void* to, Stream stream, Download download) {
   Device& gpu = device_for(source.device);
   const auto bytes = static_cast<std::size_t>(source.bytes());

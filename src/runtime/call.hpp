@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the fronts of all operations share: where a call runs, and operands brought there.
+// What all operations share: the choice of the device, and copies of operands to and from it.
 #pragma once
 
 #include <initializer_list>
@@ -28,13 +28,13 @@ struct DeviceChoice {
   gpukern_device_rule rule;
 };
 
-/// Where one call runs; or, with exec->explanation, would run: the devices then only record what
-/// they are asked to do.
+/// Where a call runs. With exec->explanation, where it would run: the devices then only record the
+/// requested work.
 struct Call {
-  /// Requires that all arguments lie on one device and picks the device that computes.
+  /// Requires that all arguments are on one device, and chooses the device that computes.
   Call(const char* function, std::initializer_list<const Argument*> arguments,
        const gpukern_exec* exec);
-  /// For an operation that has chosen the device itself; its arguments are on `data_device_id`.
+  /// For an operation that has chosen the device; its arguments are on `data_device_id`.
   Call(const DeviceChoice& choice, DeviceId data_device_id, const gpukern_exec* exec);
 
   /// Whether host arrays are computed on a GPU.
@@ -44,7 +44,7 @@ struct Call {
 
   DeviceId device_id;
   Stream stream;
-  gpukern_explanation* explanation;  ///< filled in instead of running; nullptr in a call that runs
+  gpukern_explanation* explanation;  ///< filled in instead of running the call; nullptr to run it
   std::unique_ptr<DryRun> dry_run;
   Device& device;       ///< that computes
   Device& data_device;  ///< of the arguments' memory
@@ -56,19 +56,20 @@ enum class DefaultDevice { kNone, kCpu, kCuda };
 /// Throws for any other value.
 DefaultDevice default_device();
 
-/// Checks exec, which all else reads unchecked, and returns its stream; the default stream for
-/// NULL.
+/// Validates exec and returns its stream, the default stream for NULL. All other code reads exec
+/// without checks.
 Stream checked_stream(const gpukern_exec* exec);
 
-/// Copies between any two devices (host and one GPU) and layouts; same shape and element size.
-/// Waits if host memory takes part, also on the CPU's side of a transfer.
+/// Copies between any two devices (the host and one GPU) and any strides; shape and element size
+/// are equal. Waits for the copy if host memory is involved, including CPU work.
 void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
-/// As transfer(), but does not wait for a GPU. A host tensor beside one on a GPU is contiguous.
+/// As transfer(), but does not wait for a GPU. In a copy to or from a GPU, the host tensor must be
+/// contiguous.
 void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
-/// An output as a call writes it: itself, or scratch memory if it has to be kept `apart` from the
-/// inputs. finish() copies the result to the output. Refers to the tensor that it is made of.
+/// The output that a call writes: the tensor itself, or scratch memory if it must be `apart` from
+/// the inputs. finish() copies the result to the tensor, which must outlive this object.
 class Output {
  public:
   Output(const Call& call, const Tensor& tensor, bool apart);

@@ -21,7 +21,7 @@
 namespace gpukern {
 namespace {
 
-/// A number of bytes such as "2G".
+/// Parses a number of bytes such as "2G".
 std::int64_t parse_bytes(std::string_view text) {
   constexpr std::string_view kUnits = " KMGT";  // by their powers of 1024
   std::int64_t number = 0;
@@ -73,8 +73,8 @@ std::int64_t report_bytes(std::int64_t total) {
 
 namespace {
 
-/// PipelineStreams that no call uses now. More than kKept would hold on to much pinned memory:
-/// callers at the same time share one PCIe.
+/// PipelineStreams that no call uses. More than kKept would occupy much pinned memory: concurrent
+/// callers share one PCIe link.
 class StreamCache {
   using Spare = std::pair<Device*, PipelineStreams>;
 
@@ -87,7 +87,7 @@ class StreamCache {
     spare_.erase(found);
     return streams;
   }
-  /// False if there are enough.
+  /// Returns false if the cache is full.
   bool keep(Device& device, const PipelineStreams& streams) {
     const std::scoped_lock lock(mutex_);
     const auto kept = std::ranges::count(spare_, &device, &Spare::first);
@@ -131,17 +131,17 @@ void grow_staging(Device& device, PipelineStreams& streams, std::int64_t bytes) 
 
 }  // namespace
 
-Pipeline::Pipeline(Device& device, Stream behind, Progress& progress, const Operands& operands,
+Pipeline::Pipeline(Device& device, Stream stream, Progress& progress, const Operands& operands,
                    std::int64_t chunks)
     : device_(device), host_(device_for({})), progress_(progress) {
-  require(device.capture_of(behind) == 0, GPUKERN_VALUE_ERROR,
-          "host arrays cannot take part while a CUDA graph is captured: their copies are waited "
-          "for");
+  require(device.capture_of(stream) == 0, GPUKERN_VALUE_ERROR,
+          "host arrays are not allowed while a CUDA graph is captured: the call waits for their "
+          "copies");
   chunks_.resize(static_cast<std::size_t>(std::min(kSlots, chunks)));
   streams_ = stream_cache().take(device);
   try {
     open(device, streams_);
-    device.wait(streams_.in, behind);
+    device.wait(streams_.in, stream);
     lay_out(operands);
   } catch (...) {
     drain();
@@ -190,8 +190,8 @@ std::byte* Pipeline::hold(std::int64_t bytes) {
 
 Pipeline::~Pipeline() { drain(); }
 
-/// Nothing may be on its way any more when host memory goes back to the caller, and device memory
-/// and staging to the next call.
+/// All transfers must complete before host memory returns to the caller, and device memory and
+/// staging to the next call.
 void Pipeline::drain() noexcept {
   try {
     bool in_flight = false;
@@ -205,14 +205,14 @@ void Pipeline::drain() noexcept {
     memory_.clear();
     if (!stream_cache().keep(device_, streams_)) destroy(device_, streams_);
   } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
-    // Only a broken CUDA context refuses, in which nothing is on its way any more. The streams are
-    // lost with it; the error that broke it is on its way to the caller.
+    // Fails only in an unusable CUDA context, in which no transfer runs any more. The streams are
+    // lost with the context; the error that caused that is reported to the caller.
   }
 }
 
 namespace {
 
-/// The copy of an operand to memory without gaps, or back.
+/// The copy of a strided operand to contiguous memory, or back.
 CopyArgs pack(const std::byte* from, const Layout& layout, std::byte* to) {
   CopyArgs args{.source = from, .destination = to, .item = layout.item, .loop = {}};
   args.loop.ndim = layout.loop.ndim;

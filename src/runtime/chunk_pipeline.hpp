@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Host arrays on their way through a device, in chunks: while one is computed, the next ones come
-// in and the last ones go out.
+// The pipeline of host arrays through a device, in chunks: while one chunk is computed, the next
+// ones are uploaded and the last ones downloaded.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ namespace gpukern {
 /// Checks exec->device_memory_limit or its environment variable.
 std::int64_t device_memory_limit(const gpukern_exec* exec);
 
-/// Bytes of an operand in a chunk, where a chunk holds `operands` of them in device memory, the
-/// whole operand has `total` bytes, and `staged` ones are packed by the host.
+/// Bytes of an operand in a chunk. A chunk holds `operands` operands in device memory; the whole
+/// operand has `total` bytes; the host packs operands that are `staged`.
 std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, bool staged);
 
-/// Bytes of a call's result between two reports to the caller.
+/// Bytes of a call's result between two progress reports.
 std::int64_t report_bytes(std::int64_t total);
 
-/// How an operand of a slice lies in host memory: its positions in C order, `item` bytes each.
+/// The layout of a slice's operand in host memory: its positions in C order, `item` bytes each.
 struct Layout {
   std::int64_t item = 0;
   Loop<1> loop;
@@ -37,8 +37,8 @@ struct Layout {
   [[nodiscard]] std::int64_t bytes() const { return loop.count() * item; }
 };
 
-/// The layout of one operand of a loop. Dimensions along which it does not move repeat it, unless
-/// `once`: then they are left out.
+/// The layout of one operand of a loop. Dimensions with stride 0 repeat the operand, or are left
+/// out if `once` is set.
 template <int Operands>
 Layout layout_of(const Loop<Operands>& loop, int operand, std::int64_t item, bool once = false) {
   Layout layout{item, {}};
@@ -52,8 +52,8 @@ Layout layout_of(const Loop<Operands>& loop, int operand, std::int64_t item, boo
 /// The layout of a whole tensor.
 Layout layout_of(const Tensor& tensor);
 
-/// Whether an operand, of this layout in all, has to be packed for a device, or unpacked: it is not
-/// pinned, or has gaps.
+/// Whether the host must pack an input, or unpack an output, of this layout: it is not pinned or
+/// not contiguous.
 bool needs_staging(Device& device, const Tensor& tensor, const Layout& layout);
 
 /// Three streams of a device and pinned staging memory, cached between calls.
@@ -67,8 +67,8 @@ struct PipelineStreams {
 
 class Pipeline {
  public:
-  /// An operand of the chunks: what it takes of device memory and, unless it is copied from and to
-  /// where it lies, of staging.
+  /// The device memory of an operand of a chunk, and its staging memory, 0 if it is copied directly
+  /// from or to host memory.
   struct Operand {
     std::int64_t device_bytes;
     std::int64_t staging_bytes;
@@ -79,16 +79,16 @@ class Pipeline {
    public:
     /// The operand's device memory.
     [[nodiscard]] std::byte* memory(int operand) const { return memory_of(operand).device; }
-    /// Brings host memory in, by way of the operand's staging if it has any.
+    /// Uploads host memory, through the operand's staging memory if it has any.
     void send(int operand, const std::byte* from, const Layout& layout, std::byte* to);
-    /// The stream to compute on, behind all that was sent.
+    /// The stream to compute on, ordered after all uploads.
     Stream work();
-    /// Takes the result out, behind the work; it is in host memory when the chunk has retired.
+    /// Downloads the result after the computation; it is in host memory once the chunk has retired.
     void fetch(int operand, const std::byte* from, std::byte* to, const Layout& layout);
 
    private:
     friend class Pipeline;
-    /// Where an operand lies.
+    /// The memory of an operand.
     struct Memory {
       std::byte* device = nullptr;
       std::byte* staging = nullptr;  ///< nullptr for none
@@ -102,33 +102,34 @@ class Pipeline {
     Event worked_ = nullptr;
     Event fetched_ = nullptr;
     bool in_flight_ = false;
-    Event last_ = nullptr;  ///< of those, what the host has to wait for
+    Event last_ = nullptr;  ///< the one of these that the host waits for
     std::int64_t done_bytes_ = 0;
     const std::byte* unpack_from_ = nullptr;
     std::byte* unpack_to_ = nullptr;
     Layout unpack_layout_;
   };
 
-  /// Begins behind the work on the caller's stream.
-  Pipeline(Device& device, Stream behind, Progress& progress, const Operands& operands,
+  /// Starts after the earlier work on the caller's stream.
+  Pipeline(Device& device, Stream stream, Progress& progress, const Operands& operands,
            std::int64_t chunks);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
-  /// Waits for what is still on its way.
+  /// Waits for all enqueued work.
   ~Pipeline();
 
-  /// Records the memory, threads and chunks that a pipeline of these operands would take.
+  /// Records the memory, threads and chunks that a pipeline with these operands would use.
   static void explain(gpukern_explanation& explanation, const Operands& operands,
                       std::int64_t chunks);
 
-  /// A chunk to fill, after the one that had its place has retired.
+  /// The next chunk to fill; waits until the previous user of its slot has retired.
   Chunk& next();
-  /// Brings device memory a whole host operand, through the staging of `operand`, by chunks.
+  /// Uploads a whole host operand to device memory in chunks, through the staging memory of
+  /// `operand`.
   void upload(const std::byte* from, const Layout& layout, std::byte* to, int operand,
               std::int64_t most_bytes);
   /// Retires all chunks.
   void finish();
-  /// More device memory, for all chunks.
+  /// Allocates more device memory, which all chunks share.
   std::byte* hold(std::int64_t bytes);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The driver of operations on host arrays that a device computes: slices, staging, device memory,
-// progress and dry runs. An operation says what its operands are and what computes a chunk.
+// Runs operations on host arrays in chunks on a device: slices, staging, device memory, progress
+// and dry runs. An operation describes its operands and computes a chunk.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 
 namespace gpukern {
 
-/// An operand of the loop that crosses in chunks.
+/// An operand of the loop that is transferred in chunks.
 struct ChunkOperand {
   int number;            ///< in the loop
   const Tensor* tensor;  ///< in host memory
-  bool once = false;     ///< dimensions that it repeats along are not copied
-  int shares = -1;       ///< the output only: the input whose device memory it takes over
+  bool once = false;     ///< dimensions with stride 0 are not repeated in the copy
+  int shares = -1;       ///< for the output only: the input whose device memory it reuses
 };
 
 /// A slice of the loop in device memory. In a dry run, all addresses are NULL.
@@ -41,8 +41,8 @@ struct DeviceChunk {
 template <int Operands>
 class ChunkedCall {
  public:
-  /// The last of the operands is the output. `whole`, if not NULL, is copied to the device before
-  /// the first chunk.
+  /// The last operand is the output. `whole`, if not NULL, is copied to the device before the first
+  /// chunk.
   ChunkedCall(const Call& call, const char* range, const Loop<Operands>& loop,
               std::vector<ChunkOperand> operands, std::int64_t limit, const Tensor* whole = nullptr)
       : call_(call),
@@ -58,8 +58,8 @@ class ChunkedCall {
   ChunkedCall& operator=(const ChunkedCall&) = delete;
   ~ChunkedCall() = default;
 
-  /// Calls compute(chunk) for each chunk, which enqueues work on chunk.stream; or explains the
-  /// call.
+  /// Calls compute(chunk) for each chunk, which enqueues work on chunk.stream. Fills in the
+  /// explanation instead if the call has one.
   template <class Compute>
   void run(Progress& progress, const Compute& compute) const {
     if (call_.explanation != nullptr) return explain(*call_.explanation, compute);
@@ -83,7 +83,7 @@ class ChunkedCall {
     return layout_of(loop, operand.number, operand.tensor->item, operand.once);
   }
 
-  /// Of each operand, and of `whole`.
+  /// For each operand, and for `whole`.
   [[nodiscard]] std::vector<bool> find_staged() const {
     std::vector<bool> staged;
     staged.reserve(operands_.size() + 1);
@@ -93,12 +93,12 @@ class ChunkedCall {
     return staged;
   }
 
-  /// Operands with device memory of their own.
+  /// The number of operands with separate device memory.
   [[nodiscard]] int memories() const {
     return static_cast<int>(std::ranges::count(operands_, -1, &ChunkOperand::shares));
   }
 
-  /// Of the operand that takes the most.
+  /// For the operand that needs the most.
   [[nodiscard]] std::int64_t bytes_per_position() const {
     std::int64_t most = 1;
     for (const ChunkOperand& operand : operands_) {
@@ -126,7 +126,7 @@ class ChunkedCall {
     return slices_.count() + (whole_ != nullptr ? whole_layout_.bytes() / whole_piece() + 1 : 0);
   }
 
-  /// What a chunk takes of device memory and staging: the first slice is as large as any.
+  /// The device memory and staging memory of a chunk: no slice is larger than the first one.
   [[nodiscard]] Pipeline::Operands memory() const {
     const Slice<Operands> largest = slices_[0];
     Pipeline::Operands found;
@@ -203,8 +203,8 @@ class ChunkedCall {
   Slices<Operands> slices_;
 };
 
-/// Computes a loop on the host in parts, between which the progress is reported. run(slice)
-/// computes a slice whose positions are of `item` bytes.
+/// Computes a loop on the host in parts, between which progress is reported. run(slice) computes a
+/// slice whose positions have `item` bytes.
 template <int Operands, class Run>
 void run_in_parts(const Loop<Operands>& loop, std::int64_t item, Progress& progress,
                   const Run& run) {

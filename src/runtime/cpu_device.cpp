@@ -15,12 +15,12 @@
 namespace gpukern {
 namespace {
 
-// A cache line, and the longest vector.
+// A cache line, and the largest vector.
 constexpr std::align_val_t kAlignment{64};
 
 class CpuDevice final : public Device {
  public:
-  /// Worker threads ask for the instruction set and must not throw: an invalid environment variable
+  /// Worker threads query the instruction set and must not throw: an invalid environment variable
   /// is reported here.
   CpuDevice() { static_cast<void>(cpu::widest_isa()); }
   void run(const Operation& operation, Stream) override {

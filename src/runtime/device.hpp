@@ -14,13 +14,14 @@
 
 namespace gpukern {
 
-/// A stream of a device. The CPU has none: it ignores the argument, and its work is done on return.
+/// A stream of a device. The CPU has none: it ignores the argument, and its work is complete on
+/// return.
 using Stream = void*;
 
 /// A point in a stream's work; nullptr for none.
 using Event = void*;
 
-/// Work of the host's in a stream.
+/// A host function that a stream calls.
 using HostFunction = void (*)(void* context);
 
 class Device {
@@ -33,9 +34,9 @@ class Device {
   /// Enqueues an operation.
   virtual void run(const Operation& operation, Stream stream) = 0;
   /// Runs an indexing operation in mode "raise" whose indices have not been checked, and waits for
-  /// the stream. False if an index was bad, or if the device does not check indices in this call
-  /// and did nothing. `out` is then unspecified, or unchanged if out_may_change is false; of a GPU
-  /// it is only asked if that is true.
+  /// the stream. Returns false if an index is out of bounds, or if the device does not check
+  /// indices in this call and has done nothing. `out` is then unspecified, or unchanged if
+  /// out_may_change is false; on a GPU, out_may_change must be true.
   virtual bool run_checked(const Operation& /*operation*/, Stream /*stream*/) { return false; }
   /// What run() would do.
   virtual Strategy strategy(const Operation& operation) = 0;
@@ -43,10 +44,10 @@ class Device {
   /// Waits for the stream.
   virtual std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) = 0;
 
-  /// Scratch memory of one call: while the stream is captured, a part of the graph.
+  /// Allocates the scratch memory of one call; if the stream is captured, it is part of the graph.
   virtual void* allocate(std::size_t bytes, Stream stream) = 0;
   virtual void release(void* data, Stream stream) = 0;
-  /// Memory of the user, at one address for as long as the user or a graph needs it.
+  /// Allocates memory for the user, at a fixed address for as long as the user or a graph needs it.
   virtual void* allocate_array(std::size_t bytes, Stream stream) { return allocate(bytes, stream); }
   virtual void release_array(void* data, Stream stream) { release(data, stream); }
   /// Copies bytes between contiguous host memory and the device's memory. On return the host memory
@@ -72,27 +73,27 @@ class Device {
   virtual void enqueue_host(HostFunction function, void* context, Stream /*stream*/) {
     function(context);
   }
-  /// Where the device sees host memory from byte `begin` to before `end`; nullptr if that is not
-  /// all pinned, in one piece.
+  /// The address at which the device accesses the host memory [begin, end); nullptr unless all of
+  /// it is pinned and belongs to one allocation.
   virtual std::byte* pinned_view(const std::byte* /*begin*/, const std::byte* /*end*/) {
     return nullptr;
   }
 
-  // The order between streams. A device whose work is done when a call returns needs none.
+  // The order between streams. A device whose work is complete when a call returns needs none.
   virtual void wait(Stream /*stream*/, Stream /*other*/) {}
-  /// A number that no other stream of this device has or had, whatever its handle; any while it is
-  /// captured.
+  /// An identifier that no other stream of this device has or had, regardless of its handle;
+  /// unspecified while the stream is captured.
   virtual std::uint64_t number_of(Stream stream) {
     return reinterpret_cast<std::uintptr_t>(stream);
   }
-  /// A number of the stream's capture into a graph, 0 if there is none.
+  /// An identifier of the stream's capture into a graph, 0 if there is none.
   virtual std::uint64_t capture_of(Stream /*stream*/) { return 0; }
-  /// Moves the event to the end of the stream's work; makes one for nullptr. Gives back nullptr,
-  /// and releases the event, if the stream is captured.
+  /// Records the event in the stream; creates an event for nullptr. If the stream is captured,
+  /// releases the event and returns nullptr.
   virtual Event record(Stream /*stream*/, Event event) { return event; }
   virtual void wait_event(Stream /*stream*/, Event /*event*/) {}
   virtual bool is_done(Event /*event*/) { return true; }
-  /// Lets the host wait.
+  /// Waits on the host.
   virtual void await_event(Event /*event*/) {}
   virtual void release_event(Event /*event*/) {}
 };
@@ -114,15 +115,15 @@ struct CudaStatus {
 const CudaStatus& cuda_status();
 void query_device(int device_id, gpukern_device_info& info);
 
-/// Where memory lies; the CPU for what CUDA does not know.
+/// The device of the memory; the CPU for memory that CUDA does not know.
 gpukern_device pointer_device(const void* data);
 
-/// A device for Device::allocate_pinned(), whose memory is good for all: the one of the calling
-/// thread's context, or one that the process uses, so that it needs no further context; else
-/// `wanted`. There is a device.
+/// The device for Device::allocate_pinned(), whose memory all devices can use: the device of the
+/// calling thread's context, or one that the process uses, so that no other context is created;
+/// else `wanted`. There must be a device.
 int pinning_device(int wanted);
 
-/// Releases what allocate_pinned() of any device returned.
+/// Releases the memory that allocate_pinned() of any device returned.
 void release_pinned(void* data);
 
 }  // namespace gpukern

@@ -10,8 +10,8 @@ using gpukern::cuda_status;
 using gpukern::guard;
 using gpukern::require;
 
-// The structs as of ABI 1: a caller compiled then must be served for ever. A later field is to be
-// written only where struct_size covers it.
+// The sizes in ABI 1: callers compiled against it must remain supported. Write a later field only
+// if struct_size covers it.
 static constexpr std::size_t kFirstCudaInfo =
     offsetof(gpukern_cuda_info, reason) + sizeof(gpukern_cuda_info::reason);
 static constexpr std::size_t kFirstDeviceInfo = offsetof(gpukern_device_info, total_memory_bytes) +

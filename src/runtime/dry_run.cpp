@@ -9,7 +9,7 @@ namespace gpukern {
 
 gpukern_explanation* checked_explanation(const gpukern_exec* exec) {
   if (exec == nullptr || exec->explanation == nullptr) return nullptr;
-  // As of ABI 1. A later field is to be written only where struct_size covers it.
+  // The size in ABI 1. Write a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_explanation, bytes_allocated) + sizeof(gpukern_explanation::bytes_allocated);
   require(exec->explanation->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
@@ -36,14 +36,14 @@ void DryRunDevice::run(const Operation& operation, Stream /*stream*/) {
   explanation_.bytes_written += traffic.written;
   explanation_.bytes_to_device += traffic.from_host;
   const Strategy strategy = real_.strategy(operation);
-  if (strategy.path == GPUKERN_PATH_NONE) return;  // a copy is no operation of its own
+  if (strategy.path == GPUKERN_PATH_NONE) return;  // a copy is not a separate operation
   explanation_.device = {id_.cuda ? GPUKERN_CUDA : GPUKERN_CPU, id_.id};
   explanation_.path = strategy.path;
   if (!id_.cuda) explanation_.threads = strategy.threads;
 }
 
 bool DryRunDevice::run_checked(const Operation& operation, Stream stream) {
-  // Most others check the indices first.
+  // Most other devices check the indices first.
   const bool checks =
       operation.visit(Overloaded{[](const GatherArgs& args) { return args.out_may_change; },
                                  [](const auto&) { return false; }});

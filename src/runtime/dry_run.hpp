@@ -1,35 +1,35 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Dry runs: calls that explain what they would do, see gpukern_exec::explanation. They take the
-// path of other calls, with devices that only record what they are asked to do.
+// Dry runs: calls that explain what they would do, see gpukern_exec::explanation. They follow the
+// same path as other calls, with devices that only record the requested work.
 #pragma once
 
 #include "src/runtime/device.hpp"
 
 namespace gpukern {
 
-/// The explanation that a call is to fill in; nullptr for one that runs.
+/// The explanation that a call fills in; nullptr to run the call.
 gpukern_explanation* checked_explanation(const gpukern_exec* exec);
 
 /// Records a transfer, see call.hpp.
 void record_transfer(gpukern_explanation& explanation, const Tensor& source,
                      const Tensor& destination);
 
-/// Takes the place of a device. The explanation names the one that is asked to compute.
+/// Replaces a device. The explanation names the device that would compute.
 class DryRunDevice final : public Device {
  public:
   DryRunDevice(DeviceId id, gpukern_explanation& explanation)
       : id_(id), real_(device_for(id)), explanation_(explanation) {}
 
   void run(const Operation& operation, Stream stream) override;
-  /// Finds no bad index, and reads none.
+  /// Reports success, and reads no index.
   bool run_checked(const Operation& operation, Stream stream) override;
   Strategy strategy(const Operation& operation) override { return real_.strategy(operation); }
-  /// Likewise.
+  /// Reports no bad index, and reads none.
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override;
 
-  /// An address with the alignment of the real device's memory, which must not be accessed.
+  /// Returns an address with the alignment of the device's memory, which must not be accessed.
   void* allocate(std::size_t bytes, Stream stream) override;
   void release(void* data, Stream stream) override;
   void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) override;

@@ -25,14 +25,14 @@ void end_work() {
 
 }  // namespace
 
-// First the count, then the question, both in one order for all threads: either exit() sees the
-// work, or the work sees exit().
+// Increments the count before it reads the flag, both in a sequentially consistent order: either
+// exit() observes the work, or the work observes exit().
 HostWork::HostWork() : in_time_((at_work.fetch_add(1), !ending.load())) {}
 
 HostWork::~HostWork() { at_work.fetch_sub(1); }
 
 void HostWork::watch_exit() {
-  // Threads that arrive together may register it twice, which does no harm.
+  // Concurrent threads may register it twice, which is harmless.
   if (!registered.load()) {
     std::atexit(end_work);
     registered.store(true);

@@ -1,16 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Work that a device's stream lets the host do while the process may be ending.
+// Host functions of a stream that may run while the process exits.
 #pragma once
 
 namespace gpukern {
 
-/// The time of one such piece of work: its constructor says whether there is still time for it.
-/// When the process ends, exit() waits for pieces at work, before CUDA takes its memory away from
-/// under them, and none begins any more. It does not wait for the stream: what is enqueued and has
-/// not begun is given up, as kernels are. Nor does it wait in the child of a fork(), where no such
-/// thread is.
+/// The scope of a host function; in_time() is false if it must not start. When the process exits,
+/// exit() waits for running host functions, before CUDA releases their memory, and no other starts.
+/// It does not wait for the stream: host functions that have not started are dropped, as kernels
+/// are. Nor does it wait in the child of a fork(), where their threads do not exist.
 class HostWork {
  public:
   HostWork();
@@ -20,8 +19,8 @@ class HostWork {
 
   [[nodiscard]] bool in_time() const { return in_time_; }
 
-  /// Lets exit() know of it; to be called before the first is enqueued, when CUDA is at work, which
-  /// then ends after it.
+  /// Registers the exit handler. To be called before the first host function is enqueued and after
+  /// CUDA has been initialized, so that CUDA is shut down later.
   static void watch_exit();
 
  private:

@@ -10,7 +10,7 @@
 namespace gpukern {
 namespace {
 
-/// The operands of a copy, which fit each other.
+/// The operands of a copy, whose shapes and element sizes are equal.
 struct Copy {
   Copy(const char* function, const gpukern_tensor* raw_source,
        const gpukern_tensor* raw_destination)
@@ -24,13 +24,13 @@ struct Copy {
             from.shape_text(), ", got ", to.shape_text());
     require_writable(to, destination.name);
     require(!(from.device.cuda && to.device.cuda) || from.device == to.device, GPUKERN_VALUE_ERROR,
-            destination.name, " must lie on the host or on ", device_name(from.device), ", got ",
+            destination.name, " must be in host memory or on ", device_name(from.device), ", got ",
             device_name(to.device));
     device_for(from.device);
     device_for(to.device);
   }
 
-  /// Copies the elements, or explains that.
+  /// Copies the elements, or explains the copy.
   void run(const gpukern_exec* exec, decltype(transfer)& move) const {
     const Stream stream = checked_stream(exec);
     if (gpukern_explanation* explanation = checked_explanation(exec))
@@ -43,11 +43,11 @@ struct Copy {
   Argument destination;
 };
 
-/// Requires of host memory that a GPU can copy it when the call has returned.
+/// Requires host memory that a GPU can copy after the call has returned.
 void require_copied_later(const Argument& host, Device& gpu, Stream stream) {
   const Tensor& tensor = host.tensor;
   require(tensor.contiguous(), GPUKERN_VALUE_ERROR, host.name,
-          " must be C-contiguous in host memory, where nothing packs it once the call has "
+          " must be C-contiguous in host memory: it cannot be packed once the call has "
           "returned");
   if (tensor.count() == 0 || gpu.capture_of(stream) == 0) return;
   const Extent extent = extent_of(tensor);
@@ -66,7 +66,7 @@ void copy_async(const gpukern_tensor* raw_source, const gpukern_tensor* raw_dest
   copy.run(exec, enqueue_transfer);
 }
 
-/// Whether a device of the ABI means pinned memory, which only a process with a GPU has.
+/// Whether a device of the ABI means pinned memory, which exists only in a process with a GPU.
 bool is_pinned(gpukern_device device) {
   return device.device_type == GPUKERN_CUDA_HOST && cuda_status().device_count > 0;
 }

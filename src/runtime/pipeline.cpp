@@ -27,7 +27,7 @@ struct Step {
 };
 
 DeviceChoice choose_gpu(const gpukern_exec* exec) {
-  checked_stream(exec);  // and that exec is one
+  checked_stream(exec);  // validates exec
   if (exec != nullptr && exec->device.device_type != GPUKERN_DEVICE_DEFAULT) {
     const DeviceId device = checked_device(exec->device, {"pipeline_run", "device"});
     require(device.cuda, GPUKERN_VALUE_ERROR, "pipeline_run: device must be a CUDA device, got ",
@@ -38,7 +38,7 @@ DeviceChoice choose_gpu(const gpukern_exec* exec) {
   return {{.cuda = true}, named ? GPUKERN_RULE_ENVIRONMENT : GPUKERN_RULE_KERNEL};
 }
 
-/// A tensor of the host, repeated to a shape.
+/// A tensor in host memory, broadcast to a shape.
 Tensor broadcast_to(const Argument& argument, const Tensor& shape) {
   const Tensor& tensor = argument.tensor;
   const int more = shape.ndim - tensor.ndim;
@@ -59,7 +59,7 @@ Tensor broadcast_to(const Argument& argument, const Tensor& shape) {
 
 void require_on_host(const Argument& argument) {
   require(!argument.tensor.device.cuda, GPUKERN_VALUE_ERROR, argument.name,
-          " must lie on the host, got ", device_name(argument.tensor.device));
+          " must be in host memory, got ", device_name(argument.tensor.device));
 }
 
 Loop<kOperands> loop_over(std::span<const Tensor> operands) {
@@ -74,7 +74,7 @@ Loop<kOperands> loop_over(std::span<const Tensor> operands) {
   return loop;
 }
 
-/// A chunk as the step sees it.
+/// A chunk as it is passed to the step.
 gpukern_status compute(const DeviceChunk<kOperands>& chunk, std::span<const Tensor> operands,
                        DeviceId device, const Step& step) {
   Loop<kOperands> loop = chunk.loop;

@@ -9,8 +9,8 @@ namespace gpukern {
 void begin_range(const char* name);
 void end_range();
 
-/// Names the host's work between its construction and its end, on the calling thread, in the
-/// timeline of a profiler that understands NVTX. Without one it costs a comparison.
+/// Names the host's work between its construction and its destruction, on the calling thread, in
+/// the timeline of a profiler that supports NVTX. Without a profiler it costs a comparison.
 class Range {
  public:
   explicit Range(const char* name) { begin_range(name); }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A call's words with its caller, between the parts of its work.
+// Reports progress to the caller between the parts of a call.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ class Progress {
  public:
   Progress(const char* function, const gpukern_exec* exec);
 
-  /// Whether anybody wants to know.
+  /// Whether there is a callback.
   [[nodiscard]] bool wanted() const { return callback_ != nullptr; }
   void expect(std::int64_t total_bytes) { total_ = static_cast<std::uint64_t>(total_bytes); }
-  /// Tells that so many more bytes are in place; throws GPUKERN_CANCELLED if the caller says so.
+  /// Reports that another number of bytes is complete; throws GPUKERN_CANCELLED if the callback
+  /// asks to stop.
   void add(std::int64_t bytes);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How quick a processor was of late, beside what a model of it says.
+// The recent throughput of a processor relative to a model of it.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace gpukern {
 
-/// A moving mean of measured time over predicted time. Of two threads that note at the same time,
-/// one counts.
+/// A moving average of measured time over predicted time. If two threads add a measurement at the
+/// same time, one of them is lost.
 class ThroughputEstimate {
  public:
   [[nodiscard]] double factor() const { return factor_.load(std::memory_order_relaxed); }
@@ -19,13 +19,14 @@ class ThroughputEstimate {
     move_to(std::clamp(taken / predicted, kQuickest, kSlowest));
   }
 
-  /// For a call that was decided by the factor, and so measures nothing: it may be out of date.
+  /// For a call whose path the factor decided, so that it measures nothing: the factor may be out
+  /// of date.
   void forget() { move_to(1); }
 
  private:
   static constexpr double kQuickest = 0.5;
   static constexpr double kSlowest = 8;
-  static constexpr double kWeight = 0.125;  ///< of one; a call of 1 GiB notes some 30
+  static constexpr double kWeight = 0.125;  ///< of one measurement; a call of 1 GiB adds about 30
 
   void move_to(double target) {
     const double now = factor();

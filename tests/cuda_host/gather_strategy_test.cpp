@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The strategy of each gather, for the properties of a GPU that need not be present. Launch and
-// explanation use the same table, so these tests cover both.
+// The strategy of each gather, for given properties of a GPU, which need not be present. Launches
+// and explanations use the same table, so these tests cover both.
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ GatherArgs gather_of(std::int64_t item, std::int64_t n, std::int64_t axis_stride
   return args;
 }
 
-/// out[i] = source[index[i]], densely packed.
+/// out[i] = source[index[i]], contiguous.
 GatherArgs items(std::int64_t item, std::int64_t n, std::int64_t count) {
   GatherArgs args = gather_of(item, n, item);
   args.loop.push(count, {0, 4, item, 0});
@@ -167,7 +167,7 @@ TEST_F(GatherStrategyTest, LastAxes) {
   EXPECT_EQ(strategy(last_axis(4, 10000, 100000, 100)), "rows_small") << "hardly any index";
 }
 
-// The layouts of take_along_axis: each position of the loop has an index.
+// The strides of take_along_axis: each position of the loop has an index.
 TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreStrided) {
   const auto along = [](std::int64_t n, const Strides& outer, const Strides& inner) {
     GatherArgs args = gather_of(4, n, 4);
@@ -178,7 +178,7 @@ TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreStrided) {
   // Axis 1 of (100, 60) by (100, 50); axis 0 of (60, 50) by (100, 50).
   EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 0})), "strided");
   EXPECT_EQ(strategy(along(60, {0, 200, 200, 0}, {4, 4, 4, 0})), "strided");
-  // The same, and one fill value for each column, or for each position.
+  // The same with a fill value for each column, or for each position.
   EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 4})), "strided");
   EXPECT_EQ(strategy(along(60, {240, 200, 200, 200}, {0, 4, 4, 4})), "strided");
   // All operands move along one dimension, in every combination.

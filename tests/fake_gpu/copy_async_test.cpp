@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Copies that are only enqueued, on the fake GPU: nothing has run when they return.
+// Asynchronous copies on the fake GPU: nothing has run when they return.
 
 #include "fake_gpu.hpp"
 #include "support.hpp"
@@ -27,7 +27,7 @@ class Numbers {
   void fill(std::int32_t first) {
     for (std::int64_t i = 0; i < kCount; ++i) (*this)[i] = first + static_cast<std::int32_t>(i);
   }
-  /// Every other number of a larger tensor, or all of them.
+  /// Every other element of a larger tensor, or all of them.
   [[nodiscard]] gpukern_tensor tensor(bool strided = false) const {
     return {data_,
             device_,
@@ -62,7 +62,7 @@ TEST(CopyAsyncOrderTest, RunsInTheOrderOfTheStreamAndNotBefore) {
   ASSERT_EQ(copy_async(second.tensor(), out.tensor()), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_GE(fake_gpu().waiting(), 3U);
   EXPECT_EQ(out[0], -5000);
-  x.fill(9);  // which is wrong of a caller, and shows when the copy runs
+  x.fill(9);  // a caller must not do this: it shows when the copy runs
   ASSERT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS);
   for (std::int64_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], 9 + i);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What calls on host arrays would do with a GPU, told without doing it.
+// Explanations of calls on host arrays with a GPU, which run nothing.
 
 #include "fake_gpu.hpp"
 #include "gpukern/explain.h"
@@ -15,7 +15,7 @@ constexpr gpukern_dtype kLong{GPUKERN_INT, 64, 1};
 constexpr std::int64_t kCount = 100000;
 constexpr std::size_t kLimit = 64 << 10;
 
-/// Bytes that nothing may touch; they all stay 0.
+/// Bytes that must not change; they all remain 0.
 class Operand {
  public:
   Operand(gpukern_device device, gpukern_dtype dtype, std::int64_t count)
@@ -49,13 +49,13 @@ class Operand {
 
 constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
 
-class PlanPipelineTest : public testing::Test {
+class ExplainPipelineTest : public testing::Test {
  protected:
   void SetUp() override {
     launches_ = fake_gpu().launches();
     exec_.device = kCuda;
     exec_.device_memory_limit = kLimit;
-    exec_.explanation = &plan_;
+    exec_.explanation = &explanation_;
     exec_.progress = [](void*, std::uint64_t, std::uint64_t) -> std::int32_t {
       ADD_FAILURE() << "nothing makes progress";
       return 0;
@@ -70,75 +70,75 @@ class PlanPipelineTest : public testing::Test {
     return call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), &exec_);
   }
 
-  gpukern_explanation plan_ = GPUKERN_EXPLANATION_INIT;
+  gpukern_explanation explanation_ = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec_ = GPUKERN_EXEC_INIT;
 
  private:
   std::size_t launches_ = 0;
 };
 
-TEST_F(PlanPipelineTest, SaxpyInChunks) {
+TEST_F(ExplainPipelineTest, SaxpyInChunks) {
   for (const gpukern_device device : {kCpu, kPinned}) {
-    plan_ = GPUKERN_EXPLANATION_INIT;
+    explanation_ = GPUKERN_EXPLANATION_INIT;
     Operand x(device, kFloat, kCount);
     Operand y(device, kFloat, kCount);
     const gpukern_tensor xs = x.tensor();
     const gpukern_tensor ys = y.tensor();
     const float a = 2;
     ASSERT_EQ(gpukern_saxpy(&a, &xs, &ys, &ys, &exec_), GPUKERN_SUCCESS) << gpukern_last_error();
-    EXPECT_EQ(plan_.device.device_type, GPUKERN_CUDA);
-    EXPECT_EQ(plan_.rule, GPUKERN_RULE_ARGUMENT);
-    EXPECT_EQ(plan_.path, GPUKERN_PATH_CONTIGUOUS);
-    EXPECT_GE(plan_.chunks, 8 * kCount / static_cast<std::int64_t>(kLimit));
-    EXPECT_LE(plan_.bytes_allocated, static_cast<std::int64_t>(kLimit));
-    EXPECT_EQ(plan_.bytes_to_device, 8 * kCount);
-    EXPECT_EQ(plan_.bytes_from_device, 4 * kCount);
-    EXPECT_EQ(plan_.threads > 0, device.device_type == GPUKERN_CPU);
+    EXPECT_EQ(explanation_.device.device_type, GPUKERN_CUDA);
+    EXPECT_EQ(explanation_.rule, GPUKERN_RULE_ARGUMENT);
+    EXPECT_EQ(explanation_.path, GPUKERN_PATH_CONTIGUOUS);
+    EXPECT_GE(explanation_.chunks, 8 * kCount / static_cast<std::int64_t>(kLimit));
+    EXPECT_LE(explanation_.bytes_allocated, static_cast<std::int64_t>(kLimit));
+    EXPECT_EQ(explanation_.bytes_to_device, 8 * kCount);
+    EXPECT_EQ(explanation_.bytes_from_device, 4 * kCount);
+    EXPECT_EQ(explanation_.threads > 0, device.device_type == GPUKERN_CPU);
   }
 }
 
-TEST_F(PlanPipelineTest, ASourceOfWhichLittleIsReadStaysWhereItLies) {
+TEST_F(ExplainPipelineTest, ASourceOfWhichLittleIsReadStaysWhereItLies) {
   Operand source(kCpu, kFloat, 100 * kCount);
   Operand index(kCpu, kLong, 100);
   Operand out(kCpu, kFloat, 100);
   ASSERT_EQ(gather(source, index, out), GPUKERN_SUCCESS) << gpukern_last_error();
-  EXPECT_EQ(plan_.device.device_type, GPUKERN_CPU);
-  EXPECT_EQ(plan_.rule, GPUKERN_RULE_SOURCE);
-  EXPECT_EQ(plan_.path, GPUKERN_PATH_ITEMS);
-  EXPECT_EQ(plan_.threads, 1);
-  EXPECT_EQ(plan_.bytes_read, 1200);
-  EXPECT_EQ(plan_.bytes_to_device, 0);
+  EXPECT_EQ(explanation_.device.device_type, GPUKERN_CPU);
+  EXPECT_EQ(explanation_.rule, GPUKERN_RULE_SOURCE);
+  EXPECT_EQ(explanation_.path, GPUKERN_PATH_ITEMS);
+  EXPECT_EQ(explanation_.threads, 1);
+  EXPECT_EQ(explanation_.bytes_read, 1200);
+  EXPECT_EQ(explanation_.bytes_to_device, 0);
 }
 
-TEST_F(PlanPipelineTest, ASmallSourceIsCopied) {
+TEST_F(ExplainPipelineTest, ASmallSourceIsCopied) {
   exec_.device_memory_limit = std::size_t{1} << 20;
   Operand source(kCpu, kFloat, 1000);
   Operand index(kCpu, kLong, kCount);
   Operand out(kCpu, kFloat, kCount);
   ASSERT_EQ(gather(source, index, out), GPUKERN_SUCCESS) << gpukern_last_error();
-  EXPECT_EQ(plan_.device.device_type, GPUKERN_CUDA);
-  EXPECT_EQ(plan_.bytes_to_device, 4000 + 8 * kCount);
-  EXPECT_EQ(plan_.bytes_from_device, 4 * kCount);
-  EXPECT_EQ(plan_.bytes_read, 12 * kCount);
-  EXPECT_LE(plan_.bytes_allocated, std::int64_t{1} << 20);
+  EXPECT_EQ(explanation_.device.device_type, GPUKERN_CUDA);
+  EXPECT_EQ(explanation_.bytes_to_device, 4000 + 8 * kCount);
+  EXPECT_EQ(explanation_.bytes_from_device, 4 * kCount);
+  EXPECT_EQ(explanation_.bytes_read, 12 * kCount);
+  EXPECT_LE(explanation_.bytes_allocated, std::int64_t{1} << 20);
 }
 
-TEST_F(PlanPipelineTest, ThePinnedSourceOfAnIndexOnTheGpuIsReadInPlace) {
+TEST_F(ExplainPipelineTest, ThePinnedSourceOfAnIndexOnTheGpuIsReadInPlace) {
   exec_.device = {GPUKERN_DEVICE_DEFAULT, 0};
   Operand source(kPinned, kFloat, 1000);
   Operand index(kCuda, kLong, kCount);
   Operand out(kCuda, kFloat, kCount);
-  // Several threads would take a part.
+  // With several threads, the CPU would gather a share.
   const std::int32_t before = gpukern_num_threads();
   ASSERT_EQ(gpukern_set_num_threads(1), GPUKERN_SUCCESS);
   EXPECT_EQ(gather(source, index, out), GPUKERN_SUCCESS) << gpukern_last_error();
   ASSERT_EQ(gpukern_set_num_threads(before), GPUKERN_SUCCESS);
-  EXPECT_EQ(plan_.device.device_type, GPUKERN_CUDA);
-  EXPECT_EQ(plan_.rule, GPUKERN_RULE_ARRAYS);
-  EXPECT_EQ(plan_.chunks, 0);
-  EXPECT_EQ(plan_.bytes_to_device, 4 * kCount);
-  EXPECT_EQ(plan_.bytes_read, 8 * kCount);
-  EXPECT_EQ(plan_.bytes_written, 4 * kCount);
+  EXPECT_EQ(explanation_.device.device_type, GPUKERN_CUDA);
+  EXPECT_EQ(explanation_.rule, GPUKERN_RULE_ARRAYS);
+  EXPECT_EQ(explanation_.chunks, 0);
+  EXPECT_EQ(explanation_.bytes_to_device, 4 * kCount);
+  EXPECT_EQ(explanation_.bytes_read, 8 * kCount);
+  EXPECT_EQ(explanation_.bytes_written, 4 * kCount);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ FakeGpu::Memory::const_iterator FakeGpu::find(const Memory& memory, const void* 
   return at < found->first + found->second ? found : memory.end();
 }
 
-/// A kernel that reads pageable memory would end a real context.
+/// In a real context, a kernel that reads pageable memory would cause an error.
 void FakeGpu::require_reachable(const void* data) {
   const std::scoped_lock lock(mutex_);
   gpukern::require(find(device_memory_, data) != device_memory_.end() ||
@@ -66,7 +66,7 @@ std::vector<const std::byte*> addresses(const gpukern::CopyArgs& args) {
   return {args.source, args.destination};
 }
 
-/// Arguments that outlive the call, as a kernel's parameters do: the fill value is read now.
+/// Arguments that outlive the call, like a kernel's parameters: the fill value is copied.
 template <class Args>
 std::function<void()> later(const Args& given) {
   if constexpr (requires { given.fill_value; }) {
@@ -112,7 +112,7 @@ void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {
 
 void FakeGpu::release(void* data, Stream stream) {
   const std::scoped_lock lock(mutex_);
-  // Gone for the caller now, for the GPU in the order of the stream.
+  // Released for the caller now, and for the GPU in stream order.
   const auto found = device_memory_.find(static_cast<std::byte*>(data));
   in_use_ -= found->second;
   auto memory = device_memory_.extract(found);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A GPU that is none: it computes on the CPU, but as late as its streams and events allow. So a
-// wait that is missing, or memory that is used again too early, gives wrong results on any machine.
+// A fake GPU: it computes on the CPU, but as late as its streams and events allow. A missing wait,
+// or memory that is reused too early, thus gives wrong results on any machine.
 #pragma once
 
 #include <atomic>
@@ -51,21 +51,21 @@ class FakeGpu final : public gpukern::Device {
   std::uint64_t capture_of(Stream stream) override;
 
   gpukern_device device_of(const void* data);
-  /// Pretends that all streams are captured, whose work runs all the same.
+  /// Pretends that all streams are being captured; their work runs nevertheless.
   void capture(bool captured) { captured_ = captured; }
-  /// Fails one copy, the one after so many.
+  /// Lets one upload fail, after this number of uploads.
   void fail_uploads_after(int uploads) { uploads_left_ = uploads; }
-  /// Pinned memory of more bytes at a time is not to be had.
+  /// Limits the size of each allocation of pinned memory.
   void limit_pinned(std::size_t bytes) { most_pinned_ = bytes; }
-  /// What was in use at once since the last call.
+  /// The maximum number of bytes in use at the same time since the last call.
   std::size_t take_peak_bytes();
   [[nodiscard]] std::size_t bytes_in_use();
   void begin_range(const char* name);
   void end_range();
-  /// How many ranges of each name have begun since the last call.
+  /// The number of ranges of each name that have begun since the last call.
   std::map<std::string, int> take_ranges();
   [[nodiscard]] int open_ranges() const { return open_ranges_; }
-  /// What was enqueued and has not run.
+  /// The number of operations that were enqueued and have not run.
   [[nodiscard]] std::size_t waiting();
   [[nodiscard]] std::size_t launches() const { return launches_; }
 

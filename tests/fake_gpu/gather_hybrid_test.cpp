@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What part of a gather from pinned memory the CPU takes, and what such a call enqueues.
+// The CPU's share of a gather from pinned memory, and what such a call enqueues.
 
 #include "src/ops/gather_hybrid.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kMi = std::int64_t{1} << 20;
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 
-/// The CPU's part of rows from a table of 32 GiB.
+/// The CPU's share of a gather of rows from a table of 32 GiB.
 double part(std::int64_t bytes, std::int64_t item, int threads, std::int64_t table = 32 * kGi) {
   const std::int64_t items = bytes / item;
   const auto by_cpu =
@@ -42,7 +42,7 @@ TEST(HybridSplitTest, TheGpuTakesAllWhereItIsAsQuick) {
   EXPECT_EQ(part(kGi, 256, 16, kGi / 2), 0);
 }
 
-/// Where the GPU alone would do as well as it can, the CPU's part costs little more.
+/// If reading in place is not limited by translation, the CPU's share costs little time.
 TEST(HybridSplitTest, IsBounded) {
   for (const std::int64_t item : {64, 128, 256, 512, 1024})
     for (const int threads : {2, 4, 8, 16, 64}) {
@@ -98,7 +98,7 @@ class HybridGatherTest : public testing::Test {
     if (source_ != nullptr) gpukern_release(kPinned, source_, nullptr);
   }
 
-  gpukern_status run(gpukern_explanation* plan = nullptr, void* stream = nullptr) {
+  gpukern_status run(gpukern_explanation* explanation = nullptr, void* stream = nullptr) {
     if (source_ == nullptr) {
       EXPECT_EQ(gpukern_allocate(kPinned, kTable * kRow, nullptr, &source_), GPUKERN_SUCCESS);
       for (std::int64_t row = 0; row < kTable; ++row)
@@ -113,7 +113,7 @@ class HybridGatherTest : public testing::Test {
     const gpukern_tensor at = index_.tensor();
     const gpukern_tensor to = out_.tensor();
     gpukern_exec exec = GPUKERN_EXEC_INIT;
-    exec.explanation = plan;
+    exec.explanation = explanation;
     exec.stream = stream;
     return call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), &exec);
   }
@@ -126,8 +126,8 @@ class HybridGatherTest : public testing::Test {
   }
 
   void* source_ = nullptr;
-  Array index_{Place::Cuda, kInt32.dtype, {kRows}};
-  Array out_{Place::Cuda, bytes_dtype(kRow), {kRows}};
+  Array index_{Placement::Cuda, kInt32.dtype, {kRows}};
+  Array out_{Placement::Cuda, bytes_dtype(kRow), {kRows}};
 };
 
 TEST_F(HybridGatherTest, IsOnlyEnqueued) {
@@ -136,17 +136,17 @@ TEST_F(HybridGatherTest, IsOnlyEnqueued) {
   EXPECT_TRUE(right());
 }
 
-TEST_F(HybridGatherTest, ItsPlanTellsBothParts) {
-  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
-  ASSERT_EQ(run(&plan), GPUKERN_SUCCESS) << gpukern_last_error();
-  EXPECT_EQ(plan.device.device_type, GPUKERN_CUDA);
-  EXPECT_EQ(plan.rule, GPUKERN_RULE_ARRAYS);
-  EXPECT_EQ(plan.threads, std::max(1, gpukern_num_threads() - 1));
-  EXPECT_EQ(plan.chunks, 4);
-  EXPECT_EQ(plan.bytes_to_device, kRows * kRow);
-  EXPECT_EQ(plan.bytes_from_device, kRows * 3);
-  EXPECT_EQ(plan.bytes_read, kRows);
-  EXPECT_EQ(plan.bytes_allocated, 0);
+TEST_F(HybridGatherTest, ExplainsBothParts) {
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
+  ASSERT_EQ(run(&explanation), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(explanation.device.device_type, GPUKERN_CUDA);
+  EXPECT_EQ(explanation.rule, GPUKERN_RULE_ARRAYS);
+  EXPECT_EQ(explanation.threads, std::max(1, gpukern_num_threads() - 1));
+  EXPECT_EQ(explanation.chunks, 4);
+  EXPECT_EQ(explanation.bytes_to_device, kRows * kRow);
+  EXPECT_EQ(explanation.bytes_from_device, kRows * 3);
+  EXPECT_EQ(explanation.bytes_read, kRows);
+  EXPECT_EQ(explanation.bytes_allocated, 0);
 }
 
 TEST_F(HybridGatherTest, ACaptureReadsInPlace) {
@@ -178,7 +178,7 @@ TEST_F(HybridGatherTest, NoStreamWaitsForWhatIsBeforeAnothersGather) {
   fake_gpu().synchronize(other);
 }
 
-/// What is on its way when one chunk fails is waited for by the stream.
+/// The stream waits for the work that was enqueued before one chunk fails.
 TEST_F(HybridGatherTest, AFailureLeavesNothingUnordered) {
   EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS);
   const std::size_t before = fake_gpu().waiting();
@@ -194,9 +194,9 @@ TEST_F(HybridGatherTest, AFailureLeavesNothingUnordered) {
 using HybridGatherDeathTest = HybridGatherTest;
 
 TEST_F(HybridGatherDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process that has no slots yet
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process without slots
   const auto run_without = [this] {
-    if (run() != GPUKERN_SUCCESS) std::exit(1);  // the source takes its memory first
+    if (run() != GPUKERN_SUCCESS) std::exit(1);  // the source allocates pinned memory first
   };
   EXPECT_EXIT(
       {
@@ -209,7 +209,7 @@ TEST_F(HybridGatherDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
       testing::ExitedWithCode(0), "");
 }
 
-/// At the end of the process, what has not begun is given up, and nothing waits for it.
+/// At exit, host functions that have not started are dropped without a wait.
 TEST_F(HybridGatherDeathTest, ExitDoesNotWaitForWhatHasNotBegun) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::exit(run() == GPUKERN_SUCCESS ? 0 : 1), testing::ExitedWithCode(0), "");

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// An operation of the indexing layer that is not gather: one index for each element, both operands
-// broadcast outside the axis. Devices must accept such loops in all modes, whole and in chunks.
+// An operation of the indexing layer other than gather: one index for each element, and both
+// operands broadcast outside the axis. Devices must accept such loops in all modes, whole and in
+// chunks.
 
 #include <optional>
 #include <vector>
@@ -94,7 +95,7 @@ std::vector<Case> cases() {
 
 class IndexedReadTest : public testing::TestWithParam<bool> {
  protected:
-  /// Runs the operation on a device type; the status of the call.
+  /// Runs the operation on a device type and returns the status of the call.
   static gpukern_status run(const Case& c, const HostArray<std::int32_t>& source,
                             const HostArray<std::int64_t>& index,
                             const HostArray<std::int32_t>& out,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Work shared among the cores: each position once, and none before all are checked.
+// parallel_for(): each position is visited once, and none before all are checked.
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 using gpukern::cpu::parallel_for;
 using gpukern::cpu::parallel_for_if_all;
 
-/// How often each position was visited; atomic, since that none is twice is what is tested.
+/// The number of visits of each position; atomic, to detect concurrent visits of the same one.
 class Visits {
  public:
   explicit Visits(std::int64_t count) : visits_(static_cast<std::size_t>(count)) {}
@@ -35,12 +35,13 @@ class Visits {
 
 constexpr std::int64_t kGrain = 100;
 
-// None, below two grains, a few, and many more than threads take at once; ends beside whole ranges.
+// Zero, below two grains, a few, and many more than the threads take at a time; not only multiples
+// of a range.
 constexpr std::int64_t kCounts[] = {0, 1, 199, 200, 201, 777, 1000, 4096, 6401, 100'003};
 
 class ParallelForTest : public testing::Test {
  protected:
-  // More than there may be cores: some have to wait for others that do not run.
+  // There may be fewer cores: some threads then wait for others that do not run.
   ParallelForTest() { EXPECT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS); }
   ~ParallelForTest() override { EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS); }
 };
@@ -65,7 +66,7 @@ TEST_F(ParallelForTest, ChecksAllBeforeTheFirstVisit) {
           count, kGrain,
           [&](std::int64_t begin, std::int64_t end) {
             checks.add(begin, end);
-            if (begin == 0) std::this_thread::yield();  // others come to the end before
+            if (begin == 0) std::this_thread::yield();  // others finish first
             checked += end - begin;
             return true;
           },

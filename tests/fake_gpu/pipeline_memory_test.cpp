@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gpukern_pipeline_run() with the fake GPU: memory that it takes, and what it would do.
+// gpukern_pipeline_run() on the fake GPU: its memory use and its explanation.
 
 #include "fake_gpu.hpp"
 #include "gpukern/explain.h"
@@ -10,7 +10,7 @@
 namespace gpukern_test {
 namespace {
 
-TEST(MapMemoryTest, StaysInsideItsLimit) {
+TEST(PipelineRunMemoryTest, StaysInsideItsLimit) {
   for (const std::int64_t count : {1, 100, 10000, 1000003})
     for (const std::size_t limit : {3072U, 100000U, 4000000U})
       for (int pinned = 0; pinned < 8; ++pinned) {
@@ -24,7 +24,7 @@ TEST(MapMemoryTest, StaysInsideItsLimit) {
       }
 }
 
-TEST(MapMemoryTest, IsGivenBackWhenAStepFails) {
+TEST(PipelineRunMemoryTest, IsGivenBackWhenAStepFails) {
   HostInts x(10000, false);
   HostInts out(10000, true);
   int chunks = 0;
@@ -32,7 +32,7 @@ TEST(MapMemoryTest, IsGivenBackWhenAStepFails) {
   EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
 }
 
-TEST(MapMemoryTest, ManyInputsShareTheRoomOfAFew) {
+TEST(PipelineRunMemoryTest, ManyInputsShareTheRoomOfAFew) {
   constexpr std::int64_t kCount = 3 << 20;
   HostInts x(kCount, false);
   HostInts out(kCount, false);
@@ -47,22 +47,22 @@ TEST(MapMemoryTest, ManyInputsShareTheRoomOfAFew) {
   for (std::int64_t i = 0; i < kCount; i += 1000) ASSERT_EQ(out[i], 33 * i) << i;
 }
 
-TEST(MapPlanTest, TellsItsPlan) {
+TEST(PipelineRunExplainTest, ExplainsTheCall) {
   HostInts x(100000, false);
   HostInts y(1, false);
   HostInts out(100000, true);
-  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
   gpukern_exec exec = limited(100000);
-  exec.explanation = &plan;
+  exec.explanation = &explanation;
   ASSERT_EQ(map(x, y, out, exec, fail_later), GPUKERN_SUCCESS) << gpukern_last_error();
-  EXPECT_EQ(plan.device.device_type, GPUKERN_CUDA);
-  EXPECT_EQ(plan.rule, GPUKERN_RULE_KERNEL);
-  EXPECT_EQ(plan.path, GPUKERN_PATH_CONTIGUOUS);
-  EXPECT_GE(plan.chunks, 8);
-  EXPECT_GT(plan.threads, 0);
-  EXPECT_LE(plan.bytes_allocated, 100000);
-  EXPECT_EQ(plan.bytes_to_device, 400000 + 4 * plan.chunks);
-  EXPECT_EQ(plan.bytes_from_device, 400000);
+  EXPECT_EQ(explanation.device.device_type, GPUKERN_CUDA);
+  EXPECT_EQ(explanation.rule, GPUKERN_RULE_KERNEL);
+  EXPECT_EQ(explanation.path, GPUKERN_PATH_CONTIGUOUS);
+  EXPECT_GE(explanation.chunks, 8);
+  EXPECT_GT(explanation.threads, 0);
+  EXPECT_LE(explanation.bytes_allocated, 100000);
+  EXPECT_EQ(explanation.bytes_to_device, 400000 + 4 * explanation.chunks);
+  EXPECT_EQ(explanation.bytes_from_device, 400000);
   EXPECT_EQ(out[1], 1);
 }
 

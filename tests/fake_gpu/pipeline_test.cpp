@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Host arrays through the fake GPU, which does everything as late as it may.
+// Host arrays through the fake GPU, which runs everything as late as possible.
 
 #include <thread>
 
@@ -14,7 +14,7 @@ namespace {
 
 const SaxpyType& kFloat = kSaxpyTypes[2];
 
-/// Memory that the fake GPU has pinned, or not.
+/// Host memory, pinned on the fake GPU or not.
 class HostFloats {
  public:
   HostFloats(std::int64_t count, bool pinned, int first = 0)
@@ -89,7 +89,7 @@ TEST(PipelineTest, SaxpyTakesAnyLayout) {
     Shape shape(random() % 4);
     for (auto& size : shape) size = between(random, 1, 40);
     const auto array = [&](const auto& layouts) {
-      return Array(Place::CudaHost, type.dtype, shape, layouts[random() % std::size(layouts)]);
+      return Array(Placement::CudaHost, type.dtype, shape, layouts[random() % std::size(layouts)]);
     };
     const Array x = array(kInputLayouts);
     const Array y = array(kInputLayouts);
@@ -99,7 +99,7 @@ TEST(PipelineTest, SaxpyTakesAnyLayout) {
     fill_random(a, random);
     const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY",
                                      pick(random, std::vector{"1", "3000", "20K", "1M"}));
-    expect_saxpy({type, a, x, y, out}, Place::CudaHost);
+    expect_saxpy({type, a, x, y, out}, Placement::CudaHost);
   }
 }
 
@@ -108,18 +108,18 @@ TEST(PipelineTest, GatherTakesAnyLayoutByEveryWay) {
   for (int round = 0; round < 1000; ++round) {
     Shape shape(1 + random() % 3);
     for (auto& size : shape) size = between(random, 1, 12);
-    // Many indices make the source worth a copy, few do not.
+    // With many indices the source is worth copying, with few it is not.
     Shape index_shape{between(random, 1, random() % 2 == 0 ? 2000 : 3)};
     if (random() % 3 == 0) index_shape.push_back(2);
     const auto axis = static_cast<std::int32_t>(random() % shape.size());
     const IndexType& type = kIndexTypes[random() % std::size(kIndexTypes)];
     const gpukern_dtype dtype = bytes_dtype(pick(random, std::vector{1, 2, 3, 4, 8, 16, 40}));
     const auto layout = [&](const auto& layouts) { return layouts[random() % std::size(layouts)]; };
-    Array source(Place::CudaHost, dtype, shape, layout(kInputLayouts));
-    Array index(Place::CudaHost, type.dtype, index_shape, layout(kInputLayouts));
-    Array out(Place::CudaHost, dtype, gather_shape(shape, index_shape, axis),
+    Array source(Placement::CudaHost, dtype, shape, layout(kInputLayouts));
+    Array index(Placement::CudaHost, type.dtype, index_shape, layout(kInputLayouts));
+    Array out(Placement::CudaHost, dtype, gather_shape(shape, index_shape, axis),
               layout(kOutputLayouts));
-    Array fill(Place::Cpu, dtype,
+    Array fill(Placement::Cpu, dtype,
                random() % 2 == 0 ? Shape{} : Shape(shape.begin() + axis + 1, shape.end()));
     for (const Array* each : {&source, &out, &fill}) fill_random(each->memory->host, random);
     const auto mode = static_cast<gpukern_index_mode>(random() % 4);
@@ -129,12 +129,12 @@ TEST(PipelineTest, GatherTakesAnyLayoutByEveryWay) {
     const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY",
                                      pick(random, std::vector{"1", "3000", "20K", "1M"}));
     expect_gather({source, index, axis, mode, out, mode == GPUKERN_INDEX_FILL ? &fill : nullptr},
-                  Place::CudaHost);
+                  Placement::CudaHost);
     EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
   }
 }
 
-/// A gather of floats on the host, its index descending.
+/// A gather of floats on the host, with descending indices.
 struct FloatGather {
   FloatGather(std::int64_t n, std::int64_t count, bool pinned)
       : source(n, pinned), index(static_cast<std::size_t>(count)), out(count, pinned, 5), size(n) {
@@ -157,7 +157,7 @@ struct FloatGather {
   std::int64_t size;
 };
 
-/// With many threads, the CPU is the way for all of these.
+/// With many threads, all of these are gathered on the CPU.
 struct TwoThreads {
   TwoThreads() { gpukern_set_num_threads(2); }
   TwoThreads(const TwoThreads&) = delete;
@@ -272,10 +272,10 @@ TEST(PipelineTest, ManyThreads) {
   for (std::thread& caller : callers) caller.join();
 }
 
-TEST(MixedTest, APinnedSourceIsReadInPlace) {
+TEST(PinnedSourceTest, APinnedSourceIsReadInPlace) {
   const HostFloats source(50000, true);
-  Array index(Place::Cuda, {GPUKERN_INT, 64, 1}, {3000});
-  Array out(Place::Cuda, kFloat.dtype, {3000});
+  Array index(Placement::Cuda, {GPUKERN_INT, 64, 1}, {3000});
+  Array out(Placement::Cuda, kFloat.dtype, {3000});
   Random random(11);
   for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP}) {
     fill_indices(index, random, 50000);
@@ -295,29 +295,29 @@ TEST(MixedTest, APinnedSourceIsReadInPlace) {
   }
 }
 
-TEST(MixedTest, APageableSourceIsAnErrorThatNamesTheWayOut) {
+TEST(PinnedSourceTest, APageableSourceIsAnErrorThatNamesTheWayOut) {
   const HostFloats source(5000, false);
-  const Array index(Place::Cuda, {GPUKERN_INT, 64, 1}, {30});
-  const Array out(Place::Cuda, kFloat.dtype, {30});
+  const Array index(Placement::Cuda, {GPUKERN_INT, 64, 1}, {30});
+  const Array out(Placement::Cuda, kFloat.dtype, {30});
   const gpukern_tensor from = source.tensor();
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
   expect_error(call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), nullptr),
-               GPUKERN_VALUE_ERROR, "gather: source must lie on cuda:0 like index, or in page");
+               GPUKERN_VALUE_ERROR, "gather: source must be on cuda:0 like index, or in page");
   EXPECT_NE(std::string(gpukern_last_error()).find("pinned_empty"), std::string::npos);
 }
 
-TEST(MixedTest, AViewThatEndsBehindPinnedMemoryIsRefused) {
+TEST(PinnedSourceTest, AViewThatEndsBehindPinnedMemoryIsRefused) {
   const HostFloats source(5000, true);
-  const Array index(Place::Cuda, {GPUKERN_INT, 64, 1}, {30});
-  const Array out(Place::Cuda, kFloat.dtype, {30});
+  const Array index(Placement::Cuda, {GPUKERN_INT, 64, 1}, {30});
+  const Array out(Placement::Cuda, kFloat.dtype, {30});
   gpukern_tensor from = source.tensor();
   std::int64_t size = 5001;
   from.shape = &size;
   const gpukern_tensor at = index.tensor();
   const gpukern_tensor to = out.tensor();
   expect_error(call_gather(&from, &at, 0, &to, gather_options(GPUKERN_INDEX_CLIP), nullptr),
-               GPUKERN_VALUE_ERROR, "gather: source must lie on cuda:0 like index, or in page");
+               GPUKERN_VALUE_ERROR, "gather: source must be on cuda:0 like index, or in page");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The ranges that a profiler shows: one for each chunk, also where one fails.
+// Profiler ranges: one for each chunk, even if it fails.
 
 #include <cstdlib>
 #include <map>
@@ -57,13 +57,13 @@ class RangeTest : public testing::Test {
 };
 
 TEST_F(RangeTest, EveryChunkOfSaxpyHasOne) {
-  gpukern_explanation plan = GPUKERN_EXPLANATION_INIT;
-  exec_.explanation = &plan;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
+  exec_.explanation = &explanation;
   ASSERT_EQ(saxpy(), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_TRUE(fake_gpu().take_ranges().empty());
   exec_.explanation = nullptr;
   ASSERT_EQ(saxpy(), GPUKERN_SUCCESS) << gpukern_last_error();
-  expect_chunks({{"saxpy: chunk", plan.chunks}}, plan.chunks);
+  expect_chunks({{"saxpy: chunk", explanation.chunks}}, explanation.chunks);
 }
 
 TEST_F(RangeTest, EveryChunkOfAGatherHasOne) {
@@ -72,7 +72,7 @@ TEST_F(RangeTest, EveryChunkOfAGatherHasOne) {
   const gpukern_tensor source = x();
   const gpukern_tensor positions = one_dimensional(index.data(), kInt64);
   const gpukern_tensor out = y();
-  ASSERT_EQ(gpukern_set_num_threads(1), GPUKERN_SUCCESS);  // with many it would stay on the host
+  ASSERT_EQ(gpukern_set_num_threads(1), GPUKERN_SUCCESS);  // with many, the CPU would gather
   EXPECT_EQ(call_gather(&source, &positions, 0, &out, gather_options(GPUKERN_INDEX_CLIP), &exec_),
             GPUKERN_SUCCESS)
       << gpukern_last_error();
@@ -83,7 +83,7 @@ TEST_F(RangeTest, EveryChunkOfAGatherHasOne) {
   EXPECT_EQ(ranges["wait for chunk"], ranges["gather: chunk"] + ranges["source: chunk"]);
 }
 
-TEST_F(RangeTest, EveryChunkOfAMapHasOne) {
+TEST_F(RangeTest, EveryChunkOfAPipelineHasOne) {
   const gpukern_tensor input = x();
   const gpukern_tensor* const inputs[] = {&input};
   const gpukern_tensor out = y();

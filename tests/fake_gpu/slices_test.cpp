@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The plan of a pipeline: slices, sizes of chunks, the way of a source. Pure functions, no GPU.
+// The parts of a pipeline: slices, chunk sizes and how a source is read. Pure functions, no GPU.
 
 #include "src/core/slices.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// After the sample: the direct gather of what the passes do not gather.
+// After the sample: the direct gather of the items that the passes do not gather.
 #pragma once
 
 #include "cuda/gather/items.cuh"
@@ -12,13 +12,13 @@ namespace gpukern::gpu {
 inline constexpr int kDirectThreads = 256;
 inline constexpr int kDirectBlocks = 6;  ///< on a multiprocessor, at 40 registers a thread
 
-/// A block most of whose index vectors span at most that many bytes of the source gathers its first
-/// work tile without waiting for the sample. Measured:
+/// A block most of whose index vectors span at most this number of bytes of the source gathers its
+/// first work tile without waiting for the sample. Measured:
 /// benchmarks/notes/gather.md#direct-or-partitioned.
 inline constexpr int kNearBytes = 1024;
 
-/// Gathers all items if the sample says so, else those after the last whole tile. The blocks are
-/// persistent, so that idle ones cost little.
+/// Gathers all items if the sample decides so, otherwise the items after the last whole tile. The
+/// blocks are persistent, so that idle blocks cost little.
 template <class Item, class Raw>
 __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks, kDirectThreads))
     partition_direct_kernel(const __grid_constant__ ItemArgs args,
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   launch_next();
   const bool local = state->local();
   const unsigned first = local ? 0 : tiles * kInTile;
-  // Where neighbouring indices are near each other, the source is hardly read again later.
+  // If neighbouring indices are close together, most of the source is not read again later.
   gather_persistent<Item, Raw, kItemVectors, kDirectThreads>(
       args, bounds, fill, CachePolicy(!first_done), first, local && first_done, &state->direct);
 }

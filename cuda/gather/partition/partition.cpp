@@ -20,8 +20,8 @@ bool serves(const GatherProblem& problem) {
          alignment_of(args.out) == 16;
 }
 
-/// Whether the device runs the passes: with 227 KiB of shared memory for a block, and code for
-/// compute capability 9.0 or later. (PTX of an earlier one, compiled at load, would hold empty
+/// Whether the device runs the passes: with 227 KiB of shared memory per block, and code for
+/// compute capability 9.0 or later. (PTX for an earlier one, compiled when it is loaded, has empty
 /// kernels; 12.0 has less memory.)
 bool has_partition_kernels() {
   const DeviceFacts facts = device_facts();
@@ -44,8 +44,8 @@ PartitionConfig shared_config(const GatherArgs& args, int unit) {
   return config;
 }
 
-/// Slices so large that those in use at a time fill `cached_hot`: blocks take the buckets in order,
-/// so the more tiles a bucket has, the fewer buckets are in use.
+/// The slice size at which the slices in use at the same time fill `cached_hot`: blocks take the
+/// buckets in order, so the more tiles a bucket has, the fewer buckets are in use.
 PartitionConfig cached_config(const GatherProblem& problem, std::int64_t tiles) {
   const std::int64_t item = problem.args.item;
   const std::int64_t blocks =
@@ -57,7 +57,7 @@ PartitionConfig cached_config(const GatherProblem& problem, std::int64_t tiles) 
   PartitionConfig config{.unit = 1, .capacity = tile_items(item)};
   const double largest = std::min(hot, static_cast<double>(tuning.cached_slice));
   while (static_cast<double>(item << (config.shift + 1)) <= largest) ++config.shift;
-  // Few enough buckets for the counters, and runs that are not all too short.
+  // Few enough buckets for the counters, and most runs long enough.
   constexpr std::int64_t kMaxBuckets = 4096;
   while (ceil_divide(problem.args.n, std::int64_t{1} << config.shift) > kMaxBuckets) ++config.shift;
   config.buckets = ceil_divide(problem.args.n, std::int64_t{1} << config.shift);

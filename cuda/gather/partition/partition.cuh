@@ -8,9 +8,10 @@
 //   sort       sorts the indices of a tile by their slice ("bucket"),
 //   fetch      goes through the slices and fetches the items that the tiles need of each,
 //   unpermute  brings the items of a tile back into the order of the indices.
-// All passes stream. Before them a sample of the indices tells whether direct access is fast, as
-// for sorted or skewed indices; then the passes do nothing, and a direct kernel does the work. It
-// is the radix partitioning of database joins, undone afterwards (S. Manegold, P. Boncz, M.
+// All passes stream. Before them, a sample of the indices shows whether direct access is fast, as
+// for sorted or skewed indices; if so, the passes do nothing and a direct kernel gathers. This is
+// the radix partitioning of database joins, with a pass that undoes it (S. Manegold, P. Boncz, M.
+// Kersten: Optimizing main-memory join on modern hardware, 2002).
 // Kersten: Optimizing main-memory join on modern hardware, 2002).
 // Measured: benchmarks/notes/gather.md#partitioned-gather.
 #pragma once
@@ -78,7 +79,7 @@ struct ExtraPart {
 inline constexpr int kStretches = 4;
 inline constexpr int kStretch = 4 * kPartitionThreads;
 
-/// What the passes tell each other, in device memory.
+/// The state that the passes share, in device memory.
 struct alignas(16) PartitionState {
   unsigned seen[kStretches];  ///< sectors of a stretch; times 1 << 16, its warps in a window
   unsigned extra_parts;
@@ -100,7 +101,7 @@ struct alignas(16) PartitionState {
 };
 
 /// The call and its scratch memory. A tile's row of `starts` has a start for each bucket and the
-/// end, in units; `offsets` and `items` hold `capacity` of them a tile.
+/// end, in units; `offsets` and `items` hold `capacity` elements for each tile.
 struct Partition {
   const std::byte* source = nullptr;
   const std::byte* index = nullptr;

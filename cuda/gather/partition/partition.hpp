@@ -8,8 +8,8 @@
 
 namespace gpukern::gpu {
 
-/// Serves a 1-D gather of items of 1, 2, 4 or 8 bytes, densely packed, by indices of 4 or 8 bytes,
-/// all aligned to 16 bytes, where it pays by a model of rates or GatherArgs::path asks for it.
+/// Serves a 1-D gather of contiguous items of 1, 2, 4 or 8 bytes, with indices of 4 or 8 bytes, all
+/// aligned to 16 bytes, if the model of rates predicts a gain or GatherArgs::path requests it.
 bool is_partitioned(const GatherProblem& problem);
 std::int64_t partition_scratch_bytes(const GatherProblem& problem);
 void run_partitioned(const GatherLaunch& launch);

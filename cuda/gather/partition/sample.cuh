@@ -9,8 +9,8 @@
 
 namespace gpukern::gpu {
 
-/// A stretch of the sample for each block, see PartitionState. A forced partition is never called
-/// off.
+/// A stretch of the sample for each block, see PartitionState. A forced partition is never
+/// cancelled.
 template <class Raw>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_sample_kernel(const __grid_constant__ Partition call,

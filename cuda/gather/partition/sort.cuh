@@ -67,9 +67,9 @@ struct SortTile {
     return reinterpret_cast<Positions*>(memory) + (step - kKept) * kThreads + threadIdx.x;
   }
 
-  /// If indices change between counting and ranking, nothing is written to some ranks of a run.
-  /// They hold offsets of earlier tiles then, or these zeros: all inside a slice. (The cached fetch
-  /// checks its offsets.)
+  /// If indices change between counting and ranking, some ranks of a run are not written. They then
+  /// hold offsets of earlier tiles or these zeros, all of which are inside a slice. (The cached
+  /// fetch checks its offsets.)
   __device__ void clear() const {
     if constexpr (kUnit > 1) {
       auto* const words = reinterpret_cast<uint4*>(sorted);
