@@ -102,7 +102,7 @@ examples: requirements
 	cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
 	VENV=$(VENV) CUDA=$(CUDA) PREFIX=$(PREFIX) bash examples/check.sh
 
-# The peers that are written in CUDA C++ are built beside the library; see benchmarks/README.md.
+# Builds the library and the peers that are written in CUDA C++; see benchmarks/README.md.
 bench: requirements
 	$(INSTALL) .
 	cmake -B $(BUILD) -DGPUKERN_BUILD_BENCHMARKS=ON
@@ -111,7 +111,7 @@ bench: requirements
 	$(BIN)/python -m benchmarks.call_cost --out $(BENCH_OUT)
 	$(BIN)/python -m benchmarks.programs --out $(BENCH_OUT) $(filter --quick,$(BENCH_FLAGS))
 
-# Needs nothing built beside the package. The peers are those that the environment has.
+# Needs the package only. Compares with the peers that are installed.
 bench-host: requirements
 	$(INSTALL) .
 	$(BIN)/python -m benchmarks --suite host --out $(BENCH_OUT) $(BENCH_FLAGS)

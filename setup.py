@@ -19,18 +19,18 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "build_backend"))
 
-from gpukern_toolchain import cuda_setting  # noqa: E402  (needs the path above)
+from gpukern_toolchain import cuda_setting  # noqa: E402  (uses the path above)
 
 SOURCES = Path("cython", "gpukern")
-# What NVRTC compiles element-wise functions with, and where the package has it.
+# The headers with which NVRTC compiles element-wise functions, and their directory in the package.
 KERNEL_HEADERS = Path("cuda", "elementwise")
 PACKAGED_HEADERS = Path("_elementwise", "headers", "elementwise")
-# Cython emits helpers that a module may not use.
+# Cython emits helper functions that a module may not use.
 COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
 CYTHON_DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
-    # Cython would copy the bare pointers inside: two owners of one memory.
+    # Cython would copy the raw pointers, so that two objects would own one resource.
     "auto_pickle": False,
     "freethreading_compatible": True,
     "boundscheck": False,
@@ -46,12 +46,12 @@ def read_version():
 
 
 def werror():
-    """Return $GPUKERN_WERROR; off by default, so that a compiler newer than ours can install."""
+    """Return $GPUKERN_WERROR; off by default, so that newer compilers with more warnings work."""
     return os.environ.get("GPUKERN_WERROR", "").upper() or "OFF"
 
 
 def jobs():
-    """Return how many compilers to run at once."""
+    """Return the number of compilers to run in parallel."""
     return max(2, len(os.sched_getaffinity(0)))
 
 
@@ -82,31 +82,31 @@ def extensions():
 
 
 class CMakeBuild:
-    """The CMake build of the C library: build/cmake-auto, -on or -off, kept between runs."""
+    """The CMake build of the C library: build/cmake-auto, -on or -off, reused between runs."""
 
     def __init__(self):
         self.directory = ROOT / "build" / f"cmake-{cuda_setting().lower()}"
-        # The tools of this Python's environment, which need not be an activated one.
+        # Includes the tools of this Python's environment, even if it is not activated.
         path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
         self.environment = {**os.environ, "PATH": path}
 
     def run(self, *arguments):
-        """Run cmake, its output going to ours."""
+        """Run cmake; its output is not captured."""
         cmake = shutil.which("cmake", path=self.environment["PATH"])
         if cmake is None:
             raise SystemExit("gpukern: building needs cmake >= 3.24 on PATH")
         command = [cmake, *map(str, arguments)]
         if subprocess.run(command, env=self.environment, check=False).returncode != 0:
-            raise SystemExit(f"gpukern: this failed, its output is above: {shlex.join(command)}")
+            raise SystemExit(f"gpukern: this command failed, see above: {shlex.join(command)}")
 
     def cached(self):
-        """Return CMake's cache as a dict, empty without one."""
+        """Return CMake's cache as a dict; empty without a cache."""
         cache = self.directory / "CMakeCache.txt"
         text = cache.read_text(encoding="utf-8") if cache.exists() else ""
         return dict(re.findall(r"^([\w-]+):\w+=(.*)$", text, re.MULTILINE))
 
     def is_usable(self):
-        """Tell whether the kept build can go on: its tools may be those of a past environment."""
+        """Return whether the build can be reused: its tools may be in a deleted environment."""
         cached = self.cached()
         tools = ("CMAKE_MAKE_PROGRAM", "CMAKE_CXX_COMPILER", "CMAKE_CUDA_COMPILER")
         return cached.get("CMAKE_HOME_DIRECTORY") == str(ROOT) and all(
@@ -114,7 +114,7 @@ class CMakeBuild:
         )
 
     def configure(self):
-        """Configure, from scratch where there is nothing to go on with."""
+        """Configure, from scratch if no build can be reused."""
         arguments = ["-S", ROOT, "-B", self.directory]
         if not self.is_usable():
             shutil.rmtree(self.directory, ignore_errors=True)
@@ -134,19 +134,19 @@ class CMakeBuild:
         self.run(*arguments)
 
     def build(self):
-        """Build the library, and nothing else that the build may hold."""
+        """Build the library only."""
         parallel = [] if "CMAKE_BUILD_PARALLEL_LEVEL" in os.environ else ["--parallel", jobs()]
         self.run("--build", self.directory, "--target", "gpukern", *parallel)
 
     def install(self, prefix):
-        """Install library, headers and CMake package below a prefix, in place of older ones."""
+        """Install library, headers and CMake package to a prefix, and remove older ones there."""
         for part in ("include", "lib"):
             shutil.rmtree(prefix / part, ignore_errors=True)
         self.run("--install", self.directory, "--prefix", prefix)
 
 
 class NativeBuild(build_ext):
-    """build_ext, with the C library before and Cython inside."""
+    """build_ext that builds the C library first and then runs Cython."""
 
     def finalize_options(self):
         super().finalize_options()
@@ -175,14 +175,14 @@ class NativeBuild(build_ext):
             compiler_directives=CYTHON_DIRECTIVES,
             nthreads=jobs(),
         )
-        # setuptools has already put notes on its own objects: only the sources change.
+        # setuptools has already modified its own objects, so only their sources are replaced.
         sources = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
         super().build_extensions()
 
     def _remove_stale(self, package):
-        """Remove what an earlier run built from files that are gone: it would be packaged."""
+        """Remove modules of deleted sources, which would be packaged."""
         modules = {
             Path(self.build_lib, self.get_ext_filename(each.name)).absolute()
             for each in self.extensions

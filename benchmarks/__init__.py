@@ -1,3 +1,3 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks of gpukern; see README.md beside this file. ``python -m benchmarks --help``."""
+"""Benchmarks of gpukern; see README.md. ``python -m benchmarks --help``."""

@@ -25,7 +25,7 @@ from benchmarks.progress import Progress
 from benchmarks.suites import SUITES, tables_of
 from benchmarks.suites.cases import DEVICE, HOST
 
-# Of the free memory; the rest is for the peers' results and for gpukern's scratch.
+# The share of the free memory; the rest is for the peers' results and for gpukern's scratch memory.
 MEMORY_SHARE = 0.45
 MOST_MEMORY = 56 * 2**30
 QUICK_ROUNDS, FULL_ROUNDS = 7, 9
@@ -63,7 +63,7 @@ def open_benches(tables, peers, rounds, native=None, classes=None):
         block, stream = libraries.Memory(native.allocate(size), size), native.stream
     wanted = [name for name in needed if name in peers]
     found, missing = libraries.open_libraries(wanted, block, stream, classes)
-    missing |= {name: "not asked for" for name in needed if name not in peers}
+    missing |= {name: "not selected" for name in needed if name not in peers}
     benches = {}
     if block:
         l2_bytes = native.attribute("l2_bytes")
@@ -84,7 +84,7 @@ def save(path, results):
 
 
 def run(benches, tables, results, path, time_limit=None, stream=None):
-    """Measure the cases, the important ones first; return False if the GPU was lost."""
+    """Measure the cases by priority; return False if the GPU was lost."""
     order = [(case.priority, table, case) for table in tables for case in table.cases]
     order.sort(key=lambda each: each[0])
     progress = Progress(len(order), stream)
@@ -113,7 +113,7 @@ def run(benches, tables, results, path, time_limit=None, stream=None):
 
 
 def new_results(benches, tables, options):
-    """Return what JSON has before the first point."""
+    """Return the contents of JSON before the first point."""
     bench = next(iter(benches.values()))
     settings = {**options, "rounds": bench.rounds}
     for each in benches.values():

@@ -18,7 +18,7 @@ PER_CALL = "µs"  # less is faster
 
 
 def change(old, new):
-    """Return what is compared, its two values, and new / old; above 1 is faster."""
+    """Return the compared quantity, its two values, and new / old; above 1 is faster."""
     for name in MEASURES:
         if name in old and name in new:
             return name, old[name], new[name], new[name] / old[name]
@@ -27,7 +27,7 @@ def change(old, new):
 
 
 def row(key, old, new, threshold):
-    """Return a row of the table and whether the point fell."""
+    """Return a row of the table and whether the point regressed."""
     measure, before, after, factor = change(old, new)
     peers = " → ".join(dict.fromkeys(each.get("peer", "-") for each in (old, new)))
     fell = factor < 1 - threshold
@@ -59,7 +59,7 @@ def report(old, new, threshold, everything):
 
 
 def main(arguments=None):
-    """Compare, print, and return the exit status: 1 if a point fell and --fail is given."""
+    """Compare, print, and return the exit status: 1 if a point regressed and --fail is given."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)

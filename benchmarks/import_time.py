@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what `import gpukern` costs beside `import numpy`, in fresh interpreters.
+"""Measures the cost of `import gpukern` relative to `import numpy`, in fresh interpreters.
 
-The two take turns, so that a change of the machine's clock meets both, and the medians are
-compared: the ratio is of (interpreter start excluded) the time inside the import statement.
+The two alternate, so that changes of the clock rate affect both. Compares the median times of the
+import statements, without the start of the interpreter.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python peers: torch, CuPy, JAX and Numba, each if it is installed.
 
-With device memory they view it, and use the benchmark's stream, except JAX, which has its own
-streams. On host arrays torch and Numba compute; CuPy is the way through the GPU.
+They use views of device memory and the benchmark's stream, except JAX, which has separate streams.
+On host arrays, torch and Numba compute on the CPU, and CuPy on the GPU.
 """
 
 import os
@@ -80,7 +80,7 @@ class Cupy:
         return self.module.ndarray(shape, self.module.dtype(dtype), at)
 
     def transfer(self, to_gpu=(), to_host=()):
-        """Copy pairs (to, from) of a device and a page-locked array both ways at once, and wait."""
+        """Copy pairs (to, from) of device and page-locked arrays both ways concurrently."""
         runtime = self.module.cuda.runtime
         into, out = self.copy_streams
         for device, host in to_gpu:
@@ -99,12 +99,12 @@ class Jax:
     needs_gpu = True
 
     def __init__(self, memory, stream):
-        # Else it takes three quarters of the GPU's memory.
+        # Otherwise it allocates three quarters of the GPU's memory.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         import jax
 
         jax.config.update("jax_enable_x64", True)
-        # With more devices it leaves another one than the first as the thread's current one.
+        # With more devices, it makes another one than the first current in the thread.
         jax.config.update("jax_cuda_visible_devices", "0")
         if self.needs_gpu and not any(each.platform == "gpu" for each in jax.devices()):
             raise RuntimeError("jax finds no GPU")
@@ -121,7 +121,7 @@ class Jax:
 
 
 class Numba:
-    """Loops over all cores, compiled by Numba; they check no bounds."""
+    """Loops over all cores, compiled by Numba, without bounds checks."""
 
     def __init__(self, memory, stream):
         import numba
@@ -153,7 +153,7 @@ LIBRARIES = {"torch": Torch, "cupy": Cupy, "jax": Jax, "numba": Numba}
 
 
 def open_libraries(names, memory=None, stream=0, classes=None):
-    """Return the libraries that work by name, and why the others do not."""
+    """Return the usable libraries by name, and the reasons for the others."""
     found, missing = {}, {}
     for name, default in LIBRARIES.items():
         if name not in names:
@@ -165,6 +165,6 @@ def open_libraries(names, memory=None, stream=0, classes=None):
             found[name] = library
         except ImportError as error:
             missing[name] = str(error)
-        except Exception as error:  # a peer that does not start is no reason to stop
+        except Exception as error:  # continue without a peer that does not start
             missing[name] = f"{type(error).__name__}: {error}"
     return found, missing

@@ -26,7 +26,7 @@ QUERY = {
 
 
 def output_of(*command):
-    """Return what a command prints, "" if there is no such command or it fails."""
+    """Return the output of a command, "" if it does not exist or fails."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=True, timeout=20, cwd=ROOT
@@ -65,7 +65,7 @@ def cpu_name():
 
 
 def describe_machine(libraries=None, missing=None):
-    """Return machine, GPU, versions, commit and date, as JSON has them."""
+    """Return machine, GPU, versions, commit and date for JSON."""
     found = gpukern.info()
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

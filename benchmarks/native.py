@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``libgpukern_bench.so`` and ``libgpukern.so`` by ctypes: streams, data, peers, gpukern itself.
 
-gpukern is called through its C ABI here, so that no array library has to be there and so that a
-pointer of any alignment can be given. What the Python call adds is what call_cost.py measures.
+gpukern is called through its C ABI, so that no array library is needed and pointers may have any
+alignment. call_cost measures the cost of the Python call.
 """
 
 import ctypes
@@ -16,13 +16,13 @@ import gpukern
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "libgpukern_bench.so"
 
-# As numbered in peers/types.cuh and peers/data.cuh.
+# Numbered as in peers/types.cuh and peers/data.cuh.
 DTYPES = (
     "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int32", "int64",
 )  # fmt: skip
 ITEMSIZE = dict(zip(DTYPES, (2, 2, 4, 8, 8, 16, 4, 8), strict=True))
 DISTRIBUTIONS = ("uniform", "sorted", "blocked", "zipf", "scattered zipf", "equal")
-# What bench_fill makes of random bits, so that no sum is infinite; 0 is any bits.
+# The format of bench_fill()'s random numbers, so that no sum is infinite; 0 means any bits.
 FLOAT_BITS = {
     "float16": 16, "bfloat16": 17, "float32": 32, "complex64": 32, "float64": 64, "complex128": 64,
 }  # fmt: skip
@@ -105,7 +105,7 @@ def find_library():
 
 
 def argument(value):
-    """Make an argument for ctypes of a Python number or a ctypes object."""
+    """Convert a Python number or a ctypes object to an argument."""
     if isinstance(value, float):
         return c_double(value)
     # Integers are pointers and sizes here. A callee that takes an int reads the low half.
@@ -113,7 +113,7 @@ def argument(value):
 
 
 class Native:
-    """The libraries, one stream on the current device, and the calls that go to it."""
+    """The libraries, one stream on the current device, and calls on it."""
 
     device_type = CUDA
 
@@ -129,13 +129,13 @@ class Native:
         self.stream = 0
 
     def open(self):
-        """Make the stream, which everything but JAX works on."""
+        """Create the stream, which all but JAX use."""
         self.stream = self.get(c_void_p, "stream_create")
         self.exec = Exec(ctypes.sizeof(Exec), 0, 0, self.stream)
         self.events = tuple(self.get(c_void_p, "event_create") for _ in range(2))
 
     def call(self, name, *arguments):
-        """Call ``bench_<name>``; what it reports is a BenchError."""
+        """Call ``bench_<name>``; raise BenchError for an error."""
         function = getattr(self.bench, f"bench_{name}")
         if function(*map(argument, arguments)) != 0:
             raise BenchError(self.bench.bench_last_error().decode("utf-8", "replace"))
@@ -186,7 +186,7 @@ class Native:
         self.enqueue("spin", float(seconds))
 
     def capture(self, work):
-        """Return a graph of what ``work()`` enqueues on the stream."""
+        """Return a graph of the work that ``work()`` enqueues on the stream."""
         self.enqueue("capture_begin")
         try:
             work()
@@ -196,7 +196,7 @@ class Native:
         return self.get(c_void_p, "capture_end", c_void_p(self.stream))
 
     def abandon_capture(self):
-        """End a capture that failed; it may be ended already."""
+        """End a failed capture, unless it has ended."""
         try:
             self.call("capture_end", c_void_p(self.stream), c_void_p(None))
         except BenchError:
@@ -222,11 +222,11 @@ class Native:
         self.enqueue("fill_index", address, itemsize, count, number, n, seed)
 
     def poison(self, address, size):
-        """Overwrite memory with a byte that no result is made of."""
+        """Overwrite memory with a byte that is not in results."""
         self.enqueue("set_bytes", address, 0xA5, size)
 
     def differing(self, left, right, size, scratch):
-        """Wait, and return how many words of two pieces of memory differ."""
+        """Wait, and return the number of words that differ between two pieces of memory."""
         differ = c_int64()
         self.enqueue("compare", left, right, size, scratch, byref(differ))
         return differ.value
@@ -240,7 +240,7 @@ class Native:
         return Tensor(address, self.device_type, 0, len(shape), code, bits, 1, dimensions, None, 0)
 
     def check_gpukern(self, status):
-        """Raise what gpukern reported."""
+        """Raise gpukern's error."""
         if status != 0:
             raise BenchError(self.gpukern.gpukern_last_error().decode("utf-8", "replace"))
 
@@ -251,7 +251,7 @@ class Native:
         return lambda: self.check_gpukern(function(*arguments))
 
     def gather_call(self, source, index, out, mode, path=None, new_out=False):
-        """Return a function that gathers along axis 0, perhaps as into a new array."""
+        """Return a function that gathers along axis 0, optionally as into a new array."""
         size = ctypes.sizeof(GatherOptions)
         options = GatherOptions(size, MODES[mode], PATHS[path], None, new_out)
         arguments = (byref(source), byref(index), c_int32(0), byref(out), byref(options))

@@ -96,7 +96,7 @@ def lines_of(plot, results):
 
 
 def styles(lines):
-    """Return how each line is drawn: ours thick, the ceilings grey and without markers."""
+    """Return the style of each line: gpukern thick, ceilings grey and without markers."""
     peers = ceilings = 0
     chosen = {}
     for name, (role, _, _) in lines.items():
@@ -120,7 +120,7 @@ def styles(lines):
 
 
 def labels_apart(ticks, most):
-    """Return labels of ascending ticks on a logarithmic axis, blank where there is no room."""
+    """Return labels of ascending ticks on a logarithmic axis, blank where labels would overlap."""
     apart = (ticks[-1] / ticks[0]) ** (1 / most)
     labels, last = [], 0
     for tick in ticks:

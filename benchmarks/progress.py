@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""A line on stderr that says how far a run has come."""
+"""A progress line on stderr."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ BAR = 24
 
 
 class Progress:
-    """A bar that overwrites itself on a terminal, and a line now and then elsewhere."""
+    """A progress bar on a terminal, occasional lines elsewhere."""
 
     def __init__(self, total, stream=None):
         self.total = total
@@ -22,7 +22,7 @@ class Progress:
         return time.monotonic() - self.start
 
     def show(self, text):
-        """Say what is being done now."""
+        """Show the current step."""
         filled = BAR * self.done // max(self.total, 1)
         bar = "#" * filled + "." * (BAR - filled)
         line = f"[{bar}] {self.done:3}/{self.total} {self.elapsed():5.0f} s  {text}"
@@ -34,11 +34,11 @@ class Progress:
         self.stream.flush()
 
     def step(self):
-        """Count one more as done."""
+        """Count another step as done."""
         self.done += 1
 
     def finish(self, text="done"):
-        """Leave the last line standing."""
+        """End the progress line."""
         self.show(text)
         if self.stream.isatty():
             self.stream.write("\n")

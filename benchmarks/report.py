@@ -18,13 +18,13 @@ METHODS = {
     "result was compared with a reference before it was timed. **Ratio** is gpukern's rate over "
     "that of the best peer, **of ceiling** its rate over that of the best ceiling. `*`: by the "
     "host's clock, since the library uses its own streams.",
-    HOST: "Host arrays: the Python calls, by the host's clock, in turns; the best of several "
+    HOST: "Host arrays: the Python calls, timed on the host, alternating; the best of several "
     "samples, since disturbances only ever make one slower.",
 }
 
 
 def cell(result):
-    """Write one rate, or why it is missing."""
+    """Write a rate, or the reason why it is missing."""
     if result is None or "absent" in result:
         return NOTHING
     if "error" in result:
@@ -59,7 +59,7 @@ def varying(points):
 
 
 def same_text(points):
-    """Say in words what is the same for all cases."""
+    """Describe the fields that are equal for all cases."""
     varied = varying(points)
     first = points[0]["columns"]
     return "; ".join(f"{name}: {value}" for name, value in first.items() if name not in varied)
@@ -122,7 +122,7 @@ def machine_lines(results):
 
 
 def problems(results):
-    """Yield the errors and what was not measured, a line each."""
+    """Yield the errors and the cases that were not measured, one line each."""
     if "lost" in results:
         yield f"- the run ended early: {results['lost']}"
     for point in results["points"]:
@@ -154,7 +154,7 @@ def in_order(points):
 
 
 def method_lines(results):
-    """Yield how the results were measured."""
+    """Yield the description of the method."""
     memories = {table["memory"] for table in results["tables"]}
     for memory, text in METHODS.items():
         if memory in memories:

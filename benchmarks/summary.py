@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary.json: for each point gpukern's figure and its ratio to the best peer and ceiling.
 
-It is small enough to be committed, and what ``python -m benchmarks.compare`` reads. ``ratio`` and
+It is small enough to be committed; ``python -m benchmarks.compare`` reads it. ``ratio`` and
 ``of_ceiling`` are ratios of rates: the larger, the faster is gpukern.
 """
 
@@ -15,7 +15,7 @@ MACHINE = ("date", "commit", "cpu", "cpus", "versions")
 
 
 def best(results, role):
-    """Return the name and rate of the best correct implementation of a role, None if none."""
+    """Return the name and rate of the best correct implementation of a role, or None."""
     rates = {
         name: result["rate"]
         for name, result in results.items()
@@ -66,7 +66,7 @@ def write(folder, section, machine, found):
 
 
 def quoted(value):
-    """Write a value as JSON."""
+    """Format a value as JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 

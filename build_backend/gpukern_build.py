@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""The PEP 517 backend: setuptools, asking only for the build tools that the machine lacks."""
+"""The PEP 517 backend: setuptools, which requires only the build tools that are missing."""
 
 from setuptools import build_meta
-from setuptools.build_meta import (  # noqa: F401  (the hooks that stay as they are)
+from setuptools.build_meta import (  # noqa: F401  (unchanged hooks)
     build_editable,
     build_sdist,
     build_wheel,
@@ -20,7 +20,7 @@ def get_requires_for_build_sdist(config_settings=None):
 
 
 def get_requires_for_build_wheel(config_settings=None):
-    """Return what compiling needs, the CUDA compiler included where none is found."""
+    """Return the build requirements, including a CUDA compiler if none is found."""
     requirements = build_meta.get_requires_for_build_wheel(config_settings)
     return [*requirements, *BASE_REQUIREMENTS, *tool_requirements()]
 

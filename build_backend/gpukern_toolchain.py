@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which build tools this machine has, and which packages bring those that it lacks."""
+"""Finds the build tools of this machine, and the packages that provide missing ones."""
 
 import importlib.util
 import os
@@ -14,15 +14,15 @@ from pathlib import Path
 CMAKE_MINIMUM = (3, 24)
 NVCC_MINIMUM = (12, 0)
 
-# What pip needs in any case to build; pyproject.toml states setuptools a second time, because
-# this backend stands on it.
+# Build requirements in any case. pyproject.toml lists setuptools as well, since this backend
+# imports it.
 BASE_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "numpy>=2")
 NVCC_REQUIREMENT = "cuda-toolkit[nvcc,nvvm,crt,cudart,cccl,nvtx]==13.0.*"
-NVCC_DOWNLOAD_MB = 105  # the wheels that NVCC_REQUIREMENT means, on x86-64
+NVCC_DOWNLOAD_MB = 105  # the wheels of NVCC_REQUIREMENT, on x86-64
 
 
 def _version(program, pattern):
-    """Return the version that `program --version` prints, () if there is none."""
+    """Return the version that `program --version` prints, or () without one."""
     try:
         run = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     except OSError:
@@ -37,7 +37,7 @@ def has_cmake():
 
 
 def wheel_nvcc():
-    """Return the nvcc that NVIDIA's wheels brought to this Python, None without them."""
+    """Return the nvcc of NVIDIA's wheels in this Python, or None."""
     spec = importlib.util.find_spec("nvidia")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         nvcc = Path(place, "cu13", "bin", "nvcc")
@@ -47,9 +47,9 @@ def wheel_nvcc():
 
 
 def find_nvcc():
-    """Return the nvcc that the build will take, None without one.
+    """Return the nvcc that the build will use, or None.
 
-    Looks where cmake/GpukernCuda.cmake looks, in the same order.
+    Searches the same directories as cmake/GpukernCuda.cmake, in the same order.
     """
     roots = [os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME")]
     candidates = [os.environ.get("CUDACXX")]
@@ -70,7 +70,7 @@ def cuda_setting():
 
 
 def nvcc_requirements():
-    """Return the packages that bring a CUDA compiler, none where one is found or not wanted.
+    """Return the packages with a CUDA compiler; none if one is found or not requested.
 
     NVIDIA's wheels exist for glibc Linux on two processors; elsewhere the build is CPU only.
     """
@@ -85,14 +85,14 @@ def nvcc_requirements():
 
 
 def tool_requirements():
-    """Return the packages for the tools that this machine lacks."""
+    """Return the packages for the missing tools."""
     cmake = [] if has_cmake() else ["cmake>=3.24"]
     builder = [] if shutil.which("ninja") or shutil.which("make") else ["ninja"]
     return cmake + builder + nvcc_requirements()
 
 
 def main():
-    """Print all build requirements, a line each, for `make` to hand to pip."""
+    """Print all build requirements, one per line, for `make`."""
     tools = tool_requirements()
     if NVCC_REQUIREMENT in tools:
         print(

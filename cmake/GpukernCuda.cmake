@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Finds an nvcc and decides whether and how the CUDA backend is built. build_backend/gpukern_toolchain.py
-# looks in the same places when it decides whether to ask PyPI for a compiler.
+# Finds nvcc and configures the CUDA backend. build_backend/gpukern_toolchain.py searches the same
+# directories to decide whether to request a compiler from PyPI.
 
 set(GPUKERN_NVCC_MINIMUM 12.0) # the first with C++20
 set(GPUKERN_OLDEST_ARCHITECTURE 75) # Turing
 
-# Sets <variable> to nvidia/cu13 of the Python that builds, empty without one. NVIDIA's wheels put
-# a whole toolkit there.
+# Sets <variable> to nvidia/cu13 of the Python that runs the build, empty without one. NVIDIA's
+# wheels install a whole toolkit there.
 function(gpukern_find_wheel_toolkit variable)
   set(${variable} "" PARENT_SCOPE)
   find_package(Python3 QUIET COMPONENTS Interpreter)
@@ -59,8 +59,8 @@ function(gpukern_find_nvcc variable)
   endforeach()
 endfunction()
 
-# NVIDIA's wheels have lib/ where nvcc's profile names lib64/, and no unversioned libcudart.so.
-# To be called on every run of CMake: the environment reaches its compile checks.
+# NVIDIA's wheels have lib/ instead of lib64/, and no unversioned libcudart.so. Must be called in
+# every run of CMake: its compile checks inherit the environment.
 macro(gpukern_prepare_wheel_toolkit nvcc)
   cmake_path(GET ${nvcc} PARENT_PATH _gpukern_root)
   cmake_path(GET _gpukern_root PARENT_PATH _gpukern_root)
@@ -71,8 +71,8 @@ macro(gpukern_prepare_wheel_toolkit nvcc)
   endif()
 endmacro()
 
-# Sets <variable> to the architectures of this machine's GPUs, empty where the driver names none or
-# one that this nvcc does not know.
+# Sets <variable> to the architectures of this machine's GPUs, empty if the driver reports none or
+# one that this nvcc does not support.
 function(gpukern_present_architectures nvcc variable)
   set(${variable} "" PARENT_SCOPE)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
@@ -92,10 +92,10 @@ function(gpukern_present_architectures nvcc variable)
   set(${variable} "${present}" PARENT_SCOPE)
 endfunction()
 
-# Sets CMAKE_CUDA_ARCHITECTURES unless the user named GPUs by it or by $CUDAARCHS. "release" is
-# machine code for every generation from Turing on, and PTX for those to come: what a wheel holds.
-# By default a build is for this machine's GPUs. Without one it is for Turing and Hopper, and the
-# driver compiles their PTX for the others.
+# Sets CMAKE_CUDA_ARCHITECTURES unless it or $CUDAARCHS names architectures. "release" is machine
+# code for every generation from Turing on, and PTX for later ones, as a wheel needs. By default a
+# build is for the GPUs of this machine. Without a GPU it is for Turing and Hopper, and the driver
+# compiles their PTX for others.
 macro(gpukern_choose_architectures nvcc)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
     set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
@@ -118,7 +118,7 @@ macro(gpukern_choose_architectures nvcc)
   endif()
 endmacro()
 
-# Enables CUDA as GPUKERN_CUDA says and sets GPUKERN_HAVE_CUDA.
+# Enables CUDA according to GPUKERN_CUDA and sets GPUKERN_HAVE_CUDA.
 macro(gpukern_enable_cuda)
   set(GPUKERN_HAVE_CUDA OFF)
   if(NOT GPUKERN_CUDA STREQUAL "OFF")

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Defines GTest::gtest_main: an installed GoogleTest, else the sources that Debian's libgtest-dev
-# holds, else a pinned release. Debian's archive serves the same tarball as GitHub, so a machine
-# that reaches only one of them can build.
+# Defines GTest::gtest_main: an installed GoogleTest, else the sources of Debian's libgtest-dev,
+# else a pinned release. Debian's archive has the same tarball as GitHub, so a machine that reaches
+# only one of them can build.
 find_package(GTest QUIET)
 if(NOT TARGET GTest::gtest_main)
   include(FetchContent)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Library, headers, CMake package and pkg-config file, all relocatable: the Python package holds
-# this very tree.
+# Installs the library, headers, CMake package and pkg-config file, all relocatable. The Python
+# package contains the same tree.
 include(CMakePackageConfigHelpers)
 
 set(GPUKERN_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/gpukern")

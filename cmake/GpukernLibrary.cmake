@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The target gpukern (gpukern::gpukern). Sources are globbed so that a new op is its new files.
+# The target gpukern (gpukern::gpukern). Sources are globbed, so that a new operation only adds
+# files.
 find_package(Threads REQUIRED)
 
 file(GLOB_RECURSE GPUKERN_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
-# The CPU backend and the threads that run it.
+# The CPU backend and its threads.
 set(GPUKERN_CPU_SOURCES ${GPUKERN_SOURCES})
 list(FILTER GPUKERN_CPU_SOURCES INCLUDE REGEX "/src/(cpu|threading)/")
 list(REMOVE_ITEM GPUKERN_SOURCES ${GPUKERN_CPU_SOURCES})
@@ -13,16 +14,16 @@ list(REMOVE_ITEM GPUKERN_SOURCES ${GPUKERN_CPU_SOURCES})
 file(GLOB_RECURSE GPUKERN_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cuda/*.cu"
      "${PROJECT_SOURCE_DIR}/cuda/*.cpp")
 
-# The inner loops begin with a line of code, whatever is linked before them: else their speed depends
-# on it by some percent, see benchmarks/notes/host.md.
+# Aligns inner loops to cache lines. Otherwise their speed varies by some percent with the code that
+# is linked before them, see benchmarks/notes/host.md.
 set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -falign-functions=64)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set_property(SOURCE ${GPUKERN_CPU_SOURCES} APPEND PROPERTY COMPILE_OPTIONS -falign-loops=64)
 endif()
 
-# Kernels for one instruction set each; the CPU is asked at run time which of them it can run.
-# Their loops have vectors of 32 bytes at most: operands come quicker from beyond the first-level
-# cache than by 64, see benchmarks/notes/host.md.
+# Kernels for one instruction set each; the library selects the set at run time. Their vectors have
+# at most 32 bytes: with 64, operands outside the first-level cache are read more slowly, see
+# benchmarks/notes/host.md.
 set(GPUKERN_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
 set(GPUKERN_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
     -mprefer-vector-width=256)
@@ -38,7 +39,8 @@ else()
   list(FILTER GPUKERN_CPU_SOURCES EXCLUDE REGEX "_avx(2|512)\\.cpp$")
 endif()
 
-# gpukern_use_own_settings(<target>...): what the library's sources are compiled with.
+# gpukern_use_own_settings(<target>...): sets the include directories and compile options of the
+# library's sources.
 function(gpukern_use_own_settings)
   foreach(target IN LISTS ARGN)
     target_include_directories(
@@ -46,14 +48,14 @@ function(gpukern_use_own_settings)
       PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
              "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
       PRIVATE "${PROJECT_SOURCE_DIR}")
-    # Where an fma is meant, it is written: none is made of a product and a sum that happen to meet.
+    # No contraction: the sources call fma explicitly.
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
   endforeach()
   gpukern_enable_warnings(${ARGN})
 endfunction()
 
-# All but the two files that know which backends there are: compiled once, for the library and for
-# the tests.
+# All sources except the two that depend on the backends: compiled once, for the library and the
+# tests.
 set(GPUKERN_BACKEND_FRONTS "${PROJECT_SOURCE_DIR}/src/program/backend.cpp"
     "${PROJECT_SOURCE_DIR}/src/runtime/device.cpp")
 list(REMOVE_ITEM GPUKERN_SOURCES ${GPUKERN_BACKEND_FRONTS})
@@ -76,10 +78,10 @@ set_target_properties(gpukern PROPERTIES LINK_DEPENDS "${version_script}" SKIP_B
 target_link_options(
   gpukern PRIVATE "LINKER:--version-script=${version_script}" "LINKER:--exclude-libs,ALL"
   "LINKER:-z,defs" "LINKER:--as-needed"
-  # Its threads would be left without their code.
+  # Unloading the library would remove the code of its running threads.
   "LINKER:-z,nodelete")
 
-# The library with the tests' fake GPU in the place of the CUDA backend.
+# The library with the tests' fake GPU instead of the CUDA backend.
 if(GPUKERN_BUILD_TESTS)
   add_library(gpukern_on_fake_gpu STATIC EXCLUDE_FROM_ALL
               ${GPUKERN_BACKEND_FRONTS} "${PROJECT_SOURCE_DIR}/tests/fake_gpu/fake_gpu.cpp"

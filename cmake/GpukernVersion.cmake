@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# gpukern_read_version(<header> <variable>): the version, from the one place that states it.
+# gpukern_read_version(<header> <variable>): reads the version, which only the header defines.
 function(gpukern_read_version header variable)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
   file(READ "${header}" text)

@@ -4,20 +4,20 @@
 set(GPUKERN_C_WARNINGS
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wvla
     -Wcast-align -Wcast-qual -Wdouble-promotion -Wformat=2)
-# No -Wsign-conversion, which Clang takes to be part of -Wconversion: dimensions are signed, as in
-# DLPack, and they index arrays.
+# No -Wsign-conversion, which Clang includes in -Wconversion: dimensions are signed, as in DLPack,
+# and index arrays.
 set(GPUKERN_CXX_WARNINGS
     ${GPUKERN_C_WARNINGS} -Wno-sign-conversion -Wold-style-cast
     -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND GPUKERN_CXX_WARNINGS -Wno-restrict) # warns about std::string's own code (GCC 105651)
 endif()
-# nvcc rewrites what it hands to the host compiler, line markers and casts included: the pedantic
-# part of the list would warn about nvcc's code, not about ours.
+# nvcc passes generated code, including line markers and casts, to the host compiler; pedantic
+# warnings would be about that code.
 set(GPUKERN_CUDA_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
 
-# gpukern_enable_warnings(<target>...): our warnings, as errors where GPUKERN_WERROR is on. Not for
-# dependencies that are built along.
+# gpukern_enable_warnings(<target>...): enables the warnings, as errors if GPUKERN_WERROR is on. Not
+# for dependencies that are built with the project.
 function(gpukern_enable_warnings)
   set(cuda_warnings ${GPUKERN_CUDA_HOST_WARNINGS})
   set(cuda_errors "")
@@ -37,7 +37,7 @@ function(gpukern_enable_warnings)
   endforeach()
 endfunction()
 
-# gpukern_enable_warnings_in(<directory>): the same for every target of a directory of ours.
+# gpukern_enable_warnings_in(<directory>): the same for every target of a directory.
 function(gpukern_enable_warnings_in directory)
   get_property(targets DIRECTORY "${directory}" PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)

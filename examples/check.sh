@@ -6,8 +6,8 @@
 # plain CMake build, through find_package and pkg-config. Prints a line per example; stops at the
 # first failure and shows its output. Needs no network.
 #
-#   VENV=.venv      a virtual environment with gpukern, Cython and pytest in it; the examples for
-#                   PyTorch, JAX and CuPy run where it has them
+#   VENV=.venv      a virtual environment with gpukern, Cython and pytest; the examples for
+#                   PyTorch, JAX and CuPy run if it contains these
 #   CUDA=AUTO       the setting of the CMake build to install, if there is no PREFIX
 #   PREFIX=         an installed prefix
 set -euo pipefail
@@ -26,7 +26,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
 
-# Runs a command; its output matters only if it fails.
+# Runs a command and shows its output only if it fails.
 quietly() {
   "$@" > "$log" 2>&1 || {
     cat "$log" >&2
@@ -38,7 +38,7 @@ quietly() {
 # report WAY EXAMPLE RESULT
 report() { printf '%-28s %-16s %s\n' "$@"; }
 
-# run WAY EXAMPLE COMMAND...: runs an example and says where it computed, or why it did not.
+# run WAY EXAMPLE COMMAND...: runs an example and reports where it computed, or why it was skipped.
 run() {
   local way=$1 example=$2 skipped
   shift 2
@@ -96,7 +96,7 @@ pkg_config_way() {
   run "$1, pkg-config" cpp "$build/cpp"
 }
 
-# Builds the Cython extension as any package that uses the installed gpukern, and runs its tests.
+# Builds the Cython extension like any package that uses the installed gpukern, and runs its tests.
 cython_extension() {
   local source=$work/cython_extension site=$work/site
   cp -r examples/cython_extension "$source"
@@ -109,8 +109,7 @@ cython_extension() {
 # library_folder PREFIX
 library_folder() { dirname "$(find "$1" -name libgpukern.so | head -n 1)"; }
 
-# A plain build as a C programmer does it. It is the route that is checked here, so the CPU alone,
-# and unoptimized.
+# A plain CMake build. It checks the build procedure, so it is unoptimized and for the CPU only.
 quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
 quietly cmake --build "$work/build" --parallel "$(nproc)"
 quietly cmake --install "$work/build" --prefix "$work/plain"

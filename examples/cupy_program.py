@@ -54,7 +54,7 @@ class Trainer:
 
     def enqueue_step(self):
         """Enqueue one step on the current stream: look up, compute, write back."""
-        # mode="raise", the default, waits for its answer, which a capture cannot do.
+        # mode="raise", the default, waits for the stream, which is not possible during a capture.
         gpukern.gather(self.table, self.ids, mode="clip", out=self.rows)
         cupy.subtract(self.rows, self.targets, out=self.gradient)
         gpukern.saxpy(-RATE, self.gradient, self.rows, out=self.rows)
@@ -75,7 +75,7 @@ def main():
         return
     print(f"GPU 0, {gpukern.info()['devices'][0]['name']}:")
     rng = np.random.default_rng()
-    # Whole numbers, halved a few times: float32 holds every step exactly.
+    # Integers, halved a few times: float32 represents every step exactly.
     expected = rng.integers(-100, 100, (ROWS, WIDTH)).astype(np.float32)
     trainer = Trainer(expected)
     for _ in range(STEPS):

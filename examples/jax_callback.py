@@ -62,7 +62,7 @@ def whole_numbers(rng, shape, dtype=np.float32):
 
 
 def main():
-    """Run both under jit on JAX's default device, and hold them against NumPy."""
+    """Run both under jit on JAX's default device, and compare with NumPy."""
     print(f"gpukern {gpukern.__version__} with jax {jax.__version__} on {jax.devices()[0]}")
     print("CPU:")  # where gpukern computes, see above
     rng = np.random.default_rng()

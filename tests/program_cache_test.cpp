@@ -29,7 +29,7 @@ TEST_F(ProgramCacheTest, KeepsAllParts) {
   const Description description{
       .source = "template <class T> __global__ void f(T* x) { int unused; *x += 1; }\n",
       .names = {"f<float>"},
-      .note = "kept as it is"};
+      .note = "stored unchanged"};
   const gpukern_program_part parts[] = {GPUKERN_PROGRAM_PTX, GPUKERN_PROGRAM_CUBIN,
                                         GPUKERN_PROGRAM_LOG, GPUKERN_PROGRAM_ARCHITECTURE,
                                         GPUKERN_PROGRAM_NOTE};
@@ -164,7 +164,7 @@ TEST_F(ProgramCacheTest, ForeignEntriesAreCompiledAnew) {
   forget_memory();
   EXPECT_EQ(ptx_of(other), cold);
   EXPECT_EQ(counts(), (Counts{.misses = 1, .rejected = 1}));
-  // A link is not a file of the cache, whatever its target.
+  // A link is not a file of the cache, regardless of its target.
   const fs::path elsewhere = directory() / "elsewhere";
   fs::rename(path, elsewhere);
   fs::create_symlink(elsewhere, path);

@@ -11,12 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The last commit before the rules were checked, and when it was made: for a clone without it.
+# The last commit before the rules were checked, and its date, for a clone that does not contain it.
 START = "44ad0220df0781c6ff270f074c05b37b828dbdb6"
 START_TIME = 1795395655
 WIDTH = 72
-TRIVIAL_LINES = 6  # added and removed: what needs no body
-# No imperative ends so, but for these.
+TRIVIAL_LINES = 6  # added and removed; a larger change needs a body
+# Endings that are not imperative, and exceptions.
 NOT_IMPERATIVE = re.compile(r"(ing|ed|[^sui]s)$")
 IMPERATIVE = {
     "Bring",
@@ -34,7 +34,7 @@ SCISSORS = re.compile(r"^# -+ >8 -+$.*", re.MULTILINE | re.DOTALL)
 
 
 def subject_problems(subject):
-    """Yield what is wrong with a subject."""
+    """Yield the errors of a subject."""
     first = re.split(r"\W", subject, maxsplit=1)[0]
     if len(subject) > WIDTH:
         yield f"the subject has {len(subject)} characters, of {WIDTH} at most"
@@ -47,7 +47,7 @@ def subject_problems(subject):
 
 
 def problems(message, changed_lines):
-    """Yield what is wrong with the message of a commit, given the number of lines it changes."""
+    """Yield the errors of a commit message, given the number of changed lines."""
     subject, _, body = message.strip().partition("\n")
     yield from subject_problems(subject)
     lines = body.split("\n")
@@ -56,24 +56,24 @@ def problems(message, changed_lines):
     if not body.strip() and changed_lines > TRIVIAL_LINES:
         yield "there is no body that says why"
     for line in lines:
-        # What is indented is quoted; what has no space, as a link, cannot be wrapped.
+        # Indented lines are quotations; a line without a space, such as a link, cannot be wrapped.
         if len(line) > WIDTH and not line.startswith("    ") and " " in line.strip():
             yield f"a line of the body has {len(line)} characters, of {WIDTH} at most"
 
 
 def git(*arguments):
-    """Return what git prints."""
+    """Return the output of git."""
     run = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
     return run.stdout
 
 
 def count_lines(shortstat):
-    """Return how many lines a change adds and removes."""
+    """Return the number of lines that a change adds and removes."""
     return sum(map(int, re.findall(r"(\d+) (?:insertion|deletion)", shortstat)))
 
 
 def history():
-    """Return the commits to check, the newest first, without merges."""
+    """Return the commits to check, newest first, without merges."""
     known = subprocess.run(
         ["git", "merge-base", "--is-ancestor", START, "HEAD"], capture_output=True, check=False
     )
@@ -85,7 +85,7 @@ def history():
 
 
 def check_history():
-    """Yield what is wrong with the commits of the history."""
+    """Yield the errors of the commits in the history."""
     for commit in history():
         message = git("log", "-1", "--format=%B", commit)
         changed = count_lines(git("show", "--format=", "--shortstat", commit))
@@ -94,7 +94,7 @@ def check_history():
 
 
 def check_file(path):
-    """Yield what is wrong with the message that git has put into a file."""
+    """Yield the errors of the message that git has written to a file."""
     text = SCISSORS.sub("", Path(path).read_text(encoding="utf-8"))
     message = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     if message.startswith(("fixup! ", "squash! ", "amend! ", "Merge ", "Revert ")):
@@ -103,7 +103,7 @@ def check_file(path):
 
 
 def main(arguments):
-    """Check what the arguments say and return the exit status."""
+    """Check the history or a message, and return the exit status."""
     if arguments == ["--history"]:
         found = list(check_history())
     else:

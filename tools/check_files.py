@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""House rules for source files: the licence header, a length limit, nothing left to be done."""
+"""House rules for source files: the licence header, a length limit, no open tasks."""
 
 import re
 import sys
@@ -9,13 +9,13 @@ from pathlib import Path
 MAX_LINES = 500
 HEADER = ("SPDX-FileCopyrightText: 2026 The gpukern authors", "SPDX-License-Identifier: Apache-2.0")
 HEADER_WITHIN = 4  # lines; a "#!" line may come first
-# In pieces, so that this file passes its own check.
+# Split, so that this file passes its own check.
 MARKS = ("TO" + "DO", "FIX" + "ME", "X" + "XX", "NotImpl" + "emented")
 UNFINISHED = re.compile(rf"\b({'|'.join(MARKS)})")
 
 
 def problems(path):
-    """Yield what is wrong with a file, a line each."""
+    """Yield the errors of a file, one line each."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     head = "\n".join(lines[:HEADER_WITHIN])
     if not all(line in head for line in HEADER):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIST = Path(__file__).with_name("words.txt")
-# The words themselves, a licence and measured data.
+# The list itself, its test, the licence and measured data.
 EXEMPT = re.compile(
     r"(^|/)(LICENSE|words\.txt|test_words\.py)$|^benchmarks/results/|\.(json|csv|svg|png|patch)$"
 )
@@ -66,7 +66,7 @@ def tracked_files():
 
 
 def read_text(path):
-    """Return the text of a file, nothing for one that is not text."""
+    """Return the text of a file, or an empty string if it is not text."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -76,7 +76,7 @@ def read_text(path):
 def main(arguments):
     """Check the files and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--report", action="store_true", help="exit with 0 whatever is found")
+    parser.add_argument("--report", action="store_true", help="always exit with 0")
     parser.add_argument("paths", nargs="*", metavar="FILE")
     options = parser.parse_args(arguments)
     rules = read_rules(LIST.read_text(encoding="utf-8"))

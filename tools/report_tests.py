@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# What a test says when it skips for want of a GPU.
+# The reasons of tests that skip without a GPU.
 WANTS_GPU = re.compile(r"\b(GPUs?|CUDA|devices?)\b", re.IGNORECASE)
 CTEST_SKIPPED = "SKIP_REGULAR_EXPRESSION_MATCHED"
 
@@ -27,12 +27,12 @@ class Totals:
 
     @property
     def count(self):
-        """How many tests there are."""
+        """The number of tests."""
         return self.passed + self.failed + self.without_gpu + len(self.otherwise)
 
 
 def skip_reason(case, skipped):
-    """Return why a test was skipped; CTest keeps GoogleTest's words in the output."""
+    """Return why a test was skipped; CTest stores GoogleTest's message in the output."""
     message = skipped.get("message") or ""
     if message != CTEST_SKIPPED:
         return message
@@ -51,7 +51,7 @@ def read(path):
         elif skipped is None:
             totals.passed += 1
         elif case.get("status") == "notrun" and skipped.get("message") != CTEST_SKIPPED:
-            totals.failed += 1  # CTest's word for a program that it could not start
+            totals.failed += 1  # CTest's status of a program that it could not start
         elif WANTS_GPU.search(reason := skip_reason(case, skipped)):
             totals.without_gpu += 1
         else:
@@ -60,7 +60,7 @@ def read(path):
 
 
 def main(arguments):
-    """Print a line per NAME=FILE and return the exit status."""
+    """Print one line per NAME=FILE and return the exit status."""
     good = True
     print("\ngpukern's tests:")
     for argument in arguments:

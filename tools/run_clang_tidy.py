@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy on files of C++, one per core at a time, the longest first.
+"""Runs clang-tidy on C++ files, one per core, the longest first.
 
-The compile commands are those of build/lint, which `make lint` makes.
+The compile commands are those of build/lint, which `make lint` generates.
 """
 
 import os
@@ -11,22 +11,23 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 COMMAND = ["clang-tidy", "--quiet", "-p", "build/lint"]
-# The analyzer follows each of these files' many instances of its templates: for eight minutes, of
-# which nothing came. The other checks stay.
+# The analyzer takes eight minutes for the many template instances of each of these files, and has
+# found nothing there. The other checks remain enabled.
 NOT_ANALYZED = {"src/cpu/gather.cpp"}
 
 
 def check(path):
-    """Return the exit status of clang-tidy and what it printed."""
+    """Return the exit status of clang-tidy and its output."""
     checks = ["--checks=-clang-analyzer-*"] if path in NOT_ANALYZED else []
     run = subprocess.run([*COMMAND, *checks, path], capture_output=True, text=True, check=False)
-    # On stderr it counts the warnings that it does not show.
+    # stderr contains the number of suppressed warnings.
     return run.returncode, run.stdout + (run.stderr if run.returncode else "")
 
 
 def main(paths):
     """Check the files and return the exit status."""
-    # Tests are not analyzed at all: a file of the library takes longer than one of its size there.
+    # Tests last: the analyzer skips them, so a file of the library takes longer than a test of its
+    # size.
     paths = sorted(paths, key=lambda path: (path.startswith("tests/"), -os.path.getsize(path)))
     failed = False
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

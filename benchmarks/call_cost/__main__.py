@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m benchmarks.call_cost``: what a call costs on the host, beside its peers.
+"""``python -m benchmarks.call_cost``: the cost of a call on the host, compared with its peers.
 
 Every kind of argument on NumPy arrays, torch tensors and, with a GPU, torch CUDA tensors, CuPy
-arrays and DeviceArrays: batches of calls, which fit the launch queue, in turns with the peer's.
-``--against PYTHON`` measures another interpreter's gpukern beside this one's instead.
+arrays and DeviceArrays: batches of calls, which fit the launch queue, alternate with the peer's.
+``--against PYTHON`` compares another interpreter's gpukern with this one's instead.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from benchmarks.report import machine_lines
 
 
 def all_calls(gpu, by_c):
-    """Return the calls, and why libraries are missing."""
+    """Return the calls, and the reasons for missing libraries."""
     native, launch = [], None
     if gpu and by_c:
         try:
@@ -60,7 +60,7 @@ def row(point):
 
 
 def markdown(results):
-    """Write the points as tables, one a group."""
+    """Write the points as tables, one per group."""
     yield "# Cost of a call"
     yield ""
     yield from machine_lines(results)
@@ -68,8 +68,8 @@ def markdown(results):
     settings = results["settings"]
     yield (
         f"Medians of {settings['repeats']} batches of at most {settings['batch']} calls on {N} "
-        "elements, in turns with the peer. The ratios are gpukern's time over the peer's, of the "
-        "shortest batches and of the medians: below 1, gpukern is faster."
+        "elements, alternating with the peer. The ratios are gpukern's time over the peer's, of "
+        "the shortest batches and of the medians: below 1, gpukern is faster."
     )
     for group in dict.fromkeys(point["group"] for point in results["points"]):
         yield from ("", f"## {group}", "")

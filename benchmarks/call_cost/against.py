@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two builds of gpukern, measured by two processes that take turns.
+"""Two builds of gpukern, measured by two alternating processes.
 
-A worker reads lines ``CASE BATCH`` and answers each with the seconds of a call; batch 0 asks for a
-warm-up and answers with the size of a batch.
+A worker reads lines ``CASE BATCH`` and answers each with the seconds of a call; batch 0 is a
+warm-up, answered by the size of a batch.
 """
 
 import json
@@ -14,7 +14,7 @@ from benchmarks.call_cost.calls import warm_up
 from benchmarks.machine import ROOT
 
 THRESHOLD = 1.03
-AGAIN = 4  # times that flagged calls are measured again, by new processes
+AGAIN = 4  # repetitions of flagged calls, in new processes
 
 
 def work(calls, batch, synchronize):
@@ -51,7 +51,7 @@ class Worker:
         self.errors, self.batches = {}, {}
 
     def warm_up(self, names):
-        """Learn the size of a batch of each call, or its error."""
+        """Query the batch size of each call, or its error."""
         for name in names:
             found = self.ask(name, 0)
             (self.errors if isinstance(found, str) else self.batches)[name] = found
@@ -107,7 +107,7 @@ def samples(pythons, rounds, wanted):
 
 
 def ratio(pair):
-    """Return the ratio of the least times, the second build's over the first's."""
+    """Return the ratio of the minimum times, second build over first."""
     return min(pair[1]) / min(pair[0])
 
 

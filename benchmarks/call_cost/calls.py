@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""A call and its cost; the loop in which calls and their peers take turns."""
+"""A call and its cost; the loop in which calls and their peers alternate."""
 
 import statistics
 import timeit
@@ -23,13 +23,13 @@ class Call:
 
 
 def python_call(statement, names):
-    """Return the cost of a Python statement, timed as timeit does: by nothing but a loop."""
+    """Return the cost of a Python statement, timed by a bare loop as in timeit."""
     timer = timeit.Timer(statement, globals=names)
     return lambda batch: timer.timeit(batch) / batch
 
 
 def warm_up(cost, batch, synchronize):
-    """Make some calls and return how many are a batch."""
+    """Warm up and return the number of calls in a batch."""
     cost(1)
     synchronize()
     seconds = cost(max(batch // 20, 1))
@@ -38,7 +38,7 @@ def warm_up(cost, batch, synchronize):
 
 
 def measure(calls, repeats, batch, synchronize):
-    """Return the points: each call's batches and its peer's, in turns. Errors are recorded."""
+    """Return the points: batches of each call and of its peer, alternating. Records errors."""
     points, timed = [], []
     for call in calls:
         point = {"group": call.group, "name": call.name}

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of argument that gpukern's calls accept, each beside the call of its peer.
+"""Every kind of argument that gpukern's calls accept, each with the call of its peer.
 
-A case is a statement in a group's names, and the statements of the peers. It exists in a group
-that has all the names that it uses. See groups.py.
+A case is a statement on the names of a group, and the statements of its peers. It exists in groups
+that define all names that it uses. See groups.py.
 """
 
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ INDICES = {
     "np.int64": ("i_np", {**FANCY, "numpy": TAKE["numpy"]}),
     "host ndarray": ("i_host", {"cupy": TAKE["cupy"], "torch": "{s}[{i}]"}),
 }
-# Sources that only the host has.
+# Sources that exist on the host only.
 HOST_SOURCES = (
     "unaligned", "readonly", "field", "record", "big_endian", "bytes", "str", "datetime", "object",
     "subclass", "masked", "array", "memoryview",
@@ -94,7 +94,7 @@ SOURCES = {
 
 @dataclass
 class Case:
-    """A statement, the names that it has to have, and its peers' statements by kind of group."""
+    """A statement, the names that it requires, and its peers' statements by kind of group."""
 
     name: str
     statement: str
@@ -110,7 +110,7 @@ def filled(peers, **names):
 def arithmetic_cases(operation, call, layouts):
     """Yield the cases of saxpy, or of an element-wise function of the same arguments."""
     for kind, (a, x, y) in SCALARS.items():
-        # CuPy's kernel takes no 0-d tensor; NumPy multiplies by its number.
+        # CuPy's kernel does not accept a 0-d tensor; NumPy multiplies by its number.
         value = f"{a}.item()" if a == "a_torch" else a
         peers = filled(SAXPY_PEERS, a=value, x=x, y=y)
         if a == "a_torch":
@@ -139,7 +139,7 @@ def arithmetic_cases(operation, call, layouts):
 
 
 def buffer_cases():
-    """Yield the cases of saxpy on objects of the buffer protocol that are not ndarrays."""
+    """Yield the cases of saxpy on buffers that are not ndarrays."""
     for kind in ("array", "memoryview"):
         peers = {"numpy": f"a_float * asarray(x_{kind}) + asarray(y_{kind})"}
         yield Case(f"saxpy, {kind}", f"saxpy(a_float, x_{kind}, y_{kind})", peers)

@@ -49,7 +49,7 @@ class Group:
         return set(compile(statement, "case", "exec").co_names) - METHODS <= set(self.names)
 
     def calls(self, launch):
-        """Yield the calls; without a peer of its kind, a GPU call is beside a bare launch."""
+        """Yield the calls; without a peer of its kind, the peer of a GPU call is a bare launch."""
         for case in cases():
             if not self.has(case.statement):
                 continue
@@ -90,7 +90,7 @@ def common():
 
 
 def contiguous(make, dtypes):
-    """Return the contiguous arrays; ``make`` makes one of a library from an ndarray."""
+    """Return the contiguous arrays; ``make`` converts an ndarray to an array of a library."""
     names = {}
     for suffix, dtype in dtypes.items():
         x, y = np.arange(N, dtype=dtype), np.ones(N, dtype)
@@ -138,7 +138,7 @@ class Subclass(np.ndarray):
 
 
 def host_arrays():
-    """Return arrays and buffers that only the host has."""
+    """Return arrays and buffers that exist on the host only."""
     floats = np.arange(N, dtype=np.float32)
     records = np.zeros(N, [("x", "f4"), ("y", "f4")])
     names = {"x_record": records, "x_field": records["x"], "y_field": records["y"]}
@@ -164,7 +164,7 @@ DTYPES = {"": "f4", "h": "f2", "d": "f8", "c": "c8", "i": "i4"}
 
 
 def numpy_group():
-    """NumPy's arrays, with bfloat16 where ml_dtypes is."""
+    """NumPy arrays, with bfloat16 if ml_dtypes is installed."""
     dtypes = dict(DTYPES)
     with contextlib.suppress(ImportError):
         import ml_dtypes
@@ -177,7 +177,7 @@ def numpy_group():
 
 
 def torch_group(device):
-    """Torch's tensors on the CPU or a GPU."""
+    """Torch tensors on the CPU or a GPU."""
     import torch
 
     def make(values):
@@ -204,7 +204,7 @@ def cupy_group():
 
 
 def device_array_group():
-    """Gpukern's own device arrays; their peer is a bare launch from C."""
+    """DeviceArrays; their peer is a bare launch from C."""
     names = {**common(), **contiguous(gpukern.to_device, DTYPES), **gpu_names(0)}
     return Group("DeviceArray", "launch", {**names, "device": "cuda"}, True)
 
@@ -219,7 +219,7 @@ def gpu_names(stream):
 
 
 def groups(gpu):
-    """Return the groups of the libraries that are installed, and why others are missing."""
+    """Return the groups of installed libraries, and the reasons for missing ones."""
     found, missing = [], {}
     makers = {"numpy": numpy_group, "torch": lambda: torch_group("cpu")}
     if gpu:
@@ -231,6 +231,6 @@ def groups(gpu):
     for name, make in makers.items():
         try:
             found.append(make())
-        except Exception as error:  # a library that does not start is no reason to stop
+        except Exception as error:  # continue without a library that does not start
             missing[name] = f"{type(error).__name__}: {error}"[:200]
     return found, missing

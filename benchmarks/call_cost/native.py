@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""gpukern's C functions and a bare launch, called by C."""
+"""gpukern's C functions and a bare launch, called from C."""
 
 import ctypes
 
@@ -15,7 +15,7 @@ LAUNCH = "bare launch"
 
 
 def native_calls(native):
-    """Return the calls by C; the first is the bare launch."""
+    """Return the calls from C; the first is the bare launch."""
     memory = native.allocate(MEMORY)
     native.enqueue("set_bytes", memory, 0, MEMORY)
     x, y, out, index = (memory + 4096 * k for k in range(4))

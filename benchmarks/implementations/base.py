@@ -3,7 +3,7 @@
 """An implementation: one column of a table.
 
 An implementation makes a function without arguments for the operands of a case. What it cannot do
-is NotApplicable: the cell of the table stays empty.
+raises NotApplicable: the cell of the table stays empty.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 OURS, VARIANT, PEER, CEILING = "ours", "variant", "peer", "ceiling"
 
 
-class NotApplicable(Exception):  # noqa: N818  (it is an answer, no error)
+class NotApplicable(Exception):  # noqa: N818  (not an error)
     """The implementation has no such operation, or its library is missing."""
 
 
@@ -23,11 +23,11 @@ class Implementation:
     name: str
     role: str
     make: Callable
-    # JAX uses its own streams, which our events do not cover: the host's clock, then.
+    # JAX uses separate streams, which the benchmark's events do not cover: it is timed by the host.
     wall: bool = False
-    # What waits for the stream cannot be captured into a graph.
+    # A call that waits for the stream cannot be captured into a graph.
     capturable: bool = True
-    # It computes y += a x, so that `out` has to hold y before a checked call.
+    # It computes y += a x, so `out` must hold y before a checked call.
     in_place: bool = False
     # A ceiling moves bytes instead of computing the result.
     checked: bool = True

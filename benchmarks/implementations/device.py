@@ -75,7 +75,7 @@ def saxpy_jax(bench, case, at):
 
 
 def saxpy_copy(name):
-    """Copy one half of a set's memory to the other: as much traffic as the saxpy has."""
+    """Copy one half of a set's memory to the other: the same traffic as saxpy."""
 
     def make(bench, case, at):
         half = case.traffic // 2 // 16 * 16
@@ -89,7 +89,7 @@ def saxpy_copy(name):
 
 
 def gather_gpukern(mode="clip", path=None, new_out=False):
-    """Make gather by gpukern in a mode, perhaps by one of its paths, perhaps into a new array."""
+    """Make gather by gpukern in a mode, optionally with a given path or a new result."""
 
     def make(bench, case, at):
         native = bench.native
@@ -166,7 +166,7 @@ def gather_jax(bench, case, at):
 
 
 def copied(case):
-    """The bytes that the copies beside a gather move, in whole 16 bytes."""
+    """The bytes of the copies that a gather is compared with, a multiple of 16."""
     return case.copied_bytes() // 16 * 16
 
 
@@ -183,7 +183,7 @@ def gather_copy(name):
 
 
 def copied_work(case, unit):
-    """The work that the copied bytes would be if all traffic of a gather were streamed."""
+    """The work of a gather whose whole traffic is streamed like the copied bytes."""
     return case.streamed_work(unit, copied(case))
 
 

@@ -82,7 +82,7 @@ def saxpy_numba(bench, case, at):
 
 
 def into(case, at, call, shape):
-    """Give a function of an output its output: the given one or, for each call, a new one."""
+    """Bind a function to its output: the given one, or a new one for each call."""
     if at.out is not None:
         out = at.out
 
@@ -176,7 +176,7 @@ def copy_to_result(bench, case, at):
 
 
 def copied_work(case, unit):
-    """The work that the copied bytes would be if all traffic of a gather were streamed."""
+    """The work of a gather whose whole traffic is streamed like the copied bytes."""
     return case.streamed_work(unit, case.copied_bytes())
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host arrays through the GPU: gpukern's device="cuda", round trips of the peers, the link.
 
-"plain copies" is the obvious program: all operands to preallocated device memory, one kernel, the
+"plain copies" copies all operands to preallocated device memory, runs one kernel, and copies the
 result back.
 """
 
@@ -62,7 +62,7 @@ def saxpy_torch_cuda(bench, case, at):
 
 
 def stage_three(bench, case, at):
-    """Copy three operands, as staging through page-locked memory does."""
+    """Copy three operands, like staging through page-locked memory."""
 
     def run():
         for origin in (at.x, at.y, at.x):
@@ -72,7 +72,7 @@ def stage_three(bench, case, at):
 
 
 def saxpy_link(bench, case, at):
-    """Send two operands in while one comes back, with nothing computed."""
+    """Upload two operands while one is downloaded, without a computation."""
     at = bench.pinned(at)
     cupy = library(bench, "cupy")
     x, y, out = (cupy.module.empty(case.n, case.dtype) for _ in range(3))
@@ -80,7 +80,7 @@ def saxpy_link(bench, case, at):
 
 
 def one_way(to_gpu, to_host):
-    """Move one operand to the GPU, another one back, or both at once."""
+    """Copy one operand to the GPU, another one back, or both concurrently."""
 
     def make(bench, case, at):
         at = bench.pinned(at)
@@ -139,7 +139,7 @@ def gather_torch_cuda(bench, case, at):
 
 
 def stage_two(bench, case, at):
-    """Copy the index and the result, as staging through page-locked memory does."""
+    """Copy the index and the result, like staging through page-locked memory."""
 
     def run():
         bench.copier.copy(at.out, at.index)
@@ -149,7 +149,7 @@ def stage_two(bench, case, at):
 
 
 def gather_link(bench, case, at):
-    """Send the index in while as much as the result comes back."""
+    """Upload the index while the bytes of the result are downloaded."""
     at = bench.pinned(at)
     cupy = library(bench, "cupy")
     index, out = (cupy.module.empty(each.shape, each.dtype) for each in (at.index, at.out))
@@ -191,7 +191,7 @@ def gather_then_copy(bench, case, at):
 
 
 def rows_link(bench, case, at):
-    """Send as many bytes as the rows have to the GPU."""
+    """Copy the number of bytes of the rows to the GPU."""
     host = bench.pinned(SimpleNamespace(out=at.out)).out
     cupy = library(bench, "cupy")
     return partial(cupy.transfer, ((cupy.module.empty(host.shape, host.dtype), host),))

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-# A smaller copy a thread takes less time than the thread needs to wake up.
+# Copying fewer bytes in a thread takes less time than waking it.
 LEAST_COPY = 4 << 20
 
 
 class Copier:
-    """memcpy by as many threads as the process has processors, or fewer for little."""
+    """memcpy by one thread per processor of the process, or fewer for small copies."""
 
     def __init__(self):
         self.threads = len(os.sched_getaffinity(0))

@@ -11,13 +11,13 @@ from benchmarks.native import DTYPES, ITEMSIZE, scalar_two
 from benchmarks.suites.cases import Saxpy
 
 ALIGNMENT = 4096
-MOST_SETS = 64  # sets of operands that take turns
+MOST_SETS = 64  # sets of operands that rotate
 L2_MULTIPLE = 3  # their total size, in sizes of the L2 cache
 SCRATCH = 4096  # bytes at the start of the memory
 
 
 def aligned(size):
-    """Round up, with room for an offset of a few elements."""
+    """Round up, with a margin for an offset of a few elements."""
     return (size + 256 + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
@@ -35,7 +35,7 @@ class DeviceBench(Bench):
         self.filled = 0
 
     def settings(self):
-        """Return what JSON has of the memory."""
+        """Return the description of the memory for JSON."""
         return {"memory": self.size - SCRATCH, "l2_bytes": self.l2_bytes}
 
     def operands(self, table, case):
@@ -72,7 +72,7 @@ class DeviceBench(Bench):
 
 
 def set_count(bench, size):
-    """How many sets of operands hold several times the L2 cache."""
+    """The number of sets of operands that exceeds the L2 cache several times."""
     return max(1, min(MOST_SETS, -(-L2_MULTIPLE * bench.l2_bytes // size)))
 
 
@@ -98,7 +98,7 @@ class Layout:
 
 
 def note_filled(bench, layout):
-    """Note how much of the source at the memory's end a layout has not overwritten."""
+    """Record how much of the source at the memory's end a layout has not overwritten."""
     bench.filled = min(bench.filled, bench.address + bench.size - layout.at)
 
 

@@ -14,7 +14,7 @@ SAMPLE_SECONDS = 4e-3  # a sample lasts at least this long, where a call is shor
 # OpenMP threads spin for a few milliseconds after a call, on the cores that the next
 # implementation needs.
 SETTLE_SECONDS = 15e-3
-SHORT_SECONDS = 1.0  # more rounds if they take less: disturbances often last longer
+SHORT_SECONDS = 1.0  # at least, by more rounds: disturbances often last longer
 HYBRID = "host hybrid rows"
 CUDA_TABLES = ("host saxpy cuda", "host saxpy pinned", "host gather cuda", "host gather pinned",
                HYBRID, "host link")  # fmt: skip
@@ -23,7 +23,7 @@ CUDA_TABLES = ("host saxpy cuda", "host saxpy pinned", "host gather cuda", "host
 class HostBench(Bench):
     """Libraries and host arrays."""
 
-    # The best sample, since disturbances only ever make one slower.
+    # The best sample, since disturbances only slow samples down.
     typical = staticmethod(min)
 
     def __init__(self, tables, libraries, missing, rounds):
@@ -40,7 +40,7 @@ class HostBench(Bench):
         self.pinned = self.data.pinned
 
     def settings(self):
-        """Return what JSON has of the host."""
+        """Return the description of the host for JSON."""
         return {"cache_bytes": self.data.cache_bytes, "memcpy_threads": self.copier.threads}
 
     def operands(self, table, case):

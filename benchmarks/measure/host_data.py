@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Host arrays for the cases: one pool of each operand, cut into sets that take turns."""
+"""Host arrays for the cases: one pool of each operand, divided into sets that rotate."""
 
 import contextlib
 import re
@@ -32,7 +32,7 @@ def cache_bytes():
 
 
 def available_memory():
-    """Return the bytes that this process can allocate: the machine's, or the cgroup's rest."""
+    """Return the bytes that this process can allocate: limited by machine and cgroup."""
     meminfo = Path("/proc/meminfo").read_text(encoding="utf-8")
     room = int(re.search(r"MemAvailable:\s*(\d+)", meminfo)[1]) << 10
     group = Path("/sys/fs/cgroup")
@@ -56,7 +56,7 @@ def ascending(rng, m, n, dtype):
 
 
 def blocked(rng, m, n, dtype):
-    """Runs of 64 neighbours from random places."""
+    """Runs of 64 neighbours with random starts."""
     starts = rng.integers(0, max(m - RUN, 1), -(-n // RUN), dtype)
     return ((starts[:, None] + np.arange(RUN, dtype=dtype)).reshape(-1)[:n] % m).astype(dtype)
 
@@ -83,31 +83,31 @@ DISTRIBUTIONS = {
 
 
 def floats_of(case, with_source=True):
-    """How many float32 an operand of a case has at most."""
+    """The maximum number of float32 in an operand of a case."""
     if isinstance(case, Saxpy):
         return case.n
     return max(case.m if with_source else 0, case.n) * case.width // 4
 
 
 class HostData:
-    """The operands of the cases. Pools are made once, since to fill them takes seconds."""
+    """The operands of the cases. Pools are filled once, which takes seconds."""
 
     def __init__(self, most_floats):
         self.rng = np.random.default_rng()
         self.size = most_floats
         self.x, self.y = (self.rng.random(most_floats, np.float32) for _ in range(2))
-        # Ones: the pages of zeros would first be touched by the first implementation.
+        # Ones, since the first implementation would pay for the page faults of zeros.
         self.out, self.reference = (np.ones(most_floats, np.float32) for _ in range(2))
         self.cache_bytes = cache_bytes()
         self.locked = {}
 
     def set_count(self, traffic, floats):
-        """How many sets hold several times the cache, as far as the pools reach."""
+        """The number of sets that exceeds the cache several times, if the pools suffice."""
         wanted = -(-CACHE_MULTIPLE * self.cache_bytes // max(traffic, 1))
         return max(1, min(MOST_SETS, wanted, self.size // max(floats, 1)))
 
     def cut(self, pool, count, sets, shape=None):
-        """Cut contiguous arrays from a pool, each at the beginning of a line where it can."""
+        """Slice contiguous arrays from a pool, aligned to cache lines if possible."""
         step = -(-count // LINE) * LINE
         step = step if step * (sets - 1) + count <= pool.size else count
         parts = [pool[k * step : k * step + count] for k in range(sets)]
@@ -156,7 +156,7 @@ class HostData:
         return self.locked[name][:size], new
 
     def pinned(self, at):
-        """Return page-locked copies of operands; the result's holds no result."""
+        """Return page-locked copies of operands; that of the result is uninitialized."""
         copies = {}
         for name, array in vars(at).items():
             memory, _ = self.lock(name, array.nbytes)
@@ -169,7 +169,7 @@ class HostData:
         return SimpleNamespace(**copies)
 
     def pinned_table(self, floats):
-        """Return a large page-locked source, the pool again and again."""
+        """Return a large page-locked source that repeats the pool."""
         room = available_memory() + self.locked.get("table", np.empty(0)).nbytes
         if 4 * floats > room // 2:
             raise TooLargeError(

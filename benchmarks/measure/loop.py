@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""One case: its operands, every implementation checked and then timed, in turns."""
+"""One case: its operands, every implementation checked and then timed, alternating."""
 
 import contextlib
 import itertools
@@ -10,7 +10,7 @@ from dataclasses import asdict
 from benchmarks.implementations.base import NotApplicable
 from benchmarks.native import BenchError
 
-POINT_SECONDS = 4.0  # fewer rounds where they would take longer
+POINT_SECONDS = 4.0  # fewer rounds if they would take longer
 LEAST_ROUNDS = 3
 
 
@@ -19,7 +19,7 @@ class TooLargeError(BenchError):
 
 
 class Bench:
-    """What the measurements share. See DeviceBench and HostBench for the methods."""
+    """Common state of the measurements. See DeviceBench and HostBench for the methods."""
 
     least_seconds = 0.0  # of all rounds of a point
 
@@ -31,7 +31,7 @@ class Bench:
 
 
 def measure(bench, table, case, implementations):
-    """Return the point that JSON gets for a case.
+    """Return the point of a case for JSON.
 
     All results are checked before the first is timed, since the copies overwrite operands. Then
     the implementations take turns, a sample each, so that clock changes affect all of them.
@@ -71,14 +71,14 @@ def attempt(bench, implementation, results):
 
 
 def failure(implementation, error):
-    """What JSON gets of an implementation that has no result."""
+    """The entry in JSON of an implementation without a result."""
     key = "absent" if isinstance(error, NotApplicable) else "error"
     words = str(error) if key == "absent" else f"{type(error).__name__}: {error}"
     return {"role": implementation.role, key: words[:300]}
 
 
 def prepare(bench, implementation, case, sets, reference):
-    """Return an implementation's calls, one a set, and the facts of its first one."""
+    """Return an implementation's calls, one per set, and the facts of its first one."""
     calls = [implementation.make(bench, case, at) for at in sets]
     facts = {"right": None}
     if implementation.checked:
@@ -91,9 +91,9 @@ def prepare(bench, implementation, case, sets, reference):
 
 
 def take_turns(timers, bench):
-    """Take a sample of each in turn, for the bench's rounds or the time of a point.
+    """Take a sample of each, alternating, for the bench's rounds or the time of a point.
 
-    Each round begins with another one, so that none always follows the same.
+    Each round begins with a different one, so that their order varies.
     """
     start = time.perf_counter()
     for done in itertools.count(1) if timers else ():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a call is timed; see "Method" in README.md.
 
-A timer is made of the calls of one implementation, one for each set of operands, which take turns.
+A timer has the calls of one implementation, one for each set of operands, which rotate.
 ``sample()`` is one measurement: the seconds of one call.
 """
 
@@ -14,9 +14,9 @@ import time
 SAMPLE_SECONDS = 1e-3  # a sample lasts at least this long, where a call is shorter
 MOST_CALLS = 512  # of one sample
 MOST_WALL_CALLS = 4096  # by the host's clock
-LONG_SECONDS = 60e-3  # a longer call needs no other one to warm up
+LONG_SECONDS = 60e-3  # a longer call is its own warm-up
 LEAST_NODES = 16  # calls in a graph
-ISSUE_MARGIN = 50e-6  # seconds added to the time that the host is given to get ahead
+ISSUE_MARGIN = 50e-6  # seconds added to the head start of the host
 
 
 class GraphTimer:
@@ -75,7 +75,7 @@ class EventTimer:
             next(self.calls)()
         taken = time.perf_counter() - start
         self.native.synchronize()
-        # A call that waits for the GPU is no reason to keep it waiting longer.
+        # A call that waits for the GPU gets no longer head start.
         return min(taken, 2e-3)
 
     def sample(self):
@@ -89,11 +89,11 @@ class EventTimer:
         return native.elapsed(*native.events) / self.count
 
     def close(self):
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class WallTimer:
-    """Calls by the host's clock, and a wait for the last one if they are asynchronous.
+    """Calls timed on the host, with a wait for the last one if they are asynchronous.
 
     ``rest`` are seconds before each sample, in which the threads of other libraries go to sleep.
     """
@@ -120,13 +120,14 @@ class WallTimer:
             result = call()
         self.wait(result)
         seconds = (time.perf_counter() - start) / self.count
-        # The first calls find no operand in a cache, so their time alone would give small batches.
+        # The first calls find no operand in a cache, so that their time alone would give small
+        # batches.
         longer = max(1, min(int(self.sample_seconds / seconds), MOST_WALL_CALLS))
         self.count = max(self.count, longer)
         return seconds
 
     def close(self):
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 GRAPH_TRAFFIC = 64 * 2**20
@@ -135,10 +136,10 @@ GRAPH_TRAFFIC = 64 * 2**20
 def make_timer(native, implementation, calls, traffic):
     """Return the timer that suits an implementation and the bytes that a call moves."""
     if implementation.wall:
-        # Longer than by events, so that the wait at the end counts for little.
+        # Longer samples than with events, since they include the final wait.
         wait = operator.methodcaller("block_until_ready")
         return WallTimer(calls, "wall", 10 * SAMPLE_SECONDS, wait=wait)
     if implementation.capturable and traffic <= GRAPH_TRAFFIC:
-        with contextlib.suppress(Exception):  # what cannot be captured is timed by events
+        with contextlib.suppress(Exception):  # otherwise timed by events
             return GraphTimer(native, calls)
     return EventTimer(native, calls)

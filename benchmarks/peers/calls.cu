@@ -23,7 +23,7 @@ __global__ void small_saxpy_kernel(float a, const float* x, const float* y, floa
   if (i < n) out[i] = a * x[i] + y[i];
 }
 
-/// Seconds that one call takes to return, as the mean of `count` calls back to back.
+/// The mean time in seconds until a call returns, over `count` consecutive calls.
 template <class Call>
 double time_to_issue(int count, Call&& call) {
   const auto start = std::chrono::steady_clock::now();
@@ -77,7 +77,7 @@ BENCH_API int bench_cost_launch(int count, const float* x, const float* y, float
   });
 }
 
-/// gpukern_saxpy, whose address `function` is.
+/// gpukern_saxpy, whose address is `function`.
 BENCH_API int bench_cost_saxpy(void* function, int count, const void* a, const gpukern_tensor* x,
                                const gpukern_tensor* y, const gpukern_tensor* out,
                                const gpukern_exec* exec, double* seconds) {
@@ -87,7 +87,7 @@ BENCH_API int bench_cost_saxpy(void* function, int count, const void* a, const g
   });
 }
 
-/// gpukern_gather, whose address `function` is.
+/// gpukern_gather, whose address is `function`.
 BENCH_API int bench_cost_gather(void* function, int count, const gpukern_tensor* source,
                                 const gpukern_tensor* index, int mode, const gpukern_tensor* out,
                                 const gpukern_exec* exec, double* seconds) {
@@ -100,7 +100,7 @@ BENCH_API int bench_cost_gather(void* function, int count, const gpukern_tensor*
   });
 }
 
-/// Loads machine code for good and finds a kernel in it: a CUfunction.
+/// Loads machine code, without unloading it, and finds a kernel in it: a CUfunction.
 BENCH_API int bench_load_kernel(const void* image, const char* name, void** function) {
   return guard([&] {
     using bench::driver_function;
@@ -115,7 +115,7 @@ BENCH_API int bench_load_kernel(const void* image, const char* name, void** func
   });
 }
 
-/// cuLaunchKernel of (float, const float*, float*, int), as little as a launch can be.
+/// cuLaunchKernel of (float, const float*, float*, int): a minimal launch.
 BENCH_API int bench_cost_driver(void* function, int count, const float* x, float* y, int n,
                                 void* stream, double* seconds) {
   return guard([&] {
@@ -132,7 +132,7 @@ BENCH_API int bench_cost_driver(void* function, int count, const float* x, float
   });
 }
 
-/// gpukern_kernel_launch, whose address `function` is, of the same kernel.
+/// gpukern_kernel_launch, whose address is `function`, of the same kernel.
 BENCH_API int bench_cost_kernel(void* function, int count, const gpukern_kernel* kernel,
                                 const float* x, float* y, int n, const gpukern_exec* exec,
                                 double* seconds) {

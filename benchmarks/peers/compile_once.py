@@ -17,11 +17,11 @@ N = 64
 REPEATS = 200
 # x y + 2 x and x y + 3 y, of float32.
 TEXTS = ("x * y + x * 2", "x * y + y * 3")
-NUMBERS = (1.5, 0.25)  # what x and y hold
+NUMBERS = (1.5, 0.25)  # the values of x and y
 
 
 def expected(turn):
-    """What each element of a result is."""
+    """The expected value of each element of a result."""
     x, y = NUMBERS
     return x * y + (2 * x, 3 * y)[turn]
 
@@ -95,7 +95,7 @@ def numba_jit():
 
 
 def numba_vectorize():
-    """Make Numba's ufuncs, which it keeps nowhere."""
+    """Make Numba's ufuncs, which it does not cache."""
     import numpy as np
     from numba import cuda, vectorize
 
@@ -124,7 +124,7 @@ WAYS = {
 
 
 def seconds_of(function):
-    """Return how long a call takes."""
+    """Return the time of a call."""
     started = time.perf_counter()
     function()
     return time.perf_counter() - started
@@ -140,10 +140,10 @@ def measure(makers, call, to_host, repeats):
         took[name] = time.perf_counter() - started
         if any(abs(value - expected(turn)) > 1e-6 for value in values.tolist()):
             raise SystemExit(f"the result is wrong: {values[:4]}")
-    kept = makers[1]()
+    made = makers[1]()
     for name, function in (
         ("again", lambda: call(makers[1]())),
-        ("lookup", lambda: call(kept)),
+        ("lookup", lambda: call(made)),
     ):
         function()
         took[name] = statistics.median(seconds_of(function) for _ in range(repeats))
@@ -162,7 +162,7 @@ def nvrtc_alone(request):
     for name, source in zip(("first", "second"), asked["sources"], strict=True):
         started = time.perf_counter()
         if library is None:
-            for path in asked["libraries"]:  # the builtins, then NVRTC
+            for path in asked["libraries"]:  # builtins first, then NVRTC
                 library = ctypes.CDLL(path)
         compile_by(library, source, asked["headers"], asked["options"])
         took[name] = time.perf_counter() - started

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// cuBLAS, opened when it is asked for: neither building nor loading needs it.
+// cuBLAS, opened at first use: neither the build nor loading needs it.
 
 #include <dlfcn.h>
 #include <library_types.h>

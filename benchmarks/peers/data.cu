@@ -11,15 +11,15 @@
 namespace bench {
 namespace {
 
-// Enough blocks for any GPU; the kernels below go on with a stride.
+// Enough blocks for any GPU; the kernels below use grid-stride loops.
 constexpr std::int64_t kMostItems = std::int64_t{1} << 20;
 
 std::int64_t threads_for(std::int64_t n) { return std::min(n, kMostItems); }
 
 __device__ std::int64_t stride() { return static_cast<std::int64_t>(gridDim.x) * kThreads; }
 
-/// Of each unit of bits, the fields of a float of exponent and mantissa widths: the sign and the
-/// mantissa stay random, the exponent becomes one of the eight from 2^-4 on.
+/// The fields of a float in each unit of bits: the sign and the mantissa stay random, the exponent
+/// becomes one of the eight from 2^-4 on.
 struct FloatShape {
   int bits;      ///< of a number: 16, 32 or 64; 0 leaves everything random
   int mantissa;  ///< bits of it
@@ -107,8 +107,8 @@ BENCH_API std::int64_t bench_index_at(int distribution, std::int64_t i, std::int
                                                    static_cast<std::uint64_t>(n), seed));
 }
 
-/// Counts the 4-byte words (or bytes, where size or addresses are no multiples) that differ.
-/// `scratch` holds 8 bytes on the device. Waits for the stream.
+/// Counts the 4-byte words that differ (or bytes, if the size or an address is not a multiple of
+/// 4). `scratch` has 8 bytes on the device. Waits for the stream.
 BENCH_API int bench_compare(const void* left, const void* right, std::int64_t bytes, void* scratch,
                             std::int64_t* differ, void* stream) {
   return guard([&] {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// gather without any check of the indices: the bound of a direct gather, and the reference result.
-// thrust::gather beside it.
+// gather without any check of the indices, which is the bound of a direct gather and the reference
+// result; and thrust::gather.
 
 #include <thrust/execution_policy.h>
 #include <thrust/gather.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kItemsPerThread = 4;
 
-/// An item a lane, kItemsPerThread of them in flight.
+/// An item per lane, kItemsPerThread of them in flight.
 template <class Item, class Index>
 __global__ void unchecked_kernel(const Item* source, const Index* index, Item* out,
                                  std::int64_t n) {
@@ -32,7 +32,7 @@ __global__ void unchecked_kernel(const Item* source, const Index* index, Item* o
     if (first + k * kThreads < n) out[first + k * kThreads] = value[k];
 }
 
-/// A row of `width` chunks each; a chunk a thread, whole warps along a row.
+/// Rows of `width` chunks; one chunk per thread, whole warps along a row.
 template <class Chunk, class Index>
 __global__ void unchecked_rows_kernel(const Chunk* source, const Index* index, Chunk* out,
                                       std::int64_t chunks, std::int64_t width) {

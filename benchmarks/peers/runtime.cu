@@ -10,7 +10,7 @@ namespace {
 
 __global__ void empty_kernel() {}
 
-/// Keeps the stream busy for some time, so that the host gets ahead with what it enqueues next.
+/// Keeps the stream busy for some time, so that the host can enqueue the next work in advance.
 __global__ void spin_kernel(std::int64_t nanoseconds) {
   std::int64_t start;
   std::int64_t now;
@@ -104,7 +104,7 @@ BENCH_API int bench_capture_begin(void* stream) {
       [&] { check(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeRelaxed)); });
 }
 
-/// Ends a capture. `graph` gets what can be launched; nothing, if it is NULL: the way to give up.
+/// Ends a capture. `graph` receives the executable graph; NULL discards the capture.
 BENCH_API int bench_capture_end(void* stream, void** graph) {
   return guard([&] {
     cudaGraph_t captured = nullptr;

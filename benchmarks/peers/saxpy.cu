@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// saxpy by a plain kernel, which is the reference result, and by cub::DeviceTransform; and the
-// copy that bounds both.
+// saxpy by a plain kernel, which is the reference result, and by cub::DeviceTransform; and the copy
+// that bounds both.
 
 #include <cub/device/device_transform.cuh>
 #include <cuda/std/tuple>
@@ -45,7 +45,7 @@ __global__ void copy_kernel(const uint4* from, uint4* to, std::int64_t n) {
 using bench::check;
 using bench::guard;
 
-/// out = a x + y, an element a thread. `a` is an element in host memory.
+/// out = a x + y, one element per thread. `a` is an element in host memory.
 BENCH_API int bench_saxpy_plain(int dtype, const void* a, const void* x, const void* y, void* out,
                                 std::int64_t n, void* stream) {
   return guard([&] {

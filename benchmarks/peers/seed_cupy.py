@@ -38,7 +38,7 @@ extern "C" __global__ void polynomial(float *a, const float *b, size_t n) {
 
 
 def report(what, started):
-    """Print how long something took."""
+    """Print the time of a step."""
     print(f"  {what}: right, {1e3 * (time.perf_counter() - started):.2f} ms")
 
 

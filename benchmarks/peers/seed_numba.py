@@ -23,7 +23,7 @@ def hello_kernel(answers):
 
 @cuda.jit
 def gather_kernel(source, index, out):
-    """Take an item a thread."""
+    """Gather one item per thread."""
     i = cuda.grid(1)
     if i < out.size:
         out[i] = source[index[i]]
@@ -31,7 +31,7 @@ def gather_kernel(source, index, out):
 
 @cuda.jit(fastmath=False)
 def saxpy_kernel(a, x, y, out):
-    """Compute an element a thread."""
+    """Compute one element per thread."""
     i = cuda.grid(1)
     if i < out.size:
         out[i] = a * x[i] + y[i]
@@ -39,14 +39,14 @@ def saxpy_kernel(a, x, y, out):
 
 @cuda.jit
 def polynomial_kernel(a, b):
-    """Compute an element a thread, in place."""
+    """Compute one element per thread, in place."""
     i = cuda.grid(1)
     if i < a.size:
         a[i] = (a[i] * TEN + TWO) * ((b[i] + TWO) * TEN - FIVE) * FIVE
 
 
 def report(what, started):
-    """Print how long something took."""
+    """Print the time of a step."""
     print(f"  {what}: right, {1e3 * (time.perf_counter() - started):.2f} ms")
 
 
@@ -123,7 +123,7 @@ def polynomial():
         polynomial_kernel[(size + 255) // 256, 256](on_gpu, cuda.to_device(b))
         on_gpu.copy_to_host(a)
         report(f"{size >> 20} Mi elements with copies both ways", started)
-        np.testing.assert_allclose(a, expected, rtol=1e-5)  # it fuses multiplications with sums
+        np.testing.assert_allclose(a, expected, rtol=1e-5)  # Numba fuses multiply-adds
 
 
 if __name__ == "__main__":

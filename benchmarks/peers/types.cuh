@@ -19,7 +19,7 @@ struct alignas(2 * sizeof(Real)) Complex {
 };
 
 // With the benchmark's a = 2 (and no imaginary part) the product is exact for every type, so that
-// one rounding and two give the same bits and every peer can be checked.
+// rounding once or twice gives the same bits and every peer can be checked.
 template <class T>
 __host__ __device__ T multiply_add(T a, T x, T y) {
   return a * x + y;

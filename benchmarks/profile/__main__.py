@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m benchmarks.profile``: what Nsight Compute says of the main kernels, as a table.
+"""``python -m benchmarks.profile``: a table of Nsight Compute's metrics of the main kernels.
 
 Runs driver.py under ncu and writes ncu.csv, its raw page, and ncu.md, one line per kernel.
 ``--csv FILE`` makes the table of an earlier run again.
@@ -47,7 +47,7 @@ def run_ncu(out, ncu):
 
 
 def rows_of(text):
-    """Yield the kernels of a raw page as dicts; ncu's own lines and the line of units left out."""
+    """Yield the kernels of a raw page as dicts, without ncu's messages and the line of units."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     for row in csv.DictReader(lines):
         if row["ID"]:
@@ -55,7 +55,7 @@ def rows_of(text):
 
 
 def number(row, metric):
-    """Return a value, None where ncu has none."""
+    """Return a value, or None if ncu reports none."""
     try:
         return float(row[metric].replace(",", ""))
     except (KeyError, ValueError):
@@ -63,7 +63,7 @@ def number(row, metric):
 
 
 def short_name(kernel):
-    """Leave the namespaces and the arguments out of a kernel's name, the template's stay."""
+    """Remove namespaces and arguments from a kernel's name, except template arguments."""
     name = re.sub(r"\([^()]*\)$", "", kernel.removeprefix("void "))
     name = name.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
     return re.sub(r"\b(gpukern|gpu)::", "", name).replace("std::", "")[:60]

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m benchmarks.programs``: kernels compiled at run time, beside CuPy, Numba and NVRTC.
+"""``python -m benchmarks.programs``: kernels compiled at run time, and those of the peers.
 
-What a launch costs, the time from an expression to its result, element-wise functions on device
-arrays, and the programs of ``examples/``. Without a GPU only NVRTC alone is measured, and programs
-say that they are skipped. Writes programs.json, programs.md, a section
-of summary.json, and plots.
+The cost of a launch, the time from an expression to its result, element-wise functions on device
+arrays, and the programs of ``examples/``. Without a GPU only NVRTC is measured, and
+programs report that they are skipped. Writes programs.json, programs.md, a section of summary.json,
+and plots.
 """
 
 import argparse
@@ -26,19 +26,19 @@ from benchmarks.programs import seeds as program_seeds
 from benchmarks.programs.forms import FormBench, Numba
 from benchmarks.report import in_order, machine_lines, problems, table_lines
 
-# Of the free memory; the rest is for the processes of the other parts.
+# The share of the free memory; the rest is for the processes of the other parts.
 MEMORY_SHARE = 0.3
 MOST_MEMORY = 12 * 2**30
 
 
 def open_bench(native, rounds):
-    """Allocate the memory and open the peers that work in this process."""
+    """Allocate the memory and open the peers that run in this process."""
     size = min(int(native.free_bytes() * MEMORY_SHARE), MOST_MEMORY) // 4096 * 4096
     memory = Memory(native.allocate(size), size)
     found, missing = open_libraries(("cupy",), memory, native.stream)
     try:
         found["numba"] = Numba(native.stream)
-    except Exception as error:  # a peer that does not start is no reason to stop
+    except Exception as error:  # continue without a peer that does not start
         missing["numba"] = f"{type(error).__name__}: {error}"[:200]
     l2_bytes = native.attribute("l2_bytes")
     return FormBench(native, memory.address, size, l2_bytes, found, missing, rounds)
@@ -93,12 +93,12 @@ class Run:
         libraries = program_seeds.LIBRARIES if gpukern.info()["devices"] else ("gpukern",)
         if not self.quick:
             return program_seeds.run(libraries=libraries)
-        # The long ones by gpukern alone.
+        # gpukern alone runs the long ones.
         points = program_seeds.run(("hello", "saxpy"), libraries, compare=3)
         return points + program_seeds.run(("gather", "vector_add", "polynomial"), ("gpukern",), 0)
 
     def part(self, name):
-        """Run one part; one that fails is reported, and the rest goes on."""
+        """Run one part; report its failure, without stopping the others."""
         started = time.perf_counter()
         try:
             self.found[name] = getattr(self, name)()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the text of an element-wise function to its result: cold, from disk, from memory.
 
-Each time is a fresh process's, see benchmarks/peers/compile_once.py; NVRTC alone compiles the same
-source.
+Each time is measured in a fresh process, see benchmarks/peers/compile_once.py; NVRTC alone compiles
+the same source.
 """
 
 import json
@@ -28,7 +28,7 @@ TIMES = ("first", "second", "again", "lookup")
 
 
 def request(folder):
-    """Write what NVRTC has to compile for gpukern, and return the file's path."""
+    """Write the sources that NVRTC compiles for gpukern, and return the file's path."""
     package = Path(gpukern.__file__).parent
     devices = gpukern.info()["devices"]
     capability = devices[0]["compute_capability"].replace(".", "") if devices else None
@@ -86,7 +86,7 @@ def run(turns, ways=WAYS):
     points = {}
     with tempfile.TemporaryDirectory() as folder:
         asked = request(folder)
-        # Once unmeasured, so that the libraries' files are in memory.
+        # One unmeasured run, so that the libraries' files are in the page cache.
         for _ in one_turn(ways[:1], asked):
             pass
         for _ in range(turns):

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Element-wise functions on device arrays: gpukern's two forms beside its saxpy and the peers'.
+"""Element-wise functions on device arrays: gpukern's two forms, its saxpy and the peers.
 
-All move the same bytes: two operands read, one written. The tables are of the form that
+All move the same bytes: two operands read, one written. The tables have the format of
 ``python -m benchmarks`` has.
 """
 
@@ -58,13 +58,13 @@ FORMS = {
 
 @dataclass(frozen=True, kw_only=True)
 class FormCase(Saxpy):
-    """A form on two vectors of n float32, which moves as many bytes as saxpy."""
+    """A form on two vectors of n float32, which moves the same bytes as saxpy."""
 
     dtype: str = "float32"
     form: str
 
     def columns(self):
-        """What tells this case from the others, for a table."""
+        """The fields that identify this case in a table."""
         return {"n": size_text(self.n)}
 
     def text(self):
@@ -111,7 +111,7 @@ class FormBench(DeviceBench):
         self.native.synchronize()
         a, b, out = (ends(self, case, address) for address in (at.x, at.y, at.out))
         wanted = FORMS[case.form].function(a, b)
-        if implementation.role == PEER:  # which may fuse a multiplication and an addition
+        if implementation.role == PEER:  # may fuse multiply-adds
             return bool(np.allclose(out, wanted, rtol=1e-5))
         return bool(np.array_equal(out, wanted))
 
@@ -219,7 +219,7 @@ TABLES = {
 
 
 def run(bench, sizes=SIZES):
-    """Measure all forms at all sizes that the memory holds."""
+    """Measure all forms at all sizes that fit in the memory."""
     fitting = [n for n in sizes if 3 * aligned(4 * n) <= bench.size - aligned(0)]
     cases = [FormCase(form=form, n=n) for form in FORMS for n in fitting]
     return [measure(bench, TABLES[case.form], case, IMPLEMENTATIONS) for case in cases]

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch with four arguments costs on the host, beside the driver's own launch from C.
+"""The host cost of a launch with four arguments, compared with the driver's launch from C.
 
-As in call_cost.py: batches of calls that fit the launch queue, in turn, and a wait between them.
+As in call_cost: alternating batches of calls that fit the launch queue, with waits between them.
 """
 
 import ctypes
@@ -81,7 +81,7 @@ def native_calls(native, memory):
 
 
 class Stream:
-    """A stream as an object, which owns it; a number does not."""
+    """A stream as an object that owns it, unlike a handle."""
 
     def __init__(self, handle):
         self.protocol = 0, handle
@@ -137,7 +137,7 @@ def numba_calls(cuda):
 
 
 def all_calls(native):
-    """Return the calls, the peers that are there, and why the others are not."""
+    """Return the calls, the available peers, and the reasons for missing ones."""
     memory = Memory(native.allocate(MEMORY), MEMORY)
     native.enqueue("set_bytes", memory.address, 0, MEMORY)
     libraries, missing = open_libraries(("torch", "cupy"), memory, native.stream)
@@ -155,19 +155,19 @@ def all_calls(native):
         from numba import cuda
 
         calls += numba_calls(cuda)
-    except Exception as error:  # a peer that does not start is no reason to stop
+    except Exception as error:  # continue without a peer that does not start
         missing["numba"] = f"{type(error).__name__}: {error}"[:200]
     return calls, libraries, missing
 
 
 def run(native, repeats):
-    """Measure; return the points, the libraries that are there, and why others are not."""
+    """Measure; return the points, the available libraries, and the reasons for missing ones."""
     calls, libraries, missing = all_calls(native)
     return measure(calls, repeats, BATCH, native.synchronize), libraries, missing
 
 
 def entries(points):
-    """Return gpukern's launches for the summary, beside the driver's launch from C."""
+    """Return gpukern's launches for the summary, compared with the driver's launch from C."""
     bare = next((p.get("seconds") for p in points if p["name"] == BARE), None)
     return {
         f"{point['group']}: {point['name']}": summary.entry(

@@ -13,7 +13,7 @@ WORDS = 300  # of an error
 
 @dataclass
 class Outcome:
-    """How a process ended."""
+    """The outcome of a process."""
 
     seconds: float  # from its start to its end
     text: str
@@ -40,7 +40,7 @@ def run(command, environment=None, folder=None):
 
 
 def run_json(command, environment=None):
-    """Run a program and return the JSON of its last line, or {"error": words}."""
+    """Run a program and return the JSON of its last line, or {"error": message}."""
     outcome = run(command, environment)
     if outcome.error:
         return {"error": outcome.error}

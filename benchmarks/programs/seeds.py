@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of ``examples/`` beside equal ones by CuPy and Numba, each a process from its start.
+"""The programs of ``examples/`` and equivalents by CuPy and Numba, each as a separate process.
 
 They print their own times, and check their results.
 """
@@ -23,7 +23,7 @@ PROGRAMS = {
     "polynomial": "polynomial.py",
 }
 LIBRARIES = ("gpukern", "cupy", "numba")
-COMPARE = "saxpy, Python beside C++"
+COMPARE = "saxpy, Python and C++"
 FIGURE = re.compile(r"\d+\.?\d* (?:ms|us|GB/s)")
 SIZE = re.compile(r"\d+ Mi elements: ")  # one line for each of several sizes
 # The lines that compare.py prints when both programs' results are right: medians, then least times.
@@ -38,7 +38,7 @@ def command_of(program, library):
 
 
 def point_of(program, library, command, environment):
-    """Run a program and return what JSON gets of it."""
+    """Run a program and return its entry for JSON."""
     outcome = run_process(command, environment)
     point = {"program": program, "library": library, "seconds": outcome.seconds}
     if outcome.error:
@@ -54,7 +54,7 @@ def point_of(program, library, command, environment):
 
 
 def compared(lines):
-    """Return the medians that compare.py printed, each in a few words."""
+    """Return the medians that compare.py printed, as short texts."""
     found = [match.groups() for match in map(COMPARED.match, lines) if match]
     return [f"{what} {python}, {cpp}, ratio {ratio}" for what, python, cpp, ratio in found]
 

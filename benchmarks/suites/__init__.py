@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suites: tables of cases on device and host arrays.
 
-Priority 1 is what ``--quick`` runs; a time limit drops the cases of the highest numbers first.
+``--quick`` runs priority 1; a time limit drops the cases with the highest numbers first.
 """
 
 import gpukern

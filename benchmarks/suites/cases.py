@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: cases, the tables that they make up, and how sizes are written."""
+"""Cases, the tables that contain them, and the notation of sizes."""
 
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +20,7 @@ def size_text(number):
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What all cases have: the memory of the operands, DEVICE or HOST.
+    """The base of all cases: the memory of the operands, DEVICE or HOST.
 
     Cases on the host are Python calls on NumPy arrays; with ``new_result`` they have no ``out=``.
     """
@@ -37,7 +37,7 @@ class Case:
         return f"host {self.text()}{' new result' if self.new_result else ''}"
 
     def result_column(self):
-        """The column of host cases that tells a new result from out=."""
+        """The column of host cases that distinguishes a new result from out=."""
         return {"result": "new" if self.new_result else "out="} if self.memory == HOST else {}
 
 
@@ -52,12 +52,12 @@ class Saxpy(Case):
 
     @property
     def result_bytes(self):
-        """Bytes of the result, as of each operand."""
+        """Bytes of the result, and of each operand."""
         return self.n * ITEMSIZE[self.dtype]
 
     @property
     def traffic(self):
-        """Bytes that have to be read and written."""
+        """Bytes that must be read and written."""
         return 3 * self.result_bytes
 
     def work(self, unit):
@@ -65,7 +65,7 @@ class Saxpy(Case):
         return {"GB/s": self.traffic * 1e-9, "Gitem/s": self.n * 1e-9}[unit]
 
     def columns(self):
-        """What tells this case from the others, for a table."""
+        """The fields that identify this case in a table."""
         if self.memory == HOST:
             return {"n": size_text(self.n), **self.result_column()}
         return {
@@ -82,7 +82,7 @@ class Saxpy(Case):
         return f"saxpy {self.dtype} n={size_text(self.n)}{in_place}{shift}"
 
 
-# The dtypes that stand for items of a width; any would do, since gather moves bytes.
+# A dtype for each item width; any would do, since gather moves bytes.
 ITEM_DTYPES = {1: "uint8", 2: "int16", 4: "float32", 8: "float64", 16: "complex128"}
 
 
@@ -119,25 +119,25 @@ class Gather(Case):
 
     @property
     def traffic(self):
-        """Bytes that have to be read and written if no item is read twice."""
+        """Bytes that must be read and written if no item is read twice."""
         return self.n * (self.index_itemsize + 2 * self.width)
 
     def copied_bytes(self):
-        """Bytes that a copy beside a gather moves: from the source for rows, else the index."""
+        """Bytes of the copy that bounds a gather: of the source for rows, else of the index."""
         return self.result_bytes if self.rows else self.n * min(self.width, self.index_itemsize)
 
     def work(self, unit):
-        """Units of work of one call; a rate of rows leaves the index out."""
+        """Units of work of one call; a rate of rows excludes the index."""
         return {"GB/s": 2e-9 * self.result_bytes, "Gitem/s": self.n * 1e-9}[unit]
 
     def streamed_work(self, unit, copied):
-        """The work that copied bytes would be if all traffic of a gather were streamed."""
+        """The work of a gather whose whole traffic is streamed like the copied bytes."""
         if unit == "GB/s":
             return 2e-9 * copied
         return 2 * copied / (self.traffic / self.n) * 1e-9
 
     def columns(self):
-        """What tells this case from the others, for a table."""
+        """The fields that identify this case in a table."""
         return {
             "M": size_text(self.m),
             "N": size_text(self.n),
@@ -172,7 +172,7 @@ class Table:
         return self.cases[0].memory if self.cases else DEVICE
 
     def header(self):
-        """The table without its cases, as JSON has it."""
+        """The table without its cases, for JSON."""
         names = ("name", "title", "unit", "note", "memory", "implementations")
         return {name: getattr(self, name) for name in names}
 

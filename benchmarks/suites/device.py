@@ -18,7 +18,7 @@ MODES = (
     "unchecked",
 )
 
-# The points that the project has targets for come first.
+# The points with targets come first.
 TARGETS = ((128 * MI, 128 * MI), (GI, GI), (128 * MI, 32 * MI), (128 * MI, MI), (MI, 128 * MI))
 SOURCES = (MI, 8 * MI, 32 * MI, 128 * MI, GI, 8 * GI)
 COUNTS = (KI, MI, 16 * MI, 128 * MI, GI)
@@ -50,7 +50,7 @@ def saxpy_tables():
 
 
 def gather_priority(m, n, distribution):
-    """Return a point's priority: 1 the targets, then uniform indices, then the others."""
+    """Return a point's priority: 1 for targets, then uniform indices, then the others."""
     if distribution == "uniform":
         return 1 if (m, n) in TARGETS else 2
     if (m, n) == (128 * MI, 128 * MI):
@@ -114,7 +114,7 @@ def rows_tables():
 
 
 def modes_tables():
-    """The table of what checking the bounds costs."""
+    """The table of the cost of bounds checks."""
     cases = [
         Gather(m, n, priority=1 if (m, n) == (128 * MI, 128 * MI) else 2)
         for m, n in ((8 * MI, 16 * MI), (128 * MI, 16 * MI), (8 * MI, 128 * MI),

@@ -28,8 +28,8 @@ DISTRIBUTIONS = (
     *((name, "int64") for name in ("sorted", "blocked", "zipf", "equal")),
 )
 
-POOL_BYTES = 512 * MI  # of the source of rows: as the largest source of items
-ROWS_BYTES = 64 * MI  # that rows are gathered to
+POOL_BYTES = 512 * MI  # of the source of rows, the size of the largest source of items
+ROWS_BYTES = 64 * MI  # of the gathered rows
 SMALL_TABLE, LARGE_TABLE = 4 * GI, 32 * GI  # page-locked; the large one if memory allows
 
 
@@ -80,7 +80,7 @@ def gather_tables():
 
 
 def cuda_tables():
-    """Tables of host arrays that go through the GPU."""
+    """Tables of host arrays that are computed on the GPU."""
     big = 128 * MI
     saxpy = tuple(
         HostSaxpy("float32", n, priority=1 if n >= 16 * MI else 2)
@@ -111,6 +111,6 @@ def cuda_tables():
 
 
 def host_tables(gpu):
-    """All tables for host arrays; without a GPU those that need none."""
+    """All tables for host arrays; without a GPU, those that do not need one."""
     tables = saxpy_tables() + gather_tables()
     return tables + cuda_tables() if gpu else tables

@@ -66,7 +66,7 @@ void run_last_axis(const GatherLaunch& launch);
 
 /// A word a thread: fewer than 2^31 words.
 void run_rows_small(const GatherLaunch& launch);
-/// Through shared memory: aligned words in and out, whatever the alignment of the items.
+/// Through shared memory: aligned words in and out, for any alignment of the items.
 void run_shared(const GatherLaunch& launch);
 /// kRowWords words a thread.
 void run_rows(const GatherLaunch& launch);

@@ -54,7 +54,7 @@ static void expect(const float *values, const float *expected, const char *what)
   printf("  %s: right\n", what);
 }
 
-/* Host arrays, computed on the device: nothing has to be allocated there. */
+/* Host arrays, computed on the device, without an allocation there. */
 static void run_on(int32_t device_type) {
   float numbers[5] = {0.0F, 10.0F, 20.0F, 30.0F, 40.0F};
   int64_t numbers_shape[1] = {5};

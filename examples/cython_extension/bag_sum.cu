@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads) bag_sum_kernel(const bag_sum_args ar
     float sum = 0;
     for (int64_t k = 0; k < args.bag_size; ++k) {
       int64_t row = args.index[bag * args.bag_size + k] % args.rows;
-      row += row < 0 ? args.rows : 0;  // inside the table, whatever the index
+      row += row < 0 ? args.rows : 0;  // inside the table for any index
       sum += args.table[row * args.width + column];
     }
     args.sums[item] = sum;
@@ -69,7 +69,7 @@ const char* words(cudaError_t error) {
 const char* bag_sum_enqueue(const bag_sum_args* args, int device_id, void* stream) {
   const int64_t items = args->bags * args->width;
   if (items == 0) {
-    return nullptr;  // CUDA refuses a launch of no blocks
+    return nullptr;  // CUDA rejects a launch without blocks
   }
   const DeviceGuard guard(device_id);
   if (guard.error() != cudaSuccess) {

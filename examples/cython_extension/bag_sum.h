@@ -26,7 +26,7 @@ typedef struct bag_sum_args {
  */
 const char *bag_sum_enqueue(const bag_sum_args *args, int device_id, void *stream);
 
-/* Finds the GPU that an address belongs to. Returns NULL or CUDA's error message. */
+/* Finds the GPU of a device address. Returns NULL or CUDA's error message. */
 const char *bag_sum_device_of(const void *address, int32_t *device_id);
 
 #else

@@ -3,7 +3,7 @@
 
 # cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=True
 """Sums of bags of rows, an operation on top of gpukern: on the CPU by its functions on typed
-memoryviews, on a GPU by a kernel of our own beside calls of its C ABI, all on one stream."""
+memoryviews, on a GPU by a separate kernel and calls of its C ABI, all on one stream."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uintptr_t
@@ -152,14 +152,14 @@ cdef int add_bags_on_gpu(float scale, table, index, out, stream) except -1:
             check_cuda(bag_sum_enqueue(&args, o.c.device.device_id, where.stream))
             check(gpukern_saxpy(&scale, &sums, &o.c, &o.c, &where))
         finally:
-            # In the order of the stream: the memory lives until the work above is done.
+            # In stream order: the memory remains valid until the work above is complete.
             gpukern_release(o.c.device, sums.data, &where)
     return 0
 
 
 cdef gpukern_exec on_stream(gpukern_device device, stream) except *:
     cdef gpukern_exec where
-    memset(&where, 0, sizeof(where))  # zeros are the defaults of all that is not set here
+    memset(&where, 0, sizeof(where))  # zeros are the defaults of all other members
     where.struct_size = sizeof(gpukern_exec)
     where.device = device
     where.stream = NULL if stream is None else <void *><uintptr_t>handle_of(stream)

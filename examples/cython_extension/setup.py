@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Builds gpukern_bags against the installed gpukern; with its kernel where there is an nvcc.
+"""Builds gpukern_bags against the installed gpukern; with its kernel if there is an nvcc.
 
 $CUDAARCHS holds the numbers of the GPUs to compile for ("90;100"); the default is all.
 """
@@ -18,7 +18,7 @@ import gpukern
 
 
 def find_nvcc():
-    """Return the path of nvcc; None without one, or where gpukern itself has no CUDA."""
+    """Return the path of nvcc; None without one, or if gpukern was built without CUDA."""
     if not gpukern.info()["cuda"]["built"]:
         return None
     toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
@@ -34,7 +34,7 @@ def architecture_flags():
 
 
 class BuildWithKernel(build_ext):
-    """build_ext that compiles the .cu file first and links it in, with the CUDA runtime inside."""
+    """build_ext that first compiles the .cu file, and links it and the static CUDA runtime."""
 
     def build_extension(self, extension):
         """Build the one extension."""

@@ -13,7 +13,7 @@ PLACES = ["cpu"] + ["cuda:0"] * bool(gpukern.info()["devices"])
 
 
 def compute(place, scale, table, index, out, **keywords):
-    """Run add_bags at a place and return what it left in `out`."""
+    """Run add_bags on a device and return `out`."""
     if place == "cpu":
         return add_bags(scale, table, index, out.copy(), **keywords)
     on_gpu = [gpukern.to_device(array, 0) for array in (table, index, out)]

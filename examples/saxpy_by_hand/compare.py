@@ -43,7 +43,7 @@ def measure(command, environment):
 
 
 def report(times):
-    """Print a line for each step: medians, least times, and their ratios."""
+    """Print a line for each step: medians, minimum times, and their ratios."""
     print(f"{'ms':12}{'Python':>10}{'C++':>10}{'ratio':>8}{'Python':>12}{'C++':>10}{'ratio':>8}")
     print(f"{'':12}{'medians':>20}{'':8}{'least':>22}")
     for step in times["C++"][0]:

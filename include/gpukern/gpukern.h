@@ -183,11 +183,11 @@ GPUKERN_API const char *gpukern_status_name(gpukern_status status);
  *
  * Calls use a snapshot of the variables, taken when the library is loaded, so that a program may
  * change its environment while calls run. A program that changes a variable for gpukern calls this
- * function afterwards. What the library computed from $OMP_NUM_THREADS and $GPUKERN_CPU_ISA in the
- * first call stays.
+ * function afterwards. $OMP_NUM_THREADS and $GPUKERN_CPU_ISA have no effect after the first
+ * call.
  *
- * No other thread may change the environment during this function. Each changed snapshot takes
- * about a kilobyte for the rest of the process.
+ * No other thread may change the environment during this function. Each changed snapshot
+ * occupies about a kilobyte for the rest of the process.
  */
 GPUKERN_API gpukern_status gpukern_reload_environment(void);
 
@@ -302,7 +302,7 @@ GPUKERN_API gpukern_status gpukern_copy(const gpukern_tensor *source,
 
 /**
  * @brief Waits until the work enqueued on a stream of a device has run.
- * @param[in] device returns at once for GPUKERN_CPU
+ * @param[in] device returns immediately for GPUKERN_CPU
  * @param[in] exec only its stream is used; may be NULL
  */
 GPUKERN_API gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec);
@@ -362,9 +362,9 @@ typedef struct gpukern_gather_options {
 /**
  * @brief Gathers items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
  *
- * Items are copied as bytes, so every dtype works and keeps its bits. No mode reads outside the
- * source, whatever the index holds. Where out overlaps the source, the index or the fill value, the
- * result is that of separate memory.
+ * Items are copied as bytes, so every dtype works and is preserved bit for bit. No mode reads
+ * outside the source, for any index. Where out overlaps the source, the index or the fill value,
+ * the result is that of separate memory.
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
  * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
@@ -428,8 +428,8 @@ GPUKERN_API gpukern_status gpukern_take_along_axis(const gpukern_tensor *source,
  * Real types: fma(a, x, y), correctly rounded; float16 and bfloat16 in float32, then rounded to
  * the type. Integers wrap around. Complex types use fma for each product:
  * `re = fma(-a.im, x.im, fma(a.re, x.re, y.re))`, `im = fma(a.im, x.re, fma(a.re, x.im, y.im))`.
- * Subnormals are kept. A NaN result is always the one quiet NaN with a clear sign and no payload.
- * So all devices give the same bits.
+ * Subnormals are preserved. A NaN result is always the quiet NaN with a clear sign bit and no
+ * payload. Thus all devices give the same bits.
  *
  * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return; they pass through
  * it in chunks, without another copy on the host if they are page-locked.

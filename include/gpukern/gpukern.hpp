@@ -228,7 +228,8 @@ struct GatherOptions {
   T fill_value{};
   ExecOptions exec{};
   GatherPath path = GatherPath::automatic;
-  bool out_may_change = false;  ///< also where Mode::raise throws; spares a look at the indices
+  bool out_may_change =
+      false;  ///< even if Mode::raise throws; avoids a separate check of the indices
 };
 
 namespace detail {
@@ -248,7 +249,7 @@ void read_by_index(Operation operation, const Source& source, const Indices& ind
 /// Takes items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
 ///
 /// The shape of out is source.shape[:axis] + index.shape + source.shape[axis+1:].
-/// Mode::raise waits for the stream and throws IndexError, leaving out as it was unless
+/// Mode::raise waits for the stream and throws IndexError, leaving out unchanged unless
 /// GatherOptions::out_may_change; the other modes only enqueue. See gpukern_gather().
 template <Output Out, InputOf<element_t<Out>> Source, class Indices>
   requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
@@ -264,7 +265,8 @@ struct TakeAlongAxisOptions {
   T fill_value{};
   ExecOptions exec{};
   GatherPath path = GatherPath::automatic;
-  bool out_may_change = false;  ///< also where Mode::raise throws; spares a look at the indices
+  bool out_may_change =
+      false;  ///< even if Mode::raise throws; avoids a separate check of the indices
 };
 
 /// Takes an element for each index along an axis: `out[a, i, b] = source[a, index[a, i, b], b]`.

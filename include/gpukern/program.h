@@ -50,10 +50,9 @@ typedef struct gpukern_header {
  * @brief A program to compile. It is read before the call returns.
  *
  * Options are those of NVRTC, one per string: "--fmad=false", "-DN=4", "-I/usr/include/mine",
- * "--std=c++20",
- * "--use_fast_math", "-lineinfo". An option that NVRTC does not know is a GPUKERN_VALUE_ERROR that
- * names it; so is one that contradicts this struct (an architecture), or whose output cannot be
- * launched (relocatable code, LTO or OptiX IR). #include finds the headers
+ * "--std=c++20", "--use_fast_math", "-lineinfo". An option that NVRTC does not know is a
+ * GPUKERN_VALUE_ERROR that names it; so is one that contradicts this struct (an architecture), or
+ * whose output cannot be launched (relocatable code, LTO or OptiX IR). #include finds the headers
  * of this struct, then with quotes the directory of the including file, then the directories of -I,
  * then CUDA's own; never the current directory.
  */
@@ -258,10 +257,10 @@ GPUKERN_API gpukern_status gpukern_kernel_launch(const gpukern_kernel *kernel,
  * used, nor is one that is read-only or full: programs are then compiled without an error. An entry
  * is one file with a SHA-256 checksum, written atomically. $GPUKERN_CACHE_LIMIT
  * bounds the files together, in bytes (256 MiB without it); the least recently used go first.
- * These variables are read by each compilation that does not find its program in memory.
+ * Changes to these variables take effect with gpukern_reload_environment().
  *
  * Not cached: programs whose options name files or directories (-I, -include, precompiled headers),
- * that include a file by its absolute path, or that ask for the date or time.
+ * that include a file by its absolute path, or that use the date or time.
  */
 typedef struct gpukern_cache_info {
   size_t struct_size;   /**< [in] sizeof(gpukern_cache_info) */

@@ -89,9 +89,9 @@ GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_
  * destination must remain valid and has unspecified contents. The caller must order accesses to the
  * same host memory from several streams or from the CPU.
  *
- * Host tensors beside one on a GPU must be C-contiguous; a tensor on a GPU may have any layout, and
- * takes scratch memory there if it is not contiguous. A copy between two host tensors is complete
- * on return. A copy of no elements succeeds.
+ * In a copy to or from a GPU, the host tensor must be C-contiguous; the tensor on the GPU may have
+ * any layout, and needs scratch memory there if it is not contiguous. A copy between two host
+ * tensors is complete on return. A copy of no elements succeeds.
  *
  * @param[in] source any dtype
  * @param[out] destination of the source's shape and element size; may overlap the source

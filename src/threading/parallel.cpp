@@ -32,7 +32,7 @@ namespace {
 constexpr int kWakesPerThread = 3;
 
 // A wake-up takes as long as a few grains, for the waker as well: calls below this number of grains
-// wake nobody, and longer ones have this number of grains for each thread.
+// wake no helpers, and longer ones have this number of grains for each thread.
 constexpr std::int64_t kGrainsToWake = 8;
 constexpr std::int64_t kGrainsPerWokenThread = 2;
 
@@ -42,7 +42,7 @@ constexpr int kFewThreads = 4;
 constexpr std::int64_t kGrainsForManyThreads = 3;
 
 // After this number of short calls in a row, each within kSpinTime of the last, a call wakes
-// helpers all the same: the next calls find them spinning.
+// helpers nevertheless: the next calls find them spinning.
 constexpr int kBurst = 2;
 
 // Chunks are small enough for fast threads to take work from slow ones. The limit on chunks from a

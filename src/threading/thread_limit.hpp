@@ -23,7 +23,7 @@ class ProcessCores {
   ProcessCores() noexcept;
 
   [[nodiscard]] int count() const;
-  /// Lets the calling thread run on all of them, whatever the affinity it inherited.
+  /// Lets the calling thread run on all of them, regardless of the affinity that it inherited.
   void allow_all() const;
   /// Moves the calling thread to a core that is not in `busy`, if there is one. It is not bound to
   /// that core.
