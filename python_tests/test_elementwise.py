@@ -179,7 +179,7 @@ def test_errors_of_calls():
 def test_an_out_whose_elements_share_memory(device, shape, strides):
     x = np.ones(shape)
     out = np.lib.stride_tricks.as_strided(np.zeros(np.prod(shape)), shape, strides)
-    words = rf"own place for each element, got stride 0 in dimension {strides.index(0)}$"
+    words = rf"must not have overlapping elements, got stride 0 in dimension {strides.index(0)}$"
     with pytest.raises(gpukern.errors.GpukernValueError, match=words):
         f(x, x, out=out, device=device)
     with pytest.raises(gpukern.errors.GpukernValueError, match=words):

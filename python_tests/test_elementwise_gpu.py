@@ -331,7 +331,7 @@ def test_errors(rng):
     with pytest.raises(TypeError, match="out must be of a dtype that float32 converts to"):
         f(a, a, out=gpukern.empty(3, "i4"))
     stuck = Interface(a, Window(np.dtype("f4"), (3,), (0,), 0))
-    with pytest.raises(ValueError, match="out must have an own place for each element"):
+    with pytest.raises(ValueError, match="out must not have overlapping elements"):
         f(a, a, out=stuck)
     with pytest.raises(gpukern.CompileError):
         elementwise("absent(a)")(a)

@@ -165,7 +165,7 @@ def test_errors(rng):
     with pytest.raises(ValueError, match=r"shapes \(3,\), \(2,\) do not broadcast"):
         F(a, np.ones(2), device="cuda")
     stuck = np.lib.stride_tricks.as_strided(np.zeros(1, "f4"), (3,), (0,))
-    with pytest.raises(ValueError, match="out must have an own place for each element"):
+    with pytest.raises(ValueError, match="out must not have overlapping elements"):
         F(a, a, out=stuck, device="cuda")
     with pytest.raises(gpukern.errors.GpukernDeviceError):
         F(a, a, device="cuda:77")

@@ -85,7 +85,7 @@ cdef int require_output(str function, const gpukern_tensor *out, const Broadcast
             f"{function}: out must have shape {sizes_of(shape)}, got {shape_of(out)}")
     for d in range(out.ndim):
         if out.strides != NULL and out.strides[d] == 0 and out.shape[d] > 1 and shape.count > 0:
-            raise GpukernValueError(f"{function}: out must have an own place for each element, "
+            raise GpukernValueError(f"{function}: out must not have overlapping elements, "
                                     f"got stride 0 in dimension {d}")
     return 0
 
