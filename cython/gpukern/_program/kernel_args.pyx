@@ -14,7 +14,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport Py_TYPE, PyTypeObject
 from cpython.ref cimport PyObject
 from libc.math cimport isinf
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -181,28 +181,20 @@ cdef bint store_whole(long long value, const KernelParameter *parameter, void *t
     """Stores an integer that fits its parameter; returns False for one that does not."""
     cdef int kind = parameter.kind
     cdef int64_t half  # of the range of a type with a sign
-    if kind == BOOL and parameter.size == 1:
-        (<int8_t *>to)[0] = <int8_t>value
-        return value == 0 or value == 1
-    if kind != SIGNED and kind != UNSIGNED and kind != INTEGER and kind != WORD:
+    cdef bint fits
+    if kind == BOOL:
+        fits = value == 0 or value == 1
+    elif kind != SIGNED and kind != UNSIGNED and kind != INTEGER and kind != WORD:
         return False
-    if parameter.size >= 8:
-        if kind == UNSIGNED and value < 0:
-            return False
-        (<int64_t *>to)[0] = value
-        return parameter.size == 8
-    half = <int64_t>1 << (8 * parameter.size - 1)
-    if value < (0 if kind == UNSIGNED else -half):
-        return False
-    if value >= (half if kind == SIGNED else 2 * half):
-        return False
-    if parameter.size == 4:
-        (<int32_t *>to)[0] = <int32_t>value
-    elif parameter.size == 2:
-        (<int16_t *>to)[0] = <int16_t>value
+    elif parameter.size >= 8:
+        fits = parameter.size == 8 and (kind != UNSIGNED or value >= 0)
     else:
-        (<int8_t *>to)[0] = <int8_t>value
-    return True
+        half = <int64_t>1 << (8 * parameter.size - 1)
+        fits = ((0 if kind == UNSIGNED else -half) <= value
+                and value < (half if kind == SIGNED else 2 * half))
+    if fits:
+        memcpy(to, &value, parameter.size)  # hosts of CUDA are little-endian
+    return fits
 
 
 cdef bint store_value(object value, const KernelParameter *parameter, void *to) except -1:
@@ -298,7 +290,7 @@ cdef bytes integer_bytes(object value, const KernelParameter *parameter):
     if not low <= value < high:
         raise GpukernOverflowError(
             f"{what(parameter)} must fit {name_of_parameter(parameter)}, got {value}")
-    return value.to_bytes(parameter.size, sys.byteorder, signed=value < 0)
+    return value.to_bytes(parameter.size, "little", signed=value < 0)
 
 
 cdef bytes float_bytes(object value, const KernelParameter *parameter):

@@ -203,6 +203,7 @@ cdef class Program:
 
 cdef int find_or_compile(Program program, gpukern_program_desc *desc) except -1:
     cdef gpukern_status status
+    cdef const char *log = NULL
     search_packages()
     program.kernels = {}
     desc.struct_size = sizeof(desc[0])
@@ -210,7 +211,9 @@ cdef int find_or_compile(Program program, gpukern_program_desc *desc) except -1:
     with nogil:
         status = gpukern_program_compile(desc, &program.c)
     if status == GPUKERN_COMPILE_ERROR:
-        raise compile_error()
+        message = gpukern_last_error().decode("utf-8", "replace")
+        check(gpukern_compile_log(&log))
+        raise CompileError(message, log.decode("utf-8", "replace"))
     check(status)
     return 0
 
@@ -280,14 +283,6 @@ cdef list items_of(object headers):
         raise GpukernTypeError(f"Program: headers must be a mapping of names to sources, "
                                f"got {type(headers).__name__}")
     return list(headers.items())
-
-
-cdef object compile_error():
-    """The error of this thread's compile, with all that NVRTC said."""
-    cdef const char *log = NULL
-    message = gpukern_last_error().decode("utf-8", "replace")
-    check(gpukern_compile_log(&log))
-    return CompileError(message, log.decode("utf-8", "replace"))
 
 
 def nvrtc_directories():
