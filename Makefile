@@ -60,7 +60,7 @@ help:
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make lint      run all linters and format checks"
-	@echo "make words     list the words that sources and documents are not to use"
+	@echo "make words     list the words that sources and documents must not use"
 	@echo "make format    format all sources"
 	@echo "make clean     remove build/, $(VENV) and $(LINT_VENV)"
 	@echo
