@@ -163,7 +163,7 @@ cdef class HostFunction:
         cdef Py_ssize_t done = 0, size
         if out.size == 0:
             return 0
-        views, target = coalesced_views(list(arguments), out)
+        views, target = coalesced_views(arguments, out)
         work = Work(self, views, target, aliased)
         parts = list(blocks(target.shape, self.block))
         if progress is None:
@@ -209,10 +209,7 @@ class Work:
         """Computes some blocks, by up to `wanted` threads, the caller's being one."""
         share = ThreadShare(wanted)
         try:
-            if share.count == 1:
-                self.run(parts)
-            else:
-                self.run_threads(batched(parts, -(-len(parts) // share.count)))
+            self.run_threads(batched(parts, -(-len(parts) // share.count)))
         finally:
             share.give_back()
 
@@ -251,7 +248,7 @@ class Work:
         if errors:
             raise errors[0]
 
-    def run(self, parts, errors=()):
+    def run(self, parts, errors):
         """Computes some blocks, until there is an error elsewhere."""
         scratch = Scratch(self.assigned, self.block)
         for part in parts:
@@ -321,7 +318,7 @@ cdef class ThreadShare:
 
 # ---- views of memory ----
 
-cdef tuple coalesced_views(list arguments, cnp.ndarray out):
+cdef tuple coalesced_views(object arguments, cnp.ndarray out):
     """The arguments, which broadcast to `out`, and `out` as a coalesced nest walks them.
 
     Along a dimension in which it is broadcast, an argument has size 1. Numbers stay what they are.

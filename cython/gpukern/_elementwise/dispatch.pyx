@@ -119,7 +119,7 @@ cdef class Elementwise:
     cdef readonly object function
     cdef dict known  # the specializations
     cdef str name
-    cdef tuple names
+    cdef readonly tuple inputs  # the names of the arguments
     cdef int device_only  # 1 or 0; -1 until it is asked for
     cdef dict __dict__
 
@@ -129,22 +129,17 @@ cdef class Elementwise:
         self.function = function
         self.known = function.specializations
         self.name = function.name
-        self.names = function.inputs
+        self.inputs = function.inputs
         self.device_only = -1
 
     def __getattr__(self, name):
         # Made when it is asked for: a function is made again in less time than a dict.
         if name in ("__name__", "__qualname__"):
-            return self.function.name
+            return self.name
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self):
-        return f"<elementwise {self.function.name}({', '.join(self.function.inputs)})>"
-
-    @property
-    def inputs(self):
-        """The names of the arguments."""
-        return self.function.inputs
+        return f"<elementwise {self.name}({', '.join(self.inputs)})>"
 
     def result_dtype(self, *dtypes):
         """The name of the result's dtype for arguments of these dtypes.
@@ -163,9 +158,9 @@ cdef class Elementwise:
         return cuda_codegen.source(typed, typed.result, access).text
 
     cdef object typed(self, dtypes):
-        if len(dtypes) != len(self.names):
+        if len(dtypes) != len(self.inputs):
             raise GpukernTypeError(
-                f"{self.function.name} takes {len(self.names)} arguments, got {len(dtypes)} dtypes")
+                f"{self.name} takes {len(self.inputs)} arguments, got {len(dtypes)} dtypes")
         names = tuple([type_resolution.argument_type(each) for each in dtypes])
         return type_resolution.typed(self.function, names)
 
@@ -175,9 +170,9 @@ cdef class Elementwise:
         cdef Operands operands
         cdef Specialization found
         cdef int32_t gpu
-        if len(arguments) != len(self.names):
+        if len(arguments) != len(self.inputs):
             raise GpukernTypeError(
-                f"{self.name} takes {len(self.names)} arguments, got {len(arguments)}")
+                f"{self.name} takes {len(self.inputs)} arguments, got {len(arguments)}")
         begin_call(&call, self.name, device, stream, progress, device_memory)
         self.describe_arguments(&call, arguments, &operands)
         gpu = self.gpu_of_call(&call, &operands)
@@ -199,7 +194,7 @@ cdef class Elementwise:
         operands.scalars.count = 0
         operands.first = NULL
         operands.all_numpy = True
-        for i in range(len(self.names)):
+        for i in range(len(self.inputs)):
             value = arguments[i]
             if type(value) is not cnp.ndarray:
                 type_ = store_number(value, &operands.scalars.value[operands.scalars.count])
@@ -209,7 +204,7 @@ cdef class Elementwise:
                     continue
             argument = &operands.argument[operands.arguments]
             operands.arguments += 1
-            describe_operand(call, value, self.names[i], argument)
+            describe_operand(call, value, self.inputs[i], argument)
             type_ = require_type(call, argument)
             if operands.first == NULL or operands.first.host and not argument.host:
                 operands.first = argument
@@ -223,7 +218,7 @@ cdef class Elementwise:
                 operands.tensor[operands.count] = &argument.c
                 operands.count += 1
             operands.types[i] = <char>type_
-        operands.types[len(self.names)] = NO_TYPE
+        operands.types[len(self.inputs)] = NO_TYPE
         operands.tensor[0] = &operands.argument[0].c
         if not broadcast_all(&operands.shape, &operands.tensor[1], operands.count - 1):
             shapes = [str(shape_of(operands.tensor[i])) for i in range(1, operands.count)]
@@ -270,7 +265,7 @@ cdef class Elementwise:
         cdef Argument *given = &operands.argument[0]
         cdef bint on_host = operands.first == NULL or operands.first.host
         describe_output(call, out, "out", given, temporary=True)
-        operands.types[len(self.names)] = <char>require_type(call, given)
+        operands.types[len(self.inputs)] = <char>require_type(call, given)
         require_output(self.name, &given.c, &operands.shape)
         if given.host != on_host:
             device = "the host" if on_host else f"cuda:{operands.first.c.device.device_id}"

@@ -67,8 +67,13 @@ cdef bint broadcast(Broadcast *shape, const gpukern_tensor *tensor) noexcept nog
 
 
 cdef bint has_shape(const gpukern_tensor *tensor, const Broadcast *shape) noexcept nogil:
-    return (tensor.ndim == shape.ndim
-            and memcmp(tensor.shape, shape.sizes, shape.ndim * sizeof(int64_t)) == 0)
+    cdef int d
+    if tensor.ndim != shape.ndim:
+        return False
+    for d in range(tensor.ndim):
+        if tensor.shape[d] != shape.sizes[d]:
+            return False
+    return True
 
 
 cdef tuple sizes_of(const Broadcast *shape):

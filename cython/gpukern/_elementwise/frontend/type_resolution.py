@@ -227,26 +227,24 @@ def compared_exactly(operands, types):
 
 def promoted(types):
     """The dtype of values of these types in one array."""
-    spelled = without_bfloat16(strong_if_weak(types))
+    spelled, narrow = without_bfloat16(strong_if_weak(types))
     # NumPy takes a number for a weak type.
     asked = [WEAK_TYPES[each](0) if each in WEAK_TYPES else DTYPES[each] for each in spelled]
-    return renamed(np.result_type(*asked).name, spelled)
+    found = np.result_type(*asked).name
+    return narrow if found == "float16" else found
 
 
 def strong_if_weak(types):
     """The types, or those that they have where all are weak."""
-    return (
-        tuple(STRONG[each] for each in types)
-        if all(each in WEAK_TYPES for each in types)
-        else types
-    )
+    is_weak = all(each in WEAK_TYPES for each in types)
+    return tuple(STRONG[each] for each in types) if is_weak else types
 
 
 @functools.lru_cache(RESOLVED)
 def resolved(function, types):
     """The types of NumPy's loop, a tuple: the operands' and the result's."""
     ufunc = ufuncs.UFUNCS[function]
-    spelled = without_bfloat16(types)
+    spelled, narrow = without_bfloat16(types)
     asked = tuple(WEAK_TYPES.get(each) or DTYPES[each] for each in spelled)
     try:
         found = ufunc.resolve_dtypes((*asked, None))
@@ -257,19 +255,16 @@ def resolved(function, types):
     names = [NAMES.get(each) or each.name for each in found]
     for name in names:
         require_known(name)
-    return tuple(renamed(name, spelled) for name in names)
-
-
-class Spelled(tuple):
-    """Types in which another one stands for bfloat16."""
-
-    __slots__ = ()
+    return tuple(narrow if name == "float16" else name for name in names)
 
 
 def without_bfloat16(types):
-    """The types with float16 in the place of bfloat16, or with the wider float that takes it in."""
+    """The types with float16, or the wider float that takes it in, in the place of bfloat16.
+
+    And what a float16 that comes out of them stands for.
+    """
     if "bfloat16" not in types:
-        return types
+        return types, "float16"
     others = [each for each in types if each not in WITH_BFLOAT16]
     for each in others:
         if each not in ABOVE_BFLOAT16:
@@ -277,10 +272,5 @@ def without_bfloat16(types):
                 f"elementwise: bfloat16 does not go with {each}; convert one of them first"
             )
     if others:
-        return tuple("float32" if each == "bfloat16" else each for each in types)
-    return Spelled("float16" if each not in WEAK_TYPES else each for each in types)
-
-
-def renamed(name, types):
-    """The name of a dtype that came out of such types."""
-    return "bfloat16" if isinstance(types, Spelled) and name == "float16" else name
+        return tuple("float32" if each == "bfloat16" else each for each in types), "float16"
+    return tuple("float16" if each not in WEAK_TYPES else each for each in types), "bfloat16"
