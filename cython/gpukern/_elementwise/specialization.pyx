@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# cython: language_level=3, freethreading_compatible=True
+# cython: language_level=3, freethreading_compatible=True, cdivision=True
 """Element-wise functions for arguments of given types, and their kernels: launched on arrays of a
 GPU, or on the chunks in which host arrays pass through one."""
 
