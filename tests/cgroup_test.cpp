@@ -50,7 +50,7 @@ class CgroupTest : public testing::Test {
 
 TEST_F(CgroupTest, NoFilesNoQuota) { EXPECT_EQ(cores(), std::nullopt); }
 
-TEST_F(CgroupTest, Version2TakesTheSmallestOnTheWayUp) {
+TEST_F(CgroupTest, Version2UsesTheSmallestQuotaOfTheAncestors) {
   write("/proc/self/mountinfo", kV2Mount);
   write("/proc/self/cgroup", "0::/a/b\n");
   write("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
@@ -80,7 +80,7 @@ TEST_F(CgroupTest, Version1) {
   EXPECT_EQ(cores(), 3);
 }
 
-TEST_F(CgroupTest, AGroupIsMountedAsTheTop) {
+TEST_F(CgroupTest, AGroupIsMountedAsTheRoot) {
   write("/proc/self/mountinfo",
         "30 29 0:26 /docker/x /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
   write("/proc/self/cgroup", "4:cpu:/docker/x/y\n");

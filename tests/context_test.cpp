@@ -53,7 +53,7 @@ class ContextTest : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(ContextTest, OfAThreadWithoutOneStaysNone) {
+TEST_P(ContextTest, AThreadWithoutAContextKeepsNone) {
   on_a_fresh_thread([] {
     EXPECT_EQ(current_context(), nullptr);
     call_everything(GetParam());
@@ -61,7 +61,7 @@ TEST_P(ContextTest, OfAThreadWithoutOneStaysNone) {
   });
 }
 
-TEST_P(ContextTest, OfTheCallersMakingStays) {
+TEST_P(ContextTest, TheCallersContextIsPreserved) {
   on_a_fresh_thread([] {
     void* own = nullptr;
     cuda("cuCtxCreate_v2", &own, 0U, 0);
@@ -71,7 +71,7 @@ TEST_P(ContextTest, OfTheCallersMakingStays) {
   });
 }
 
-TEST_P(ContextTest, OfTheFirstDeviceStays) {
+TEST_P(ContextTest, ThePrimaryContextIsPreserved) {
   on_a_fresh_thread([] {
     const OnDevice first(0);
     void* const before = current_context();
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, ContextTest, testing::Values(0, 1));
 // Its name makes it run first, while the process has not used CUDA yet.
 using SecondDeviceDeathTest = testing::Test;
 
-TEST_F(SecondDeviceDeathTest, NoContextIsMadeOnTheFirst) {
+TEST_F(SecondDeviceDeathTest, NoContextIsCreatedOnTheFirst) {
   if (cuda_devices() < 2) GTEST_SKIP() << "no second CUDA device";
   testing::FLAGS_gtest_death_test_style = "threadsafe";  // a new process, not a fork
   EXPECT_EXIT(

@@ -89,7 +89,7 @@ TEST_P(CopyAsyncTest, EverySize) {
     }
 }
 
-TEST_P(CopyAsyncTest, EveryLayoutBesideTheHosts) {
+TEST_P(CopyAsyncTest, EveryDeviceLayout) {
   for (const Layout layout : kOutputLayouts) {
     SCOPED_TRACE("layout " + std::to_string(static_cast<int>(layout)));
     there_and_back({GPUKERN_FLOAT, 32, 1}, {7, 1, 9, 33}, layout);
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Placements, CopyAsyncTest,
                            return placement_name(parameter.param);
                          });
 
-TEST(CopyAsyncErrorTest, TensorsMustFit) {
+TEST(CopyAsyncErrorTest, TensorsMustMatch) {
   const Array source(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3});
   const gpukern_tensor from = source.tensor();
   const auto copy_to = [&](const View& destination) {
@@ -136,7 +136,7 @@ TEST(CopyAsyncErrorTest, TensorsMustFit) {
                "copy_async: destination ");
 }
 
-TEST(CopyAsyncErrorTest, HostMemoryBesideAGpuMustBeContiguous) {
+TEST(CopyAsyncErrorTest, HostMemoryMustBeContiguous) {
   if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   for (const Layout layout : {Layout::Fortran, Layout::Strided, Layout::Reversed}) {
     const Array host(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3}, layout);

@@ -84,7 +84,7 @@ TEST_F(CopyStreamTest, PinnedMemoryIsCopiedInOrderWithoutAWait) {
   EXPECT_EQ(gpukern_event_release(kCuda, event), GPUKERN_SUCCESS);
 }
 
-TEST_F(CopyStreamTest, OrdinaryMemoryIsCopiedInOrder) {
+TEST_F(CopyStreamTest, PageableMemoryIsCopiedInOrder) {
   const StreamHandle stream;
   const DeviceMemory<int> there(kCount, stream);
   for (int round = 0; round < 20; ++round) {
@@ -98,7 +98,7 @@ TEST_F(CopyStreamTest, OrdinaryMemoryIsCopiedInOrder) {
   }
 }
 
-TEST_F(CopyStreamTest, AGraphCopiesPinnedMemoryAnew) {
+TEST_F(CopyStreamTest, AGraphCopiesTheCurrentContents) {
   const StreamHandle stream;
   const DeviceMemory<int> there(kCount);
   PinnedMemory sent;
@@ -118,7 +118,7 @@ TEST_F(CopyStreamTest, AGraphCopiesPinnedMemoryAnew) {
   }
 }
 
-TEST_F(CopyStreamTest, OrdinaryMemoryIsRefusedAndTheCaptureGoesOn) {
+TEST_F(CopyStreamTest, PageableMemoryIsRefusedAndTheCaptureContinues) {
   const StreamHandle stream;
   const DeviceMemory<int> there(kCount);
   PinnedMemory sent;
@@ -134,7 +134,7 @@ TEST_F(CopyStreamTest, OrdinaryMemoryIsRefusedAndTheCaptureGoesOn) {
   const Graph graph(stream);
 }
 
-TEST_F(CopyStreamTest, TheLegacyStreamKeepsOffACaptureThatItWouldBreak) {
+TEST_F(CopyStreamTest, TheLegacyStreamIsRefusedDuringACapture) {
   const DeviceMemory<int> there(kCount);
   PinnedMemory sent;
   cuda("cuCtxSynchronize");

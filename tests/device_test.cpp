@@ -43,7 +43,7 @@ TEST(DeviceTest, EachDeviceIsDescribed) {
   }
 }
 
-TEST(DeviceTest, OthersAreRefused) {
+TEST(DeviceTest, UnknownDevicesAreRefused) {
   gpukern_device_info info{};
   info.struct_size = sizeof info;
   for (const int id : {-1, cuda_devices(), std::numeric_limits<int>::max()})

@@ -13,7 +13,7 @@ extern "C" std::int32_t gpukern_c99_gather_and_saxpy(void);
 namespace gpukern_test {
 namespace {
 
-TEST(VersionTest, IsThatOfTheHeader) {
+TEST(VersionTest, MatchesTheHeader) {
   EXPECT_EQ(gpukern_version(),
             GPUKERN_VERSION_MAJOR * 10000 + GPUKERN_VERSION_MINOR * 100 + GPUKERN_VERSION_PATCH);
   EXPECT_EQ(gpukern_abi_version(), GPUKERN_ABI_VERSION);

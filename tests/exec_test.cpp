@@ -20,7 +20,7 @@ gpukern_status run_saxpy(const gpukern_exec* exec) {
   return gpukern_saxpy(&a, &tensor, &tensor, &tensor, exec);
 }
 
-TEST(PointerTest, OfTheHostIsTheCpus) {
+TEST(PointerTest, HostPointersAreCpuMemory) {
   int here = 0;
   gpukern_device device{};
   for (const void* data : {static_cast<const void*>(&here), static_cast<const void*>(nullptr)}) {

@@ -66,7 +66,7 @@ TEST_P(GatherErrorTest, NamesTheFirstOfManyInALongIndex) {
 // Around the number of indices that are read once, into a copy, and the numbers that one block or
 // thread takes; without a bad index, with the first or the last bad, and with both signs of good
 // ones.
-TEST_P(GatherErrorTest, LeavesOutAloneForFewAndForManyIndices) {
+TEST_P(GatherErrorTest, LeavesOutUnchangedForFewAndForManyIndices) {
   for (const std::size_t count : {1, 255, 256, 257, 4096, 24575, 24576, 24577, 70000}) {
     SCOPED_TRACE("count " + std::to_string(count));
     for (const IndexType& type : {kInt32, kInt64}) {
@@ -90,7 +90,7 @@ TEST_P(GatherErrorTest, LeavesOutAloneForFewAndForManyIndices) {
 
 // Enough indices for several threads, which check the part that they gather; index layouts with
 // runs that the output does not have, and the reverse.
-TEST_P(GatherErrorTest, LeavesOutAloneInEveryLayout) {
+TEST_P(GatherErrorTest, LeavesOutUnchangedInEveryLayout) {
   Array source(placement(), kFloat32, {1000});
   fill_random(source.storage.host, random_);
   for (const Layout index_layout : kInputLayouts) {
@@ -125,7 +125,7 @@ TEST_P(GatherErrorTest, NamesTheAxisOfTheSource) {
   }
 }
 
-TEST_P(GatherErrorTest, LeavesOutAloneAlsoWhereItOverlaps) {
+TEST_P(GatherErrorTest, LeavesOutUnchangedIfItOverlaps) {
   Array source(placement(), kFloat32, {5000});
   fill_random(source.storage.host, random_);
   Array index(placement(), kInt64.dtype, {4000});
@@ -140,7 +140,7 @@ TEST_P(GatherErrorTest, EmptyAxisInEveryMode) {
     check_indices(0, kInt64, {0}, mode);
 }
 
-TEST_P(GatherErrorTest, RaisesAlsoWhereTheResultIsEmpty) {
+TEST_P(GatherErrorTest, RaisesForAnEmptyResult) {
   for (const std::int64_t size : {0, 3}) {
     Array source(placement(), kFloat32, {size, 0});
     Array index(placement(), kInt64.dtype, {1});
@@ -159,7 +159,7 @@ TEST_P(GatherErrorTest, LeavesTheIndexUnreadWithoutPositionsBeforeTheAxis) {
   expect_gather({source, index, 1, GPUKERN_INDEX_RAISE, out}, placement());
 }
 
-TEST_P(GatherErrorTest, WorksOnAfterAnError) {
+TEST_P(GatherErrorTest, CallsSucceedAfterAnError) {
   for (int round = 0; round < 20; ++round) {
     check_indices(5, kInt64, {5 + round});
     check_indices(5, kInt64, {4, -5, 0});
@@ -193,7 +193,7 @@ TEST_P(GatherErrorTest, IndexMustBeOfAnIntegerType) {
   }
 }
 
-TEST_P(GatherErrorTest, OutMustFit) {
+TEST_P(GatherErrorTest, OutMustMatch) {
   Array source(placement(), kFloat32, {2, 3});
   Array index(placement(), kInt64.dtype, {4});
   for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{4, 2}, Shape{4, 3, 1}, Shape{}}) {
@@ -208,7 +208,7 @@ TEST_P(GatherErrorTest, OutMustFit) {
   expect_refused(source, index, 0, repeated, GPUKERN_VALUE_ERROR, "gather: out ");
 }
 
-TEST_P(GatherErrorTest, FillValueMustFit) {
+TEST_P(GatherErrorTest, FillValueMustMatch) {
   Array source(placement(), kFloat32, {2, 3});
   Array index(placement(), kInt64.dtype, {4});
   Array out(placement(), kFloat32, {4, 3});
@@ -267,7 +267,7 @@ TEST_P(GatherErrorTest, OptionsAreOptionalAndSized) {
 }
 
 // One layout per kernel: items, rows, an inner axis, strided, misaligned, partitioned.
-TEST_P(GatherErrorTest, BadIndexIsFoundOnTheWayToo) {
+TEST_P(GatherErrorTest, BadIndexIsFoundWhileGathering) {
   const auto run = [&](const Shape& shape, int axis, std::int64_t count, gpukern_dtype dtype,
                        Layout layout = Layout::Contiguous) {
     const Array source(placement(), dtype, shape);

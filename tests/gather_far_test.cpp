@@ -113,7 +113,7 @@ TEST_F(GatherFarTest, EveryWidthAndModeByIndicesOfAllKinds) {
   }
 }
 
-TEST_F(GatherFarTest, ABadIndexIsMetWhereverItIs) {
+TEST_F(GatherFarTest, ABadIndexIsFoundAtAnyPosition) {
   std::int64_t n = kSourceBytes / 4;
   for (std::int64_t count : {400, 5000}) {  // for one thread and for several
     std::vector<std::int64_t> index = indices<std::int64_t>(count, n, GPUKERN_INDEX_RAISE);

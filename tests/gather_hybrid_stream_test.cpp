@@ -35,7 +35,7 @@ TEST_F(HybridStreamTest, CallsAreInFlightOnSeveralStreams) {
 
 /// The rows are ordered after the kernel that wrote the indices and before the one that reads the
 /// rows, on any stream.
-TEST_F(HybridStreamTest, TheOrderOfTheStreamIsKept) {
+TEST_F(HybridStreamTest, StreamOrderIsPreserved) {
   Random random(std::random_device{}());
   const Share share(85);
   for (int round = 0; round < 4; ++round) {

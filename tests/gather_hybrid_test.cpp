@@ -18,7 +18,7 @@ class HybridRowsTest : public testing::Test {
   }
 };
 
-TEST_F(HybridRowsTest, TakesAnyWidthIndexAndModeInAnyShare) {
+TEST_F(HybridRowsTest, AnyWidthIndexModeAndShare) {
   Random random(std::random_device{}());
   for (int round = 0; round < 60; ++round) {
     const int width = pick(random, std::vector{1, 3, 4, 8, 16, 20, 64, 100, 256, 1000, 1024, 4096});
@@ -61,7 +61,7 @@ TEST_F(HybridRowsTest, TakesRowsOfALargeTable) {
   }
 }
 
-TEST_F(HybridRowsTest, TheFillValueMayChangeBehindTheCall) {
+TEST_F(HybridRowsTest, TheFillValueMayChangeAfterTheCall) {
   Random random(std::random_device{}());
   const Share share(80);
   Rows rows(random, 1000, 20000, 256, kInt64, 1000);

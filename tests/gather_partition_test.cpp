@@ -202,7 +202,7 @@ TEST_P(GatherPartitionTest, ManyTiles) {
     }
 }
 
-TEST_P(GatherPartitionTest, WhatItDoesNotServe) {
+TEST_P(GatherPartitionTest, UnsupportedCalls) {
   for (const int width : {3, 5, 12, 16})
     check({.width = width, .n = 50000, .count = 100001, .mode = GPUKERN_INDEX_CLIP}, placement());
   for (const int type : {0, 1, 4, 5})

@@ -160,7 +160,7 @@ class GatherPathTest : public testing::Test {
   EnvironmentVariable variable_{"GPUKERN_GATHER", std::nullopt};
 };
 
-TEST_F(GatherPathTest, WhatIsServedAndWhatIsNot) {
+TEST_F(GatherPathTest, SupportedAndUnsupportedCalls) {
   if (!partitions()) GTEST_SKIP() << "the device is not of compute capability 9.0 or 10.x";
   const DeviceMemory<int> memory(kMebi);
   auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
@@ -199,7 +199,7 @@ TEST_F(GatherPathTest, TheEnvironmentChooses) {
   EXPECT_EQ(nodes(arrays, GPUKERN_GATHER_AUTO), 1U);
 }
 
-TEST_F(GatherPathTest, OtherWordsInTheEnvironmentAreRefused) {
+TEST_F(GatherPathTest, InvalidEnvironmentValuesAreRefused) {
   constexpr std::int64_t kCount = 4096;  // fewer indices always take the direct path
   const DeviceMemory<int> memory(3 * kCount);
   const EnvironmentVariable variable("GPUKERN_GATHER", "fast");
@@ -220,7 +220,7 @@ TEST_F(GatherPathTest, PartialTilesNeedNoOtherKernel) {
   EXPECT_EQ(nodes(more, GPUKERN_GATHER_PARTITIONED), nodes(whole, GPUKERN_GATHER_PARTITIONED));
 }
 
-TEST_F(GatherPathTest, AutomaticLooksAtTheIndicesOfEachReplay) {
+TEST_F(GatherPathTest, AutomaticSamplesTheIndicesOfEachReplay) {
   check_replays<std::int32_t>();
   check_replays<std::int64_t>();
 }
@@ -241,7 +241,7 @@ TEST_F(GatherPathTest, MoreThanFourGibiItems) {
 }
 
 // Another stream changes the indices during the calls: any result, but no access out of bounds.
-TEST_F(GatherPathTest, IndicesChangeMeanwhile) {
+TEST_F(GatherPathTest, IndicesChangeDuringTheCall) {
   constexpr std::int64_t kN = 5 * kMebi + 3;
   constexpr std::int64_t kCount = 4 * kMebi;
   const DeviceMemory<int> source(2 * kN);

@@ -162,7 +162,7 @@ TEST_F(GatherSortedSparseTest, ItemsOfEveryWidthByIndicesOfEverySpread) {
     }
 }
 
-TEST_F(GatherSortedSparseTest, WhatIsSampledAndWhatIsNot) {
+TEST_F(GatherSortedSparseTest, SampledAndUnsampledCalls) {
   if (!samples()) GTEST_SKIP() << "not of compute capability 9.0 or later";
   const Call usual{.width = 4, .index = index_->data(), .out = out_->data()};
   const std::size_t sampled = nodes(usual);
@@ -202,7 +202,7 @@ TEST_F(GatherSortedSparseTest, IndicesAKibibyteApartAreNotSampled) {
   EXPECT_GT(nodes(nearer), 3U);
 }
 
-TEST_F(GatherSortedSparseTest, EachReplayGathersByTheIndicesOfItsTime) {
+TEST_F(GatherSortedSparseTest, EachReplayUsesTheCurrentIndices) {
   const Call call{.width = 4, .index = index_->data(), .out = out_->data()};
   cuda("cuCtxSynchronize");
   const StreamHandle stream;

@@ -57,7 +57,7 @@ TEST_P(GraphModeTest, OperationsRunAgainOnNewData) {
 INSTANTIATE_TEST_SUITE_P(Modes, GraphModeTest, testing::Values(kGlobal, kThreadLocal, kRelaxed));
 
 // out overlaps the source: the result is first computed in scratch memory that the graph owns.
-TEST_F(GraphTest, ScratchMemoryIsThereAtEveryLaunch) {
+TEST_F(GraphTest, ScratchMemoryIsValidAtEveryLaunch) {
   const StreamHandle stream;
   const DeviceMemory<int> data(kCount);
   const DeviceMemory<int> index(kCount);
@@ -81,7 +81,7 @@ TEST_F(GraphTest, ScratchMemoryIsThereAtEveryLaunch) {
   }
 }
 
-TEST_F(GraphTest, RaiseIsRefusedAndTheCaptureGoesOn) {
+TEST_F(GraphTest, RaiseIsRefusedAndTheCaptureContinues) {
   const StreamHandle stream;
   const DeviceMemory<int> source(kCount);
   const DeviceMemory<int> index(kCount);
@@ -93,7 +93,7 @@ TEST_F(GraphTest, RaiseIsRefusedAndTheCaptureGoesOn) {
   const Graph graph(stream);
 }
 
-TEST_F(GraphTest, WhatIsMadeAndDroppedInACaptureStaysForItsLaunches) {
+TEST_F(GraphTest, MemoryOfACaptureRemainsValidForItsLaunches) {
   const StreamHandle stream;
   const DeviceMemory<int> source(kCount);
   const DeviceMemory<int> index(kCount);
@@ -131,7 +131,7 @@ TEST_F(GraphTest, WhatIsMadeAndDroppedInACaptureStaysForItsLaunches) {
   }
 }
 
-TEST_F(GraphTest, MemoryOfGraphsIsGivenBack) {
+TEST_F(GraphTest, MemoryOfGraphsIsReleased) {
   const StreamHandle stream;
   auto capture_and_drop = [&] {
     stream.begin_capture();
@@ -183,7 +183,7 @@ TEST_F(GraphTest, StreamsJoinACapture) {
   EXPECT_EQ(out.read(), counting(3));
 }
 
-TEST_F(GraphTest, WorkOutsideIsNotWaitedForInside) {
+TEST_F(GraphTest, ACaptureDoesNotWaitForWorkOutside) {
   const StreamHandle captured;
   const StreamHandle outside;
   gpukern_event* event = nullptr;
@@ -210,7 +210,7 @@ TEST_F(GraphTest, TwoCapturesAreNotJoined) {
   const Graph of_first(first);
 }
 
-TEST_F(GraphTest, CapturesOfOtherThreadsAreNotBroken) {
+TEST_F(GraphTest, CapturesOfOtherThreadsRemainValid) {
   // Calls that CUDA rejects during a global capture are made before and after it.
   const StreamHandle captured;
   const StreamHandle stream;
@@ -258,7 +258,7 @@ TEST_F(GraphTest, CapturesOfOtherThreadsAreNotBroken) {
   EXPECT_EQ(out.read(), counting(0));
 }
 
-TEST_F(GraphTest, TheLegacyStreamKeepsOffACaptureThatItWouldBreak) {
+TEST_F(GraphTest, TheLegacyStreamIsRefusedDuringACapture) {
   const DeviceMemory<int> source(kCount);
   const DeviceMemory<int> index(kCount);
   const DeviceMemory<int> out(kCount);

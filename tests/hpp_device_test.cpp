@@ -108,7 +108,7 @@ TEST_P(HppDevice, OperationsOnBuffers) {
   gpukern::synchronize(device());
 }
 
-TEST_P(HppDevice, HostMemoryIsComputedWhereOptionsSay) {
+TEST_P(HppDevice, OptionsChooseTheDeviceOfHostMemory) {
   const gpukern::ExecOptions exec{.device = device()};
   Floats out(2);
   gather(Floats{1, 2}, std::vector<int>{1, 0}, out, {.exec = exec});

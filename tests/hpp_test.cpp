@@ -152,7 +152,7 @@ TEST(HppGather, ModesAndFillValue) {
   EXPECT_EQ(out, (std::vector<int>{3, 0, 0}));
 }
 
-TEST(HppGather, IndexErrorHasTheMessageAndLeavesOut) {
+TEST(HppGather, IndexErrorHasTheMessageAndLeavesOutUnchanged) {
   const std::vector<int> source{1, 2, 3, 4, 5};
   std::vector<int> out{7, 7};
   try {
@@ -201,7 +201,7 @@ TEST(HppSaxpy, ConvertsTheScalarToTheElement) {
   EXPECT_EQ(z[0], (std::complex<double>{-1, 1}));
 }
 
-TEST(HppSaxpy, TakesAHalfTypeOfTheProgram) {
+TEST(HppSaxpy, AcceptsACustomHalfType) {
   const std::vector<Half> x{{0x3c00}};  // 1
   std::vector<Half> out(1);
   saxpy(Half{0x4000}, x, x, out);  // 2 * 1 + 1
@@ -240,7 +240,7 @@ TEST(HppTensorRef, TakesShapesKnownAtRunTime) {
   EXPECT_THROW(gpukern::Dims{shape}, gpukern::ValueError);
 }
 
-TEST(HppTensorRef, RefusesAShapeThatDoesNotFit) {
+TEST(HppTensorRef, RefusesAMismatchedShape) {
   Floats values(6);
   const auto huge = std::numeric_limits<std::int64_t>::max();
   EXPECT_NO_THROW(TensorRef(values, {6}));

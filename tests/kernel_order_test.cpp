@@ -149,7 +149,7 @@ TEST_P(KernelOrderTest, WritesFollowReads) {
 }
 
 /// Other work runs between gpukern's kernels.
-TEST_P(KernelOrderTest, OtherWorkIsWaitedFor) {
+TEST_P(KernelOrderTest, WaitsForOtherWork) {
   const StreamHandle stream;
   for (int round = 0; round < kRounds; ++round) {
     data_->count(stream);
@@ -244,14 +244,14 @@ class EarlyGatherTest : public GpuTest {
   std::unique_ptr<Data> data_;
 };
 
-TEST_F(EarlyGatherTest, FollowsWhatWroteIndicesAndItems) {
+TEST_F(EarlyGatherTest, FollowsWritesOfIndicesAndItems) {
   const StreamHandle stream;
   for (int round = 0; round < kAll; ++round) data_->round(round % 2 == 0, stream);
   stream.synchronize();
   data_->expect_sums();
 }
 
-TEST_F(EarlyGatherTest, FollowsItInAGraph) {
+TEST_F(EarlyGatherTest, FollowsWritesInAGraph) {
   constexpr int kCaptured = 5;
   const StreamHandle stream;
   stream.begin_capture();
@@ -264,7 +264,7 @@ TEST_F(EarlyGatherTest, FollowsItInAGraph) {
 
 class EarlyKernelTest : public GpuTest {};
 
-TEST_F(EarlyKernelTest, GraphsTellThatTheyComeEarly) {
+TEST_F(EarlyKernelTest, GraphsHaveProgrammaticEdges) {
   int major = 0;
   constexpr int kMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
   cuda("cuDeviceGetAttribute", &major, kMajor, 0);

@@ -270,7 +270,7 @@ TEST_F(KernelTest, CooperativeGridsAreBounded) {
   EXPECT_EQ(x.read(), std::vector<int>(kCount, 2));
 }
 
-TEST_F(KernelTest, LaunchesGoIntoGraphs) {
+TEST_F(KernelTest, LaunchesAreCapturedIntoGraphs) {
   const StreamHandle stream;
   const DeviceMemory<int> x(kCount);
   x.write(std::vector<int>(kCount, 0));
@@ -291,7 +291,7 @@ TEST_F(KernelTest, LaunchesGoIntoGraphs) {
   EXPECT_EQ(x.read(), std::vector<int>(kCount, 3));
 }
 
-TEST_F(KernelTest, TheBlockedLegacyStreamIsRefusedAndTheCaptureGoesOn) {
+TEST_F(KernelTest, TheBlockedLegacyStreamIsRefusedAndTheCaptureContinues) {
   const KernelHandle kernel(here(kIncrement), "increment");
   const DeviceMemory<int> x(kCount);
   cuda("cuCtxSynchronize");
@@ -303,7 +303,7 @@ TEST_F(KernelTest, TheBlockedLegacyStreamIsRefusedAndTheCaptureGoesOn) {
   const Graph graph(blocking);
 }
 
-TEST_F(KernelTest, ProgramsMayGoWhileTheirKernelsRun) {
+TEST_F(KernelTest, ProgramsMayBeReleasedWhileTheirKernelsRun) {
   const StreamHandle stream;
   const DeviceMemory<int> x(1);
   x.write({0});

@@ -17,7 +17,7 @@ class AllocateTest : public PlacementTest {
   }
 };
 
-TEST_P(AllocateTest, GivesAlignedMemory) {
+TEST_P(AllocateTest, ReturnsAlignedMemory) {
   const std::uintptr_t alignment = device().device_type == GPUKERN_CPU ? 64 : 256;
   for (const std::size_t bytes : {1U, 3U, 64U, 1000U, 1U << 20}) {
     void* data = nullptr;
@@ -28,7 +28,7 @@ TEST_P(AllocateTest, GivesAlignedMemory) {
   }
 }
 
-TEST_P(AllocateTest, NothingIsNull) {
+TEST_P(AllocateTest, ZeroBytesAreNull) {
   void* data = this;
   EXPECT_EQ(gpukern_allocate(device(), 0, nullptr, &data), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_EQ(data, nullptr);
@@ -50,7 +50,7 @@ TEST_P(AllocateTest, TooMuchIsAMemoryError) {
   EXPECT_EQ(gpukern_release(device(), data, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
 }
 
-TEST_P(AllocateTest, NeedsSomewhereToAnswer) {
+TEST_P(AllocateTest, RequiresAPointer) {
   expect_error(gpukern_allocate(device(), 16, nullptr, nullptr), GPUKERN_VALUE_ERROR, "allocate: ");
 }
 
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Routes, CopyWithinTest,
                                          Route{Placement::Cuda, Placement::Cuda}),
                          route_name);
 
-TEST(CopyErrorTest, TensorsMustFit) {
+TEST(CopyErrorTest, TensorsMustMatch) {
   const Array source(Placement::Cpu, {GPUKERN_FLOAT, 32, 1}, {4, 3});
   const gpukern_tensor from = source.tensor();
   const auto copy_to = [&](const View& destination) {

@@ -63,7 +63,7 @@ TEST(ParallelTest, CallersShareTheThreads) {
 }
 
 // More callers than the job table has slots.
-TEST(ParallelTest, ManyCallersAtOnce) {
+TEST(ParallelTest, ManyConcurrentCallers) {
   constexpr int kCallers = 70;
   std::barrier together(kCallers);
   std::vector<std::thread> callers;
@@ -135,7 +135,7 @@ int in_child(const Work& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(ParallelTest, TheNumberOfThreadsCanBeSetAndLeftToTheDefault) {
+TEST(ParallelTest, TheNumberOfThreadsCanBeSetAndReset) {
   const std::int32_t before = gpukern_num_threads();
   EXPECT_GE(before, 1);
   EXPECT_EQ(gpukern_set_num_threads(-1), GPUKERN_VALUE_ERROR);
@@ -148,7 +148,7 @@ TEST(ParallelTest, TheNumberOfThreadsCanBeSetAndLeftToTheDefault) {
 }
 
 // The system decides whether a call gets help; that helpers exist is tested.
-TEST(ParallelTest, HelpersAreStartedAsFarAsAllowed) {
+TEST(ParallelTest, HelpersStartUpToTheLimit) {
   if (kSanitizesThreads) GTEST_SKIP() << "ThreadSanitizer";
   for (const int allowed : {1, 2, 3}) {
     ASSERT_EQ(gpukern_set_num_threads(allowed), GPUKERN_SUCCESS);
@@ -161,7 +161,7 @@ TEST(ParallelTest, HelpersAreStartedAsFarAsAllowed) {
   ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
 }
 
-TEST(ParallelTest, ShortCallsGetAHelperOnceManyFollowEachOther) {
+TEST(ParallelTest, BurstsOfShortCallsGetAHelper) {
   if (kSanitizesThreads) GTEST_SKIP() << "ThreadSanitizer";
   ASSERT_EQ(gpukern_set_num_threads(2), GPUKERN_SUCCESS);
   const int failure = in_child([] {
@@ -224,7 +224,7 @@ class HelperCoresTest : public testing::Test {
   cpu_set_t all_{};
 };
 
-TEST_F(HelperCoresTest, AtWorkTheyUseTheProcessesCoresWhateverTheirCallerIsBoundTo) {
+TEST_F(HelperCoresTest, WorkingHelpersUseAllCoresOfTheProcess) {
   bind_to_first();
   const int failure = in_child([this] {
     std::atomic<bool> seen{false};
@@ -243,7 +243,7 @@ TEST_F(HelperCoresTest, AtWorkTheyUseTheProcessesCoresWhateverTheirCallerIsBound
 }
 
 // On that core it would wait for its turn while the other one is idle.
-TEST_F(HelperCoresTest, AsleepTheyKeepOffTheCoreOfTheirCaller) {
+TEST_F(HelperCoresTest, SleepingHelpersAvoidTheCoreOfTheirCaller) {
   const int core = bind_to_first();
   const int failure = in_child([core] {
     compute(400000, 0);

@@ -232,7 +232,7 @@ TEST_F(PipelineRunTest, ChecksItsArguments) {
   for (std::int64_t i = 0; i < 100; ++i) ASSERT_EQ(x[i], i);
 }
 
-TEST(PipelineRunWithoutGpuTest, SaysSo) {
+TEST(PipelineRunWithoutGpuTest, IsADeviceError) {
   if (cuda_devices() > 0) GTEST_SKIP() << "there is a CUDA device";
   std::int32_t x = 1;
   const gpukern_tensor tensor{&x, kCpu, 0, kInt, nullptr, nullptr, 0};

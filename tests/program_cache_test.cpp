@@ -25,7 +25,7 @@ TEST_F(ProgramCacheTest, FindsInMemoryThenOnDisk) {
   EXPECT_EQ(counts(), (Counts{.disk_hits = 1}));
 }
 
-TEST_F(ProgramCacheTest, KeepsAllParts) {
+TEST_F(ProgramCacheTest, StoresAllParts) {
   const Description description{
       .source = "template <class T> __global__ void f(T* x) { int unused; *x += 1; }\n",
       .names = {"f<float>"},
@@ -68,14 +68,14 @@ TEST_F(ProgramCacheTest, EveryPartOfADescriptionCounts) {
             (Counts{.memory_hits = std::size(different), .misses = std::size(different)}));
 }
 
-TEST_F(ProgramCacheTest, FailuresAreNotKept) {
+TEST_F(ProgramCacheTest, FailuresAreNotCached) {
   for (int round = 0; round < 2; ++round)
     EXPECT_EQ(Compiled({.source = "nonsense"}).status(), GPUKERN_COMPILE_ERROR);
   EXPECT_EQ(counts(), (Counts{.misses = 2}));
   EXPECT_TRUE(entries().empty());
 }
 
-TEST_F(ProgramCacheTest, NothingIsKeptThatDependsOnMore) {
+TEST_F(ProgramCacheTest, ProgramsThatDependOnFilesOrTimeAreNotCached) {
   fs::create_directories(directory());
   const std::string folder = "-I" + directory().string();
   const std::string body = "extern \"C\" __global__ void f(int* x) { *x = kValue; }\n";
@@ -133,7 +133,7 @@ TEST_F(ProgramCacheTest, DirectoryComesFromTheEnvironment) {
   EXPECT_EQ(cache_info().directory, base + "/.cache/gpukern");
 }
 
-TEST_F(ProgramCacheTest, DamagedEntriesAreCompiledAnew) {
+TEST_F(ProgramCacheTest, DamagedEntriesAreCompiledAgain) {
   const std::string cold = ptx_of(kProgram);
   const fs::path path = entry();
   const std::string whole = read_file(path);
@@ -155,7 +155,7 @@ TEST_F(ProgramCacheTest, DamagedEntriesAreCompiledAnew) {
   }
 }
 
-TEST_F(ProgramCacheTest, ForeignEntriesAreCompiledAnew) {
+TEST_F(ProgramCacheTest, ForeignEntriesAreCompiledAgain) {
   const fs::path path = entry();
   const Description other{.source = std::string(kAdd) + "\n"};
   const std::string cold = ptx_of(other);
@@ -174,7 +174,7 @@ TEST_F(ProgramCacheTest, ForeignEntriesAreCompiledAnew) {
   EXPECT_FALSE(fs::is_symlink(path));
 }
 
-TEST_F(ProgramCacheTest, LeastRecentlyUsedEntriesGoFirst) {
+TEST_F(ProgramCacheTest, LeastRecentlyUsedEntriesAreRemovedFirst) {
   const auto numbered = [](int i) {
     return Description{.source = std::string(kAdd) + "// " + std::to_string(i)};
   };
@@ -213,7 +213,7 @@ TEST_F(ProgramCacheTest, LimitsAreChecked) {
                "GPUKERN_CACHE_LIMIT must be a number of bytes, got 1 GB");
 }
 
-TEST_F(ProgramCacheTest, NothingIsWrittenWithoutRoom) {
+TEST_F(ProgramCacheTest, NothingIsWrittenBeyondTheLimit) {
   const EnvironmentVariable limit("GPUKERN_CACHE_LIMIT", "10");
   ptx_of(kProgram);
   EXPECT_EQ(cache_info().entries, 0U);

@@ -68,7 +68,7 @@ class ProgramDiskTest : public testing::Test {
   const std::string digits_ = gpukern::hex(other_);
 };
 
-TEST_F(ProgramDiskTest, WhatIsStoredIsFound) {
+TEST_F(ProgramDiskTest, StoredProgramsAreFound) {
   const DiskCache::Found result = found();
   EXPECT_FALSE(result.rejected);
   ASSERT_TRUE(result.program.has_value());
@@ -82,7 +82,7 @@ TEST_F(ProgramDiskTest, WhatIsStoredIsFound) {
   EXPECT_FALSE(missing.rejected);
 }
 
-TEST_F(ProgramDiskTest, ForeignNamesAreLeft) {
+TEST_F(ProgramDiskTest, FilesWithForeignNamesRemain) {
   const std::string names[] = {"film.mkv.unfinished",
                                "mine.gpukern",
                                ".gpukern",
@@ -110,7 +110,7 @@ TEST_F(ProgramDiskTest, ForeignNamesAreLeft) {
             static_cast<std::ptrdiff_t>(foreign.size()));
 }
 
-TEST_F(ProgramDiskTest, WhatAWriterLeftGoesLater) {
+TEST_F(ProgramDiskTest, FilesOfAbortedWritersAreRemovedLater) {
   const fs::path old = add_old(digits_ + ".12.3.unfinished");
   const fs::path fresh = directory() / (digits_ + ".12.4.unfinished");
   write_file(fresh, "on its way");
@@ -143,7 +143,7 @@ TEST_F(ProgramDiskTest, TheDirectoryThatWasCheckedIsTheOneThatIsRead) {
   EXPECT_FALSE(is_found());
 }
 
-TEST_F(ProgramDiskTest, AnEntryThatOthersMayWriteToIsNone) {
+TEST_F(ProgramDiskTest, AnEntryThatOthersMayWriteToIsIgnored) {
   fs::permissions(entry(), fs::perms::others_write, fs::perm_options::add);
   EXPECT_TRUE(is_rejected());
   EXPECT_FALSE(fs::exists(entry()));
@@ -155,7 +155,7 @@ TEST_F(ProgramDiskTest, AnEntryBeyondTheLimitIsNotRead) {
   EXPECT_FALSE(fs::exists(entry()));
 }
 
-TEST_F(ProgramDiskTest, APipeIsNotWaitedFor) {
+TEST_F(ProgramDiskTest, APipeDoesNotBlock) {
   fs::remove(entry());
   ASSERT_EQ(mkfifo(entry().c_str(), 0600), 0);
   EXPECT_TRUE(is_rejected());

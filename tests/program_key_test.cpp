@@ -67,7 +67,7 @@ TEST_F(ProgramKeyTest, ADamagedEntryOfAKeyIsNotFound) {
   EXPECT_EQ(counts(), (Counts{.misses = 1, .rejected = 1}));
 }
 
-TEST_F(ProgramKeyTest, WhatDependsOnFilesIsNotKeptUnderAKey) {
+TEST_F(ProgramKeyTest, ProgramsThatDependOnFilesAreNotCachedUnderAKey) {
   ptx_of({.source = std::string(kAdd) + "// __DATE__\n", .key = "volatile"});
   ptx_of({.source = kAdd, .options = {"-I/usr/include"}, .key = "with files"});
   EXPECT_EQ(found_by("volatile"), "");

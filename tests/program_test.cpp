@@ -54,7 +54,7 @@ TEST_F(ProgramTest, ErrorsShowTheLines) {
   EXPECT_TRUE(contains(log, "undeclared = 1;")) << log;
 }
 
-TEST_F(ProgramTest, LogsAreWholeAndTheThreadsOwn) {
+TEST_F(ProgramTest, LogsAreCompleteAndPerThread) {
   std::string source;
   for (int i = 0; i < 90; ++i)
     source += "__device__ int f" + std::to_string(i) + "() { return nothing; }\n";
@@ -224,7 +224,7 @@ TEST_F(ProgramTest, NvrtcIsDescribed) {
 }
 
 // A separate process, since the search for NVRTC is cached.
-TEST(ProgramDeathTest, WithoutNvrtcTheMessageHelps) {
+TEST(ProgramDeathTest, TheMessageWithoutNvrtcIsHelpful) {
   gpukern_cuda_info info{};
   info.struct_size = sizeof info;
   ASSERT_EQ(gpukern_cuda_query(&info), GPUKERN_SUCCESS);

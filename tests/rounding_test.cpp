@@ -62,7 +62,7 @@ TEST_F(RoundingTest, DoesNotDependOnTheCallersMode) {
   }
 }
 
-TEST_F(RoundingTest, ExceptionFlagsStayAsTheyWere) {
+TEST_F(RoundingTest, ExceptionFlagsAreUnchanged) {
   std::feclearexcept(FE_ALL_EXCEPT);
   compute(out_);
   EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
@@ -73,7 +73,7 @@ TEST_F(RoundingTest, ExceptionFlagsStayAsTheyWere) {
 }
 
 #if defined(__x86_64__)
-TEST_F(RoundingTest, SubnormalsAreKeptWhereTheCallerFlushesThem) {
+TEST_F(RoundingTest, SubnormalsArePreservedIfTheCallerFlushesThem) {
   const unsigned before = _mm_getcsr();
   constexpr unsigned kFlushBoth = 0x8040;
   _mm_setcsr(before | kFlushBoth);

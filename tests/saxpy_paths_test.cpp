@@ -75,7 +75,7 @@ TEST_P(SaxpyPathTest, InPlaceAtEveryAlignment) {
 
 /// Results that exceed the caches of two threads bypass the caches. Rows begin at every offset in a
 /// line and are equal, so that the oracle computes one.
-TEST_P(SaxpyPathTest, PastTheCaches) {
+TEST_P(SaxpyPathTest, BeyondTheCaches) {
   constexpr std::int64_t kBytes = std::int64_t{40} << 20;
   const std::int64_t length = (std::int64_t{40} << 10) / item() + 1;
   const std::int64_t rows = kBytes / (length * item());

@@ -202,7 +202,7 @@ TEST_P(SaxpyTest, OperandsMayStartAnywhere) {
   }
 }
 
-TEST_P(SaxpyTest, RefusesWhatDoesNotFit) {
+TEST_P(SaxpyTest, RefusesMismatchedArguments) {
   const Array x = array({4, 3});
   const Array good = array({4, 3});
   const Bytes a(16);

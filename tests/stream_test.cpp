@@ -35,7 +35,7 @@ TEST(StreamOnTheCpuTest, HasNothingToOrder) {
                "there is no ");
 }
 
-TEST_F(StreamTest, PointersTellTheirDevice) {
+TEST_F(StreamTest, PointersHaveADevice) {
   const DeviceMemory<int> memory(10);
   gpukern_device device{};
   EXPECT_EQ(gpukern_pointer_device(memory.data(), &device), GPUKERN_SUCCESS);
@@ -87,7 +87,7 @@ int wrong_rounds(int rounds, const Order& order) {
   return wrong;
 }
 
-TEST_F(StreamTest, WaitsAreKept) {
+TEST_F(StreamTest, WaitsAreObeyed) {
   EXPECT_EQ(wrong_rounds(1000,
                          [](void* stream, void* other) {
                            EXPECT_EQ(gpukern_stream_wait(kCuda, stream, other), GPUKERN_SUCCESS)
@@ -96,7 +96,7 @@ TEST_F(StreamTest, WaitsAreKept) {
             0);
 }
 
-TEST_F(StreamTest, EventsAreKept) {
+TEST_F(StreamTest, EventsAreObeyed) {
   gpukern_event* event = nullptr;
   EXPECT_EQ(wrong_rounds(1000,
                          [&](void* stream, void* other) {
@@ -109,7 +109,7 @@ TEST_F(StreamTest, EventsAreKept) {
 }
 
 // The test above is valid only if it detects a missing wait.
-TEST_F(StreamTest, MissingWaitsAreSeen) {
+TEST_F(StreamTest, MissingWaitsAreDetected) {
   EXPECT_GT(wrong_rounds(100, [](void*, void*) {}), 0);
 }
 

@@ -115,7 +115,7 @@ void run_on_all_threads(int calls) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST(StreamThreadsTest, MixCallsRightlyAndLeakNothing) {
+TEST(StreamThreadsTest, ConcurrentCallsAreCorrectAndLeakNothing) {
   if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
   const OnDevice context;
   // Twice: memory that CUDA and the allocators retain is allocated in the first run.

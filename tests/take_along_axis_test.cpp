@@ -254,7 +254,7 @@ TEST_P(TakeAlongAxisTest, OutMayOverlapSourceAndIndex) {
   }
 }
 
-TEST_P(TakeAlongAxisTest, RaiseNamesTheFirstBadIndexAndLeavesOut) {
+TEST_P(TakeAlongAxisTest, RaiseNamesTheFirstBadIndexAndLeavesOutUnchanged) {
   for (const std::int64_t bad : {12, -13}) {
     Array source(placement(), bytes_dtype(4), {50, 12});
     Array index(placement(), kInt64.dtype, {50, 40});

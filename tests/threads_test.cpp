@@ -25,7 +25,7 @@ class ThreadsTest : public PlacementTest {
   }
 };
 
-TEST_P(ThreadsTest, GatherRightly) {
+TEST_P(ThreadsTest, GatherIsCorrect) {
   on_every_thread([where = placement()](int id) {
     Random random(static_cast<std::uint64_t>(id));
     for (int round = 0; round < kRounds; ++round) {
@@ -41,7 +41,7 @@ TEST_P(ThreadsTest, GatherRightly) {
   });
 }
 
-TEST_P(ThreadsTest, GetTheirOwnErrors) {
+TEST_P(ThreadsTest, ErrorsArePerThread) {
   on_every_thread([where = placement()](int id) {
     for (int round = 0; round < kRounds; ++round) {
       Array source(where, {GPUKERN_INT, 16, 1}, {4});
@@ -53,7 +53,7 @@ TEST_P(ThreadsTest, GetTheirOwnErrors) {
   });
 }
 
-TEST_P(ThreadsTest, SaxpyRightly) {
+TEST_P(ThreadsTest, SaxpyIsCorrect) {
   on_every_thread([where = placement()](int id) {
     Random random(static_cast<std::uint64_t>(id));
     const SaxpyType& type = kSaxpyTypes[static_cast<std::size_t>(id) % std::size(kSaxpyTypes)];

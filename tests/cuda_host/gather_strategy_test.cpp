@@ -189,7 +189,7 @@ TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreStrided) {
   }
 }
 
-TEST_F(GatherStrategyTest, TheLastRowServesAllThatTheOthersDoNot) {
+TEST_F(GatherStrategyTest, TheLastStrategyServesAnyCall) {
   EXPECT_EQ(strategy(items(3, kMebi, 16 * kMebi)), "rows");
   const auto strategies = gpu::gather_strategies();
   EXPECT_TRUE(strategies.back().serves(gpu::GatherProblem(items(3, 1, 1))));

@@ -67,7 +67,7 @@ TEST(CopyAsyncOrderTest, RunsInTheOrderOfTheStreamAndNotBefore) {
   for (std::int64_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], 9 + i);
 }
 
-TEST(CopyAsyncOrderTest, StridedMemoryOfTheGpuPassesThroughScratch) {
+TEST(CopyAsyncOrderTest, StridedDeviceMemoryUsesScratchMemory) {
   Numbers x(kPinned);
   Numbers out(kPinned);
   const Numbers there(kCuda);

@@ -97,7 +97,7 @@ TEST_F(ExplainPipelineTest, SaxpyInChunks) {
   }
 }
 
-TEST_F(ExplainPipelineTest, ASourceOfWhichLittleIsReadStaysWhereItLies) {
+TEST_F(ExplainPipelineTest, ASourceThatIsBarelyReadStaysOnTheHost) {
   Operand source(kCpu, kFloat, 100 * kCount);
   Operand index(kCpu, kLong, 100);
   Operand out(kCpu, kFloat, 100);

@@ -27,14 +27,14 @@ double part(std::int64_t bytes, std::int64_t item, int threads, std::int64_t tab
   return static_cast<double>(by_cpu) / static_cast<double>(items);
 }
 
-TEST(HybridSplitTest, TheCpuTakesWhatTranslationWouldHoldUp) {
+TEST(HybridSplitTest, TheCpuTakesAShareIfTranslationIsTheLimit) {
   EXPECT_GT(part(kGi, 4, 16), 0.9);
   EXPECT_GT(part(kGi, 256, 16), 0.85);
   EXPECT_GT(part(kGi, 1024, 16), 0.6);
   EXPECT_LT(part(kGi, 1024, 16), 0.9);
 }
 
-TEST(HybridSplitTest, TheGpuTakesAllWhereItIsAsQuick) {
+TEST(HybridSplitTest, TheGpuTakesAllIfItIsAsFast) {
   EXPECT_EQ(part(kGi, 4096, 16), 0);
   EXPECT_EQ(part(kGi, 256, 1), 0);
   EXPECT_EQ(part(256 << 10, 256, 16), 0);
@@ -158,7 +158,7 @@ TEST_F(HybridGatherTest, ACaptureReadsInPlace) {
   EXPECT_TRUE(right());
 }
 
-TEST_F(HybridGatherTest, NoStreamWaitsForWhatIsBeforeAnothersGather) {
+TEST_F(HybridGatherTest, NoStreamWaitsForTheWorkBeforeAnotherGather) {
   void* const held = fake_gpu().make_stream();
   void* const other = fake_gpu().make_stream();
   const auto steps_of_a_call = [&](void* stream) {
@@ -210,7 +210,7 @@ TEST_F(HybridGatherDeathTest, WithoutPageLockedMemoryAllIsReadInPlace) {
 }
 
 /// At exit, host functions that have not started are dropped without a wait.
-TEST_F(HybridGatherDeathTest, ExitDoesNotWaitForWhatHasNotBegun) {
+TEST_F(HybridGatherDeathTest, ExitDoesNotWaitForPendingWork) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::exit(run() == GPUKERN_SUCCESS ? 0 : 1), testing::ExitedWithCode(0), "");
 }

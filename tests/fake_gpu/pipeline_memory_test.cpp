@@ -24,7 +24,7 @@ TEST(PipelineRunMemoryTest, StaysInsideItsLimit) {
       }
 }
 
-TEST(PipelineRunMemoryTest, IsGivenBackWhenAStepFails) {
+TEST(PipelineRunMemoryTest, IsReleasedWhenAStepFails) {
   HostInts x(10000, false);
   HostInts out(10000, true);
   int chunks = 0;
@@ -32,7 +32,7 @@ TEST(PipelineRunMemoryTest, IsGivenBackWhenAStepFails) {
   EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
 }
 
-TEST(PipelineRunMemoryTest, ManyInputsShareTheRoomOfAFew) {
+TEST(PipelineRunMemoryTest, ManyInputsShareTheMemoryOfAFew) {
   constexpr std::int64_t kCount = 3 << 20;
   HostInts x(kCount, false);
   HostInts out(kCount, false);

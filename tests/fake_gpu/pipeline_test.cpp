@@ -103,7 +103,7 @@ TEST(PipelineTest, SaxpyTakesAnyLayout) {
   }
 }
 
-TEST(PipelineTest, GatherTakesAnyLayoutByEveryWay) {
+TEST(PipelineTest, GatherTakesAnyLayoutOnEveryPath) {
   Random random(std::random_device{}());
   for (int round = 0; round < 1000; ++round) {
     Shape shape(1 + random() % 3);
@@ -165,7 +165,7 @@ struct TwoThreads {
   ~TwoThreads() { gpukern_set_num_threads(0); }
 };
 
-TEST(PipelineTest, GatherCopiesNoSourceOfWhichItReadsLittle) {
+TEST(PipelineTest, GatherDoesNotCopyASourceThatItBarelyReads) {
   const TwoThreads threads;
   constexpr std::size_t kLimit = 1 << 20;
   for (const bool pinned : {false, true}) {
@@ -183,7 +183,7 @@ TEST(PipelineTest, GatherCopiesNoSourceOfWhichItReadsLittle) {
   }
 }
 
-TEST(PipelineTest, ABadIndexLeavesOutAsItWas) {
+TEST(PipelineTest, ABadIndexLeavesOutUnchanged) {
   FloatGather call(1000, 100000, false);
   call.index[77777] = 1000;
   expect_error(call.run(limited(100000)), GPUKERN_INDEX_ERROR, "index 1000 is out of bounds");
@@ -232,7 +232,7 @@ TEST(PipelineTest, ReportsAndStopsBetweenChunks) {
   }
 }
 
-TEST(PipelineTest, ReportsUntilAllIsDone) {
+TEST(PipelineTest, ReportsUntilCompletion) {
   for (const bool pinned : {false, true}) {
     gpukern_exec exec = limited(100000);
     exec.progress = Reports::take;
@@ -295,7 +295,7 @@ TEST(PinnedSourceTest, APinnedSourceIsReadInPlace) {
   }
 }
 
-TEST(PinnedSourceTest, APageableSourceIsAnErrorThatNamesTheWayOut) {
+TEST(PinnedSourceTest, APageableSourceIsAnErrorThatNamesTheAlternative) {
   const HostFloats source(5000, false);
   const Array index(Placement::Cuda, {GPUKERN_INT, 64, 1}, {30});
   const Array out(Placement::Cuda, kFloat.dtype, {30});
@@ -307,7 +307,7 @@ TEST(PinnedSourceTest, APageableSourceIsAnErrorThatNamesTheWayOut) {
   EXPECT_NE(std::string(gpukern_last_error()).find("pinned_empty"), std::string::npos);
 }
 
-TEST(PinnedSourceTest, AViewThatEndsBehindPinnedMemoryIsRefused) {
+TEST(PinnedSourceTest, AViewThatEndsAfterPinnedMemoryIsRefused) {
   const HostFloats source(5000, true);
   const Array index(Placement::Cuda, {GPUKERN_INT, 64, 1}, {30});
   const Array out(Placement::Cuda, kFloat.dtype, {30});

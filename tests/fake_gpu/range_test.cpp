@@ -56,7 +56,7 @@ class RangeTest : public testing::Test {
   gpukern_exec exec_ = GPUKERN_EXEC_INIT;
 };
 
-TEST_F(RangeTest, EveryChunkOfSaxpyHasOne) {
+TEST_F(RangeTest, EveryChunkOfSaxpyHasARange) {
   gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
   exec_.explanation = &explanation;
   ASSERT_EQ(saxpy(), GPUKERN_SUCCESS) << gpukern_last_error();
@@ -66,7 +66,7 @@ TEST_F(RangeTest, EveryChunkOfSaxpyHasOne) {
   expect_chunks({{"saxpy: chunk", explanation.chunks}}, explanation.chunks);
 }
 
-TEST_F(RangeTest, EveryChunkOfAGatherHasOne) {
+TEST_F(RangeTest, EveryChunkOfAGatherHasARange) {
   std::vector<std::int64_t> index(kCount, 7);
   exec_.device_memory_limit = std::size_t{1} << 20;
   const gpukern_tensor source = x();
@@ -83,7 +83,7 @@ TEST_F(RangeTest, EveryChunkOfAGatherHasOne) {
   EXPECT_EQ(ranges["wait for chunk"], ranges["gather: chunk"] + ranges["source: chunk"]);
 }
 
-TEST_F(RangeTest, EveryChunkOfAPipelineHasOne) {
+TEST_F(RangeTest, EveryChunkOfAPipelineHasARange) {
   const gpukern_tensor input = x();
   const gpukern_tensor* const inputs[] = {&input};
   const gpukern_tensor out = y();
@@ -97,7 +97,7 @@ TEST_F(RangeTest, EveryChunkOfAPipelineHasOne) {
   expect_chunks({{"pipeline: chunk", chunks}}, chunks);
 }
 
-TEST_F(RangeTest, AFailureEndsThem) {
+TEST_F(RangeTest, AFailureEndsTheRanges) {
   fake_gpu().fail_uploads_after(3);
   EXPECT_EQ(saxpy(), GPUKERN_CUDA_ERROR);
   EXPECT_EQ(fake_gpu().take_ranges()["saxpy: chunk"], 2);

@@ -92,7 +92,7 @@ TEST(ChunkTest, GrowWithTheirOperands) {
   EXPECT_EQ(gpukern::chunk_bytes(kGi, 2, 100 * kGi, false), gpukern::kPinnedChunk);
 }
 
-TEST(DeviceMemoryLimitTest, IsTheCallersOrTheEnvironmentsOrTheDefault) {
+TEST(DeviceMemoryLimitTest, ComesFromTheCallTheEnvironmentOrTheDefault) {
   const EnvironmentVariable unset("GPUKERN_DEVICE_MEMORY", std::nullopt);
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   EXPECT_EQ(gpukern::device_memory_limit(nullptr), GPUKERN_DEVICE_MEMORY_LIMIT);
@@ -110,7 +110,7 @@ TEST(DeviceMemoryLimitTest, IsTheCallersOrTheEnvironmentsOrTheDefault) {
   EXPECT_EQ(gpukern::device_memory_limit(&exec), 12345);
 }
 
-TEST(DeviceMemoryLimitTest, RefusesOtherWords) {
+TEST(DeviceMemoryLimitTest, RefusesInvalidValues) {
   for (const char* text : {"0", "-1", "G", "2GB", "2 G", "1.5G", "2g", "99999999999999999999",
                            "9999999999T", "much"}) {
     const EnvironmentVariable variable("GPUKERN_DEVICE_MEMORY", text);
@@ -148,7 +148,7 @@ TEST(SourceWayTest, ManyReadsAre) {
   EXPECT_EQ(way(64 * kMi, 256 * kMi, 4, true), SourceWay::Copied);
 }
 
-TEST(SourceWayTest, IsNeverACopyThatFindsNoRoom) {
+TEST(SourceWayTest, IsNeverACopyThatDoesNotFit) {
   EXPECT_EQ(way(kGi, 1024 * kGi, 4, false), SourceWay::OnHost);
   EXPECT_EQ(way(kGi, 1024 * kGi, 4, true, kGi, 2), SourceWay::InPlace);
   EXPECT_EQ(way(kGi, 1024 * kGi, 4, false, 8 * kGi), SourceWay::Copied);
