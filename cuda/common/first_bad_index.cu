@@ -8,8 +8,8 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
+#include "cuda/runtime/index_check_mailbox.hpp"
 #include "cuda/runtime/kernels.hpp"
-#include "cuda/runtime/mailbox.hpp"
 
 namespace gpukern::gpu {
 namespace {

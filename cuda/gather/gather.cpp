@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "cuda/gather/strategy.hpp"
+#include "cuda/runtime/index_check_mailbox.hpp"
 #include "cuda/runtime/kernels.hpp"
-#include "cuda/runtime/mailbox.hpp"
 #include "src/core/index.hpp"
 #include "src/runtime/buffer.hpp"
 

@@ -17,7 +17,7 @@
 #include "cuda/runtime/capture.hpp"
 #include "cuda/runtime/driver.hpp"
 #include "src/core/make_once.hpp"
-#include "src/threading/parallel.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern::gpu {
 namespace {

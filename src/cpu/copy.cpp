@@ -3,7 +3,7 @@
 
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
-#include "src/threading/parallel.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 

@@ -11,8 +11,8 @@
 #include "src/cpu/index_types.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
-#include "src/threading/parallel.hpp"
 #include "src/threading/thread_limit.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "src/core/operation.hpp"
 #include "src/cpu/cache.hpp"
-#include "src/threading/parallel.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 

@@ -17,7 +17,7 @@ bool gather(const GatherArgs& args);
 bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices);
 /// As gather() in mode "raise", with `out` unchanged if it returns false: if an index is out of
 /// bounds, or if checking the indices in the same pass is not faster.
-bool gather_preserving(const GatherArgs& args);
+bool gather_preserving_out(const GatherArgs& args);
 Strategy gather_strategy(const GatherArgs& args);
 
 void saxpy(const SaxpyArgs& args);

@@ -10,8 +10,8 @@
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/cpu/saxpy_kernels.hpp"
-#include "src/threading/parallel.hpp"
 #include "src/threading/thread_limit.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 namespace {

@@ -23,8 +23,8 @@
 #include "src/runtime/pipeline_tuning.hpp"
 #include "src/runtime/profiler_range.hpp"
 #include "src/runtime/throughput_estimate.hpp"
-#include "src/threading/parallel.hpp"
 #include "src/threading/thread_limit.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern {
 

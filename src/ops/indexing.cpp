@@ -3,8 +3,7 @@
 
 #include "src/ops/indexing.hpp"
 
-#include <algorithm>
-#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "src/core/environment.hpp"
@@ -14,89 +13,7 @@
 #include "src/runtime/progress.hpp"
 
 namespace gpukern {
-
-Axis checked_axis(const Tensor& source, std::int32_t axis) {
-  if (axis == GPUKERN_AXIS_NONE) return {0, 0, source.ndim, source.count()};
-  const int ndim = std::max(source.ndim, 1);
-  require(axis >= -ndim && axis < ndim, GPUKERN_AXIS_ERROR, "axis ", axis,
-          " is out of bounds for array of dimension ", ndim);
-  const int number = axis < 0 ? axis + ndim : axis;
-  if (source.ndim == 0) return {0, 0, 0, 1};
-  return {number, number, number + 1, source.shape[number]};
-}
-
-const gpukern_gather_options& checked_options(const char* function,
-                                              const gpukern_gather_options* options) {
-  static constexpr gpukern_gather_options kDefaults = GPUKERN_GATHER_OPTIONS_INIT;
-  if (options == nullptr) return kDefaults;
-  // The size in ABI 1. Read a later field only if struct_size covers it.
-  constexpr std::size_t kFirstSize =
-      offsetof(gpukern_gather_options, out_may_change) + sizeof(std::int32_t);
-  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
-          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
-  require(options->mode >= GPUKERN_INDEX_RAISE && options->mode <= GPUKERN_INDEX_FILL,
-          GPUKERN_VALUE_ERROR, function,
-          ": mode must be one of raise (0), wrap (1), clip (2), fill (3), got ", options->mode);
-  require(options->path >= GPUKERN_GATHER_AUTO && options->path <= GPUKERN_GATHER_PARTITIONED,
-          GPUKERN_VALUE_ERROR, function,
-          ": path must be one of auto (0), direct (1), partitioned (2), got ", options->path);
-  return *options;
-}
-
-void require_index_dtype(const Argument& index) {
-  require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.name,
-          " must be of an integer dtype, got ", dtype_name(index.tensor.dtype));
-}
-
-void require_indexed_out(const Argument& out, const Tensor& source, const Tensor& expected) {
-  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.name,
-          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
-          dtype_name(out.tensor.dtype));
-  require(same_shape(out.tensor, expected), GPUKERN_VALUE_ERROR, out.name, " must have shape ",
-          expected.shape_text(), ", got ", out.tensor.shape_text());
-  require_writable(out.tensor, out.name);
-}
-
 namespace {
-
-/// The fill value: a host tensor whose shape is the end of an item's shape.
-Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
-                          const Axis& axis) {
-  const Argument fill(function, "fill_value", raw);
-  require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.name, " must be in host memory, got ",
-          device_name(fill.tensor.device));
-  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.name,
-          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
-          dtype_name(fill.tensor.dtype));
-  const int missing = source.ndim - fill.tensor.ndim;
-  bool fits = missing >= axis.last && fill.tensor.contiguous();
-  for (int d = 0; fits && d < fill.tensor.ndim; ++d)
-    fits = fill.tensor.shape[d] == source.shape[missing + d];
-  if (!fits && fill.tensor.ndim > 0) {
-    Tensor item;
-    for (int d = axis.last; d < source.ndim; ++d) item.shape[item.ndim++] = source.shape[d];
-    fail(GPUKERN_VALUE_ERROR, fill.name, " must be a number or have the shape of an item, ",
-         item.shape_text(), ", or of the end of it, and be C-contiguous, got shape ",
-         fill.tensor.shape_text(), fill.tensor.contiguous() ? "" : ", not C-contiguous");
-  }
-  return fill.tensor;
-}
-
-void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
-  IndexArgs args;  // not as one initializer, for which GCC clears the whole struct first
-  args.index = index.data;
-  args.n = axis.n;
-  args.index_type = index_type(index);
-  for (int d = 0; d < index.ndim; ++d) args.loop.push(index.shape[d], {index.stride[d]});
-  args.loop.coalesce();
-  const auto bad = call.data_device.first_bad_index(args, call.stream);
-  if (!bad) return;
-  const std::string value = args.index_type.is_signed
-                                ? std::to_string(bad->value)
-                                : std::to_string(static_cast<std::uint64_t>(bad->value));
-  fail(GPUKERN_INDEX_ERROR, "index ", value, " is out of bounds for axis ", axis.number,
-       " with size ", axis.n);
-}
 
 /// $GPUKERN_GATHER.
 gpukern_gather_path default_path() {

@@ -1,30 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What operations that read items of a source by an index share: axis, options, index dtype and
-// bounds, fill value, overlap, and the choice of the device. Each operation adds its shapes and its
-// loop.
+// What operations that read items of a source by an index share besides their checks: overlap, and
+// the choice of the device. Each operation adds its shapes and its loop.
 #pragma once
 
-#include <cstdint>
-
 #include "src/ops/gather_args.hpp"
+#include "src/ops/index_checks.hpp"  // IWYU pragma: export
 #include "src/runtime/call.hpp"
 
 namespace gpukern {
-
-/// Checks an axis of the source, which may be GPUKERN_AXIS_NONE.
-Axis checked_axis(const Tensor& source, std::int32_t axis);
-
-/// Checks the options; NULL means the defaults.
-const gpukern_gather_options& checked_options(const char* function,
-                                              const gpukern_gather_options* options);
-
-/// Requires an integer dtype.
-void require_index_dtype(const Argument& index);
-
-/// Requires the source's dtype, the shape of `expected`, and elements that do not overlap.
-void require_indexed_out(const Argument& out, const Tensor& source, const Tensor& expected);
 
 /// An operation whose dtypes and shapes have been checked.
 struct IndexedRead {

@@ -30,8 +30,9 @@ class CpuDevice final : public Device {
   }
   bool run_checked(const Operation& operation, Stream) override {
     return operation.visit(Overloaded{[](const GatherArgs& args) {
-                                        return args.out_may_change ? cpu::gather(args)
-                                                                   : cpu::gather_preserving(args);
+                                        return args.out_may_change
+                                                   ? cpu::gather(args)
+                                                   : cpu::gather_preserving_out(args);
                                       },
                                       [](const auto&) { return false; }});
   }

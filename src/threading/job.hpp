@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "src/threading/parallel.hpp"
 #include "src/threading/spin.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 

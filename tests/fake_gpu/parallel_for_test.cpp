@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/threading/parallel.hpp"
+#include "src/threading/thread_pool.hpp"
 #include "support.hpp"
 
 namespace gpukern_test {

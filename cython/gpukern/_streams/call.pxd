@@ -37,7 +37,7 @@ from gpukern._capi cimport (
     gpukern_device, gpukern_exec, gpukern_explanation, gpukern_status, gpukern_tensor,
 )
 from gpukern._streams.stream cimport Stream
-from gpukern._streams.watch cimport Watch
+from gpukern._streams.progress cimport Watch
 
 cdef extern from *:
     """

@@ -21,7 +21,7 @@ from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, w
 from gpukern._streams.stream_tracker cimport (
     StreamTracker, keep_until_done, keepalive_count, release_completed,
 )
-from gpukern._streams.watch cimport watch
+from gpukern._streams.progress cimport watch
 
 import operator
 

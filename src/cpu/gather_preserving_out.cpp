@@ -13,7 +13,7 @@
 #include "src/cpu/gather_items.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
-#include "src/threading/parallel.hpp"
+#include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 namespace {
@@ -80,7 +80,7 @@ IndexArgs indices_of(const GatherArgs& args) {
 
 }  // namespace
 
-bool gather_preserving(const GatherArgs& args) {
+bool gather_preserving_out(const GatherArgs& args) {
   if (is_for_copy(args)) return gather_by_copy(args);
   return is_checked_by_threads(args) && gather_if_in_bounds(args, indices_of(args));
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The thread pool. Its design, with measurements, is in README.md.
-#include "src/threading/parallel.hpp"
+#include "src/threading/thread_pool.hpp"
 
 #include <pthread.h>
 #include <sched.h>

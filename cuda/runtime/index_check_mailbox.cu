@@ -9,7 +9,7 @@
 
 #include "cuda/common/check.hpp"
 #include "cuda/runtime/capture.hpp"
-#include "cuda/runtime/mailbox.hpp"
+#include "cuda/runtime/index_check_mailbox.hpp"
 #include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The checks of operations that read items of a source by an index: axis, options, dtype and bounds
+// of the index, fill value, out.
+#pragma once
+
+#include <cstdint>
+
+#include "src/ops/gather_args.hpp"
+#include "src/runtime/call.hpp"
+
+namespace gpukern {
+
+/// Checks an axis of the source, which may be GPUKERN_AXIS_NONE.
+Axis checked_axis(const Tensor& source, std::int32_t axis);
+
+/// Checks the options; NULL means the defaults.
+const gpukern_gather_options& checked_options(const char* function,
+                                              const gpukern_gather_options* options);
+
+/// Requires an integer dtype.
+void require_index_dtype(const Argument& index);
+
+/// Requires the source's dtype, the shape of `expected`, and elements that do not overlap.
+void require_indexed_out(const Argument& out, const Tensor& source, const Tensor& expected);
+
+/// The fill value: a host tensor whose shape is the end of an item's shape.
+Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
+                          const Axis& axis);
+
+/// Requires that all indices are in [-n, n) for an axis of length n, and waits for the stream.
+void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis);
+
+}  // namespace gpukern
