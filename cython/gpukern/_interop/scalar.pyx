@@ -34,6 +34,10 @@ cdef enum:
 cdef dict RANK_OF_CODE = {GPUKERN_INT: RANK_INT, GPUKERN_FLOAT: RANK_FLOAT,
                           GPUKERN_BFLOAT: RANK_FLOAT, GPUKERN_COMPLEX: RANK_COMPLEX}
 
+# Python's types for the values of NumPy's scalar types. item() costs ten times as much.
+cdef dict PYTHON_TYPES = {np.dtype(code).type: type(np.zeros((), code).item())
+                          for code in "?bhilqBHILQefdFD"}
+
 
 # ---- fill_value ----
 
@@ -125,8 +129,9 @@ cdef object number_of(object a):
     cdef gpukern_dtype described
     if type(a) is float or type(a) is int:
         return a
-    if isinstance(a, np.generic) and a.dtype.kind in "biufc":
-        return a.item()
+    convert = PYTHON_TYPES.get(type(a))
+    if convert is not None:
+        return convert(a)
     if isinstance(a, (int, float, complex)):
         return a
     if numpy_subclasses.is_masked(a):
