@@ -308,6 +308,10 @@ def comprehension(a):
     return [x for x in a]  # noqa: C416
 
 
+def nearest_remainder(a):
+    return math.remainder(a, 3.0)
+
+
 def behind(a):  # noqa: RET503
     return a
     a = 1
@@ -331,6 +335,7 @@ WRONG_FUNCTIONS = [
     (stars, 0, "parameters must be plain names"),
     (own_method, 1, "expected the name of a function"),
     (conversion, 1, "expected 1 arguments, got 2"),
+    (nearest_remainder, 1, r"the function is not one of those .*: math.remainder\(a, 3.0\)"),
     (comprehension, 1, "an expression ListComp cannot be translated"),
     (behind, 2, "there is code behind the return"),
 ]
