@@ -22,7 +22,7 @@ from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe_dtype
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, finish, link, start, stream_of_call,
+    Argument, CallContext, begin_call, finish, link, pin, start, stream_of_call,
 )
 from gpukern._streams.stream cimport Stream, consumer_stream, current_streams, legacy_stream
 from gpukern._streams.stream_tracker cimport new_stream_tracker
@@ -304,6 +304,7 @@ cdef DeviceArray copy_to_device(CallContext *call, const Argument *source, gpuke
     """A copy of a described array on a device, enqueued on the call's stream."""
     cdef DeviceArray made = allocate_device_array(call, device, dtype_of(source), source.c.ndim,
                                                   source.c.shape)
+    pin(call)
     with nogil:
         check(gpukern_copy(&source.c, &made.c, &call.c))
     if made.tracker is None:

@@ -23,7 +23,7 @@ from gpukern._interop.scalar cimport fill_array
 from gpukern._memory.device_array cimport copy_to_device
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, keep, link, new_memory, start, what,
+    Argument, CallContext, begin_call, end_call, finish, keep, link, new_memory, pin, start, what,
 )
 from gpukern._streams.stream_tracker cimport keep_until_done
 
@@ -39,8 +39,7 @@ from gpukern.errors import (
 cnp.import_array()
 
 cdef enum:
-    # As many dimensions as tensors of one more than GPUKERN_MAX_NDIM make.
-    MAX_RESULT_NDIM = 2 * (GPUKERN_MAX_NDIM + 1)
+    MAX_RESULT_NDIM = 2 * GPUKERN_MAX_NDIM
 
 
 # What the C function takes.
@@ -99,7 +98,7 @@ cdef class IndexedRead:
         if src.host and not idx.host and call.c.explanation == NULL:
             # The producer of pinned memory does not know of the stream that is to read it.
             keep_until_done(<object>src.owner, idx.c.device, call.c.stream)
-        if is_subclass(&src) and out is None and call.c.explanation == NULL:
+        if is_subclass(&src) and out is None and dst.host and call.c.explanation == NULL:
             end_call(&call, result, &dst)
             return numpy_subclasses.like(source, result)
         return end_call(&call, result, &dst)
@@ -314,6 +313,9 @@ cdef int prepare_bytes(CallContext *call, Work *work, bint aligned, const Argume
         raise GpukernAxisError(
             f"axis {work.axis} is out of bounds for array of dimension {ndim}")
     if ndim == 1 and src.c.ndim != 1:
+        if not src.host:
+            raise GpukernValueError(f"{what(call, dst)} must be on cuda:{src.c.device.device_id} "
+                                    "like source, got cpu")
         src = stand_in(call, flat(call, src))
     if work.axis < 0:
         work.axis += ndim
@@ -357,7 +359,9 @@ cdef object flat(CallContext *call, const Argument *src):
     if is_ndarray(src):
         return np.asarray(<object>src.owner).reshape(-1)
     array = np.empty(shape_of(&src.c), dtype_of(src))
-    origin, to = as_bytes(call, src), as_bytes(call, stand_in(call, array))
-    with nogil:
-        check(gpukern_copy(origin, to, NULL))
+    if call.c.explanation == NULL:
+        origin, to = as_bytes(call, src), as_bytes(call, stand_in(call, array))
+        pin(call)
+        with nogil:
+            check(gpukern_copy(origin, to, NULL))
     return array.reshape(-1)

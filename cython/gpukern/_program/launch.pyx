@@ -27,7 +27,7 @@ from gpukern._program.kernel_args cimport (
 )
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, keep, new_memory, stream_of_call,
+    Argument, CallContext, begin_call, end_call, keep, new_memory, pin, stream_of_call,
 )
 
 import numpy as np
@@ -241,6 +241,7 @@ cdef int stage(CallContext *call, const KernelParameter *parameter, HostArgument
         prepare(&contiguous, packed, parameter.position)
         fill_from_ndarray(call, &contiguous, packed)
         host = &contiguous
+    pin(call)
     with nogil:
         check(gpukern_copy(&host.c, &copy.c, &call.c))
     return 0

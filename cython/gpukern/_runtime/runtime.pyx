@@ -5,6 +5,7 @@
 """The library: errors of its calls, versions, threads, devices and the environment."""
 
 from libc.stdint cimport int32_t
+from libc.stdlib cimport getenv
 from posix.unistd cimport pause
 
 from gpukern._capi cimport (
@@ -15,7 +16,6 @@ from gpukern._capi cimport (
 )
 
 import operator
-import os
 
 from gpukern.errors import (
     ERROR_OF_STATUS, GpukernInternalError, GpukernTypeError, GpukernValueError,
@@ -24,7 +24,7 @@ from gpukern.errors import (
 cdef extern from "Python.h":
     int Py_IsInitialized() nogil
 
-# $GPUKERN_DEVICE in the snapshot of the C side.
+# $GPUKERN_DEVICE, as the C side has read it.
 cdef str device_variable = ""
 cdef DefaultDevice named_device = DEFAULT_NONE
 cdef dict DEFAULT_DEVICES = {"": DEFAULT_NONE, "cpu": DEFAULT_CPU, "cuda": DEFAULT_CUDA}
@@ -151,8 +151,10 @@ def reload_environment():
     is to follow. What it computed from ``OMP_NUM_THREADS`` stays.
     """
     global device_variable, named_device
-    check(gpukern_reload_environment())  # with the GIL, which changes of os.environ need as well
-    device_variable = os.environ.get("GPUKERN_DEVICE", "")
+    # With the GIL, as changes of os.environ. Both read the environment of C.
+    check(gpukern_reload_environment())
+    cdef const char *variable = getenv("GPUKERN_DEVICE")
+    device_variable = "" if variable == NULL else variable.decode("utf-8", "replace")
     named_device = DEFAULT_DEVICES.get(device_variable, DEFAULT_UNKNOWN)
 
 

@@ -57,8 +57,10 @@ cdef extern from "Python.h":
 cnp.import_array()
 
 cdef enum:
-    # Bytes of an output that take less time than a release of the GIL, or little more.
+    # Bytes of an output that take less time than a release of the GIL, or little more. Elements
+    # count as 16 bytes at least: to read each may take a cache miss.
     SHORT = 1 << 14
+    SHORT_ELEMENT = 16
     # Bytes of an output from which on a call looks at signals: some ten milliseconds of many
     # cores, and a tenth of a second of one.
     LONG = 1 << 28
@@ -269,34 +271,26 @@ cdef int order_back(CallContext *call) except -1:
 cdef int start(CallContext *call, const Argument *out) except -1:
     """Prepares for the work on `out` (NULL: of unknown size), and releases the GIL unless the work
     is short. Until finish() no Python object may be touched."""
-    cdef double size = 0
+    cdef double count = 1
     cdef bint watched = call.watch.progress != NULL
     cdef int d
-    settle_default_device(call)
     if out != NULL:
-        size = max(out.itemsize, 1)
         for d in range(out.c.ndim):
-            size *= out.c.shape[d]
-        if (size <= SHORT and out.host and not watched
-                and call.c.device.device_type == GPUKERN_CPU):
+            count *= out.c.shape[d]
+        if (0 < count * max(out.itemsize, SHORT_ELEMENT) <= SHORT and not watched
+                and call.device.device_type == 0 and computes_on_cpu(call)):
             return 0
-    if watched or size >= LONG:
+        watched |= count * out.itemsize >= LONG
+    if watched:
         watch(&call.watch, &call.c)
     pin(call)
     call.held.released = PyEval_SaveThread()
     return 0
 
 
-cdef void settle_default_device(CallContext *call) noexcept:
-    """Reads $GPUKERN_DEVICE while the GIL is held: without it, another thread's change of the
-    environment frees what is read."""
-    if (call.c.device.device_type == GPUKERN_DEVICE_DEFAULT and call.device.device_type == 0
-            and call.c.explanation == NULL and computes_on_cpu(call)):
-        call.c.device.device_type = GPUKERN_CPU
-
-
 cdef int pin(CallContext *call) except -1:
-    """Keeps the memory of the caller's ndarrays in place while the GIL is released.
+    """Keeps the memory of the caller's ndarrays in place while the GIL is released, until the call
+    ends.
 
     Another thread's resize(refcheck=False) frees memory that the caller's reference and even a
     Py_buffer stand for. Of an array with a weak reference NumPy refuses to do so.
@@ -307,7 +301,7 @@ cdef int pin(CallContext *call) except -1:
     while argument != NULL:
         count += argument.host and not argument.is_new
         argument = argument.previous
-    if count == 0 or call.held.pins != NULL:
+    if count == 0:
         return 0
     pins = PyTuple_New(count)
     argument = call.arguments
@@ -321,6 +315,8 @@ cdef int pin(CallContext *call) except -1:
             PyTuple_SET_ITEM(pins, count, reference)
         argument = argument.previous
     Py_INCREF(pins)
+    if call.held.pins != NULL:  # of fewer arguments
+        Py_DECREF(<object>call.held.pins)
     call.held.pins = <PyObject *>pins
     return 0
 
