@@ -160,7 +160,8 @@ class NativeBuild(build_ext):
         cmake.build()
         for folder in [package] + [ROOT / SOURCES] * self.inplace:
             cmake.install(folder)
-            shutil.copytree(ROOT / KERNEL_HEADERS, folder / PACKAGED_HEADERS, dirs_exist_ok=True)
+            shutil.rmtree(folder / PACKAGED_HEADERS, ignore_errors=True)
+            shutil.copytree(ROOT / KERNEL_HEADERS, folder / PACKAGED_HEADERS)
         self.library_dirs.append(str(package / "lib"))
         super().run()
 

@@ -14,6 +14,7 @@ import gpukern
 STUB = Path(__file__).resolve().parent.parent / "cython" / "gpukern" / "__init__.pyi"
 BODY = ast.parse(STUB.read_text(encoding="utf-8")).body
 CLASSES = [node for node in BODY if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+FOR_TESTS = {"function"}  # of Elementwise
 # elementwise() is overloaded: no single declaration has its parameters.
 FUNCTIONS = [node for node in BODY if isinstance(node, ast.FunctionDef) and not node.decorator_list]
 
@@ -57,6 +58,10 @@ def test_members_of_a_class(declaration):
     members = [node for node in declaration.body if isinstance(node, ast.FunctionDef)]
     defined_class = getattr(gpukern, declaration.name)
     assert [node.name for node in members if not hasattr(defined_class, node.name)] == []
+    names = {node.name for node in members}
+    names |= {node.target.id for node in declaration.body if isinstance(node, ast.AnnAssign)}
+    public = {name for name in vars(defined_class) if name[0] != "_"}
+    assert public - FOR_TESTS <= names
     for node in members:
         if not node.decorator_list and node.name[:2] != "__":
             assert declared(node) == defined(getattr(defined_class, node.name))
