@@ -3,6 +3,7 @@
 
 """DLPack and __cuda_array_interface__, as a consumer and as a producer, on the host."""
 
+import ctypes
 import gc
 import weakref
 
@@ -234,3 +235,18 @@ def test_torch_tensors_come_back_as_torch_tensors():
     assert isinstance(result, torch.Tensor)
     assert result.dtype == torch.bfloat16
     assert result.tolist() == [4, 0]
+
+
+def test_more_dimensions_than_numpy_has_are_refused():
+    capsule = exported(max_version=(1, 0))
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    # DLManagedTensorVersioned.dl_tensor.ndim
+    ndim = ctypes.c_int32.from_address(pointer(capsule, b"dltensor_versioned") + 48)
+    assert ndim.value == 1
+    for operation in (gpukern.elementwise("a + 1"), lambda a: gather(a, [0])):
+        ndim.value = 65
+        with pytest.raises(ValueError, match="must have 0 to 64 dimensions, got 65"):
+            operation(Producer(None, device=(1, 0), capsule=capsule))
+        capsule = exported(max_version=(1, 0))
+        ndim = ctypes.c_int32.from_address(pointer(capsule, b"dltensor_versioned") + 48)

@@ -222,6 +222,8 @@ def test_wrong_arguments():
         elementwise(lambda a: a, inputs=("a",))
     with pytest.raises(TypeError, match="options must be a sequence of str"):
         elementwise("a", options="--fmad=true")
+    with pytest.raises(TypeError, match="options must be a sequence of str"):
+        elementwise("a", options=iter([1]))
     with pytest.raises(TypeError, match="dtype object is not one to compute with"):
         elementwise("a", dtype=object)
     with pytest.raises(TypeError, match="preamble must be a str"):

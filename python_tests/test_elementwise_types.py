@@ -266,6 +266,15 @@ def test_other_dtypes_are_refused():
         f(np.ma.masked_array([1, 2]))
 
 
+@pytest.mark.parametrize("size", [2, 200, 20_000])
+def test_results_of_subclasses_are_ndarrays(size):
+    matrix = np.ones((2, size)).view(np.matrix)
+    result = elementwise("a * a")(matrix)
+    assert type(result) is np.ndarray
+    assert result.shape == matrix.shape
+    assert (result == 1).all()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
 @pytest.mark.parametrize("shape", [(), (40,), (40_000,)])
 def test_integers_to_negative_powers(rng, dtype, shape):

@@ -139,6 +139,22 @@ def test_masked_array_keeps_its_mask():
     assert np.array_equal(ours.data, numpys.data)
 
 
+@pytest.mark.parametrize("out", [np.zeros(2, np.int64), gpukern.empty(2, np.int64, "cpu")])
+def test_masked_source_into_any_out(out):
+    source = np.ma.array([1, 2, 3], mask=[0, 0, 1])
+    assert gather(source, [1, 0], out=out) is out
+    data = out if isinstance(out, np.ndarray) else out.numpy()
+    assert data.tolist() == [2, 1]
+
+
+def test_masked_out():
+    out = np.ma.zeros(2, np.int64)
+    gather(np.ma.array([1, 2, 3], mask=[0, 0, 1]), [2, 0], out=out)
+    assert out.mask.tolist() == [True, False]
+    with pytest.raises(TypeError, match="gather: out must not be a masked array"):
+        gather(np.arange(3), [2, 0], out=out)
+
+
 def test_structured_dtypes_keep_padding(place):
     dtype = np.dtype([("a", "u1"), ("b", "f8")], align=True)
     source = np.frombuffer(np.random.default_rng().bytes(10 * dtype.itemsize), dtype)

@@ -254,6 +254,8 @@ def test_masked_arrays_are_refused():
     x = np.ma.array([1.0, 2.0], mask=[0, 1])
     with pytest.raises(TypeError, match="saxpy: x must not be a masked array"):
         saxpy(1, x, x)
+    with pytest.raises(TypeError, match="saxpy: out must not be a masked array"):
+        saxpy(1, x.data, x.data, out=x)
 
 
 def test_out_must_be_writable():

@@ -23,12 +23,16 @@ def of_expression(text, inputs, dtype, name, preamble, options):
 at_clear(of_expression.cache_clear)
 
 
+def checked_options(options):
+    """The options as a tuple."""
+    listed = None if isinstance(options, (str, bytes, Mapping)) else tuple(options)
+    if listed is None or not all(isinstance(each, str) for each in listed):
+        raise GpukernTypeError(f"elementwise: options must be a sequence of str, got {options!r}")
+    return listed
+
+
 def fields(dtype, name, preamble, options):
     """The fields of a Function that are given."""
-    if isinstance(options, (str, bytes, Mapping)) or not all(
-        isinstance(each, str) for each in options
-    ):
-        raise GpukernTypeError(f"elementwise: options must be a sequence of str, got {options!r}")
     if not isinstance(preamble, str):
         raise GpukernTypeError(
             f"elementwise: preamble must be a str, got {type(preamble).__name__}"
@@ -36,7 +40,7 @@ def fields(dtype, name, preamble, options):
     return {
         "dtype": type_resolution.dtype_name(dtype),
         "preamble": preamble,
-        "options": tuple(options),
+        "options": options,
         **({} if name is None else {"name": str(name)}),
     }
 
@@ -120,9 +124,9 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
         return functools.partial(
             elementwise, inputs=inputs, dtype=dtype, name=name, preamble=preamble, options=options
         )
+    options = checked_options(options)
     if isinstance(function, str):
         inputs = tuple(inputs) if type(inputs) is list else inputs
-        options = tuple(options) if type(options) is list else options
         given = function, inputs, dtype, name, preamble, options
         try:
             return Elementwise(of_expression(*given))

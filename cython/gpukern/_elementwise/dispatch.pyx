@@ -32,7 +32,7 @@ from gpukern._memory.device_array cimport allocate_device_array
 from gpukern._runtime.runtime cimport (
     DEFAULT_CUDA, DEFAULT_NONE, DefaultDevice, check, checked_default_device,
 )
-from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, what
+from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, new_memory, what
 
 import numpy as np
 
@@ -116,7 +116,7 @@ cdef class Elementwise:
     host arrays between the parts of their work.
     """
 
-    cdef readonly object function
+    cdef readonly object function  # for tests
     cdef dict known  # the specializations
     cdef str name
     cdef readonly tuple inputs  # the names of the arguments
@@ -208,7 +208,7 @@ cdef class Elementwise:
             type_ = require_type(call, argument)
             if operands.first == NULL or operands.first.host and not argument.host:
                 operands.first = argument
-            operands.all_numpy &= argument.owner == <PyObject *>value and is_ndarray(argument)
+            operands.all_numpy &= argument.type == NULL and argument.owner == argument.array
             if argument.host and argument.c.ndim == 0:
                 memcpy(&operands.scalars.value[operands.scalars.count],
                        <char *>argument.c.data + argument.c.byte_offset, argument.itemsize)
@@ -300,14 +300,15 @@ cdef object new_output(CallContext *call, Specialization found, Operands *operan
 cdef object call_on_gpu(CallContext *call, Specialization found, Operands *operands, int32_t gpu,
                         object out):
     cdef Argument *target = &operands.argument[0]
-    cdef Argument temporary
+    cdef Argument *temporary
     if out is None:
         out = new_output(call, found, operands)
     elif overwrites(operands.tensor, operands.count):
         made = allocate_device_array(
             call, operands.first.c.device, numpy_dtype(found.out_dtype), operands.shape.ndim,
             operands.shape.sizes)
-        describe_result(call, made, &temporary)
+        temporary = <Argument *>new_memory(call, sizeof(Argument))
+        describe_result(call, made, temporary)
         operands.tensor[0] = &temporary.c
     enqueue(call, found, operands.tensor, operands.count, &operands.scalars, gpu)
     if operands.tensor[0] != &target.c and call.c.explanation == NULL:
@@ -357,9 +358,9 @@ cdef tuple host_views(tuple arguments, Operands *operands):
 
 
 cdef object host_view(const Argument *argument):
-    """The memory of a host array as an ndarray."""
+    """The memory of a host array as an ndarray, not of a subclass."""
     if is_ndarray(argument):
-        return <object>argument.owner
+        return np.asarray(<object>argument.owner)
     dtype = host_dtype(TYPE_NAMES[type_number(&argument.c.dtype)])
     return ndarray_at(&argument.c, dtype, not argument.readonly, <object>argument.owner)
 

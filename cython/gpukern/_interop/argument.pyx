@@ -94,6 +94,7 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
                 and not hasattr(array, "__cuda_array_interface__")):
             raise GpukernTypeError(
                 f"{what(call, argument)} must be an array, got {type(array).__name__}")
+        refuse_masked(call, argument)
         call.has_duties |= type_.torch is not None
         describe_prepared(call, array, argument)
     else:
@@ -173,8 +174,7 @@ cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except 
     """Room for the shape and the strides of an argument."""
     if 0 <= ndim <= INLINE_NDIM:
         return argument.sizes
-    # One more than the C side takes, which raises the error for it.
-    if ndim < 0 or ndim > GPUKERN_MAX_NDIM + 1:
+    if ndim < 0 or ndim > GPUKERN_MAX_NDIM:
         raise GpukernValueError(
             f"{what(call, argument)} must have 0 to {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     return <int64_t *>new_memory(call, 2 * ndim * sizeof(int64_t))

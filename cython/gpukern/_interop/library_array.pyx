@@ -225,7 +225,7 @@ cdef int describe_interface(CallContext *call, ArrayType type_, object array,
         fill_from_interface(call, type_, array.__cuda_array_interface__, argument)
     except GpukernError:
         raise
-    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise GpukernTypeError(
             f"{what(call, argument)} has a malformed __cuda_array_interface__: {error!r}"
         ) from error

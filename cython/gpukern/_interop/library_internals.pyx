@@ -76,7 +76,7 @@ cdef class TorchState:
                 return 0
             except RuntimeError:
                 # A tensor of inference mode outside of it, which the Python function ignores. The
-                # exception takes a millisecond: it is paid once.
+                # exception takes a millisecond: from now on, the Python function is called.
                 self.c_bump_version = NULL
         if self.increment_version is not None:
             self.increment_version((tensor,))

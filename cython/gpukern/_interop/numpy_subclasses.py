@@ -85,7 +85,8 @@ def gather_masked(name, numpys, source, index, *, out, **options):
     if index_mask is not masked.nomask:
         index = index.filled(0)
     # The data first: they bring the errors.
-    data = operation(name)(source.data, index, out=getattr(out, "data", None), **options)
+    data_out = out.data if is_masked(out) else out
+    data = operation(name)(source.data, index, out=data_out, **options)
     mask_options = {**options, "fill_value": 0, "progress": None}
     if source.mask is masked.nomask:
         mask = index_mask

@@ -47,7 +47,7 @@ COMPLEX = frozenset(
 
 # C's name, where NumPy has another one.
 C_NAMES = {
-    **{name: name for name in ARITY},
+    **{name: name for name in ARITY if name != "remainder"},  # C's is another function
     "abs": "absolute",
     "acos": "arccos",
     "acosh": "arccosh",
@@ -97,7 +97,6 @@ C_TYPES = {
 def _python_functions():
     found = {ufunc: name for name, ufunc in UFUNCS.items()}
     found |= {getattr(math, name): C_NAMES[name] for name in C_NAMES if hasattr(math, name)}
-    del found[math.remainder]  # of the nearest quotient; NumPy's is that of the floor
     found |= {np.where: "where", np.real: "real", np.imag: "imag"}
     found |= {np.abs: "absolute", builtins.abs: "absolute", builtins.pow: "power"}
     return found | {builtins.min: "minimum", builtins.max: "maximum"}
