@@ -59,6 +59,20 @@ def tensors():
     }
 
 
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_parameters_without_gradients(mode):
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.arange(6.0).reshape(3, 2))
+    with getattr(torch, mode)():
+        result = gpukern.gather(weight, torch.tensor([2, 0]))
+        gpukern.saxpy(1.0, weight, weight, out=weight)
+    assert not result.requires_grad
+    assert result.tolist() == [[4, 5], [0, 1]]
+    assert weight.tolist() == [[0, 2], [4, 6], [8, 10]]
+    with pytest.raises(BufferError, match=r"pass its detach\(\)"):
+        gpukern.gather(weight, torch.tensor([2, 0]))
+
+
 NAMES = ["requires_grad", "parameter", "meta", "sparse", "conjugated", "negated",
          "negated, of one element", "fake"]  # fmt: skip
 

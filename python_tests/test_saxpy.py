@@ -286,6 +286,26 @@ def fractions_to_float32(number):
     return min(around, key=lambda x: (abs(int(x) - number), int(x.view(np.int32)) & 1))
 
 
+class Metres(np.ndarray):
+    """Has arithmetic of its own, as the quantities of astropy."""
+
+    def __array_ufunc__(self, *args, **kwargs):
+        raise AssertionError("NumPy is not called")
+
+
+def test_subclasses_with_their_own_arithmetic_are_refused():
+    x = np.ones(3)
+    metres = x.view(Metres)
+    for call in (
+        lambda: saxpy(1, metres, x),
+        lambda: saxpy(1, x, x, out=metres),
+        lambda: gpukern.elementwise("a + 1")(metres),
+    ):
+        with pytest.raises(TypeError, match=r"must not be a Metres, .*view\(numpy.ndarray\)"):
+            call()
+    assert type(gpukern.gather(metres, [0, 1])) is Metres
+
+
 def test_masked_a_is_refused():
     with pytest.raises(TypeError, match="masked"):
         gpukern.saxpy(np.ma.masked, np.ones(2), np.ones(2))

@@ -7,10 +7,11 @@ Each type of arrays has one describer, resolved once per type (array_type.pyx), 
 Argument (call.pxd) and links it into the context, or raises the exception that names the argument:
 what was expected, and what was passed. Nothing is checked here that the C side checks.
 
-describe() takes any array. describe_operand() takes an operand of arithmetic: masked arrays are
-refused, and a host array that is not in native byte order or whose strides are no whole elements is
-copied. describe_output() takes an array to write to; with `temporary`, one that cannot be written
-in place by the C side is written by end_call(). `name` is a str that outlives the call, or the int
+describe() takes any array. describe_operand() takes an operand of arithmetic: masked arrays and
+subclasses of ndarray with their own arithmetic are refused, and a host array that is not in native
+byte order or whose strides are no whole elements is copied. describe_output() takes an array to
+write to; with `temporary`, the output of arithmetic, and one that cannot be written in place by the
+C side is written by end_call(). `name` is a str that outlives the call, or the int
 n for "argument n".
 
 An Argument on a GPU has its dtype, device, stream and address as they are; on the host also:

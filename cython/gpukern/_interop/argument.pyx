@@ -61,7 +61,7 @@ cdef int describe_operand(CallContext *call, object array, object name,
     """Describes an array that is computed with."""
     describe(call, array, name, argument)
     if argument.type != NULL:
-        refuse_masked(call, argument)
+        require_operand(call, argument)
     if is_plain(argument):
         return 0
     if is_ndarray(argument) and (argument.byte_strided or not is_native(dtype_of(argument))):
@@ -69,6 +69,17 @@ cdef int describe_operand(CallContext *call, object array, object name,
         made[...] = <object>argument.owner
         keep(call, made)
         fill_from_ndarray(call, argument, made)
+    return 0
+
+
+cdef int require_operand(CallContext *call, const Argument *argument) except -1:
+    """Refuses subclasses of ndarray whose arithmetic is not that of their elements, such as those
+    with units."""
+    refuse_masked(call, argument)
+    if (<ArrayType>argument.type).overrides_ufuncs:
+        name = type(<object>argument.array).__name__
+        raise GpukernTypeError(f"{what(call, argument)} must not be a {name}, which overrides "
+                               "__array_ufunc__; pass its view(numpy.ndarray)")
     return 0
 
 
@@ -94,7 +105,10 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
                 and not hasattr(array, "__cuda_array_interface__")):
             raise GpukernTypeError(
                 f"{what(call, argument)} must be an array, got {type(array).__name__}")
-        refuse_masked(call, argument)
+        if temporary:
+            require_operand(call, argument)
+        else:
+            refuse_masked(call, argument)
         call.has_duties |= type_.torch is not None
         describe_prepared(call, array, argument)
     else:

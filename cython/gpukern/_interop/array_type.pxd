@@ -26,6 +26,7 @@ cdef class ArrayType:
     cdef bint is_sequence
     cdef bint is_builtin
     cdef bint is_masked
+    cdef bint overrides_ufuncs
     cdef const ExchangeApi *api
     cdef object requires_grad
     cdef CupyAttributes attributes

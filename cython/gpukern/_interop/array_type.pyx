@@ -75,6 +75,7 @@ cdef ArrayType new_array_type(object type_):
         made.protocol = BY_NDARRAY
         masked = sys.modules.get("numpy.ma")
         made.is_masked = masked is not None and issubclass(type_, masked.MaskedArray)
+        made.overrides_ufuncs = type_.__array_ufunc__ is not cnp.ndarray.__array_ufunc__
         return made
     made.library = libraries.library_of(type_)
     made.refusal = libraries.refusal_of(made.library, type_)

@@ -10,6 +10,8 @@ import sys
 
 import numpy as np
 
+REQUIRES_GRADIENTS = "requires gradients, which gpukern does not compute; pass its detach()"
+
 # Where a library's types say that they live, by the library.
 LIBRARY_OF_PACKAGE = {
     "torch": "torch",
@@ -55,10 +57,10 @@ def refusal_of(library, kind):
 
 def why_not(library, array):
     """Why one array of a library cannot come in, as the end of a sentence; None if it can."""
-    if getattr(array, "requires_grad", False):
-        return "requires gradients, which gpukern does not compute; pass its detach()"
     if library == "torch":
         return _why_not_tensor(sys.modules["torch"], array)
+    if getattr(array, "requires_grad", False):
+        return REQUIRES_GRADIENTS
     if library == "jax":
         if array.is_deleted():
             return "has been deleted or donated"
@@ -90,6 +92,8 @@ def host_array(library, array):
 
 
 def _why_not_tensor(torch, tensor):
+    if tensor.requires_grad and torch.is_grad_enabled():
+        return REQUIRES_GRADIENTS
     if tensor.layout != torch.strided:
         return f"has the layout {tensor.layout}; pass its to_dense()"
     if tensor.is_conj() or tensor.is_neg():
