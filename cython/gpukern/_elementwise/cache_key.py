@@ -3,7 +3,7 @@
 
 """What the cache knows an element-wise kernel by before types are found and its source is written.
 
-A kernel of a C expression for contiguous arrays is kept under its text, not under its source, with
+A kernel of a C expression for contiguous arrays is cached by its text, not under its source, with
 a note of what else a call has to know: from disk it needs no typing and no source.
 """
 

@@ -88,7 +88,7 @@ cdef class Elementwise:
     progress : callable, optional
         As in :func:`saxpy`: called as ``progress(done_bytes, total_bytes)`` of the result.
     device_memory : int, optional
-        Bytes of device memory that host arrays may use at a time on their way through a GPU; by
+        Bytes of device memory that host arrays may use at a time while a GPU computes; by
         default $GPUKERN_DEVICE_MEMORY, or 1 GiB.
 
     Returns
@@ -120,7 +120,7 @@ cdef class Elementwise:
     cdef dict known  # the specializations
     cdef str name
     cdef readonly tuple inputs  # the names of the arguments
-    cdef int device_only  # 1 or 0; -1 until it is asked for
+    cdef int device_only  # 1 or 0; -1 until it is known
     cdef dict __dict__
 
     def __init__(self, function):
@@ -133,7 +133,7 @@ cdef class Elementwise:
         self.device_only = -1
 
     def __getattr__(self, name):
-        # Made when it is asked for: a function is made again in less time than a dict.
+        # Made on demand, since a dict takes longer than a function.
         if name in ("__name__", "__qualname__"):
             return self.name
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -256,7 +256,7 @@ cdef class Elementwise:
             given = f"cuda:{call.c.device.device_id}" if on_cuda else "cpu"
             raise GpukernValueError(
                 f"{self.name}: device must be that of the arrays, cuda:{gpu}, got {given}")
-        # A launch is told its stream alone.
+        # A launch needs the stream only.
         call.c.device.device_type = GPUKERN_DEVICE_DEFAULT
         return gpu
 

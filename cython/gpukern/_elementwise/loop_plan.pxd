@@ -32,7 +32,7 @@ cdef struct LoopNest:
     int64_t extent[MAX_RANK]
     int64_t stride[MAX_OPERANDS][MAX_RANK]
 
-# What a kernel is compiled for, beside the types of its arguments; compared as bytes.
+# What a kernel is compiled for, besides the types of its arguments; compared as bytes.
 cdef struct KernelKey:
     int32_t device
     char pattern              # a Pattern

@@ -108,7 +108,7 @@ class Writer:
         return [f"    return {result}[()]"]
 
     def can_write(self, step):
-        """Whether a step computes an array, and by a function that writes where it is told to."""
+        """Whether a step computes an array, and by a function that takes out=."""
         return step.function in UFUNCS and not step.weak
 
     def result_name(self, step):
@@ -161,7 +161,7 @@ class Writer:
 
 
 def strong(number, dtype):
-    """A number as a 0-d array, if that is surely what NumPy makes of it beside such arrays."""
+    """A number as a 0-d array, if NumPy certainly treats it so with such arrays."""
     if dtype == "bfloat16" or type(number) not in (int, float):
         return number
     with np.errstate(all="ignore"):

@@ -344,7 +344,7 @@ cdef int run_pipeline(CallContext *call, Specialization specialization,
                       const gpukern_tensor *const *operands, int count, const Scalars *scalars,
                       int32_t device, const Argument *out) except -1:
     """Computes `out`, which is operands[0], from the others, all of them on the host, on a GPU; or
-    fills in the explanation that the call asks for."""
+    fills in the explanation that the call requests."""
     cdef ChunkState state
     if count_of(operands[0]) > 0:
         specialization.require_fit(scalars)
@@ -371,7 +371,7 @@ cdef gpukern_status compute_chunk(void *user, const gpukern_pipeline_chunk *chun
     for k in range(inputs):
         tensors[1 + k] = &chunk.inputs[k]
     plan_loop(&state.plan, tensors, 1 + inputs, state.items, state.device)
-    # The GIL is only taken for the first chunk, and for ends that ask for another kernel.
+    # The GIL is only taken for the first chunk, and for a last one that needs another kernel.
     if (state.kernel == NULL or memcmp(&state.key, &state.plan.key, sizeof(state.key)) != 0) and (
             not find_kernel(state)):
         return GPUKERN_CANCELLED

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""NumPy's dtypes and gpukern_dtype, both ways."""
+"""Conversions between NumPy's dtypes and gpukern_dtype."""
 
 cimport numpy as cnp
 from libc.stdint cimport uint16_t, uint64_t
@@ -125,7 +125,7 @@ cdef int require_plain(cnp.dtype dtype, str what) except -1:
 cdef object bfloat16_bits(double value):
     """The bits of the bfloat16 nearest to a double, ties to even, as a NumPy uint16.
 
-    One rounding: by way of float32 there would be two, and ml_dtypes goes that way.
+    One rounding; a conversion through float32, as in ml_dtypes, would round twice.
     """
     cdef float nearest = <float>value
     cdef double back = nearest

@@ -196,7 +196,7 @@ FOREIGN_ERRORS = (
 
 
 def empty_like_of(library):
-    """The library's own way to an array like a C-contiguous one, where it is the faster one."""
+    """The library's function for an array like a C-contiguous one, where it is faster."""
     return sys.modules["torch"].empty_like if library == "torch" else None
 
 

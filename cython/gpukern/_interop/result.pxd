@@ -3,9 +3,9 @@
 
 """New arrays for the results of calls.
 
-new_result() allocates an uninitialised C-contiguous array of the kind of an argument, beside it:
+new_result() allocates an uninitialised C-contiguous array like an argument, on the same device:
 by the allocator of the argument's library, as an ndarray, or as a DeviceArray, which end_call()
-hands to a library that allocates nothing itself (JAX). It describes the array in `result`, links
+passes to a library without an allocator (JAX). It describes the array in `result`, links
 it, and returns the object for end_call(). `dtype` is None for that of `like`, or a dtype of
 NumPy's, of the library's, or its name ('bfloat16' is known without ml_dtypes).
 """

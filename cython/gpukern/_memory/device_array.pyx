@@ -197,7 +197,7 @@ cdef class DeviceArray:
             exported = self.copy_at(target)
         if target.device_type == GPUKERN_CUDA:
             consumer = consumer_stream(stream, target.device_id)
-            if consumer is not None:  # None: the consumer asks for no order
+            if consumer is not None:  # None: the consumer requests no order
                 exported.tracker.begin(consumer, True)
                 exported.tracker.add_consumers([consumer])
         elif stream is not None and self.tracker is None:
@@ -285,7 +285,7 @@ cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device,
             f"an array must have 0 to {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     set_layout(made, dtype, ndim, shape)
     bytes_ = count_of(&made.c) * made.element_dtype.itemsize
-    # Our memory is neither page-locked nor managed, also beside memory that is.
+    # Our memory is neither page-locked nor managed, even if that of the argument is.
     made.c.device = device
     if device.device_type == GPUKERN_CUDA_HOST:
         made.c.device.device_type, made.c.device.device_id = GPUKERN_CPU, 0

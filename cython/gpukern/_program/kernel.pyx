@@ -54,7 +54,7 @@ cdef class Kernel:
     allow, and a read-only array for a pointer to non-const.
 
     The mangled name of a C++ kernel gives the types of its parameters, including the element type
-    and constness of pointers: dtypes are compared, and torch is told which tensors were modified.
+    and constness of pointers: dtypes are compared, and torch counts modified tensors.
     For an ``extern "C"`` kernel PTX gives the sizes, distinguishes floats from integers, and
     identifies pointers that the kernel dereferences.
     """
@@ -75,7 +75,7 @@ cdef class Kernel:
 
     @property
     def name(self):
-        """The name that the kernel was asked for by."""
+        """The name by which the kernel was requested."""
         return self.kernel_name
 
     @property
@@ -115,7 +115,7 @@ cdef class Kernel:
 
     @property
     def max_dynamic_shared_bytes(self):
-        """The most shared memory of a block that a launch can ask for beside that."""
+        """The largest dynamic shared memory of a block, in bytes."""
         return self.info.max_dynamic_shared_bytes
 
     @property

@@ -83,7 +83,7 @@ cdef int fill_parameter(KernelParameter *parameter, str function, int position, 
     parameter.size = known.size
     parameter.kind = known.kind
     parameter.constant = known.constant
-    # Without the type nobody knows whether the kernel writes.
+    # Without the type it is unknown whether the kernel writes.
     parameter.written = known.kind == POINTER and known.type is not None and not known.constant
     parameter.pointee, parameter.pointee_bits = known.pointee or (UNKNOWN, 0)
     return 0

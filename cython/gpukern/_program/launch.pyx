@@ -176,7 +176,7 @@ cdef bint describe_argument(CallContext *call, const KernelParameter *parameter,
         raise GpukernValueError(f"{what(parameter)} is read-only, and the kernel may write to a "
                                 f"'{<object>parameter.type}'")
     require_dtype(parameter, argument)
-    if argument.tracker == NULL:  # a library is told of what was surely written
+    if argument.tracker == NULL:  # its library counts what was written for certain
         argument.written = parameter.written
     (<void **>to)[0] = <char *>argument.c.data + argument.c.byte_offset
     return False

@@ -29,7 +29,7 @@ from gpukern._program import signature
 from gpukern.errors import CompileError, GpukernTypeError, GpukernValueError
 
 cdef bint searched = False
-cdef list cleared = []  # what clear_cache() calls, for what is kept elsewhere
+cdef list cleared = []  # what clear_cache() calls, for other caches
 
 
 @cython.final
@@ -81,22 +81,22 @@ cdef class Program:
         cdef vector[const char *] option_list, expression_list
         cdef vector[gpukern_header] header_list
         cdef gpukern_header header
-        cdef list kept = []  # what the pointers point into
+        cdef list owners = []  # of the memory that the pointers point into
         self.name_expressions = tuple(
-            texts(name_expressions, "Program: name_expressions", kept, &expression_list))
-        texts(options, "Program: options", kept, &option_list)
+            texts(name_expressions, "Program: name_expressions", owners, &expression_list))
+        texts(options, "Program: options", owners, &option_list)
         for header_name, header_text in items_of(headers):
-            header.name = text(header_name, "Program: a header's name", kept)
-            header.source = text(header_text, "Program: a header's source", kept)
+            header.name = text(header_name, "Program: a header's name", owners)
+            header.source = text(header_text, "Program: a header's source", owners)
             header_list.push_back(header)
         memset(&desc, 0, sizeof(desc))
-        desc.source = text(source, "Program: source", kept)
-        desc.name = text(name, "Program: name", kept)
+        desc.source = text(source, "Program: source", owners)
+        desc.name = text(name, "Program: name", owners)
         self.name = name
         if architecture is not None:
-            desc.architecture = text(architecture, "Program: architecture", kept)
+            desc.architecture = text(architecture, "Program: architecture", owners)
         if key is not None:
-            desc.cache_key, desc.note = text(key, "key", kept), text(note, "note", kept)
+            desc.cache_key, desc.note = text(key, "key", owners), text(note, "note", owners)
         desc.options = option_list.data()
         desc.option_count = option_list.size()
         desc.headers = header_list.data()
@@ -250,8 +250,8 @@ cdef int ordinal_of(object device, str what) except -1:
     return found.device_id
 
 
-cdef const char *text(object value, str what, list kept) except NULL:
-    """A str for C; `kept` holds its memory."""
+cdef const char *text(object value, str what, list owners) except NULL:
+    """A str for C; `owners` gets the owner of its memory."""
     cdef bytes encoded
     if not isinstance(value, str):
         raise GpukernTypeError(f"{what} must be a str, got {type(value).__name__}")
@@ -261,18 +261,18 @@ cdef const char *text(object value, str what, list kept) except NULL:
         raise GpukernValueError(f"{what} must be text that UTF-8 holds: {error}") from None
     if 0 in encoded:
         raise GpukernValueError(f"{what} must hold no NUL character")
-    kept.append(encoded)
+    owners.append(encoded)
     return encoded
 
 
-cdef list texts(object values, str what, list kept, vector[const char *] *found):
+cdef list texts(object values, str what, list owners, vector[const char *] *found):
     """A sequence of str for C, and as a list."""
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise GpukernTypeError(
             f"{what} must be a sequence of str, got {type(values).__name__}: {values!r}")
     cdef list listed = list(values)
     for value in listed:
-        found.push_back(text(value, what, kept))
+        found.push_back(text(value, what, owners))
     return listed
 
 
@@ -339,7 +339,7 @@ def clear_cache():
 
 
 def at_clear(function):
-    """Has clear_cache() call a function, for what is kept elsewhere."""
+    """Lets clear_cache() call a function that clears another cache."""
     cleared.append(function)
 
 

@@ -8,7 +8,7 @@ from gpukern._capi cimport gpukern_status
 cdef int check(gpukern_status status) except -1 nogil
 cdef str version_text(int32_t version)
 
-# What $GPUKERN_DEVICE asks for, as the C side reads it.
+# The device that $GPUKERN_DEVICE names.
 cdef enum DefaultDevice:
     DEFAULT_NONE
     DEFAULT_CPU

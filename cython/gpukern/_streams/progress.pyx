@@ -20,7 +20,7 @@ cdef extern from *:
       for (;;) pause();
     }
 
-    // Before Python 3.14, pthread_exit() ends a thread that asks for the GIL while the interpreter
+    // Before Python 3.14, pthread_exit() ends a thread that requests the GIL while the interpreter
     // ends. That would unwind the library, which lets nothing through and so would end the process.
     // The thread sleeps until that has ended by itself, as it does since Python 3.14.
     template <class Ask>

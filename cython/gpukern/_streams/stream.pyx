@@ -36,7 +36,7 @@ cdef class Stream:
 
 
 cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
-    """A stream by its number, kept alive by `owner`; None if nobody promises that it stays."""
+    """A stream by its number, kept alive by `owner`; None if it may be destroyed at any time."""
     try:
         value = operator.index(handle)
     except TypeError:
@@ -49,7 +49,7 @@ cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
 
 
 cdef Stream new_stream(void *handle, object owner):
-    """A stream by its handle, kept alive by `owner`; None if nobody promises that it stays."""
+    """A stream by its handle, kept alive by `owner`; None if it may be destroyed at any time."""
     cdef Stream stream = Stream.__new__(Stream)
     stream.handle = handle
     stream.owner = owner

@@ -195,7 +195,7 @@ cdef class StreamTracker:
                 self.busy = self.wrote = False
 
     cdef void mark_new_complete(self) noexcept:
-        """Notes that the host has waited for the first use, which nobody else knows of yet."""
+        """Notes that the host has waited for the first use, before any other."""
         cdef PendingUse use
         for use in self.pending:
             forget(self.device, use)
@@ -341,8 +341,8 @@ cdef class KeepAlive:
 cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1:
     """Keeps the owner of an array until the work enqueued on a stream has run.
 
-    While that stream captures a CUDA graph nothing is kept: the caller keeps what a graph works on
-    as long as the graph.
+    While that stream captures a CUDA graph nothing is kept alive: the caller keeps the arrays of a
+    graph as long as the graph.
     """
     global keepalive_count
     cdef KeepAlive kept = KeepAlive.__new__(KeepAlive)

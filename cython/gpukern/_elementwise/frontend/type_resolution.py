@@ -27,9 +27,9 @@ WEAK_OF_KIND = {"i": "int", "u": "int", "f": "float", "c": "complex"}
 WITH_BFLOAT16 = ("bool", "int8", "uint8", "bfloat16", "int", "float")
 ABOVE_BFLOAT16 = ("float32", "float64", "complex64", "complex128")
 DTYPES = {name: np.dtype(name) for name in SIZES if name != "bfloat16"}
-# A dtype makes its name anew each time that it is asked for it.
+# A dtype creates its name at each access.
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-RESOLVED = 4096  # signatures of ufuncs that are kept
+RESOLVED = 4096  # signatures of ufuncs in the cache
 COMPARED_INTEGERS = frozenset(name for name in SIZES if "int" in name)
 
 
@@ -209,7 +209,7 @@ def simple_power(operands, types):
 
 
 def compared_exactly(operands, types):
-    """The operand types for an integer dtype beside a Python int, which need not fit it."""
+    """The operand types for an integer dtype and a Python int, which need not fit it."""
     if all(each.type != "int" for each in operands) or not set(types) <= {
         *COMPARED_INTEGERS,
         "int",

@@ -16,7 +16,7 @@ import numpy as np
 
 words = str.split
 
-# Worth few instructions, so that many elements a thread cost little.
+# They take few instructions, also for many elements a thread.
 ARITHMETIC = words(
     "add subtract multiply divide floor_divide remainder fmod negative positive absolute fabs "
     "square reciprocal sqrt floor ceil trunc rint sign copysign fmax fmin maximum minimum isnan "
