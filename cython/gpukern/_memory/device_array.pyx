@@ -7,7 +7,7 @@
 cimport cython
 cimport numpy as cnp
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
 from gpukern._capi cimport (
@@ -156,7 +156,6 @@ cdef class DeviceArray:
         """
         cdef CallContext call
         cdef Argument source, destination
-        cdef uint64_t begun = 0
         begin_call(&call, "numpy", None, stream, None, None)
         if out is None:
             result = new_ndarray(self.element_dtype, self.c.ndim, self.c.shape)
@@ -167,12 +166,10 @@ cdef class DeviceArray:
             result[...] = self.numpy(stream=stream)
             return out
         describe(&call, self, "array", &source)
-        if self.tracker is not None:
-            begun = self.tracker.begun
         start(&call, NULL)
         finish(&call, gpukern_copy(&source.c, &destination.c, &call.c))
         if self.tracker is not None:
-            self.tracker.mark_complete(stream_of_call(&call), begun)
+            self.tracker.mark_complete(stream_of_call(&call), source.use)
         return result
 
     def __dlpack_device__(self):

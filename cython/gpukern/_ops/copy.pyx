@@ -17,7 +17,7 @@ from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
-from gpukern._streams.stream_tracker cimport keep_until_done, keepalive_count, release_completed
+from gpukern._streams.stream_tracker cimport keep_until_done, release_completed
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
@@ -141,5 +141,4 @@ def synchronize(device=0, stream=None):
     begin_call(&call, "synchronize", None, stream, None, None)
     with nogil:
         check(gpukern_synchronize(target, &call.c))
-    if keepalive_count > 0:
-        release_completed()
+    release_completed()

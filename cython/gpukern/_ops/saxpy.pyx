@@ -58,19 +58,21 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     """
     cdef CallContext call
     cdef Argument xs, ys, dst
+    cdef object result
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
     begin_call(&call, "saxpy", device, stream, progress, device_memory)
     describe_numbers(&call, x, "x", &xs)
     describe_numbers(&call, y, "y", &ys)
     if out is None:
-        out = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
+        result = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
     else:
+        result = out
         describe_output(&call, out, "out", &dst, temporary=True)
     a_bytes[0] = a_bytes[1] = 0
     store_scalar(a, xs.c.dtype, a_bytes)
     start(&call, &dst)
     finish(&call, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &call.c))
-    return end_call(&call, out, &dst)
+    return end_call(&call, result, &dst)
 
 
 cdef int describe_numbers(CallContext *call, object array, str name, Argument *argument) except -1:

@@ -11,12 +11,13 @@ Both live on the stack of the Python function that makes the call::
         begin_call(&call, "operation", device, stream, progress, device_memory)
         describe(&call, x, "x", &xs)                      # argument.pxd
         if out is None:                                   # result.pxd
-            out = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
+            result = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
         else:
+            result = out
             describe_output(&call, out, "out", &dst)
         start(&call, &dst)                                # from here no Python object is touched
         finish(&call, gpukern_operation(&xs.c, &dst.c, &call.c))
-        return end_call(&call, out, &dst)
+        return end_call(&call, result, &dst)
 
 begin_call() evaluates device=, stream=, progress= and device_memory=. Each argument is described
 once, by the describer of its type, and is then linked into the context until the context's function
@@ -31,7 +32,7 @@ The context releases what it holds when the function returns, also by an excepti
 """
 
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from gpukern._capi cimport (
     gpukern_device, gpukern_exec, gpukern_explanation, gpukern_status, gpukern_tensor,
@@ -93,6 +94,7 @@ cdef struct Argument:
     PyObject *type       # the ArrayType of `array`, NULL for an ndarray
     PyObject *dtype      # NumPy's, NULL if it is to be derived: see dtype_of()
     PyObject *tracker    # the StreamTracker of a DeviceArray on a GPU, else NULL
+    uint64_t use         # the number of this use of the tracker's memory
     PyObject *target     # where end_call() copies `owner` to, NULL for nowhere
     void *torch          # a torch tensor's TensorImpl, NULL if it is not known
     void *stream         # the current stream of the array's library, NULL on the host

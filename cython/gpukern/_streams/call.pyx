@@ -10,6 +10,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdint cimport uintptr_t
 from libc.string cimport memset
+from libcpp.atomic cimport memory_order_relaxed
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS,
@@ -81,7 +82,7 @@ cdef int begin_call(CallContext *call, str function, object device, object strea
     call.has_stream = call.any_cuda = call.addresses_only = call.has_duties = False
     call.given_stream = call.checked_type = NULL
     call.watch.progress = call.watch.error = NULL
-    if keepalive_count > 0:
+    if keepalive_count.load(memory_order_relaxed) > 0:
         release_completed()
     if device is not None:
         # Beside device arrays, 'cuda' without a number is the GPU that holds them.
@@ -200,7 +201,7 @@ cdef int join(CallContext *call, Argument *argument) except -1:
             set_stream(call, tracker.current_owner())
         # Nobody else knows of a new array yet: nothing to wait for.
         if not argument.is_new:
-            tracker.begin(stream_of_call(call), argument.written)
+            tracker.begin(stream_of_call(call), argument.written, &argument.use)
     elif argument.unordered:
         pass
     elif not call.has_stream:

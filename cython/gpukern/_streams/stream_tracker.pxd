@@ -3,6 +3,7 @@
 
 cimport cython
 from libc.stdint cimport uint64_t
+from libcpp.atomic cimport atomic
 
 from gpukern._capi cimport gpukern_device, gpukern_event
 from gpukern._streams.stream cimport Stream
@@ -23,10 +24,10 @@ cdef class StreamTracker:
     cdef list pending
     cdef list consumers
     cdef cython.pymutex lock
-    cdef int begin(self, Stream stream, bint writes) except -1
+    cdef int begin(self, Stream stream, bint writes, uint64_t *number=*) except -1
     cdef int end(self, Stream stream, bint writes) except -1
     cdef Stream current_owner(self)
-    cdef void mark_complete(self, Stream stream, uint64_t begun) noexcept
+    cdef void mark_complete(self, Stream stream, uint64_t number) noexcept
     cdef void mark_new_complete(self) noexcept
     cdef int add_consumers(self, list streams) except -1
     cdef void release(self, void *data) noexcept
@@ -47,7 +48,7 @@ cdef class KeepAlive:
 cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream)
 
 # The number of objects that are kept alive: all that a call reads if there are none.
-cdef int keepalive_count
+cdef atomic[int] keepalive_count
 
 cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1
 cdef void release_completed() noexcept

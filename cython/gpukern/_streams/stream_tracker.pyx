@@ -58,10 +58,13 @@ cdef class PendingUse:
 cdef class StreamTracker:
     """The uses of one piece of device memory. All functions may be called from any thread."""
 
-    cdef int begin(self, Stream stream, bint writes) except -1:
-        """Orders what will be enqueued on a stream behind the uses that it conflicts with."""
+    cdef int begin(self, Stream stream, bint writes, uint64_t *number=NULL) except -1:
+        """Orders what will be enqueued on a stream behind the uses that it conflicts with. The
+        `number` of this use is for mark_complete()."""
         with self.lock:
             self.begun += 1
+            if number != NULL:
+                number[0] = self.begun
             if not same_stream(stream, self.owner):
                 return self.begin_on_other(stream, writes)
             if self.pending:
@@ -188,10 +191,10 @@ cdef class StreamTracker:
         with self.lock:
             return self.owner
 
-    cdef void mark_complete(self, Stream stream, uint64_t begun) noexcept:
-        """Notes that the host has waited for the last use that has begun, on `stream`."""
+    cdef void mark_complete(self, Stream stream, uint64_t number) noexcept:
+        """Notes that the host has waited for a use on `stream`, if no other has begun since."""
         with self.lock:
-            if self.begun == begun and not self.pending and same_stream(stream, self.owner):
+            if self.begun == number and not self.pending and same_stream(stream, self.owner):
                 self.busy = self.wrote = False
 
     cdef void mark_new_complete(self) noexcept:
@@ -344,7 +347,6 @@ cdef int keep_until_done(object owner, gpukern_device device, void *stream) exce
     While that stream captures a CUDA graph nothing is kept alive: the caller keeps the arrays of a
     graph as long as the graph.
     """
-    global keepalive_count
     cdef KeepAlive kept = KeepAlive.__new__(KeepAlive)
     kept.owner = owner
     kept.device = device
@@ -353,17 +355,16 @@ cdef int keep_until_done(object owner, gpukern_device device, void *stream) exce
         return 0
     with keepalives_lock:
         keepalives.append(kept)
-        keepalive_count += 1
+        keepalive_count.fetch_add(1)
     return 0
 
 
 cdef void release_completed() noexcept:
     """Releases the arrays whose work has completed; those of a broken context, and of a process
     before its fork(), stay."""
-    global keepalive_count
     cdef KeepAlive oldest
     cdef int32_t done
-    while keepalive_count > 0:
+    while keepalive_count.load() > 0:
         done = 0
         oldest = None
         with keepalives_lock:
@@ -373,7 +374,7 @@ cdef void release_completed() noexcept:
                     done = 0
                 if done:
                     del keepalives[0]
-                    keepalive_count -= 1
+                    keepalive_count.fetch_sub(1)
         if not done:
             return
         # The owner is released here, without the lock: a library may do anything then.
