@@ -218,3 +218,5 @@ def test_new_alone_gives_an_empty_array():
 def test_masked_arrays_are_refused():
     with pytest.raises(TypeError, match="masked"):
         gpukern.to_device(np.ma.array([1.0], mask=[True]), device="cpu")
+    with pytest.raises(TypeError, match="numpy: out must not be a masked array"):
+        gpukern.to_device(np.ones(1), device="cpu").numpy(out=np.ma.zeros(1))

@@ -250,3 +250,15 @@ def test_more_dimensions_than_numpy_has_are_refused():
             operation(Producer(None, device=(1, 0), capsule=capsule))
         capsule = exported(max_version=(1, 0))
         ndim = ctypes.c_int32.from_address(pointer(capsule, b"dltensor_versioned") + 48)
+
+
+@pytest.mark.parametrize("device", [(2, 0), (13, 0)])
+def test_a_capsule_of_another_device_is_refused(device):
+    calls = {
+        "gather: source": lambda array: gather(array, [0]),
+        "saxpy: y": lambda array: gpukern.saxpy(1, np.arange(3.0), array),
+    }
+    for what, call in calls.items():
+        producer = Producer(None, device=device, capsule=exported())
+        with pytest.raises(BufferError, match=f"{what} must be on the device that its __dlpack"):
+            call(producer)

@@ -190,7 +190,10 @@ WRONG_EXPRESSIONS = [
     ("a + int", "int is a word of C"),
     ("a + uint8_t", "uint8_t is a word of C"),
     ("size_t * a", "size_t is a word of C"),
-    ("long(a)", r"long is a word of C.*conversions are written \(float\)a or float\(a\)"),
+    (
+        "long(a)",
+        r"long is a word of C.*types of conversions, .*, are bool, int, ",
+    ),
     ("sizeof(a)", "sizeof is a word of C"),
 ]
 

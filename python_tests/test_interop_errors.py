@@ -104,6 +104,15 @@ def test_traced_jax_arrays(cases):
             cases["interop errors", "all libraries"] += 1
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "bfloat16"])
+def test_jax_dtypes_that_numpy_lacks(name):
+    jax = pytest.importorskip("jax")
+    source = jax.numpy.arange(4).astype(name)
+    result = gpukern.gather(source, [3, 1])
+    assert result.dtype == source.dtype
+    assert result.astype("float32").tolist() == [3, 1]
+
+
 def test_deleted_jax_arrays(cases):
     jax = pytest.importorskip("jax")
     gone = jax.numpy.arange(3.0) + 1

@@ -116,7 +116,9 @@ cdef object find_numpy_dtype(gpukern_dtype dtype):
 
 
 cdef int require_plain(cnp.dtype dtype, str what) except -1:
-    """Refuses elements that are or hold references to Python objects."""
+    """Refuses elements that are or hold references, to Python objects or to strings."""
+    if dtype.kind == c"T":
+        raise GpukernTypeError(f"{what} must be of a fixed-width dtype, got {dtype}")
     if dtype.hasobject:
         raise GpukernTypeError(f"{what} must hold no Python objects, got dtype {dtype}")
     return 0

@@ -146,6 +146,8 @@ cdef int describe_attributes(CallContext *call, ArrayType type_, object array,
 cdef int describe_dlpack(CallContext *call, ArrayType type_, object array,
                          Argument *argument) except -1:
     cdef Import owner
+    cdef bint host
+    cdef int device_id
     require_accepted(call, type_, array, argument)
     try:
         kind, number = array.__dlpack_device__()
@@ -172,8 +174,12 @@ cdef int describe_dlpack(CallContext *call, ArrayType type_, object array,
     if owner is None:
         raise GpukernTypeError(f"{what(call, argument)} must give a fresh DLPack capsule, "
                                f"got {type(capsule).__name__}")
+    host, device_id = argument.host, argument.c.device.device_id
     fill_from_import(call, argument, owner)
-    return link(call, argument) if argument.host else 0
+    if argument.host != host or not host and argument.c.device.device_id != device_id:
+        raise GpukernBufferError(f"{what(call, argument)} must be on the device that its "
+                                 "__dlpack_device__() names")
+    return link(call, argument) if host else 0
 
 
 cdef int fill_from_import(CallContext *call, Argument *argument, Import owner) except -1:
@@ -320,7 +326,8 @@ cdef object refusal(CallContext *call, ArrayType type_, object array, const Argu
     why = libraries.why_not(type_.library, array)
     if why is None:
         first_line = str(error).partition("\n")[0]
-        why = f"could not be had from {type(array).__name__}: {first_line}"
+        why = (f"could not be imported from {type(array).__name__}: {type(error).__name__}: "
+               f"{first_line}")
     return GpukernBufferError(f"{what(call, argument)} {why}")
 
 

@@ -13,7 +13,7 @@ from gpukern._interop.argument cimport (
 )
 from gpukern._interop.array_type cimport ArrayType
 from gpukern._interop.dtype cimport numpy_dtype
-from gpukern._memory.device_array cimport allocate_device_array
+from gpukern._memory.device_array cimport DeviceArray, allocate_device_array
 from gpukern._streams.call cimport Argument, CallContext
 
 import numpy as np
@@ -24,22 +24,25 @@ cnp.import_array()
 cdef object new_result(CallContext *call, const Argument *like, object dtype, int ndim,
                        const int64_t *shape, Argument *result):
     cdef ArrayType type_
-    cdef object made = None
+    cdef object from_library
+    cdef DeviceArray made
     if dtype is not None and (like.type == NULL or (<ArrayType>like.type).allocate is None):
         dtype = as_numpy_dtype(dtype)
     if is_ndarray(like):
         return new_ndarray_result(call, like, dtype, ndim, shape, result)
     type_ = <ArrayType>like.type
     if type_.allocate is not None:
-        made = allocate(type_, like, dtype, ndim, shape)
-        if made is not None:
-            describe_result(call, made, result)
-            return made
+        from_library = allocate(type_, like, dtype, ndim, shape)
+        if from_library is not None:
+            describe_result(call, from_library, result)
+            return from_library
     elif like.host and not type_.adopts and not is_device_array(like):
         return new_ndarray_result(call, like, dtype, ndim, shape, result)
     made = allocate_device_array(call, like.c.device,
                                  dtype_of(like) if dtype is None else as_numpy_dtype(dtype), ndim,
                                  shape)
+    if dtype is None:  # which NumPy may not have
+        made.c.dtype = like.c.dtype
     describe_result(call, made, result)
     if type_.adopts:
         result.type = like.type

@@ -29,6 +29,7 @@ from gpukern._streams.stream_tracker cimport new_stream_tracker
 
 import numpy as np
 
+from gpukern._interop import numpy_subclasses
 from gpukern.errors import (
     GpukernBufferError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
 )
@@ -244,6 +245,8 @@ cdef class DeviceArray:
 cdef object checked_host_output(object out, DeviceArray source):
     if not isinstance(out, np.ndarray):
         raise GpukernTypeError(f"numpy: out must be a numpy.ndarray, got {type(out).__name__}")
+    if numpy_subclasses.is_masked(out):
+        raise GpukernTypeError("numpy: out must not be a masked array")
     if out.dtype != source.dtype:
         raise GpukernTypeError(f"numpy: out must have dtype {source.dtype}, got {out.dtype}")
     if out.shape != source.shape:

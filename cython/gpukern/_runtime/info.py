@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukern._program import program
 from gpukern._runtime import runtime
+from gpukern.errors import GpukernError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
@@ -42,9 +43,9 @@ def info():
         ``version``, ``abi_version``, ``library`` (a path), ``cuda`` (a dict: ``built``,
         ``runtime_version``, ``driver_version``, ``device_count``, and ``reason`` if there is no
         device), ``devices`` (a list of dicts), ``nvrtc`` (a dict: ``version``, ``path``, and
-        ``reason`` without one), ``cache`` (see :func:`cache_info`), ``cpu_count`` (the processors
-        that the process may use), ``num_threads``, ``default_device``, ``numpy`` and ``python``
-        (versions).
+        ``reason`` without one), ``cache`` (see :func:`cache_info`; ``reason`` if its settings are
+        invalid), ``cpu_count`` (the processors that the process may use), ``num_threads``,
+        ``default_device``, ``numpy`` and ``python`` (versions).
 
     """
     cuda = runtime.cuda_status()
@@ -55,13 +56,21 @@ def info():
         "cuda": cuda,
         "devices": [runtime.device_status(number) for number in range(cuda["device_count"])],
         "nvrtc": program.nvrtc_status(),
-        "cache": program.cache_info(),
+        "cache": _cache(),
         "cpu_count": len(os.sched_getaffinity(0)),
         "num_threads": runtime.get_num_threads(),
         "default_device": _default_device(cuda["device_count"]),
         "numpy": np.__version__,
         "python": sys.version.split()[0],
     }
+
+
+def _cache():
+    """Return the state of the cache, or why it has none."""
+    try:
+        return program.cache_info()
+    except GpukernError as error:
+        return {"directory": None, "reason": str(error)}
 
 
 def _default_device(device_count):
@@ -101,7 +110,8 @@ def describe():
             f"{cache['directory']}, at most {cache['limit_bytes'] / 2**20:.0f} MiB"
         )
     else:
-        yield "Compiled programs: cached in memory only (GPUKERN_CACHE_DIR sets a directory)"
+        why = cache.get("reason", "cached in memory only (GPUKERN_CACHE_DIR sets a directory)")
+        yield f"Compiled programs: {why}"
     default = found["default_device"]
     if default in ("cpu", "cuda"):
         yield f"Host arrays are computed on: {default} (GPUKERN_DEVICE sets it)"

@@ -167,7 +167,7 @@ class Parser:
         if name in ufuncs.C_KEYWORDS or name in ufuncs.C_TYPES:
             raise GpukernValueError(
                 f"elementwise: {name} is a word of C++ and cannot be a name in {self.text!r}; "
-                "conversions are written (float)a or float(a)"
+                f"types of conversions, (float)a or float(a), are {', '.join(ufuncs.C_TYPES)}"
             )
 
     # ---- grammar ----
