@@ -287,7 +287,7 @@ def fractions_to_float32(number):
 
 
 class Metres(np.ndarray):
-    """Has arithmetic of its own, as the quantities of astropy."""
+    """Overrides arithmetic, as the quantities of astropy."""
 
     def __array_ufunc__(self, *args, **kwargs):
         raise AssertionError("NumPy is not called")
