@@ -422,6 +422,104 @@ GPUKERN_API gpukern_status gpukern_take_along_axis(const gpukern_tensor *source,
                                                    const gpukern_gather_options *options,
                                                    const gpukern_exec *exec);
 
+/** How scatter combines the values of one element of the target. */
+typedef enum gpukern_reduce {
+  GPUKERN_REDUCE_NONE = 0, /**< the last value in C order of the index replaces the element */
+  GPUKERN_REDUCE_ADD = 1,
+  GPUKERN_REDUCE_MULTIPLY = 2,
+  GPUKERN_REDUCE_MIN = 3, /**< NaN if any is NaN; -0 is less than +0 */
+  GPUKERN_REDUCE_MAX = 4, /**< likewise */
+  GPUKERN_REDUCE_MEAN = 5 /**< of the element and its values; floating-point and complex */
+} gpukern_reduce;
+
+/** The order in which scatter combines floating-point values. */
+typedef enum gpukern_order {
+  GPUKERN_ORDER_FIXED = 0, /**< the same bits on every device and in every run */
+  GPUKERN_ORDER_ANY = 1    /**< on a GPU possibly by atomic operations, in varying order */
+} gpukern_order;
+
+/**
+ * @brief Options of scatter and put_along_axis.
+ *
+ * Set `struct_size` to `sizeof(gpukern_scatter_options)` (GPUKERN_SCATTER_OPTIONS_INIT does): the
+ * struct may grow.
+ */
+typedef struct gpukern_scatter_options {
+  size_t struct_size;
+  int32_t mode;   /**< a ::gpukern_index_mode; GPUKERN_INDEX_FILL skips values out of bounds */
+  int32_t reduce; /**< a ::gpukern_reduce */
+  int32_t order;  /**< a ::gpukern_order */
+  /** Nonzero: no two indices refer to the same element, which saves sorting them on a GPU. If some
+   * do, it is unspecified which of their values are used; nothing else is written. */
+  int32_t unique;
+} gpukern_scatter_options;
+
+#define GPUKERN_SCATTER_OPTIONS_INIT                                                               \
+  {sizeof(gpukern_scatter_options), GPUKERN_INDEX_RAISE, GPUKERN_REDUCE_NONE, GPUKERN_ORDER_FIXED, \
+   0}
+
+/**
+ * @brief Writes values to the elements of a target along an axis:
+ *        `target[a, index[i], b] = values[a, i, b]`, or combines them with these elements.
+ *
+ * With GPUKERN_REDUCE_NONE elements are copied as bytes, and of several values for one element the
+ * last one in C order of the index remains. The other reductions take float16, bfloat16, float32,
+ * float64, complex64, complex128 (add and mean only) and integers of 8 to 64 bits (no mean), which
+ * wrap around. They combine an element with its values in this order: the element, then its values
+ * in C order of the index, in blocks of 256 from left to right; adjacent blocks are then combined
+ * pairwise, level by level. So the result has the same bits on all devices, with any number of
+ * threads, and for up to 255 values an element those of a loop over the index. 16-bit types are
+ * computed in float32 and rounded once; a NaN result is the quiet NaN with a clear sign bit.
+ *
+ * No mode writes outside the target, for any index. Where values or the index overlap the target,
+ * the result is that of separate memory.
+ *
+ * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
+ * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
+ * GPU are copied to it as a whole, and the result is ready on return. On a GPU, a call with many
+ * values needs scratch memory of about 20 bytes for each index.
+ *
+ * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)
+ * @param[in] index any shape, any integer dtype of 8 to 64 bits
+ * @param[in] values of the target's dtype; its shape broadcasts to
+ *            target.shape[:axis] + index.shape + target.shape[axis+1:]
+ * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened target
+ * @param[in] options may be NULL: the defaults of GPUKERN_SCATTER_OPTIONS_INIT
+ * @param[in] exec may be NULL; its progress is not called
+ * @return GPUKERN_INDEX_ERROR in mode GPUKERN_INDEX_RAISE, naming the first bad index in C order;
+ *         the target is then unchanged. In every mode, GPUKERN_INDEX_ERROR for an empty axis unless
+ *         there is no value to write. GPUKERN_TYPE_ERROR for a dtype without the reduction.
+ */
+GPUKERN_API gpukern_status gpukern_scatter(const gpukern_tensor *target,
+                                           const gpukern_tensor *index,
+                                           const gpukern_tensor *values, int32_t axis,
+                                           const gpukern_scatter_options *options,
+                                           const gpukern_exec *exec);
+
+/**
+ * @brief Writes a value for each index along an axis, as numpy.put_along_axis:
+ *        `target[a, index[a, i, b], b] = values[a, i, b]`, or combines them with these elements.
+ *
+ * Target and index have the same number of dimensions; the index broadcasts to the target outside
+ * the axis. All else is as in gpukern_scatter().
+ *
+ * @param[in,out] target any shape, any dtype of whole bytes
+ * @param[in] index of as many dimensions as the target, each of the target's length or 1 outside
+ *            the axis; any integer dtype of 8 to 64 bits
+ * @param[in] values of the target's dtype; its shape broadcasts to the target's shape, with the
+ *            length of the index along the axis
+ * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened target and a 1-D index;
+ *            a 0-d target has no other axis
+ * @param[in] options may be NULL
+ * @param[in] exec may be NULL
+ * @return as gpukern_scatter()
+ */
+GPUKERN_API gpukern_status gpukern_put_along_axis(const gpukern_tensor *target,
+                                                  const gpukern_tensor *index,
+                                                  const gpukern_tensor *values, int32_t axis,
+                                                  const gpukern_scatter_options *options,
+                                                  const gpukern_exec *exec);
+
 /**
  * @brief Computes `out = a * x + y` with one rounding: a fused multiply-add.
  *

@@ -35,6 +35,15 @@ Traffic traffic_of(const CopyArgs& args) {
   return {.read = bytes, .written = bytes};
 }
 
+Traffic traffic_of(const ScatterArgs& args) {
+  const std::int64_t updates = args.updates.count();
+  const std::int64_t bytes = updates * args.columns.count() * args.item;
+  const bool reads_target = args.reduce != GPUKERN_REDUCE_NONE;
+  return {.read = distinct_bytes(args.updates, kUpdateIndex, args.index_type) +
+                  (reads_target ? 2 : 1) * bytes,
+          .written = bytes};
+}
+
 std::int64_t index_bytes(const IndexArgs& args) {
   return distinct_bytes(args.loop, 0, args.index_type);
 }

@@ -71,6 +71,32 @@ struct SaxpyArgs {
   }
 };
 
+/// The operands of ScatterArgs::updates; kKey counts elements of ScatterArgs::keys, not bytes.
+enum UpdateOperand { kUpdateIndex, kUpdateValue, kKey };
+/// The operands of ScatterArgs::columns.
+enum ColumnOperand { kTargetColumn, kValueColumn };
+
+/// For every update u in order and every column c: combines target[key, c] with values[u, c], where
+/// key is the index of u, resolved, times key_step, plus the key offset of u. The target overlaps
+/// neither the index nor the values.
+struct ScatterArgs {
+  std::byte* target = nullptr;
+  const std::byte* index = nullptr;
+  const std::byte* values = nullptr;
+  gpukern_dtype dtype{};
+  std::int64_t item = 0;  ///< bytes of a column: an element; without a reduction also a row
+  Loop<3> updates;        ///< coalesced, C order; see UpdateOperand
+  Loop<2> columns;        ///< coalesced; see ColumnOperand
+  Loop<1> keys;           ///< unravels a key into an offset of the target
+  std::int64_t n = 0;     ///< length of the axis, positive
+  std::int64_t key_step = 1;
+  IndexType index_type;
+  gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
+  gpukern_reduce reduce = GPUKERN_REDUCE_NONE;
+  bool any_order = false;
+  bool unique = false;  ///< no two updates have the same key
+};
+
 /// The operands of loop are source, destination; they do not overlap.
 struct CopyArgs {
   const std::byte* source = nullptr;
@@ -90,6 +116,7 @@ struct Traffic {
 Traffic traffic_of(const GatherArgs& args);
 Traffic traffic_of(const SaxpyArgs& args);
 Traffic traffic_of(const CopyArgs& args);
+Traffic traffic_of(const ScatterArgs& args);
 /// The number of bytes of the indices, each counted once.
 std::int64_t index_bytes(const IndexArgs& args);
 
@@ -102,7 +129,8 @@ struct Strategy {
 /// One of the argument structs, by reference: it must outlive the operation.
 class Operation {
  public:
-  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*>;
+  using Args =
+      std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*, const ScatterArgs*>;
 
   template <class OneArgs>
   Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)

@@ -25,6 +25,9 @@ Strategy saxpy_strategy(const SaxpyArgs& args);
 
 void copy(const CopyArgs& args);
 
+void scatter(const ScatterArgs& args);
+Strategy scatter_strategy(const ScatterArgs& args);
+
 /// Whether mode "raise" accepts all indices at positions [begin, end).
 bool all_in_bounds(const IndexArgs& args, std::int64_t begin, std::int64_t end);
 std::optional<BadIndex> first_bad_index(const IndexArgs& args);

@@ -17,62 +17,11 @@
 
 #include "src/core/cache_line.hpp"
 #include "src/core/dtype.hpp"
+#include "src/core/float16.hpp"
 #include "src/cpu/saxpy_kernels.hpp"
 
 namespace gpukern::cpu::GPUKERN_ISA {
 namespace {
-
-// std::bit_cast with internal linkage.
-template <class To, class From>
-To bits_as(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  std::memcpy(&to, &from, sizeof(To));
-  return to;
-}
-
-// NaN has one representation in results, so that the CPU and the GPU return the same bits.
-inline float canonical(float value) { return value != value ? bits_as<float>(0x7fc00000U) : value; }
-inline double canonical(double value) {
-  return value != value ? bits_as<double>(0x7ff8000000000000U) : value;
-}
-
-inline float widen(BFloat16 value) {
-  return bits_as<float>(static_cast<std::uint32_t>(value.bits) << 16);
-}
-
-inline void narrow(float value, BFloat16& to) {
-  const auto bits = bits_as<std::uint32_t>(value);
-  const std::uint32_t rounded =
-      (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;  // to nearest, ties even
-  to.bits = static_cast<std::uint16_t>(value != value ? 0x7fc0U : rounded);
-}
-
-inline float widen(Half value) {
-  const std::uint32_t magnitude = value.bits & 0x7fffU;
-  const std::uint32_t sign = (value.bits & 0x8000U) << 16;
-  // The exponent bias of float32 is 112 higher; the product is exact, for subnormals too.
-  const float scaled = bits_as<float>(magnitude << 13) * 0x1p112F;
-  const std::uint32_t special = magnitude >= 0x7c00U ? 0x7f800000U : 0U;  // infinity, NaN
-  return bits_as<float>(bits_as<std::uint32_t>(scaled) | special | sign);
-}
-
-inline void narrow(float value, Half& to) {
-  const auto bits = bits_as<std::uint32_t>(value);
-  const std::uint32_t sign = bits >> 16 & 0x8000U;
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
-  // Normal: rebias, then round the 13 lost bits to nearest, ties to even.
-  const std::uint32_t rebased = magnitude - (112U << 23);
-  const std::uint32_t normal = (rebased + 0xfffU + (rebased >> 13 & 1U)) >> 13;
-  // Subnormal: near 0.5 the spacing of float32 is that of float16's subnormals.
-  const std::uint32_t tiny = bits_as<std::uint32_t>(bits_as<float>(magnitude) + 0.5F) - 0x3f000000U;
-  std::uint32_t result = magnitude < 0x38800000U ? tiny : normal;
-  if (magnitude >= 0x477ff000U) result = 0x7c00U;  // rounds to infinity from 65520 on
-  if (magnitude > 0x7f800000U)
-    to.bits = 0x7e00U;
-  else
-    to.bits = static_cast<std::uint16_t>(result | sign);
-}
 
 inline void multiply_add(float a, float x, float y, float& out) {
   out = canonical(__builtin_fmaf(a, x, y));

@@ -8,19 +8,6 @@
 namespace gpukern {
 namespace {
 
-/// source.shape[:first] + index.shape + source.shape[last:]
-Tensor gather_shape(const Tensor& source, const Tensor& index, const Axis& axis) {
-  const int ndim = source.ndim - (axis.last - axis.first) + index.ndim;
-  require(ndim <= GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, "gather: the result must have at most ",
-          GPUKERN_MAX_NDIM, " dimensions, got ", ndim);
-  Tensor expected;
-  auto append = [&expected](std::int64_t size) { expected.shape[expected.ndim++] = size; };
-  for (int d = 0; d < axis.first; ++d) append(source.shape[d]);
-  for (int d = 0; d < index.ndim; ++d) append(index.shape[d]);
-  for (int d = axis.last; d < source.ndim; ++d) append(source.shape[d]);
-  return expected;
-}
-
 void gather_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& loop) {
   const auto& [source, index, out, fill] = operands;
   int o = 0;
@@ -50,7 +37,8 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
   const gpukern_gather_options& options = checked_options("gather", raw_options);
   require_index_dtype(index);
   const Axis checked = checked_axis(source.tensor, axis);
-  require_indexed_out(out, source.tensor, gather_shape(source.tensor, index.tensor, checked));
+  require_indexed_out(out, source.tensor,
+                      indexed_shape("gather", source.tensor, index.tensor, checked));
   run_indexed({"gather", source, index, out, checked, gather_loop,
                has_outer_positions(source.tensor, checked)},
               options, exec);

@@ -19,6 +19,55 @@ Axis checked_axis(const Tensor& source, std::int32_t axis) {
   return {number, number, number + 1, source.shape[number]};
 }
 
+Axis checked_along_axis(const char* array_name, const Tensor& array, const Argument& index,
+                        std::int32_t axis) {
+  const bool flattened = axis == GPUKERN_AXIS_NONE;
+  require(flattened || array.ndim > 0, GPUKERN_AXIS_ERROR, "axis ", axis,
+          " is out of bounds for array of dimension 0");
+  const Axis checked = checked_axis(array, axis);
+  const int ndim = flattened ? 1 : array.ndim;
+  require(index.tensor.ndim == ndim, GPUKERN_VALUE_ERROR, index.name, " must have ", ndim,
+          flattened ? " dimension, for the flattened " : " dimensions, as many as the ", array_name,
+          ", got ", index.tensor.ndim);
+  return checked;
+}
+
+Tensor indexed_shape(const char* function, const Tensor& array, const Tensor& index,
+                     const Axis& axis) {
+  const int ndim = array.ndim - (axis.last - axis.first) + index.ndim;
+  require(ndim <= GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, function,
+          ": the result must have at most ", GPUKERN_MAX_NDIM, " dimensions, got ", ndim);
+  Tensor expected;
+  auto append = [&expected](std::int64_t size) { expected.shape[expected.ndim++] = size; };
+  for (int d = 0; d < axis.first; ++d) append(array.shape[d]);
+  for (int d = 0; d < index.ndim; ++d) append(index.shape[d]);
+  for (int d = axis.last; d < array.ndim; ++d) append(array.shape[d]);
+  return expected;
+}
+
+Tensor along_axis_shape(const char* array_name, const Tensor& array, const Argument& index,
+                        const Axis& axis) {
+  const Tensor& at = index.tensor;
+  Tensor expected;
+  for (int d = 0; d < at.ndim; ++d) {
+    std::int64_t size = at.shape[d];
+    if (d != axis.number && size != array.shape[d]) {
+      require(size == 1 || array.shape[d] == 1, GPUKERN_VALUE_ERROR, index.name,
+              " must broadcast with the ", array_name, " outside axis ", axis.number,
+              ", got shape ", at.shape_text(), " for a ", array_name, " of shape ",
+              array.shape_text());
+      if (size == 1) size = array.shape[d];
+    }
+    expected.shape[expected.ndim++] = size;
+  }
+  return expected;
+}
+
+void require_mode(const char* function, std::int32_t mode) {
+  require(mode >= GPUKERN_INDEX_RAISE && mode <= GPUKERN_INDEX_FILL, GPUKERN_VALUE_ERROR, function,
+          ": mode must be one of raise (0), wrap (1), clip (2), fill (3), got ", mode);
+}
+
 const gpukern_gather_options& checked_options(const char* function,
                                               const gpukern_gather_options* options) {
   static constexpr gpukern_gather_options kDefaults = GPUKERN_GATHER_OPTIONS_INIT;
@@ -28,9 +77,7 @@ const gpukern_gather_options& checked_options(const char* function,
       offsetof(gpukern_gather_options, out_may_change) + sizeof(std::int32_t);
   require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
           ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
-  require(options->mode >= GPUKERN_INDEX_RAISE && options->mode <= GPUKERN_INDEX_FILL,
-          GPUKERN_VALUE_ERROR, function,
-          ": mode must be one of raise (0), wrap (1), clip (2), fill (3), got ", options->mode);
+  require_mode(function, options->mode);
   require(options->path >= GPUKERN_GATHER_AUTO && options->path <= GPUKERN_GATHER_PARTITIONED,
           GPUKERN_VALUE_ERROR, function,
           ": path must be one of auto (0), direct (1), partitioned (2), got ", options->path);

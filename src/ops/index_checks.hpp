@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The checks of operations that read items of a source by an index: axis, options, dtype and bounds
-// of the index, fill value, out.
+// The checks of operations with an index: axis, shapes, options, dtype and bounds of the index,
+// fill value, out.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,22 @@ namespace gpukern {
 
 /// Checks an axis of the source, which may be GPUKERN_AXIS_NONE.
 Axis checked_axis(const Tensor& source, std::int32_t axis);
+
+/// As checked_axis(), for an index that must have as many dimensions as the array, or one for the
+/// flattened array.
+Axis checked_along_axis(const char* array_name, const Tensor& array, const Argument& index,
+                        std::int32_t axis);
+
+/// The shape of array[:axis] + index + array[axis+1:].
+Tensor indexed_shape(const char* function, const Tensor& array, const Tensor& index,
+                     const Axis& axis);
+
+/// Array and index broadcast outside the axis; along it, the length is that of the index.
+Tensor along_axis_shape(const char* array_name, const Tensor& array, const Argument& index,
+                        const Axis& axis);
+
+/// Checks a gpukern_index_mode.
+void require_mode(const char* function, std::int32_t mode);
 
 /// Checks the options; NULL means the defaults.
 const gpukern_gather_options& checked_options(const char* function,

@@ -6,24 +6,6 @@
 namespace gpukern {
 namespace {
 
-/// Source and index broadcast outside the axis; along the axis, `out` has the length of the index.
-Tensor result_shape(const Argument& source, const Argument& index, const Axis& axis) {
-  const Tensor& from = source.tensor;
-  const Tensor& at = index.tensor;
-  Tensor expected;
-  for (int d = 0; d < at.ndim; ++d) {
-    std::int64_t size = at.shape[d];
-    if (d != axis.number && size != from.shape[d]) {
-      require(size == 1 || from.shape[d] == 1, GPUKERN_VALUE_ERROR, index.name,
-              " must broadcast with the source outside axis ", axis.number, ", got shape ",
-              at.shape_text(), " for a source of shape ", from.shape_text());
-      if (size == 1) size = from.shape[d];
-    }
-    expected.shape[expected.ndim++] = size;
-  }
-  return expected;
-}
-
 void along_axis_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& loop) {
   const auto& [source, index, out, fill] = operands;
   for (int d = 0; d < out.ndim; ++d) {
@@ -53,16 +35,9 @@ void take_along_axis(const gpukern_tensor* raw_source, const gpukern_tensor* raw
   const Argument out("take_along_axis", "out", raw_out);
   const gpukern_gather_options& options = checked_options("take_along_axis", raw_options);
   require_index_dtype(index);
-  const bool flattened = axis == GPUKERN_AXIS_NONE;
-  require(flattened || source.tensor.ndim > 0, GPUKERN_AXIS_ERROR, "axis ", axis,
-          " is out of bounds for array of dimension 0");
-  const Axis checked = checked_axis(source.tensor, axis);
-  const int ndim = flattened ? 1 : source.tensor.ndim;
-  require(index.tensor.ndim == ndim, GPUKERN_VALUE_ERROR, index.name, " must have ", ndim,
-          flattened ? " dimension, for the flattened source, got "
-                    : " dimensions, as many as the source, got ",
-          index.tensor.ndim);
-  require_indexed_out(out, source.tensor, result_shape(source, index, checked));
+  const Axis checked = checked_along_axis("source", source.tensor, index, axis);
+  require_indexed_out(out, source.tensor,
+                      along_axis_shape("source", source.tensor, index, checked));
   if (options.mode == GPUKERN_INDEX_FILL && options.fill_value != nullptr)
     require_fill_value_beside_index(*options.fill_value, index.tensor);
   const bool checks_indices = out.tensor.count() > 0;  // as NumPy

@@ -26,7 +26,8 @@ class CpuDevice final : public Device {
   void run(const Operation& operation, Stream) override {
     operation.visit(Overloaded{[](const GatherArgs& args) { cpu::gather(args); },
                                [](const SaxpyArgs& args) { cpu::saxpy(args); },
-                               [](const CopyArgs& args) { cpu::copy(args); }});
+                               [](const CopyArgs& args) { cpu::copy(args); },
+                               [](const ScatterArgs& args) { cpu::scatter(args); }});
   }
   bool run_checked(const Operation& operation, Stream) override {
     return operation.visit(Overloaded{[](const GatherArgs& args) {
@@ -40,7 +41,8 @@ class CpuDevice final : public Device {
     return operation.visit(
         Overloaded{[](const GatherArgs& args) { return cpu::gather_strategy(args); },
                    [](const SaxpyArgs& args) { return cpu::saxpy_strategy(args); },
-                   [](const CopyArgs&) { return Strategy{}; }});
+                   [](const CopyArgs&) { return Strategy{}; },
+                   [](const ScatterArgs& args) { return cpu::scatter_strategy(args); }});
   }
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
     return cpu::first_bad_index(args);

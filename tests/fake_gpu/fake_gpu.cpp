@@ -65,6 +65,9 @@ std::vector<const std::byte*> addresses(const gpukern::SaxpyArgs& args) {
 std::vector<const std::byte*> addresses(const gpukern::CopyArgs& args) {
   return {args.source, args.destination};
 }
+std::vector<const std::byte*> addresses(const gpukern::ScatterArgs& args) {
+  return {args.target, args.index, args.values};
+}
 
 /// Arguments that outlive the call, like a kernel's parameters: the fill value is copied.
 template <class Args>

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How scatter combines values: one definition for the CPU and the GPU.
+//
+// The sequence of a target element is its own value followed by its updates in order. It is divided
+// into blocks of kBlockValues, each combined from left to right, and the blocks are joined by a
+// binary tree whose nodes cover aligned powers of two of blocks: the result is a function of the
+// arguments alone, whoever computes it.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "src/core/dtype.hpp"
+#include "src/core/float16.hpp"
+#include "src/core/index.hpp"
+
+namespace gpukern {
+
+inline constexpr std::int64_t kBlockValues = 256;
+
+/// The type in which elements of type T are combined.
+template <class T>
+struct AccumulatorOf {
+  using Type = T;
+};
+template <>
+struct AccumulatorOf<Half> {
+  using Type = float;
+};
+template <>
+struct AccumulatorOf<BFloat16> {
+  using Type = float;
+};
+template <class T>
+using Accumulator = typename AccumulatorOf<T>::Type;
+
+template <class T>
+inline constexpr bool kIsComplex = false;
+template <class Real>
+inline constexpr bool kIsComplex<Complex<Real>> = true;
+
+/// Calls visit(TypeTag<T>{}) with the type of a dtype that scatter combines; returns false if it is
+/// none.
+template <class Visit>
+bool visit_reduced_dtype(gpukern_dtype dtype, const Visit& visit) {
+  const auto match = [&]<class T>(TypeTag<T> tag, int code, int bits) {
+    if (!is_dtype(dtype, code, bits)) return false;
+    visit(tag);
+    return true;
+  };
+  return match(TypeTag<float>{}, GPUKERN_FLOAT, 32) ||
+         match(TypeTag<double>{}, GPUKERN_FLOAT, 64) || match(TypeTag<Half>{}, GPUKERN_FLOAT, 16) ||
+         match(TypeTag<BFloat16>{}, GPUKERN_BFLOAT, 16) ||
+         match(TypeTag<std::int64_t>{}, GPUKERN_INT, 64) ||
+         match(TypeTag<std::int32_t>{}, GPUKERN_INT, 32) ||
+         match(TypeTag<std::int16_t>{}, GPUKERN_INT, 16) ||
+         match(TypeTag<std::int8_t>{}, GPUKERN_INT, 8) ||
+         match(TypeTag<std::uint64_t>{}, GPUKERN_UINT, 64) ||
+         match(TypeTag<std::uint32_t>{}, GPUKERN_UINT, 32) ||
+         match(TypeTag<std::uint16_t>{}, GPUKERN_UINT, 16) ||
+         match(TypeTag<std::uint8_t>{}, GPUKERN_UINT, 8) ||
+         match(TypeTag<Complex<float>>{}, GPUKERN_COMPLEX, 64) ||
+         match(TypeTag<Complex<double>>{}, GPUKERN_COMPLEX, 128);
+}
+
+/// Whether scatter has the reduction for elements of type T.
+template <class T>
+constexpr bool has_reduction(gpukern_reduce reduce) {
+  if (reduce == GPUKERN_REDUCE_ADD) return true;
+  if (reduce == GPUKERN_REDUCE_MEAN) return !std::is_integral_v<T>;
+  return !kIsComplex<T>;
+}
+
+/// Whether the order of the values changes the result.
+template <class T>
+constexpr bool depends_on_order(gpukern_reduce reduce) {
+  const bool rounds = reduce != GPUKERN_REDUCE_MIN && reduce != GPUKERN_REDUCE_MAX;
+  return rounds && !std::is_integral_v<T>;
+}
+
+namespace {
+
+template <class T>
+GPUKERN_HOST_DEVICE inline Accumulator<T> widened(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return widen(value);
+  else
+    return value;
+}
+
+/// The smaller or larger of two numbers; NaN wins, and -0 is less than +0.
+template <class Real>
+GPUKERN_HOST_DEVICE inline Real extreme(bool largest, Real a, Real b) {
+  if (a != a) return a;
+  if (b != b) return b;
+  if (a < b) return largest ? b : a;
+  if (b < a) return largest ? a : b;
+  if constexpr (std::is_floating_point_v<Real>) {
+    // Equal numbers differ in the sign of zero only.
+    using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+    const auto x = bits_as<Bits>(a);
+    const auto y = bits_as<Bits>(b);
+    return bits_as<Real>(largest ? x & y : x | y);
+  }
+  return a;
+}
+
+/// Combines two values, the earlier one first. GPUKERN_REDUCE_MEAN adds.
+template <class A>
+GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
+  if constexpr (kIsComplex<A>) {
+    return {a.re + b.re, a.im + b.im};
+  } else {
+    if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX)
+      return extreme(reduce == GPUKERN_REDUCE_MAX, a, b);
+    if constexpr (std::is_integral_v<A>) {
+      const auto x = static_cast<std::uint64_t>(a);
+      const auto y = static_cast<std::uint64_t>(b);
+      return static_cast<A>(reduce == GPUKERN_REDUCE_MULTIPLY ? x * y : x + y);
+    } else {
+      return reduce == GPUKERN_REDUCE_MULTIPLY ? a * b : a + b;
+    }
+  }
+}
+
+/// The element for the combination of `count` values.
+template <class T>
+GPUKERN_HOST_DEVICE inline T finished(gpukern_reduce reduce, Accumulator<T> value,
+                                      std::int64_t count) {
+  if constexpr (kIsComplex<T>) {
+    using Real = decltype(value.re);
+    if (reduce == GPUKERN_REDUCE_MEAN) {
+      value.re /= static_cast<Real>(count);
+      value.im /= static_cast<Real>(count);
+    }
+    return {canonical(value.re), canonical(value.im)};
+  } else if constexpr (std::is_integral_v<T>) {
+    return value;
+  } else {
+    if (reduce == GPUKERN_REDUCE_MEAN) value /= static_cast<Accumulator<T>>(count);
+    if constexpr (std::is_same_v<T, Accumulator<T>>) {
+      return canonical(value);
+    } else {
+      T to;
+      narrow(value, to);
+      return to;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpukern

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The updates of a scatter with their indices resolved, in order or partitioned by slices of the
+// target.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/core/operation.hpp"
+#include "src/cpu/index_types.hpp"
+#include "src/cpu/runs.hpp"
+
+namespace gpukern::cpu {
+
+/// An update whose index is resolved.
+struct Update {
+  std::int64_t key;
+  std::int64_t value;  ///< offset of the first column in ScatterArgs::values
+};
+
+/// The updates of a block or of a slice, in order.
+struct Updates {
+  const Update* first;
+  std::int64_t count;
+};
+
+/// Resolves the updates at positions [begin, end) to `to`, without those that are skipped, and
+/// returns their number.
+std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
+                             Update* to);
+
+/// Calls body(updates) for blocks of the updates at positions [begin, end), in order.
+template <class Body>
+void for_each_block(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
+                    const Body& body) {
+  std::array<Update, 512> block;
+  constexpr std::int64_t kBlock = block.size();
+  for (; begin < end; begin += kBlock)
+    body(Updates{block.data(),
+                 resolve_updates(args, begin, std::min(begin + kBlock, end), block.data())});
+}
+
+/// The updates sorted by slices of the target, in order within each: a slice has the keys whose
+/// quotient by 1 << shift is its number.
+class SlicedUpdates {
+ public:
+  /// Sorts concurrently. `shift` leaves at most kMaxSlices slices.
+  SlicedUpdates(const ScatterArgs& args, int shift);
+  static constexpr std::int64_t kMaxSlices = 2048;
+
+  [[nodiscard]] std::int64_t slices() const { return slices_; }
+  [[nodiscard]] Updates operator[](std::int64_t slice) const {
+    const auto s = static_cast<std::size_t>(slice);
+    return {updates_.data() + begin_[s], begin_[s + 1] - begin_[s]};
+  }
+
+ private:
+  std::int64_t slices_;
+  std::vector<Update> updates_;
+  std::vector<std::int64_t> begin_;
+};
+
+/// The byte offset of a position in a loop over one operand.
+inline std::int64_t offset_of(const Loop<1>& loop, std::int64_t position) {
+  std::int64_t offset = 0;
+  for (int d = loop.ndim - 1; d > 0; --d) {
+    offset += position % loop.extent[d] * loop.stride[0][d];
+    position /= loop.extent[d];
+  }
+  return loop.ndim > 0 ? offset + position * loop.stride[0][0] : 0;
+}
+
+}  // namespace gpukern::cpu

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/ops/indexed_write.hpp"
+
+#include <cstddef>
+#include <optional>
+
+#include "src/core/reduce.hpp"
+#include "src/runtime/chunk_pipeline.hpp"
+
+namespace gpukern {
+namespace {
+
+const gpukern_scatter_options& checked(const char* function,
+                                       const gpukern_scatter_options* options) {
+  static constexpr gpukern_scatter_options kDefaults = GPUKERN_SCATTER_OPTIONS_INIT;
+  if (options == nullptr) return kDefaults;
+  // The size in ABI 1. Read a later field only if struct_size covers it.
+  constexpr std::size_t kFirstSize =
+      offsetof(gpukern_scatter_options, unique) + sizeof(std::int32_t);
+  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
+          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
+  require_mode(function, options->mode);
+  require(
+      options->reduce >= GPUKERN_REDUCE_NONE && options->reduce <= GPUKERN_REDUCE_MEAN,
+      GPUKERN_VALUE_ERROR, function,
+      ": reduce must be one of none (0), add (1), multiply (2), min (3), max (4), mean (5), got ",
+      options->reduce);
+  require(options->order == GPUKERN_ORDER_FIXED || options->order == GPUKERN_ORDER_ANY,
+          GPUKERN_VALUE_ERROR, function, ": order must be fixed (0) or any (1), got ",
+          options->order);
+  return *options;
+}
+
+void require_reduced_dtype(const Argument& target, gpukern_reduce reduce) {
+  static constexpr const char* kNames[] = {"none", "add", "multiply", "min", "max", "mean"};
+  if (reduce == GPUKERN_REDUCE_NONE) return;
+  bool has = false;
+  visit_reduced_dtype(target.tensor.dtype,
+                      [&](auto tag) { has = has_reduction<typename decltype(tag)::type>(reduce); });
+  require(has, GPUKERN_TYPE_ERROR, target.name, " must be of a dtype that reduce '", kNames[reduce],
+          "' takes, got ", dtype_name(target.tensor.dtype));
+}
+
+/// The values with the shape of the updates, by NumPy's rule.
+Tensor broadcast(const Tensor& values, const Tensor& shape, const ArgumentName& name) {
+  Tensor view = shape;
+  view.data = values.data;
+  view.device = values.device;
+  view.dtype = values.dtype;
+  view.item = values.item;
+  view.total = 1;
+  const int missing = shape.ndim - values.ndim;
+  bool fits = missing >= 0;
+  for (int d = 0; d < shape.ndim; ++d) {
+    view.total *= shape.shape[d];
+    const int v = d - missing;
+    const bool repeats = v < 0 || values.shape[v] == 1;
+    view.stride[d] = repeats ? 0 : values.stride[v];
+    fits = fits && (repeats || values.shape[v] == shape.shape[d]);
+  }
+  require(fits, GPUKERN_VALUE_ERROR, name, " must broadcast to shape ", shape.shape_text(),
+          ", got ", values.shape_text());
+  return view;
+}
+
+/// Without a reduction, makes columns as long as possible: merges contiguous inner dimensions.
+void join_columns(ScatterArgs& args) {
+  Loop<2>& loop = args.columns;
+  while (loop.ndim > 0) {
+    const int d = loop.ndim - 1;
+    if (loop.stride[kTargetColumn][d] != args.item || loop.stride[kValueColumn][d] != args.item)
+      return;
+    args.item *= loop.extent[d];
+    --loop.ndim;
+  }
+}
+
+ScatterArgs scatter_args(const IndexedWrite& write, const gpukern_scatter_options& options,
+                         const WriteOperands& operands) {
+  const auto& [target, index, values] = operands;
+  ScatterArgs args;  // not as one initializer, for which GCC clears the whole struct first
+  args.target = target.data;
+  args.index = index.data;
+  args.values = values.data;
+  args.dtype = target.dtype;
+  args.item = target.item;
+  args.n = write.axis.n;
+  args.index_type = index_type(index);
+  args.mode = static_cast<gpukern_index_mode>(options.mode);
+  args.reduce = static_cast<gpukern_reduce>(options.reduce);
+  args.any_order = options.order == GPUKERN_ORDER_ANY;
+  args.unique = options.unique != 0;
+  write.make_loops(operands, write.axis, args);
+  args.updates.coalesce();
+  args.keys.coalesce();
+  args.columns.sort_by(kTargetColumn);
+  args.columns.coalesce();
+  if (args.reduce == GPUKERN_REDUCE_NONE) join_columns(args);
+  return args;
+}
+
+/// A contiguous copy on the device that computes, for its lifetime.
+class Copy {
+ public:
+  Copy(const Call& call, Device& device, DeviceId id, const Tensor& tensor)
+      : memory_(device, tensor.bytes(), call.stream),
+        tensor_(contiguous_at(memory_.data(), id, tensor)) {
+    call.move(tensor, tensor_);
+  }
+  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Buffer memory_;
+  Tensor tensor_;
+};
+
+void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Call& call,
+              Device& device) {
+  const Tensor& target = write.target.tensor;
+  const Tensor* index = &write.index.tensor;
+  const Tensor* values = &write.values.tensor;
+  std::optional<Copy> index_apart;
+  std::optional<Copy> values_apart;
+  if (may_overlap(target, *index))
+    index = &index_apart.emplace(call, device, target.device, *index).tensor();
+  if (may_overlap(target, *values))
+    values = &values_apart.emplace(call, device, target.device, *values).tensor();
+  device.run(scatter_args(write, options,
+                          {target, *index, broadcast(*values, write.shape, write.values.name)}),
+             call.stream);
+}
+
+/// Computes host arrays on a GPU. They are copied as a whole; those that do not fit are computed on
+/// the CPU.
+void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& options,
+                   const Call& call, const gpukern_exec* exec) {
+  const Tensor& given = write.target.tensor;
+  const std::int64_t bytes =
+      given.bytes() + write.index.tensor.bytes() + write.values.tensor.bytes();
+  if (bytes > device_memory_limit(exec)) {
+    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_SOURCE;
+    return run_here(write, options, call, call.data_device);
+  }
+  const Copy target(call, call.device, call.device_id, given);
+  const Copy index(call, call.device, call.device_id, write.index.tensor);
+  const Copy values(call, call.device, call.device_id, write.values.tensor);
+  call.device.run(scatter_args(write, options,
+                               {target.tensor(), index.tensor(),
+                                broadcast(values.tensor(), write.shape, write.values.name)}),
+                  call.stream);
+  call.move(target.tensor(), given);
+}
+
+}  // namespace
+
+void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options* raw_options,
+                       const gpukern_exec* exec) {
+  const auto& [function, target, index, values, axis, shape, make_loops] = write;
+  const gpukern_scatter_options& options = checked(function, raw_options);
+  require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,
+          " must have the target's dtype ", dtype_name(target.tensor.dtype), ", got ",
+          dtype_name(values.tensor.dtype));
+  require_reduced_dtype(target, static_cast<gpukern_reduce>(options.reduce));
+  require_writable(target.tensor, target.name);
+  const std::int64_t updates = broadcast(values.tensor, shape, values.name).count();
+  const Call call(function, {&target, &index, &values}, exec);
+  require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
+          "cannot do a non-empty put to an empty axis.");
+  if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0)
+    require_in_bounds(call, index.tensor, axis);
+  if (updates == 0) return;
+  if (call.is_offloaded())
+    run_offloaded(write, options, call, exec);
+  else
+    run_here(write, options, call, call.device);
+}
+
+}  // namespace gpukern
