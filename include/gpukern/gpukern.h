@@ -471,8 +471,9 @@ typedef struct gpukern_scatter_options {
  * threads, and for up to 255 values an element those of a loop over the index. 16-bit types are
  * computed in float32 and rounded once; a NaN result is the quiet NaN with a clear sign bit.
  *
- * No mode writes outside the target, for any index. Where values or the index overlap the target,
- * the result is that of separate memory.
+ * With `out`, the target is only read, and out becomes a copy of it with the values written. No mode
+ * writes outside the array that is written to, for any index. Where the arguments overlap, the
+ * result is that of separate memory.
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
  * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
@@ -484,15 +485,17 @@ typedef struct gpukern_scatter_options {
  * @param[in] values of the target's dtype; its shape broadcasts to
  *            target.shape[:axis] + index.shape + target.shape[axis+1:]
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened target
+ * @param[out] out of the target's shape and dtype, or NULL for the target itself
  * @param[in] options may be NULL: the defaults of GPUKERN_SCATTER_OPTIONS_INIT
  * @param[in] exec may be NULL; its progress is not called
  * @return GPUKERN_INDEX_ERROR in mode GPUKERN_INDEX_RAISE, naming the first bad index in C order;
- *         the target is then unchanged. In every mode, GPUKERN_INDEX_ERROR for an empty axis unless
- *         there is no value to write. GPUKERN_TYPE_ERROR for a dtype without the reduction.
+ *         target and out are then unchanged. In every mode, GPUKERN_INDEX_ERROR for an empty axis
+ *         unless there is no value to write. GPUKERN_TYPE_ERROR for a dtype without the reduction.
  */
 GPUKERN_API gpukern_status gpukern_scatter(const gpukern_tensor *target,
                                            const gpukern_tensor *index,
                                            const gpukern_tensor *values, int32_t axis,
+                                           const gpukern_tensor *out,
                                            const gpukern_scatter_options *options,
                                            const gpukern_exec *exec);
 
@@ -500,16 +503,17 @@ GPUKERN_API gpukern_status gpukern_scatter(const gpukern_tensor *target,
  * @brief Writes a value for each index along an axis, as numpy.put_along_axis:
  *        `target[a, index[a, i, b], b] = values[a, i, b]`, or combines them with these elements.
  *
- * Target and index have the same number of dimensions; the index broadcasts to the target outside
- * the axis. All else is as in gpukern_scatter().
+ * Target and index broadcast against each other outside the axis, along which they may have any
+ * lengths. All else is as in gpukern_scatter(); the order of the values is the C order of this
+ * broadcast shape.
  *
  * @param[in,out] target any shape, any dtype of whole bytes
- * @param[in] index of as many dimensions as the target, each of the target's length or 1 outside
- *            the axis; any integer dtype of 8 to 64 bits
- * @param[in] values of the target's dtype; its shape broadcasts to the target's shape, with the
- *            length of the index along the axis
+ * @param[in] index of as many dimensions as the target, any integer dtype of 8 to 64 bits
+ * @param[in] values of the target's dtype; its shape broadcasts to index.shape[axis] along the axis
+ *            and the broadcast of the shapes of target and index along all other dimensions
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened target and a 1-D index;
  *            a 0-d target has no other axis
+ * @param[out] out of the target's shape and dtype, or NULL for the target itself
  * @param[in] options may be NULL
  * @param[in] exec may be NULL
  * @return as gpukern_scatter()
@@ -517,6 +521,7 @@ GPUKERN_API gpukern_status gpukern_scatter(const gpukern_tensor *target,
 GPUKERN_API gpukern_status gpukern_put_along_axis(const gpukern_tensor *target,
                                                   const gpukern_tensor *index,
                                                   const gpukern_tensor *values, int32_t axis,
+                                                  const gpukern_tensor *out,
                                                   const gpukern_scatter_options *options,
                                                   const gpukern_exec *exec);
 

@@ -37,7 +37,7 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
   const gpukern_gather_options& options = checked_options("gather", raw_options);
   require_index_dtype(index);
   const Axis checked = checked_axis(source.tensor, axis);
-  require_indexed_out(out, source.tensor,
+  require_indexed_out(out, "source", source.tensor,
                       indexed_shape("gather", source.tensor, index.tensor, checked));
   run_indexed({"gather", source, index, out, checked, gather_loop,
                has_outer_positions(source.tensor, checked)},

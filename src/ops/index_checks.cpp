@@ -89,9 +89,10 @@ void require_index_dtype(const Argument& index) {
           " must be of an integer dtype, got ", dtype_name(index.tensor.dtype));
 }
 
-void require_indexed_out(const Argument& out, const Tensor& source, const Tensor& expected) {
-  require(same_dtype(out.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, out.name,
-          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
+void require_indexed_out(const Argument& out, const char* array_name, const Tensor& array,
+                         const Tensor& expected) {
+  require(same_dtype(out.tensor.dtype, array.dtype), GPUKERN_TYPE_ERROR, out.name,
+          " must have the ", array_name, "'s dtype ", dtype_name(array.dtype), ", got ",
           dtype_name(out.tensor.dtype));
   require(same_shape(out.tensor, expected), GPUKERN_VALUE_ERROR, out.name, " must have shape ",
           expected.shape_text(), ", got ", out.tensor.shape_text());

@@ -116,32 +116,32 @@ class Copy {
   Tensor tensor_;
 };
 
-void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Call& call,
-              Device& device) {
-  const Tensor& target = write.target.tensor;
+void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
+              const Call& call, Device& device) {
   const Tensor* index = &write.index.tensor;
   const Tensor* values = &write.values.tensor;
   std::optional<Copy> index_apart;
   std::optional<Copy> values_apart;
-  if (may_overlap(target, *index))
-    index = &index_apart.emplace(call, device, target.device, *index).tensor();
-  if (may_overlap(target, *values))
-    values = &values_apart.emplace(call, device, target.device, *values).tensor();
+  if (may_overlap(out, *index))
+    index = &index_apart.emplace(call, device, out.device, *index).tensor();
+  if (may_overlap(out, *values))
+    values = &values_apart.emplace(call, device, out.device, *values).tensor();
+  if (write.out != nullptr) call.move(write.target.tensor, out);
   device.run(scatter_args(write, options,
-                          {target, *index, broadcast(*values, write.shape, write.values.name)}),
+                          {out, *index, broadcast(*values, write.shape, write.values.name)}),
              call.stream);
 }
 
 /// Computes host arrays on a GPU. They are copied as a whole; those that do not fit are computed on
 /// the CPU.
 void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& options,
-                   const Call& call, const gpukern_exec* exec) {
+                   const Tensor& out, const Call& call, const gpukern_exec* exec) {
   const Tensor& given = write.target.tensor;
   const std::int64_t bytes =
       given.bytes() + write.index.tensor.bytes() + write.values.tensor.bytes();
   if (bytes > device_memory_limit(exec)) {
     if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_SOURCE;
-    return run_here(write, options, call, call.data_device);
+    return run_here(write, options, out, call, call.data_device);
   }
   const Copy target(call, call.device, call.device_id, given);
   const Copy index(call, call.device, call.device_id, write.index.tensor);
@@ -150,31 +150,35 @@ void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
                                {target.tensor(), index.tensor(),
                                 broadcast(values.tensor(), write.shape, write.values.name)}),
                   call.stream);
-  call.move(target.tensor(), given);
+  call.move(target.tensor(), out);
 }
 
 }  // namespace
 
 void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options* raw_options,
                        const gpukern_exec* exec) {
-  const auto& [function, target, index, values, axis, shape, make_loops] = write;
+  const auto& [function, target, index, values, raw_out, axis, shape, make_loops] = write;
   const gpukern_scatter_options& options = checked(function, raw_options);
   require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,
           " must have the target's dtype ", dtype_name(target.tensor.dtype), ", got ",
           dtype_name(values.tensor.dtype));
   require_reduced_dtype(target, static_cast<gpukern_reduce>(options.reduce));
-  require_writable(target.tensor, target.name);
+  std::optional<Argument> given_out;
+  const Argument& out = raw_out == nullptr ? target : given_out.emplace(function, "out", raw_out);
+  require_indexed_out(out, "target", target.tensor, target.tensor);
   const std::int64_t updates = broadcast(values.tensor, shape, values.name).count();
-  const Call call(function, {&target, &index, &values}, exec);
+  const Call call(function, {&target, &index, &values, &out}, exec);
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");
   if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0)
     require_in_bounds(call, index.tensor, axis);
-  if (updates == 0) return;
-  if (call.is_offloaded())
-    run_offloaded(write, options, call, exec);
-  else
-    run_here(write, options, call, call.device);
+  if (updates == 0) {
+    if (raw_out != nullptr) call.move(target.tensor, out.tensor);
+  } else if (call.is_offloaded()) {
+    run_offloaded(write, options, out.tensor, call, exec);
+  } else {
+    run_here(write, options, out.tensor, call, call.device);
+  }
 }
 
 }  // namespace gpukern

@@ -27,13 +27,14 @@ struct IndexedWrite {
   const Argument& target;
   const Argument& index;
   const Argument& values;
+  const gpukern_tensor* out;  ///< NULL: the target itself
   Axis axis;
   Tensor shape;  ///< of all updates, to which the values broadcast
   MakeWriteLoops make_loops;
 };
 
-/// Checks options, values and, in mode "raise", the indices, and runs the operation on the device
-/// that its arguments and `exec` determine.
+/// Checks options, values, out and, in mode "raise", the indices, and runs the operation on the
+/// device that its arguments and `exec` determine.
 void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options* options,
                        const gpukern_exec* exec);
 

@@ -28,13 +28,14 @@ void along_axis_loops(const WriteOperands& operands, const Axis& axis, ScatterAr
 
 void put_along_axis(const gpukern_tensor* raw_target, const gpukern_tensor* raw_index,
                     const gpukern_tensor* raw_values, std::int32_t axis,
-                    const gpukern_scatter_options* options, const gpukern_exec* exec) {
+                    const gpukern_tensor* raw_out, const gpukern_scatter_options* options,
+                    const gpukern_exec* exec) {
   const Argument target("put_along_axis", "target", raw_target);
   const Argument index("put_along_axis", "index", raw_index);
   const Argument values("put_along_axis", "values", raw_values);
   require_index_dtype(index);
   const Axis checked = checked_along_axis("target", target.tensor, index, axis);
-  run_indexed_write({"put_along_axis", target, index, values, checked,
+  run_indexed_write({"put_along_axis", target, index, values, raw_out, checked,
                      along_axis_shape("target", target.tensor, index, checked), along_axis_loops},
                     options, exec);
 }
@@ -45,8 +46,9 @@ void put_along_axis(const gpukern_tensor* raw_target, const gpukern_tensor* raw_
 extern "C" gpukern_status gpukern_put_along_axis(const gpukern_tensor* target,
                                                  const gpukern_tensor* index,
                                                  const gpukern_tensor* values, int32_t axis,
+                                                 const gpukern_tensor* out,
                                                  const gpukern_scatter_options* options,
                                                  const gpukern_exec* exec) {
   return gpukern::guard(
-      [&] { gpukern::put_along_axis(target, index, values, axis, options, exec); });
+      [&] { gpukern::put_along_axis(target, index, values, axis, out, options, exec); });
 }

@@ -19,14 +19,14 @@ void scatter_loops(const WriteOperands& operands, const Axis& axis, ScatterArgs&
 }
 
 void scatter(const gpukern_tensor* raw_target, const gpukern_tensor* raw_index,
-             const gpukern_tensor* raw_values, std::int32_t axis,
+             const gpukern_tensor* raw_values, std::int32_t axis, const gpukern_tensor* raw_out,
              const gpukern_scatter_options* options, const gpukern_exec* exec) {
   const Argument target("scatter", "target", raw_target);
   const Argument index("scatter", "index", raw_index);
   const Argument values("scatter", "values", raw_values);
   require_index_dtype(index);
   const Axis checked = checked_axis(target.tensor, axis);
-  run_indexed_write({"scatter", target, index, values, checked,
+  run_indexed_write({"scatter", target, index, values, raw_out, checked,
                      indexed_shape("scatter", target.tensor, index.tensor, checked), scatter_loops},
                     options, exec);
 }
@@ -36,7 +36,8 @@ void scatter(const gpukern_tensor* raw_target, const gpukern_tensor* raw_index,
 
 extern "C" gpukern_status gpukern_scatter(const gpukern_tensor* target, const gpukern_tensor* index,
                                           const gpukern_tensor* values, int32_t axis,
+                                          const gpukern_tensor* out,
                                           const gpukern_scatter_options* options,
                                           const gpukern_exec* exec) {
-  return gpukern::guard([&] { gpukern::scatter(target, index, values, axis, options, exec); });
+  return gpukern::guard([&] { gpukern::scatter(target, index, values, axis, out, options, exec); });
 }
