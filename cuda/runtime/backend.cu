@@ -61,7 +61,8 @@ class CudaDevice final : public Device {
     cudaStream_t const on = cuda_stream(stream);
     operation.visit(Overloaded{[&](const GatherArgs& args) { gpu::gather(*this, args, on); },
                                [&](const SaxpyArgs& args) { gpu::saxpy(args, on); },
-                               [&](const CopyArgs& args) { gpu::copy(args, on); }});
+                               [&](const CopyArgs& args) { gpu::copy(args, on); },
+                               [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); }});
   }
   bool run_checked(const Operation& operation, Stream stream) override {
     const ContextGuard guard(context_);
@@ -75,9 +76,11 @@ class CudaDevice final : public Device {
   }
   Strategy strategy(const Operation& operation) override {
     const ContextGuard guard(context_);
-    return operation.visit(Overloaded{[](const GatherArgs& args) { return gather_strategy(args); },
-                                      [](const SaxpyArgs& args) { return saxpy_strategy(args); },
-                                      [](const CopyArgs&) { return Strategy{}; }});
+    return operation.visit(
+        Overloaded{[](const GatherArgs& args) { return gather_strategy(args); },
+                   [](const SaxpyArgs& args) { return saxpy_strategy(args); },
+                   [](const CopyArgs&) { return Strategy{}; },
+                   [](const ScatterArgs& args) { return scatter_strategy(args); }});
   }
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {

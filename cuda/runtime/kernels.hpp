@@ -18,6 +18,8 @@ Strategy gather_strategy(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args, cudaStream_t stream);
 Strategy saxpy_strategy(const SaxpyArgs& args);
 void copy(const CopyArgs& args, cudaStream_t stream);
+void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream);
+Strategy scatter_strategy(const ScatterArgs& args);
 std::optional<BadIndex> first_bad_index(Device& device, const IndexArgs& args, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

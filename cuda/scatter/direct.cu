@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <type_traits>
+
+#include "cuda/scatter/key_of.cuh"
+#include "cuda/scatter/words.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+template <class W>
+__global__ void __launch_bounds__(kThreads)
+    put_unique_kernel(const __grid_constant__ KeyOf key_of,
+                      const __grid_constant__ UpdateValues values,
+                      const __grid_constant__ TargetElements elements,
+                      const __grid_constant__ RowColumns<1> words, std::int64_t count, int lanes) {
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t update = thread / lanes;
+  if (update >= count) return;
+  const std::int64_t key = key_of(update);
+  if (key < 0) return;
+  copy_words<W>(values.at(static_cast<std::uint64_t>(update)),
+                elements.at(static_cast<std::uint64_t>(key)), words, thread % lanes, lanes);
+}
+
+/// The type whose atomicAdd() adds elements of type T; void if there is none.
+template <class T>
+using AtomicType = std::conditional_t<
+    std::is_floating_point_v<T>, T,
+    std::conditional_t<
+        std::is_integral_v<T> && sizeof(T) == 4, unsigned,
+        std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, unsigned long long, void>>>;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    combine_direct_kernel(const __grid_constant__ KeyOf key_of,
+                          const __grid_constant__ UpdateValues values,
+                          const __grid_constant__ TargetElements elements,
+                          const __grid_constant__ RowColumns<1> columns, std::int64_t count,
+                          int lanes, gpukern_reduce reduce, bool atomic) {
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t update = thread / lanes;
+  if (update >= count) return;
+  const std::int64_t key = key_of(update);
+  if (key < 0) return;
+  const std::byte* const value = values.at(static_cast<std::uint64_t>(update));
+  std::byte* const row = elements.at(static_cast<std::uint64_t>(key));
+  for (std::int64_t column = thread % lanes; column < columns.count; column += lanes) {
+    std::byte* const to = row + columns.target_offset(column);
+    const T number = load_element<T>(value + columns.value_offset(column), columns.aligned);
+    if constexpr (!std::is_void_v<AtomicType<T>>) {
+      if (atomic) {
+        atomicAdd(reinterpret_cast<AtomicType<T>*>(to), bits_as<AtomicType<T>>(number));
+        continue;
+      }
+    }
+    const auto sum =
+        combine(reduce, widened(load_element<T>(to, columns.aligned)), widened(number));
+    store_element(to, finished<T>(reduce, sum, 2), columns.aligned);
+  }
+}
+
+}  // namespace
+
+bool has_atomic(const ScatterArgs& args) {
+  bool has = false;
+  visit_reduced_dtype(args.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    has = !std::is_void_v<AtomicType<T>> && is_aligned(args, alignof(T)) &&
+          args.reduce == GPUKERN_REDUCE_ADD;
+  });
+  return has;
+}
+
+void scatter_direct(const ScatterCall& call, bool atomic) {
+  const ScatterArgs& args = call.args;
+  if (args.reduce == GPUKERN_REDUCE_NONE) {
+    const ScatterWords words = scatter_words(args);
+    const std::int64_t count = words.columns.count();
+    const int lanes = word_lanes(count);
+    visit_word(words.bytes, [&](auto word) {
+      launch(put_unique_kernel<decltype(word)>, ceil_divide(call.count * lanes, kThreads),
+             call.stream, key_of(args), update_values(args), target_elements(args),
+             RowColumns<1>{words.columns, count, true}, call.count, lanes);
+    });
+    return;
+  }
+  const int lanes = word_lanes(call.columns);
+  visit_reduced_dtype(args.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch(combine_direct_kernel<T>, ceil_divide(call.count * lanes, kThreads), call.stream,
+           key_of(args), update_values(args), target_elements(args),
+           RowColumns<1>{args.columns, call.columns, is_aligned(args, alignof(T))}, call.count,
+           lanes, args.reduce, atomic);
+  });
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <bit>
+
+#include "cuda/scatter/words.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+/// Threads of a group copy the words of one update.
+template <class W, class Key>
+__global__ void __launch_bounds__(kThreads)
+    put_rows_kernel(const SortedKeys<Key> sorted, const Key* updates,
+                    const __grid_constant__ UpdateValues values,
+                    const __grid_constant__ TargetElements elements,
+                    const __grid_constant__ RowColumns<1> words, int lanes) {
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t at = thread / lanes;
+  if (at >= sorted.count) return;
+  const Key key = sorted.key[at];
+  if (key == sorted.none || (at + 1 < sorted.count && sorted.key[at + 1] == key)) return;
+  copy_words<W>(values.at(updates[at]), elements.at(key), words, thread % lanes, lanes);
+}
+
+template <class Key>
+void launch_put(const ScatterCall& call, const void* keys, const void* updates) {
+  const ScatterArgs& args = call.args;
+  const ScatterWords words = scatter_words(args);
+  const std::int64_t count = words.columns.count();
+  const int lanes = word_lanes(count);
+  visit_word(words.bytes, [&](auto word) {
+    launch(put_rows_kernel<decltype(word), Key>, ceil_divide(call.count * lanes, kThreads),
+           call.stream,
+           SortedKeys<Key>{static_cast<const Key*>(keys), call.count,
+                           static_cast<Key>(args.keys.count())},
+           static_cast<const Key*>(updates), update_values(args), target_elements(args),
+           RowColumns<1>{words.columns, count, true}, lanes);
+  });
+}
+
+}  // namespace
+
+void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
+                      const void* updates) {
+  if (plan.wide_keys)
+    launch_put<std::uint64_t>(call, keys, updates);
+  else
+    launch_put<std::uint32_t>(call, keys, updates);
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <bit>
+
+#include "cuda/runtime/kernels.hpp"
+#include "cuda/scatter/scatter.cuh"
+#include "src/runtime/buffer.hpp"
+
+namespace gpukern::gpu {
+namespace {
+
+/// Divides scratch memory into aligned arrays. Without memory it only measures.
+class ScratchLayout {
+ public:
+  explicit ScratchLayout(void* memory = nullptr) : memory_(static_cast<std::byte*>(memory)) {}
+  template <class T = std::byte>
+  T* take(std::int64_t count) {
+    std::byte* const at = memory_ == nullptr ? nullptr : memory_ + bytes_;
+    bytes_ += ceil_divide(count * static_cast<std::int64_t>(sizeof(T)), 256) * 256;
+    return reinterpret_cast<T*>(at);
+  }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* memory_;
+  std::int64_t bytes_ = 0;
+};
+
+struct Scratch {
+  std::byte* keys;
+  std::byte* payload;  ///< nullptr: the values
+  std::byte* sorted_keys;
+  std::byte* sorted_payload;
+  std::byte* sort;
+  std::size_t sort_bytes;
+  LongKeys long_keys;
+};
+
+/// Whether the values of a call are short and can move with 32-bit keys.
+bool moves_values(const ScatterCall& call, bool wide_keys) {
+  return !wide_keys && call.columns == 1 &&
+         std::has_single_bit(static_cast<std::uint64_t>(call.args.item)) && call.args.item <= 8;
+}
+
+SortPlan sort_plan(const ScatterCall& call) {
+  const auto keys = static_cast<std::uint64_t>(call.args.keys.count());
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 32;
+  SortPlan plan{};
+  plan.wide_keys = keys >= kMax - 1 || static_cast<std::uint64_t>(call.count) >= kMax - 1;
+  plan.moves_values = moves_values(call, plan.wide_keys);
+  const bool wide_payload = plan.moves_values ? call.args.item == 8 : plan.wide_keys;
+  plan.payload_bytes = wide_payload ? 8 : 4;
+  // Keys end at `keys`, which stands for updates that are skipped.
+  const bool skips = call.args.mode == GPUKERN_INDEX_FILL;
+  plan.bits = std::bit_width(skips ? keys : keys - 1);
+  return plan;
+}
+
+/// Whether the values lie as the sort reads them.
+bool sorts_in_place(const ScatterCall& call, const SortPlan& plan) {
+  const ScatterArgs& args = call.args;
+  const Loop<3>& updates = args.updates;
+  return plan.moves_values && args.item == plan.payload_bytes && updates.ndim == 1 &&
+         updates.stride[kUpdateValue][0] == args.item && alignment_of(args.values) >= args.item;
+}
+
+Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& plan) {
+  const std::int64_t key_bytes = plan.wide_keys ? 8 : 4;
+  const std::int64_t blocks = call.count / kBlockValues + 2;
+  const std::int64_t row = call.columns * 16;  // no accumulator is larger
+  const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE && call.count >= kBlockValues;
+  Scratch scratch{};
+  scratch.keys = layout.take(call.count * key_bytes);
+  scratch.sorted_keys = layout.take(call.count * key_bytes);
+  if (!sorts_in_place(call, plan)) scratch.payload = layout.take(call.count * plan.payload_bytes);
+  scratch.sorted_payload = layout.take(call.count * plan.payload_bytes);
+  scratch.sort_bytes = scatter_sort_bytes(plan, call.count);
+  scratch.sort = layout.take(static_cast<std::int64_t>(scratch.sort_bytes));
+  scratch.long_keys.number = layout.take<unsigned long long>(1);
+  if (!reduces) return scratch;
+  scratch.long_keys.firsts = layout.take<std::int64_t>(blocks);
+  scratch.long_keys.first_blocks = layout.take(blocks * row);
+  scratch.long_keys.later_blocks = layout.take(blocks * row);
+  return scratch;
+}
+
+void scatter_sorted(Device& device, const ScatterCall& call) {
+  const SortPlan plan = sort_plan(call);
+  ScratchLayout measure;
+  lay_out(measure, call, plan);
+  const Buffer memory(device, measure.bytes(), call.stream);
+  ScratchLayout layout(memory.data());
+  const Scratch scratch = lay_out(layout, call, plan);
+  scatter_keys(call, plan, scratch.keys, scratch.payload, scratch.long_keys.number);
+  const void* const payload =
+      scratch.payload != nullptr ? scratch.payload : static_cast<const void*>(call.args.values);
+  scatter_sort(plan,
+               {scratch.keys, scratch.sorted_keys, payload, scratch.sorted_payload, scratch.sort,
+                scratch.sort_bytes},
+               call.count, call.stream);
+  const auto* const short_keys = reinterpret_cast<const std::uint32_t*>(scratch.sorted_keys);
+  if (call.args.reduce == GPUKERN_REDUCE_NONE) {
+    if (plan.moves_values)
+      scatter_put_items(call, short_keys, scratch.sorted_payload);
+    else
+      scatter_put_rows(call, plan, scratch.sorted_keys, scratch.sorted_payload);
+    return;
+  }
+  if (plan.moves_values)
+    scatter_reduce_items(call, short_keys, scratch.sorted_payload, scratch.long_keys);
+  else
+    scatter_reduce_rows(call, plan, scratch.sorted_keys, scratch.sorted_payload, scratch.long_keys);
+  if (call.count >= kBlockValues) scatter_join(call, plan, scratch.sorted_keys, scratch.long_keys);
+}
+
+enum class Way { Few, Direct, Atomic, Sorted };
+
+Way way_of(const ScatterCall& call) {
+  const ScatterArgs& args = call.args;
+  if (args.unique || call.count == 1) return Way::Direct;
+  if (call.count <= kScatterFew && moves_values(call, false)) return Way::Few;
+  if (args.any_order && has_atomic(args)) return Way::Atomic;
+  return Way::Sorted;
+}
+
+}  // namespace
+
+TargetElements target_elements(const ScatterArgs& args) { return {args.target, args.keys}; }
+
+UpdateValues update_values(const ScatterArgs& args) {
+  UpdateValues values{args.values, {}};
+  for (int d = 0; d < args.updates.ndim; ++d)
+    values.updates.push(args.updates.extent[d], {args.updates.stride[kUpdateValue][d]});
+  values.updates.coalesce();
+  return values;
+}
+
+bool is_aligned(const ScatterArgs& args, std::int64_t bytes, bool with_columns) {
+  bool aligned = alignment_of(args.target) >= bytes && alignment_of(args.values) >= bytes;
+  for (int d = 0; d < args.keys.ndim; ++d) aligned = aligned && args.keys.stride[0][d] % bytes == 0;
+  for (int d = 0; d < args.updates.ndim; ++d)
+    aligned = aligned && args.updates.stride[kUpdateValue][d] % bytes == 0;
+  for (int d = 0; with_columns && d < args.columns.ndim; ++d)
+    for (const auto& strides : args.columns.stride) aligned = aligned && strides[d] % bytes == 0;
+  return aligned;
+}
+
+void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
+  const ScatterCall call{args, args.updates.count(), args.columns.count(), stream};
+  switch (way_of(call)) {
+    case Way::Few:
+      return scatter_few(call);
+    case Way::Direct:
+      return scatter_direct(call, false);
+    case Way::Atomic:
+      return scatter_direct(call, true);
+    case Way::Sorted:
+      return scatter_sorted(device, call);
+  }
+}
+
+Strategy scatter_strategy(const ScatterArgs& args) {
+  const ScatterCall call{args, args.updates.count(), args.columns.count(), nullptr};
+  return {.path = way_of(call) == Way::Sorted ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS};
+}
+
+}  // namespace gpukern::gpu

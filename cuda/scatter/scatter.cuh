@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Scatter by sorting: what its passes share.
+//
+// Updates with equal keys must be combined in order, so atomic operations do not serve. Instead:
+//   keys     resolves the indices to keys, the numbers of target elements,
+//   sort     sorts the updates by key, stably (CUB's radix sort); short values move with their
+//   keys,
+//            else the numbers of the updates do,
+//   reduce   combines the values of each key in blocks of kBlockValues and writes the elements,
+//   join     joins the blocks of the keys that have several.
+// Sorting by key makes all accesses to the target sequential, and the time does not depend on how
+// often keys repeat.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/common/launch.cuh"
+#include "cuda/common/loop.cuh"
+#include "cuda/common/vector_access.cuh"
+#include "src/core/operation.hpp"
+#include "src/core/reduce.hpp"
+
+namespace gpukern::gpu {
+
+/// The elements of the target, by key.
+struct TargetElements {
+  std::byte* target;
+  Loop<1> keys;
+
+  [[nodiscard]] __device__ std::byte* at(std::uint64_t key) const {
+    if (keys.ndim <= 1)
+      return target + (keys.ndim == 0 ? 0 : static_cast<std::int64_t>(key) * keys.stride[0][0]);
+    std::int64_t offset[1];
+    unravel(keys, key, offset);
+    return target + offset[0];
+  }
+};
+
+/// The values, by the number of an update.
+struct UpdateValues {
+  const std::byte* values;
+  Loop<1> updates;
+
+  [[nodiscard]] __device__ const std::byte* at(std::uint64_t update) const {
+    if (updates.ndim <= 1)
+      return values +
+             (updates.ndim == 0 ? 0 : static_cast<std::int64_t>(update) * updates.stride[0][0]);
+    std::int64_t offset[1];
+    unravel(updates, update, offset);
+    return values + offset[0];
+  }
+};
+
+/// The updates in the order of their keys; those that are skipped come last, with the key `none`.
+template <class Key>
+struct SortedKeys {
+  const Key* key;
+  std::int64_t count;
+  Key none;
+};
+
+/// Keys with more values than one block. `firsts` holds the sorted position of each one's first
+/// update; first_blocks[p / kBlockValues] is the block that starts there, and
+/// later_blocks[p / kBlockValues] another one that starts at position p. Neither collide, since
+/// blocks of one kind start at least kBlockValues positions apart. A block has an accumulator for
+/// each column.
+struct LongKeys {
+  unsigned long long* number;
+  std::int64_t* firsts;
+  std::byte* first_blocks;
+  std::byte* later_blocks;
+};
+
+/// The passes' view of a call.
+struct ScatterCall {
+  const ScatterArgs& args;
+  std::int64_t count;    ///< updates
+  std::int64_t columns;  ///< of each
+  cudaStream_t stream;
+};
+
+template <class T>
+__device__ T load_element(const std::byte* from, bool aligned) {
+  return aligned ? *reinterpret_cast<const T*>(from) : load_unaligned<T>(from);
+}
+template <class T>
+__device__ void store_element(std::byte* to, const T& value, bool aligned) {
+  if (aligned)
+    *reinterpret_cast<T*>(to) = value;
+  else
+    store_unaligned(to, value);
+}
+
+/// How the updates of a call are sorted.
+struct SortPlan {
+  bool wide_keys;     ///< keys and numbers of updates take 64 bits
+  bool moves_values;  ///< values, not numbers of updates, move with the keys
+  int payload_bytes;  ///< 4 or 8
+  int bits;           ///< of the keys, including that of skipped updates
+};
+
+/// Resolves the indices and prepares the payload, unless that is the values themselves. Clears
+/// `long_keys`.
+void scatter_keys(const ScatterCall& call, const SortPlan& plan, void* keys, void* payload,
+                  unsigned long long* long_keys);
+
+/// The scratch memory of scatter_sort(), in bytes.
+std::size_t scatter_sort_bytes(const SortPlan& plan, std::int64_t count);
+struct SortArrays {
+  const void* keys;
+  void* sorted_keys;
+  const void* payload;
+  void* sorted_payload;
+  void* scratch;
+  std::size_t scratch_bytes;
+};
+void scatter_sort(const SortPlan& plan, const SortArrays& arrays, std::int64_t count,
+                  cudaStream_t stream);
+
+/// Combines sorted values that moved with their keys.
+void scatter_reduce_items(const ScatterCall& call, const std::uint32_t* keys, const void* values,
+                          const LongKeys& long_keys);
+/// Combines the values of sorted updates.
+void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
+                         const void* updates, const LongKeys& long_keys);
+/// Writes the last value of each key.
+void scatter_put_items(const ScatterCall& call, const std::uint32_t* keys, const void* values);
+void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
+                      const void* updates);
+/// Writes or combines without sorting: for unique indices, and, with `atomic`, for reductions that
+/// atomic operations implement.
+void scatter_direct(const ScatterCall& call, bool atomic);
+bool has_atomic(const ScatterArgs& args);
+
+/// One launch for few updates of one short column.
+inline constexpr std::int64_t kScatterFew = 1024;
+void scatter_few(const ScatterCall& call);
+
+/// Joins the blocks of long keys.
+void scatter_join(const ScatterCall& call, const SortPlan& plan, const void* keys,
+                  const LongKeys& long_keys);
+
+TargetElements target_elements(const ScatterArgs& args);
+UpdateValues update_values(const ScatterArgs& args);
+
+/// Whether the target's elements and the values are aligned to `bytes`: with the strides of their
+/// columns, or, for contiguous columns, without.
+bool is_aligned(const ScatterArgs& args, std::int64_t bytes, bool with_columns = true);
+
+}  // namespace gpukern::gpu
