@@ -33,27 +33,27 @@ __global__ void __launch_bounds__(kThreads)
   using A = Accumulator<T>;
   __shared__ ItemChunk chunk;
   __shared__ Carried<T> value[kPositions + ItemChunk::kReach];
+  __shared__ alignas(A) std::byte memory[kPositions * sizeof(A)];
+  A* const own = reinterpret_cast<A*>(memory);  // written and read by the same thread
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kPositions;
   for (int i = threadIdx.x; i < kPositions + ItemChunk::kReach; i += kThreads)
     if (begin + i < sorted.count) value[i] = values[begin + i];
   chunk.load(sorted, begin);
   __syncthreads();
   // All loads from the target before the first use.
-  A own[kEach];
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
     const int i = e * kThreads + threadIdx.x;
     if (chunk.start[i] == kFirstBlock)
-      own[e] = widened(load_element<T>(elements.at(chunk.key[i]), aligned));
+      own[i] = widened(load_element<T>(elements.at(chunk.key[i]), aligned));
   }
-#pragma unroll
-  for (int e = 0; e < kEach; ++e) {
-    const int i = e * kThreads + threadIdx.x;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < kPositions; i += kThreads) {
     const std::uint8_t start = chunk.start[i];
     if (start == kNoStart) continue;
     const bool first = start == kFirstBlock;
     const Key key = chunk.key[i];
-    A sum = first ? own[e] : carried_value<T>(value[i]);
+    A sum = first ? own[i] : carried_value<T>(value[i]);
     const int end = i + ItemChunk::kReach - (first ? 1 : 0);
     int at = first ? i : i + 1;
     for (; at < end && chunk.key[at] == key; ++at)

@@ -8,6 +8,13 @@
 
 namespace gpukern::gpu {
 
+__device__ __noinline__ inline std::int64_t unravelled_column(const Loop<2>& loop,
+                                                              std::uint64_t column, int operand) {
+  std::int64_t offset[2];
+  unravel(loop, column, offset);
+  return offset[operand];
+}
+
 template <int kCount>
 struct RowColumns {
   Loop<2> loop;
@@ -25,9 +32,7 @@ struct RowColumns {
   template <int kOperand>
   [[nodiscard]] __device__ std::int64_t offset(std::int64_t column) const {
     if (kCount > 1 || loop.ndim <= 1) return loop.ndim == 0 ? 0 : column * loop.stride[kOperand][0];
-    std::int64_t offsets[2];
-    unravel(loop, static_cast<std::uint64_t>(column), offsets);
-    return offsets[kOperand];
+    return unravelled_column(loop, static_cast<std::uint64_t>(column), kOperand);
   }
 };
 

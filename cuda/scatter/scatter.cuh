@@ -27,17 +27,28 @@
 
 namespace gpukern::gpu {
 
+// Rare cases are not inlined: they would make up most of the code.
+
+__device__ __noinline__ inline std::int64_t unravelled(const Loop<1>& loop,
+                                                       std::uint64_t position) {
+  std::int64_t offset[1];
+  unravel(loop, position, offset);
+  return offset[0];
+}
+
+/// The byte offset of a position.
+__device__ inline std::int64_t offset_at(const Loop<1>& loop, std::uint64_t position) {
+  if (loop.ndim > 1) return unravelled(loop, position);
+  return loop.ndim == 0 ? 0 : static_cast<std::int64_t>(position) * loop.stride[0][0];
+}
+
 /// The elements of the target, by key.
 struct TargetElements {
   std::byte* target;
   Loop<1> keys;
 
   [[nodiscard]] __device__ std::byte* at(std::uint64_t key) const {
-    if (keys.ndim <= 1)
-      return target + (keys.ndim == 0 ? 0 : static_cast<std::int64_t>(key) * keys.stride[0][0]);
-    std::int64_t offset[1];
-    unravel(keys, key, offset);
-    return target + offset[0];
+    return target + offset_at(keys, key);
   }
 };
 
@@ -47,12 +58,7 @@ struct UpdateValues {
   Loop<1> updates;
 
   [[nodiscard]] __device__ const std::byte* at(std::uint64_t update) const {
-    if (updates.ndim <= 1)
-      return values +
-             (updates.ndim == 0 ? 0 : static_cast<std::int64_t>(update) * updates.stride[0][0]);
-    std::int64_t offset[1];
-    unravel(updates, update, offset);
-    return values + offset[0];
+    return values + offset_at(updates, update);
   }
 };
 
@@ -85,15 +91,24 @@ struct ScatterCall {
 };
 
 template <class T>
+__device__ __noinline__ T load_misaligned(const std::byte* from) {
+  return load_unaligned<T>(from);
+}
+template <class T>
+__device__ __noinline__ void store_misaligned(std::byte* to, T value) {
+  store_unaligned(to, value);
+}
+
+template <class T>
 __device__ T load_element(const std::byte* from, bool aligned) {
-  return aligned ? *reinterpret_cast<const T*>(from) : load_unaligned<T>(from);
+  return aligned ? *reinterpret_cast<const T*>(from) : load_misaligned<T>(from);
 }
 template <class T>
 __device__ void store_element(std::byte* to, const T& value, bool aligned) {
   if (aligned)
     *reinterpret_cast<T*>(to) = value;
   else
-    store_unaligned(to, value);
+    store_misaligned(to, value);
 }
 
 /// How the updates of a call are sorted.
