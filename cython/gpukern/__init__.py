@@ -18,7 +18,9 @@ from gpukern._memory.device_array import DeviceArray
 from gpukern._ops.copy import copyto, synchronize
 from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather
+from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
+from gpukern._ops.scatter import scatter
 from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._program.kernel import Kernel
 from gpukern._program.launch import In, InOut, Out
@@ -60,8 +62,10 @@ __all__ = [
     "get_num_threads",
     "info",
     "pinned_empty",
+    "put_along_axis",
     "reload_environment",
     "saxpy",
+    "scatter",
     "set_num_threads",
     "synchronize",
     "take_along_axis",

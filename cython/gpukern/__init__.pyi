@@ -32,6 +32,8 @@ _Device: TypeAlias = str | int
 _Stream: TypeAlias = Any
 _Progress: TypeAlias = Callable[[int, int], object]
 _IndexMode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
+_Reduction: TypeAlias = Literal["add", "multiply", "min", "max", "mean"]
+_Order: TypeAlias = Literal["fixed", "any"]
 _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 
 # ---- operations ----
@@ -61,6 +63,36 @@ def take_along_axis(
     device: _Device | None = None,
     stream: _Stream | None = None,
     progress: _Progress | None = None,
+    device_memory: SupportsIndex | None = None,
+) -> Any: ...
+def scatter(
+    target: Any,
+    index: _Array,
+    values: Any,
+    *,
+    axis: SupportsIndex | None = 0,
+    mode: _IndexMode = "raise",
+    reduce: _Reduction | None = None,
+    order: _Order = "fixed",
+    unique: bool = False,
+    out: Any | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+    device_memory: SupportsIndex | None = None,
+) -> Any: ...
+def put_along_axis(
+    target: Any,
+    index: _Array,
+    values: Any,
+    axis: SupportsIndex | None = -1,
+    *,
+    mode: _IndexMode = "raise",
+    reduce: _Reduction | None = None,
+    order: _Order = "fixed",
+    unique: bool = False,
+    out: Any | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
     device_memory: SupportsIndex | None = None,
 ) -> Any: ...
 def saxpy(

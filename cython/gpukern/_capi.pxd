@@ -51,6 +51,18 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_INDEX_CLIP
         GPUKERN_INDEX_FILL
 
+    ctypedef enum gpukern_reduce:
+        GPUKERN_REDUCE_NONE
+        GPUKERN_REDUCE_ADD
+        GPUKERN_REDUCE_MULTIPLY
+        GPUKERN_REDUCE_MIN
+        GPUKERN_REDUCE_MAX
+        GPUKERN_REDUCE_MEAN
+
+    ctypedef enum gpukern_order:
+        GPUKERN_ORDER_FIXED
+        GPUKERN_ORDER_ANY
+
     ctypedef struct gpukern_device:
         int32_t device_type
         int32_t device_id
@@ -89,6 +101,13 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int32_t path
         const gpukern_tensor *fill_value
         int32_t out_may_change
+
+    ctypedef struct gpukern_scatter_options:
+        size_t struct_size
+        int32_t mode
+        int32_t reduce
+        int32_t order
+        int32_t unique
 
     ctypedef struct gpukern_cuda_info:
         size_t struct_size
@@ -138,6 +157,17 @@ cdef extern from "gpukern/gpukern.h" nogil:
                                            const gpukern_tensor *out,
                                            const gpukern_gather_options *options,
                                            const gpukern_exec *exec_)
+    gpukern_status gpukern_scatter(const gpukern_tensor *target, const gpukern_tensor *index,
+                                   const gpukern_tensor *values, int32_t axis,
+                                   const gpukern_tensor *out,
+                                   const gpukern_scatter_options *options,
+                                   const gpukern_exec *exec_)
+    gpukern_status gpukern_put_along_axis(const gpukern_tensor *target,
+                                          const gpukern_tensor *index,
+                                          const gpukern_tensor *values, int32_t axis,
+                                          const gpukern_tensor *out,
+                                          const gpukern_scatter_options *options,
+                                          const gpukern_exec *exec_)
     gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
                                  const gpukern_tensor *out, const gpukern_exec *exec_)
 

@@ -62,9 +62,7 @@ cdef int describe_operand(CallContext *call, object array, object name,
     describe(call, array, name, argument)
     if argument.type != NULL:
         require_operand(call, argument)
-    if is_plain(argument):
-        return 0
-    if is_ndarray(argument) and (argument.byte_strided or not is_native(dtype_of(argument))):
+    if needs_copy(argument):
         made = native_like(argument)
         made[...] = <object>argument.owner
         keep(call, made)
@@ -115,7 +113,7 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
         describe_ndarray(call, None, array, argument)
     if argument.readonly:
         raise GpukernValueError(f"{what(call, argument)} is read-only")
-    if temporary and not is_plain(argument) and is_ndarray(argument):
+    if temporary and needs_copy(argument):
         argument.target = argument.owner
         made = native_like(argument)
         keep(call, <object>argument.owner)
@@ -125,9 +123,12 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
     return 0
 
 
-cdef inline bint is_plain(const Argument *argument) noexcept:
-    """Whether the C side can compute with the elements. Other byte orders are opaque to it."""
-    return argument.c.dtype.code != GPUKERN_OPAQUE and not argument.byte_strided
+cdef bint needs_copy(const Argument *argument):
+    """Whether NumPy has to convert the elements for the C side, to native ones with strides of
+    whole elements. Other byte orders are opaque to it."""
+    if argument.c.dtype.code != GPUKERN_OPAQUE and not argument.byte_strided:
+        return False
+    return is_ndarray(argument) and (argument.byte_strided or not is_native(dtype_of(argument)))
 
 
 cdef object native_like(const Argument *argument):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Python's and NumPy's scalars as elements of an array: fill_value and saxpy's a."""
+"""Python's and NumPy's values as elements of an array: fill_value, scatter's values, saxpy's a."""
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memcpy
@@ -39,18 +39,19 @@ cdef dict PYTHON_TYPES = {np.dtype(code).type: type(np.zeros((), code).item())
                           for code in "?bhilqBHILQefdFD"}
 
 
-# ---- fill_value ----
+# ---- fill_value and values ----
 
-cdef object fill_array(CallContext *call, object fill_value, const Argument *source):
-    """The fill value as an ndarray whose bytes are elements of the source's dtype."""
-    name = f"{<object>call.function}: fill_value"
-    if numpy_subclasses.is_masked(fill_value):
+cdef object elements_of(CallContext *call, object value, str name, const Argument *like):
+    """A scalar, a list or an array as an ndarray whose bytes are elements of the dtype of `like`.
+    `name` is that of the value in errors."""
+    name = f"{<object>call.function}: {name}"
+    if numpy_subclasses.is_masked(value):
         raise GpukernTypeError(f"{name} must not be masked")
-    fill_value = on_host(fill_value, name)
+    value = on_host(value, name)
     try:
-        if source.c.dtype.code == GPUKERN_BFLOAT:
-            return bfloat16_array(fill_value)
-        return converted(fill_value, dtype_of(source))
+        if like.c.dtype.code == GPUKERN_BFLOAT:
+            return bfloat16_array(value)
+        return converted(value, dtype_of(like))
     except OverflowError as error:
         raise GpukernOverflowError(f"{name}: {error}") from None
     except TypeError as error:
@@ -83,9 +84,16 @@ cdef object converted(object value, object dtype):
         return np.asarray(value, order="C")
     if dtype.fields is not None and isinstance(value, tuple):
         return np.array(value, dtype)
+    if dtype.kind in "iu" and isinstance(value, (list, tuple)) and is_of_integers(value):
+        return np.array(value, dtype)  # checks the range, as for one int
     made = np.zeros(np.shape(value), dtype)
     np.copyto(made, value, casting="same_kind")
     return made
+
+
+cdef bint is_of_integers(object numbers):
+    array = np.asarray(numbers)
+    return array.dtype.kind in "iu" or array.size == 0
 
 
 cdef object bfloat16_array(object value):

@@ -5,12 +5,16 @@
 
 import textwrap
 
-CALL_OPTIONS = """\
+PLACE = """\
 device : {'cpu', 'cuda', 'cuda:N'} or int, optional
     Where host arrays are computed; by default $GPUKERN_DEVICE, or the CPU.
 stream : optional
     An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
     library of the first array, or the legacy default stream.
+"""
+
+CALL_OPTIONS = f"""\
+{PLACE}\
 progress : callable, optional
     Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
     An exception that it raises stops the call and propagates; `out` is then partially written.
@@ -19,6 +23,12 @@ device_memory : int, optional
     1 GiB.
 """
 
+WRITE_CALL_OPTIONS = f"""\
+{PLACE}\
+device_memory : int, optional
+    Bytes of device memory for copies of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
+    1 GiB. Arrays that need more are computed on the CPU.
+"""
 
 MODE = """\
 mode : {'raise', 'wrap', 'clip', 'fill'}
@@ -27,7 +37,29 @@ mode : {'raise', 'wrap', 'clip', 'fill'}
     counts from the end, anything else gives `fill_value`.
 """
 
-PARAGRAPHS = {"{call_options}": CALL_OPTIONS, "{mode}": MODE}
+WRITE_OPTIONS = """\
+mode : {'raise', 'wrap', 'clip', 'fill'}
+    What to do with an index outside [0, n). 'raise': [-n, 0) counts from the end, anything else
+    is an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
+    counts from the end; values with any other index are skipped.
+reduce : {None, 'add', 'multiply', 'min', 'max', 'mean'}
+    None: the last value in C order of the index replaces the element. Otherwise the element and
+    all of its values are combined. Integers wrap around and have no mean; complex numbers have
+    only sum and mean. min and max give NaN if any is NaN, and -0 is less than +0.
+order : {'fixed', 'any'}
+    'fixed': the same bits on every device and in every run. 'any': a GPU may add floating-point
+    values in an order that varies.
+unique : bool
+    Whether no two indices refer to the same element, which saves time on a GPU. If some do, it is
+    unspecified which of their values are used; nothing else is written.
+"""
+
+PARAGRAPHS = {
+    "{call_options}": CALL_OPTIONS,
+    "{mode}": MODE,
+    "{write_options}": WRITE_OPTIONS,
+    "{write_call_options}": WRITE_CALL_OPTIONS,
+}
 
 
 def complete_docstring(function):

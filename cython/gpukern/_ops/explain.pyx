@@ -23,12 +23,17 @@ import numpy as np
 from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.dispatch import Elementwise
 from gpukern._ops.gather import gather
+from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
+from gpukern._ops.scatter import scatter
 from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 
-cdef dict OPERATIONS = {gather: "gather", saxpy: "saxpy", take_along_axis: "take_along_axis"}
+cdef dict OPERATIONS = {function: function.__name__ for function in (
+    gather, put_along_axis, saxpy, scatter, take_along_axis)}
+# They refuse arrays of objects and masked arrays themselves.
+cdef tuple WRITES = ("put_along_axis", "scatter")
 
 cdef dict PATHS = {
     GPUKERN_PATH_NONE: "nothing to do",
@@ -56,7 +61,7 @@ cdef class Explanation:
     Attributes
     ----------
     op : str
-        'gather', 'take_along_axis', 'saxpy' or the name of an element-wise function.
+        The name of the operation or of the element-wise function.
     place : str
         The computing device: 'cpu' or 'cuda:N'.
     why : str
@@ -64,7 +69,8 @@ cdef class Explanation:
     path : str
         'contiguous' or 'strided' for saxpy and element-wise functions; else 'items', 'rows'
         (several accesses per item), 'strided' or 'partitioned' (indices sorted by slices of the
-        source; a sample of them on the GPU may change it to 'items'); 'nothing to do'.
+        source or target; for gather, a sample of them on the GPU may change it to 'items');
+        'nothing to do'.
     threads : int
         The number of CPU threads, including those that stage data for a GPU; 0 for none.
     chunks : int
@@ -138,8 +144,9 @@ def explain(op, /, *args, **kwargs):
     Parameters
     ----------
     op : function
-        :func:`gpukern.gather`, :func:`gpukern.take_along_axis`, :func:`gpukern.saxpy` or a function
-        made by :func:`gpukern.elementwise`.
+        :func:`gpukern.gather`, :func:`gpukern.take_along_axis`, :func:`gpukern.scatter`,
+        :func:`gpukern.put_along_axis`, :func:`gpukern.saxpy` or a function made by
+        :func:`gpukern.elementwise`.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.
@@ -168,7 +175,7 @@ def explain(op, /, *args, **kwargs):
         raise GpukernTypeError(
             "explain: op must be gpukern.gather or another operation, or made by "
             f"gpukern.elementwise, got {op!r}")
-    for array in args + tuple(kwargs.values()):
+    for array in () if name in WRITES else args + tuple(kwargs.values()):
         if isinstance(array, np.ndarray) and numpy_subclasses.special_gather(array) is not None:
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")

@@ -4,7 +4,8 @@
 """What the operations that read items of a source by an index share: all but the C function and
 the shape of the result.
 
-The Python function of such an operation is one call of IndexedRead.run().
+The Python function of such an operation is one call of IndexedRead.run(). Operations that write by
+an index (indexed_write.pxd) share the functions below.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -12,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 from gpukern._capi cimport (
     gpukern_exec, gpukern_gather_options, gpukern_status, gpukern_tensor,
 )
+from gpukern._streams.call cimport Argument, CallContext
 
 ctypedef gpukern_status (*IndexedFunction)(
     const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
@@ -38,3 +40,12 @@ cdef class IndexedRead:
 
 cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSizes result_sizes,
                                   object numpys, bint aligned=*)
+
+cdef int as_mode(const CallContext *call, object mode) except -1
+cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1
+cdef int describe_index(CallContext *call, object index, const Argument *src,
+                        Argument *idx) except -1
+cdef int describe_own(CallContext *call, object array, object name, Argument *argument) except -1
+cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argument) except -1
+cdef int require_same_dtype(const CallContext *call, const Argument *src,
+                            const Argument *dst) except -1

@@ -19,7 +19,7 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.array_type cimport BY_NDARRAY, ArrayType
 from gpukern._interop.dtype cimport is_native, require_plain
 from gpukern._interop.result cimport new_result
-from gpukern._interop.scalar cimport fill_array
+from gpukern._interop.scalar cimport elements_of
 from gpukern._memory.device_array cimport copy_to_device
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
@@ -173,12 +173,12 @@ cdef int describe_index(CallContext *call, object index, const Argument *src,
         value = PyLong_AsLongLongAndOverflow(index, &overflow)
         if not overflow:
             fill_scalar_index(call, index, value, idx)
-            return copy_index(call, src, idx)
+            return copy_to_gpu_of(call, src, idx)
         require_held(index)
     describe(call, index, "index", idx)
     if is_ndarray(idx):
         fit_index(call, index, idx)
-    return copy_index(call, src, idx)
+    return copy_to_gpu_of(call, src, idx)
 
 
 cdef int fill_scalar_index(CallContext *call, object index, int64_t value, Argument *idx) except -1:
@@ -236,15 +236,14 @@ cdef int require_held(object number) except -1:
     return 0
 
 
-cdef int copy_index(CallContext *call, const Argument *src, Argument *idx) except -1:
-    """Copies an index on the host to the GPU of the source."""
-    if src.host or not idx.host:
+cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argument) except -1:
+    """Copies an argument on the host, the last one that was described, to the GPU of `src`."""
+    if src.host or not argument.host:
         return 0
-    copy = copy_to_device(call, idx, src.c.device)
+    copy = copy_to_device(call, argument, src.c.device)
     keep(call, copy)
-    # It is the last one that was linked, and is replaced.
-    call.arguments = idx.previous
-    return describe(call, copy, "index", idx)
+    call.arguments = argument.previous  # it is linked again
+    return describe(call, copy, <object>argument.name, argument)
 
 
 cdef int require_same_dtype(const CallContext *call, const Argument *src,
@@ -255,7 +254,8 @@ cdef int require_same_dtype(const CallContext *call, const Argument *src,
         return 0
     if dtype_of(dst) != dtype_of(src):
         raise GpukernTypeError(
-            f"{what(call, dst)} must have the source's dtype {dtype_of(src)}, got {dtype_of(dst)}")
+            f"{what(call, dst)} must have the {<object>src.name}'s dtype {dtype_of(src)}, "
+            f"got {dtype_of(dst)}")
     return 0
 
 
@@ -292,7 +292,7 @@ cdef int prepare_work(CallContext *call, Work *work, bint aligned, object fill_v
         work.out = &stand_in(call, np.empty(shape_of(&dst.c), np.uint8)).c
         return 0
     if work.options.mode == GPUKERN_INDEX_FILL and not zeros:
-        fill = stand_in(call, fill_array(call, fill_value, src))
+        fill = stand_in(call, elements_of(call, fill_value, "fill_value", src))
         fill.c.dtype = src.c.dtype
         work.options.fill_value = &fill.c
     if src.byte_strided or dst.byte_strided:
@@ -345,11 +345,16 @@ cdef gpukern_tensor *with_last_dimension(CallContext *call,
 
 
 cdef Argument *stand_in(CallContext *call, object array) except NULL:
-    """Describes an ndarray of ours, which the call keeps."""
+    """Describes an ndarray of ours in place of a source, an output or a fill value."""
     cdef Argument *made = <Argument *>new_memory(call, sizeof(Argument))
-    keep(call, array)
-    describe(call, array, "source", made)
+    describe_own(call, array, "source", made)
     return made
+
+
+cdef int describe_own(CallContext *call, object array, object name, Argument *argument) except -1:
+    """Describes an ndarray of ours, which the call keeps."""
+    keep(call, array)
+    return describe(call, array, name, argument)
 
 
 cdef object flat(CallContext *call, const Argument *src):

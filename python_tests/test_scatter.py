@@ -1,0 +1,400 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""scatter: an oracle on generated calls, NumPy by example, errors."""
+
+import numpy as np
+import pytest
+import scatter_oracle
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.exceptions import AxisError
+from strategies import INDEX_DTYPES, gather_shape, shapes
+from write_cases import REDUCED_DTYPES, check_at_places, write_plans
+
+import gpukern
+from gpukern import explain, scatter
+
+
+def put(place, target, index, values, **options):
+    """Calls scatter on NumPy arrays moved to a place, and brings the target back."""
+    at = place.put(np.array(target))
+    result = scatter(at, place.put(np.asarray(index)), place.put(np.asarray(values)),
+                     **options, **place.options)  # fmt: skip
+    assert result is at
+    return place.take(result)
+
+
+# ---- generated calls ----
+
+
+@st.composite
+def plans(draw):
+    target, index = draw(shapes(4)), draw(shapes(3))
+    axis = draw(st.sampled_from([None, *range(-max(len(target), 1), max(len(target), 1))]))
+    updates = gather_shape(target, index, axis)
+    dtype = draw(st.sampled_from(INDEX_DTYPES))
+    return draw(write_plans(target, index, dtype, updates, axis))
+
+
+@given(plan=plans(), seed=st.integers(0, 2**32 - 1))
+def test_generated_calls(plan, seed, places, cases):
+    check_at_places(scatter, scatter_oracle.scatter, plan, seed, places, cases)
+
+
+# ---- NumPy, by example ----
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c16", "S3", "U5", "M8[us]", "V100"])
+def test_a_put_is_numpys_assignment(place, rng, dtype):
+    size = np.dtype(dtype).itemsize
+    for count in (0, 1, 31, 33, 4096, 70001):
+        target = np.frombuffer(rng.bytes(97 * size), dtype)
+        values = np.frombuffer(rng.bytes(count * size), dtype)
+        index = rng.integers(-97, 97, count)
+        expected = target.copy()
+        for i, value in zip(index, values, strict=True):  # NumPy does not say which one wins
+            expected[i] = value
+        assert put(place, target, index, values).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+def test_rows_along_every_axis(place, rng, axis):
+    target = rng.random((3, 4, 5))
+    index = rng.permutation(target.shape[axis])[:2] - target.shape[axis]
+    values = rng.random(gather_shape(target.shape, (2,), axis))
+    expected = target.copy()
+    np.moveaxis(expected, axis, 0)[index] = np.moveaxis(values, axis, 0)
+    assert np.array_equal(put(place, target, index, values, axis=axis), expected)
+
+
+@pytest.mark.parametrize("dtype", REDUCED_DTYPES, ids=str)
+@pytest.mark.parametrize("reduce", ["add", "multiply", "min", "max"])
+def test_up_to_255_values_are_those_of_a_loop(place, rng, dtype, reduce):
+    """numpy.add.at and its like, to the last bit; not for 16-bit floats, which we round once."""
+    if reduce not in scatter_oracle.reductions_of(dtype) or scatter_oracle.is_narrow(dtype):
+        return
+    ufunc = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}[reduce]
+    for targets, count in [(1, 255), (7, 255), (3000, 20000)]:
+        target = (rng.random(targets) * 20 - 10).astype(dtype)
+        values = (rng.random(count) * 3 - 1.5).astype(dtype)
+        index = rng.integers(-targets, targets, count)
+        expected = target.copy()
+        ufunc.at(expected, index, values)
+        assert put(place, target, index, values, reduce=reduce).tobytes() == expected.tobytes()
+
+
+DUPLICATES = {
+    "all equal": lambda n, m, rng: np.full(m, n // 2),
+    "half equal": lambda n, m, rng: np.where(rng.random(m) < 0.5, n // 3, rng.integers(0, n, m)),
+    "sorted": lambda n, m, rng: np.sort(rng.integers(0, n, m)),
+    "reversed": lambda n, m, rng: np.sort(rng.integers(0, n, m))[::-1],
+    "alternating": lambda n, m, rng: np.arange(m) % 2 * (n - 1),
+    "one in each block": lambda n, m, rng: np.where(np.arange(m) % 256, rng.integers(0, n, m), 0),
+    "skewed": lambda n, m, rng: (rng.random(m) ** 8 * n).astype(int),
+}
+
+
+@pytest.mark.parametrize("reduce", scatter_oracle.REDUCTIONS)
+@pytest.mark.parametrize("kind", DUPLICATES)
+def test_many_values_of_an_element(place, rng, kind, reduce):
+    for n, m, dtype in [(1, 1000, "f4"), (5, 3000, "f8"), (300, 6000, "f4"), (40, 999, "f2")]:
+        target = rng.standard_normal(n).astype(dtype)
+        values = rng.standard_normal(m).astype(dtype)
+        index = DUPLICATES[kind](n, m, rng)
+        expected = scatter_oracle.scatter(target, index, values, 0, "raise", reduce)
+        result = put(place, target, index, values, reduce=reduce)
+        assert result.tobytes() == expected.tobytes()
+        again = put(place, target, index, values, reduce=reduce, order="any")
+        assert np.allclose(again.astype("f8"), result.astype("f8"), rtol=0.2, atol=0.2)
+
+
+def test_bits_depend_on_neither_threads_nor_run(rng):
+    target, values = rng.standard_normal(1000), rng.standard_normal((300_000, 3))
+    index = (rng.random(300_000) ** 4 * 1000).astype(int)
+    results = set()
+    before = gpukern.get_num_threads()
+    try:
+        for threads in (1, 2, before):
+            gpukern.set_num_threads(threads)
+            for _ in range(3):
+                table = np.repeat(target[:, None], 3, 1)
+                results.add(scatter(table, index, values, reduce="add").tobytes())
+    finally:
+        gpukern.set_num_threads(before)
+    assert len(results) == 1
+
+
+def test_modes(place):
+    target, index, values = np.zeros(4, int), np.array([0, 5, -1, -9]), np.array([1, 2, 3, 4])
+    assert put(place, target, index, values, mode="wrap").tolist() == [1, 2, 0, 4]
+    assert put(place, target, index, values, mode="clip").tolist() == [4, 0, 0, 2]
+    assert put(place, target, index, values, mode="fill").tolist() == [1, 0, 0, 3]
+    added = put(place, target, index, values, mode="clip", reduce="add")
+    assert added.tolist() == [8, 0, 0, 2]
+
+
+def test_special_values(place):
+    nan, inf = np.nan, np.inf
+    target = np.array([0.0, -0.0, 1, inf, nan, 2], "f4")
+    index, values = np.arange(6), np.array([-0.0, 0.0, nan, -inf, 1, 3], "f4")
+    bits = {
+        "min": [-0.0, -0.0, nan, -inf, nan, 2],
+        "max": [0.0, 0.0, nan, inf, nan, 3],
+        "add": [0.0, 0.0, nan, nan, nan, 5],
+        "mean": [0.0, 0.0, nan, nan, nan, 2.5],
+    }
+    for reduce, expected in bits.items():
+        result = put(place, target, index, values, reduce=reduce)
+        assert result.tobytes() == np.array(expected, "f4").tobytes(), reduce
+
+
+def test_16_bit_floats_are_rounded_once(place):
+    target, index = np.array([2048], "f2"), np.zeros(4, int)
+    assert put(place, target, index, np.ones(4, "f2"), reduce="add").tolist() == [2052]
+    np.add.at(target, index, np.float16(1))
+    assert target.tolist() == [2048]
+
+
+def test_mean_counts_the_element(place):
+    result = put(place, np.array([1.0, 5.0]), [0, 0], [2.0, 6.0], reduce="mean")
+    assert result.tolist() == [3, 5]
+
+
+def test_unique(place, rng):
+    target, index, values = rng.random(500), rng.permutation(500)[:300], rng.random(300)
+    for reduce in scatter_oracle.REDUCTIONS:
+        expected = scatter_oracle.scatter(target, index, values, 0, "raise", reduce)
+        result = put(place, target, index, values, reduce=reduce, unique=True)
+        assert np.array_equal(result.view(expected.dtype), expected)
+
+
+# ---- values, targets, out ----
+
+
+def test_values_convert_without_changing_kind(place):
+    target = place.put(np.zeros(3, "f4"))
+    scatter(target, [0, 1], 2, **place.options)
+    scatter(target, 2, np.float64(0.5), **place.options)
+    scatter(target, [1], [True], reduce="add", **place.options)
+    assert place.take(target).tolist() == [2, 3, 0.5]
+    for values in (0.5, [0.5, 1], 1j, "a", [None], np.float32(1)):
+        with pytest.raises(TypeError, match=r"^scatter: values: "):
+            scatter(np.zeros(3, int), [0, 1], values)
+    with pytest.raises(OverflowError, match=r"^scatter: values: .* 300 out of bounds"):
+        scatter(np.zeros(3, "u1"), [0, 1], [1, 300])
+    assert scatter(np.zeros(3, "u1"), [0, 1], [1, 200]).tolist() == [1, 200, 0]
+    for values in (np.ones(2, "f4"), np.ones(2, ">f8")[:, None] * np.ones(2, "f4")):
+        if values.dtype != np.float64:
+            with pytest.raises(TypeError, match="values must have the target's dtype float64, got"):
+                scatter(np.zeros(3), [0, 1], values)
+
+
+def test_values_broadcast(place):
+    target = np.zeros((2, 3))
+    assert put(place, target, [1, 0], 7.0).tolist() == [[7] * 3] * 2
+    assert put(place, target, [1, 0], [1.0, 2, 3]).tolist() == [[1, 2, 3]] * 2
+    assert put(place, target, [1, 0], [[1.0], [2]]).tolist() == [[2] * 3, [1] * 3]
+    assert put(place, target, [0, 2], [[1.0], [2]], axis=1).tolist() == [[1, 0, 1], [2, 0, 2]]
+    with pytest.raises(ValueError, match=r"scatter: values must broadcast to shape \(2, 3\), got "):
+        scatter(target, [1, 0], np.ones((3, 2)))
+
+
+def test_out_leaves_the_target_unchanged(place, rng):
+    target, values = rng.random((50, 3)), rng.random((80, 3))
+    index = rng.integers(0, 50, 80)
+    arrays = place.put(target), place.put(index), place.put(values)
+    out = place.put(np.full((50, 3), 9.0))
+    assert scatter(*arrays, reduce="add", out=out, **place.options) is out
+    expected = scatter_oracle.scatter(target, index, values, 0, "raise", "add")
+    assert place.take(out).tobytes() == expected.tobytes()
+    assert np.array_equal(place.take(arrays[0]), target)
+    nothing = place.put(np.zeros(0, int)), place.put(np.zeros((0, 3)))
+    scatter(arrays[0], *nothing, out=out, **place.options)
+    assert np.array_equal(place.take(out), target)
+    assert scatter(*arrays, out=arrays[0], **place.options) is arrays[0]
+
+
+def test_overlap_is_that_of_separate_memory():
+    data = np.arange(6.0)
+    assert scatter(data, [0, 1, 2, 3, 4], data[:5], axis=0, out=data[:].copy()[:6]).tolist()
+    assert scatter(data, [1, 2, 3, 4, 5], data[:5]).tolist() == [0, 0, 1, 2, 3, 4]
+    index = np.arange(6)[::-1].copy()
+    assert scatter(index, index, index).tolist() == [0, 1, 2, 3, 4, 5]
+    memory = np.arange(8.0)
+    scatter(memory[:6], [0, 0], [10.0, 20], reduce="add", out=memory[2:])
+    assert memory.tolist() == [0, 1, 30, 1, 2, 3, 4, 5]
+
+
+def test_any_layout_of_the_target(rng):
+    records = np.zeros((4, 6), "u1,f8")
+    base = rng.random((8, 9))
+    views = {"field": records["f1"], "reversed": base[::-2, ::3], "transposed": base.T,
+             "swapped": rng.random((4, 3)).astype(">f8")}  # fmt: skip
+    for name, target in views.items():
+        before = target.copy()
+        index = rng.integers(-target.shape[0], target.shape[0], 50)
+        values = rng.random((50, target.shape[1]))
+        expected = scatter_oracle.scatter(before, index, values, 0, "raise", "add")
+        assert scatter(target, index, values.astype(target.dtype), reduce="add") is target
+        assert np.array_equal(target, expected), name
+
+
+def test_subclasses_of_ndarray():
+    matrix = np.zeros((2, 3)).view(np.matrix)
+    assert scatter(matrix, [1], [[1.0, 2, 3]]) is matrix
+    assert matrix.tolist() == [[0, 0, 0], [1, 2, 3]]
+
+    class Meters(np.ndarray):
+        """As arrays with units."""
+
+        def __array_ufunc__(self, *args, **kwargs):
+            raise NotImplementedError
+
+    good, masked, units = np.zeros(3), np.ma.zeros(3), np.zeros(3).view(Meters)
+    for words, arguments in [
+        ("target must not be a masked array", (masked, [0], 1.0)),
+        ("values must not be a masked array", (good, [0, 1, 2], masked)),
+        ("index must not be a masked array", (good, np.ma.array([0]), 1.0)),
+        ("target must not be a Meters, which overrides __array_ufunc__", (units, [0], 1.0)),
+        ("values must not be a Meters", (good, [0, 1, 2], units)),
+    ]:
+        for out in (None, np.zeros(3)):
+            with pytest.raises(TypeError, match=f"^scatter: {words}"):
+                scatter(*arguments, out=out)
+
+
+# ---- errors ----
+
+
+def test_a_bad_index_leaves_everything_unchanged(place, rng):
+    for bad, words in [(50, "50"), (-51, "-51")]:
+        for out in (None, place.put(np.full(50, 7.0))):
+            target = place.put(np.ones(50))
+            index = rng.integers(0, 50, 100_000)
+            index[[70_000, 90_000]] = bad, 99
+            for reduce in (None, "add"):
+                with pytest.raises(
+                    gpukern.errors.GpukernIndexError,
+                    match=f"^index {words} is out of bounds for axis 0 with size 50$",
+                ):
+                    scatter(target, place.put(index), place.put(np.zeros(100_000)), reduce=reduce,
+                            out=out, **place.options)  # fmt: skip
+            assert (place.take(target) == 1).all()
+            assert out is None or (place.take(out) == 7).all()
+
+
+def test_empty(place):
+    for mode in ("raise", "wrap", "clip", "fill"):
+        with pytest.raises(IndexError, match="cannot do a non-empty put to an empty axis"):
+            put(place, np.zeros((0, 3)), [0], np.zeros(3), mode=mode)
+        assert put(place, np.zeros((0, 3)), np.zeros(0, int), np.zeros(3), mode=mode).size == 0
+        assert put(place, np.ones(3), np.zeros(0, int), 1.0, mode=mode).tolist() == [1, 1, 1]
+    assert put(place, np.array(1.0), [0, -1], [2.0, 3.0], reduce="add") == 6
+
+
+def test_targets_that_cannot_be_written():
+    fixed = np.zeros(3)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match=r"^scatter: target is read-only$"):
+        scatter(fixed, [0], 1.0)
+    assert scatter(fixed, [0], 1.0, out=np.ones(3)).tolist() == [1, 0, 0]
+    with pytest.raises(ValueError, match=r"^scatter: out is read-only$"):
+        scatter(np.ones(3), [0], 1.0, out=fixed)
+    with pytest.raises(TypeError, match=r"^scatter: target must be an array, got list$"):
+        scatter([0.0], [0], 1.0)
+    assert scatter([0.0], [0], 1.0, out=np.ones(1)).tolist() == [1]
+    with pytest.raises(TypeError, match=r"^scatter: target must hold no Python objects"):
+        scatter(np.array([None]), [0], None)
+    repeated = np.lib.stride_tricks.as_strided(np.zeros(1), (3,), (0,))
+    with pytest.raises(ValueError, match=r"^scatter: target must not have overlapping elements"):
+        scatter(repeated, [0], 1.0)
+    for width in (0, 65536):
+        with pytest.raises(
+            TypeError, match=f"target must have an itemsize of 1 to .*, got {width}"
+        ):
+            scatter(np.zeros(3, f"V{width}"), [0], np.zeros((), f"V{width}"))
+
+
+def test_out_must_fit():
+    target = np.zeros((2, 3))
+    with pytest.raises(ValueError, match=r"^scatter: out must have shape \(2, 3\), got \(3, 2\)$"):
+        scatter(target, [0], 1.0, out=np.zeros((3, 2)))
+    words = r"^scatter: out must have the target's dtype float64, got float32$"
+    with pytest.raises(TypeError, match=words):
+        scatter(target, [0], 1.0, out=np.zeros((2, 3), "f4"))
+    words = r"^scatter: out must have the target's dtype datetime64\[s\], got [|]V8$"
+    with pytest.raises(TypeError, match=words):
+        scatter(target.astype("M8[s]"), [0], np.datetime64(0, "s"), out=np.zeros((2, 3), "V8"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        (
+            {"mode": "skip"},
+            ValueError,
+            "mode must be 'raise', 'wrap', 'clip' or 'fill', got 'skip'",
+        ),
+        ({"reduce": "sum"}, ValueError, "reduce must be None, 'add', 'multiply', 'min', 'max' or"),
+        ({"reduce": ["add"]}, ValueError, "reduce must be None, 'add', .*, got "),
+        ({"order": None}, ValueError, "order must be 'fixed' or 'any', got None"),
+        ({"axis": 1.0}, TypeError, "axis must be an int or None, got float"),
+        ({"device": "gpu"}, ValueError, "device must be "),
+        ({"device_memory": 0}, ValueError, "device_memory must be a number of bytes, got 0"),
+    ],
+)
+def test_options(options, error, words):
+    with pytest.raises(error, match=f"^scatter: {words}"):
+        scatter(np.zeros(3), [0], 1.0, **options)
+
+
+def test_axes_out_of_range():
+    for axis in (2, -3, 2**40):
+        with pytest.raises(AxisError, match=f"axis {axis} is out of bounds for array of dimension"):
+            scatter(np.zeros((2, 3)), [0], 1.0, axis=axis)
+
+
+@pytest.mark.parametrize("index", [[0.5], [True], ["a"], [None], np.array([0.0])], ids=str)
+def test_dtypes_of_the_index(index):
+    with pytest.raises(TypeError, match=r"^scatter: index must be of an integer dtype, got "):
+        scatter(np.zeros(3), index, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reduce"),
+    [
+        ("?", "add"),
+        ("M8[s]", "add"),
+        ("S3", "max"),
+        ("i4", "mean"),
+        ("c8", "max"),
+        ("c16", "multiply"),
+        (np.longdouble, "add"),
+    ],
+)
+def test_dtypes_without_the_reduction(dtype, reduce):
+    target = np.zeros(3, dtype)
+    words = f"^scatter: target must be of a dtype that reduce '{reduce}' takes, got "
+    with pytest.raises(TypeError, match=words):
+        scatter(target, [0], target[:1], reduce=reduce)
+
+
+# ---- libraries, explain ----
+
+
+def test_explain():
+    target = np.zeros(100_000)
+    explanation = explain(scatter, target, np.zeros(1000, int), 1.0, reduce="add")
+    assert explanation.op == "scatter"
+    assert explanation.path in ("items", "partitioned")
+    assert explanation.bytes_written == 1000 * 8
+    assert (target == 0).all()
+    with pytest.raises(TypeError, match=r"^scatter: target must not be a masked array"):
+        explain(scatter, np.ma.zeros(3), [0], 1.0)
+
+
+def test_docstring():
+    for words in ("'wrap': modulo n.", "reduce : {None, 'add'", "device_memory : int, optional\n"):
+        assert scatter.__doc__.count(words) == 1
+    assert "progress" not in scatter.__doc__
