@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/scatter/blocks.cuh"
 #include "cuda/scatter/rows.cuh"
 
 namespace gpukern::gpu {
 namespace {
 
-constexpr int kJoinThreads = 512;
+constexpr int kJoinThreads = 256;
 constexpr int kMaxLevels = 48;
 
 /// The blocks of a long key, for one column.
@@ -50,7 +49,7 @@ __device__ A join_blocks(const Blocks<A>& blocks, std::int64_t begin, std::int64
 /// pairwise; a row has `width` columns.
 template <class T, class Key>
 __global__ void __launch_bounds__(kJoinThreads)
-    join_kernel(const SortedKeys<Key> sorted, const __grid_constant__ TargetElements elements,
+    join_kernel(const Key* keys, const __grid_constant__ TargetElements elements,
                 const __grid_constant__ RowColumns<1> columns, int width, gpukern_reduce reduce,
                 LongKeys long_keys) {
   using A = Accumulator<T>;
@@ -59,13 +58,12 @@ __global__ void __launch_bounds__(kJoinThreads)
   const int parts = kJoinThreads / width;
   const int part = static_cast<int>(threadIdx.x) / width;
   const std::int64_t column_tiles = (columns.count + width - 1) / width;
-  const auto keys = static_cast<std::int64_t>(*long_keys.number);
-  for (std::int64_t work = blockIdx.x; work < keys * column_tiles; work += gridDim.x) {
+  const auto number = static_cast<std::int64_t>(*long_keys.number);
+  for (std::int64_t work = blockIdx.x; work < number * column_tiles; work += gridDim.x) {
     const std::int64_t first = long_keys.firsts[work / column_tiles];
     const std::int64_t column =
         work % column_tiles * width + static_cast<std::int64_t>(threadIdx.x) % width;
-    const Key key = sorted.key[first];
-    const std::int64_t values = bound<true>(sorted.key, first, sorted.count, key) - first;
+    const std::int64_t values = long_keys.ends[first / kBlockValues] - first;
     const std::int64_t blocks = values / kBlockValues + 1;  // with the element itself
     std::int64_t each = 1;
     while (each * parts < blocks) each *= 2;
@@ -86,7 +84,7 @@ __global__ void __launch_bounds__(kJoinThreads)
             combine(reduce, joined[threadIdx.x], joined[threadIdx.x + step * width]);
     }
     if (active && part == 0)
-      store_element(elements.at(key) + columns.target_offset(column),
+      store_element(elements.at(keys[first]) + columns.target_offset(column),
                     finished<T>(reduce, joined[threadIdx.x], values + 1), columns.aligned);
     __syncthreads();
   }
@@ -98,11 +96,9 @@ void launch_join(const ScatterCall& call, const void* keys, const LongKeys& long
   const RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
   const int width = static_cast<int>(
       std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(call.columns)), 32));
-  launch(join_kernel<T, Key>, Grid{std::int64_t{4} * device_facts().multiprocessors, kJoinThreads},
-         call.stream,
-         SortedKeys<Key>{static_cast<const Key*>(keys), call.count,
-                         static_cast<Key>(args.keys.count())},
-         target_elements(args), columns, width, args.reduce, long_keys);
+  launch(join_kernel<T, Key>, Grid{std::int64_t{8} * device_facts().multiprocessors, kJoinThreads},
+         call.stream, static_cast<const Key*>(keys), target_elements(args), columns, width,
+         args.reduce, long_keys);
 }
 
 }  // namespace

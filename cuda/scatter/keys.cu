@@ -37,30 +37,38 @@ __device__ To load_value(const std::byte* from, int item, bool aligned) {
   }
 }
 
+/// Updates that a thread has in flight.
+constexpr int kInFlight = 4;
+
 template <class Key, class Carried>
 __global__ void __launch_bounds__(kThreads)
     keys_kernel(const __grid_constant__ KeySource from, Payload kind, std::int64_t count, Key none,
                 Key* keys, Carried* payload, unsigned long long* long_keys) {
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t first =
+      static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
   if (first == 0) *long_keys = 0;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  for (std::int64_t u = first; u < count; u += stride) {
-    std::int64_t offset[3];
-    unravel(from.updates, static_cast<std::uint64_t>(u), offset);
-    const std::int64_t value =
-        load_index(from.index + offset[kUpdateIndex], from.index_type, from.aligned);
+  std::int64_t offset[kInFlight][3];
+  std::int64_t value[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    const std::int64_t u = min(first + k * kThreads, count - 1);
+    unravel(from.updates, static_cast<std::uint64_t>(u), offset[k]);
+    value[k] = load_index(from.index + offset[k][kUpdateIndex], from.index_type, from.aligned);
+  }
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    const std::int64_t u = first + k * kThreads;
+    if (u >= count) return;
     const std::int64_t position =
-        resolve_index(from.mode, value, from.index_type.is_signed, from.n);
-    keys[u] = position < 0 ? none : static_cast<Key>(position * from.key_step + offset[kKey]);
+        resolve_index(from.mode, value[k], from.index_type.is_signed, from.n);
+    keys[u] = position < 0 ? none : static_cast<Key>(position * from.key_step + offset[k][kKey]);
     if (kind == Payload::Numbers)
       payload[u] = static_cast<Carried>(u);
     else if (kind == Payload::Values)
-      payload[u] =
-          load_value<Carried>(from.values + offset[kUpdateValue], from.item, from.values_aligned);
+      payload[u] = load_value<Carried>(from.values + offset[k][kUpdateValue], from.item,
+                                       from.values_aligned);
   }
 }
-
-constexpr std::int64_t kMaxBlocks = 132 * 64;
 
 template <class Key, class Carried>
 void launch_keys(const ScatterCall& call, Payload kind, void* keys, void* payload,
@@ -77,9 +85,9 @@ void launch_keys(const ScatterCall& call, Payload kind, void* keys, void* payloa
       .aligned = index_aligned(args.index, args.updates, kUpdateIndex, args.index_type),
       .item = static_cast<int>(args.item),
       .values_aligned = is_aligned(args, args.item)};
-  launch(keys_kernel<Key, Carried>, std::min(ceil_divide(call.count, kThreads), kMaxBlocks),
-         call.stream, from, kind, call.count, static_cast<Key>(args.keys.count()),
-         static_cast<Key*>(keys), static_cast<Carried*>(payload), long_keys);
+  launch(keys_kernel<Key, Carried>, ceil_divide(call.count, kThreads * kInFlight), call.stream,
+         from, kind, call.count, static_cast<Key>(args.keys.count()), static_cast<Key*>(keys),
+         static_cast<Carried*>(payload), long_keys);
 }
 
 }  // namespace

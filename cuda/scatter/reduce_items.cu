@@ -9,10 +9,11 @@
 namespace gpukern::gpu {
 namespace {
 
-constexpr int kPositions = 2048;
-constexpr int kEach = kPositions / kThreads;
 using Key = std::uint32_t;
-using ItemChunk = Chunk<Key, kPositions, kThreads>;
+
+/// Positions of a chunk: its keys, values and elements fill a part of the shared memory.
+template <class T>
+constexpr int kPositions = sizeof(T) == 8 ? 1024 : 2048;
 
 /// A value as it moves with its key.
 template <class T>
@@ -31,42 +32,37 @@ __global__ void __launch_bounds__(kThreads)
                         const __grid_constant__ TargetElements elements, bool aligned,
                         gpukern_reduce reduce, LongKeys long_keys) {
   using A = Accumulator<T>;
+  constexpr int kChunk = kPositions<T>;
+  using ItemChunk = Chunk<Key, kChunk, kThreads>;
   __shared__ ItemChunk chunk;
-  __shared__ Carried<T> value[kPositions + ItemChunk::kReach];
-  __shared__ alignas(A) std::byte memory[kPositions * sizeof(A)];
+  __shared__ Carried<T> value[kChunk + ItemChunk::kReach];
+  __shared__ alignas(A) std::byte memory[kChunk * sizeof(A)];
   A* const own = reinterpret_cast<A*>(memory);  // written and read by the same thread
-  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kPositions;
-  for (int i = threadIdx.x; i < kPositions + ItemChunk::kReach; i += kThreads)
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kChunk;
+  for (int i = threadIdx.x; i < kChunk + ItemChunk::kReach; i += kThreads)
     if (begin + i < sorted.count) value[i] = values[begin + i];
   chunk.load(sorted, begin);
   __syncthreads();
   // All loads from the target before the first use.
 #pragma unroll
-  for (int e = 0; e < kEach; ++e) {
-    const int i = e * kThreads + threadIdx.x;
-    if (chunk.start[i] == kFirstBlock)
-      own[i] = widened(load_element<T>(elements.at(chunk.key[i]), aligned));
+  for (int e = 0; e < ItemChunk::kEach; ++e) {
+    const int b = e * kThreads + threadIdx.x;
+    if (b < chunk.number && chunk.is_first[b])
+      own[b] = widened(load_element<T>(elements.at(chunk.key[chunk.start[b]]), aligned));
   }
 #pragma unroll 1
-  for (int i = threadIdx.x; i < kPositions; i += kThreads) {
-    const std::uint8_t start = chunk.start[i];
-    if (start == kNoStart) continue;
-    const bool first = start == kFirstBlock;
-    const Key key = chunk.key[i];
-    A sum = first ? own[i] : carried_value<T>(value[i]);
-    const int end = i + ItemChunk::kReach - (first ? 1 : 0);
-    int at = first ? i : i + 1;
-    for (; at < end && chunk.key[at] == key; ++at)
-      sum = combine(reduce, sum, carried_value<T>(value[at]));
-    const std::int64_t slot = (begin + i) / kBlockValues;
-    if (!first) {
-      reinterpret_cast<A*>(long_keys.later_blocks)[slot] = sum;
-    } else if (at == end && chunk.key[at] == key) {
-      reinterpret_cast<A*>(long_keys.first_blocks)[slot] = sum;
-      long_keys.firsts[atomicAdd(long_keys.number, 1)] = begin + i;
-    } else {
-      store_element(elements.at(key), finished<T>(reduce, sum, at - i + 1), aligned);
+  for (int b = threadIdx.x; b < chunk.number; b += kThreads) {
+    const ValueBlock block = chunk[b];
+    A sum = block.first ? own[b] : carried_value<T>(value[block.begin]);
+    for (int i = block.first ? block.begin : block.begin + 1; i < block.end; ++i)
+      sum = combine(reduce, sum, carried_value<T>(value[i]));
+    if (block.first && block.is_last) {
+      store_element(elements.at(chunk.key[block.begin]),
+                    finished<T>(reduce, sum, block.end - block.begin + 1), aligned);
+      continue;
     }
+    long_keys.note(chunk, b, begin);
+    long_keys.block<A>(block.first, begin + block.begin, 1)[0] = sum;
   }
 }
 
@@ -90,7 +86,7 @@ void scatter_reduce_items(const ScatterCall& call, const std::uint32_t* keys, co
   visit_reduced_dtype(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (sizeof(T) <= 8)
-      launch(reduce_items_kernel<T>, ceil_divide(call.count, kPositions), call.stream, sorted,
+      launch(reduce_items_kernel<T>, ceil_divide(call.count, kPositions<T>), call.stream, sorted,
              static_cast<const Carried<T>*>(values), target_elements(args),
              is_aligned(args, alignof(T)), args.reduce, long_keys);
   });

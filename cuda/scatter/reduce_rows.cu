@@ -23,20 +23,18 @@ __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t 
                                 const std::byte* own, const UpdateValues& values, const Key* update,
                                 int count, gpukern_reduce reduce, Accumulator<T> (&sum)[kCount]) {
   using A = Accumulator<T>;
-  const auto load = [&](const std::byte* from, A(&to)[kCount]) {
-    load_columns<T>(from, columns.aligned, to);
-  };
   const std::int64_t from = columns.value_offset(column);
   int done = 0;
   if (own != nullptr)
-    load(own + columns.target_offset(column), sum);
+    load_columns<T>(own + columns.target_offset(column), columns.aligned, sum);
   else
-    load(values.at(update[done++]) + from, sum);
+    load_columns<T>(values.at(update[done++]) + from, columns.aligned, sum);
   for (; done < count; done += kInFlight) {
     A next[kInFlight][kCount];
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k)
-      if (done + k < count) load(values.at(update[done + k]) + from, next[k]);
+      if (done + k < count)
+        load_columns<T>(values.at(update[done + k]) + from, columns.aligned, next[k]);
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k)
       if (done + k < count)
@@ -56,42 +54,31 @@ __global__ void __launch_bounds__(kRowThreads)
   using RowChunk = Chunk<Key, kPositions, kRowThreads>;
   __shared__ RowChunk chunk;
   __shared__ Key update[kPositions + RowChunk::kReach];
-  __shared__ std::uint16_t starts[kPositions];
-  __shared__ int number;
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kPositions;
-  if (threadIdx.x == 0) number = 0;
   for (int i = threadIdx.x; i < kPositions + RowChunk::kReach; i += kRowThreads)
     if (begin + i < sorted.count) update[i] = updates[begin + i];
   chunk.load(sorted, begin);
   __syncthreads();
-  for (int i = threadIdx.x; i < kPositions; i += kRowThreads)
-    if (chunk.start[i] != kNoStart)
-      starts[atomicAdd(&number, 1)] = static_cast<std::uint16_t>(i);  // in any order
-  __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % lanes;
-  for (int s = static_cast<int>(threadIdx.x) / lanes; s < number; s += kRowThreads / lanes) {
-    const int i = starts[s];
-    const bool first = chunk.start[i] == kFirstBlock;
-    const Key key = chunk.key[i];
-    const int most = RowChunk::kReach - (first ? 1 : 0);
-    int count = 1;
-    while (count < most && chunk.key[i + count] == key) ++count;
-    const bool is_long = first && count == most && chunk.key[i + count] == key;
-    if (is_long && lane == 0) long_keys.firsts[atomicAdd(long_keys.number, 1)] = begin + i;
-    std::byte* const row = elements.at(key);
-    A* const block = reinterpret_cast<A*>(first ? long_keys.first_blocks : long_keys.later_blocks) +
-                     (begin + i) / kBlockValues * columns.count;
+  for (int b = static_cast<int>(threadIdx.x) / lanes; b < chunk.number; b += kRowThreads / lanes) {
+    const ValueBlock block = chunk[b];
+    const int count = block.end - block.begin;
+    const bool whole = block.first && block.is_last;
+    if (!whole && lane == 0) long_keys.note(chunk, b, begin);
+    std::byte* const row = elements.at(chunk.key[block.begin]);
     for (std::int64_t column = std::int64_t{lane} * kCount; column < columns.count;
          column += std::int64_t{lanes} * kCount) {
       A sum[kCount];
-      combine_columns<T>(columns, column, first ? row : nullptr, values, update + i, count, reduce,
-                         sum);
-      if (is_long || !first)
-#pragma unroll
-        for (int c = 0; c < kCount; ++c) block[column + c] = sum[c];
-      else
+      combine_columns<T>(columns, column, block.first ? row : nullptr, values, update + block.begin,
+                         count, reduce, sum);
+      if (whole) {
         store_columns<T>(row + columns.target_offset(column), columns.aligned, reduce, count + 1,
                          sum);
+        continue;
+      }
+      A* const part = long_keys.block<A>(block.first, begin + block.begin, columns.count) + column;
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) part[c] = sum[c];
     }
   }
 }

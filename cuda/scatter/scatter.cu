@@ -80,6 +80,7 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
   scratch.long_keys.number = layout.take<unsigned long long>(1);
   if (!reduces) return scratch;
   scratch.long_keys.firsts = layout.take<std::int64_t>(blocks);
+  scratch.long_keys.ends = layout.take<std::int64_t>(blocks);
   scratch.long_keys.first_blocks = layout.take(blocks * row);
   scratch.long_keys.later_blocks = layout.take(blocks * row);
   return scratch;

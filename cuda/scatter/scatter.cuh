@@ -71,15 +71,30 @@ struct SortedKeys {
 };
 
 /// Keys with more values than one block. `firsts` holds the sorted position of each one's first
-/// update; first_blocks[p / kBlockValues] is the block that starts there, and
-/// later_blocks[p / kBlockValues] another one that starts at position p. Neither collide, since
+/// update. At p / kBlockValues, first_blocks and ends hold the block that starts there and the end
+/// of the key's updates, and later_blocks another block, which starts at position p. None collide:
 /// blocks of one kind start at least kBlockValues positions apart. A block has an accumulator for
 /// each column.
 struct LongKeys {
   unsigned long long* number;
   std::int64_t* firsts;
+  std::int64_t* ends;
   std::byte* first_blocks;
   std::byte* later_blocks;
+
+  /// The accumulators of the block at a position.
+  template <class A>
+  [[nodiscard]] __device__ A* block(bool first, std::int64_t position, std::int64_t columns) const {
+    return reinterpret_cast<A*>(first ? first_blocks : later_blocks) +
+           position / kBlockValues * columns;
+  }
+  /// Notes where a long key begins or ends, if it does so in this block of a chunk.
+  template <class Chunk>
+  __device__ void note(const Chunk& chunk, int block, std::int64_t begin) const {
+    const auto of = chunk[block];
+    if (of.first) firsts[atomicAdd(number, 1)] = begin + of.begin;
+    if (of.is_last) ends[chunk.head_of(block, begin) / kBlockValues] = begin + of.end;
+  }
 };
 
 /// The passes' view of a call.

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <new>
+#include <vector>
 
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
@@ -16,7 +18,7 @@
 namespace gpukern::cpu {
 namespace {
 
-/// Applies updates in order.
+/// Combines updates in order.
 using Apply = void (*)(const ScatterArgs& args, const Updates& updates);
 
 void put(const ScatterArgs& args, const Updates& updates) {
@@ -53,47 +55,73 @@ void combine_in_blocks(const ScatterArgs& args, const Updates& updates) {
   reduction.finish();
 }
 
-/// Whether some element may get values for a second block. Counts the values of groups of elements.
-bool may_fill_a_block(const Updates& updates) {
-  if (updates.count < kBlockValues) return false;
-  std::array<std::uint16_t, 4096> values{};
-  if (updates.count >= std::int64_t{kBlockValues} * std::int64_t{values.size()}) return true;
-  bool full = false;
-  for (std::int64_t u = 0; u < updates.count && !full; ++u) {
-    const auto group = static_cast<std::size_t>(updates.first[u].key) % values.size();
-    full = ++values[group] >= kBlockValues;
+/// Counts the values of groups of elements.
+class GroupCounts {
+ public:
+  /// For `updates` updates, of which groups get a few on average.
+  explicit GroupCounts(std::int64_t updates)
+      : values_(std::bit_ceil(static_cast<std::size_t>(
+            std::clamp<std::int64_t>(updates / 16, 256, std::int64_t{4} << 20)))) {}
+
+  /// Returns false if an element of some group may get values for a second block.
+  bool add(const Updates& updates) {
+    const std::size_t mask = values_.size() - 1;
+    std::uint8_t most = 0;
+    for (std::int64_t u = 0; u < updates.count; ++u) {
+      std::uint8_t& values = values_[static_cast<std::size_t>(updates.first[u].key) & mask];
+      if (values < kMost) ++values;
+      most = std::max(most, values);
+    }
+    return most < kMost;
   }
-  return full;
-}
+
+ private:
+  static constexpr std::uint8_t kMost = kBlockValues - 1;
+  std::vector<std::uint8_t> values_;
+};
+
+/// The functions that combine in place and in blocks, and when the first one is exact.
+struct Combiner {
+  Apply in_place;
+  Apply in_blocks;
+  enum { Always, FewValues, Never } in_place_is_exact;
+};
 
 template <class T, gpukern_reduce reduce>
-void combine_in_order(const ScatterArgs& args, const Updates& updates) {
+Combiner combiner_of(bool unique) {
   const bool one_step = std::is_same_v<T, Accumulator<T>> && reduce != GPUKERN_REDUCE_MEAN;
-  if (args.unique || (one_step && (!depends_on_order<T>(reduce) || !may_fill_a_block(updates))))
-    combine_in_place<T, reduce>(args, updates);
-  else
-    combine_in_blocks<T, reduce>(args, updates);
+  return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>,
+          unique || (one_step && !depends_on_order<T>(reduce)) ? Combiner::Always
+          : one_step                                           ? Combiner::FewValues
+                                                               : Combiner::Never};
 }
 
 template <class T>
-Apply apply_for(gpukern_reduce reduce) {
-  if (reduce == GPUKERN_REDUCE_ADD) return combine_in_order<T, GPUKERN_REDUCE_ADD>;
+Combiner combiner_for(gpukern_reduce reduce, bool unique) {
   if constexpr (!std::is_integral_v<T>)
-    if (reduce == GPUKERN_REDUCE_MEAN) return combine_in_order<T, GPUKERN_REDUCE_MEAN>;
+    if (reduce == GPUKERN_REDUCE_MEAN) return combiner_of<T, GPUKERN_REDUCE_MEAN>(unique);
   if constexpr (!kIsComplex<T>) {
-    if (reduce == GPUKERN_REDUCE_MULTIPLY) return combine_in_order<T, GPUKERN_REDUCE_MULTIPLY>;
-    if (reduce == GPUKERN_REDUCE_MIN) return combine_in_order<T, GPUKERN_REDUCE_MIN>;
-    if (reduce == GPUKERN_REDUCE_MAX) return combine_in_order<T, GPUKERN_REDUCE_MAX>;
+    if (reduce == GPUKERN_REDUCE_MULTIPLY) return combiner_of<T, GPUKERN_REDUCE_MULTIPLY>(unique);
+    if (reduce == GPUKERN_REDUCE_MIN) return combiner_of<T, GPUKERN_REDUCE_MIN>(unique);
+    if (reduce == GPUKERN_REDUCE_MAX) return combiner_of<T, GPUKERN_REDUCE_MAX>(unique);
   }
-  return nullptr;
+  return combiner_of<T, GPUKERN_REDUCE_ADD>(unique);
 }
 
-Apply apply_for(const ScatterArgs& args) {
-  if (args.reduce == GPUKERN_REDUCE_NONE) return put;
-  Apply apply = nullptr;
-  visit_reduced_dtype(
-      args.dtype, [&](auto tag) { apply = apply_for<typename decltype(tag)::type>(args.reduce); });
-  return apply;
+Combiner combiner_for(const ScatterArgs& args) {
+  Combiner combiner{put, put, Combiner::Always};
+  if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
+  visit_reduced_dtype(args.dtype, [&](auto tag) {
+    combiner = combiner_for<typename decltype(tag)::type>(args.reduce, args.unique);
+  });
+  return combiner;
+}
+
+void combine_in_order(const ScatterArgs& args, const Combiner& combiner, const Updates& updates) {
+  const bool in_place = combiner.in_place_is_exact == Combiner::Always ||
+                        (combiner.in_place_is_exact == Combiner::FewValues &&
+                         (updates.count < kBlockValues || GroupCounts(updates.count).add(updates)));
+  (in_place ? combiner.in_place : combiner.in_blocks)(args, updates);
 }
 
 /// Updates that justify a thread.
@@ -105,6 +133,9 @@ std::int64_t grain(const ScatterArgs& args) {
 
 /// So many updates are resolved in one block of memory: more are sorted by slices.
 constexpr std::int64_t kFewUpdates = 4096;
+
+/// Sorting the updates takes two threads as long as combining them takes one.
+constexpr int kSortingThreads = 3;
 
 /// The largest slices whose part of the target stays in a core's cache, but enough for all threads.
 int slice_shift(const ScatterArgs& args, int threads) {
@@ -119,19 +150,37 @@ int slice_shift(const ScatterArgs& args, int threads) {
   return shift;
 }
 
-void scatter_few(const ScatterArgs& args, Apply apply) {
+void scatter_few(const ScatterArgs& args, const Combiner& combiner) {
   std::array<Update, kFewUpdates> updates;
   const DefaultFloatingPoint environment;
-  apply(args, {updates.data(), resolve_updates(args, 0, args.updates.count(), updates.data())});
+  combine_in_order(
+      args, combiner,
+      {updates.data(), resolve_updates(args, 0, args.updates.count(), updates.data())});
 }
 
-void scatter_sliced(const ScatterArgs& args, Apply apply, int threads) {
+/// Combines all updates in place, on the calling thread, if that is exact.
+bool scattered_in_place(const ScatterArgs& args, const Combiner& combiner) {
+  if (combiner.in_place_is_exact == Combiner::Never) return false;
+  const std::int64_t count = args.updates.count();
+  if (combiner.in_place_is_exact == Combiner::FewValues) {
+    GroupCounts counts(count);
+    bool few = true;
+    for_each_block(args, 0, count, [&](const Updates& block) { few = few && counts.add(block); });
+    if (!few) return false;
+  }
+  const DefaultFloatingPoint environment;
+  for_each_block(args, 0, count, [&](const Updates& block) { combiner.in_place(args, block); });
+  return true;
+}
+
+void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const SlicedUpdates sliced(args, slice_shift(args, threads));
   std::atomic<bool> out_of_memory{false};
   parallel_for(sliced.slices(), 1, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatingPoint environment;
     try {
-      for (std::int64_t slice = begin; slice < end; ++slice) apply(args, sliced[slice]);
+      for (std::int64_t slice = begin; slice < end; ++slice)
+        combine_in_order(args, combiner, sliced[slice]);
     } catch (const std::bad_alloc&) {
       out_of_memory.store(true, std::memory_order_relaxed);
     }
@@ -142,13 +191,12 @@ void scatter_sliced(const ScatterArgs& args, Apply apply, int threads) {
 }  // namespace
 
 void scatter(const ScatterArgs& args) {
-  const Apply apply = apply_for(args);
+  const Combiner combiner = combiner_for(args);
   const std::int64_t count = args.updates.count();
   const int threads = threads_for(count, grain(args));
-  if (threads == 1 && count <= kFewUpdates)
-    scatter_few(args, apply);
-  else
-    scatter_sliced(args, apply, threads);
+  if (threads == 1 && count <= kFewUpdates) return scatter_few(args, combiner);
+  if (threads < kSortingThreads && scattered_in_place(args, combiner)) return;
+  scatter_sliced(args, combiner, threads);
 }
 
 Strategy scatter_strategy(const ScatterArgs& args) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -48,6 +49,7 @@ class BlockedReduction {
   using A = Accumulator<T>;
 
  public:
+  /// For updates whose elements add() is called for.
   BlockedReduction(const ScatterArgs& args, const Updates& updates)
       : args_(args), columns_(static_cast<std::size_t>(args.columns.count())) {
     if (updates.count == 0) return;
@@ -57,44 +59,41 @@ class BlockedReduction {
     first_key_ = least->key;
     const std::int64_t range = most->key - least->key + 1;
     dense_ = range <= 4 * updates.count;
-    if (dense_) slot_of_key_.resize(static_cast<std::size_t>(range));
+    const auto elements = static_cast<std::size_t>(dense_ ? range : updates.count);
+    values_.resize(elements);
+    rows_ = std::make_unique_for_overwrite<A[]>(elements * columns_);
   }
 
   void add(const Update& update) {
-    Element& element = this->element(update.key);
-    A* const row = rows_.data() + element.row * columns_;
-    const std::byte* value = args_.values + update.value;
+    const std::size_t element = this->element(update.key);
+    A* const row = rows_.get() + element * columns_;
+    const std::byte* const value = args_.values + update.value;
     // The element itself is the first value.
-    if (++element.values % kBlockValues == 0) {
-      trees_[element.row].push(row, columns_);
-      for_each_value(value, [&](std::size_t c, A number) { row[c] = number; });
-    } else {
+    if (values_[element]++ % kBlockValues != 0)
       for_each_value(value,
                      [&](std::size_t c, A number) { row[c] = combine(reduce, row[c], number); });
-    }
+    else
+      start_block(element, update.key, value);
   }
 
   /// Writes the elements.
   void finish() {
-    for (const Element& element : elements_) {
-      A* const row = rows_.data() + element.row * columns_;
-      if (const auto tree = trees_.find(element.row); tree != trees_.end())
+    for (std::size_t element = 0; element < values_.size(); ++element) {
+      if (values_[element] == 0) continue;
+      A* const row = rows_.get() + element * columns_;
+      if (const auto tree = trees_.find(element); tree != trees_.end())
         tree->second.close(row, columns_);
-      std::byte* const target = args_.target + offset_of(args_.keys, element.key);
+      const std::int64_t key =
+          dense_ ? first_key_ + static_cast<std::int64_t>(element) : keys_[element];
+      std::byte* const target = args_.target + offset_of(args_.keys, key);
       std::size_t c = 0;
       for_each_column(args_.columns, [&](std::int64_t to, std::int64_t) {
-        store_as<T>(target + to, finished<T>(reduce, row[c++], element.values + 1));
+        store_as<T>(target + to, finished<T>(reduce, row[c++], values_[element]));
       });
     }
   }
 
  private:
-  struct Element {
-    std::int64_t key;
-    std::size_t row;
-    std::int64_t values;  ///< besides the element itself
-  };
-
   /// Joins blocks: level k holds the combination of 2^k of them, or nothing.
   class Tree {
    public:
@@ -137,28 +136,36 @@ class BlockedReduction {
     });
   }
 
-  Element& element(std::int64_t key) {
-    std::size_t& slot = dense_ ? slot_of_key_[static_cast<std::size_t>(key - first_key_)]
-                               : slot_of_sparse_key_[key];
-    if (slot != 0) return elements_[slot - 1];
-    const std::size_t row = elements_.size();
-    elements_.push_back({key, row, 0});
-    slot = elements_.size();
-    const std::byte* const target = args_.target + offset_of(args_.keys, key);
-    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t) {
-      rows_.push_back(widened(load_as<T>(target + to)));
+  /// The first block begins with the element itself, others replace a full one.
+  void start_block(std::size_t element, std::int64_t key, const std::byte* value) {
+    A* const row = rows_.get() + element * columns_;
+    if (values_[element] > 1) {
+      trees_[element].push(row, columns_);
+      return for_each_value(value, [&](std::size_t c, A number) { row[c] = number; });
+    }
+    const std::byte* const own = args_.target + offset_of(args_.keys, key);
+    std::size_t c = 0;
+    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
+      row[c++] = combine(reduce, widened(load_as<T>(own + to)), widened(load_as<T>(value + from)));
     });
-    return elements_.back();
+    ++values_[element];
+  }
+
+  std::size_t element(std::int64_t key) {
+    if (dense_) return static_cast<std::size_t>(key - first_key_);
+    const auto [found, is_new] = element_of_key_.try_emplace(key, keys_.size());
+    if (is_new) keys_.push_back(key);
+    return found->second;
   }
 
   const ScatterArgs& args_;
   std::size_t columns_;
   std::int64_t first_key_ = 0;
   bool dense_ = true;
-  std::vector<std::size_t> slot_of_key_;  ///< 1 + the number of the element, 0 for none
-  std::unordered_map<std::int64_t, std::size_t> slot_of_sparse_key_;
-  std::vector<Element> elements_;
-  std::vector<A> rows_;  ///< the current blocks
+  std::unordered_map<std::int64_t, std::size_t> element_of_key_;  ///< unless dense
+  std::vector<std::int64_t> keys_;                                ///< likewise
+  std::vector<std::int64_t> values_;                              ///< of each element, with its own
+  std::unique_ptr<A[]> rows_;                                     ///< the current blocks
   std::unordered_map<std::size_t, Tree> trees_;
 };
 

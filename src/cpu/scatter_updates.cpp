@@ -4,6 +4,7 @@
 #include "src/cpu/scatter_updates.hpp"
 
 #include <type_traits>
+#include <utility>
 
 #include "src/threading/thread_limit.hpp"
 #include "src/threading/thread_pool.hpp"
@@ -72,7 +73,7 @@ SlicedUpdates::SlicedUpdates(const ScatterArgs& args, int shift)
       at += std::exchange(next[part * slices + slice], at);
   }
   begin_[slices] = at;
-  updates_.resize(static_cast<std::size_t>(at));
+  updates_ = std::make_unique_for_overwrite<Update[]>(static_cast<std::size_t>(at));
   each_part([&](std::int64_t& to, const Update& update) {
     updates_[static_cast<std::size_t>(to++)] = update;
   });

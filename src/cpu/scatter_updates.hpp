@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "src/core/operation.hpp"
@@ -55,12 +56,12 @@ class SlicedUpdates {
   [[nodiscard]] std::int64_t slices() const { return slices_; }
   [[nodiscard]] Updates operator[](std::int64_t slice) const {
     const auto s = static_cast<std::size_t>(slice);
-    return {updates_.data() + begin_[s], begin_[s + 1] - begin_[s]};
+    return {updates_.get() + begin_[s], begin_[s + 1] - begin_[s]};
   }
 
  private:
   std::int64_t slices_;
-  std::vector<Update> updates_;
+  std::unique_ptr<Update[]> updates_;
   std::vector<std::int64_t> begin_;
 };
 
