@@ -4,6 +4,7 @@
 // The blocks of values that start in a chunk of the sorted updates.
 #pragma once
 
+#include <cstring>
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/scatter/scatter.cuh"
@@ -44,10 +45,10 @@ struct Chunk {
   static constexpr int kReach = static_cast<int>(kBlockValues);
   static constexpr int kEach = kPositions / kBlockThreads;
   static_assert(kEach * kBlockThreads == kPositions && kBlockThreads % 32 == 0);
-  using Heads = cub::BlockScan<std::int64_t, kBlockThreads>;
+  using Heads = cub::BlockScan<int, kBlockThreads>;
   using Ranks = cub::BlockScan<int, kBlockThreads>;
 
-  Key key[kPositions + kReach];
+  alignas(16) Key key[kPositions + kReach];
   int number;                           ///< of blocks
   std::uint16_t start[kPositions + 1];  ///< of each block, and the end of the last one
   bool is_first[kPositions + 1];
@@ -92,7 +93,7 @@ struct Chunk {
 
  private:
   struct Latest {
-    __device__ std::int64_t operator()(std::int64_t a, std::int64_t b) const { return max(a, b); }
+    __device__ int operator()(int a, int b) const { return max(a, b); }
   };
 
   /// By one warp. Most keys begin shortly before the chunk.
@@ -110,23 +111,29 @@ struct Chunk {
 
   /// One bit for each of this thread's positions at which a block starts.
   __device__ unsigned find_starts(std::int64_t begin, int mine, Key none) {
-    std::int64_t head[kEach];  // the last position so far at which a key begins
-    std::int64_t last = first_head;
+    Key own[kEach];
+    std::memcpy(own, __builtin_assume_aligned(key + mine, sizeof own), sizeof own);
+    // The position in the chunk where the first key begins, modulo the length of blocks.
+    const std::int64_t before_chunk = begin - first_head;
+    const int first = before_chunk == 0 ? 0 : -static_cast<int>(before_chunk % kReach) - kReach;
+    int head[kEach];  // the last position so far at which a key begins
+    int last = first;
+    Key previous = mine > 0 ? key[mine - 1] : own[0];
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
-      const int i = mine + e;
-      if (i > 0 && key[i] != key[i - 1]) last = begin + i;
+      if (own[e] != previous) last = mine + e;
+      previous = own[e];
       head[e] = last;
     }
-    std::int64_t before;
-    Heads(heads).ExclusiveScan(last, before, first_head, Latest{});
+    int before;
+    Heads(heads).ExclusiveScan(last, before, first, Latest{});
     unsigned starts = 0;
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
-      const auto since = static_cast<std::uint64_t>(begin + mine + e - max(head[e], before));
+      const int since = mine + e - max(head[e], before);
       // The first block has one value less: it begins with the element.
       const bool is_start = since == 0 || (since + 1) % kReach == 0;
-      if (is_start && key[mine + e] != none) starts |= 1U << e;
+      if (is_start && own[e] != none) starts |= 1U << e;
     }
     return starts;
   }

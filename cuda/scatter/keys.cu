@@ -70,6 +70,52 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Contiguous indices whose values stay where they are, or move by number.
+template <class Key, class Raw>
+__global__ void __launch_bounds__(kThreads)
+    plain_keys_kernel(const Raw* index, const __grid_constant__ Bounds<Raw> bounds, Key key_step,
+                      std::int64_t count, Key none, Key* keys, Key* numbers,
+                      unsigned long long* long_keys) {
+  const std::int64_t first =
+      static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
+  if (first == 0) *long_keys = 0;
+  Raw raw[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) raw[k] = index[min(first + k * kThreads, count - 1)];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    const std::int64_t u = first + k * kThreads;
+    if (u >= count) return;
+    const std::int64_t position = bounds.position(raw[k]);
+    keys[u] = position < 0 ? none : static_cast<Key>(position) * key_step;
+    if (numbers != nullptr) numbers[u] = static_cast<Key>(u);
+  }
+}
+
+/// Whether the plain kernel serves: it does not look at values.
+bool is_plain(const ScatterArgs& args, Payload kind) {
+  return kind != Payload::Values && args.updates.ndim == 1 && args.index_type.bytes >= 4 &&
+         args.updates.stride[kUpdateIndex][0] == args.index_type.bytes &&
+         args.updates.stride[kKey][0] == 0 && alignment_of(args.index) >= args.index_type.bytes;
+}
+
+template <class Key>
+void launch_plain_keys(const ScatterCall& call, Key* keys, Key* numbers,
+                       unsigned long long* long_keys) {
+  const ScatterArgs& args = call.args;
+  const auto of_width = [&]<class Raw>(Raw) {
+    launch(plain_keys_kernel<Key, Raw>, ceil_divide(call.count, kThreads * kInFlight), call.stream,
+           reinterpret_cast<const Raw*>(args.index),
+           Bounds<Raw>(args.index_type, args.mode, args.n, nullptr),
+           static_cast<Key>(args.key_step), call.count, static_cast<Key>(args.keys.count()), keys,
+           numbers, long_keys);
+  };
+  if (args.index_type.bytes == 4)
+    of_width(std::uint32_t{});
+  else
+    of_width(std::uint64_t{});
+}
+
 template <class Key, class Carried>
 void launch_keys(const ScatterCall& call, Payload kind, void* keys, void* payload,
                  unsigned long long* long_keys) {
@@ -97,7 +143,13 @@ void scatter_keys(const ScatterCall& call, const SortPlan& plan, void* keys, voi
   const Payload kind = payload == nullptr  ? Payload::InPlace
                        : plan.moves_values ? Payload::Values
                                            : Payload::Numbers;
-  if (plan.wide_keys)
+  if (is_plain(call.args, kind) && plan.wide_keys)
+    launch_plain_keys(call, static_cast<std::uint64_t*>(keys), static_cast<std::uint64_t*>(payload),
+                      long_keys);
+  else if (is_plain(call.args, kind))
+    launch_plain_keys(call, static_cast<std::uint32_t*>(keys), static_cast<std::uint32_t*>(payload),
+                      long_keys);
+  else if (plan.wide_keys)
     launch_keys<std::uint64_t, std::uint64_t>(call, kind, keys, payload, long_keys);
   else if (plan.payload_bytes == 8)
     launch_keys<std::uint32_t, std::uint64_t>(call, kind, keys, payload, long_keys);

@@ -26,11 +26,14 @@ __device__ Accumulator<T> carried_value(Carried<T> bits) {
   return widened(value);
 }
 
-template <class T>
+/// `kReduce` is the most common reduction, or GPUKERN_REDUCE_NONE for the one in `any`.
+template <class T, gpukern_reduce kReduce>
 __global__ void __launch_bounds__(kThreads)
     reduce_items_kernel(const SortedKeys<Key> sorted, const Carried<T>* values,
                         const __grid_constant__ TargetElements elements, bool aligned,
-                        gpukern_reduce reduce, LongKeys long_keys) {
+                        gpukern_reduce any, LongKeys long_keys) {
+  constexpr bool kAny = kReduce == GPUKERN_REDUCE_NONE;
+  const gpukern_reduce reduce = kAny ? any : kReduce;
   using A = Accumulator<T>;
   constexpr int kChunk = kPositions<T>;
   using ItemChunk = Chunk<Key, kChunk, kThreads>;
@@ -86,7 +89,9 @@ void scatter_reduce_items(const ScatterCall& call, const std::uint32_t* keys, co
   visit_reduced_dtype(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (sizeof(T) <= 8)
-      launch(reduce_items_kernel<T>, ceil_divide(call.count, kPositions<T>), call.stream, sorted,
+      launch(args.reduce == GPUKERN_REDUCE_ADD ? reduce_items_kernel<T, GPUKERN_REDUCE_ADD>
+                                               : reduce_items_kernel<T, GPUKERN_REDUCE_NONE>,
+             ceil_divide(call.count, kPositions<T>), call.stream, sorted,
              static_cast<const Carried<T>*>(values), target_elements(args),
              is_aligned(args, alignof(T)), args.reduce, long_keys);
   });

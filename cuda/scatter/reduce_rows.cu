@@ -14,8 +14,20 @@ namespace {
 constexpr int kRowThreads = 128;
 constexpr int kPositions = 128;
 
-/// Values that a thread has in flight.
-constexpr int kInFlight = 4;
+/// Combines up to kInFlight values, all loaded before the first use.
+template <class T, int kInFlight, int kCount, class Load>
+__device__ void combine_batch(int count, gpukern_reduce reduce, const Load& load,
+                              Accumulator<T> (&sum)[kCount]) {
+  Accumulator<T> next[kInFlight][kCount];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k)
+    if (k < count) load(k, next[k]);
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k)
+    if (k < count)
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) sum[c] = combine(reduce, sum[c], next[k][c]);
+}
 
 /// Combines the values of one block, for kCount neighbouring columns.
 template <class T, int kCount, class Key>
@@ -29,18 +41,12 @@ __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t 
     load_columns<T>(own + columns.target_offset(column), columns.aligned, sum);
   else
     load_columns<T>(values.at(update[done++]) + from, columns.aligned, sum);
-  for (; done < count; done += kInFlight) {
-    A next[kInFlight][kCount];
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k)
-      if (done + k < count)
-        load_columns<T>(values.at(update[done + k]) + from, columns.aligned, next[k]);
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k)
-      if (done + k < count)
-#pragma unroll
-        for (int c = 0; c < kCount; ++c) sum[c] = combine(reduce, sum[c], next[k][c]);
-  }
+  const auto load = [&](int k, A(&to)[kCount]) {
+    load_columns<T>(values.at(update[done + k]) + from, columns.aligned, to);
+  };
+  constexpr int kMany = 32 / kCount < 4 ? 4 : 32 / kCount;
+  for (; count - done >= kMany; done += kMany) combine_batch<T, kMany>(kMany, reduce, load, sum);
+  for (; done < count; done += 4) combine_batch<T, 4>(count - done, reduce, load, sum);
 }
 
 template <class T, int kCount, class Key>
