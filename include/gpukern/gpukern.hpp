@@ -14,6 +14,7 @@
 /// std::vector<float> source = ..., out(index.size());
 /// gpukern::gather(source, index, out);                                // out[i] = source[index[i]]
 /// gpukern::gather(source, index, out, {.mode = gpukern::Mode::clip});
+/// gpukern::scatter(out, index, source, {.reduce = gpukern::Reduction::add});
 /// gpukern::saxpy(2.0F, x, y, out, {.device = gpukern::cuda_device()});  // out = 2 * x + y
 /// @endcode
 #ifndef GPUKERN_GPUKERN_HPP
@@ -278,6 +279,99 @@ template <Output Out, InputOf<element_t<Out>> Source, class Indices>
 void take_along_axis(const Source& source, const Indices& index, Out&& out,
                      const TakeAlongAxisOptions<element_t<Out>>& options = {}) {
   detail::read_by_index(gpukern_take_along_axis, source, index, out, options);
+}
+
+/// How a writing operation combines the values of one element; see gpukern_reduce.
+enum class Reduction {
+  none = GPUKERN_REDUCE_NONE,  ///< the last value in C order of the index replaces the element
+  add = GPUKERN_REDUCE_ADD,
+  multiply = GPUKERN_REDUCE_MULTIPLY,
+  min = GPUKERN_REDUCE_MIN,
+  max = GPUKERN_REDUCE_MAX,
+  mean = GPUKERN_REDUCE_MEAN
+};
+
+/// The order in which a writing operation combines floating-point values; see gpukern_order.
+enum class Order {
+  fixed = GPUKERN_ORDER_FIXED,  ///< the same bits on every device and in every run
+  any = GPUKERN_ORDER_ANY
+};
+
+struct ScatterOptions {
+  std::int32_t axis = 0;
+  Mode mode = Mode::raise;  ///< Mode::fill skips values with an index out of bounds
+  Reduction reduce = Reduction::none;
+  Order order = Order::fixed;
+  bool unique = false;  ///< no two indices refer to the same element
+  ExecOptions exec{};
+};
+
+namespace detail {
+/// Calls a writing operation of the C ABI; `out` is NULL for the target itself.
+template <class Operation, class Target, class Indices, class Values, class Options>
+void write_by_index(Operation operation, const Target& target, const Indices& index,
+                    const Values& values, const gpukern_tensor* out, const Options& options) {
+  gpukern_scatter_options c_options = GPUKERN_SCATTER_OPTIONS_INIT;
+  c_options.mode = static_cast<std::int32_t>(options.mode);
+  c_options.reduce = static_cast<std::int32_t>(options.reduce);
+  c_options.order = static_cast<std::int32_t>(options.order);
+  c_options.unique = options.unique;
+  const gpukern_exec exec = c_exec(options.exec);
+  check(operation(address(TensorRef(target).c_tensor()), address(TensorRef(index).c_tensor()),
+                  address(TensorRef(values).c_tensor()), options.axis, out, &c_options, &exec));
+}
+}  // namespace detail
+
+/// Writes values to the elements of a target along an axis: `target[a, index[i], b] = values[a, i,
+/// b]`, or combines them with these elements.
+///
+/// The shape of values broadcasts to target.shape[:axis] + index.shape + target.shape[axis+1:].
+/// Mode::raise waits for the stream and throws IndexError, leaving the target unchanged; the other
+/// modes only enqueue. See gpukern_scatter().
+template <Output Target, class Indices, InputOf<element_t<Target>> Values>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+void scatter(Target&& target, const Indices& index, const Values& values,
+             const ScatterOptions& options = {}) {
+  detail::write_by_index(gpukern_scatter, target, index, values, nullptr, options);
+}
+
+/// As above, to a copy of the target in `out`, of the same shape; the target is unchanged.
+template <Output Out, InputOf<element_t<Out>> Target, class Indices, InputOf<element_t<Out>> Values>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+void scatter(const Target& target, const Indices& index, const Values& values, Out&& out,
+             const ScatterOptions& options = {}) {
+  detail::write_by_index(gpukern_scatter, target, index, values,
+                         detail::address(TensorRef(out).c_tensor()), options);
+}
+
+struct PutAlongAxisOptions {
+  std::int32_t axis = -1;
+  Mode mode = Mode::raise;  ///< Mode::fill skips values with an index out of bounds
+  Reduction reduce = Reduction::none;
+  Order order = Order::fixed;
+  bool unique = false;  ///< no two indices refer to the same element
+  ExecOptions exec{};
+};
+
+/// Writes a value for each index along an axis: `target[a, index[a, i, b], b] = values[a, i, b]`,
+/// or combines it with this element.
+///
+/// Target and index have the same number of dimensions and broadcast outside the axis. Errors and
+/// streams are those of scatter(). See gpukern_put_along_axis().
+template <Output Target, class Indices, InputOf<element_t<Target>> Values>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+void put_along_axis(Target&& target, const Indices& index, const Values& values,
+                    const PutAlongAxisOptions& options = {}) {
+  detail::write_by_index(gpukern_put_along_axis, target, index, values, nullptr, options);
+}
+
+/// As above, to a copy of the target in `out`, of the same shape; the target is unchanged.
+template <Output Out, InputOf<element_t<Out>> Target, class Indices, InputOf<element_t<Out>> Values>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+void put_along_axis(const Target& target, const Indices& index, const Values& values, Out&& out,
+                    const PutAlongAxisOptions& options = {}) {
+  detail::write_by_index(gpukern_put_along_axis, target, index, values,
+                         detail::address(TensorRef(out).c_tensor()), options);
 }
 
 /// A type that converts to T without a change of kind: no floating-point number to an integer.
