@@ -35,6 +35,46 @@ def test_gather_rows_into(rng, item):
         assert np.array_equal(out, view[index])
 
 
+@pytest.mark.parametrize("index_dtype", ["i4", "i8"])
+@pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.parametrize("step", [1, 2, -3])
+def test_scatter_into(rng, item, index_dtype, step):
+    target = rng.integers(0, 100, 99).astype(item)
+    index = rng.integers(-9, 9, 40).astype(index_dtype)[::step]
+    values = rng.integers(0, 100, 120).astype(item)[::3][: len(index)]
+    values.flags.writeable = False
+    view, expected = target[::step], target[::step].copy()
+    assert typed.scatter_into(view, index, values) is None
+    gpukern.scatter(expected, index, values)
+    typed.scatter_into(view, index, values, reduce=1)
+    np.add.at(expected, index, values)
+    assert np.array_equal(view, expected)
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_scatter_rows_into(rng, item):
+    values = rng.integers(0, 100, (20, 7)).astype(item)
+    index = rng.integers(-12, 12, 20)
+    for table in (
+        np.zeros((9, 7), item),
+        np.zeros((9, 14), item)[:, ::2],
+        np.zeros((7, 9), item).T,
+    ):
+        typed.scatter_rows_into(table, index, values, 1, 1)
+        expected = np.zeros((9, 7), item)
+        np.add.at(expected, index % 9, values)
+        assert np.array_equal(table, expected)
+
+
+def test_reductions_are_those_of_the_header():
+    target, index, values = np.array([2.0, 5.0]), np.array([0, 9]), np.array([4.0, 1.0])
+    for number, name in enumerate((None, "add", "multiply", "min", "max", "mean")):
+        ours, expected = target.copy(), target.copy()
+        typed.scatter_into(ours, index, values, mode=3, reduce=number)
+        gpukern.scatter(expected, index, values, mode="fill", reduce=name)
+        assert np.array_equal(ours, expected), name
+
+
 def test_fields_of_packed_records(rng):
     records = np.zeros(9, [("a", "i1"), ("b", "f8")])
     records["b"] = rng.random(9)
@@ -43,6 +83,8 @@ def test_fields_of_packed_records(rng):
     assert np.array_equal(out, records["b"][[8, 0, 3, -1]])
     with pytest.raises(gpukern.errors.GpukernValueError, match="multiples of the item size 8"):
         typed.saxpy_into(2.0, records["b"], out, out)
+    with pytest.raises(gpukern.errors.GpukernValueError, match="multiples of the item size 8"):
+        typed.scatter_into(records["b"], np.array([0]), np.zeros(1))
 
 
 def test_modes_are_those_of_the_header(rng):
@@ -60,10 +102,12 @@ def test_modes_are_those_of_the_header(rng):
 def test_empty_memoryviews():
     typed.gather_into(np.zeros(0), np.zeros(0, int), np.zeros(0))
     typed.gather_rows_into(np.zeros((0, 3)), np.zeros(0, int), np.zeros((0, 3)))
+    typed.scatter_into(np.zeros(0), np.zeros(0, int), np.zeros(0))
+    typed.scatter_rows_into(np.zeros((3, 0)), np.array([0]), np.zeros((1, 0)))
     typed.saxpy_into(1.0, np.zeros(0), np.zeros(0), np.zeros(0))
 
 
-def test_errors_are_those_of_gather_and_saxpy():
+def test_errors_are_those_of_the_functions():
     out = np.full(1, 7.0)
     with pytest.raises(IndexError, match=r"^index 5 is out of bounds for axis 0 with size 5$"):
         typed.gather_into(np.zeros(5), np.array([5]), out)
@@ -72,6 +116,11 @@ def test_errors_are_those_of_gather_and_saxpy():
         typed.gather_into(np.zeros(5), np.array([0, 1]), out)
     with pytest.raises(ValueError, match=r"^gather: out must have shape \(2, 4\), got \(2, 3\)$"):
         typed.gather_rows_into(np.zeros((5, 4)), np.array([0, 1]), np.zeros((2, 3)))
+    with pytest.raises(IndexError, match=r"^index 1 is out of bounds for axis 0 with size 1$"):
+        typed.scatter_into(out, np.array([0, 1]), np.zeros(2))
+    assert out == 7
+    with pytest.raises(ValueError, match=r"^scatter: values must broadcast to shape \(2,\), got "):
+        typed.scatter_into(np.zeros(5), np.array([0, 1]), np.zeros(3))
     with pytest.raises(gpukern.errors.GpukernValueError, match="saxpy: y must have the shape"):
         typed.saxpy_into(1.0, out, np.zeros(2), out)
 

@@ -65,8 +65,8 @@ TEST_P(PutAlongAxisTest, EveryReductionOfEveryDtype) {
                    " bits, reduce " + std::to_string(reduce));
       const auto options = scatter_options(GPUKERN_INDEX_FILL, reduce);
       check(dtype, {5, 40, 3}, kInt64.dtype, {5, 70, 3}, 1, options);
-      check(dtype, {2, 3}, kInt32.dtype, {2, 900}, -1, options);
-      check(dtype, {3, 2}, kInt32.dtype, {900, 2}, 0, options);
+      check(dtype, {2, 3}, kInt32.dtype, {2, 3000}, -1, options);
+      check(dtype, {3, 2}, kInt32.dtype, {3000, 2}, 0, options);
       check(dtype, {70}, kInt64.dtype, {2000}, GPUKERN_AXIS_NONE, options);
     }
 }

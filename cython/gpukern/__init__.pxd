@@ -10,4 +10,6 @@ gpukern.get_library_dir(), too; examples/cython_extension does.
 
 from gpukern._capi cimport *
 from gpukern._runtime.runtime cimport check
-from gpukern.typed cimport gather_into, gather_rows_into, saxpy_into
+from gpukern.typed cimport (
+    gather_into, gather_rows_into, saxpy_into, scatter_into, scatter_rows_into,
+)

@@ -20,7 +20,7 @@ from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
-from gpukern._ops.scatter import scatter
+from gpukern._ops.scatter import bincount, scatter
 from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._program.kernel import Kernel
 from gpukern._program.launch import In, InOut, Out
@@ -47,6 +47,7 @@ __all__ = [
     "Out",
     "Program",
     "__version__",
+    "bincount",
     "cache_info",
     "clear_cache",
     "copyto",

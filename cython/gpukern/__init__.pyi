@@ -95,6 +95,17 @@ def put_along_axis(
     stream: _Stream | None = None,
     device_memory: SupportsIndex | None = None,
 ) -> Any: ...
+def bincount(
+    index: _Array,
+    weights: _Array | None = None,
+    *,
+    size: SupportsIndex | None = None,
+    mode: Literal["raise", "fill"] = "raise",
+    order: _Order = "fixed",
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+    device_memory: SupportsIndex | None = None,
+) -> Any: ...
 def saxpy(
     a: _Scalar,
     x: _Array,

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather and saxpy on typed memoryviews of host memory, without the GIL.
+"""gather, scatter and saxpy on typed memoryviews of host memory, without the GIL.
 
 Each function is compiled for every combination of the types below. Cython distinguishes types by
 name, so declare memoryviews with these names: ``npy_int32[:]`` does not match ``int32_t[:]``.
-Memoryviews may be strided and may overlap as in :func:`gpukern.gather` and :func:`gpukern.saxpy`.
+Memoryviews may be strided and may overlap as in the functions of gpukern of these names.
 Errors are Python exceptions.
 """
 
@@ -49,6 +49,15 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
 # out[i, :] = source[index[i], :]
 cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
                           gather_item[:, :] out, int mode=*) except -1 nogil
+
+# target[index[i]] = values[i]; `reduce` is a gpukern_reduce, GPUKERN_INDEX_FILL skips values
+cdef int scatter_into(gather_item[:] target, const gather_number[:] index,
+                      const gather_item[:] values, int mode=*, int reduce=*) except -1 nogil
+
+# target[index[i], :] = values[i, :]
+cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] index,
+                           const gather_item[:, :] values, int mode=*,
+                           int reduce=*) except -1 nogil
 
 # out[i] = a * x[i] + y[i], rounded once
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,

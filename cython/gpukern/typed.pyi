@@ -8,7 +8,7 @@ from typing_extensions import Buffer
 
 from gpukern import _Scalar
 
-__all__ = ["gather_into", "gather_rows_into", "saxpy_into"]
+__all__ = ["gather_into", "gather_rows_into", "saxpy_into", "scatter_into", "scatter_rows_into"]
 
 # Before Python 3.12 NumPy does not declare that its arrays are buffers.
 _Buffer: TypeAlias = Buffer | npt.NDArray[Any]
@@ -16,3 +16,9 @@ _Buffer: TypeAlias = Buffer | npt.NDArray[Any]
 def gather_into(source: _Buffer, index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
 def gather_rows_into(source: _Buffer, index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
 def saxpy_into(a: _Scalar, x: _Buffer, y: _Buffer, out: _Buffer) -> None: ...
+def scatter_into(
+    target: _Buffer, index: _Buffer, values: _Buffer, mode: int = 0, reduce: int = 0
+) -> None: ...
+def scatter_rows_into(
+    target: _Buffer, index: _Buffer, values: _Buffer, mode: int = 0, reduce: int = 0
+) -> None: ...

@@ -2,26 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
-"""gather and saxpy on typed memoryviews of host memory, without the GIL.
+"""gather, scatter and saxpy on typed memoryviews of host memory, without the GIL.
 
 From Cython: ``from gpukern cimport gather_into``, with memoryviews in a ``nogil`` block. From
 Python, the functions of the same names accept objects that export such buffers, and release the
-GIL. They accept fewer types than gpukern.gather and gpukern.saxpy, at a lower cost per call.
+GIL. They accept fewer types than the functions of gpukern, at a lower cost per call.
 """
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
-    gpukern_gather, gpukern_gather_options, gpukern_saxpy, gpukern_tensor,
+    GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_ORDER_FIXED, GPUKERN_UINT,
+    gpukern_dtype, gpukern_gather, gpukern_gather_options, gpukern_saxpy, gpukern_scatter,
+    gpukern_scatter_options, gpukern_tensor,
 )
 from gpukern._runtime.runtime cimport check
 from gpukern._interop.scalar cimport store_scalar
 
 from gpukern.errors import GpukernValueError
 
-__all__ = ["gather_into", "gather_rows_into", "saxpy_into"]
+__all__ = ["gather_into", "gather_rows_into", "saxpy_into", "scatter_into", "scatter_rows_into"]
 
 
 # A tensor of up to two dimensions, and one that runs through the bytes of an element.
@@ -85,13 +86,16 @@ cdef gpukern_dtype dtype_of(int code, Py_ssize_t itemsize) noexcept nogil:
     return dtype
 
 
-cdef gpukern_dtype dtype_of_number(const saxpy_number *number) noexcept nogil:
-    if saxpy_number is int32_t or saxpy_number is int64_t:
-        return dtype_of(GPUKERN_INT, sizeof(saxpy_number))
-    elif saxpy_number is cython.floatcomplex or saxpy_number is cython.doublecomplex:
-        return dtype_of(GPUKERN_COMPLEX, sizeof(saxpy_number))
+cdef gpukern_dtype dtype_of_number(const gather_item *number) noexcept nogil:
+    if gather_item is cython.floatcomplex or gather_item is cython.doublecomplex:
+        return dtype_of(GPUKERN_COMPLEX, sizeof(gather_item))
+    elif gather_item is float or gather_item is double:
+        return dtype_of(GPUKERN_FLOAT, sizeof(gather_item))
+    elif (gather_item is uint8_t or gather_item is uint16_t or gather_item is uint32_t
+            or gather_item is uint64_t):
+        return dtype_of(GPUKERN_UINT, sizeof(gather_item))
     else:
-        return dtype_of(GPUKERN_FLOAT, sizeof(saxpy_number))
+        return dtype_of(GPUKERN_INT, sizeof(gather_item))
 
 
 cdef int gather_views(View *source, View *index, View *out, Py_ssize_t itemsize,
@@ -134,6 +138,42 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
                         sizeof(gather_number), mode)
 
 
+cdef int scatter_views(View *target, View *index, View *values, gpukern_dtype dtype,
+                       Py_ssize_t index_itemsize, int mode, int reduce) except -1 nogil:
+    cdef gpukern_scatter_options options
+    set_elements(target, dtype)
+    set_elements(values, dtype)
+    set_elements(index, dtype_of(GPUKERN_INT, index_itemsize))
+    options.struct_size = sizeof(options)
+    options.mode = mode
+    options.reduce = reduce
+    options.order = GPUKERN_ORDER_FIXED
+    options.unique = 0
+    return check(gpukern_scatter(&target.tensor, &index.tensor, &values.tensor, 0, NULL, &options,
+                                 NULL))
+
+
+cdef int scatter_into(gather_item[:] target, const gather_number[:] index,
+                      const gather_item[:] values, int mode=0, int reduce=0) except -1 nogil:
+    cdef View target_view, index_view, values_view
+    set_view(&target_view, &target[0], 1, target.shape, target.strides)
+    set_view(&index_view, &index[0], 1, index.shape, index.strides)
+    set_view(&values_view, &values[0], 1, values.shape, values.strides)
+    return scatter_views(&target_view, &index_view, &values_view, dtype_of_number(&target[0]),
+                         sizeof(gather_number), mode, reduce)
+
+
+cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] index,
+                           const gather_item[:, :] values, int mode=0,
+                           int reduce=0) except -1 nogil:
+    cdef View target_view, index_view, values_view
+    set_view(&target_view, &target[0, 0], 2, target.shape, target.strides)
+    set_view(&index_view, &index[0], 1, index.shape, index.strides)
+    set_view(&values_view, &values[0, 0], 2, values.shape, values.strides)
+    return scatter_views(&target_view, &index_view, &values_view, dtype_of_number(&target[0, 0]),
+                         sizeof(gather_number), mode, reduce)
+
+
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
                     saxpy_number[:] out) except -1 nogil:
     cdef View x_view, y_view, out_view
@@ -169,6 +209,25 @@ def python_gather_rows_into(const gather_item[:, :] source, const python_number[
     """Writes ``out[i, :] = source[index[i], :]``; see :func:`gather_into`."""
     with nogil:
         gather_rows_into(source, index, out, mode)
+
+
+def python_scatter_into(gather_item[:] target, const python_number[:] index,
+                        const gather_item[:] values, int mode=0, int reduce=0):
+    """Writes ``target[index[i]] = values[i]``, or combines the two.
+
+    Types and `mode` as in :func:`gather_into`; 3 skips values with an index out of bounds.
+    `reduce`: 0 none, 1 add, 2 multiply, 3 min, 4 max, 5 mean, as in :func:`gpukern.scatter`.
+    """
+    with nogil:
+        scatter_into(target, index, values, mode, reduce)
+
+
+def python_scatter_rows_into(gather_item[:, :] target, const python_number[:] index,
+                             const gather_item[:, :] values, int mode=0, int reduce=0):
+    """Writes ``target[index[i], :] = values[i, :]``, or combines the two; see
+    :func:`scatter_into`."""
+    with nogil:
+        scatter_rows_into(target, index, values, mode, reduce)
 
 
 def python_saxpy_into(a, const saxpy_number[:] x, const saxpy_number[:] y, saxpy_number[:] out):

@@ -25,15 +25,15 @@ from gpukern._elementwise.dispatch import Elementwise
 from gpukern._ops.gather import gather
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
-from gpukern._ops.scatter import scatter
+from gpukern._ops.scatter import bincount, scatter
 from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {function: function.__name__ for function in (
-    gather, put_along_axis, saxpy, scatter, take_along_axis)}
+    bincount, gather, put_along_axis, saxpy, scatter, take_along_axis)}
 # They refuse arrays of objects and masked arrays themselves.
-cdef tuple WRITES = ("put_along_axis", "scatter")
+cdef tuple WRITES = ("bincount", "put_along_axis", "scatter")
 
 cdef dict PATHS = {
     GPUKERN_PATH_NONE: "nothing to do",
@@ -145,8 +145,8 @@ def explain(op, /, *args, **kwargs):
     ----------
     op : function
         :func:`gpukern.gather`, :func:`gpukern.take_along_axis`, :func:`gpukern.scatter`,
-        :func:`gpukern.put_along_axis`, :func:`gpukern.saxpy` or a function made by
-        :func:`gpukern.elementwise`.
+        :func:`gpukern.put_along_axis`, :func:`gpukern.bincount`, :func:`gpukern.saxpy` or a
+        function made by :func:`gpukern.elementwise`.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.

@@ -2,12 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""scatter: the Python function."""
+"""scatter, and bincount by it: the Python functions."""
 
-from gpukern._capi cimport gpukern_scatter
-from gpukern._ops.indexed_write cimport IndexedWrite, new_indexed_write
+from libc.stdint cimport int64_t
+
+from gpukern._capi cimport (
+    GPUKERN_BOOL, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE, GPUKERN_OPAQUE, GPUKERN_UINT,
+    gpukern_scatter, gpukern_scatter_options,
+)
+from gpukern._interop.argument cimport (
+    describe_operand, dtype_of, is_ndarray, refuse_masked, shape_of,
+)
+from gpukern._interop.result cimport new_result
+from gpukern._ops.indexed_write cimport IndexedWrite, new_indexed_write, set_options
+from gpukern._ops.indexing cimport copy_to_gpu_of, describe_index, describe_own
+from gpukern._streams.call cimport (
+    Argument, CallContext, begin_call, end_call, finish, start, what,
+)
+
+import operator
+
+import numpy as np
 
 from gpukern._ops.docstrings import complete_docstring
+from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
 
 def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="fixed",
@@ -70,4 +88,114 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
 
 cdef IndexedWrite SCATTER = new_indexed_write("scatter", gpukern_scatter)
 
+
+def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", device=None,
+             stream=None, device_memory=None):
+    """Counts the occurrences of each number in an array, or adds their weights; as
+    :func:`numpy.bincount`.
+
+    It is :func:`scatter` with ``reduce='add'`` to zeros, of ones or of the weights.
+
+    Parameters
+    ----------
+    index : array of an integer dtype
+        Any shape; arrays are accepted as in :func:`gather`.
+    weights : array, optional
+        Of a dtype that ``scatter(reduce='add')`` takes, and of the shape of the index.
+    size : int, optional
+        The number of bins. Without it, and only for an index of NumPy or a list, the largest number
+        plus one: the numbers on a GPU are not read on the host.
+    mode : {'raise', 'fill'}
+        What to do with a number outside [0, size), and so with any negative one. 'raise': an
+        IndexError. 'fill': it is not counted.
+    order : {'fixed', 'any'}
+        See :func:`scatter`.
+    {write_call_options}
+
+    Returns
+    -------
+    array
+        Of shape ``(size,)`` and of the kind of the index; of dtype int64, or that of the weights,
+        which NumPy converts to float64.
+
+    Raises
+    ------
+    IndexError
+        In mode 'raise', for a number outside [0, size).
+    TypeError, ValueError
+        For invalid arguments.
+
+    Examples
+    --------
+    >>> bincount([0, 3, 3, 1])
+    array([1, 1, 0, 2])
+    """
+    cdef CallContext call
+    cdef Argument idx, zero, vals, dst
+    cdef gpukern_scatter_options options
+    cdef int64_t bins
+    begin_call(&call, "bincount", device, stream, None, device_memory)
+    set_options(&call, &options, mode, "add", order, False)
+    if options.mode != GPUKERN_INDEX_RAISE and options.mode != GPUKERN_INDEX_FILL:
+        raise GpukernValueError(f"bincount: mode must be 'raise' or 'fill', got {mode!r}")
+    describe_index(&call, index, &idx, &idx)
+    refuse_masked(&call, &idx)
+    bins = number_of_bins(&call, size, &idx)
+    if weights is None:
+        describe_own(&call, np.ones((), np.int64), "weights", &vals)
+        copy_to_gpu_of(&call, &idx, &vals)
+    else:
+        describe_weights(&call, weights, &idx, &vals)
+    describe_own(&call, np.zeros((), dtype_of(&vals)), "zeros", &zero)
+    zero.c.dtype = vals.c.dtype  # which NumPy may not have
+    copy_to_gpu_of(&call, &idx, &zero)
+    repeat(&zero, bins)
+    result = new_result(&call, &idx, dtype_of(&vals), 1, &bins, &dst)
+    # As unsigned, negative numbers are out of bounds instead of counting from the end.
+    idx.c.dtype.code = GPUKERN_UINT
+    try:
+        start(&call, &idx)
+        finish(&call, gpukern_scatter(&zero.c, &idx.c, &vals.c, 0, &dst.c, &options, &call.c))
+    except GpukernIndexError:
+        raise GpukernIndexError(f"bincount: index must be in [0, {bins})") from None
+    return end_call(&call, result, &dst)
+
+
+cdef int64_t number_of_bins(const CallContext *call, object size, const Argument *idx) except -1:
+    if size is None:
+        if not is_ndarray(idx):
+            raise GpukernValueError("bincount: size is required, but for an index of NumPy")
+        array = <object>idx.owner
+        return max(int(array.max()) + 1, 0) if array.size else 0
+    try:
+        bins = operator.index(size)
+    except TypeError:
+        raise GpukernTypeError(
+            f"bincount: size must be an int, got {type(size).__name__}") from None
+    if not 0 <= bins < 2**60:
+        raise GpukernValueError(f"bincount: size must be a number of bins, got {bins}")
+    return bins
+
+
+cdef int describe_weights(CallContext *call, object weights, const Argument *idx,
+                          Argument *vals) except -1:
+    describe_operand(call, weights, "weights", vals)
+    if vals.c.dtype.code == GPUKERN_OPAQUE or vals.c.dtype.code == GPUKERN_BOOL:
+        raise GpukernTypeError(
+            f"{what(call, vals)} must be of a dtype that scatter adds, got {dtype_of(vals)}")
+    if shape_of(&vals.c) != shape_of(&idx.c):
+        raise GpukernValueError(f"{what(call, vals)} must have the index's shape "
+                                f"{shape_of(&idx.c)}, got {shape_of(&vals.c)}")
+    return copy_to_gpu_of(call, idx, vals)
+
+
+cdef void repeat(Argument *element, int64_t count) noexcept:
+    """Describes a 0-d array as one dimension, which repeats the element."""
+    element.c.ndim = 1
+    element.c.shape = element.sizes
+    element.c.strides = element.sizes + 1
+    element.sizes[0], element.sizes[1] = count, 0
+
+
+complete_docstring(bincount)
 complete_docstring(scatter)

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""bincount: numpy.bincount by example, errors."""
+
+import numpy as np
+import pytest
+import scatter_oracle
+
+from gpukern import bincount, explain
+
+
+def count(place, index, weights=None, **options):
+    """Calls bincount on NumPy arrays moved to a place, and brings the result back."""
+    if weights is not None:
+        weights = place.put(weights)
+    return place.take(bincount(place.put(index), weights, **options, **place.options))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_counts_are_numpys(place, rng, dtype):
+    for numbers, size in [(0, 5), (1, 1), (1000, 7), (100_000, 100)]:
+        index = rng.integers(0, size, numbers).astype(dtype)
+        result = count(place, index, size=size)
+        assert result.dtype == np.int64
+        assert np.array_equal(result, np.bincount(index.astype("i8"), minlength=size))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "i4", "u1"])
+def test_weights_are_added_in_the_order_of_scatter(place, rng, dtype):
+    index = rng.integers(0, 50, 20_000)
+    weights = (rng.standard_normal(20_000) * 9).astype(dtype)
+    result = count(place, index, weights, size=60)
+    expected = scatter_oracle.scatter(np.zeros(60, dtype), index, weights, 0, "raise", "add")
+    assert result.dtype == dtype
+    assert result.tobytes() == expected.tobytes()
+
+
+def test_up_to_255_weights_of_a_bin_give_numpys_sum(place, rng):
+    index, weights = rng.integers(0, 1000, 5000), rng.standard_normal(5000)
+    expected = np.bincount(index, weights, 1000)
+    assert count(place, index, weights, size=1000).tobytes() == expected.tobytes()
+
+
+def test_the_size_of_host_arrays():
+    assert bincount([0, 3, 3, 1]).tolist() == [1, 1, 0, 2]
+    assert bincount(np.array([], int)).shape == (0,)
+    assert bincount([2], [0.5]).tolist() == [0, 0, 0.5]
+    assert bincount(np.array([[1, 2], [2, 2]])).tolist() == [0, 1, 3]
+
+
+def test_numbers_outside_the_bins(place):
+    for bad in (5, -1):
+        index = np.array([0, bad, 4])
+        with pytest.raises(IndexError, match=r"^bincount: index must be in \[0, 5\)$"):
+            count(place, index, size=5)
+        assert count(place, index, size=5, mode="fill").tolist() == [1, 0, 0, 0, 1]
+    with pytest.raises(IndexError, match=r"^bincount: index must be in \[0, 0\)$"):
+        bincount([-1])
+
+
+def test_bad_arguments():
+    index = [0, 1]
+    for arguments, error, words in [
+        ({"index": [0.5]}, TypeError, "index must be of an integer dtype, got float64"),
+        ({"size": 1.5}, TypeError, "size must be an int, got float"),
+        ({"size": -1}, ValueError, "size must be a number of bins, got -1"),
+        ({"mode": "wrap"}, ValueError, "mode must be 'raise' or 'fill', got 'wrap'"),
+        ({"order": "random"}, ValueError, "order must be 'fixed' or 'any', got 'random'"),
+        ({"weights": [1.0]}, ValueError, r"weights must have the index's shape \(2,\), got \(1,\)"),
+        ({"weights": [True, False]}, TypeError, "weights must be of a dtype that scatter adds, go"),
+        ({"weights": ["a", "b"]}, TypeError, "weights must be of a dtype that scatter adds, got"),
+        ({"weights": np.ma.zeros(2)}, TypeError, "weights must not be a masked array"),
+        ({"index": np.ma.array([0])}, TypeError, "index must not be a masked array"),
+    ]:
+        with pytest.raises(error, match=f"^bincount: {words}"):
+            bincount(**{"index": index, "size": 2, **arguments})
+
+
+def test_size_is_required_where_the_host_does_not_read(place):
+    if place.on_device:
+        with pytest.raises(ValueError, match="size is required"):
+            bincount(place.put(np.array([1])))
+
+
+def test_explain():
+    explanation = explain(bincount, np.zeros(1000, int), size=10)
+    assert explanation.op == "bincount"
+    assert explanation.bytes_read >= 1000 * 8
