@@ -6,122 +6,142 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <vector>
 
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
-#include "src/cpu/scatter_blocked.hpp"
+#include "src/cpu/scatter_reductions.hpp"
 #include "src/cpu/scatter_updates.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 namespace {
 
-/// Combines updates in order.
-using Apply = void (*)(const ScatterArgs& args, const Updates& updates);
+/// The keys that updates may have.
+struct KeyRange {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+/// Calls visit(updates) once for all updates or for their blocks, in order.
+using ForEachBlock = std::function<void(const std::function<void(const Updates&)>& visit)>;
+
+/// How a call combines updates.
+struct Combiner {
+  /// Each with the element at once: exact if the order does not matter or the indices are unique.
+  void (*in_place)(const ScatterArgs& args, const Updates& updates);
+  /// In blocks, for keys in a range that is not much larger than the number of updates.
+  void (*in_blocks)(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks);
+  /// In blocks, for any keys.
+  void (*sparse)(const ScatterArgs& args, const Updates& updates);
+  bool always_in_place;
+};
 
 void put(const ScatterArgs& args, const Updates& updates) {
+  const bool is_single = args.columns.ndim == 0;
   visit_width(args.item, [&](auto width) {
-    for (std::int64_t u = 0; u < updates.count; ++u) {
-      std::byte* const target = args.target + offset_of(args.keys, updates.first[u].key);
-      const std::byte* const value = args.values + updates.first[u].value;
-      for_each_column(args.columns, [&](std::int64_t to, std::int64_t from) {
-        std::memcpy(target + to, value + from, width);
-      });
-    }
+    for_each_update(args, updates,
+                    [&, is_single](std::int64_t, std::byte* target, const std::byte* value) {
+                      if (is_single) {
+                        std::memcpy(target, value, width);
+                        return;
+                      }
+                      for_each_column(args.columns, [&](std::int64_t to, std::int64_t from) {
+                        std::memcpy(target + to, value + from, width);
+                      });
+                    });
   });
 }
 
-/// Combines each value with the element at once: exact if no element gets values for a second
-/// block, and for 16-bit types and means if none gets a second value.
+template <class T, gpukern_reduce reduce>
+constexpr bool kInTarget = std::is_same_v<T, Accumulator<T>> && reduce != GPUKERN_REDUCE_MEAN;
+
 template <class T, gpukern_reduce reduce>
 void combine_in_place(const ScatterArgs& args, const Updates& updates) {
-  for (std::int64_t u = 0; u < updates.count; ++u) {
-    std::byte* const target = args.target + offset_of(args.keys, updates.first[u].key);
-    const std::byte* const value = args.values + updates.first[u].value;
-    for_each_column(args.columns, [&](std::int64_t to, std::int64_t from) {
-      const auto sum =
-          combine(reduce, widened(load_as<T>(target + to)), widened(load_as<T>(value + from)));
-      store_as<T>(target + to, finished<T>(reduce, sum, 2));
-    });
-  }
+  const Row<T, reduce> row(args);
+  const bool is_single = args.columns.ndim == 0;
+  for_each_update(args, updates,
+                  [&, is_single](std::int64_t, std::byte* target, const std::byte* value) {
+                    if (is_single)
+                      combine_element<T, reduce>(target, value, 2);
+                    else
+                      row.combine_in_place(target, value, 2);
+                  });
 }
 
 template <class T, gpukern_reduce reduce>
-void combine_in_blocks(const ScatterArgs& args, const Updates& updates) {
-  BlockedReduction<T, reduce> reduction(args, updates);
-  for (std::int64_t u = 0; u < updates.count; ++u) reduction.add(updates.first[u]);
+void combine_in_blocks(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks) {
+  const auto run = [&](auto&& reduction) {
+    blocks([&](const Updates& updates) { reduction.add(updates); });
+    reduction.finish();
+  };
+  if constexpr (kInTarget<T, reduce>)
+    run(CountedReduction<T, reduce>(args, keys.first, keys.count));
+  else
+    run(BlockedReduction<T, reduce>(args, keys.first, keys.count, true));
+}
+
+/// Whether no element gets values for a second block. Counts the values of groups of elements.
+bool fit_one_block(const Updates& updates) {
+  if (updates.count < kBlockValues) return true;
+  std::vector<std::uint8_t> values(std::bit_ceil(
+      static_cast<std::size_t>(std::min<std::int64_t>(updates.count / 8, std::int64_t{1} << 20))));
+  std::uint8_t most = 0;
+  for (std::int64_t u = 0; u < updates.count && most < kBlockValues - 1; ++u)
+    most = std::max(most,
+                    ++values[static_cast<std::size_t>(updates.first[u].key) & (values.size() - 1)]);
+  return most < kBlockValues - 1;
+}
+
+template <class T, gpukern_reduce reduce>
+void combine_sparse(const ScatterArgs& args, const Updates& updates) {
+  if (kInTarget<T, reduce> && fit_one_block(updates))
+    return combine_in_place<T, reduce>(args, updates);
+  BlockedReduction<T, reduce> reduction(args, 0, updates.count, false);
+  reduction.add(updates);
   reduction.finish();
 }
 
-/// Counts the values of groups of elements.
-class GroupCounts {
- public:
-  /// For `updates` updates, of which groups get a few on average.
-  explicit GroupCounts(std::int64_t updates)
-      : values_(std::bit_ceil(static_cast<std::size_t>(
-            std::clamp<std::int64_t>(updates / 16, 256, std::int64_t{4} << 20)))) {}
-
-  /// Returns false if an element of some group may get values for a second block.
-  bool add(const Updates& updates) {
-    const std::size_t mask = values_.size() - 1;
-    std::uint8_t most = 0;
-    for (std::int64_t u = 0; u < updates.count; ++u) {
-      std::uint8_t& values = values_[static_cast<std::size_t>(updates.first[u].key) & mask];
-      if (values < kMost) ++values;
-      most = std::max(most, values);
-    }
-    return most < kMost;
-  }
-
- private:
-  static constexpr std::uint8_t kMost = kBlockValues - 1;
-  std::vector<std::uint8_t> values_;
-};
-
-/// The functions that combine in place and in blocks, and when the first one is exact.
-struct Combiner {
-  Apply in_place;
-  Apply in_blocks;
-  enum { Always, FewValues, Never } in_place_is_exact;
-};
-
 template <class T, gpukern_reduce reduce>
-Combiner combiner_of(bool unique) {
-  const bool one_step = std::is_same_v<T, Accumulator<T>> && reduce != GPUKERN_REDUCE_MEAN;
-  return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>,
-          unique || (one_step && !depends_on_order<T>(reduce)) ? Combiner::Always
-          : one_step                                           ? Combiner::FewValues
-                                                               : Combiner::Never};
-}
+constexpr Combiner kCombiner{combine_in_place<T, reduce>, combine_in_blocks<T, reduce>,
+                             combine_sparse<T, reduce>,
+                             kInTarget<T, reduce> && !depends_on_order<T>(reduce)};
 
 template <class T>
-Combiner combiner_for(gpukern_reduce reduce, bool unique) {
+Combiner combiner_of(gpukern_reduce reduce) {
   if constexpr (!std::is_integral_v<T>)
-    if (reduce == GPUKERN_REDUCE_MEAN) return combiner_of<T, GPUKERN_REDUCE_MEAN>(unique);
+    if (reduce == GPUKERN_REDUCE_MEAN) return kCombiner<T, GPUKERN_REDUCE_MEAN>;
   if constexpr (!kIsComplex<T>) {
-    if (reduce == GPUKERN_REDUCE_MULTIPLY) return combiner_of<T, GPUKERN_REDUCE_MULTIPLY>(unique);
-    if (reduce == GPUKERN_REDUCE_MIN) return combiner_of<T, GPUKERN_REDUCE_MIN>(unique);
-    if (reduce == GPUKERN_REDUCE_MAX) return combiner_of<T, GPUKERN_REDUCE_MAX>(unique);
+    if (reduce == GPUKERN_REDUCE_MULTIPLY) return kCombiner<T, GPUKERN_REDUCE_MULTIPLY>;
+    if (reduce == GPUKERN_REDUCE_MIN) return kCombiner<T, GPUKERN_REDUCE_MIN>;
+    if (reduce == GPUKERN_REDUCE_MAX) return kCombiner<T, GPUKERN_REDUCE_MAX>;
   }
-  return combiner_of<T, GPUKERN_REDUCE_ADD>(unique);
+  return kCombiner<T, GPUKERN_REDUCE_ADD>;
 }
 
 Combiner combiner_for(const ScatterArgs& args) {
-  Combiner combiner{put, put, Combiner::Always};
+  Combiner combiner{put, nullptr, nullptr, true};
   if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
-    combiner = combiner_for<typename decltype(tag)::type>(args.reduce, args.unique);
+    combiner = combiner_of<typename decltype(tag)::type>(args.reduce);
   });
+  combiner.always_in_place = combiner.always_in_place || args.unique;
   return combiner;
 }
 
-void combine_in_order(const ScatterArgs& args, const Combiner& combiner, const Updates& updates) {
-  const bool in_place = combiner.in_place_is_exact == Combiner::Always ||
-                        (combiner.in_place_is_exact == Combiner::FewValues &&
-                         (updates.count < kBlockValues || GroupCounts(updates.count).add(updates)));
-  (in_place ? combiner.in_place : combiner.in_blocks)(args, updates);
+bool is_dense(std::int64_t keys, std::int64_t updates) { return keys <= 4 * updates; }
+
+/// Combines updates whose keys are in a range.
+void combine_all(const ScatterArgs& args, const Combiner& combiner, const KeyRange& keys,
+                 const Updates& updates) {
+  if (combiner.always_in_place)
+    combiner.in_place(args, updates);
+  else if (is_dense(keys.count, updates.count))
+    combiner.in_blocks(args, keys, [&](const auto& visit) { visit(updates); });
+  else
+    combiner.sparse(args, updates);
 }
 
 /// Updates that justify a thread.
@@ -131,7 +151,7 @@ std::int64_t grain(const ScatterArgs& args) {
   return std::max<std::int64_t>(1, std::min(kUpdates, kBytes / (args.columns.count() * args.item)));
 }
 
-/// So many updates are resolved in one block of memory: more are sorted by slices.
+/// As many updates are resolved on the stack.
 constexpr std::int64_t kFewUpdates = 4096;
 
 /// Sorting the updates takes two threads as long as combining them takes one.
@@ -153,34 +173,35 @@ int slice_shift(const ScatterArgs& args, int threads) {
 void scatter_few(const ScatterArgs& args, const Combiner& combiner) {
   std::array<Update, kFewUpdates> updates;
   const DefaultFloatingPoint environment;
-  combine_in_order(
-      args, combiner,
-      {updates.data(), resolve_updates(args, 0, args.updates.count(), updates.data())});
+  combine_all(args, combiner, {0, args.keys.count()},
+              {updates.data(), resolve_updates(args, 0, args.updates.count(), updates.data())});
 }
 
-/// Combines all updates in place, on the calling thread, if that is exact.
-bool scattered_in_place(const ScatterArgs& args, const Combiner& combiner) {
-  if (combiner.in_place_is_exact == Combiner::Never) return false;
-  const std::int64_t count = args.updates.count();
-  if (combiner.in_place_is_exact == Combiner::FewValues) {
-    GroupCounts counts(count);
-    bool few = true;
-    for_each_block(args, 0, count, [&](const Updates& block) { few = few && counts.add(block); });
-    if (!few) return false;
-  }
+/// On the calling thread, without sorting.
+void scatter_in_order(const ScatterArgs& args, const Combiner& combiner) {
   const DefaultFloatingPoint environment;
-  for_each_block(args, 0, count, [&](const Updates& block) { combiner.in_place(args, block); });
-  return true;
+  const auto blocks = [&](const auto& visit) {
+    for_each_block(args, 0, args.updates.count(), visit);
+  };
+  if (combiner.always_in_place)
+    blocks([&](const Updates& block) { combiner.in_place(args, block); });
+  else
+    combiner.in_blocks(args, {0, args.keys.count()}, blocks);
 }
 
 void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threads) {
-  const SlicedUpdates sliced(args, slice_shift(args, threads));
+  const int shift = slice_shift(args, threads);
+  const SlicedUpdates sliced(args, shift);
+  const std::int64_t keys = args.keys.count();
   std::atomic<bool> out_of_memory{false};
   parallel_for(sliced.slices(), 1, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatingPoint environment;
     try {
-      for (std::int64_t slice = begin; slice < end; ++slice)
-        combine_in_order(args, combiner, sliced[slice]);
+      for (std::int64_t slice = begin; slice < end; ++slice) {
+        const std::int64_t first = slice << shift;
+        const std::int64_t range = std::min(std::int64_t{1} << shift, keys - first);
+        combine_all(args, combiner, {first, range}, sliced[slice]);
+      }
     } catch (const std::bad_alloc&) {
       out_of_memory.store(true, std::memory_order_relaxed);
     }
@@ -188,22 +209,35 @@ void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threa
   if (out_of_memory.load()) throw std::bad_alloc();
 }
 
+enum class Way { Few, InOrder, Sliced };
+
+Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
+  const std::int64_t count = args.updates.count();
+  if (threads == 1 && count <= kFewUpdates) return Way::Few;
+  const bool can_stream = combiner.always_in_place || is_dense(args.keys.count(), count);
+  return threads < kSortingThreads && can_stream ? Way::InOrder : Way::Sliced;
+}
+
 }  // namespace
 
 void scatter(const ScatterArgs& args) {
   const Combiner combiner = combiner_for(args);
-  const std::int64_t count = args.updates.count();
-  const int threads = threads_for(count, grain(args));
-  if (threads == 1 && count <= kFewUpdates) return scatter_few(args, combiner);
-  if (threads < kSortingThreads && scattered_in_place(args, combiner)) return;
-  scatter_sliced(args, combiner, threads);
+  const int threads = threads_for(args.updates.count(), grain(args));
+  switch (way_of(args, combiner, threads)) {
+    case Way::Few:
+      return scatter_few(args, combiner);
+    case Way::InOrder:
+      return scatter_in_order(args, combiner);
+    case Way::Sliced:
+      return scatter_sliced(args, combiner, threads);
+  }
 }
 
 Strategy scatter_strategy(const ScatterArgs& args) {
-  const std::int64_t count = args.updates.count();
-  const int threads = threads_for(count, grain(args));
-  const bool few = threads == 1 && count <= kFewUpdates;
-  return {.path = few ? GPUKERN_PATH_ITEMS : GPUKERN_PATH_PARTITIONED, .threads = threads};
+  const int threads = threads_for(args.updates.count(), grain(args));
+  const bool sliced = way_of(args, combiner_for(args), threads) == Way::Sliced;
+  return {.path = sliced ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS,
+          .threads = sliced ? threads : 1};
 }
 
 }  // namespace gpukern::cpu

@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The reductions of src/core/reduce.hpp over updates in order.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "src/core/reduce.hpp"
+#include "src/cpu/scatter_updates.hpp"
+
+namespace gpukern::cpu {
+
+/// Loads an element at any address.
+template <class T>
+T load_as(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+template <class T>
+void store_as(std::byte* to, const T& value) {
+  std::memcpy(to, &value, sizeof(T));
+}
+
+/// Calls visit(target offset, value offset) for every column.
+template <class Visit>
+void for_each_column(const Loop<2>& columns, const Visit& visit) {
+  if (columns.ndim == 0) return visit(0, 0);
+  const std::int64_t target_step = run_stride(columns, kTargetColumn);
+  const std::int64_t value_step = run_stride(columns, kValueColumn);
+  for_each_run(columns, 0, columns.count(), [&](const auto& offset, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i)
+      visit(offset[kTargetColumn] + i * target_step, offset[kValueColumn] + i * value_step);
+  });
+}
+
+/// Calls body(key, target, value) for updates in order. The loop's invariants are in local
+/// variables: stores of bytes could change any others.
+template <class Body>
+void for_each_update(const ScatterArgs& args, const Updates& updates, const Body& body) {
+  constexpr std::int64_t kAhead = 16;
+  std::byte* const target = args.target;
+  const std::byte* const values = args.values;
+  const Update* const update = updates.first;
+  const std::int64_t count = updates.count;
+  if (args.keys.ndim > 1) {
+    for (std::int64_t u = 0; u < count; ++u)
+      body(update[u].key, target + offset_of(args.keys, update[u].key), values + update[u].value);
+    return;
+  }
+  const std::int64_t step = run_stride(args.keys, 0);
+  for (std::int64_t u = 0; u < count; ++u) {
+    if (u + kAhead < count) __builtin_prefetch(target + update[u + kAhead].key * step, 1);
+    body(update[u].key, target + update[u].key * step, values + update[u].value);
+  }
+}
+
+/// Joins the full blocks of an element: level k holds the combination of 2^k of them, or nothing.
+template <class A, gpukern_reduce reduce>
+class BlockTree {
+ public:
+  void push(std::vector<A> row) {
+    std::size_t level = 0;
+    for (; level < levels_.size() && !levels_[level].empty(); ++level) {
+      join(levels_[level], row);
+      row = std::exchange(levels_[level], {});
+    }
+    if (level == levels_.size()) levels_.emplace_back();
+    levels_[level] = std::move(row);
+  }
+  /// Joins all with the last block.
+  std::vector<A> close(std::vector<A> last) {
+    push(std::move(last));
+    std::vector<A> all;
+    for (std::vector<A>& level : levels_) {
+      if (level.empty()) continue;
+      if (!all.empty()) join(level, all);
+      all = std::move(level);
+    }
+    return all;
+  }
+
+ private:
+  /// Combines `later` to the end of `earlier`.
+  static void join(std::vector<A>& earlier, const std::vector<A>& later) {
+    for (std::size_t c = 0; c < earlier.size(); ++c)
+      earlier[c] = combine(reduce, earlier[c], later[c]);
+  }
+  std::vector<std::vector<A>> levels_;
+};
+
+/// Combines a value with an element of the target; `count` values make up the result.
+template <class T, gpukern_reduce reduce>
+void combine_element(std::byte* target, const std::byte* value, std::int64_t count) {
+  const auto sum = combine(reduce, widened(load_as<T>(target)), widened(load_as<T>(value)));
+  store_as<T>(target, finished<T>(reduce, sum, count));
+}
+
+/// The columns of one row of the target or of the values.
+template <class T, gpukern_reduce reduce>
+class Row {
+  using A = Accumulator<T>;
+
+ public:
+  explicit Row(const ScatterArgs& args) : args_(args) {}
+
+  [[nodiscard]] std::byte* target(std::int64_t key) const {
+    return args_.target + offset_of(args_.keys, key);
+  }
+  [[nodiscard]] std::vector<A> load(const std::byte* target) const {
+    std::vector<A> row;
+    row.reserve(static_cast<std::size_t>(args_.columns.count()));
+    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t) {
+      row.push_back(widened(load_as<T>(target + to)));
+    });
+    return row;
+  }
+  void store(std::byte* target, const A* row, std::int64_t values) const {
+    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t) {
+      store_as<T>(target + to, finished<T>(reduce, *row++, values));
+    });
+  }
+  /// As combine_element(), for all columns.
+  void combine_in_place(std::byte* target, const std::byte* value, std::int64_t count) const {
+    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
+      combine_element<T, reduce>(target + to, value + from, count);
+    });
+  }
+
+ private:
+  const ScatterArgs& args_;
+};
+
+/// Reduces in the target itself, of which the current block of each element takes the place. For
+/// types that are their own accumulator, and keys in [first, first + range).
+template <class T, gpukern_reduce reduce>
+class CountedReduction {
+ public:
+  CountedReduction(const ScatterArgs& args, std::int64_t first, std::int64_t range)
+      : args_(args), row_(args), first_(first), values_(static_cast<std::size_t>(range)) {}
+
+  void add(const Updates& updates) {
+    std::uint8_t* const values = values_.data();
+    const std::int64_t first = first_;
+    const bool is_single = args_.columns.ndim == 0;
+    for_each_update(
+        args_, updates,
+        [&, values, first, is_single](std::int64_t key, std::byte* target, const std::byte* value) {
+          if (values[key - first]++ == kBlockValues - 1)
+            start_block(key, target, value);
+          else if (is_single)
+            combine_element<T, reduce>(target, value, 1);
+          else
+            row_.combine_in_place(target, value, 1);
+        });
+  }
+
+  void finish() {
+    for (auto& [key, tree] : trees_) {
+      std::byte* const target = row_.target(key);
+      row_.store(target, tree.close(row_.load(target)).data(), 1);
+    }
+  }
+
+ private:
+  void start_block(std::int64_t key, std::byte* target, const std::byte* value) {
+    trees_[key].push(row_.load(target));
+    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
+      store_as<T>(target + to, load_as<T>(value + from));
+    });
+  }
+
+  const ScatterArgs& args_;
+  Row<T, reduce> row_;
+  std::int64_t first_;
+  std::vector<std::uint8_t> values_;  ///< in the current block, less one, modulo kBlockValues
+  std::unordered_map<std::int64_t, BlockTree<T, reduce>> trees_;
+};
+
+/// Reduces in accumulators, which are written to the target at the end.
+template <class T, gpukern_reduce reduce>
+class BlockedReduction {
+  using A = Accumulator<T>;
+
+ public:
+  /// For keys in [first, first + range) if `dense`, else for any `range` different keys.
+  BlockedReduction(const ScatterArgs& args, std::int64_t first, std::int64_t range, bool dense)
+      : args_(args),
+        row_(args),
+        columns_(static_cast<std::size_t>(args.columns.count())),
+        first_(first),
+        dense_(dense),
+        values_(static_cast<std::size_t>(range)),
+        rows_(std::make_unique_for_overwrite<A[]>(static_cast<std::size_t>(range) * columns_)) {}
+
+  void add(const Updates& updates) {
+    const bool is_single = columns_ == 1;
+    for_each_update(
+        args_, updates,
+        [&, is_single](std::int64_t key, std::byte* /*target*/, const std::byte* value) {
+          const std::size_t element = this->element(key);
+          A* row = rows_.get() + element * columns_;
+          // The element itself is the first value.
+          if (values_[element]++ % kBlockValues == 0) return start_block(element, key, value);
+          if (is_single) {
+            *row = combine(reduce, *row, widened(load_as<T>(value)));
+            return;
+          }
+          for_each_column(args_.columns, [&](std::int64_t, std::int64_t from) {
+            *row = combine(reduce, *row, widened(load_as<T>(value + from)));
+            ++row;
+          });
+        });
+  }
+
+  /// Writes the elements.
+  void finish() {
+    for (std::size_t element = 0; element < values_.size(); ++element) {
+      if (values_[element] == 0) continue;
+      const A* const row = rows_.get() + element * columns_;
+      std::byte* const target =
+          row_.target(dense_ ? first_ + static_cast<std::int64_t>(element) : keys_[element]);
+      if (const auto tree = trees_.find(element); tree != trees_.end())
+        row_.store(target, tree->second.close({row, row + columns_}).data(), values_[element]);
+      else
+        row_.store(target, row, values_[element]);
+    }
+  }
+
+ private:
+  /// The first block begins with the element itself, others replace a full one.
+  void start_block(std::size_t element, std::int64_t key, const std::byte* value) {
+    A* row = rows_.get() + element * columns_;
+    const bool is_first = values_[element] == 1;
+    if (is_first)
+      ++values_[element];
+    else
+      trees_[element].push({row, row + columns_});
+    const std::byte* const own = row_.target(key);
+    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
+      const A number = widened(load_as<T>(value + from));
+      *row++ = is_first ? combine(reduce, widened(load_as<T>(own + to)), number) : number;
+    });
+  }
+
+  std::size_t element(std::int64_t key) {
+    if (dense_) return static_cast<std::size_t>(key - first_);
+    const auto [found, is_new] = element_of_key_.try_emplace(key, keys_.size());
+    if (is_new) keys_.push_back(key);
+    return found->second;
+  }
+
+  const ScatterArgs& args_;
+  Row<T, reduce> row_;
+  std::size_t columns_;
+  std::int64_t first_;
+  bool dense_;
+  std::unordered_map<std::int64_t, std::size_t> element_of_key_;  ///< unless dense
+  std::vector<std::int64_t> keys_;                                ///< likewise
+  std::vector<std::int64_t> values_;                              ///< of each element, with its own
+  std::unique_ptr<A[]> rows_;                                     ///< the current blocks
+  std::unordered_map<std::size_t, BlockTree<A, reduce>> trees_;
+};
+
+}  // namespace gpukern::cpu
