@@ -117,11 +117,23 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
 
 enum class Way { Few, Direct, Atomic, Sorted };
 
+/// Up to here, atomic operations are faster than sorting, unless few keys have most updates.
+constexpr std::int64_t kAtomicTo = 1 << 18;
+
+bool is_ordered(const ScatterArgs& args) {
+  bool ordered = true;
+  visit_reduced_dtype(args.dtype, [&](auto tag) {
+    ordered = depends_on_order<typename decltype(tag)::type>(args.reduce);
+  });
+  return ordered;
+}
+
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.unique || call.count == 1) return Way::Direct;
   if (call.count <= kScatterFew && moves_values(call, false)) return Way::Few;
-  if (args.any_order && has_atomic(args)) return Way::Atomic;
+  const bool any_order = args.any_order || (!is_ordered(args) && call.count <= kAtomicTo);
+  if (any_order && has_atomic(args)) return Way::Atomic;
   return Way::Sorted;
 }
 
