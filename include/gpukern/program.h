@@ -52,7 +52,7 @@ typedef struct gpukern_header {
  * Options are those of NVRTC, one per string: "--fmad=false", "-DN=4", "-I/usr/include/mine",
  * "--std=c++20", "--use_fast_math", "-lineinfo". An option that NVRTC does not know is a
  * GPUKERN_VALUE_ERROR that names it; so is one that contradicts this struct (an architecture), or
- * whose output cannot be launched (relocatable code, LTO or OptiX IR). #include finds the headers
+ * whose output cannot be launched (relocatable code, LTO or OptiX IR). Includes find the headers
  * of this struct, then with quotes the directory of the including file, then the directories of -I,
  * then CUDA's own; never the current directory.
  */

@@ -288,6 +288,7 @@ class TensorRef {
   bool has_strides_ = false;
 };
 
+/// @cond The deduction guides.
 template <detail::Items R>
 TensorRef(R&&) -> TensorRef<detail::item_t<R>>;
 template <detail::Items R>
@@ -296,6 +297,7 @@ template <Element T>
 TensorRef(DeviceBuffer<T>&) -> TensorRef<T>;
 template <Element T>
 TensorRef(const DeviceBuffer<T>&) -> TensorRef<const T>;
+/// @endcond
 
 /// A tensor argument: any type from which a TensorRef can be constructed.
 template <class X>
