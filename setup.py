@@ -125,6 +125,9 @@ class CMakeBuild:
             "-DCMAKE_INSTALL_LIBDIR=lib",
             f"-DGPUKERN_CUDA={cuda_setting()}",
             f"-DGPUKERN_WERROR={werror()}",
+            "-DBUILD_SHARED_LIBS=ON",
+            # Wheels hold no symbolic links, and the package has a separate library.
+            "-DCMAKE_PLATFORM_NO_VERSIONED_SONAME=ON",
             f"-DPython3_EXECUTABLE={sys.executable}",
             f"-DCMAKE_CUDA_ARCHITECTURES={architectures}"
             if architectures

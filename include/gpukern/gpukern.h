@@ -34,6 +34,10 @@ extern "C" {
 #define GPUKERN_VERSION_MINOR 1
 #define GPUKERN_VERSION_PATCH 0
 
+/** The version of the header, to compare with gpukern_version(). */
+#define GPUKERN_VERSION \
+  (GPUKERN_VERSION_MAJOR * 10000 + GPUKERN_VERSION_MINOR * 100 + GPUKERN_VERSION_PATCH)
+
 /** Increased when a program compiled against an older header could break. */
 #define GPUKERN_ABI_VERSION 1
 

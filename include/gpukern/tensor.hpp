@@ -6,6 +6,10 @@
 #ifndef GPUKERN_TENSOR_HPP
 #define GPUKERN_TENSOR_HPP
 
+#if __cplusplus <= 201703L
+#error "gpukern's C++ headers need C++20: compile with -std=c++20, or link gpukern::cpp in CMake"
+#endif
+
 #include <algorithm>
 #include <array>
 #include <complex>
