@@ -25,8 +25,11 @@ SOURCES = Path("cython", "gpukern")
 # The headers with which NVRTC compiles element-wise functions, and their directory in the package.
 KERNEL_HEADERS = Path("cuda", "elementwise")
 PACKAGED_HEADERS = Path("_elementwise", "headers", "elementwise")
-# Cython emits helper functions that a module may not use.
+# Cython emits helper functions that a module may not use. Python's own flags ask for debugging
+# information, which would be most of the package; the environment may ask for it as well.
 COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
+if "-g" not in os.environ.get("CFLAGS", "") + os.environ.get("CXXFLAGS", ""):
+    COMPILE_FLAGS.append("-g0")
 CYTHON_DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
