@@ -33,6 +33,7 @@ include_patterns = [
     "benchmarks/**",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "src/threading/README.md",
 ]
 exclude_patterns = ["build", ".*", "**/_static"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
