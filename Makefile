@@ -38,6 +38,7 @@ SHELL := /bin/bash
 export PATH := $(abspath $(BIN)):$(PATH)
 export GPUKERN_CUDA := $(CUDA)
 export GPUKERN_WERROR := $(WERROR)
+export VENV
 export PRE_COMMIT_HOME := $(abspath $(LINT_VENV))/hooks
 ifneq ($(CUDA_ARCHITECTURES),)
 export CUDAARCHS := $(CUDA_ARCHITECTURES)

@@ -8,6 +8,7 @@ The operation itself is called, and its context (call.pxd) takes the request: th
 arguments as usual, and the C function fills in the explanation instead of running.
 """
 
+cimport cython
 from libc.string cimport memset
 
 from gpukern._capi cimport (
@@ -50,6 +51,7 @@ cdef dict RULES = {
 }
 
 
+@cython.final
 cdef class Explanation:
     """What a call would do; ``str()`` gives one line.
 
