@@ -50,6 +50,7 @@ suppress_warnings = ["toc.not_included"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
+linkcheck_ignore = [r"(?!https?:)"]  # within the site: tools/check_site.py
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

@@ -286,6 +286,7 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
  *
  * @param[in] device as it was given to gpukern_allocate()
  * @param[in] data may be NULL
+ * @param[in] exec may be NULL, for the legacy default stream
  */
 GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
                                            const gpukern_exec *exec);
