@@ -33,6 +33,7 @@ include_patterns = [
     "benchmarks/**",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "src/threading/README.md",
 ]
 exclude_patterns = ["build", ".*", "**/_static"]
