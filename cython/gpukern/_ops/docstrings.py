@@ -12,7 +12,8 @@ stream : optional
     An int handle, or an object with ``__cuda_stream__``; by default the current stream of the
     library of the first array, or the legacy default stream.
 progress : callable, optional
-    Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
+    Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays,
+    at most ten times a second.
     An exception that it raises stops the call and propagates; `out` is then partially written.
 device_memory : int, optional
     Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
