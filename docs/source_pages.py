@@ -19,8 +19,29 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.osutil import relative_uri
 
 # The files of these paths have pages.
-SHOWN = ("LICENSE", "benchmarks/notes", "examples", "include/gpukern")
-SUFFIXES = {"", ".c", ".cpp", ".cu", ".h", ".hpp", ".md", ".py", ".pyx", ".sh", ".toml", ".txt"}
+SHOWN = (
+    "LICENSE",
+    "benchmarks/notes",
+    "cython/gpukern/__init__.pyi",
+    "cython/gpukern/_typing.pyi",
+    "examples",
+    "include/gpukern",
+)
+SUFFIXES = {
+    "",
+    ".c",
+    ".cpp",
+    ".cu",
+    ".h",
+    ".hpp",
+    ".md",
+    ".py",
+    ".pyi",
+    ".pyx",
+    ".sh",
+    ".toml",
+    ".txt",
+}
 
 
 def page_of(root, path):
