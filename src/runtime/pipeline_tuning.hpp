@@ -34,7 +34,7 @@ constexpr std::int64_t aligned(std::int64_t bytes) {
 }
 
 /// Bytes of a call's result on the CPU between two progress reports, at each of which it can be
-/// cancelled. One core takes about a tenth of a second to gather so many by random indices; 16
+/// cancelled. One core takes about a tenth of a second to gather that much by random indices; 16
 /// cores take about a millisecond to copy them, so the time to start the threads is negligible.
 inline constexpr std::int64_t kReportBytes = std::int64_t{32} << 20;
 
