@@ -94,9 +94,11 @@ def command_line():
 def main(arguments=None):
     """Runs one of the commands and returns the exit status."""
     try:
-        options = command_line().parse_args(arguments)
-        succeeded = options.run(options)
-        sys.stdout.flush()
+        try:
+            options = command_line().parse_args(arguments)
+            succeeded = options.run(options)
+        finally:
+            sys.stdout.flush()  # here a closed pipe is caught, for --help as well
     except KeyboardInterrupt:
         print(file=sys.stderr)  # a line below the progress bar
         return 130
