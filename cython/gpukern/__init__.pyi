@@ -32,6 +32,7 @@ from gpukern._typing import (
     Stream,
     SupportsCudaArrayInterface,
     T,
+    TakeMode,
 )
 from gpukern.errors import CompileError as CompileError
 from gpukern.errors import ContextLostError as ContextLostError
@@ -43,8 +44,8 @@ __all__ = [
     "In", "InOut", "Kernel", "Out", "Program", "__version__", "cache_info", "clear_cache", "copyto",
     "device_count", "elementwise", "empty", "errors", "explain", "gather", "get_cmake_dir",
     "get_include", "get_library_dir", "get_num_threads", "info", "pinned_empty",
-    "reload_environment", "saxpy", "set_num_threads", "synchronize", "take_along_axis", "to_device",
-    "typed",
+    "reload_environment", "saxpy", "set_num_threads", "synchronize", "take", "take_along_axis",
+    "to_device", "typed",
 ]
 # fmt: on
 __version__: str
@@ -91,6 +92,54 @@ def gather(
 def gather(
     source: OtherHostArray, index: OtherIndex, *, axis: Axis = 0,
     mode: Mode = "raise", fill_value: Any = 0, out: None = None,
+    device: Device | None = None, stream: Stream | None = None,
+    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+) -> Any: ...
+@overload
+def take(
+    a: Array, indices: Index, axis: Axis = None,
+    *, out: OutT, mode: TakeMode = "raise",
+    device: Device | None = None, stream: Stream | None = None,
+    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+) -> OutT: ...
+@overload
+def take(
+    a: Array, indices: Index, axis: Axis, out: OutT, mode: TakeMode = "raise", *,
+    device: Device | None = None, stream: Stream | None = None,
+    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+) -> OutT: ...
+@overload
+def take(
+    a: LibraryArray[T], indices: Index, axis: Axis = None,
+    out: None = None, mode: TakeMode = "raise", *,
+    device: Device | None = None, stream: Stream | None = None,
+    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+) -> T: ...
+@overload
+def take(
+    a: SupportsCudaArrayInterface, indices: Index, axis: Axis = None,
+    out: None = None, mode: TakeMode = "raise", *,
+    device: Device | None = None, stream: Stream | None = None,
+    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+) -> Any: ...
+@overload
+def take(
+    a: HostArray[ScalarT], indices: HostIndex, axis: Axis = None,
+    out: None = None, mode: TakeMode = "raise", *,
+    device: Device | None = None, stream: Stream | None = None,
+    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+) -> npt.NDArray[ScalarT]: ...
+@overload
+def take(
+    a: OtherHostArray, indices: HostIndex, axis: Axis = None,
+    out: None = None, mode: TakeMode = "raise", *,
+    device: Device | None = None, stream: Stream | None = None,
+    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+) -> npt.NDArray[Any]: ...
+@overload
+def take(
+    a: OtherHostArray, indices: OtherIndex, axis: Axis = None,
+    out: None = None, mode: TakeMode = "raise", *,
     device: Device | None = None, stream: Stream | None = None,
     progress: Progress | None = None, device_memory: SupportsIndex | None = None,
 ) -> Any: ...

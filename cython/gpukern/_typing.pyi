@@ -65,6 +65,7 @@ OtherIndex: TypeAlias = Int | LibraryArray[Any] | SupportsCudaArrayInterface
 Index: TypeAlias = HostIndex | OtherIndex
 Axis: TypeAlias = SupportsIndex | None
 Mode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
+TakeMode: TypeAlias = Literal["raise", "wrap", "clip"]
 Device: TypeAlias = str | int
 # An int handle, an object with __cuda_stream__, or a stream of torch or CuPy.
 Stream: TypeAlias = Any

@@ -23,13 +23,15 @@ import numpy as np
 
 from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.dispatch import Elementwise
-from gpukern._ops.gather import gather
+from gpukern._ops.gather import gather, take
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 
-cdef dict OPERATIONS = {gather: "gather", saxpy: "saxpy", take_along_axis: "take_along_axis"}
+cdef dict OPERATIONS = {
+    gather: "gather", saxpy: "saxpy", take: "gather", take_along_axis: "take_along_axis",
+}
 
 cdef dict PATHS = {
     GPUKERN_PATH_NONE: "nothing to do",
@@ -140,8 +142,8 @@ def explain(op, /, *args, **kwargs):
     Parameters
     ----------
     op : function
-        :func:`gpukern.gather`, :func:`gpukern.take_along_axis`, :func:`gpukern.saxpy` or a function
-        made by :func:`gpukern.elementwise`.
+        :func:`gpukern.gather`, :func:`gpukern.take`, :func:`gpukern.take_along_axis`,
+        :func:`gpukern.saxpy` or a function made by :func:`gpukern.elementwise`.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.
