@@ -37,9 +37,9 @@ def results(table: Floats, index: Integers, anything: npt.NDArray[Any]) -> None:
 def scalars(table: Floats) -> None:
     # One index gives a scalar or a row, as the number of dimensions says.
     assert_type(gpukern.gather(table, 3), Any)
-    assert_type(gpukern.take(table, index), Floats)
-    assert_type(gpukern.take(table, index, 0, table, "clip"), Floats)
-    assert_type(gpukern.take(table, index, out=table, mode="wrap"), Floats)
+    assert_type(gpukern.take(table, [0, 1]), Floats)
+    assert_type(gpukern.take(table, [0, 1], 0, table, "clip"), Floats)
+    assert_type(gpukern.take(table, [0, 1], out=table, mode="wrap"), Floats)
     assert_type(gpukern.take(table, 3), Any)
     assert_type(gpukern.gather(table, np.int64(3)), Any)
     assert_type(gpukern.saxpy(2.0, 3.0, 4.0), Any)
