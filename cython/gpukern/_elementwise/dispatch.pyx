@@ -141,6 +141,16 @@ cdef class Elementwise:
     def __repr__(self):
         return f"<elementwise {self.name}({', '.join(self.inputs)})>"
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        from gpukern._elementwise.decorator import reduced
+        return reduced(self, self._function)
+
     def result_dtype(self, *dtypes):
         """The name of the result's dtype for arguments of these dtypes.
 
