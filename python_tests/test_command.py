@@ -36,7 +36,7 @@ def run(*arguments, command=MODULE, **environment):
 
 @pytest.fixture
 def cache(tmp_path):
-    """A cache with two programs, the smaller one used last, and a file that is none."""
+    """A cache with two programs, the smaller one used last, and another file."""
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)
     for name, size, used in ((ENTRY, 300, 1e9), ("1" + ENTRY[1:], 20, 1.5e9)):

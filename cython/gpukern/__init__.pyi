@@ -11,28 +11,26 @@ import numpy.typing as npt
 
 from gpukern import errors as errors
 from gpukern import typed as typed
+from gpukern._ops.gather import gather as gather
+from gpukern._ops.gather import take as take
+from gpukern._ops.saxpy import saxpy as saxpy
+from gpukern._ops.take_along_axis import take_along_axis as take_along_axis
 from gpukern._typing import (
     Array,
-    Axis,
+    Bytes,
     Device,
-    HostArray,
-    HostIndex,
-    Index,
     LibraryArray,
-    Mode,
     Number,
+    OptionalDevice,
     OtherHostArray,
-    OtherIndex,
     Output,
     OutT,
     Progress,
     Scalar,
-    ScalarT,
     Sizes,
     Stream,
     SupportsCudaArrayInterface,
     T,
-    TakeMode,
 )
 from gpukern.errors import CompileError as CompileError
 from gpukern.errors import ContextLostError as ContextLostError
@@ -51,171 +49,6 @@ __all__ = [
 __version__: str
 
 # ---- operations ----
-
-# fmt: off
-@overload
-def gather(
-    source: Array, index: Index, *, axis: Axis = 0,
-    mode: Mode = "raise", fill_value: Any = 0, out: OutT,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> OutT: ...
-@overload
-def gather(
-    source: LibraryArray[T], index: Index, *, axis: Axis = 0,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> T: ...
-@overload
-def gather(
-    source: SupportsCudaArrayInterface, index: Index, *, axis: Axis = 0,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> Any: ...
-@overload
-def gather(
-    source: HostArray[ScalarT], index: HostIndex, *, axis: Axis = 0,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def gather(
-    source: OtherHostArray, index: HostIndex, *, axis: Axis = 0,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[Any]: ...
-@overload
-def gather(
-    source: OtherHostArray, index: OtherIndex, *, axis: Axis = 0,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> Any: ...
-@overload
-def take(
-    a: Array, indices: Index, axis: Axis = None,
-    *, out: OutT, mode: TakeMode = "raise",
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> OutT: ...
-@overload
-def take(
-    a: Array, indices: Index, axis: Axis, out: OutT, mode: TakeMode = "raise", *,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> OutT: ...
-@overload
-def take(
-    a: LibraryArray[T], indices: Index, axis: Axis = None,
-    out: None = None, mode: TakeMode = "raise", *,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> T: ...
-@overload
-def take(
-    a: SupportsCudaArrayInterface, indices: Index, axis: Axis = None,
-    out: None = None, mode: TakeMode = "raise", *,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> Any: ...
-@overload
-def take(
-    a: HostArray[ScalarT], indices: HostIndex, axis: Axis = None,
-    out: None = None, mode: TakeMode = "raise", *,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def take(
-    a: OtherHostArray, indices: HostIndex, axis: Axis = None,
-    out: None = None, mode: TakeMode = "raise", *,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[Any]: ...
-@overload
-def take(
-    a: OtherHostArray, indices: OtherIndex, axis: Axis = None,
-    out: None = None, mode: TakeMode = "raise", *,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> Any: ...
-@overload
-def take_along_axis(
-    source: Array, index: Index, axis: Axis = -1, *,
-    mode: Mode = "raise", fill_value: Any = 0, out: OutT,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> OutT: ...
-@overload
-def take_along_axis(
-    source: LibraryArray[T], index: Index, axis: Axis = -1, *,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> T: ...
-@overload
-def take_along_axis(
-    source: SupportsCudaArrayInterface, index: Index, axis: Axis = -1, *,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> Any: ...
-@overload
-def take_along_axis(
-    source: HostArray[ScalarT], index: HostIndex, axis: Axis = -1, *,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def take_along_axis(
-    source: OtherHostArray, index: HostIndex, axis: Axis = -1, *,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[Any]: ...
-@overload
-def take_along_axis(
-    source: OtherHostArray, index: OtherIndex, axis: Axis = -1, *,
-    mode: Mode = "raise", fill_value: Any = 0, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> Any: ...
-@overload
-def saxpy(
-    a: Scalar, x: Array, y: Array, *, out: OutT,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> OutT: ...
-@overload
-def saxpy(
-    a: Scalar, x: LibraryArray[T], y: Array, *, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> T: ...
-@overload
-def saxpy(
-    a: Scalar, x: SupportsCudaArrayInterface | Number, y: Array, *, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> Any: ...
-@overload
-def saxpy(
-    a: Scalar, x: HostArray[ScalarT], y: Array, *, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[ScalarT]: ...
-@overload
-def saxpy(
-    a: Scalar, x: OtherHostArray, y: Array, *, out: None = None,
-    device: Device | None = None, stream: Stream | None = None,
-    progress: Progress | None = None, device_memory: SupportsIndex | None = None,
-) -> npt.NDArray[Any]: ...
-# fmt: on
 
 @final
 class Explanation:
@@ -245,44 +78,42 @@ class Elementwise:
     __qualname__: str
     @property
     def inputs(self) -> tuple[str, ...]: ...
+    def __copy__(self) -> Elementwise: ...
+    def __deepcopy__(self, memo: Any) -> Elementwise: ...
     def result_dtype(self, *dtypes: npt.DTypeLike) -> str: ...
     def source(self, *dtypes: npt.DTypeLike) -> str: ...
     # fmt: off
     @overload
     def __call__(
-        self, *arguments: Array | Scalar, out: OutT,
-        device: Device | None = None, stream: Stream | None = None,
-        progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+        self, *arguments: Array | Scalar, out: OutT, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
     ) -> OutT: ...
     @overload
     def __call__(
-        self, *arguments: Number, out: None = None,
-        device: Device | None = None, stream: Stream | None = None,
-        progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+        self, *arguments: Number, out: None = None, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
     ) -> Any: ...
     @overload
     def __call__(  # type: ignore[overload-overlap]  # for numbers alone: the overload above
-        self, *arguments: LibraryArray[T] | Number, out: None = None,
-        device: Device | None = None, stream: Stream | None = None,
-        progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+        self, *arguments: LibraryArray[T] | Number, out: None = None, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
     ) -> T: ...
     @overload
     def __call__(
         self, first: LibraryArray[T], /, *others: Array, out: None = None,
-        device: Device | None = None, stream: Stream | None = None,
-        progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+        device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+        device_memory: Bytes = None,
     ) -> T: ...
     @overload
     def __call__(
         self, *arguments: SupportsCudaArrayInterface | Number, out: None = None,
-        device: Device | None = None, stream: Stream | None = None,
-        progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+        device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+        device_memory: Bytes = None,
     ) -> Any: ...
     @overload
     def __call__(
-        self, *arguments: OtherHostArray, out: None = None,
-        device: Device | None = None, stream: Stream | None = None,
-        progress: Progress | None = None, device_memory: SupportsIndex | None = None,
+        self, *arguments: OtherHostArray, out: None = None, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
     ) -> npt.NDArray[Any]: ...
     # fmt: on
 

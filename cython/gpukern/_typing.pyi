@@ -67,7 +67,9 @@ Axis: TypeAlias = SupportsIndex | None
 Mode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
 TakeMode: TypeAlias = Literal["raise", "wrap", "clip"]
 Device: TypeAlias = str | int
+OptionalDevice: TypeAlias = Device | None
 # An int handle, an object with __cuda_stream__, or a stream of torch or CuPy.
 Stream: TypeAlias = Any
-Progress: TypeAlias = Callable[[int, int], object]
+Progress: TypeAlias = Callable[[int, int], object] | None
+Bytes: TypeAlias = SupportsIndex | None
 Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
