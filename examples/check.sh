@@ -173,7 +173,7 @@ run package python "$python" examples/python/example.py
 for program in hello gather saxpy_by_hand/main vector_add polynomial; do
   run package "$program" "$python" "examples/$program.py"
 done
-run package torch_custom_op "$python" examples/torch_custom_op.py
+run package torch_autograd "$python" examples/torch_autograd.py
 run package jax_callback "$python" examples/jax_callback.py
 run package jax_ffi "$python" examples/jax_ffi/example.py
 run package cupy_program "$python" examples/cupy_program.py

@@ -16,6 +16,7 @@ import torch
 from typing_extensions import assert_type
 
 import gpukern
+import gpukern.torch as with_gradients
 
 Floats = npt.NDArray[np.float32]
 add = gpukern.elementwise("a + b")
@@ -29,6 +30,8 @@ def of_torch(x: torch.Tensor, weight: torch.nn.Parameter, index: torch.Tensor) -
     assert_type(gpukern.take_along_axis(x, index), torch.Tensor)
     assert_type(gpukern.saxpy(2.0, x, x, stream=torch.cuda.current_stream()), torch.Tensor)
     assert_type(gpukern.gather(x, index, out=x), torch.Tensor)
+    assert_type(with_gradients.gather(weight, index, axis=None, mode="clip"), torch.Tensor)
+    assert_type(with_gradients.saxpy(2.0, x, weight), torch.Tensor)
     assert_type(add(x, x), torch.Tensor)
     assert_type(add(2, x), torch.Tensor)
     assert_type(add(x, [1.0, 2.0]), torch.Tensor)
