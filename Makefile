@@ -38,6 +38,7 @@ SHELL := /bin/bash
 export PATH := $(abspath $(BIN)):$(PATH)
 export GPUKERN_CUDA := $(CUDA)
 export GPUKERN_WERROR := $(WERROR)
+export VENV
 export PRE_COMMIT_HOME := $(abspath $(LINT_VENV))/hooks
 ifneq ($(CUDA_ARCHITECTURES),)
 export CUDAARCHS := $(CUDA_ARCHITECTURES)
@@ -46,8 +47,8 @@ endif
 BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
-.PHONY: help demo test examples bench bench-host sanitize sanitize-host lint words format \
-  clean requirements
+.PHONY: help demo test examples bench bench-host sanitize sanitize-host docs docs-links \
+  docs-requirements lint words format clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -59,6 +60,8 @@ help:
 	@echo "make sanitize  run the C++ tests under compute-sanitizer (needs a GPU)"
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make docs      build the documentation site into $(DOCS) (needs Doxygen)"
+	@echo "make docs-links  check the links of the site to other sites (needs a network)"
 	@echo "make lint      run all linters and format checks"
 	@echo "make words     list the words that sources and documents must not use"
 	@echo "make format    format all sources"
@@ -145,6 +148,27 @@ sanitize-host: requirements
 	    ctest --test-dir $$build --output-on-failure --parallel $(JOBS) --no-tests=error \
 	    "$${labels[@]}" || exit 1; \
 	done
+
+# Warnings are errors, and so is a link within the site that leads nowhere.
+DOCS := build/docs
+DOCS_WORK := build/docs-work
+SPHINX = $(BIN)/python -m sphinx --fail-on-warning --quiet -c docs -d $(DOCS_WORK)/doctrees
+docs: docs-requirements
+	rm -rf $(DOCS)
+	$(SPHINX) -b html . $(DOCS)
+	$(BIN)/python tools/check_site.py $(DOCS)
+	@echo "gpukern: the start page is $(DOCS)/index.html"
+
+docs-links: docs-requirements
+	$(SPHINX) -b linkcheck . $(DOCS_WORK)/links
+
+docs-requirements: requirements
+	@command -v doxygen > /dev/null || { \
+	  echo "gpukern: the site needs Doxygen; on Debian and Ubuntu: apt-get install doxygen" >&2; \
+	  exit 1; }
+	$(INSTALL) . $(if $(OFFLINE),,-r docs/requirements.txt)
+	@rm -rf $(DOCS_WORK); mkdir -p $(DOCS_WORK)
+	doxygen docs/Doxyfile
 
 lint: $(PRE_COMMIT)
 	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \

@@ -25,8 +25,11 @@ SOURCES = Path("cython", "gpukern")
 # The headers with which NVRTC compiles element-wise functions, and their directory in the package.
 KERNEL_HEADERS = Path("cuda", "elementwise")
 PACKAGED_HEADERS = Path("_elementwise", "headers", "elementwise")
-# Cython emits helper functions that a module may not use.
+# Cython emits helper functions that a module may not use. Python's own flags ask for debugging
+# information, which would be most of the package; the environment may ask for it as well.
 COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
+if "-g" not in os.environ.get("CFLAGS", "") + os.environ.get("CXXFLAGS", ""):
+    COMPILE_FLAGS.append("-g0")
 CYTHON_DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
@@ -125,6 +128,9 @@ class CMakeBuild:
             "-DCMAKE_INSTALL_LIBDIR=lib",
             f"-DGPUKERN_CUDA={cuda_setting()}",
             f"-DGPUKERN_WERROR={werror()}",
+            "-DBUILD_SHARED_LIBS=ON",
+            # Wheels hold no symbolic links, and the package has a separate library.
+            "-DCMAKE_PLATFORM_NO_VERSIONED_SONAME=ON",
             f"-DPython3_EXECUTABLE={sys.executable}",
             f"-DCMAKE_CUDA_ARCHITECTURES={architectures}"
             if architectures

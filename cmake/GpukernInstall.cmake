@@ -8,7 +8,12 @@ include(CMakePackageConfigHelpers)
 set(GPUKERN_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/gpukern")
 set(GPUKERN_PKGCONFIG_DIR "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-install(TARGETS gpukern EXPORT gpukernTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+set_target_properties(gpukern_cpp PROPERTIES EXPORT_NAME cpp)
+install(
+  TARGETS gpukern gpukern_cpp
+  EXPORT gpukernTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/include/gpukern"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
@@ -27,5 +32,13 @@ install(
 # From the directory of the .pc file back to the prefix.
 file(RELATIVE_PATH GPUKERN_PC_PREFIX "/prefix/${GPUKERN_PKGCONFIG_DIR}" "/prefix")
 string(REGEX REPLACE "/$" "" GPUKERN_PC_PREFIX "${GPUKERN_PC_PREFIX}")
+set(GPUKERN_PC_LIBS "-lgpukern")
+if(GPUKERN_STATIC)
+  list(JOIN GPUKERN_CXX_RUNTIME " -l" libraries)
+  string(APPEND GPUKERN_PC_LIBS " -l${libraries} -lpthread -ldl")
+  if(GPUKERN_HAVE_CUDA)
+    string(APPEND GPUKERN_PC_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")
+  endif()
+endif()
 configure_file(cmake/gpukern.pc.in gpukern.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/gpukern.pc" DESTINATION "${GPUKERN_PKGCONFIG_DIR}")

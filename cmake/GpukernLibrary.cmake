@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The target gpukern (gpukern::gpukern). Sources are globbed, so that a new operation only adds
-# files.
+# The targets gpukern (gpukern::gpukern) and gpukern_cpp (gpukern::cpp). Sources are globbed, so that
+# a new operation only adds files.
 find_package(Threads REQUIRED)
 
 file(GLOB_RECURSE GPUKERN_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
@@ -62,8 +62,20 @@ list(REMOVE_ITEM GPUKERN_SOURCES ${GPUKERN_BACKEND_FRONTS})
 add_library(gpukern_objects OBJECT ${GPUKERN_SOURCES} ${GPUKERN_CPU_SOURCES})
 set_target_properties(gpukern_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-add_library(gpukern SHARED ${GPUKERN_BACKEND_FRONTS} $<TARGET_OBJECTS:gpukern_objects>)
+# Shared unless -DBUILD_SHARED_LIBS=OFF.
+set(GPUKERN_STATIC OFF)
+set(type SHARED)
+if(DEFINED BUILD_SHARED_LIBS AND NOT BUILD_SHARED_LIBS)
+  set(GPUKERN_STATIC ON)
+  set(type STATIC)
+endif()
+add_library(gpukern ${type} ${GPUKERN_BACKEND_FRONTS} $<TARGET_OBJECTS:gpukern_objects>)
 add_library(gpukern::gpukern ALIAS gpukern)
+# The C++ headers. A program that includes the C headers only may have any C++ standard.
+add_library(gpukern_cpp INTERFACE)
+add_library(gpukern::cpp ALIAS gpukern_cpp)
+target_compile_features(gpukern_cpp INTERFACE cxx_std_20)
+target_link_libraries(gpukern_cpp INTERFACE gpukern)
 gpukern_use_own_settings(gpukern_objects gpukern)
 target_link_libraries(gpukern PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 if(GPUKERN_HAVE_CUDA)
@@ -73,13 +85,28 @@ if(GPUKERN_HAVE_CUDA)
                              ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
 endif()
 
-set(version_script "${PROJECT_SOURCE_DIR}/cmake/gpukern.map")
-set_target_properties(gpukern PROPERTIES LINK_DEPENDS "${version_script}" SKIP_BUILD_RPATH ON)
-target_link_options(
-  gpukern PRIVATE "LINKER:--version-script=${version_script}" "LINKER:--exclude-libs,ALL"
-  "LINKER:-z,defs" "LINKER:--as-needed"
-  # Unloading the library would remove the code of its running threads.
-  "LINKER:-z,nodelete")
+# A static library may become a part of a shared one, such as a Python module.
+set_target_properties(
+  gpukern PROPERTIES POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION}
+                     SOVERSION ${GPUKERN_ABI_VERSION})
+if(GPUKERN_STATIC)
+  # For programs that enable neither C++ nor CUDA.
+  set(GPUKERN_CXX_RUNTIME ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+  list(FILTER GPUKERN_CXX_RUNTIME INCLUDE REGEX "^(std)?c\\+\\+|^m$")
+  target_link_libraries(gpukern PRIVATE ${GPUKERN_CXX_RUNTIME})
+  if(GPUKERN_HAVE_CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    target_link_libraries(gpukern PRIVATE CUDA::cudart_static)
+  endif()
+else()
+  set(version_script "${PROJECT_SOURCE_DIR}/cmake/gpukern.map")
+  set_target_properties(gpukern PROPERTIES LINK_DEPENDS "${version_script}" SKIP_BUILD_RPATH ON)
+  target_link_options(
+    gpukern PRIVATE "LINKER:--version-script=${version_script}" "LINKER:--exclude-libs,ALL"
+    "LINKER:-z,defs" "LINKER:--as-needed"
+    # Unloading the library would remove the code of its running threads.
+    "LINKER:-z,nodelete")
+endif()
 
 # The library with the tests' fake GPU instead of the CUDA backend.
 if(GPUKERN_BUILD_TESTS)

@@ -54,25 +54,34 @@ run() {
 # require_library PROGRAM FOLDER: the program must load the libgpukern of that folder.
 require_library() {
   local loaded
-  loaded=$(ldd "$1" | sed -n 's/.*libgpukern\.so => \(.*\) (.*/\1/p')
-  [[ -n $loaded && $(realpath "$loaded") == "$(realpath "$2")/libgpukern.so" ]] || {
+  loaded=$(ldd "$1" | sed -n 's/.*libgpukern\.so[.0-9]* => \(.*\) (.*/\1/p')
+  [[ -n $loaded && $(realpath "$loaded") == "$(realpath "$2/libgpukern.so")" ]] || {
     echo "FAILED: $1 loads '${loaded:-nothing}', not the library in $2" >&2
     exit 1
   }
 }
 
-# find_package_way WAY LIBRARY_FOLDER CMAKE_ARGUMENT
+# require_text FILE TEXT: the file must have this line.
+require_text() {
+  grep --quiet --fixed-strings --line-regexp -- "$2" "$1" || {
+    echo "FAILED: $1 has no line '$2'" >&2
+    exit 1
+  }
+}
+
+# find_package_way WAY LIBRARY_FOLDER CMAKE_ARGUMENT; no folder for a static library
 find_package_way() {
   local build=$work/find_package
   rm -rf "$build"
   quietly cmake -S examples -B "$build" "$3"
   quietly cmake --build "$build"
-  require_library "$build/c_linked/c_linked" "$2"
   run "$1, find_package" c_linked "$build/c_linked/c_linked"
-  run "$1, find_package" c_dlopen env LD_LIBRARY_PATH="$2" "$build/c_dlopen/c_dlopen"
-  run "$1, find_package" c_hello env LD_LIBRARY_PATH="$2" "$build/c_hello/c_hello"
   run "$1, find_package" cpp "$build/cpp/cpp"
   run "$1, find_package" saxpy_by_hand "$build/saxpy_by_hand/saxpy_by_hand"
+  [[ -n $2 ]] || return 0
+  require_library "$build/c_linked/c_linked" "$2"
+  run "$1, find_package" c_dlopen env LD_LIBRARY_PATH="$2" "$build/c_dlopen/c_dlopen"
+  run "$1, find_package" c_hello env LD_LIBRARY_PATH="$2" "$build/c_hello/c_hello"
 }
 
 # pkg_config_way WAY LIBRARY_FOLDER
@@ -90,10 +99,11 @@ pkg_config_way() {
   quietly "$CC" -std=c99 "${cflags[@]}" examples/c_dlopen/main.c -ldl -o "$build/c_dlopen"
   quietly "$CXX" -std=c++20 "${cflags[@]}" examples/cpp/main.cpp "${libs[@]}" "$rpath" \
     -o "$build/cpp"
-  require_library "$build/c_linked" "$2"
   run "$1, pkg-config" c_linked "$build/c_linked"
-  run "$1, pkg-config" c_dlopen "$build/c_dlopen" "$2/libgpukern.so"
   run "$1, pkg-config" cpp "$build/cpp"
+  [[ -e $2/libgpukern.so ]] || return 0
+  require_library "$build/c_linked" "$2"
+  run "$1, pkg-config" c_dlopen "$build/c_dlopen" "$2/libgpukern.so"
 }
 
 # Builds the Cython extension like any package that uses the installed gpukern, and runs its tests.
@@ -102,18 +112,44 @@ cython_extension() {
   cp -r examples/cython_extension "$source"
   quietly "$python" -m pip --disable-pip-version-check install --no-build-isolation --no-index \
     --no-deps --target "$site" "$source"
+  if readelf --dynamic "$site"/gpukern_bags/*.so | grep -E 'R(UN)?PATH' >&2; then
+    echo "FAILED: gpukern_bags names a directory of this machine" >&2
+    exit 1
+  fi
+  quietly env PYTHONPATH="$site" "$python" -c "import gpukern_bags" # on its own
   quietly env PYTHONPATH="$site" "$python" -m pytest --quiet -p no:cacheprovider "$source"
   report package cython_extension "$(tail -n 1 "$log")"
 }
 
-# library_folder PREFIX
-library_folder() { dirname "$(find "$1" -name libgpukern.so | head -n 1)"; }
+# gpukern as a part of another project, which sets the build type and installs what it wants, and
+# the static library that this one builds.
+as_subproject() {
+  local build=$work/subproject
+  quietly cmake -S examples/subproject -B "$build"
+  require_text "$build/CMakeCache.txt" CMAKE_BUILD_TYPE:STRING=
+  quietly cmake --build "$build" --parallel "$(nproc)"
+  run subproject cpp "$build/subproject"
+  quietly cmake --install "$build" --prefix "$work/empty"
+  [[ ! -e $work/empty ]] || { echo "FAILED: the subproject installs files" >&2; exit 1; }
+  quietly cmake "$build" -DGPUKERN_INSTALL=ON
+  quietly cmake --install "$build" --prefix "$work/static"
+  find_package_way static "" "-DCMAKE_PREFIX_PATH=$work/static"
+  pkg_config_way static "$(library_folder "$work/static" libgpukern.a)"
+  # A project in C, which has no linker of C++.
+  quietly cmake -S examples/c_linked -B "$work/static_c" "-DCMAKE_PREFIX_PATH=$work/static"
+  quietly cmake --build "$work/static_c"
+  run "static, C only" c_linked "$work/static_c/c_linked"
+}
+
+# library_folder PREFIX [LIBRARY]
+library_folder() { dirname "$(find "$1" -name "${2:-libgpukern.so}" | head -n 1)"; }
 
 # A plain CMake build. It checks the build procedure, so it is unoptimized and for the CPU only.
 quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
 quietly cmake --build "$work/build" --parallel "$(nproc)"
 quietly cmake --install "$work/build" --prefix "$work/plain"
 find_package_way "plain build" "$(library_folder "$work/plain")" "-DCMAKE_PREFIX_PATH=$work/plain"
+as_subproject
 
 if [[ -z ${PREFIX:-} ]]; then
   build=build/cmake-${CUDA,,}
@@ -137,7 +173,7 @@ run package python "$python" examples/python/example.py
 for program in hello gather saxpy_by_hand/main vector_add polynomial; do
   run package "$program" "$python" "examples/$program.py"
 done
-run package torch_custom_op "$python" examples/torch_custom_op.py
+run package torch_autograd "$python" examples/torch_autograd.py
 run package jax_callback "$python" examples/jax_callback.py
 run package jax_ffi "$python" examples/jax_ffi/example.py
 run package cupy_program "$python" examples/cupy_program.py

@@ -32,15 +32,15 @@ def test_blocks_cover_each_element_once(shape, size):
 
 
 def reports_of(call):
-    """What a call reports."""
+    """What a call reports to a callback that takes the time to the next report."""
     reports = []
-    call(lambda done, total: reports.append((done, total)))
+    call(lambda done, total: reports.append((done, total)) or time.sleep(0.1))
     return reports
 
 
 @pytest.mark.parametrize("dtype", [None, "f8", "f4"])
 def test_it_reports(monkeypatch, rng, dtype):
-    monkeypatch.setattr(cpu_executor, "SMALLEST_REPORT", 500_000)
+    monkeypatch.setattr(cpu_executor, "REPORT_BYTES", 500_000)
     f = elementwise("a * 2 + b")
     a = rng.normal(size=(3, 100_000))
     out = None if dtype is None else np.empty(a.shape, dtype)
@@ -68,7 +68,7 @@ def test_progress_must_be_callable(progress):
 
 
 def test_an_exception_stops_the_call_and_comes_out(monkeypatch):
-    monkeypatch.setattr(cpu_executor, "SMALLEST_REPORT", 500_000)
+    monkeypatch.setattr(cpu_executor, "REPORT_BYTES", 500_000)
     seen = []
 
     def stop(done, total):

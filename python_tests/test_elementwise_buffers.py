@@ -25,7 +25,7 @@ POLYNOMIAL = "(a * 10 + 2) * ((b + 2) * 10 - 5) * 5"
 
 def buffers_of(text, *types):
     """The buffers for a function of these types, whose result has its own type."""
-    typed = type_resolution.typed(elementwise(text).function, types)
+    typed = type_resolution.typed(elementwise(text)._function, types)
     return BufferAssignment(typed, Writer(typed, typed.result).writers, typed.result)
 
 
@@ -174,7 +174,7 @@ def test_dear_functions_have_a_block_for_each_thread():
     """However few elements are worth a second thread."""
     text = " + ".join(["sin(a)"] * 40)
     made = cpu_executor.HostFunction(
-        type_resolution.typed(elementwise(text).function, ("float64",)), "float64", (False,)
+        type_resolution.typed(elementwise(text)._function, ("float64",)), "float64", (False,)
     )
     worth = 2 * cpu_executor.LEAST_FOR_THREAD // made.cost + 1
     assert worth > made.few

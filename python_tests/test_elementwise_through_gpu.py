@@ -4,6 +4,7 @@
 """Element-wise functions of host arrays, sent through a GPU in chunks, give what NumPy gives."""
 
 import threading
+import time
 
 import ml_dtypes
 import numpy as np
@@ -139,8 +140,12 @@ def test_explain(rng):
 def test_progress(rng, to_host):
     a = to_host(rng.standard_normal(1 << 20).astype("f4"))
     reports = []
-    F(a, a, device="cuda", device_memory=1 << 20,
-      progress=lambda done, total: reports.append((done, total)))  # fmt: skip
+
+    def report(done, total):
+        reports.append((done, total))
+        time.sleep(0.1)  # until the next report is due
+
+    F(a, a, device="cuda", device_memory=1 << 20, progress=report)
     done = [each for each, _ in reports]
     assert done == sorted(set(done))
     assert len(done) > 5

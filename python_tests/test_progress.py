@@ -6,6 +6,7 @@
 import ctypes
 import subprocess
 import sys
+import time
 
 import cuda_driver
 import numpy as np
@@ -28,9 +29,9 @@ class StopError(Exception):
 
 
 def reports_of(call):
-    """What a call reports."""
+    """What a call reports to a callback that takes the time to the next report."""
     reports = []
-    call(lambda done, total: reports.append((done, total)))
+    call(lambda done, total: reports.append((done, total)) or time.sleep(0.1))
     return reports
 
 
@@ -66,6 +67,29 @@ def test_gather_reports(device, large):
     assert (out == 4).all()
 
 
+def test_reports_come_ten_times_a_second(large):
+    # Without a pause between the parts, of which there are many more.
+    x, out = large
+    calls = {
+        "gather": lambda progress: gpukern.gather(
+            x, np.broadcast_to(0, x.shape), out=out, progress=progress
+        ),
+        "elementwise": lambda progress: gpukern.elementwise("a * 2")(x, out=out, progress=progress),
+    }
+    for call in calls.values():
+        times = []
+        call(lambda done, total, times=times: times.append((time.monotonic(), done == total)))
+        pauses = np.diff([now for now, ended in times if not ended])
+        assert (pauses >= 0.099).all()
+        assert [ended for _, ended in times].count(True) == 1
+
+
+def test_parts_on_the_cpu_are_small(large):
+    x, out = large
+    reports = reports_of(lambda progress: gpukern.saxpy(2, x, x, out=out, progress=progress))
+    assert np.diff([0] + [done for done, _ in reports]).max() <= 32 << 20
+
+
 @pytest.mark.parametrize("device", PLACES)
 def test_small_calls_report_once(device):
     x = np.arange(100.0)
@@ -91,6 +115,7 @@ def test_an_exception_stops_the_call_and_comes_out(device, after, large):
         seen.append(done)
         if len(seen) == after:
             raise StopError("enough")
+        time.sleep(0.1)
 
     with pytest.raises(StopError, match="enough"):
         gpukern.saxpy(2, x, x, out=out, device=device, progress=stop)

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,16 @@ import pytest
 import gpukern
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 LANGUAGES = {"python", "cython", "c", "cpp", "cmake", "sh"}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^.*print.*(?:#|//) (.+)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`(?!\])", re.MULTILINE | re.DOTALL)
+# Peers that need a GPU. A block that imports one below a condition checks for a GPU itself.
+GPU_LIBRARY = re.compile(r"^(?:import|from) (?:cupy|numba|pycuda)\b", re.MULTILINE)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -97,6 +103,8 @@ def test_python(text, tmp_path):
     for library in re.findall(r"^ *(?:import|from) (\w+)", text, re.MULTILINE):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed")
+    if GPU_LIBRARY.search(text) and not gpukern.device_count():
+        pytest.skip("no CUDA device")
     run_python(text, tmp_path)
 
 
@@ -143,9 +151,14 @@ def test_shell(text, tmp_path):
 
 
 def anchors(page):
-    """Return the anchors that GitHub gives the headings of a page."""
-    headings = HEADING.findall(page.read_text(encoding="utf-8"))
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    """Return the anchors that GitHub gives the headings of a page; equal ones are numbered."""
+    seen = Counter()
+    found = set()
+    for heading in HEADING.findall(page.read_text(encoding="utf-8")):
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -169,9 +182,8 @@ def test_contributing_names_what_exists():
 
 def test_readme_names_every_page():
     links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert {page.name for page in (ROOT / "docs").glob("*.md")} <= {
-        Path(link).name for link in links
-    }
+    pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+    assert pages - {"docs/index.md"} <= set(links)  # the start page of the site contains README.md
 
 
 def test_readme_fits_on_a_few_screens():

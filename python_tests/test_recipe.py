@@ -40,7 +40,7 @@ def recipe():
 
 def test_the_recipe_is_short():
     new, edited = recipe()
-    assert len(new) == 4
+    assert len(new) == 5
     assert len(edited) == len(set(edited)) == 9
 
 

@@ -14,7 +14,8 @@ namespace gpukern_test {
 namespace {
 
 TEST(VersionTest, MatchesTheHeader) {
-  EXPECT_EQ(gpukern_version(),
+  EXPECT_EQ(gpukern_version(), GPUKERN_VERSION);
+  EXPECT_EQ(GPUKERN_VERSION,
             GPUKERN_VERSION_MAJOR * 10000 + GPUKERN_VERSION_MINOR * 100 + GPUKERN_VERSION_PATCH);
   EXPECT_EQ(gpukern_abi_version(), GPUKERN_ABI_VERSION);
 }

@@ -209,7 +209,7 @@ def other_cases():
         yield Case(f"copyto, {kind}", f"copyto({to}, {source})", peers)
     yield Case("explain(saxpy)", "explain(saxpy, 2.0, x, y)")
     yield Case("explain(gather)", "explain(gather, x, i64)")
-    yield Case("launch, kernel[grid, block](...)", "scale[1, 64](2.0, x, out, 10)")
+    yield Case("launch, `kernel[grid, block](...)`", "scale[1, 64](2.0, x, out, 10)")
     yield Case("launch, NumPy scalars", "scale[1, 64](a_float32, x, out, a_int32)")
     yield Case("launch, stream=", "scale.launch(1, 64, 2.0, x, out, 10, stream=stream)")
 

@@ -96,9 +96,9 @@ def gpukern_calls(group, x, y, stream):
     names = {"kernel": kernel, "launcher": kernel[1, N], "N": N, "x": x, "y": y, "stream": stream}
     names |= {"two": np.float32(2), "count": np.int32(N)}
     for name, statement in (
-        ("kernel[grid, block](...)", "kernel[1, N](2.0, x, y, N)"),
-        ("kernel[grid, block](...), NumPy scalars", "kernel[1, N](two, x, y, count)"),
-        ("kernel[grid, block, 0, stream](...)", "kernel[1, N, 0, stream](2.0, x, y, N)"),
+        ("`kernel[grid, block](...)`", "kernel[1, N](2.0, x, y, N)"),
+        ("`kernel[grid, block](...)`, NumPy scalars", "kernel[1, N](two, x, y, count)"),
+        ("`kernel[grid, block, 0, stream](...)`", "kernel[1, N, 0, stream](2.0, x, y, N)"),
         ("kernel.launch(..., stream=)", "kernel.launch(1, N, 2.0, x, y, N, stream=stream)"),
         ("launcher reused", "launcher(2.0, x, y, N)"),
     ):

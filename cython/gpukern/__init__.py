@@ -17,7 +17,7 @@ from gpukern._memory.creation import empty, pinned_empty, to_device
 from gpukern._memory.device_array import DeviceArray
 from gpukern._ops.copy import copyto, synchronize
 from gpukern._ops.explain import Explanation, explain
-from gpukern._ops.gather import gather
+from gpukern._ops.gather import gather, take
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.scatter import bincount, scatter
@@ -69,6 +69,7 @@ __all__ = [
     "scatter",
     "set_num_threads",
     "synchronize",
+    "take",
     "take_along_axis",
     "to_device",
     "typed",

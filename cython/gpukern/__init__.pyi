@@ -1,123 +1,59 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The types of the public functions and classes."""
+"""The types of the public functions and classes; _typing.pyi has those of arguments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NoReturn, Protocol, SupportsIndex, TypeAlias, final, overload
+from typing import Any, SupportsIndex, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gpukern import errors as errors
 from gpukern import typed as typed
+from gpukern._ops.gather import gather as gather
+from gpukern._ops.gather import take as take
+from gpukern._ops.put_along_axis import put_along_axis as put_along_axis
+from gpukern._ops.saxpy import saxpy as saxpy
+from gpukern._ops.scatter import bincount as bincount
+from gpukern._ops.scatter import scatter as scatter
+from gpukern._ops.take_along_axis import take_along_axis as take_along_axis
+from gpukern._typing import (
+    Array,
+    Bytes,
+    Device,
+    LibraryArray,
+    Number,
+    OptionalDevice,
+    OtherHostArray,
+    Output,
+    OutT,
+    Progress,
+    Scalar,
+    Sizes,
+    Stream,
+    SupportsCudaArrayInterface,
+    T,
+)
 from gpukern.errors import CompileError as CompileError
 from gpukern.errors import ContextLostError as ContextLostError
 from gpukern.errors import GpukernError as GpukernError
 
+# fmt: off
+__all__ = [
+    "CompileError", "ContextLostError", "DeviceArray", "Elementwise", "Explanation", "GpukernError",
+    "In", "InOut", "Kernel", "Out", "Program", "__version__", "bincount", "cache_info",
+    "clear_cache", "copyto", "device_count", "elementwise", "empty", "errors", "explain", "gather",
+    "get_cmake_dir", "get_include", "get_library_dir", "get_num_threads", "info", "pinned_empty",
+    "put_along_axis", "reload_environment", "saxpy", "scatter", "set_num_threads", "synchronize",
+    "take", "take_along_axis", "to_device", "typed",
+]
+# fmt: on
 __version__: str
 
-class _SupportsDLPack(Protocol):
-    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
-    def __dlpack_device__(self) -> tuple[int, int]: ...
-
-class _SupportsCudaArrayInterface(Protocol):
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]: ...
-
-_Array: TypeAlias = npt.ArrayLike | _SupportsDLPack | _SupportsCudaArrayInterface
-_Scalar: TypeAlias = complex | np.number[Any] | np.bool | npt.NDArray[Any]
-_Device: TypeAlias = str | int
-# An int handle, an object with __cuda_stream__, or a stream of torch or CuPy.
-_Stream: TypeAlias = Any
-_Progress: TypeAlias = Callable[[int, int], object]
-_IndexMode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
-_Reduction: TypeAlias = Literal["add", "multiply", "min", "max", "mean"]
-_Order: TypeAlias = Literal["fixed", "any"]
-_Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-
 # ---- operations ----
-# A result belongs to the library of the arguments, which these types cannot express.
 
-def gather(
-    source: _Array,
-    index: _Array,
-    *,
-    axis: SupportsIndex | None = 0,
-    mode: _IndexMode = "raise",
-    fill_value: Any = 0,
-    out: Any | None = None,
-    device: _Device | None = None,
-    stream: _Stream | None = None,
-    progress: _Progress | None = None,
-    device_memory: SupportsIndex | None = None,
-) -> Any: ...
-def take_along_axis(
-    source: _Array,
-    index: _Array,
-    axis: SupportsIndex | None = -1,
-    *,
-    mode: _IndexMode = "raise",
-    fill_value: Any = 0,
-    out: Any | None = None,
-    device: _Device | None = None,
-    stream: _Stream | None = None,
-    progress: _Progress | None = None,
-    device_memory: SupportsIndex | None = None,
-) -> Any: ...
-def scatter(
-    target: Any,
-    index: _Array,
-    values: Any,
-    *,
-    axis: SupportsIndex | None = 0,
-    mode: _IndexMode = "raise",
-    reduce: _Reduction | None = None,
-    order: _Order = "fixed",
-    unique: bool = False,
-    out: Any | None = None,
-    device: _Device | None = None,
-    stream: _Stream | None = None,
-    device_memory: SupportsIndex | None = None,
-) -> Any: ...
-def put_along_axis(
-    target: Any,
-    index: _Array,
-    values: Any,
-    axis: SupportsIndex | None = -1,
-    *,
-    mode: _IndexMode = "raise",
-    reduce: _Reduction | None = None,
-    order: _Order = "fixed",
-    unique: bool = False,
-    out: Any | None = None,
-    device: _Device | None = None,
-    stream: _Stream | None = None,
-    device_memory: SupportsIndex | None = None,
-) -> Any: ...
-def bincount(
-    index: _Array,
-    weights: _Array | None = None,
-    *,
-    size: SupportsIndex | None = None,
-    mode: Literal["raise", "fill"] = "raise",
-    order: _Order = "fixed",
-    device: _Device | None = None,
-    stream: _Stream | None = None,
-    device_memory: SupportsIndex | None = None,
-) -> Any: ...
-def saxpy(
-    a: _Scalar,
-    x: _Array,
-    y: _Array,
-    *,
-    out: Any | None = None,
-    device: _Device | None = None,
-    stream: _Stream | None = None,
-    progress: _Progress | None = None,
-    device_memory: SupportsIndex | None = None,
-) -> Any: ...
-
+@final
 class Explanation:
     op: str
     place: str
@@ -133,9 +69,9 @@ class Explanation:
 
 def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation: ...
 def copyto(
-    dst: Any, src: _Array, *, stream: _Stream | None = None, blocking: bool = True
+    dst: Output, src: Array, *, stream: Stream | None = None, blocking: bool = True
 ) -> None: ...
-def synchronize(device: _Device = 0, stream: _Stream | None = None) -> None: ...
+def synchronize(device: Device = 0, stream: Stream | None = None) -> None: ...
 
 # ---- elementwise functions ----
 
@@ -145,17 +81,44 @@ class Elementwise:
     __qualname__: str
     @property
     def inputs(self) -> tuple[str, ...]: ...
+    def __copy__(self) -> Elementwise: ...
+    def __deepcopy__(self, memo: Any) -> Elementwise: ...
     def result_dtype(self, *dtypes: npt.DTypeLike) -> str: ...
     def source(self, *dtypes: npt.DTypeLike) -> str: ...
+    # fmt: off
+    @overload
     def __call__(
-        self,
-        *arguments: _Array | _Scalar,
-        out: Any | None = None,
-        device: _Device | None = None,
-        stream: _Stream | None = None,
-        progress: _Progress | None = None,
-        device_memory: SupportsIndex | None = None,
+        self, *arguments: Array | Scalar, out: OutT, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
+    ) -> OutT: ...
+    @overload
+    def __call__(
+        self, *arguments: Number, out: None = None, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
     ) -> Any: ...
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # for numbers alone: the overload above
+        self, *arguments: LibraryArray[T] | Number, out: None = None, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
+    ) -> T: ...
+    @overload
+    def __call__(
+        self, first: LibraryArray[T], /, *others: Array, out: None = None,
+        device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+        device_memory: Bytes = None,
+    ) -> T: ...
+    @overload
+    def __call__(
+        self, *arguments: SupportsCudaArrayInterface | Number, out: None = None,
+        device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+        device_memory: Bytes = None,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self, *arguments: OtherHostArray, out: None = None, device: OptionalDevice = None,
+        stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
+    ) -> npt.NDArray[Any]: ...
+    # fmt: on
 
 @overload
 def elementwise(
@@ -208,9 +171,12 @@ class DeviceArray:
     @property
     def device(self) -> str: ...
     def __len__(self) -> int: ...
-    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> NoReturn: ...
+    def __copy__(self) -> DeviceArray: ...
+    def __deepcopy__(self, memo: Any) -> DeviceArray: ...
+    # It raises. With NoReturn a DeviceArray would be an ArrayLike.
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> object: ...
     def numpy(
-        self, out: npt.NDArray[Any] | None = None, stream: _Stream | None = None
+        self, out: npt.NDArray[Any] | None = None, stream: Stream | None = None
     ) -> npt.NDArray[Any]: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __dlpack__(
@@ -225,13 +191,13 @@ class DeviceArray:
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 def empty(
-    shape: _Sizes,
+    shape: Sizes,
     dtype: npt.DTypeLike = ...,
-    device: _Device = 0,
-    stream: _Stream | None = None,
+    device: Device = 0,
+    stream: Stream | None = None,
 ) -> DeviceArray: ...
-def to_device(array: _Array, device: _Device = 0, stream: _Stream | None = None) -> DeviceArray: ...
-def pinned_empty(shape: _Sizes, dtype: npt.DTypeLike = ...) -> npt.NDArray[Any]: ...
+def to_device(array: Array, device: Device = 0, stream: Stream | None = None) -> DeviceArray: ...
+def pinned_empty(shape: Sizes, dtype: npt.DTypeLike = ...) -> npt.NDArray[Any]: ...
 
 # ---- programs ----
 
@@ -245,7 +211,7 @@ class Program:
         headers: Mapping[str, str] | None = None,
         name_expressions: Iterable[str] = (),
         architecture: str | None = None,
-        device: _Device | None = None,
+        device: Device | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -259,7 +225,7 @@ class Program:
     def architecture(self) -> str: ...
     @property
     def kernel_names(self) -> tuple[str, ...]: ...
-    def kernel(self, name: str, device: _Device | None = None) -> Kernel: ...
+    def kernel(self, name: str, device: Device | None = None) -> Kernel: ...
 
 @final
 class Kernel:
@@ -286,17 +252,17 @@ class Kernel:
     def local_bytes(self) -> int: ...
     def __getitem__(
         self,
-        configuration: tuple[_Sizes, _Sizes]
-        | tuple[_Sizes, _Sizes, SupportsIndex]
-        | tuple[_Sizes, _Sizes, SupportsIndex, _Stream | None],
+        configuration: tuple[Sizes, Sizes]
+        | tuple[Sizes, Sizes, SupportsIndex]
+        | tuple[Sizes, Sizes, SupportsIndex, Stream | None],
     ) -> _Launcher: ...
     def launch(
         self,
-        grid: _Sizes,
-        block: _Sizes,
+        grid: Sizes,
+        block: Sizes,
         *args: Any,
         shared: SupportsIndex = 0,
-        stream: _Stream | None = None,
+        stream: Stream | None = None,
         cooperative: bool = False,
         programmatic_launch: bool = False,
     ) -> None: ...
@@ -306,7 +272,7 @@ class Kernel:
         block: SupportsIndex | None = None,
         *,
         shared: SupportsIndex = 0,
-        stream: _Stream | None = None,
+        stream: Stream | None = None,
     ) -> _Launcher: ...
 
 @final

@@ -1,10 +1,19 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``python -m gpukern {info,demo,bench}``."""
+"""The command ``gpukern``, also as ``python -m gpukern``."""
 
 import argparse
+import os
 import sys
+
+from gpukern._runtime.info import __version__
+from gpukern.errors import GpukernError
+
+EXIT_CODES = """
+exit codes: 0 success; 1 an error, or a wrong result; 2 wrong usage; 130 interrupted by Ctrl-C;
+141 the output was closed
+"""
 
 
 def positive(text):
@@ -15,27 +24,92 @@ def positive(text):
     return number
 
 
-def main(arguments=None):
-    """Runs one of the commands and returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m gpukern", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("info", help="print versions, backends and devices, and what is missing")
-    commands.add_parser("demo", help="run gather and saxpy at full size, verified and timed")
-    bench = commands.add_parser("bench", help="time both operations next to NumPy, torch and CuPy")
-    bench.add_argument("--shrink", type=positive, default=1, help="divide the sizes by this")
-    options = parser.parse_args(arguments)
-    if options.command == "info":
-        from gpukern._runtime.info import describe
+def svg_path(text):
+    """A path that can be written, for argparse: a mistake is found before the measurement."""
+    folder = os.path.dirname(text) or "."
+    if not text.endswith(".svg"):
+        raise argparse.ArgumentTypeError(f"{text!r} must end with .svg")
+    if not os.access(folder, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{folder!r} is no folder that can be written to")
+    return text
 
-        print("\n".join(describe()))
-        return 0
-    if options.command == "bench":
-        from gpukern._cli.bench import bench as run_bench
 
-        return 0 if run_bench(options.shrink) else 1
+# What runs a command imports it: --help and --version need nothing else.
+def info(options):
+    """Print what was found and what is missing."""
+    from gpukern._cli.info import print_info
+
+    print_info(options.json)
+    return True
+
+
+def demo(options):
+    """Run gather and saxpy at full size."""
     from gpukern._cli.demo import demo
 
-    return 0 if demo() else 1
+    return demo()
+
+
+def bench(options):
+    """Time the operations."""
+    from gpukern._cli.bench import bench
+
+    return bench(options.shrink, options.plot)
+
+
+def cache(options):
+    """Show or empty the cache of compiled programs."""
+    from gpukern._cli.cache import run
+
+    return run(options.action)
+
+
+def command_line():
+    """Returns the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="gpukern", description="CUDA kernels for Python: gather and saxpy.", epilog=EXIT_CODES
+    )
+    parser.add_argument("--version", action="version", version=f"gpukern {__version__}")
+    commands = parser.add_subparsers(metavar="command", required=True)
+
+    def add(run, text):
+        description = f"{text[0].upper()}{text[1:]}."
+        made = commands.add_parser(run.__name__, help=text, description=description)
+        made.set_defaults(run=run)
+        return made
+
+    command = add(info, "print versions, backends and devices, what is missing, and how to get it")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    add(demo, "run gather and saxpy at full size, verified and timed; needs 1 GiB of memory")
+    command = add(bench, "time both operations next to NumPy, torch and CuPy, where installed")
+    command.add_argument(
+        "--shrink", type=positive, default=1, metavar="N", help="divide sizes by N"
+    )
+    command.add_argument("--plot", type=svg_path, metavar="FILE.svg", help="draw the rates as well")
+    command = add(cache, "list, measure or remove the compiled programs on disk")
+    command.add_argument("action", choices=["list", "size", "clear"])
+    return parser
+
+
+def main(arguments=None):
+    """Runs one of the commands and returns the exit status."""
+    try:
+        try:
+            options = command_line().parse_args(arguments)
+            succeeded = options.run(options)
+        finally:
+            sys.stdout.flush()  # here a closed pipe is caught, for --help as well
+    except KeyboardInterrupt:
+        print(file=sys.stderr)  # a line below the progress bar
+        return 130
+    except BrokenPipeError:
+        # Python would write what is left when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (GpukernError, MemoryError, OSError) as error:
+        print(f"gpukern: {str(error) or 'out of memory'}", file=sys.stderr)
+        return 1
+    return 0 if succeeded else 1
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class GpukernAxisError(GpukernError, AxisError):
     ``axis`` and ``ndim`` are the numbers that the message names.
     """
 
-    def __init__(self, message):
+    def __init__(self, message: str) -> None:
         """Take the library's message."""
         named = re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)
         super().__init__(*(map(int, named.groups()) if named else (message,)))
@@ -70,7 +70,7 @@ class CompileError(GpukernError, RuntimeError):
     ``log`` is the complete log of the compiler.
     """
 
-    def __init__(self, message="", log=None):
+    def __init__(self, message: str = "", log: str | None = None) -> None:
         super().__init__(message)
         self.log = message if log is None else log
 

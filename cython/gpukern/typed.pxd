@@ -3,15 +3,19 @@
 
 """gather, scatter and saxpy on typed memoryviews of host memory, without the GIL.
 
-Each function is compiled for every combination of the types below. Cython distinguishes types by
-name, so declare memoryviews with these names: ``npy_int32[:]`` does not match ``int32_t[:]``.
-Memoryviews may be strided and may overlap as in the functions of gpukern of these names.
-Errors are Python exceptions.
+Each function is compiled for every combination of the types below, under which the fixed-width
+types of ``libc.stdint`` and of NumPy's ``cnp`` are. Cython selects the combination by the types of
+strided memoryviews, such as ``float[:]``. For contiguous ones, such as ``float[::1]``, name the
+types: ``gather_into[float, long](source, index, out)``. Memoryviews may overlap as in
+the functions of gpukern of these names. Errors are Python exceptions.
 """
 
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
+
+# The type of cnp.int64_t, without NumPy's headers; its others are those of libc.stdint.
+ctypedef signed long long npy_int64
 
 ctypedef fused gather_item:
     int8_t
@@ -22,6 +26,11 @@ ctypedef fused gather_item:
     uint16_t
     uint32_t
     uint64_t
+    int
+    long
+    long long
+    npy_int64
+    Py_ssize_t
     float
     double
     float complex
@@ -30,9 +39,14 @@ ctypedef fused gather_item:
 ctypedef fused gather_number:
     int32_t
     int64_t
+    uint32_t
+    uint64_t
     int
     long
+    long long
+    npy_int64
     Py_ssize_t
+    size_t
 
 ctypedef fused saxpy_number:
     float
@@ -41,6 +55,11 @@ ctypedef fused saxpy_number:
     double complex
     int32_t
     int64_t
+    int
+    long
+    long long
+    npy_int64
+    Py_ssize_t
 
 # out[i] = source[index[i]]; `mode` is a gpukern_index_mode, GPUKERN_INDEX_FILL fills with zeros.
 cdef int gather_into(const gather_item[:] source, const gather_number[:] index, gather_item[:] out,

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy.typing as npt
 from typing_extensions import Buffer
 
-from gpukern import _Scalar
+from gpukern._typing import Scalar
 
 __all__ = ["gather_into", "gather_rows_into", "saxpy_into", "scatter_into", "scatter_rows_into"]
 
@@ -15,7 +15,7 @@ _Buffer: TypeAlias = Buffer | npt.NDArray[Any]
 
 def gather_into(source: _Buffer, index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
 def gather_rows_into(source: _Buffer, index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
-def saxpy_into(a: _Scalar, x: _Buffer, y: _Buffer, out: _Buffer) -> None: ...
+def saxpy_into(a: Scalar, x: _Buffer, y: _Buffer, out: _Buffer) -> None: ...
 def scatter_into(
     target: _Buffer, index: _Buffer, values: _Buffer, mode: int = 0, reduce: int = 0
 ) -> None: ...

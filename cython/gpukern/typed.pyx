@@ -10,7 +10,9 @@ GIL. They accept fewer types than the functions of gpukern, at a lower cost per 
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport (
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
 
 from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_ORDER_FIXED, GPUKERN_UINT,
@@ -98,8 +100,12 @@ cdef gpukern_dtype dtype_of_number(const gather_item *number) noexcept nogil:
         return dtype_of(GPUKERN_INT, sizeof(gather_item))
 
 
+cdef gpukern_dtype dtype_of_index(gather_number number) noexcept nogil:
+    return dtype_of(GPUKERN_INT if <gather_number>-1 < 0 else GPUKERN_UINT, sizeof(gather_number))
+
+
 cdef int gather_views(View *source, View *index, View *out, Py_ssize_t itemsize,
-                      Py_ssize_t index_itemsize, int mode) except -1 nogil:
+                      gpukern_dtype index_dtype, int mode) except -1 nogil:
     cdef gpukern_gather_options options
     cdef gpukern_dtype item = dtype_of(GPUKERN_UINT, 1)
     if is_whole(source, itemsize) and is_whole(out, itemsize):
@@ -109,7 +115,7 @@ cdef int gather_views(View *source, View *index, View *out, Py_ssize_t itemsize,
     else:
         set_bytes(source, itemsize)
         set_bytes(out, itemsize)
-    set_elements(index, dtype_of(GPUKERN_INT, index_itemsize))
+    set_elements(index, index_dtype)
     options.struct_size = sizeof(options)
     options.mode = mode
     options.path = 0  # GPUKERN_GATHER_AUTO
@@ -125,7 +131,7 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&out_view, &out[0], 1, out.shape, out.strides)
     return gather_views(&source_view, &index_view, &out_view, sizeof(gather_item),
-                        sizeof(gather_number), mode)
+                        dtype_of_index[gather_number](0), mode)
 
 
 cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
@@ -135,15 +141,15 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
     return gather_views(&source_view, &index_view, &out_view, sizeof(gather_item),
-                        sizeof(gather_number), mode)
+                        dtype_of_index[gather_number](0), mode)
 
 
 cdef int scatter_views(View *target, View *index, View *values, gpukern_dtype dtype,
-                       Py_ssize_t index_itemsize, int mode, int reduce) except -1 nogil:
+                       gpukern_dtype index_dtype, int mode, int reduce) except -1 nogil:
     cdef gpukern_scatter_options options
     set_elements(target, dtype)
     set_elements(values, dtype)
-    set_elements(index, dtype_of(GPUKERN_INT, index_itemsize))
+    set_elements(index, index_dtype)
     options.struct_size = sizeof(options)
     options.mode = mode
     options.reduce = reduce
@@ -160,7 +166,7 @@ cdef int scatter_into(gather_item[:] target, const gather_number[:] index,
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&values_view, &values[0], 1, values.shape, values.strides)
     return scatter_views(&target_view, &index_view, &values_view, dtype_of_number(&target[0]),
-                         sizeof(gather_number), mode, reduce)
+                         dtype_of_index[gather_number](0), mode, reduce)
 
 
 cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] index,
@@ -171,7 +177,7 @@ cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] inde
     set_view(&index_view, &index[0], 1, index.shape, index.strides)
     set_view(&values_view, &values[0, 0], 2, values.shape, values.strides)
     return scatter_views(&target_view, &index_view, &values_view, dtype_of_number(&target[0, 0]),
-                         sizeof(gather_number), mode, reduce)
+                         dtype_of_index[gather_number](0), mode, reduce)
 
 
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
@@ -187,14 +193,36 @@ cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[
     return check(gpukern_saxpy(&a, &x_view.tensor, &y_view.tensor, &out_view.tensor, NULL))
 
 
-# The types of an index that differ at run time.
+# The types that differ at run time.
+ctypedef fused python_item:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+    float
+    double
+    float complex
+    double complex
+
+ctypedef fused python_index:
+    int32_t
+    int64_t
+
 ctypedef fused python_number:
+    float
+    double
+    float complex
+    double complex
     int32_t
     int64_t
 
 
-def python_gather_into(const gather_item[:] source, const python_number[:] index,
-                       gather_item[:] out, int mode=0):
+def python_gather_into(const python_item[:] source, const python_index[:] index,
+                       python_item[:] out, int mode=0):
     """Writes ``out[i] = source[index[i]]``.
 
     Integers, float32, float64, complex64 and complex128 of one dimension, by an index of int32 or
@@ -204,8 +232,8 @@ def python_gather_into(const gather_item[:] source, const python_number[:] index
         gather_into(source, index, out, mode)
 
 
-def python_gather_rows_into(const gather_item[:, :] source, const python_number[:] index,
-                            gather_item[:, :] out, int mode=0):
+def python_gather_rows_into(const python_item[:, :] source, const python_index[:] index,
+                            python_item[:, :] out, int mode=0):
     """Writes ``out[i, :] = source[index[i], :]``; see :func:`gather_into`."""
     with nogil:
         gather_rows_into(source, index, out, mode)
@@ -230,13 +258,13 @@ def python_scatter_rows_into(gather_item[:, :] target, const python_number[:] in
         scatter_rows_into(target, index, values, mode, reduce)
 
 
-def python_saxpy_into(a, const saxpy_number[:] x, const saxpy_number[:] y, saxpy_number[:] out):
+def python_saxpy_into(a, const python_number[:] x, const python_number[:] y, python_number[:] out):
     """Writes ``out[i] = a * x[i] + y[i]``, rounded once.
 
     float32, float64, complex64, complex128, int32 or int64 of one dimension; see
     :func:`gpukern.saxpy`.
     """
-    cdef saxpy_number scalar = 0
+    cdef python_number scalar = 0
     store_scalar(a, dtype_of_number(&scalar), &scalar)
     with nogil:
         saxpy_into(scalar, x, y, out)

@@ -54,19 +54,30 @@ class BuildWithKernel(build_ext):
         made = Path(self.build_temp, "bag_sum.o")
         made.parent.mkdir(parents=True, exist_ok=True)
         flags = ["-std=c++17", "-O3", "-Xcompiler=-fPIC,-fvisibility=hidden", *architecture_flags()]
-        self.spawn([nvcc, *flags, "-DGPUKERN_BAGS_CUDA", "-c", "bag_sum.cu", "-o", str(made)])
+        self.spawn(
+            [
+                nvcc,
+                *flags,
+                "-DGPUKERN_BAGS_CUDA",
+                "-c",
+                "src/gpukern_bags/bag_sum.cu",
+                "-o",
+                str(made),
+            ]
+        )
         return str(made)
 
 
 bags = Extension(
-    "gpukern_bags",
-    ["gpukern_bags.pyx"],
+    "gpukern_bags._bags",
+    ["src/gpukern_bags/_bags.pyx"],
     language="c++",
-    include_dirs=[gpukern.get_include(), "."],
+    include_dirs=[gpukern.get_include(), "src/gpukern_bags"],
+    # No runtime_library_dirs: pip may build against a temporary gpukern, which it then deletes.
+    # The package imports gpukern first, which loads the library.
     library_dirs=[gpukern.get_library_dir()],
-    runtime_library_dirs=[gpukern.get_library_dir()],
     libraries=["gpukern"],
-    depends=["bag_sum.cu", "bag_sum.h"],
+    depends=["src/gpukern_bags/bag_sum.cu", "src/gpukern_bags/bag_sum.h"],
     # Two CUDA runtimes in one process must not see each other's symbols.
     extra_link_args=["-Wl,--exclude-libs,ALL"],
 )

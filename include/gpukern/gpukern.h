@@ -34,6 +34,10 @@ extern "C" {
 #define GPUKERN_VERSION_MINOR 1
 #define GPUKERN_VERSION_PATCH 0
 
+/** The version of the header, to compare with gpukern_version(). */
+#define GPUKERN_VERSION \
+  (GPUKERN_VERSION_MAJOR * 10000 + GPUKERN_VERSION_MINOR * 100 + GPUKERN_VERSION_PATCH)
+
 /** Increased when a program compiled against an older header could break. */
 #define GPUKERN_ABI_VERSION 1
 
@@ -282,6 +286,7 @@ GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
  *
  * @param[in] device as it was given to gpukern_allocate()
  * @param[in] data may be NULL
+ * @param[in] exec may be NULL, for the legacy default stream
  */
 GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
                                            const gpukern_exec *exec);

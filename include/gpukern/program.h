@@ -52,7 +52,7 @@ typedef struct gpukern_header {
  * Options are those of NVRTC, one per string: "--fmad=false", "-DN=4", "-I/usr/include/mine",
  * "--std=c++20", "--use_fast_math", "-lineinfo". An option that NVRTC does not know is a
  * GPUKERN_VALUE_ERROR that names it; so is one that contradicts this struct (an architecture), or
- * whose output cannot be launched (relocatable code, LTO or OptiX IR). #include finds the headers
+ * whose output cannot be launched (relocatable code, LTO or OptiX IR). Includes find the headers
  * of this struct, then with quotes the directory of the including file, then the directories of -I,
  * then CUDA's own; never the current directory.
  */
@@ -117,6 +117,8 @@ typedef enum gpukern_program_part {
 
 /**
  * @brief Reads a part of a program.
+ * @param[in] program from gpukern_program_compile()
+ * @param[in] part what to read
  * @param[out] data owned by the program, valid until it is released; text ends with a NUL, which
  *             size does not count
  * @param[out] size in bytes
@@ -126,6 +128,7 @@ GPUKERN_API gpukern_status gpukern_program_get(gpukern_program *program, gpukern
 
 /**
  * @brief Returns the lowered (mangled) name of a name expression, as it appears in PTX.
+ * @param[in] program from gpukern_program_compile()
  * @param[in] name one of the program's name expressions
  * @param[out] lowered_name owned by the program, valid until it is released
  * @return GPUKERN_VALUE_ERROR for any other name
@@ -149,6 +152,7 @@ GPUKERN_API gpukern_status gpukern_compile_log(const char **log);
  * The first kernel of a program on a device loads the program's module in the device's primary
  * context; the caller's current context is preserved.
  *
+ * @param[in] program from gpukern_program_compile()
  * @param[in] name of an extern "C" kernel, one of the program's name expressions, or a mangled name
  * @param[in] device a CUDA ordinal
  * @param[out] kernel release with gpukern_kernel_release(); NULL on failure
@@ -183,6 +187,7 @@ typedef struct gpukern_kernel_info {
 
 /**
  * @brief Reads the properties of a kernel.
+ * @param[in] kernel from gpukern_program_kernel()
  * @param[in,out] info set its struct_size first
  */
 GPUKERN_API gpukern_status gpukern_kernel_query(const gpukern_kernel *kernel,
@@ -190,6 +195,7 @@ GPUKERN_API gpukern_status gpukern_kernel_query(const gpukern_kernel *kernel,
 
 /**
  * @brief Reads the offset and the size of a kernel parameter.
+ * @param[in] kernel from gpukern_program_kernel()
  * @param[in] i in [0, parameter_count)
  * @param[out] offset in bytes; may be NULL
  * @param[out] bytes may be NULL
@@ -228,6 +234,7 @@ typedef struct gpukern_launch {
  *
  * Stream behaviour: enqueues on exec->stream, also into a CUDA graph that the stream captures.
  *
+ * @param[in] kernel from gpukern_program_kernel()
  * @param[in] launch set its struct_size first (GPUKERN_LAUNCH_INIT does)
  * @param[in] arguments pointers to the values, read before the call returns; NULL if there are none
  * @param[in] argument_bytes the sizes of the values, compared with the kernel's parameters

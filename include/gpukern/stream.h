@@ -34,6 +34,8 @@ GPUKERN_API gpukern_status gpukern_stream_wait(gpukern_device device, void *stre
 
 /**
  * @brief Queries whether a stream captures a CUDA graph.
+ * @param[in] device the device of the stream
+ * @param[in] stream a cudaStream_t; NULL is the legacy default stream
  * @param[out] capture an identifier of the capture, unique in the process; 0 without one
  */
 GPUKERN_API gpukern_status gpukern_stream_capture(gpukern_device device, void *stream,
@@ -45,6 +47,8 @@ typedef struct gpukern_event gpukern_event;
 
 /**
  * @brief Records the current point in the work of a stream.
+ * @param[in] device the device of the stream
+ * @param[in] stream a cudaStream_t; NULL is the legacy default stream
  * @param[in,out] event an event of the same device to record again, or NULL for a new one; release
  *                with gpukern_event_release(). NULL on return while the stream captures a CUDA
  *                graph: captured work has not run, so there is nothing to wait for.
@@ -57,6 +61,8 @@ GPUKERN_API gpukern_status gpukern_event_record(gpukern_device device, void *str
  *
  * Does nothing while `stream` captures a CUDA graph, see gpukern_stream_wait().
  *
+ * @param[in] device the device of the stream
+ * @param[in] stream a cudaStream_t; NULL is the legacy default stream
  * @param[in] event may be NULL, which does nothing
  */
 GPUKERN_API gpukern_status gpukern_stream_wait_event(gpukern_device device, void *stream,
@@ -64,6 +70,7 @@ GPUKERN_API gpukern_status gpukern_stream_wait_event(gpukern_device device, void
 
 /**
  * @brief Queries, without waiting, whether the work before an event has run.
+ * @param[in] device the device of the event
  * @param[in] event may be NULL, which counts as complete
  * @param[out] done 1 or 0
  */
@@ -72,6 +79,7 @@ GPUKERN_API gpukern_status gpukern_event_query(gpukern_device device, const gpuk
 
 /**
  * @brief Releases an event. Waits for it remain in effect.
+ * @param[in] device the device of the event
  * @param[in] event may be NULL
  */
 GPUKERN_API gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event);

@@ -6,6 +6,10 @@
 #ifndef GPUKERN_TENSOR_HPP
 #define GPUKERN_TENSOR_HPP
 
+#if __cplusplus <= 201703L
+#error "gpukern's C++ headers need C++20: compile with -std=c++20, or link gpukern::cpp in CMake"
+#endif
+
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -288,6 +292,7 @@ class TensorRef {
   bool has_strides_ = false;
 };
 
+/// @cond The deduction guides.
 template <detail::Items R>
 TensorRef(R&&) -> TensorRef<detail::item_t<R>>;
 template <detail::Items R>
@@ -296,6 +301,7 @@ template <Element T>
 TensorRef(DeviceBuffer<T>&) -> TensorRef<T>;
 template <Element T>
 TensorRef(const DeviceBuffer<T>&) -> TensorRef<const T>;
+/// @endcond
 
 /// A tensor argument: any type from which a TensorRef can be constructed.
 template <class X>

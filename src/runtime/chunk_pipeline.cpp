@@ -67,10 +67,6 @@ Layout layout_of(const Tensor& tensor) {
   return layout;
 }
 
-std::int64_t report_bytes(std::int64_t total) {
-  return std::clamp(total / kReports, kSmallestReport, kLargestReport);
-}
-
 namespace {
 
 /// PipelineStreams that no call uses. More than kKept would occupy much pinned memory: concurrent

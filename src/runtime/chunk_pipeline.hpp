@@ -26,9 +26,6 @@ std::int64_t device_memory_limit(const gpukern_exec* exec);
 /// operand has `total` bytes; the host packs operands that are `staged`.
 std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, bool staged);
 
-/// Bytes of a call's result between two progress reports.
-std::int64_t report_bytes(std::int64_t total);
-
 /// The layout of a slice's operand in host memory: its positions in C order, `item` bytes each.
 struct Layout {
   std::int64_t item = 0;

@@ -208,8 +208,7 @@ class ChunkedCall {
 template <int Operands, class Run>
 void run_in_parts(const Loop<Operands>& loop, std::int64_t item, Progress& progress,
                   const Run& run) {
-  const std::int64_t most = report_bytes(loop.count() * item) / item;
-  const Slices<Operands> slices(loop, std::max<std::int64_t>(1, most));
+  const Slices<Operands> slices(loop, std::max<std::int64_t>(1, kReportBytes / item));
   for (std::int64_t k = 0; k < slices.count(); ++k) {
     const Slice<Operands> slice = slices[k];
     run(slice);

@@ -17,9 +17,7 @@ static constexpr std::size_t kFirstCudaInfo =
 static constexpr std::size_t kFirstDeviceInfo = offsetof(gpukern_device_info, total_memory_bytes) +
                                                 sizeof(gpukern_device_info::total_memory_bytes);
 
-extern "C" int32_t gpukern_version(void) {
-  return GPUKERN_VERSION_MAJOR * 10000 + GPUKERN_VERSION_MINOR * 100 + GPUKERN_VERSION_PATCH;
-}
+extern "C" int32_t gpukern_version(void) { return GPUKERN_VERSION; }
 
 extern "C" int32_t gpukern_abi_version(void) { return GPUKERN_ABI_VERSION; }
 

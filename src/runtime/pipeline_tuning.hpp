@@ -33,12 +33,10 @@ constexpr std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
 }
 
-/// The number of progress reports of a call on the CPU, at each of which it can be cancelled, and
-/// the bounds on the bytes between two reports. 16 cores take about 5 ms for 128 MiB, so the time
-/// to start the threads is negligible.
-inline constexpr std::int64_t kReports = 64;
-inline constexpr std::int64_t kSmallestReport = std::int64_t{128} << 20;
-inline constexpr std::int64_t kLargestReport = std::int64_t{512} << 20;
+/// Bytes of a call's result on the CPU between two progress reports, at each of which it can be
+/// cancelled. One core takes about a tenth of a second to gather that much by random indices; 16
+/// cores take about a millisecond to copy them, so the time to start the threads is negligible.
+inline constexpr std::int64_t kReportBytes = std::int64_t{32} << 20;
 
 /// Rates of a gather of host arrays, in Gitem/s and GB/s, for the three ways to read the source.
 /// Measured on one H200 with PCIe 5 and 16 cores: copies 55 GB/s from pinned memory, 40 GB/s

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``python -m gpukern bench``: both operations, compared with the installed libraries.
+"""``gpukern bench``: both operations, compared with the installed libraries.
 
 A short form of the project's benchmark: gpukern, torch and CuPy on device arrays or, without a GPU,
 gpukern and NumPy on host arrays. Calls are timed in batches by the host's clock, with one wait at
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpukern._cli.bar_chart import svg
 from gpukern._cli.progress_bar import Progress
 from gpukern._memory.creation import to_device
 from gpukern._memory.device_array import DeviceArray
@@ -166,18 +167,20 @@ def measure(each, operation, data, result, wait):
     return seconds_of(call, wait), "" if right else "  WRONG"
 
 
-def bench(shrink=1):
+def bench(shrink=1, plot=None):
     """Measures, prints a table and returns whether every result of gpukern was right.
 
-    `shrink` divides the sizes.
+    `shrink` divides the sizes; `plot` is the path of an SVG picture.
     """
     found = info()
     devices = found["devices"]
     on_gpu = bool(devices)
     where = devices[0]["name"] if on_gpu else f"CPU, {found['cpu_count']} processors"
     everyone, missing = open_all((gpukern_on_gpu, torch, cupy) if on_gpu else (gpukern, numpy))
-    print(f"gpukern {found['version']} on {where}", *missing, sep="\n")
+    heading = f"gpukern {found['version']} on {where}"
+    print(heading, *missing, sep="\n")
     right = True
+    rates = []
     listed = list(cases(shrink * (1 if on_gpu else HOST_SHRINK)))
     progress = Progress(len(listed) * len(everyone))
     wait = synchronize if on_gpu else int
@@ -185,6 +188,7 @@ def bench(shrink=1):
         data = make()
         result = expected(operation, data)
         progress.print(f"{title}, {unit}")
+        rates.append((title, unit, {}))
         for each in everyone:
             progress.step(f"{title}: {each.name}")
             try:
@@ -195,5 +199,10 @@ def bench(shrink=1):
                 progress.print(f"  {each.name:<10} {type(error).__name__}: {error}")
                 continue
             right &= each is not everyone[0] or not verdict
+            if not verdict:
+                rates[-1][2][each.name] = work / seconds
             progress.print(f"  {each.name:<10} {work / seconds:10.2f}{verdict}")
+    if plot is not None:
+        with open(plot, "w", encoding="utf-8") as file:
+            file.write(svg(heading, rates))
     return right

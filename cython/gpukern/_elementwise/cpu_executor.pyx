@@ -17,6 +17,8 @@ from gpukern._elementwise.loop_plan cimport (
     overlaps, sizes_of,
 )
 
+from gpukern._streams.progress cimport is_due
+
 import contextvars
 import threading
 
@@ -56,9 +58,8 @@ FEW = 1 << 15
 BLOCK_BYTES = 1 << 19
 # Fewer steps, of one element each, are not worth a thread's start: about half a millisecond.
 LEAST_FOR_THREAD = 1 << 21
-REPORTS = 64
-SMALLEST_REPORT = 1 << 27
-LARGEST_REPORT = 1 << 29
+# Bytes of a result between two reports, as of saxpy's (src/runtime/pipeline_tuning.hpp).
+REPORT_BYTES = 1 << 25
 
 # Contexts in which NumPy ignores floating-point errors, and which no call is in. To enter one costs
 # a tenth of `numpy.errstate`.
@@ -161,6 +162,7 @@ cdef class HostFunction:
         For `aliased`, see BufferAssignment.assign.
         """
         cdef Py_ssize_t done = 0, size
+        cdef double next_report = 0
         if out.size == 0:
             return 0
         views, target = coalesced_views(arguments, out)
@@ -169,12 +171,13 @@ cdef class HostFunction:
         if progress is None:
             work.compute(parts, self.threads(out.size))
             return 0
-        step = report_bytes(out.nbytes) // (self.block * out.itemsize)
+        step = REPORT_BYTES // (self.block * out.itemsize)
         for some in batched(parts, max(step, 1)):
             size = sum([target[part].size for part in some])
             work.compute(some, self.threads(size))
             done += size * out.itemsize
-            progress(done, out.nbytes)
+            if is_due(&next_report) or done == out.nbytes:
+                progress(done, out.nbytes)
         return 0
 
     def threads(self, Py_ssize_t size):
@@ -187,11 +190,6 @@ def cost(step):
     if step.function not in TRANSCENDENTAL:
         return 1
     return 2 if step.computed == "float32" else 8  # NumPy has vector code for most of float32
-
-
-def report_bytes(total):
-    """Bytes of a result between two reports, as of saxpy's (src/runtime/pipeline_tuning.hpp)."""
-    return min(max(total // REPORTS, SMALLEST_REPORT), LARGEST_REPORT)
 
 
 class Work:

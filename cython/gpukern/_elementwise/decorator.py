@@ -4,6 +4,7 @@
 """elementwise: makes element-wise functions of arrays."""
 
 import functools
+import sys
 from collections.abc import Mapping
 
 from gpukern._elementwise.dispatch import Elementwise
@@ -145,3 +146,28 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     if name is not None:
         made.__name__ = made.__qualname__ = str(name)
     return made
+
+
+def reduced(made, function):
+    """What a pickle of an Elementwise holds, see object.__reduce__().
+
+    A decorated function is found by its name, an expression is made from its text, any other
+    function from its graph.
+    """
+    attributes = dict(vars(made))
+    if attributes.pop("__wrapped__", None) is not None and is_found_by_name(made):
+        return made.__qualname__
+    if not function.is_c:
+        return Elementwise, (function,), attributes
+    options = {
+        each: getattr(function, each) for each in ("inputs", "dtype", "name", "preamble", "options")
+    }
+    return functools.partial(elementwise, function.text, **options), (), attributes
+
+
+def is_found_by_name(made):
+    """Whether a module has this very object under its qualified name."""
+    found = sys.modules.get(made.__module__)
+    for name in made.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is made

@@ -116,7 +116,7 @@ cdef class Elementwise:
     host arrays between the parts of their work.
     """
 
-    cdef readonly object function  # for tests
+    cdef readonly object _function  # tests read it
     cdef dict known  # the specializations
     cdef str name
     cdef readonly tuple inputs  # the names of the arguments
@@ -126,7 +126,7 @@ cdef class Elementwise:
     def __init__(self, function):
         if not isinstance(function, Function):
             raise GpukernTypeError("an Elementwise is made by gpukern.elementwise()")
-        self.function = function
+        self._function = function
         self.known = function.specializations
         self.name = function.name
         self.inputs = function.inputs
@@ -140,6 +140,16 @@ cdef class Elementwise:
 
     def __repr__(self):
         return f"<elementwise {self.name}({', '.join(self.inputs)})>"
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        from gpukern._elementwise.decorator import reduced
+        return reduced(self, self._function)
 
     def result_dtype(self, *dtypes):
         """The name of the result's dtype for arguments of these dtypes.
@@ -162,7 +172,7 @@ cdef class Elementwise:
             raise GpukernTypeError(
                 f"{self.name} takes {len(self.inputs)} arguments, got {len(dtypes)} dtypes")
         names = tuple([type_resolution.argument_type(each) for each in dtypes])
-        return type_resolution.typed(self.function, names)
+        return type_resolution.typed(self._function, names)
 
     def __call__(self, *arguments, out=None, device=None, stream=None, progress=None,
                  device_memory=None):
@@ -178,7 +188,7 @@ cdef class Elementwise:
         gpu = self.gpu_of_call(&call, &operands)
         if out is not None:
             self.describe_out(&call, out, &operands)
-        found = specialization_of(self.function, self.known, operands.types, gpu)
+        found = specialization_of(self._function, self.known, operands.types, gpu)
         if gpu == ON_CPU:
             return call_on_cpu(&call, found, arguments, &operands, out, progress)
         if operands.first == NULL or operands.first.host:
@@ -234,7 +244,7 @@ cdef class Elementwise:
         if call.c.device.device_type != GPUKERN_DEVICE_DEFAULT:
             return ON_CPU
         if self.device_only < 0:
-            self.device_only = bool(self.function.device_names)
+            self.device_only = bool(self._function.device_names)
         if checked_default_device() != DEFAULT_CUDA and not self.device_only:
             return ON_CPU
         # A default device that is not there is no error.

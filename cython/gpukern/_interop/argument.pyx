@@ -102,7 +102,8 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
         if (type_.protocol == BY_NUMPY and not PyObject_CheckBuffer(array)
                 and not hasattr(array, "__cuda_array_interface__")):
             raise GpukernTypeError(
-                f"{what(call, argument)} must be an array, got {type(array).__name__}")
+                f"{what(call, argument)} must be an array, got {type(array).__name__}"
+                + (", which does not share its memory" if hasattr(array, "__array__") else ""))
         if temporary:
             require_operand(call, argument)
         else:
@@ -231,7 +232,8 @@ cdef int describe_converted(CallContext *call, ArrayType type_, object array,
         raise GpukernTypeError(f"{what(call, argument)}: {error}") from error
     if made.dtype.hasobject and not type_.is_sequence:
         raise GpukernTypeError(
-            f"{what(call, argument)} must be an array, got {type(array).__name__}")
+            f"{what(call, argument)} must be an array, got {type(array).__name__}"
+            + (" of Python objects (gather takes its numpy.asarray())" if made.ndim else ""))
     keep(call, made)
     return describe_ndarray(call, type_, made, argument)
 

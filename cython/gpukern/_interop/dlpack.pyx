@@ -41,8 +41,11 @@ cdef object capsule_of(object array, object stream):
     cdef dict options = {} if stream is None else {"stream": stream}
     try:
         return array.__dlpack__(max_version=MAX_VERSION, **options)
-    except TypeError:  # a producer from before DLPack 1.0
-        return array.__dlpack__(**options)
+    except TypeError as error:
+        text = str(error)
+        if "max_version" not in text and "argument" not in text:
+            raise
+        return array.__dlpack__(**options)  # a producer from before DLPack 1.0
 
 
 cdef Import import_capsule(object capsule):

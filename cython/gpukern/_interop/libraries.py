@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-REQUIRES_GRADIENTS = "requires gradients, which gpukern does not compute; pass its detach()"
+REQUIRES_GRADIENTS = "requires gradients: use gpukern.torch, or pass its detach()"
 
 # Where a library's types say that they live, by the library.
 LIBRARY_OF_PACKAGE = {
@@ -101,10 +101,7 @@ def _why_not_tensor(torch, tensor):
     if tensor.is_meta:
         return "is on the meta device and has no memory"
     if _is_traced(torch):
-        return (
-            "would be missed by the trace that is running; wrap gpukern as a custom operator, "
-            "as in examples/torch_custom_op.py"
-        )
+        return "would be missed by the trace that is running; use gpukern.torch"
     forward_ad = torch.autograd.forward_ad
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
         return "has a forward-mode tangent, which gpukern does not compute; pass its primal"

@@ -228,7 +228,11 @@ cdef int describe_interface(CallContext *call, ArrayType type_, object array,
                             Argument *argument) except -1:
     """Describes an array by its __cuda_array_interface__, version 3 and before."""
     try:
-        fill_from_interface(call, type_, array.__cuda_array_interface__, argument)
+        interface = array.__cuda_array_interface__
+        if not isinstance(interface, dict):  # a proxy, such as that of torch.fx, has any attribute
+            raise GpukernTypeError(
+                f"{what(call, argument)} must be an array, got {type(array).__name__}")
+        fill_from_interface(call, type_, interface, argument)
     except GpukernError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -328,6 +332,8 @@ cdef object refusal(CallContext *call, ArrayType type_, object array, const Argu
         first_line = str(error).partition("\n")[0]
         why = (f"could not be imported from {type(array).__name__}: {type(error).__name__}: "
                f"{first_line}")
+        if argument.host and hasattr(array, "__array__"):
+            why += " (numpy.asarray() may convert it)"
     return GpukernBufferError(f"{what(call, argument)} {why}")
 
 

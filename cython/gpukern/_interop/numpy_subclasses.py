@@ -18,8 +18,8 @@ def is_masked(array):
 
 def special_gather(source):
     """The function that gathers from such an ndarray, None for any other."""
-    if source.dtype == np.object_:
-        return gather_objects
+    if source.dtype.hasobject or source.dtype.kind == "T":
+        return gather_references
     return gather_masked if is_masked(source) else None
 
 
@@ -34,12 +34,16 @@ def operation(name):
     return getattr(sys.modules["gpukern"], name)
 
 
-def gather_objects(name, numpys, source, index, *, axis, mode, fill_value, out, progress, **where):
-    """Gathers references to Python objects: our indices, NumPy's reference counts."""
+def gather_references(
+    name, numpys, source, index, *, axis, mode, fill_value, out, progress, **where
+):
+    """Gathers Python objects, records of them, and strings: our indices, NumPy's references."""
     if out is not None and not (isinstance(out, np.ndarray) and out.dtype == source.dtype):
         kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
-        raise GpukernTypeError(f"{name}: out must be an ndarray of dtype object, got {kind}")
-    # One byte in place of each object: this brings all errors with it, and what is to be filled.
+        raise GpukernTypeError(
+            f"{name}: out must be an ndarray of dtype {source.dtype}, got {kind}"
+        )
+    # One byte in place of each element: this brings all errors with it, and what is to be filled.
     shadow = np.broadcast_to(np.uint8(1), source.shape)
     known = np.asarray(
         operation(name)(
@@ -48,7 +52,7 @@ def gather_objects(name, numpys, source, index, *, axis, mode, fill_value, out, 
         bool,
     )
     if known.size == 0:
-        result = np.empty(known.shape, object)
+        result = np.empty_like(source, shape=known.shape)
     else:
         along = 0 if axis is None else axis
         flat = source.reshape(-1) if axis is None or source.ndim == 0 else source
@@ -57,7 +61,7 @@ def gather_objects(name, numpys, source, index, *, axis, mode, fill_value, out, 
         # With one dimension at least, so that an object that is itself an array stays an element.
         result = numpys(flat, np.atleast_1d(positions), axis=along).reshape(known.shape)
     if mode == "fill":
-        result[~known] = fill_objects(fill_value, known.shape)[~known]
+        result[~known] = filled_array(fill_value, known.shape, source.dtype)[~known]
     if out is None:
         return result if result.ndim else result[()]
     if out.shape != result.shape:
@@ -68,9 +72,11 @@ def gather_objects(name, numpys, source, index, *, axis, mode, fill_value, out, 
     return out
 
 
-def fill_objects(fill_value, shape):
-    """The fill value at every place: an ndarray by its elements, all else as one object."""
-    filled = np.empty(shape, object)
+def filled_array(fill_value, shape, dtype):
+    """The fill value at every place: an ndarray by its elements, all else as one element."""
+    filled = np.zeros(shape, dtype)
+    if type(fill_value) is int and fill_value == 0:
+        return filled
     if isinstance(fill_value, np.ndarray):
         filled[...] = fill_value
     else:

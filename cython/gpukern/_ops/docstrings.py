@@ -16,7 +16,8 @@ stream : optional
 CALL_OPTIONS = f"""\
 {PLACE}\
 progress : callable, optional
-    Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays.
+    Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays,
+    at most ten times a second.
     An exception that it raises stops the call and propagates; `out` is then partially written.
 device_memory : int, optional
     Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or

@@ -8,6 +8,7 @@ The operation itself is called, and its context (call.pxd) takes the request: th
 arguments as usual, and the C function fills in the explanation instead of running.
 """
 
+cimport cython
 from libc.string cimport memset
 
 from gpukern._capi cimport (
@@ -22,7 +23,7 @@ import numpy as np
 
 from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.dispatch import Elementwise
-from gpukern._ops.gather import gather
+from gpukern._ops.gather import gather, take
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.scatter import bincount, scatter
@@ -32,6 +33,7 @@ from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {function: function.__name__ for function in (
     bincount, gather, put_along_axis, saxpy, scatter, take_along_axis)}
+OPERATIONS[take] = "gather"
 # They refuse arrays of objects and masked arrays themselves.
 cdef tuple WRITES = ("bincount", "put_along_axis", "scatter")
 
@@ -55,6 +57,7 @@ cdef dict RULES = {
 }
 
 
+@cython.final
 cdef class Explanation:
     """What a call would do; ``str()`` gives one line.
 
@@ -144,9 +147,9 @@ def explain(op, /, *args, **kwargs):
     Parameters
     ----------
     op : function
-        :func:`gpukern.gather`, :func:`gpukern.take_along_axis`, :func:`gpukern.scatter`,
-        :func:`gpukern.put_along_axis`, :func:`gpukern.bincount`, :func:`gpukern.saxpy` or a
-        function made by :func:`gpukern.elementwise`.
+        :func:`gpukern.gather`, :func:`gpukern.take`, :func:`gpukern.take_along_axis`,
+        :func:`gpukern.scatter`, :func:`gpukern.put_along_axis`, :func:`gpukern.bincount`,
+        :func:`gpukern.saxpy` or a function made by :func:`gpukern.elementwise`.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""gather: the Python function."""
+"""gather and take: the Python functions."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -12,6 +12,7 @@ from gpukern._ops.indexing cimport IndexedRead, new_indexed_read
 import numpy as np
 
 from gpukern._ops.docstrings import complete_docstring
+from gpukern.errors import GpukernValueError
 
 
 def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, device=None,
@@ -64,6 +65,38 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
                       device_memory)
 
 
+def take(a, indices, axis=None, out=None, mode="raise", *, device=None, stream=None, progress=None,
+         device_memory=None):
+    """Takes elements of an array along an axis, with the parameters of :func:`numpy.take`.
+
+    It is :func:`gather` with another default: ``axis=None`` takes from the flattened array. Arrays,
+    results and errors, whose messages name :func:`gather`, are as described there.
+
+    Parameters
+    ----------
+    a : array
+        The source.
+    indices : array of an integer dtype, or int
+        Any shape.
+    axis : int or None
+        In [-ndim, ndim); None indexes the flattened source.
+    out : array, optional
+        Written to and returned: of the dtype of `a`, to which NumPy would convert. Unchanged if
+        mode 'raise' raises.
+    mode : {'raise', 'wrap', 'clip'}
+        What to do with an index outside [0, n), as in :func:`gather`.
+    {call_options}
+
+    Returns
+    -------
+    array
+        `out`, or a new array; a scalar for a 0-d result of NumPy arrays.
+    """
+    if mode == "fill":
+        raise GpukernValueError("take: mode must be 'raise', 'wrap' or 'clip'; gather has 'fill'")
+    return GATHER.run(a, indices, axis, mode, 0, out, device, stream, progress, device_memory)
+
+
 cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
                       int64_t *sizes) noexcept:
     """Fills in the result's shape and returns its ndim; any shape for an axis that the C side
@@ -88,3 +121,4 @@ cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index,
 cdef IndexedRead GATHER = new_indexed_read("gather", gpukern_gather, result_sizes, np.take)
 
 complete_docstring(gather)
+complete_docstring(take)

@@ -104,11 +104,16 @@ cdef class IndexedRead:
         return end_call(&call, result, &dst)
 
 
+# NumPy's NPY_ITEM_REFCOUNT: elements are or hold references, to Python objects or to strings.
+cdef enum:
+    HOLDS_REFERENCES = 1
+
+
 cdef bint is_special(object source):
-    """Whether NumPy's rules make several calls of one: arrays of objects and masked arrays."""
+    """Whether NumPy's rules make several calls of one: for references and masked arrays."""
     if not isinstance(source, cnp.ndarray):
         return False
-    if cnp.PyArray_TYPE(source) == cnp.NPY_OBJECT:
+    if cnp.PyDataType_FLAGS(<cnp.dtype>cnp.PyArray_DESCR(source)) & HOLDS_REFERENCES:
         return True
     return type(source) is not cnp.ndarray and numpy_subclasses.is_masked(source)
 
@@ -204,7 +209,8 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
         array = index_of_numbers(index, array)
     if array.dtype.kind not in "iu":
         raise GpukernTypeError(
-            f"{what(call, idx)} must be of an integer dtype, got {array.dtype}")
+            f"{what(call, idx)} must be of an integer dtype, got {array.dtype}"
+            + (" (numpy.flatnonzero() gives the indices)" if array.dtype.kind == "b" else ""))
     if not is_native(array.dtype):
         array = array.astype(array.dtype.newbyteorder("="))
     elif idx.byte_strided:

@@ -9,6 +9,8 @@ from gpukern._capi cimport gpukern_exec
 cdef struct Watch:
     PyObject *progress   # borrowed, NULL for none
     PyObject *error      # what stopped the call, owned
-    double next_look     # in seconds
+    double next_report   # in seconds
 
+# Whether the time of the next report has come, which is then moved on.
+cdef bint is_due(double *next_report) noexcept nogil
 cdef void watch(Watch *watch, gpukern_exec *exec_) noexcept

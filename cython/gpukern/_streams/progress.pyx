@@ -35,29 +35,33 @@ cdef extern from *:
     int32_t ask_or_sleep(int32_t (*ask)(void *, uint64_t, uint64_t) noexcept with gil, void *user,
                          uint64_t done_bytes, uint64_t total_bytes) noexcept nogil
 
-# Seconds between two looks at signals, for which the GIL is taken.
-cdef double LOOK = 0.05
+# Seconds between two reports, and between two looks at signals, for which the GIL is taken.
+cdef double INTERVAL = 0.1
 
 
 cdef void watch(Watch *watch, gpukern_exec *exec_) noexcept:
     """Lets a call report its progress and look at signals."""
-    watch.next_look = now() + LOOK
+    watch.next_report = 0
     exec_.progress = between_parts
     exec_.progress_user = watch
 
 
-cdef double now() noexcept nogil:
+cdef bint is_due(double *next_report) noexcept nogil:
     cdef timespec time
+    cdef double now
     clock_gettime(CLOCK_MONOTONIC, &time)
-    return time.tv_sec + 1e-9 * time.tv_nsec
+    now = time.tv_sec + 1e-9 * time.tv_nsec
+    if now < next_report[0]:
+        return False
+    next_report[0] = now + INTERVAL
+    return True
 
 
 cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
     cdef Watch *watch = <Watch *>user
-    cdef double time = now()
-    if watch.progress == NULL and time < watch.next_look:
+    cdef bint ends = watch.progress != NULL and done_bytes == total_bytes
+    if not is_due(&watch.next_report) and not ends:
         return 0
-    watch.next_look = time + LOOK
     return ask_or_sleep(ask_python, user, done_bytes, total_bytes)
 
 

@@ -4,7 +4,7 @@
 """What both forms of an element-wise function are translated to: a graph of calls."""
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from gpukern._elementwise.frontend import ufuncs
 
@@ -78,6 +78,30 @@ class Function:
     def device_names(self):
         """The functions that only a GPU has, sorted."""
         return sorted({node.name for node in self.nodes if isinstance(node, DeviceCall)})
+
+    def __getstate__(self):
+        """For a pickle: without the kernels, and with the graph as a list, which may be long."""
+        state = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        position = {id(node): number for number, node in enumerate(self.nodes)}
+        state["root"] = [
+            (type(node), {**vars(node), **argument_numbers(node, position)}) for node in self.nodes
+        ]
+        return state
+
+    def __setstate__(self, state):
+        nodes = []
+        for kind, values in state["root"]:
+            if "arguments" in values:
+                values["arguments"] = tuple(nodes[number] for number in values["arguments"])
+            nodes.append(kind(**values))
+        self.__init__(**{**state, "root": nodes[-1]})
+
+
+def argument_numbers(node, position):
+    """The arguments of a node, if it has any, by their positions."""
+    if not hasattr(node, "arguments"):
+        return {}
+    return {"arguments": tuple(position[id(each)] for each in node.arguments)}
 
 
 def operation(function, *arguments):

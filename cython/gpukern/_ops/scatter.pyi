@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any, Literal, overload
+
+import numpy.typing as npt
+
+from gpukern._typing import (
+    Array,
+    Axis,
+    Bytes,
+    HostIndex,
+    Index,
+    JaxArray,
+    LibraryArray,
+    Mode,
+    OptionalDevice,
+    Order,
+    Output,
+    OutT,
+    Reduction,
+    Scalar,
+    Stream,
+    T,
+)
+
+# fmt: off
+@overload
+def scatter(
+    target: Array, index: Index, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
+    reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: OutT,
+    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+) -> OutT: ...
+@overload
+def scatter(
+    target: JaxArray[T], index: Index, values: Array | Scalar, *, axis: Axis = 0,
+    mode: Mode = "raise", reduce: Reduction = None, order: Order = "fixed", unique: bool = False,
+    out: None = None, device: OptionalDevice = None, stream: Stream = None,
+    device_memory: Bytes = None,
+) -> T: ...
+@overload
+def scatter(
+    target: OutT, index: Index, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
+    reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: None = None,
+    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+) -> OutT: ...
+
+@overload
+def bincount(
+    index: HostIndex, weights: Array | None = None, *, size: Bytes = None,
+    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed",
+    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+) -> npt.NDArray[Any]: ...
+@overload
+def bincount(
+    index: LibraryArray[T], weights: Array | None = None, *, size: Bytes = None,
+    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed",
+    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+) -> T: ...
+@overload
+def bincount(
+    index: Index | Output, weights: Array | None = None, *, size: Bytes = None,
+    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed",
+    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+) -> Any: ...

@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The types of arguments; for type checkers only, there is no such module at run time.
+
+A result has the type of the library of the arguments, which need not be installed: the arrays of
+torch, JAX and CuPy are recognized by a method of theirs that gives such an array. What depends on
+values is Any: whether a 0-d result is a scalar, or on which device a torch index is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, type_check_only
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Buffer, TypeVar
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+ScalarT = TypeVar("ScalarT", bound=np.generic, default=Any)
+OutT = TypeVar("OutT", bound=Output)
+
+@type_check_only
+class SupportsDLPack(Protocol):
+    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+@type_check_only
+class SupportsCudaArrayInterface(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+@type_check_only
+class TorchTensor(Protocol[T_co]):
+    def new_empty(self, size: Sequence[int], /) -> T_co: ...
+
+@type_check_only
+class JaxArray(Protocol[T_co]):
+    def block_until_ready(self) -> T_co: ...
+
+@type_check_only
+class CudaArray(SupportsCudaArrayInterface, Protocol[T_co]):  # DeviceArray, cupy.ndarray
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    def __copy__(self) -> T_co: ...
+
+@type_check_only
+class Nested(Protocol[T_co]):  # a sequence of any depth, but no str and no ndarray
+    def __len__(self) -> int: ...
+    def __contains__(self, value: object, /) -> bool: ...
+    def __getitem__(self, position: int, /) -> T_co | Nested[T_co]: ...
+    def count(self, value: Any, /) -> int: ...
+
+Number: TypeAlias = complex | np.number[Any] | np.bool
+Scalar: TypeAlias = Number | npt.NDArray[Any]
+LibraryArray: TypeAlias = TorchTensor[T] | JaxArray[T] | CudaArray[T]
+HostArray: TypeAlias = npt.NDArray[ScalarT] | Nested[Any]
+OtherHostArray: TypeAlias = npt.ArrayLike | SupportsDLPack  # of pandas, for example
+Array: TypeAlias = npt.ArrayLike | SupportsDLPack | SupportsCudaArrayInterface
+Output: TypeAlias = npt.NDArray[Any] | Buffer | SupportsDLPack | SupportsCudaArrayInterface
+Int: TypeAlias = int | np.integer[Any]
+# Not every object with __dlpack__ or a buffer: an ndarray of floats has both.
+HostIndex: TypeAlias = npt.NDArray[np.integer[Any]] | Nested[Int] | memoryview
+OtherIndex: TypeAlias = Int | LibraryArray[Any] | SupportsCudaArrayInterface
+Index: TypeAlias = HostIndex | OtherIndex
+Axis: TypeAlias = SupportsIndex | None
+Mode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
+Reduction: TypeAlias = Literal["add", "multiply", "min", "max", "mean"] | None
+Order: TypeAlias = Literal["fixed", "any"]
+TakeMode: TypeAlias = Literal["raise", "wrap", "clip"]
+Device: TypeAlias = str | int
+OptionalDevice: TypeAlias = Device | None
+# An int handle, an object with __cuda_stream__, or a stream of torch or CuPy.
+Stream: TypeAlias = Any
+Progress: TypeAlias = Callable[[int, int], object] | None
+Bytes: TypeAlias = SupportsIndex | None
+Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]

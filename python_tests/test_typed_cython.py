@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The functions on typed memoryviews, from Cython: the types that packages declare."""
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gpukern
+
+# Types and the dtypes that they view.
+INDEX_TYPES = {
+    "int32_t": "i4",
+    "int64_t": "i8",
+    "uint32_t": "u4",
+    "uint64_t": "u8",
+    "cnp.int32_t": "i4",
+    "cnp.int64_t": "i8",
+    "cnp.uint64_t": "u8",
+    "cnp.intp_t": "p",
+    "int": "i",
+    "long": "l",
+    "long long": "q",
+    "Py_ssize_t": "p",
+    "size_t": "P",
+}
+ITEM_TYPES = {
+    "float": "f4",
+    "cnp.float64_t": "f8",
+    "cnp.complex64_t": "c8",
+    "uint8_t": "u1",
+    "cnp.int64_t": "i8",
+    "long": "l",
+    "float complex": "c8",
+}
+IN_BRACKETS = {"long long": "cython.longlong", "float complex": "cython.floatcomplex"}
+SAXPY_TYPES = {"float": "f4", "cnp.float64_t": "f8", "int": "i", "cnp.int64_t": "i8"}
+
+PROLOGUE = """\
+# cython: language_level=3
+cimport cython
+cimport numpy as cnp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from gpukern cimport gather_into, gather_rows_into, saxpy_into
+"""
+INDEX = """
+def index_{n}(const float[:] source, const {t}[:] index, float[:] out):
+    gather_into(source, index, out)
+
+def contiguous_index_{n}(const float[::1] source, const {t}[::1] index, float[:] out):
+    gather_into[float, {b}](source, index, out)
+"""
+ITEM = """
+def item_{n}(const {t}[:] source, const long[:] index, {t}[:] out):
+    gather_into(source, index, out)
+
+def contiguous_item_{n}(const {t}[::1] source, const long[:] index, {t}[::1] out):
+    gather_into[{b}, long](source, index, out)
+
+def rows_{n}(const {t}[:, ::1] source, const long[:] index, {t}[:, ::1] out):
+    gather_rows_into[{b}, long](source, index, out)
+"""
+SAXPY = """
+def saxpy_{n}({t} a, const {t}[:] x, {t}[:] out):
+    saxpy_into(a, x, out, out)
+
+def contiguous_saxpy_{n}({t} a, const {t}[::1] x, {t}[::1] out):
+    with nogil:
+        saxpy_into[{b}](a, x, out, out)
+"""
+
+
+def functions(template, types):
+    """The functions of a template for each type."""
+    return "".join(template.format(n=n, t=t, b=IN_BRACKETS.get(t, t)) for n, t in enumerate(types))
+
+
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory):
+    pytest.importorskip("Cython")
+    if shutil.which(shlex.split(os.environ.get("CC", "cc"))[0]) is None:
+        pytest.skip("no C compiler")
+    folder = tmp_path_factory.mktemp("extension")
+    (folder / "typed_functions.pyx").write_text(
+        PROLOGUE
+        + functions(INDEX, INDEX_TYPES)
+        + functions(ITEM, ITEM_TYPES)
+        + functions(SAXPY, SAXPY_TYPES)
+    )
+    include = f"-O0 -I{gpukern.get_include()} -I{np.get_include()}"
+    command = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "typed_functions.pyx"]
+    run = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "CFLAGS": include},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    (module,) = folder.glob("typed_functions.*.so")
+    spec = importlib.util.spec_from_file_location("typed_functions", module)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.mark.parametrize("name", INDEX_TYPES)
+def test_index_types(extension, name, rng):
+    n = list(INDEX_TYPES).index(name)
+    source = rng.random(9, "f4")
+    index = rng.integers(0, 9, 5).astype(INDEX_TYPES[name])
+    for function in ("index", "contiguous_index"):
+        out = np.zeros(5, "f4")
+        getattr(extension, f"{function}_{n}")(source, index, out)
+        assert np.array_equal(out, source[index])
+
+
+def test_an_index_of_an_unsigned_type_is_not_negative(extension):
+    n = list(INDEX_TYPES).index("uint64_t")
+    with pytest.raises(IndexError, match=f"index {2**64 - 1} is out of bounds"):
+        getattr(extension, f"index_{n}")(
+            np.zeros(3, "f4"), np.array([2**64 - 1], "u8"), np.zeros(1, "f4")
+        )
+
+
+@pytest.mark.parametrize("name", ITEM_TYPES)
+def test_item_types(extension, name, rng):
+    n = list(ITEM_TYPES).index(name)
+    source = rng.integers(0, 100, (9, 4)).astype(ITEM_TYPES[name])
+    index = rng.integers(0, 9, 5)
+    for function in ("item", "contiguous_item"):
+        out = np.zeros(5, source.dtype)
+        getattr(extension, f"{function}_{n}")(np.ascontiguousarray(source[:, 1]), index, out)
+        assert np.array_equal(out, source[index, 1])
+    out = np.zeros((5, 4), source.dtype)
+    getattr(extension, f"rows_{n}")(source, index, out)
+    assert np.array_equal(out, source[index])
+
+
+@pytest.mark.parametrize("name", SAXPY_TYPES)
+def test_saxpy_types(extension, name, rng):
+    n = list(SAXPY_TYPES).index(name)
+    x, y = rng.integers(0, 100, (2, 7)).astype(SAXPY_TYPES[name])
+    for function in ("saxpy", "contiguous_saxpy"):
+        out = y.copy()
+        getattr(extension, f"{function}_{n}")(3, x, out)
+        assert np.array_equal(out, 3 * x + y)
