@@ -114,6 +114,11 @@ class Jax:
         self.saxpy = jax.jit(lambda a, x, y: a * x + y)
         # The mode without any check of the bounds: JAX's fastest.
         self.take = jax.jit(lambda s, i: s.at[i].get(mode="promise_in_bounds"))
+        names = {None: "set", "add": "add", "max": "max"}
+        self.scatter = jax.jit(
+            lambda t, i, v, reduce: getattr(t.at[i], names[reduce])(v, mode="promise_in_bounds"),
+            static_argnums=3,
+        )
 
     def array(self, address, shape, dtype):
         """Return a JAX array at an address."""
@@ -144,8 +149,20 @@ class Numba:
                 for j in range(source.shape[1]):
                     out[i, j] = source[index[i], j]
 
+        @numba.njit
+        def scatter(target, index, values):
+            for i in range(index.size):
+                target[index[i]] = values[i]
+
+        @numba.njit
+        def scatter_add(target, index, values):
+            for i in range(index.size):
+                target[index[i]] += values[i]
+
         self.saxpy = saxpy
         self.gather = gather
+        self.scatter = scatter
+        self.scatter_add = scatter_add
         self.gather_rows = gather_rows
 
 

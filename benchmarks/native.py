@@ -21,13 +21,17 @@ DTYPES = (
     "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int32", "int64",
 )  # fmt: skip
 ITEMSIZE = dict(zip(DTYPES, (2, 2, 4, 8, 8, 16, 4, 8), strict=True))
-DISTRIBUTIONS = ("uniform", "sorted", "blocked", "zipf", "scattered zipf", "equal")
+DISTRIBUTIONS = (
+    "uniform", "sorted", "blocked", "zipf", "scattered zipf", "equal", "skewed", "half",
+)  # fmt: skip
 # The format of bench_fill()'s random numbers, so that no sum is infinite; 0 means any bits.
 FLOAT_BITS = {
     "float16": 16, "bfloat16": 17, "float32": 32, "complex64": 32, "float64": 64, "complex128": 64,
 }  # fmt: skip
 
 MODES = {"raise": 0, "wrap": 1, "clip": 2, "fill": 3}
+REDUCTIONS = {None: 0, "add": 1, "multiply": 2, "min": 3, "max": 4, "mean": 5}
+ORDERS = {"fixed": 0, "any": 1}
 PATHS = {None: 0, "direct": 1, "partitioned": 2}
 TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "opaque": 3, "bfloat": 4, "complex": 5}
 CUDA = 2
@@ -87,6 +91,18 @@ class GatherOptions(ctypes.Structure):
         ("path", c_int32),
         ("fill_value", c_void_p),
         ("out_may_change", c_int32),
+    )
+
+
+class ScatterOptions(ctypes.Structure):
+    """``gpukern_scatter_options``."""
+
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("mode", c_int32),
+        ("reduce", c_int32),
+        ("order", c_int32),
+        ("unique", c_int32),
     )
 
 
@@ -216,6 +232,10 @@ class Native:
         """Fill memory with random bits, or with finite random floats."""
         self.enqueue("fill", address, size, seed, FLOAT_BITS.get(dtype, 0))
 
+    def fill_integers(self, address, dtype, count, seed):
+        """Fill ``count`` elements with random integers from -8 to 8, whose sums are exact."""
+        self.enqueue("fill_integers", DTYPES.index(dtype), address, count, seed)
+
     def fill_index(self, address, itemsize, count, distribution, n, seed):
         """Fill an index of ``count`` numbers into ``n`` items."""
         number = DISTRIBUTIONS.index(distribution)
@@ -257,6 +277,16 @@ class Native:
         arguments = (byref(source), byref(index), c_int32(0), byref(out), byref(options))
         arguments += (byref(self.exec),)
         function = self.gpukern.gpukern_gather
+        return lambda: self.check_gpukern(function(*arguments))
+
+    def scatter_call(self, target, index, values, axis, reduce, order, along=False):
+        """Return a function that scatters in mode clip, or puts along an axis."""
+        size = ctypes.sizeof(ScatterOptions)
+        options = ScatterOptions(size, MODES["clip"], REDUCTIONS[reduce], ORDERS[order], 0)
+        arguments = (byref(target), byref(index), byref(values), c_int32(axis), None)
+        arguments += (byref(options), byref(self.exec))
+        name = "gpukern_put_along_axis" if along else "gpukern_scatter"
+        function = getattr(self.gpukern, name)
         return lambda: self.check_gpukern(function(*arguments))
 
 

@@ -27,7 +27,10 @@ CEILING_STYLES = ("--", ":", "-.")
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure: the points of a table where some fields have given values, over another field."""
+    """One figure: the points of a table where some fields have given values, over another one.
+
+    That field has numbers or names.
+    """
 
     file: str
     table: str
@@ -63,6 +66,8 @@ PLOTS = (
     ),
     Plot("host_rows.svg", "host rows", "width", "bytes of a row",
          "host arrays: gather of rows, 64 MiB of 512 MiB", {}),
+    Plot("scatter.svg", "scatter add", "distribution", "distribution of the index",
+         "scatter add of 128Mi float32 into 128Mi", {"m": 128 * MI, "n": 128 * MI}),
     Plot("saxpy.svg", "saxpy sizes", "n", "elements", "saxpy, float32", {}),
     Plot("rows.svg", "rows", "width", "bytes of a row", "gather of rows, 2 GiB of 16 GiB", {}),
     Plot("gather_source.svg", "gather grid", "m", "items in the source",
@@ -136,12 +141,13 @@ def draw(plot, unit, lines, path):
     for name, (role, xs, rates) in lines.items():
         label = f"{name} (ceiling)" if role == CEILING else name
         axes.plot(xs, rates, label=label, **chosen[name])
-    axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = sorted({x for _, xs, _ in lines.values() for x in xs})
-    rotation = 45 if len(ticks) > 10 else 0
-    axes.set_xticks(ticks, labels_apart(ticks, 32 if rotation else 16), rotation=rotation)
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    if not isinstance(ticks[0], str):
+        axes.set_xscale("log", base=2)
+        rotation = 45 if len(ticks) > 10 else 0
+        axes.set_xticks(ticks, labels_apart(ticks, 32 if rotation else 16), rotation=rotation)
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     axes.yaxis.set_major_formatter(plain)

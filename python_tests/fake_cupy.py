@@ -64,6 +64,18 @@ class Tensor(np.ndarray):
         self[...] = other
         return self
 
+    def scatter_(self, axis, index, values):
+        self[index] = values
+        return self
+
+    index_copy_ = scatter_
+
+    def scatter_add_(self, axis, index, values):
+        np.add.at(self, index, values)
+        return self
+
+    index_add_ = scatter_add_
+
     def numpy(self):
         return np.asarray(self)
 

@@ -23,6 +23,15 @@ def host(address, count, dtype):
     return np.frombuffer((ctypes.c_char * size).from_address(address), dtype)
 
 
+def numpy_dtype(name):
+    """NumPy's dtype of a name."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
 def add(y, x, alpha, out):
     """torch.add; whatever the bits, which the timed copies leave behind."""
     with np.errstate(all="ignore"):
@@ -107,11 +116,7 @@ class FakeNative(Native):
     do_copy_kernel = do_copy
 
     def do_saxpy_plain(self, dtype, scalar, x, y, out, n):
-        name = DTYPES[dtype]
-        if name == "bfloat16":
-            import ml_dtypes
-
-            name = ml_dtypes.bfloat16
+        name = numpy_dtype(DTYPES[dtype])
         x, y, out = (host(address, n, name) for address in (x, y, out))
         add(y, x, np.asarray(2, x.dtype), out)
 
@@ -125,7 +130,73 @@ class FakeNative(Native):
         items = host(source, (int(index.max()) + 1), f"V{width}")
         host(out, n, f"V{width}")[:] = items[index]
 
+    def do_fill_integers(self, dtype, address, count, seed):
+        numbers = np.random.default_rng(seed).integers(-8, 9, count)
+        host(address, count, numpy_dtype(DTYPES[dtype]))[:] = numbers
+
+    def combine(self, put, dtype, index_width, target, index, values, rows, width):
+        index = host(index, rows, f"i{index_width}")
+        target = host(target, (int(index.max()) + 1) * width, dtype).reshape(-1, width)
+        put(target, index, host(values, rows * width, dtype).reshape(rows, width))
+
+    def do_scatter_add(self, dtype, *arguments):
+        self.combine(np.add.at, numpy_dtype(DTYPES[dtype]), *arguments)
+
+    def do_scatter_max(self, *arguments):
+        self.combine(np.maximum.at, "f4", *arguments)
+
+    def do_scatter_put(self, *arguments):
+        self.combine(np.ndarray.__setitem__, "f4", *arguments)
+
+    def do_put_along_axis(self, index_width, target, index, values, rows, columns, axis):
+        target, index, values = (
+            host(address, rows * columns, kind).reshape(rows, columns)
+            for address, kind in ((target, "f4"), (index, f"i{index_width}"), (values, "f4"))
+        )
+        np.put_along_axis(target, index, values, axis)
+
+    def do_take_along_axis(self, index_width, target, index, values, rows, columns, axis):
+        target, index, values = (
+            host(address, rows * columns, kind).reshape(rows, columns)
+            for address, kind in ((target, "f4"), (index, f"i{index_width}"), (values, "f4"))
+        )
+        values[...] = np.take_along_axis(target, index, axis)
+
     do_gather_thrust = do_gather_rows = do_gather_unchecked
+
+
+class Tensor(np.ndarray):
+    """An array with the methods of torch.Tensor that write by an index, and its data_ptr()."""
+
+    def view(self, *shape):
+        return super().reshape(shape) if isinstance(shape[0], int) else super().view(*shape)
+
+    def expand(self, *shape):
+        return np.broadcast_to(self, shape)
+
+    def data_ptr(self):
+        return self.ctypes.data
+
+    def along(self, axis, index, combine):
+        places = list(np.indices(index.shape, sparse=True))
+        places[axis] = index
+        combine(self, tuple(places))
+
+    def scatter_(self, axis, index, values):
+        self.along(axis, index, lambda target, at: target.__setitem__(at, values))
+
+    def scatter_add_(self, axis, index, values):
+        self.along(axis, index, lambda target, at: np.add.at(target, at, values))
+
+    def scatter_reduce_(self, axis, index, values, reduce, include_self):
+        assert reduce == "amax" and include_self
+        self.along(axis, index, lambda target, at: np.maximum.at(target, at, values))
+
+    def index_copy_(self, axis, index, values):
+        self[index] = values
+
+    def index_add_(self, axis, index, values):
+        np.add.at(self, index, values)
 
 
 class FakeTorch:
@@ -137,25 +208,16 @@ class FakeTorch:
         self.module = SimpleNamespace(
             add=add,
             index_select=lambda s, axis, i, out: np.take(s, i, axis=axis, out=out, mode="clip"),
+            use_deterministic_algorithms=lambda on: None,
             nn=SimpleNamespace(functional=SimpleNamespace(embedding=self.embedding)),
         )
 
     def embedding(self, index, source):
-        return source[index].view(WithPointer)
+        return source[index]
 
     def array(self, address, shape, dtype):
-        if dtype == "bfloat16":
-            import ml_dtypes
-
-            dtype = ml_dtypes.bfloat16
-        return host(address, int(np.prod(shape)), dtype).reshape(shape)
-
-
-class WithPointer(np.ndarray):
-    """An array that names its address as torch does."""
-
-    def data_ptr(self):
-        return self.ctypes.data
+        count = int(np.prod(shape))
+        return host(address, count, numpy_dtype(dtype)).reshape(shape).view(Tensor)
 
 
 class FakeCupy(FakeTorch):
@@ -163,7 +225,10 @@ class FakeCupy(FakeTorch):
 
     def __init__(self, memory, stream):
         self.module = SimpleNamespace(
-            take=lambda s, i, axis, out: np.take(s, i, axis=axis, out=out, mode="clip")
+            take=lambda s, i, axis, out: np.take(s, i, axis=axis, out=out, mode="clip"),
+            add=np.add,
+            maximum=np.maximum,
+            put_along_axis=np.put_along_axis,
         )
 
     def saxpy(self, a, x, y, out):

@@ -20,7 +20,7 @@ from benchmarks.libraries import LIBRARIES
 from benchmarks.measure.device import aligned, gather_operands, saxpy_operands
 from benchmarks.profile import __main__ as profile_ncu
 from benchmarks.profile import driver as profile_driver
-from benchmarks.suites.cases import DEVICE, Gather, Saxpy, Table, size_text
+from benchmarks.suites.cases import DEVICE, Gather, PutAlongAxis, Saxpy, Scatter, Table, size_text
 from benchmarks.suites.device import SAXPY
 
 SUITES = [name for name in suites.SUITES if name != "host"]  # test_host_benchmarks.py has that
@@ -41,8 +41,10 @@ def small(case):
     """The case with sizes for a test; everything else is kept."""
     if isinstance(case, Saxpy):
         return dataclasses.replace(case, n=1000 + case.n % 7)
+    if isinstance(case, PutAlongAxis):
+        return dataclasses.replace(case, height=9, length=11)
     return dataclasses.replace(
-        case, m=64 if case.rows else 512, n=max(5, min(50, 2**15 // case.width))
+        case, m=64 if case.row else 512, n=max(5, min(50, 2**15 // case.width))
     )
 
 
@@ -76,6 +78,9 @@ def test_every_case_of_a_suite_runs_and_gpukern_is_right(bench, tmp_path, suite)
                 assert result.get("right") is True, (point["label"], name, result)
                 assert result["rate"] > 0
                 assert len(result["samples"]) == 3
+            elif suite == "scatter":
+                assert "error" not in result, (point["label"], name, result)
+                assert result.get("right") is not False, (point["label"], name)
 
 
 def test_a_wrong_peer_and_a_failing_one_are_reported(bench, tmp_path):

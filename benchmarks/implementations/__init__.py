@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that is measured on a case: gpukern, its forced paths, the peers, the ceilings."""
 
-from benchmarks.implementations import device, host, offload
-from benchmarks.suites.cases import DEVICE, HOST, Gather, Saxpy
+from benchmarks.implementations import device, host, host_scatter, offload, scatter
+from benchmarks.suites.cases import DEVICE, HOST, Gather, PutAlongAxis, Saxpy, Scatter
 
 REGISTRY = {
     (DEVICE, Saxpy): device.SAXPY,
     (DEVICE, Gather): device.GATHER,
+    (DEVICE, Scatter): scatter.SCATTER,
+    (DEVICE, PutAlongAxis): scatter.PUT_ALONG_AXIS,
     (HOST, Saxpy): host.SAXPY + offload.SAXPY,
     (HOST, Gather): host.GATHER + offload.GATHER,
+    (HOST, Scatter): host_scatter.SCATTER,
 }
 
 

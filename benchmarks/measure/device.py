@@ -5,10 +5,11 @@
 import statistics
 from types import SimpleNamespace
 
+from benchmarks.implementations.unchecked import along_unchecked, scatter_unchecked
 from benchmarks.measure.loop import Bench, TooLargeError
 from benchmarks.measure.timers import make_timer
 from benchmarks.native import DTYPES, ITEMSIZE, scalar_two
-from benchmarks.suites.cases import Saxpy
+from benchmarks.suites.cases import Gather, PutAlongAxis, Saxpy, Scatter
 
 ALIGNMENT = 4096
 MOST_SETS = 64  # sets of operands that rotate
@@ -40,8 +41,7 @@ class DeviceBench(Bench):
 
     def operands(self, table, case):
         """Return the reference and the sets of operands of a case."""
-        make = saxpy_operands if isinstance(case, Saxpy) else gather_operands
-        reference, sets = make(self, case)
+        reference, sets = OPERANDS[type(case)](self, case)
         self.native.synchronize()
         return reference, sets
 
@@ -150,3 +150,58 @@ def gather_operands(bench, case):
     name = "gather_rows" if case.rows else "gather_unchecked"
     native.enqueue(name, case.width, case.index_itemsize, source, first.index, reference, case.n)
     return reference, sets
+
+
+def scatter_operands(bench, case):
+    """Fill target, indices and values, compute the reference, and return it and the sets.
+
+    The sets share the target. Values to add are small integers, so that sums are exact in any
+    order, also where a target accumulates them. Values to put are equal where their indices are, so
+    that any of them may be the last.
+    """
+    native, items = bench.native, case.m * case.width // ITEMSIZE[case.dtype]
+    layout = Layout(bench)
+    reference, initial, out = (layout.take(case.result_bytes) for _ in range(3))
+    for seed, start in enumerate((initial, out)):
+        native.fill_integers(start, case.dtype, items, seed)
+    index_size, size = case.n * case.index_itemsize, case.n * case.width
+    one = aligned(index_size) + aligned(size)
+    sets = []
+    for k in range(max(1, min(set_count(bench, one), layout.room() // one))):
+        index, values = layout.take(index_size), layout.take(size)
+        native.fill_index(index, case.index_itemsize, case.n, case.distribution, case.m, 100 + k)
+        if case.reduce is None:
+            name = "gather_rows" if case.row_bytes else "gather_unchecked"
+            native.enqueue(name, case.width, case.index_itemsize, out, index, values, case.n)
+        else:
+            count = size // ITEMSIZE[case.dtype]
+            native.fill_integers(values, case.dtype, count, 200 + k)
+        sets.append(SimpleNamespace(index=index, values=values, out=out, initial=initial))
+    note_filled(bench, layout)
+    native.enqueue("copy", reference, initial, case.result_bytes)
+    scatter_unchecked(native, case, reference, sets[0])
+    return reference, sets
+
+
+def along_operands(bench, case):
+    """Fill target, index and values as for a put, and return the reference and the operands."""
+    native, layout = bench.native, Layout(bench)
+    reference, initial, out, values = (layout.take(case.result_bytes) for _ in range(4))
+    index = layout.take(8 * case.n)
+    for seed, start in enumerate((initial, out)):
+        native.fill_integers(start, case.dtype, case.n, seed)
+    native.fill_index(index, 8, case.n, "uniform", case.shape[case.axis], 100)
+    at = SimpleNamespace(index=index, values=values, out=out, initial=initial)
+    native.enqueue("take_along_axis", 8, out, index, values, *case.shape, case.axis)
+    native.enqueue("copy", reference, initial, case.result_bytes)
+    along_unchecked(native, case, reference, at)
+    note_filled(bench, layout)
+    return reference, [at]
+
+
+OPERANDS = {
+    Saxpy: saxpy_operands,
+    Gather: gather_operands,
+    Scatter: scatter_operands,
+    PutAlongAxis: along_operands,
+}

@@ -8,7 +8,7 @@ from benchmarks.measure.copier import Copier, same_bytes
 from benchmarks.measure.host_data import POISON, HostData, floats_of
 from benchmarks.measure.loop import Bench
 from benchmarks.measure.timers import WallTimer
-from benchmarks.suites.cases import Saxpy
+from benchmarks.suites.cases import Saxpy, Scatter
 
 SAMPLE_SECONDS = 4e-3  # a sample lasts at least this long, where a call is shorter
 # OpenMP threads spin for a few milliseconds after a call, on the cores that the next
@@ -48,13 +48,17 @@ class HostBench(Bench):
         turns = table.name not in CUDA_TABLES  # their arrays are larger than caches
         if isinstance(case, Saxpy):
             return self.data.saxpy(case, turns)
+        if isinstance(case, Scatter):
+            return self.data.scatter(case)
         if table.name != HYBRID:
             return self.data.gather(case, turns)
         return self.data.gather(case, turns, self.data.pinned_table(case.m * case.width // 4))
 
     def is_right(self, implementation, case, at, call, reference):
         """Call once on a poisoned result and compare it with the reference."""
-        if at.out is not None:
+        if isinstance(case, Scatter):
+            at.out[...] = at.initial
+        elif at.out is not None:
             at.out.view(np.uint8).fill(POISON)
         result = call()
         if not isinstance(result, np.ndarray):

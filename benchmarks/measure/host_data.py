@@ -11,7 +11,7 @@ import numpy as np
 
 import gpukern
 from benchmarks.measure.loop import TooLargeError
-from benchmarks.suites.cases import Saxpy
+from benchmarks.suites.cases import Saxpy, Scatter
 
 MOST_SETS = 64
 CACHE_MULTIPLE = 3  # the total size of the sets, in sizes of the largest cache
@@ -86,6 +86,8 @@ def floats_of(case, with_source=True):
     """The maximum number of float32 in an operand of a case."""
     if isinstance(case, Saxpy):
         return case.n
+    if isinstance(case, Scatter):
+        return max(case.m, case.n)
     return max(case.m if with_source else 0, case.n) * case.width // 4
 
 
@@ -145,6 +147,34 @@ class HostData:
         ]
         reference = self.reference[: case.n * row].reshape(shape)
         np.take(source, made[0].index, axis=0, out=reference, mode="clip")
+        return reference, made
+
+    def scatter(self, case):
+        """Return the reference and the sets of operands, which share the target.
+
+        The values are as in benchmarks.measure.device.scatter_operands.
+        """
+        sets = self.set_count(case.traffic, max(case.m, case.n))
+        draw, dtype = DISTRIBUTIONS[case.distribution], np.dtype(case.index)
+        index = draw(self.rng, case.m, case.n * sets, dtype)
+        if case.reduce is None:
+            values = self.x[: case.m][index]
+        else:
+            values = self.rng.integers(-8, 9, case.n * sets).astype(case.dtype)
+        initial = np.arange(case.m, dtype=np.float32) % 8
+        out = self.out[: case.m]
+        made = [
+            SimpleNamespace(index=part, values=given, out=out, initial=initial)
+            for part, given in zip(
+                self.cut(index, case.n, sets), self.cut(values, case.n, sets), strict=True
+            )
+        ]
+        reference = self.reference[: case.m]
+        reference[...] = initial
+        if case.reduce is None:
+            reference[made[0].index] = made[0].values
+        else:
+            np.add.at(reference, made[0].index, made[0].values)
         return reference, made
 
     def lock(self, name, size):

@@ -61,4 +61,12 @@ __device__ inline std::int64_t item() {
   return static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
 }
 
+/// Calls body(Index{}) for the type of an index.
+template <class Body>
+void with_index(int index_bytes, Body&& body) {
+  if (index_bytes == 4) return body(std::int32_t{});
+  if (index_bytes == 8) return body(std::int64_t{});
+  throw std::invalid_argument("an index has 4 or 8 bytes");
+}
+
 }  // namespace bench

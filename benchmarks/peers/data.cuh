@@ -17,6 +17,8 @@ enum Distribution : int {
   kZipf = 3,       ///< small indices are frequent, with exponent 1.05
   kScattered = 4,  ///< the same, with the ranks scattered over the source
   kEqual = 5,
+  kSkewed = 6,  ///< n u^8 for a uniform u: a tenth of 2^27 indices is 0
+  kHalf = 7,    ///< half of them are one index, the others are uniform
 };
 
 constexpr double kZipfExponent = 1.05;
@@ -96,6 +98,17 @@ __host__ __device__ inline std::uint64_t index_at(int distribution, std::uint64_
       return scatter(zipf_rank(unit(random_bits(i, seed)), n), n);
     case kEqual:
       return n / 3;
+    case kSkewed: {
+      const double u = unit(random_bits(i, seed));
+      const double squared = u * u;
+      const double fourth = squared * squared;
+      const auto position = static_cast<std::uint64_t>(fourth * fourth * static_cast<double>(n));
+      return position < n ? position : n - 1;
+    }
+    case kHalf: {
+      const std::uint64_t bits = random_bits(i, seed);
+      return (bits & 1) != 0 ? n / 3 : below(bits, n);
+    }
     default:
       return below(random_bits(i, seed), n);
   }

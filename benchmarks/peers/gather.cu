@@ -43,13 +43,6 @@ __global__ void unchecked_rows_kernel(const Chunk* source, const Index* index, C
 }
 
 template <class Body>
-void with_index(int index_bytes, Body&& body) {
-  if (index_bytes == 4) return body(std::int32_t{});
-  if (index_bytes == 8) return body(std::int64_t{});
-  throw std::invalid_argument("an index has 4 or 8 bytes");
-}
-
-template <class Body>
 void with_item(int item_bytes, Body&& body) {
   switch (item_bytes) {
     case 1:

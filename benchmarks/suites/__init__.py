@@ -6,7 +6,7 @@
 """
 
 import gpukern
-from benchmarks.suites import device
+from benchmarks.suites import device, scatter
 from benchmarks.suites.cases import Table
 from benchmarks.suites.host import host_tables
 
@@ -15,6 +15,7 @@ SUITES = {
     "gather": device.gather_tables,
     "rows": device.rows_tables,
     "modes": device.modes_tables,
+    "scatter": scatter.scatter_tables,
     "host": lambda: host_tables(gpu=bool(gpukern.info()["devices"])),
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of cases on device arrays."""
 
-from benchmarks.native import DISTRIBUTIONS, DTYPES, ITEMSIZE
+from benchmarks.native import DTYPES, ITEMSIZE
 from benchmarks.suites.cases import GI, KI, MI, Gather, Saxpy, Table
 
 SAXPY = ("gpukern", "cub", "plain", "cublas", "torch", "cupy", "jax", "memcpy", "copy")
@@ -18,6 +18,7 @@ MODES = (
     "unchecked",
 )
 
+DISTRIBUTIONS = ("uniform", "sorted", "blocked", "zipf", "scattered zipf", "equal")
 # The points with targets come first.
 TARGETS = ((128 * MI, 128 * MI), (GI, GI), (128 * MI, 32 * MI), (128 * MI, MI), (MI, 128 * MI))
 SOURCES = (MI, 8 * MI, 32 * MI, 128 * MI, GI, 8 * GI)

@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels without any check that write to a target: a peer, and the reference results."""
+
+from benchmarks.native import DTYPES, ITEMSIZE
+
+
+def scatter_unchecked(native, case, target, at):
+    """Scatter into a target by atomic operations, or stores, without any check."""
+    arguments = (case.index_itemsize, target, at.index, at.values, case.n)
+    if case.reduce is None:
+        native.enqueue("scatter_put", *arguments, case.width // 4)
+    elif case.reduce == "add":
+        length = case.width // ITEMSIZE[case.dtype]
+        native.enqueue("scatter_add", DTYPES.index(case.dtype), *arguments, length)
+    else:
+        native.enqueue("scatter_max", *arguments, case.width // 4)
+
+
+def along_unchecked(native, case, target, at):
+    """Put along an axis of a target without any check."""
+    native.enqueue("put_along_axis", 8, target, at.index, at.values, *case.shape, case.axis)

@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of scatter and put_along_axis, on device and host arrays."""
+
+from dataclasses import replace
+from functools import partial
+
+from benchmarks.suites.cases import GI, HOST, KI, MI, PutAlongAxis, Scatter, Table
+
+ADD = (
+    "gpukern", "gpukern any", "plain", "torch scatter", "torch index", "torch deterministic",
+    "cupy", "jax", "memcpy",
+)  # fmt: skip
+PUT = ("gpukern", "plain", "torch scatter", "torch index", "cupy", "jax", "memcpy")
+MAX = ("gpukern", "gpukern any", "plain", "torch scatter", "cupy", "jax")
+ALONG = ("gpukern", "plain", "torch", "cupy", "memcpy")
+HOST_ADD = ("gpukern", "numpy", "torch index", "torch scatter", "numba")
+
+BIG = 128 * MI
+DISTRIBUTIONS = ("uniform", "skewed", "half", "sorted")
+SIZES = ((BIG, BIG), (64 * KI, BIG), (MI, MI), (MI, 64 * KI), (MI, KI))
+ROWS = 4 * MI
+NOTE = "N values for M of the target; int64 index."
+ADD_NOTE = (
+    f"{NOTE} gpukern adds in a fixed order, gpukern any in any order. torch deterministic is "
+    "left out where one index has more than 512 Ki values, which takes it seconds."
+)
+
+
+def add_priority(m, n, distribution):
+    """Return a point's priority: 1 for those with a target."""
+    if (m, n) == (BIG, BIG):
+        return 1
+    return 1 if distribution == "uniform" and (m, n) != (MI, KI) else 2
+
+
+def rows_of(reduce, distribution, quick):
+    """Return cases of 1 GiB of rows for 4 Mi rows of the target."""
+    return [
+        Scatter(ROWS, GI // width, reduce, row_bytes=width, distribution=distribution,
+                priority=1 if width in quick else 2)
+        for width in (64, 128, 512, 1024)
+    ]  # fmt: skip
+
+
+def add_tables():
+    """Tables of additions: items over sizes and distributions, dtypes, rows."""
+    items = [
+        Scatter(m, n, distribution=distribution, priority=add_priority(m, n, distribution))
+        for distribution in DISTRIBUTIONS
+        for m, n in SIZES
+    ]
+    dtypes = [
+        Scatter(BIG, BIG, dtype=dtype, priority=2)
+        for dtype in ("float16", "bfloat16", "float64", "int32")
+    ]
+    rows = rows_of("add", "uniform", (128, 512)) + rows_of("add", "half", (128,))
+    rows_note = (
+        f"1 GiB of rows for {ROWS // MI} Mi rows; bytes of values read, target read and written, "
+        "the index left out. torch scatter expands the index."
+    )
+    return (
+        Table("scatter add", "scatter add, float32", "Gupdate/s", ADD, tuple(items), ADD_NOTE),
+        Table("scatter add dtypes", "scatter add, dtypes", "Gupdate/s", ADD, tuple(dtypes)),
+        Table("scatter add rows", "scatter add of rows", "GB/s", ADD, tuple(rows), rows_note),
+    )
+
+
+def put_tables():
+    """Tables of assignments: items, rows, and along an axis of a matrix; and of the maximum."""
+    put = partial(Scatter, reduce=None)
+    items = [put(m, n, priority=1 if m == BIG else 2) for m, n in SIZES]
+    items += [put(BIG, BIG, distribution="half", priority=2)]
+    rows = rows_of(None, "uniform", (128, 512)) + rows_of(None, "half", ())
+    shapes = ((4 * KI, 64 * KI), (MI, 64), (64 * KI, 4 * KI))
+    along = [
+        PutAlongAxis(*shape, axis, priority=1 if axis == 1 or shape == shapes[2] else 2)
+        for axis in (1, 0)
+        for shape in shapes
+    ]
+    most = [Scatter(BIG, BIG, "max", distribution=each, priority=2) for each in ("uniform", "half")]
+    undefined = "The last of the values for one index remains; the peers keep any of them."
+    return (
+        Table("scatter put", "scatter, float32", "Gupdate/s", PUT, tuple(items),
+              f"{NOTE} {undefined}"),
+        Table("scatter put rows", "scatter of rows", "GB/s", PUT, tuple(rows),
+              f"1 GiB of rows for {ROWS // MI} Mi rows; bytes read and written, the index left "
+              f"out. {undefined}"),
+        Table("put along axis", "put_along_axis, float32", "GB/s", ALONG, tuple(along),
+              f"The index is int64 and counted. {undefined}"),
+        Table("scatter max", "scatter max, float32", "Gupdate/s", MAX, tuple(most), NOTE),
+    )  # fmt: skip
+
+
+def scatter_tables():
+    """Tables of device arrays."""
+    return add_tables() + put_tables()
+
+
+def host_tables():
+    """Tables of host arrays on all cores."""
+    sizes = ((KI, KI), (64 * KI, 64 * KI), (MI, MI), (16 * MI, 16 * MI), (KI, 16 * MI))
+    add = tuple(
+        Scatter(m, n, memory=HOST, priority=1 if n in (KI, MI, 16 * MI) else 2) for m, n in sizes
+    )
+    put = tuple(replace(case, reduce=None) for case in add)
+    title = "host arrays: scatter"
+    return (
+        Table("host scatter add", f"{title} add, float32", "Gupdate/s", HOST_ADD, add, NOTE),
+        Table("host scatter put", f"{title}, float32", "Gupdate/s", HOST_ADD, put, NOTE),
+    )
