@@ -189,7 +189,7 @@ class Tensor(np.ndarray):
         self.along(axis, index, lambda target, at: np.add.at(target, at, values))
 
     def scatter_reduce_(self, axis, index, values, reduce, include_self):
-        assert reduce == "amax" and include_self
+        assert (reduce, include_self) == ("amax", True)
         self.along(axis, index, lambda target, at: np.maximum.at(target, at, values))
 
     def index_copy_(self, axis, index, values):

@@ -60,6 +60,20 @@ def test_zipf_follows_its_law(native):
     assert np.abs(found[:20] - expected[:20]).max() < 6 * np.sqrt(expected[0])
 
 
+def test_skewed_indices_are_an_eighth_power(native):
+    count, n = 20_000, 1000
+    found = np.bincount(indices(native, "skewed", count, n), minlength=n)
+    expected = count * np.diff(np.linspace(0, 1, n + 1) ** 0.125)
+    assert np.abs(found[:20] - expected[:20]).max() < 6 * np.sqrt(expected[0])
+
+
+def test_half_of_the_indices_are_one(native):
+    found = np.bincount(indices(native, "half", 20_000, 100), minlength=100)
+    assert abs(int(found[33]) - 10_100) < 500
+    assert 50 < np.delete(found, 33).min()
+    assert np.delete(found, 33).max() < 160
+
+
 @pytest.mark.parametrize("n", [1, 7, 64, 1000, 1024])
 def test_scattering_is_a_permutation(native, n):
     plain = indices(native, "zipf", 20_000, n)

@@ -10,18 +10,19 @@ import json
 
 import numpy as np
 import pytest
-from fake_gpu import CLASSES, FakeNative
+from fake_gpu import CLASSES, FakeNative, Tensor
 
 from benchmarks import __main__ as program
 from benchmarks import native, report, suites, summary
-from benchmarks.implementations import implementations_of
-from benchmarks.implementations.base import PEER
+from benchmarks.implementations import implementations_of, scatter
+from benchmarks.implementations.base import OURS, PEER
 from benchmarks.libraries import LIBRARIES
 from benchmarks.measure.device import aligned, gather_operands, saxpy_operands
 from benchmarks.profile import __main__ as profile_ncu
 from benchmarks.profile import driver as profile_driver
-from benchmarks.suites.cases import DEVICE, Gather, PutAlongAxis, Saxpy, Scatter, Table, size_text
+from benchmarks.suites.cases import DEVICE, Gather, Saxpy, Table, size_text
 from benchmarks.suites.device import SAXPY
+from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
 
 SUITES = [name for name in suites.SUITES if name != "host"]  # test_host_benchmarks.py has that
 
@@ -148,6 +149,34 @@ def test_the_source_of_gather_is_filled_again_where_it_was_overwritten(bench):
     assert bench.filled == aligned(400_000)
 
 
+def test_a_wrong_sum_of_a_peer_is_seen(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr(Tensor, "index_add_", lambda target, axis, index, values: None)
+    names = ("gpukern", "torch index", "torch deterministic", "cupy")
+    table = Table("scatter add", "scatter", "Gupdate/s", names, (Scatter(500, 700),))
+    results, _, _ = run(bench, [table], tmp_path)
+    found = results["points"][0]["results"]
+    assert [found[name]["right"] for name in names] == [True, False, False, True]
+
+
+def test_many_values_for_one_index_are_not_added_by_torch_in_turn(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr(scatter, "MOST_DETERMINISTIC", 300)
+    name = "torch deterministic"
+    for distribution, found in (("half", "absent"), ("skewed", "absent"), ("uniform", "rate")):
+        case = Scatter(2**12, 1000, distribution=distribution)
+        table = Table("scatter add", "scatter", "Gupdate/s", ("gpukern", name), (case,))
+        results, _, _ = run(bench, [table], tmp_path)
+        assert found in results["points"][0]["results"][name]
+
+
+def test_a_rate_of_scatter_counts_what_it_moves():
+    add = Scatter(4, 3, row_bytes=64)
+    put = dataclasses.replace(add, reduce=None)
+    assert add.work("GB/s") == pytest.approx(3 * 3 * 64e-9)
+    assert put.work("GB/s") == pytest.approx(2 * 3 * 64e-9)
+    assert put.work("Gupdate/s") == pytest.approx(3e-9)
+    assert Scatter(2, 8).traffic == 8 * (8 + 4) + 2 * 2 * 4
+
+
 def test_quick_is_a_part_of_the_whole():
     whole = {c.label for t in suites.tables_of(list(suites.SUITES), False) for c in t.cases}
     quick = {c.label for t in suites.tables_of(list(suites.SUITES), True) for c in t.cases}
@@ -220,6 +249,16 @@ def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(native, "ROOT", tmp_path)
     assert program.main(["--out", str(tmp_path)]) == 2
     assert "make bench" in capsys.readouterr().err
+
+
+def test_a_plot_may_be_over_names(tmp_path):
+    plots = pytest.importorskip("benchmarks.plots")
+    (plot,) = (each for each in plots.PLOTS if each.x == "distribution")
+    lines = {"gpukern": (OURS, ["uniform", "half"], [40.0, 30.0])}
+    plots.draw(plot, "Gupdate/s", lines, tmp_path / plot.file)
+    drawn = (tmp_path / plot.file).read_text()
+    assert "uniform" in drawn
+    assert "half" in drawn
 
 
 NCU = """\

@@ -20,8 +20,9 @@ from benchmarks.implementations import offload
 from benchmarks.measure import copier as copying
 from benchmarks.measure import host as host_measure
 from benchmarks.measure import host_data, loop, timers
-from benchmarks.suites.cases import HOST, Saxpy, Scatter, Table
+from benchmarks.suites.cases import HOST, Saxpy, Table
 from benchmarks.suites.host import host_tables
+from benchmarks.suites.scatter_cases import Scatter
 
 CLASSES = {"cupy": FakeCupy, "torch": FakeTorch}
 

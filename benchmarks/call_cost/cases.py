@@ -193,6 +193,42 @@ def gather_cases():
         yield Case(f"gather, {option}=", statement, take)
 
 
+PUT = {"numpy": "{t}[{i}] = {v}", "torch": "{t}.index_copy_(0, {i}, {v})",
+       "cupy": "{t}[{i}] = {v}"}  # fmt: skip
+ADD_AT = {"numpy": "add_at({t}, {i}, {v})", "torch": "{t}.index_add_(0, {i}, {v})",
+          "cupy": "add_at({t}, {i}, {v})"}  # fmt: skip
+ALONG = {
+    "numpy": "put_along_axis_peer({t}, {i}, {v}, 1)",
+    "torch": "{t}.scatter_(1, {i}, {v})",
+    "cupy": "put_along_axis_peer({t}, {i}, {v}, 1)",
+}
+
+
+def scatter_cases():
+    """Yield the cases of scatter and put_along_axis."""
+    for kind, target, index, values, options, peers in (
+        ("put", "out", "i64", "x", "", PUT),
+        ("put, index: int32", "out", "i32", "x", "", {**PUT, "torch": ""}),
+        ("put, rows", "out2", "i_rows", "x2", "", PUT),
+        ("put, a scalar", "out", "i64", "2.0", "",
+         {**PUT, "torch": "{t}.index_fill_(0, {i}, {v})"}),
+        ("put, mode='clip'", "out", "i64", "x", ", mode='clip'", PUT),
+        ("add", "out", "i64", "x", ", reduce='add'", ADD_AT),
+        ("add, mode='clip'", "out", "i64", "x", ", reduce='add', mode='clip'", ADD_AT),
+        ("add, order='any'", "out", "i64", "x", ", reduce='add', order='any'", ADD_AT),
+        ("add, rows", "out2", "i_rows", "x2", ", reduce='add'", ADD_AT),
+    ):  # fmt: skip
+        statement = f"scatter({target}, {index}, {values}{options})"
+        yield Case(f"scatter, {kind}", statement, filled(peers, t=target, i=index, v=values))
+    peers = {
+        "numpy": "copyto_peer(out, x); out[i64] = y",
+        "torch": "index_copy(x, 0, i64, y, out=out)",
+    }
+    yield Case("scatter, out=", "scatter(x, i64, y, out=out)", peers)
+    peers = filled(ALONG, t="out2", i="i_along", v="x2")
+    yield Case("put_along_axis", "put_along_axis(out2, i_along, x2)", peers)
+
+
 def other_cases():
     """Yield the cases of copyto, explain and launches."""
     copies = {"numpy": "copyto_peer({d}, {s})", "torch": "{d}.copy_({s})", "cupy": "{d}[...] = {s}"}
@@ -209,6 +245,7 @@ def other_cases():
         yield Case(f"copyto, {kind}", f"copyto({to}, {source})", peers)
     yield Case("explain(saxpy)", "explain(saxpy, 2.0, x, y)")
     yield Case("explain(gather)", "explain(gather, x, i64)")
+    yield Case("explain(scatter)", "explain(scatter, out, i64, x)")
     yield Case("launch, `kernel[grid, block](...)`", "scale[1, 64](2.0, x, out, 10)")
     yield Case("launch, NumPy scalars", "scale[1, 64](a_float32, x, out, a_int32)")
     yield Case("launch, stream=", "scale.launch(1, 64, 2.0, x, out, 10, stream=stream)")
@@ -219,5 +256,6 @@ def cases():
     yield from arithmetic_cases("saxpy", "saxpy", LAYOUTS)
     yield from buffer_cases()
     yield from gather_cases()
+    yield from scatter_cases()
     yield from arithmetic_cases("elementwise", "function", {**LAYOUTS, **BROADCASTS})
     yield from other_cases()

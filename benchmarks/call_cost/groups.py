@@ -63,7 +63,11 @@ class Group:
                 yield Call(self.name, case.name, cost)
 
 
-METHODS = {"item", "long", "copy_", "set", "launch"}
+METHODS = {
+    "item", "long", "copy_", "set", "launch",
+    "index_copy_", "index_add_", "index_fill_", "scatter_",
+}  # fmt: skip
+OPERATIONS = ("saxpy", "gather", "scatter", "put_along_axis", "copyto", "explain")
 
 
 def progress(done, total):
@@ -72,7 +76,7 @@ def progress(done, total):
 
 def common():
     """Return the names that all groups have."""
-    names = {name: getattr(gpukern, name) for name in ("saxpy", "gather", "copyto", "explain")}
+    names = {name: getattr(gpukern, name) for name in OPERATIONS}
     names["function"] = gpukern.elementwise("a * x + y")
     names |= SCALARS
     with contextlib.suppress(ImportError):
@@ -107,6 +111,7 @@ def contiguous(make, dtypes):
         "i64": make(index),
         "i32": make(index.astype(np.int32)),
         "iu8": make(index.astype(np.uint8)),
+        "i_along": make(index.reshape(2, -1) % (N // 2)),
         "i2": make(index.reshape(2, -1)),
         "i0": make(np.array(3)),
         "i_rows": make(np.array([1, 0])),
@@ -173,6 +178,7 @@ def numpy_group():
     names = {**common(), **contiguous(np.array, dtypes), **views(np.array, np.broadcast_to)}
     names |= {**reversed_views(np.array), **host_arrays()}
     names |= {"take": np.take, "add": np.add, "multiply": np.multiply, "where": np.where}
+    names |= {"add_at": np.add.at, "put_along_axis_peer": np.put_along_axis}
     return Group("numpy", "numpy", {**names, "copyto_peer": np.copyto, "device": "cpu"})
 
 
@@ -186,6 +192,7 @@ def torch_group(device):
     names = {**common(), **contiguous(make, DTYPES), **views(make, torch.Tensor.expand)}
     names |= {"xb": names["x"].bfloat16(), "yb": names["y"].bfloat16()}
     names |= {"add": torch.add, "index_select": torch.index_select, "take": torch.take}
+    names |= {"index_copy": torch.index_copy}
     names |= {"device": device, "as_tensor": torch.as_tensor}
     if device == "cuda":
         names |= gpu_names(torch.cuda.current_stream())
@@ -199,6 +206,9 @@ def cupy_group():
     names = {**common(), **contiguous(cupy.array, DTYPES), **views(cupy.array, cupy.broadcast_to)}
     names |= reversed_views(cupy.array)
     names |= {"take": cupy.take, "kernel": cupy.ElementwiseKernel(*RAW_SAXPY)}
+    names |= {"add_at": cupy.add.at}
+    if hasattr(cupy, "put_along_axis"):
+        names |= {"put_along_axis_peer": cupy.put_along_axis}
     names |= gpu_names(cupy.cuda.get_current_stream())
     return Group("cupy", "cupy", {**names, "device": "cuda"}, True)
 

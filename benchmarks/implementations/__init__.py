@@ -3,7 +3,8 @@
 """Everything that is measured on a case: gpukern, its forced paths, the peers, the ceilings."""
 
 from benchmarks.implementations import device, host, host_scatter, offload, scatter
-from benchmarks.suites.cases import DEVICE, HOST, Gather, PutAlongAxis, Saxpy, Scatter
+from benchmarks.suites.cases import DEVICE, HOST, Gather, Saxpy
+from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
 
 REGISTRY = {
     (DEVICE, Saxpy): device.SAXPY,

@@ -9,7 +9,8 @@ from benchmarks.implementations.unchecked import along_unchecked, scatter_unchec
 from benchmarks.measure.loop import Bench, TooLargeError
 from benchmarks.measure.timers import make_timer
 from benchmarks.native import DTYPES, ITEMSIZE, scalar_two
-from benchmarks.suites.cases import Gather, PutAlongAxis, Saxpy, Scatter
+from benchmarks.suites.cases import Gather, Saxpy
+from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
 
 ALIGNMENT = 4096
 MOST_SETS = 64  # sets of operands that rotate

@@ -8,7 +8,8 @@ from benchmarks.measure.copier import Copier, same_bytes
 from benchmarks.measure.host_data import POISON, HostData, floats_of
 from benchmarks.measure.loop import Bench
 from benchmarks.measure.timers import WallTimer
-from benchmarks.suites.cases import Saxpy, Scatter
+from benchmarks.suites.cases import Saxpy
+from benchmarks.suites.scatter_cases import Scatter
 
 SAMPLE_SECONDS = 4e-3  # a sample lasts at least this long, where a call is shorter
 # OpenMP threads spin for a few milliseconds after a call, on the cores that the next

@@ -11,7 +11,8 @@ import numpy as np
 
 import gpukern
 from benchmarks.measure.loop import TooLargeError
-from benchmarks.suites.cases import Saxpy, Scatter
+from benchmarks.suites.cases import Saxpy
+from benchmarks.suites.scatter_cases import Scatter
 
 MOST_SETS = 64
 CACHE_MULTIPLE = 3  # the total size of the sets, in sizes of the largest cache

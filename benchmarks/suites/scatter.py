@@ -5,7 +5,8 @@
 from dataclasses import replace
 from functools import partial
 
-from benchmarks.suites.cases import GI, HOST, KI, MI, PutAlongAxis, Scatter, Table
+from benchmarks.suites.cases import GI, HOST, KI, MI, Table
+from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
 
 ADD = (
     "gpukern", "gpukern any", "plain", "torch scatter", "torch index", "torch deterministic",
