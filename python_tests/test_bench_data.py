@@ -70,7 +70,7 @@ def test_skewed_indices_are_an_eighth_power(native):
 def test_half_of_the_indices_are_one(native):
     found = np.bincount(indices(native, "half", 20_000, 100), minlength=100)
     assert abs(int(found[33]) - 10_100) < 500
-    assert 50 < np.delete(found, 33).min()
+    assert np.delete(found, 33).min() > 50
     assert np.delete(found, 33).max() < 160
 
 
