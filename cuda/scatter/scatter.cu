@@ -57,7 +57,7 @@ SortPlan sort_plan(const ScatterCall& call) {
   return plan;
 }
 
-/// Whether the values lie as the sort reads them.
+/// whether the values are stored as the sort reads them.
 bool sorts_in_place(const ScatterCall& call, const SortPlan& plan) {
   const ScatterArgs& args = call.args;
   const Loop<3>& updates = args.updates;

@@ -239,8 +239,8 @@ def python_gather_rows_into(const python_item[:, :] source, const python_index[:
         gather_rows_into(source, index, out, mode)
 
 
-def python_scatter_into(gather_item[:] target, const python_number[:] index,
-                        const gather_item[:] values, int mode=0, int reduce=0):
+def python_scatter_into(python_item[:] target, const python_index[:] index,
+                        const python_item[:] values, int mode=0, int reduce=0):
     """Writes ``target[index[i]] = values[i]``, or combines the two.
 
     Types and `mode` as in :func:`gather_into`; 3 skips values with an index out of bounds.
@@ -250,8 +250,8 @@ def python_scatter_into(gather_item[:] target, const python_number[:] index,
         scatter_into(target, index, values, mode, reduce)
 
 
-def python_scatter_rows_into(gather_item[:, :] target, const python_number[:] index,
-                             const gather_item[:, :] values, int mode=0, int reduce=0):
+def python_scatter_rows_into(python_item[:, :] target, const python_index[:] index,
+                             const python_item[:, :] values, int mode=0, int reduce=0):
     """Writes ``target[index[i], :] = values[i, :]``, or combines the two; see
     :func:`scatter_into`."""
     with nogil:

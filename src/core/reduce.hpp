@@ -6,7 +6,7 @@
 // The sequence of a target element is its own value followed by its updates in order. It is divided
 // into blocks of kBlockValues, each combined from left to right, and the blocks are joined by a
 // binary tree whose nodes cover aligned powers of two of blocks: the result is a function of the
-// arguments alone, whoever computes it.
+// arguments alone, on every device.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ inline constexpr bool kIsComplex = false;
 template <class Real>
 inline constexpr bool kIsComplex<Complex<Real>> = true;
 
-/// Calls visit(TypeTag<T>{}) with the type of a dtype that scatter combines; returns false if it is
-/// none.
+/// Calls visit(TypeTag<T>{}) with the type of a dtype that scatter combines; returns false for any
+/// other dtype.
 template <class Visit>
 bool visit_reduced_dtype(gpukern_dtype dtype, const Visit& visit) {
   const auto match = [&]<class T>(TypeTag<T> tag, int code, int bits) {

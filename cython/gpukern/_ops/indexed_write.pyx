@@ -138,7 +138,7 @@ cdef int describe_values(CallContext *call, object values, const Argument *to,
 
 
 cdef bint is_array(object values):
-    """Whether an object has a dtype of its own: no scalar, no 0-d ndarray, no list."""
+    """Whether an object has a dtype: no scalar, no 0-d ndarray, no list."""
     if isinstance(values, cnp.ndarray):
         return cnp.PyArray_NDIM(<cnp.ndarray>values) > 0
     return (array_type_of(values).protocol != BY_NUMPY
