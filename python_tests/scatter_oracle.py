@@ -3,7 +3,7 @@
 
 """Reference results of scatter and put_along_axis: one sequence of values per target element.
 
-The sequence of an element is its own value and then its updates in order. Blocks of 256 values are
+The sequence of an element is the element and then its updates in order. Blocks of 256 values are
 combined from left to right, then adjacent blocks pairwise, level by level.
 """
 

@@ -18,7 +18,10 @@ FILE = re.compile(r"`([\w/<>.]+\.(?:cpp|h|hpp|pxd|pyx|pyi|py|md))`")
 EXAMPLES = {
     "src/ops/take_along_axis.cpp",
     "src/ops/indexing.hpp",
+    "src/ops/put_along_axis.cpp",
+    "src/ops/indexed_write.hpp",
     "cython/gpukern/_ops/indexing.pxd",
+    "cython/gpukern/_ops/indexed_write.pxd",
 }
 
 
@@ -45,7 +48,7 @@ def test_the_recipe_is_short():
 
 
 def test_the_header_has_operations():
-    assert {"gather", "take_along_axis", "saxpy"} <= set(operations())
+    assert {"gather", "take_along_axis", "scatter", "put_along_axis", "saxpy"} <= set(operations())
 
 
 @pytest.mark.parametrize("operation", operations())

@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""CUDA kernels for Python: gather and saxpy, on the CPU or on a GPU.
+"""CUDA kernels for Python: gather, scatter and saxpy, on the CPU or on a GPU.
 
->>> from gpukern import gather, saxpy
->>> out = gather(source, index)   # source[index]
->>> out = saxpy(2.0, x, y)        # 2.0 * x + y, rounded once
+>>> from gpukern import gather, saxpy, scatter
+>>> out = gather(source, index)                      # source[index]
+>>> scatter(target, index, values, reduce="add")     # target[index] += values, also for duplicates
+>>> out = saxpy(2.0, x, y)                           # 2.0 * x + y, rounded once
 
 Host arrays are computed on the CPU, device arrays on their GPU. See the functions.
 """
