@@ -49,7 +49,9 @@ cimport cython
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from gpukern cimport gather_into, gather_rows_into, saxpy_into
+from gpukern cimport (
+    gather_into, gather_rows_into, saxpy_into, scatter_into, scatter_rows_into,
+)
 """
 INDEX = """
 def index_{n}(const float[:] source, const {t}[:] index, float[:] out):
@@ -67,6 +69,13 @@ def contiguous_item_{n}(const {t}[::1] source, const long[:] index, {t}[::1] out
 
 def rows_{n}(const {t}[:, ::1] source, const long[:] index, {t}[:, ::1] out):
     gather_rows_into[{b}, long](source, index, out)
+
+def add_{n}({t}[:] target, const long[:] index, const {t}[:] values):
+    with nogil:
+        scatter_into(target, index, values, 0, 1)
+
+def add_rows_{n}({t}[:, ::1] target, const long[:] index, const {t}[:, ::1] values):
+    scatter_rows_into[{b}, long](target, index, values, 0, 1)
 """
 SAXPY = """
 def saxpy_{n}({t} a, const {t}[:] x, {t}[:] out):
@@ -144,6 +153,21 @@ def test_item_types(extension, name, rng):
     out = np.zeros((5, 4), source.dtype)
     getattr(extension, f"rows_{n}")(source, index, out)
     assert np.array_equal(out, source[index])
+
+
+@pytest.mark.parametrize("name", ITEM_TYPES)
+def test_item_types_of_scatter(extension, name, rng):
+    n = list(ITEM_TYPES).index(name)
+    values = rng.integers(0, 100, (50, 4)).astype(ITEM_TYPES[name])
+    index = rng.integers(0, 9, 50)
+    expected = np.zeros((9, 4), values.dtype)
+    np.add.at(expected, index, values)
+    target = np.zeros_like(expected)
+    getattr(extension, f"add_rows_{n}")(target, index, values)
+    assert np.array_equal(target, expected)
+    column = np.zeros(9, values.dtype)
+    getattr(extension, f"add_{n}")(column, index, values[:, 1])
+    assert np.array_equal(column, expected[:, 1])
 
 
 @pytest.mark.parametrize("name", SAXPY_TYPES)
