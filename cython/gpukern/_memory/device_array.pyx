@@ -300,8 +300,8 @@ cdef object as_basic_index(object part):
             return operator.index(part)
         except TypeError:
             pass
-    raise GpukernTypeError(f"a DeviceArray is indexed by ints, slices, ... and None, got "
-                           f"{type(part).__name__}; gpukern.gather and gpukern.take index by arrays")
+    raise GpukernTypeError("a DeviceArray is indexed by ints, slices, ... and None, got "
+                           f"{type(part).__name__}; gather and take index by arrays")
 
 
 cdef object layout_of(DeviceArray array):
