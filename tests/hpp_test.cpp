@@ -18,6 +18,9 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#if __has_include(<mdspan>)
+#include <mdspan>
+#endif
 
 #include "gpukern/gpukern.hpp"
 
@@ -230,6 +233,43 @@ TEST(HppTensorRef, DescribesTheTensor) {
   EXPECT_EQ(c.strides[1], 1);
   EXPECT_EQ(TensorRef(values).c_tensor().strides, nullptr);
 }
+
+/// What a std::mdspan<T, dextents<int, 2>, layout_stride> offers, for standards before C++23.
+template <class T>
+struct Matrix {
+  using element_type = T;
+  using reference = T&;
+  static constexpr std::size_t rank() { return 2; }
+  [[nodiscard]] T* const& data_handle() const { return data; }
+  [[nodiscard]] int extent(std::size_t d) const { return extents[d]; }
+  [[nodiscard]] int stride(std::size_t d) const { return strides[d]; }
+
+  T* data;
+  std::array<int, 2> extents;
+  std::array<int, 2> strides;
+};
+
+TEST(HppTensorRef, TakesMdspans) {
+  const std::vector<float> source{0, 1, 2, 3, 4, 5};
+  std::vector<float> out(4);
+  const Matrix<const float> transposed{source.data(), {3, 2}, {1, 3}};
+  gpukern::gather(transposed, std::vector{2, 0}, Matrix<float>{out.data(), {2, 2}, {2, 1}});
+  EXPECT_EQ(out, (std::vector<float>{2, 5, 0, 3}));
+  static_assert(!gpukern::Output<Matrix<const float>>);
+  static_assert(!gpukern::TensorLike<std::array<int, 2>*>);
+  EXPECT_EQ(TensorRef(transposed, gpukern::cuda_device(1)).c_tensor().device.device_id, 1);
+}
+
+#if defined(__cpp_lib_mdspan)
+TEST(HppTensorRef, TakesStdMdspan) {
+  std::vector<double> values{1, 2, 3, 4, 5, 6};
+  const std::mdspan matrix(values.data(), 2, 3);
+  std::vector<double> out(3);
+  gpukern::gather(matrix, std::vector{-1}, TensorRef(out, {1, 3}));
+  EXPECT_EQ(out, (std::vector<double>{4, 5, 6}));
+  EXPECT_EQ(TensorRef(std::mdspan(values.data(), std::extents<int>{})).c_tensor().ndim, 0);
+}
+#endif
 
 TEST(HppTensorRef, TakesShapesKnownAtRunTime) {
   Floats values(6);

@@ -9,6 +9,7 @@ values is Any: whether a 0-d result is a scalar, or on which device a torch inde
 """
 
 from collections.abc import Callable, Sequence
+from types import EllipsisType
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, type_check_only
 
 import numpy as np
@@ -64,6 +65,7 @@ HostIndex: TypeAlias = npt.NDArray[np.integer[Any]] | Nested[Int] | memoryview
 OtherIndex: TypeAlias = Int | LibraryArray[Any] | SupportsCudaArrayInterface
 Index: TypeAlias = HostIndex | OtherIndex
 Axis: TypeAlias = SupportsIndex | None
+BasicIndex: TypeAlias = SupportsIndex | slice | EllipsisType | None
 Mode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
 Reduction: TypeAlias = Literal["add", "multiply", "min", "max", "mean"] | None
 Order: TypeAlias = Literal["fixed", "any"]

@@ -8,7 +8,8 @@
 /// lifetime of memory are those of gpukern.h. A tensor argument is one of
 ///  - any contiguous range in host memory (std::vector, std::array, std::span, an array): 1-D;
 ///  - a DeviceBuffer: 1-D, on its device;
-///  - a TensorRef: any shape, strides and device.
+///  - a TensorRef: any shape, strides and device;
+///  - a std::mdspan, or another class with its interface: in host memory.
 ///
 /// @code
 /// std::vector<float> source = ..., out(index.size());

@@ -216,6 +216,17 @@ concept Items = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> 
 template <class R>
 using item_t = std::remove_reference_t<std::ranges::range_reference_t<R>>;
 
+/// std::mdspan of C++23, and those before it that have its interface (cuda::std, Kokkos): the
+/// elements are at the pointer and strides that it reports.
+template <class M>
+concept Mdspan = requires(const M& view, std::size_t d) {
+  requires std::same_as<typename M::reference, typename M::element_type&>;
+  { view.data_handle() } -> std::convertible_to<typename M::element_type*>;
+  { M::rank() } -> std::convertible_to<std::size_t>;
+  { view.extent(d) } -> std::integral;
+  { view.stride(d) } -> std::integral;
+};
+
 inline Dims require_fits(const Dims& shape, std::size_t size) {
   if (std::ranges::find(shape, 0) != shape.end()) return shape;
   std::size_t room = size;
@@ -255,6 +266,22 @@ class TensorRef {
     requires std::same_as<detail::item_t<R>, T>
   TensorRef(R&& items, const Dims& shape)
       : TensorRef(std::ranges::data(items), detail::require_fits(shape, std::ranges::size(items))) {
+  }
+
+  /// An mdspan of memory of a device, by default of the host.
+  template <detail::Mdspan M>
+    requires std::same_as<typename M::element_type, T>
+  explicit TensorRef(const M& view, Device device = kCpu)
+      : data_(view.data_handle()), device_(device), has_strides_(true) {
+    if constexpr (M::rank() > 0) {
+      std::array<std::int64_t, M::rank()> shape{}, strides{};
+      for (std::size_t d = 0; d < M::rank(); ++d) {
+        shape[d] = static_cast<std::int64_t>(view.extent(d));
+        strides[d] = static_cast<std::int64_t>(view.stride(d));
+      }
+      shape_ = Dims(shape);
+      strides_ = Dims(strides);
+    }
   }
 
   /// The whole buffer, 1-D.
@@ -297,6 +324,10 @@ template <detail::Items R>
 TensorRef(R&&) -> TensorRef<detail::item_t<R>>;
 template <detail::Items R>
 TensorRef(R&&, const Dims&) -> TensorRef<detail::item_t<R>>;
+template <detail::Mdspan M>
+TensorRef(const M&) -> TensorRef<typename M::element_type>;
+template <detail::Mdspan M>
+TensorRef(const M&, Device) -> TensorRef<typename M::element_type>;
 template <Element T>
 TensorRef(DeviceBuffer<T>&) -> TensorRef<T>;
 template <Element T>

@@ -11,9 +11,12 @@ from gpukern._streams.stream_tracker cimport StreamTracker
 cdef class DeviceArray:
     cdef gpukern_tensor c
     cdef cnp.dtype element_dtype
-    cdef StreamTracker tracker  # None on the CPU
+    cdef StreamTracker tracker  # None on the CPU; views share that of the base
+    cdef DeviceArray base       # whose memory a view is in, None for an array with memory
+    cdef bint contiguous
     cdef object __weakref__
     cdef DeviceArray copy_at(self, gpukern_device device)
+    cdef DeviceArray view_of(self, object layout)
     cdef gpukern_device checked_target(self, object dl_device) except *
 
 cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device, cnp.dtype dtype,

@@ -27,6 +27,9 @@ from gpukern._streams.call cimport (
 from gpukern._streams.stream cimport Stream, consumer_stream, current_streams, legacy_stream
 from gpukern._streams.stream_tracker cimport new_stream_tracker
 
+import operator
+from types import SimpleNamespace
+
 import numpy as np
 
 from gpukern._interop import numpy_subclasses
@@ -37,15 +40,19 @@ from gpukern.errors import (
 cnp.import_array()
 
 cdef int64_t NO_ELEMENTS = 0
+# Of the memory in layout_of(): not NULL, which NumPy would replace.
+cdef char *LAYOUT_ADDRESS = <char *>4096
 
 
 # The collector must not clear the tracker first: the memory would never be released.
 @cython.no_gc_clear
 @cython.final
 cdef class DeviceArray:
-    """A C-contiguous array in the memory of one device.
+    """An array in the memory of one device, C-contiguous unless it is a view of another.
 
-    Made by :func:`to_device`, :func:`empty` and the operations. gpukern orders calls on several
+    Made by :func:`to_device`, :func:`empty` and the operations. Indexing by ints, slices, ``...``
+    and ``None`` gives views, which keep the memory; :func:`gather` and :func:`take` index by
+    arrays. ``copyto(array[...], values)`` assigns to a part. gpukern orders calls on several
     streams without a wait of the host, and releases the memory after all of them, also after the
     work on the stream that a DLPack consumer named, and on the streams that were current in CuPy
     and torch when ``__cuda_array_interface__`` was read. A caller that uses the memory on another
@@ -72,7 +79,7 @@ cdef class DeviceArray:
         raise GpukernTypeError("DeviceArray is made by to_device(), empty() and the operations")
 
     def __dealloc__(self):
-        if self.c.data != NULL:
+        if self.c.data != NULL and self.base is None:
             if self.tracker is not None:
                 self.tracker.release(self.c.data)
             else:
@@ -132,6 +139,30 @@ cdef class DeviceArray:
         if self.c.ndim == 0:
             raise GpukernTypeError("len() of a 0-d DeviceArray")
         return self.c.shape[0]
+
+    def __getitem__(self, key):
+        parts = [as_basic_index(each) for each in (key if isinstance(key, tuple) else (key,))]
+        # With an Ellipsis, NumPy gives a view for a single element, too, and reads no memory.
+        if not any([each is Ellipsis for each in parts]):
+            parts.append(Ellipsis)
+        return self.view_of(layout_of(self)[tuple(parts)])
+
+    def reshape(self, *shape):
+        """The elements in C order as an array of another shape.
+
+        Parameters
+        ----------
+        *shape : int, or a sequence of ints
+            One size may be -1, which the others give.
+
+        Returns
+        -------
+        DeviceArray
+            A view, or a view of a copy if the array is not C-contiguous.
+        """
+        if not self.contiguous:
+            return self.copy_at(self.c.device).reshape(*shape)
+        return self.view_of(layout_of(self).reshape(*shape))
 
     def __repr__(self):
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device='{self.device}')"
@@ -217,7 +248,7 @@ cdef class DeviceArray:
             "typestr": self.dtype.str,
             "descr": self.dtype.descr if self.dtype.fields is not None else [("", self.dtype.str)],
             "data": (<uintptr_t>self.c.data, False),
-            "strides": None,
+            "strides": None if self.contiguous else self.strides,
             "stream": handle or 1,  # the interface's number of the legacy default stream
             "version": 3,
         }
@@ -234,12 +265,52 @@ cdef class DeviceArray:
                 f"got DLPack device {tuple(dl_device)}")
         return target
 
+    cdef DeviceArray view_of(self, object layout):
+        """A view of the elements that a part of layout_of() has."""
+        cdef DeviceArray made = DeviceArray.__new__(DeviceArray)
+        cdef cnp.ndarray part = layout
+        cdef int d
+        set_layout(made, self.element_dtype, cnp.PyArray_NDIM(part),
+                   <const int64_t *>cnp.PyArray_DIMS(part))
+        made.c.device, made.tracker = self.c.device, self.tracker
+        made.base = self if self.base is None else self.base
+        made.contiguous = cnp.PyArray_IS_C_CONTIGUOUS(part)
+        if cnp.PyArray_SIZE(part) > 0:
+            made.c.data = <char *>self.c.data + (<char *>cnp.PyArray_DATA(part) - LAYOUT_ADDRESS)
+        if not made.contiguous:
+            for d in range(made.c.ndim):
+                made.c.strides[d] = cnp.PyArray_STRIDES(part)[d] // self.element_dtype.itemsize
+        return made
+
     cdef DeviceArray copy_at(self, gpukern_device device):
         cdef CallContext call
         cdef Argument source
         begin_call(&call, "__dlpack__", None, None, None, None)
         describe(&call, self, "self", &source)
         return copy_to_device(&call, &source, device)
+
+
+cdef object as_basic_index(object part):
+    """A part of an index that gives views: of integers a Python int, for which NumPy reads no
+    element."""
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    if not isinstance(part, (bool, np.bool)):
+        try:
+            return operator.index(part)
+        except TypeError:
+            pass
+    raise GpukernTypeError("a DeviceArray is indexed by ints, slices, ... and None, got "
+                           f"{type(part).__name__}; gather and take index by arrays")
+
+
+cdef object layout_of(DeviceArray array):
+    """An ndarray with the shape and the strides of an array, whose memory must not be touched."""
+    return np.asarray(SimpleNamespace(__array_interface__={
+        "shape": array.shape, "strides": array.strides,
+        "typestr": f"|V{array.element_dtype.itemsize}", "data": (<uintptr_t>LAYOUT_ADDRESS, False),
+        "version": 3,
+    }))
 
 
 cdef object checked_host_output(object out, DeviceArray source):
@@ -271,6 +342,7 @@ cdef int set_layout(DeviceArray array, cnp.dtype dtype, int ndim, const int64_t 
         stride *= max(shape[d], 1)
     describe_dtype(dtype, &array.c.dtype)
     array.element_dtype = dtype
+    array.contiguous = True
     return 0
 
 
@@ -320,7 +392,8 @@ cdef int describe_device_array(CallContext *call, ArrayType type_, object array,
                                Argument *argument) except -1:
     cdef DeviceArray own = array
     argument.c = own.c
-    argument.c.strides = NULL
+    if own.contiguous:
+        argument.c.strides = NULL
     argument.itemsize = own.element_dtype.itemsize
     argument.host = own.tracker is None
     argument.owner = <PyObject *>array
