@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors of scatter: every status and message, nothing written; and no mode writes outside the
-// target.
+// Errors of scatter: every status and message, nothing written. No mode writes outside the target;
+// targets of more than 2^31 elements.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -219,6 +219,39 @@ TEST(ScatterGuardPageTest, NoModeWritesOutsideTheTarget) {
             EXPECT_EQ(gpukern_scatter(&target, &at, &from, 0, nullptr, &options, &exec),
                       mode == GPUKERN_INDEX_RAISE ? GPUKERN_INDEX_ERROR : GPUKERN_SUCCESS);
           }
+}
+
+TEST(ScatterFarTest, TargetsOfMoreThan2To31Elements) {
+  // Memory of which only the pages that are written exist.
+  const std::size_t bytes = std::size_t{1} << 33;
+  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) GTEST_SKIP() << "no room for 8 GiB of addresses";
+  auto* const elements = static_cast<std::uint8_t*>(data);
+  std::int64_t length = std::int64_t{1} << 33;
+  const std::int64_t far[] = {(std::int64_t{1} << 31) + 1, (std::int64_t{1} << 32) - 1, length - 1,
+                              length - 7, 0};
+  for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD})
+    for (std::int64_t count : {5, 5000}) {
+      std::vector<std::int64_t> index(static_cast<std::size_t>(count));
+      for (std::size_t k = 0; k < index.size(); ++k)
+        index[k] = far[k % 5] - (k % 2 == 0 ? length : 0);
+      for (const std::int64_t place : far) elements[place] = 1;
+      std::uint8_t value = 3;
+      const gpukern_dtype byte{GPUKERN_UINT, 8, 1};
+      const gpukern_tensor target{data, kCpu, 1, byte, &length, nullptr, 0};
+      const gpukern_tensor at{index.data(), kCpu, 1, kInt64.dtype, &count, nullptr, 0};
+      const gpukern_tensor from{&value, kCpu, 0, byte, nullptr, nullptr, 0};
+      const auto options = scatter_options(GPUKERN_INDEX_RAISE, reduce);
+      const gpukern_exec exec = exec_at(Placement::Cpu);
+      ASSERT_EQ(gpukern_scatter(&target, &at, &from, 0, nullptr, &options, &exec), GPUKERN_SUCCESS)
+          << gpukern_last_error();
+      for (const std::int64_t place : far) {
+        EXPECT_EQ(elements[place], reduce == GPUKERN_REDUCE_NONE ? 3 : (1 + 3 * count / 5) % 256);
+        EXPECT_EQ(elements[place + (place == 0 ? 1 : -1)], 0);
+      }
+    }
+  munmap(data, bytes);
 }
 
 TEST(ScatterHppTest, OptionsAndShapes) {

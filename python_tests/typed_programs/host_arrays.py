@@ -29,6 +29,8 @@ def results(table: Floats, index: Integers, anything: npt.NDArray[Any]) -> None:
     assert_type(gpukern.gather(memoryview(b"abc"), range(2)), npt.NDArray[Any])
     assert_type(gpukern.take_along_axis(table, index), Floats)
     assert_type(gpukern.take_along_axis(table, index, 0, mode="wrap"), Floats)
+    assert_type(gpukern.bincount(index), npt.NDArray[Any])
+    assert_type(gpukern.bincount([0, 1], table, size=5, mode="fill"), npt.NDArray[Any])
     assert_type(gpukern.saxpy(2.0, table, table), Floats)
     assert_type(gpukern.saxpy(np.float32(2), table, [1.0]), Floats)
     assert_type(gpukern.saxpy(1j, [1j], [2j]), npt.NDArray[Any])
@@ -51,8 +53,14 @@ def outputs(table: Floats, index: Integers, out: Floats, maybe: Floats | None) -
     assert_type(gpukern.gather(table, [0], out=bytearray(4)), bytearray)
     assert_type(gpukern.gather(table, index, out=maybe), Floats)
     assert_type(gpukern.elementwise("a + b")(table, 1, out=out), Floats)
+    assert_type(gpukern.scatter(table, index, 1.0, reduce="add"), Floats)
+    assert_type(gpukern.scatter(table, [0, 1], [1.0, 2.0], axis=None, unique=True), Floats)
+    assert_type(gpukern.scatter(bytearray(4), 0, 7, out=out), Floats)
+    assert_type(gpukern.put_along_axis(table, index, table, 0, order="any"), Floats)
+    assert_type(gpukern.put_along_axis(index, index, 0, None, out=index, mode="wrap"), Integers)
     gpukern.copyto(out, [1.0, 2.0], blocking=False)
     typed.gather_into(table, index, out)
+    typed.scatter_into(out, index, table, reduce=1)
 
 
 @gpukern.elementwise

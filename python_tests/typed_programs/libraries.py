@@ -30,6 +30,8 @@ def of_torch(x: torch.Tensor, weight: torch.nn.Parameter, index: torch.Tensor) -
     assert_type(gpukern.take_along_axis(x, index), torch.Tensor)
     assert_type(gpukern.saxpy(2.0, x, x, stream=torch.cuda.current_stream()), torch.Tensor)
     assert_type(gpukern.gather(x, index, out=x), torch.Tensor)
+    assert_type(gpukern.scatter(x, index, 1.0, reduce="max"), torch.Tensor)
+    assert_type(gpukern.bincount(index, x, size=5), torch.Tensor)
     assert_type(with_gradients.gather(weight, index, axis=None, mode="clip"), torch.Tensor)
     assert_type(with_gradients.saxpy(2.0, x, weight), torch.Tensor)
     assert_type(add(x, x), torch.Tensor)
@@ -40,6 +42,8 @@ def of_torch(x: torch.Tensor, weight: torch.nn.Parameter, index: torch.Tensor) -
 def of_jax(x: jax.Array, index: jax.Array) -> None:
     assert_type(gpukern.gather(x, index), jax.Array)
     assert_type(gpukern.take_along_axis(x, [0]), jax.Array)
+    assert_type(gpukern.scatter(x, index, x), jax.Array)
+    assert_type(gpukern.put_along_axis(x, index, 0), jax.Array)
     assert_type(gpukern.saxpy(2.0, x, x), jax.Array)
     assert_type(add(x, 2), jax.Array)
 
@@ -58,6 +62,8 @@ def of_gpukern(host: Floats) -> None:
     assert_type(gpukern.gather(x, index), gpukern.DeviceArray)
     assert_type(gpukern.gather(x, 3), gpukern.DeviceArray)
     assert_type(gpukern.take_along_axis(x, index), gpukern.DeviceArray)
+    assert_type(gpukern.scatter(x, index, [1.0, 2.0, 3.0]), gpukern.DeviceArray)
+    assert_type(gpukern.put_along_axis(x, index, x, out=x), gpukern.DeviceArray)
     assert_type(gpukern.saxpy(2.0, x, x), gpukern.DeviceArray)
     assert_type(gpukern.saxpy(2.0, x, x, out=x), gpukern.DeviceArray)
     assert_type(add(x, 1), gpukern.DeviceArray)
