@@ -57,9 +57,12 @@ def test_malformed_interfaces(change):
         gpukern.saxpy(1.0, bad, bad)
 
 
-@pytest.mark.parametrize("interface", [None, [], {}])
-def test_interfaces_that_are_none(interface):
-    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"^gather: source has a malformed"):
+@pytest.mark.parametrize(
+    ("interface", "text"),
+    [(None, "must be an array, got"), ([], "must be an array, got"), ({}, "has a malformed")],
+)
+def test_interfaces_without_members(interface, text):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=f"^gather: source {text}"):
         gpukern.gather(Speaker(__cuda_array_interface__=interface), [0])
 
 
