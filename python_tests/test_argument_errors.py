@@ -58,11 +58,11 @@ def test_malformed_interfaces(change):
 
 
 @pytest.mark.parametrize(
-    ("interface", "says"),
-    [(None, "must be an array"), ([], "must be an array"), ({}, "has a malf")],
+    ("interface", "text"),
+    [(None, "must be an array, got"), ([], "must be an array, got"), ({}, "has a malformed")],
 )
-def test_interfaces_that_are_none(interface, says):
-    with pytest.raises(gpukern.errors.GpukernTypeError, match=rf"^gather: source {says}"):
+def test_interfaces_without_members(interface, text):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=f"^gather: source {text}"):
         gpukern.gather(Speaker(__cuda_array_interface__=interface), [0])
 
 

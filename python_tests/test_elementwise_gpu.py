@@ -114,6 +114,8 @@ def test_complex_numbers(rng, dtype):
     for expression in ("a + b - 2", "a * b", "a / b", "conj(a) * 2", "a == b ? a : -b"):
         check(elementwise(expression, inputs=("a", "b")), a, b, exact=False, tolerance=16)
     check(elementwise("abs(a)"), a, exact=False)
+    for function in ("exp", "log", "sqrt", "sin", "cos", "tanh"):
+        check(elementwise(f"{function}(a)"), a * 3, exact=False, tolerance=16)
     check(elementwise("real(a) - imag(a)"), a)
 
 

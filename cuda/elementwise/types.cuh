@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The types of element-wise functions, and their conversions. What kernels are made of is here and
-// in the other two headers, cuda_codegen.py writes the rest. Compiled by NVRTC, which has no
+// in the other headers, cuda_codegen.py writes the rest. Compiled by NVRTC, which has no
 // standard headers: nothing is included.
 #pragma once
 

@@ -20,6 +20,7 @@ from gpukern._elementwise.frontend.type_resolution import STRONG
 # A copy of cuda/elementwise, see setup.py.
 HEADER_FOLDER = Path(__file__).parent / "headers"
 HEADERS = ("elementwise/types.cuh", "elementwise/functions.cuh", "elementwise/memory.cuh")
+COMPLEX_HEADER = "elementwise/complex.cuh"
 # NumPy rounds after each operation: no multiplication may be fused with an addition.
 OPTIONS = ("--std=c++17", "--fmad=false")
 PACK_BYTES = 16
@@ -79,7 +80,8 @@ class Source:
 @functools.cache
 def headers():
     """The names and texts of our headers."""
-    return tuple((name, (HEADER_FOLDER / name).read_text(encoding="utf-8")) for name in HEADERS)
+    names = (*HEADERS, COMPLEX_HEADER)
+    return tuple((name, (HEADER_FOLDER / name).read_text(encoding="utf-8")) for name in names)
 
 
 def pack_items(typed, is_number, out_type):
@@ -115,6 +117,7 @@ def source(typed, out_type, access):
         *includes(typed),
         *([function.preamble] if function.preamble else []),
         *(f'#include "{header}"' for header in HEADERS),
+        *[f'#include "{COMPLEX_HEADER}"'] * any(map(is_complex, typed.steps)),
         "",
         *device_function(typed, out_type),
         "",
@@ -138,6 +141,11 @@ def includes(typed):
     }
     found = {"float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h"}
     return [f"#include <{found[name]}>" for name in sorted(used & set(found))]
+
+
+def is_complex(step):
+    """Whether a step is a function of complex.cuh."""
+    return "complex" in step.computed and step.function in ufuncs.COMPLEX_TRANSCENDENTAL
 
 
 def device_function(typed, out_type):
@@ -167,6 +175,8 @@ def step_text(step, numbers):
     if step.function == "cast":
         return f"gpukern::cast<{result}>({texts[0]})"
     name = step.name or DEVICE_NAMES.get(step.function, f"gpukern::{step.function}")
+    if is_complex(step):
+        name = f"gpukern::complex_{step.function}"
     if step.function in ROUNDING and "float" not in step.computed:
         name = "gpukern::positive"
     call = f"{name}({', '.join(texts)})"

@@ -115,8 +115,8 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
 
     ``+ - * / sqrt``, comparisons, conversions between floats and all operations on integers give
     the same bits as NumPy; transcendental functions may differ in the last bits, on GPUs and
-    between CPUs. Complex numbers support ``+ - * /``, ``abs``, ``conj``, ``real``, ``imag``, ``==``
-    and ``!=``.
+    between CPUs. Complex numbers support ``+ - * /``, ``abs``, ``conj``, ``real``, ``imag``,
+    ``exp``, ``log``, ``sqrt``, ``sin``, ``cos``, ``tanh``, ``==`` and ``!=``.
 
     Equal expressions with equal options share their kernels.
 

@@ -37,8 +37,9 @@ ARITY = {name: ufunc.types[0].index("->") for name, ufunc in UFUNCS.items()} | {
 }
 COMPARISONS = frozenset(words("less less_equal greater greater_equal equal not_equal"))
 LOGICAL = frozenset(name for name in UFUNCS if name.startswith("logical_"))
-# What the device computes with complex numbers.
-COMPLEX = frozenset(
+# What the device computes with complex numbers; the second ones by complex.cuh.
+COMPLEX_TRANSCENDENTAL = frozenset(words("exp log sqrt sin cos tanh"))
+COMPLEX = COMPLEX_TRANSCENDENTAL | frozenset(
     words(
         "add subtract multiply divide negative positive absolute square reciprocal conjugate equal "
         "not_equal isnan isinf isfinite where real imag"
