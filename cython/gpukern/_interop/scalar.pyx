@@ -39,6 +39,11 @@ cdef dict PYTHON_TYPES = {np.dtype(code).type: type(np.zeros((), code).item())
                           for code in "?bhilqBHILQefdFD"}
 
 
+# The dtypes to which NumPy converts Python's numbers by the rule 'same_kind', but for long doubles,
+# whose padding it leaves as it is.
+cdef dict PLAIN_NUMBERS = {int: "bhilqBHILQefdFD", float: "efdFD"}
+
+
 # ---- fill_value and values ----
 
 cdef object elements_of(CallContext *call, object value, str name, const Argument *like):
@@ -86,6 +91,8 @@ cdef object converted(object value, object dtype):
         return np.array(value, dtype)
     if dtype.kind in "iu" and isinstance(value, (list, tuple)) and is_of_integers(value):
         return np.array(value, dtype)  # checks the range, as for one int
+    if dtype.char in PLAIN_NUMBERS.get(type(value), ""):
+        return np.array(value, dtype)  # which takes a tenth of the time
     made = np.zeros(np.shape(value), dtype)
     np.copyto(made, value, casting="same_kind")
     return made
