@@ -148,6 +148,17 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     return made
 
 
+def signature_of(made):
+    """What inspect.signature() gives: the parameters by position, and the options of a call."""
+    import inspect  # which takes longer than a small call
+
+    options = inspect.signature(Elementwise.__call__).parameters.values()
+    return inspect.Signature(
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in made.inputs]
+        + [each for each in options if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    )
+
+
 def reduced(made, function):
     """What a pickle of an Elementwise holds, see object.__reduce__().
 
