@@ -376,5 +376,5 @@ def test_signatures_name_the_options_of_a_call():
 def test_a_misspelt_function_is_suggested():
     with pytest.raises(gpukern.errors.GpukernDeviceError, match=r"did you mean sin\?$"):
         elementwise("sinn(x)")(np.ones(3))
-    with pytest.raises(gpukern.errors.GpukernDeviceError, match="computed on the CPU$"):
+    with pytest.raises(gpukern.errors.GpukernDeviceError, match=r"computed on the CPU$"):
         elementwise("my_function(x)")(np.ones(3))
