@@ -3,6 +3,7 @@
 
 """Both forms of element-wise functions follow the semantics of C and of Python."""
 
+import inspect
 import math
 
 import numpy as np
@@ -359,3 +360,21 @@ def test_a_function_without_source():
     exec("def f(a): return a", scope)
     with pytest.raises(ValueError, match="give the function as a string"):
         elementwise(scope["f"])
+
+
+def test_signatures_name_the_options_of_a_call():
+    @elementwise
+    def blend(x, limit):
+        return x * limit
+
+    options = "*, out=None, device=None"
+    assert str(inspect.signature(blend)).startswith(f"(x, limit, /, {options}")
+    assert str(inspect.signature(elementwise("b - a"))).startswith(f"(b, a, /, {options}")
+
+
+@pytest.mark.skipif(gpukern.device_count() > 0, reason="a GPU compiles CUDA C++")
+def test_a_misspelt_function_is_suggested():
+    with pytest.raises(gpukern.errors.GpukernDeviceError, match=r"did you mean sin\?$"):
+        elementwise("sinn(x)")(np.ones(3))
+    with pytest.raises(gpukern.errors.GpukernDeviceError, match=r"computed on the CPU$"):
+        elementwise("my_function(x)")(np.ones(3))

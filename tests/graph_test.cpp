@@ -205,7 +205,7 @@ TEST_F(GraphTest, TwoCapturesAreNotJoined) {
   first.begin_capture(kRelaxed);
   second.begin_capture(kRelaxed);
   expect_error(gpukern_stream_wait(kCuda, first, second), GPUKERN_VALUE_ERROR,
-               "stream_wait: both streams capture");
+               "stream_wait: the two streams capture");
   const Graph of_second(second);
   const Graph of_first(first);
 }

@@ -55,16 +55,19 @@ SlicedUpdates::SlicedUpdates(const ScatterArgs& args, int shift)
   std::vector<std::int64_t> next(static_cast<std::size_t>(parts) * slices);
   const auto each_part = [&](const auto& visit) {
     parallel_for(parts, 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t part = first; part < last; ++part) {
-        std::int64_t* const row = next.data() + static_cast<std::size_t>(part) * slices;
-        for_each_block(args, begin_of(part), end_of(part), [&](const Updates& block) {
-          for (std::int64_t u = 0; u < block.count; ++u)
-            visit(row[block.first[u].key >> shift], block.first[u]);
-        });
-      }
+      for (std::int64_t part = first; part < last; ++part)
+        visit(part, next.data() + static_cast<std::size_t>(part) * slices);
     });
   };
-  each_part([](std::int64_t& number, const Update&) { ++number; });
+  // The indices are read once: another thread may change them.
+  const auto unsorted = std::make_unique_for_overwrite<Update[]>(static_cast<std::size_t>(count));
+  std::vector<std::int64_t> resolved(static_cast<std::size_t>(parts));
+  each_part([&](std::int64_t part, std::int64_t* numbers) {
+    const std::int64_t begin = begin_of(part);
+    const std::int64_t number = resolve_updates(args, begin, end_of(part), unsorted.get() + begin);
+    resolved[static_cast<std::size_t>(part)] = number;
+    for (std::int64_t u = begin; u < begin + number; ++u) ++numbers[unsorted[u].key >> shift];
+  });
   begin_.resize(slices + 1);
   std::int64_t at = 0;
   for (std::size_t slice = 0; slice < slices; ++slice) {
@@ -74,8 +77,10 @@ SlicedUpdates::SlicedUpdates(const ScatterArgs& args, int shift)
   }
   begin_[slices] = at;
   updates_ = std::make_unique_for_overwrite<Update[]>(static_cast<std::size_t>(at));
-  each_part([&](std::int64_t& to, const Update& update) {
-    updates_[static_cast<std::size_t>(to++)] = update;
+  each_part([&](std::int64_t part, std::int64_t* to) {
+    const std::int64_t end = begin_of(part) + resolved[static_cast<std::size_t>(part)];
+    for (std::int64_t u = begin_of(part); u < end; ++u)
+      updates_[to[unsorted[u].key >> shift]++] = unsorted[u];
   });
 }
 

@@ -85,8 +85,7 @@ class ChunkedCall {
 
   /// For each operand, and for `whole`.
   [[nodiscard]] std::vector<bool> find_staged() const {
-    std::vector<bool> staged;
-    staged.reserve(operands_.size() + 1);
+    std::vector<bool> staged;  // reserve() makes GCC 13 warn about its own code
     for (const ChunkOperand& operand : operands_)
       staged.push_back(needs_staging(call_.device, *operand.tensor, layout(loop_, operand)));
     if (whole_ != nullptr) staged.push_back(needs_staging(call_.device, *whole_, whole_layout_));

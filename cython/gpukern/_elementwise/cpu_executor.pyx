@@ -27,7 +27,7 @@ import numpy as np
 from gpukern._elementwise.blocking import block_view, blocks, empty_like_any
 from gpukern._elementwise.frontend.graph import Input
 from gpukern._elementwise.frontend.type_resolution import WEAK_TYPES
-from gpukern._elementwise.frontend.ufuncs import TRANSCENDENTAL
+from gpukern._elementwise.frontend.ufuncs import C_NAMES, TRANSCENDENTAL
 from gpukern._elementwise.numpy_codegen import Writer, host_dtype
 from gpukern._elementwise.temporaries import BufferAssignment, Scratch, axes_of, varying
 from gpukern._runtime.runtime import get_num_threads
@@ -97,7 +97,7 @@ cdef class HostFunction:
         if names:
             raise GpukernDeviceError(
                 f"{typed.function.name}: {', '.join(names)} is CUDA C++, which needs a GPU; only "
-                "functions that NumPy has are computed on the CPU")
+                f"functions that NumPy has are computed on the CPU{suggestion(names[0])}")
         self.typed = typed
         self.out_type = out_type
         writer = Writer(typed, out_type)
@@ -183,6 +183,13 @@ cdef class HostFunction:
     def threads(self, Py_ssize_t size):
         """The number of threads that compute `size` elements."""
         return max(min(get_num_threads(), size * self.cost // LEAST_FOR_THREAD), 1)
+
+
+def suggestion(name):
+    """A known function of nearly this name, as the end of a message."""
+    import difflib  # for this message alone
+    close = difflib.get_close_matches(name, C_NAMES, 1, 0.7)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def cost(step):

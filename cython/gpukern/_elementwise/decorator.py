@@ -12,6 +12,7 @@ from gpukern._elementwise.frontend import c_parser, python_frontend, type_resolu
 from gpukern._program.program import at_clear
 from gpukern.errors import GpukernTypeError
 
+CALL_OPTIONS = ("out", "device", "stream", "progress", "device_memory")
 KEPT = 1024  # expressions, as many as the library keeps programs in memory
 
 
@@ -146,6 +147,17 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
     if name is not None:
         made.__name__ = made.__qualname__ = str(name)
     return made
+
+
+def signature_of(made):
+    """What inspect.signature() gives: the parameters by position, and the options of a call."""
+    import inspect  # which takes longer than a small call
+
+    positional, keyword = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature(
+        [inspect.Parameter(name, positional) for name in made.inputs]
+        + [inspect.Parameter(name, keyword, default=None) for name in CALL_OPTIONS]
+    )
 
 
 def reduced(made, function):

@@ -136,6 +136,9 @@ cdef class Elementwise:
         # Made on demand, since a dict takes longer than a function.
         if name in ("__name__", "__qualname__"):
             return self.name
+        if name == "__signature__":
+            from gpukern._elementwise.decorator import signature_of
+            return signature_of(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self):

@@ -332,7 +332,7 @@ cdef object refusal(CallContext *call, ArrayType type_, object array, const Argu
         first_line = str(error).partition("\n")[0]
         why = (f"could not be imported from {type(array).__name__}: {type(error).__name__}: "
                f"{first_line}")
-        if argument.host and hasattr(array, "__array__"):
+        if hasattr(array, "__array__") and not hasattr(array, "__cuda_array_interface__"):
             why += " (numpy.asarray() may convert it)"
     return GpukernBufferError(f"{what(call, argument)} {why}")
 

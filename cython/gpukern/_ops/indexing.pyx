@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from gpukern._capi cimport (
     GPUKERN_AXIS_NONE, GPUKERN_CPU, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE,
     GPUKERN_INDEX_WRAP, GPUKERN_INT, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_copy,
-    gpukern_gather_options, gpukern_tensor,
+    gpukern_dtype, gpukern_gather_options, gpukern_tensor,
 )
 from gpukern._interop.argument cimport (
     as_bytes, describe, describe_output, dtype_of, fill_from_ndarray, is_ndarray, prepare, shape_of,
@@ -246,10 +246,13 @@ cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argume
     """Copies an argument on the host, the last one that was described, to the GPU of `src`."""
     if src.host or not argument.host:
         return 0
+    cdef gpukern_dtype dtype = argument.c.dtype
     copy = copy_to_device(call, argument, src.c.device)
     keep(call, copy)
     call.arguments = argument.previous  # it is linked again
-    return describe(call, copy, <object>argument.name, argument)
+    describe(call, copy, <object>argument.name, argument)
+    argument.c.dtype = dtype  # which NumPy may not have
+    return 0
 
 
 cdef int require_same_dtype(const CallContext *call, const Argument *src,
