@@ -12,10 +12,13 @@ namespace gpukern::gpu {
 namespace {
 
 constexpr int kRowThreads = 128;
-constexpr int kPositions = 128;
+constexpr int kPositions = 256;
+
+/// Values that a thread has in flight.
+constexpr int kInFlight = 4;
 
 /// Combines up to kInFlight values, all loaded before the first use.
-template <class T, int kInFlight, int kCount, class Load>
+template <class T, int kCount, class Load>
 __device__ void combine_batch(int count, gpukern_reduce reduce, const Load& load,
                               Accumulator<T> (&sum)[kCount]) {
   Accumulator<T> next[kInFlight][kCount];
@@ -44,9 +47,7 @@ __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t 
   const auto load = [&](int k, A(&to)[kCount]) {
     load_columns<T>(values.at(update[done + k]) + from, columns.aligned, to);
   };
-  constexpr int kMany = 32 / kCount < 4 ? 4 : 32 / kCount;
-  for (; count - done >= kMany; done += kMany) combine_batch<T, kMany>(kMany, reduce, load, sum);
-  for (; done < count; done += 4) combine_batch<T, 4>(count - done, reduce, load, sum);
+  for (; done < count; done += kInFlight) combine_batch<T>(count - done, reduce, load, sum);
 }
 
 template <class T, int kCount, class Key>

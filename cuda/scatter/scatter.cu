@@ -43,11 +43,16 @@ bool moves_values(const ScatterCall& call, bool wide_keys) {
          std::has_single_bit(static_cast<std::uint64_t>(call.args.item)) && call.args.item <= 8;
 }
 
+/// Whether keys, of which the largest 32-bit number is none, or numbers of updates take 64 bits.
+bool has_wide_keys(const ScatterCall& call) {
+  constexpr std::int64_t kMax = (std::int64_t{1} << 32) - 1;
+  return call.args.keys.count() >= kMax || call.count >= kMax;
+}
+
 SortPlan sort_plan(const ScatterCall& call) {
   const auto keys = static_cast<std::uint64_t>(call.args.keys.count());
-  constexpr std::uint64_t kMax = std::uint64_t{1} << 32;
   SortPlan plan{};
-  plan.wide_keys = keys >= kMax - 1 || static_cast<std::uint64_t>(call.count) >= kMax - 1;
+  plan.wide_keys = has_wide_keys(call);
   plan.moves_values = moves_values(call, plan.wide_keys);
   const bool wide_payload = plan.moves_values ? call.args.item == 8 : plan.wide_keys;
   plan.payload_bytes = wide_payload ? 8 : 4;
@@ -131,7 +136,7 @@ bool is_ordered(const ScatterArgs& args) {
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.unique || call.count == 1) return Way::Direct;
-  if (call.count <= kScatterFew && moves_values(call, false)) return Way::Few;
+  if (call.count <= kScatterFew && moves_values(call, has_wide_keys(call))) return Way::Few;
   const bool any_order = args.any_order || (!is_ordered(args) && call.count <= kAtomicTo);
   if (any_order && has_atomic(args)) return Way::Atomic;
   return Way::Sorted;

@@ -4,6 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """Python's and NumPy's values as elements of an array: fill_value, scatter's values, saxpy's a."""
 
+cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memcpy
 
@@ -21,6 +22,8 @@ import numpy as np
 
 from gpukern._interop import libraries, numpy_subclasses
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
+
+cnp.import_array()
 
 # The order of kinds in which a scalar may move up, never down.
 cdef enum:
@@ -149,6 +152,10 @@ cdef object number_of(object a):
         return convert(a)
     if isinstance(a, (int, float, complex)):
         return a
+    if type(a) is cnp.ndarray and cnp.PyArray_NDIM(<cnp.ndarray>a) == 0:
+        convert = PYTHON_TYPES.get((<cnp.ndarray>a).dtype.type)
+        if convert is not None:
+            return (<cnp.ndarray>a).item()
     if numpy_subclasses.is_masked(a):
         raise GpukernTypeError("saxpy: a must not be masked")
     array = np.asarray(on_host(a, "saxpy: a"))
