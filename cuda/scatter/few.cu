@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kFewThreads = 128;
 constexpr int kMaxBlocks = static_cast<int>(kScatterFew / kBlockValues) + 1;
-constexpr std::uint32_t kSkipped = ~0U;  // no key: see scatter.cu
+constexpr std::uint32_t kSkipped = ~0U;  // no key, see has_wide_keys()
 
 /// The keys of all updates, four of which a thread compares at once.
 struct alignas(16) FewKeys {

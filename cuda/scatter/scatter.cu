@@ -43,7 +43,8 @@ bool moves_values(const ScatterCall& call, bool wide_keys) {
          std::has_single_bit(static_cast<std::uint64_t>(call.args.item)) && call.args.item <= 8;
 }
 
-/// Whether keys, of which the largest 32-bit number is none, or numbers of updates take 64 bits.
+/// Whether keys or numbers of updates take 64 bits. Kernels use the largest 32-bit number for
+/// skipped updates.
 bool has_wide_keys(const ScatterCall& call) {
   constexpr std::int64_t kMax = (std::int64_t{1} << 32) - 1;
   return call.args.keys.count() >= kMax || call.count >= kMax;
