@@ -219,8 +219,8 @@ def test_a_closed_pipe(arguments, unbuffered):
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert found.stderr == b""
-    # argparse itself ignores that nobody reads its help.
-    assert found.returncode == (0 if unbuffered and arguments == "--help" else 141)
+    # In some versions argparse ignores that nobody reads its help.
+    assert found.returncode in ((0, 141) if unbuffered and arguments == "--help" else (141,))
 
 
 def test_bench_draws_its_rates(tmp_path, capsys):
