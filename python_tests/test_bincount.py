@@ -87,3 +87,26 @@ def test_explain():
     explanation = explain(bincount, np.zeros(1000, int), size=10)
     assert explanation.op == "bincount"
     assert explanation.bytes_read >= 1000 * 8
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4"])
+@pytest.mark.parametrize("size", [129, 1000, 70_000])
+def test_negative_numbers_of_narrow_dtypes(dtype, size):
+    index = np.array([3, -1, np.iinfo(dtype).min], dtype)
+    counts = bincount(index, size=size, mode="fill")
+    assert counts[3] == 1
+    assert counts.sum() == 1
+    with pytest.raises(IndexError, match="index must be in"):
+        bincount(index, size=size)
+
+
+def test_no_bins():
+    for options in ({}, {"size": 0}):
+        assert bincount([-1, -5], mode="fill", **options).tolist() == []
+    assert bincount([-1], np.ones(1, "f4"), size=0, mode="fill").dtype == np.float32
+    with pytest.raises(IndexError):
+        bincount([-1], size=0)
+    with pytest.raises(TypeError, match="size must be an int, got bool"):
+        bincount([1], size=True)
+    with pytest.raises(ValueError, match="number of bins"):
+        bincount(np.array([2**63], "u8"))

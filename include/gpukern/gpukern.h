@@ -455,7 +455,7 @@ typedef struct gpukern_scatter_options {
   int32_t reduce; /**< a ::gpukern_reduce */
   int32_t order;  /**< a ::gpukern_order */
   /** Nonzero: no two indices refer to the same element, which saves sorting them on a GPU. If some
-   * do, it is unspecified which of their values are used; nothing else is written. */
+   * do, these elements are unspecified afterwards; no other is written. */
   int32_t unique;
 } gpukern_scatter_options;
 
@@ -473,17 +473,19 @@ typedef struct gpukern_scatter_options {
  * wrap around. They combine an element with its values in this order: the element, then its values
  * in C order of the index, in blocks of 256 from left to right; adjacent blocks are then combined
  * pairwise, level by level. So the result has the same bits on all devices, with any number of
- * threads, and for up to 255 values an element those of a loop over the index. 16-bit types are
- * computed in float32 and rounded once; a NaN result is the quiet NaN with a clear sign bit.
+ * threads, and for up to 255 values an element those of a loop over the index, but for 16-bit
+ * types, which are computed in float32 and rounded once, and NaN, which is the quiet NaN with a
+ * clear sign bit. With GPUKERN_ORDER_ANY on a GPU, float32 subnormals may become 0, and the bits of
+ * a NaN are unspecified.
  *
- * With `out`, the target is only read, and out becomes a copy of it with the values written. No mode
- * writes outside the array that is written to, for any index. Where the arguments overlap, the
+ * With `out`, the target is only read, and out becomes a copy of it with the values written. No
+ * mode writes outside the array that is written to, for any index. Where the arguments overlap, the
  * result is that of separate memory.
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
  * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
  * GPU are copied to it as a whole, and the result is ready on return. On a GPU, a call with many
- * values needs scratch memory of about 20 bytes for each index.
+ * values needs scratch memory of 20 to 50 bytes for each index.
  *
  * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits

@@ -54,7 +54,8 @@ Tensor broadcast(const Tensor& values, const Tensor& shape, const ArgumentName& 
   const int missing = shape.ndim - values.ndim;
   bool fits = missing >= 0;
   for (int d = 0; d < shape.ndim; ++d) {
-    view.total *= shape.shape[d];
+    require(!__builtin_mul_overflow(view.total, shape.shape[d], &view.total), GPUKERN_VALUE_ERROR,
+            name, " must broadcast to fewer than 2**63 elements, got shape ", shape.shape_text());
     const int v = d - missing;
     const bool repeats = v < 0 || values.shape[v] == 1;
     view.stride[d] = repeats ? 0 : values.stride[v];

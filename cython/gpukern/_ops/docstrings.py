@@ -51,8 +51,8 @@ order : {'fixed', 'any'}
     'fixed': the same bits on every device and in every run. 'any': a GPU may add floating-point
     values in an order that varies.
 unique : bool
-    Whether no two indices refer to the same element, which saves time on a GPU. If some do, it is
-    unspecified which of their values are used; nothing else is written.
+    Whether no two indices refer to the same element, which saves time on a GPU. If some do, these
+    elements are unspecified afterwards; no other is written.
 """
 
 PARAGRAPHS = {

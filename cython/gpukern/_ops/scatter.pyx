@@ -11,13 +11,13 @@ from gpukern._capi cimport (
     gpukern_scatter, gpukern_scatter_options,
 )
 from gpukern._interop.argument cimport (
-    describe_operand, dtype_of, is_ndarray, refuse_masked, shape_of,
+    describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, shape_of,
 )
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexed_write cimport IndexedWrite, new_indexed_write, set_options
 from gpukern._ops.indexing cimport copy_to_gpu_of, describe_index, describe_own
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start, what,
+    Argument, CallContext, begin_call, end_call, finish, keep, start, what,
 )
 
 import operator
@@ -104,7 +104,8 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
         Of a dtype that ``scatter(reduce='add')`` takes, and of the shape of the index.
     size : int, optional
         The number of bins. Without it, and only for an index of NumPy or a list, the largest number
-        plus one: the numbers on a GPU are not read on the host.
+        plus one: the numbers on a GPU are not read on the host. For an index of int8, int16 or
+        int32 on a GPU, at most 2**7, 2**15 or 2**31.
     mode : {'raise', 'fill'}
         What to do with a number outside [0, size), and so with any negative one. 'raise': an
         IndexError. 'fill': it is not counted.
@@ -141,6 +142,7 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     describe_index(&call, index, &idx, &idx)
     refuse_masked(&call, &idx)
     bins = number_of_bins(&call, size, &idx)
+    fit_signed(&call, bins, &idx)
     if weights is None:
         describe_own(&call, np.ones((), np.int64), "weights", &vals)
         copy_to_gpu_of(&call, &idx, &vals)
@@ -151,6 +153,9 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     copy_to_gpu_of(&call, &idx, &zero)
     repeat(&zero, bins)
     result = new_result(&call, &idx, dtype_of(&vals), 1, &bins, &dst)
+    if bins == 0 and options.mode == GPUKERN_INDEX_FILL:  # no number is counted
+        idx.c.ndim, idx.c.shape = 1, &bins
+        vals.c.ndim = 0
     # As unsigned, negative numbers are out of bounds instead of counting from the end.
     idx.c.dtype.code = GPUKERN_UINT
     try:
@@ -161,12 +166,27 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     return end_call(&call, result, &dst)
 
 
+cdef int fit_signed(CallContext *call, int64_t bins, Argument *idx) except -1:
+    """Widens an index whose negative numbers would be bins when they are read as unsigned."""
+    cdef int64_t most = <int64_t>1 << (8 * idx.itemsize - 1) if idx.itemsize < 8 else bins
+    if idx.c.dtype.code == GPUKERN_UINT or bins <= most:
+        return 0
+    if not is_ndarray(idx):
+        raise GpukernValueError(f"bincount: size must be at most {most} for an index of "
+                                f"{dtype_of(idx)}, got {bins}")
+    array = (<object>idx.owner).astype(np.int64)
+    keep(call, array)
+    return fill_from_ndarray(call, idx, array)
+
+
 cdef int64_t number_of_bins(const CallContext *call, object size, const Argument *idx) except -1:
     if size is None:
         if not is_ndarray(idx):
             raise GpukernValueError("bincount: size is required, but for an index of NumPy")
         array = <object>idx.owner
-        return max(int(array.max()) + 1, 0) if array.size else 0
+        size = max(int(array.max()) + 1, 0) if array.size else 0
+    if isinstance(size, (bool, np.bool)):
+        raise GpukernTypeError(f"bincount: size must be an int, got {type(size).__name__}")
     try:
         bins = operator.index(size)
     except TypeError:
