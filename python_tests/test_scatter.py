@@ -258,7 +258,7 @@ def test_subclasses_of_ndarray():
         """As arrays with units."""
 
         def __array_ufunc__(self, *args, **kwargs):
-            raise NotImplementedError
+            raise TypeError("units differ")
 
     good, masked, units = np.zeros(3), np.ma.zeros(3), np.zeros(3).view(Meters)
     for words, arguments in [

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// scatter and put_along_axis by their definition: for each element of the target the sequence of the
-// element and its updates, on whole images of all memories of the call.
+// scatter and put_along_axis by their definition: for each element of the target the sequence of
+// the element and its updates, on whole images of all memories of the call.
 #pragma once
 
 #include <cmath>
