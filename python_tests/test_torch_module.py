@@ -152,7 +152,7 @@ def test_errors():
     with pytest.raises(IndexError, match="axis 1 is out of bounds"):
         gt.gather(source, torch.tensor([0]), axis=1)
     with pytest.raises(ValueError, match="mode must be"):
-        gt.gather(source, torch.tensor([0]), mode="wrapp")
+        gt.gather(source, torch.tensor([0]), mode="wraps")
     with pytest.raises(TypeError, match="must be of an integer dtype"):
         gt.gather(source, torch.tensor([0.5]))
 
