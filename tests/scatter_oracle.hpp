@@ -56,8 +56,9 @@ A combined(gpukern_reduce reduce, A a, A b) {
     return (a < b) == (reduce == GPUKERN_REDUCE_MIN) ? a : b;
   }
   if constexpr (std::is_integral_v<A>) {  // wraps around
-    const auto x = static_cast<std::uint64_t>(a);
-    const auto y = static_cast<std::uint64_t>(b);
+    using Unsigned = std::make_unsigned_t<A>;
+    const auto x = static_cast<std::uint64_t>(static_cast<Unsigned>(a));
+    const auto y = static_cast<std::uint64_t>(static_cast<Unsigned>(b));
     return static_cast<A>(reduce == GPUKERN_REDUCE_MULTIPLY ? x * y : x + y);
   } else {
     return reduce == GPUKERN_REDUCE_MULTIPLY ? a * b : a + b;
@@ -249,7 +250,7 @@ inline Expected scatter_oracle(const Scatter& call) {
   const auto offsets = broadcast(call.values, shape).offsets();
   std::map<std::int64_t, std::vector<const std::byte*>> sequences;
   for (std::size_t u = 0; u < elements.size(); ++u)
-    if (elements[u]) sequences[*elements[u]].push_back(values + offsets[u]);
+    if (const auto element = elements[u]) sequences[*element].push_back(values + offsets[u]);
 
   const auto reduce = static_cast<gpukern_reduce>(call.options.reduce);
   for (auto& [element, sequence] : sequences) {
@@ -278,6 +279,7 @@ inline void expect_scatter(const Scatter& call, Placement placement) {
   const std::vector<Memory*> memories{call.target.memory, call.index.memory, call.values.memory,
                                       written};
   std::vector<Bytes> before;
+  before.reserve(memories.size());
   for (const Memory* memory : memories) before.push_back(memory->host);
   for (const std::size_t limit : {std::size_t{0}, std::size_t{4096}}) {
     if (limit != 0 && placement != Placement::CudaHost) continue;
@@ -304,8 +306,8 @@ inline void fill_numbers(View& view, Random& random, bool moderate) {
   fill_random(view.memory->host, random);
   const gpukern_dtype dtype = view.dtype;
   const bool complex = dtype.code == GPUKERN_COMPLEX;
-  if (!moderate || !(complex || dtype.code == GPUKERN_FLOAT || dtype.code == GPUKERN_BFLOAT))
-    return;
+  const bool rounds = complex || dtype.code == GPUKERN_FLOAT || dtype.code == GPUKERN_BFLOAT;
+  if (!moderate || !rounds) return;
   const std::int64_t part = view.item() / (complex ? 2 : 1);
   for (const auto offset : view.offsets())
     for (std::int64_t at = offset; at < offset + view.item(); at += part) {

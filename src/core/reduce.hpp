@@ -116,8 +116,9 @@ GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
     if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX)
       return extreme(reduce == GPUKERN_REDUCE_MAX, a, b);
     if constexpr (std::is_integral_v<A>) {
-      const auto x = static_cast<std::uint64_t>(a);
-      const auto y = static_cast<std::uint64_t>(b);
+      using Unsigned = std::make_unsigned_t<A>;
+      const auto x = static_cast<std::uint64_t>(static_cast<Unsigned>(a));
+      const auto y = static_cast<std::uint64_t>(static_cast<Unsigned>(b));
       return static_cast<A>(reduce == GPUKERN_REDUCE_MULTIPLY ? x * y : x + y);
     } else {
       return reduce == GPUKERN_REDUCE_MULTIPLY ? a * b : a + b;

@@ -55,8 +55,11 @@ void put(const ScatterArgs& args, const Updates& updates) {
   });
 }
 
-template <class T, gpukern_reduce reduce>
-constexpr bool kInTarget = std::is_same_v<T, Accumulator<T>> && reduce != GPUKERN_REDUCE_MEAN;
+/// Whether an element of the target can take the place of its accumulator.
+template <class T>
+constexpr bool is_in_target(gpukern_reduce reduce) {
+  return std::is_same_v<T, Accumulator<T>> && reduce != GPUKERN_REDUCE_MEAN;
+}
 
 template <class T, gpukern_reduce reduce>
 void combine_in_place(const ScatterArgs& args, const Updates& updates) {
@@ -77,7 +80,7 @@ void combine_in_blocks(const ScatterArgs& args, const KeyRange& keys, const ForE
     blocks([&](const Updates& updates) { reduction.add(updates); });
     reduction.finish();
   };
-  if constexpr (kInTarget<T, reduce>)
+  if constexpr (is_in_target<T>(reduce))
     run(CountedReduction<T, reduce>(args, keys.first, keys.count));
   else
     run(BlockedReduction<T, reduce>(args, keys.first, keys.count, true));
@@ -97,7 +100,7 @@ bool fit_one_block(const Updates& updates) {
 
 template <class T, gpukern_reduce reduce>
 void combine_sparse(const ScatterArgs& args, const Updates& updates) {
-  if (kInTarget<T, reduce> && fit_one_block(updates))
+  if (is_in_target<T>(reduce) && fit_one_block(updates))
     return combine_in_place<T, reduce>(args, updates);
   BlockedReduction<T, reduce> reduction(args, 0, updates.count, false);
   reduction.add(updates);
@@ -105,20 +108,21 @@ void combine_sparse(const ScatterArgs& args, const Updates& updates) {
 }
 
 template <class T, gpukern_reduce reduce>
-constexpr Combiner kCombiner{combine_in_place<T, reduce>, combine_in_blocks<T, reduce>,
-                             combine_sparse<T, reduce>,
-                             kInTarget<T, reduce> && !depends_on_order<T>(reduce)};
+Combiner combiner_with() {
+  return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>,
+          is_in_target<T>(reduce) && !depends_on_order<T>(reduce)};
+}
 
 template <class T>
 Combiner combiner_of(gpukern_reduce reduce) {
   if constexpr (!std::is_integral_v<T>)
-    if (reduce == GPUKERN_REDUCE_MEAN) return kCombiner<T, GPUKERN_REDUCE_MEAN>;
+    if (reduce == GPUKERN_REDUCE_MEAN) return combiner_with<T, GPUKERN_REDUCE_MEAN>();
   if constexpr (!kIsComplex<T>) {
-    if (reduce == GPUKERN_REDUCE_MULTIPLY) return kCombiner<T, GPUKERN_REDUCE_MULTIPLY>;
-    if (reduce == GPUKERN_REDUCE_MIN) return kCombiner<T, GPUKERN_REDUCE_MIN>;
-    if (reduce == GPUKERN_REDUCE_MAX) return kCombiner<T, GPUKERN_REDUCE_MAX>;
+    if (reduce == GPUKERN_REDUCE_MULTIPLY) return combiner_with<T, GPUKERN_REDUCE_MULTIPLY>();
+    if (reduce == GPUKERN_REDUCE_MIN) return combiner_with<T, GPUKERN_REDUCE_MIN>();
+    if (reduce == GPUKERN_REDUCE_MAX) return combiner_with<T, GPUKERN_REDUCE_MAX>();
   }
-  return kCombiner<T, GPUKERN_REDUCE_ADD>;
+  return combiner_with<T, GPUKERN_REDUCE_ADD>();
 }
 
 Combiner combiner_for(const ScatterArgs& args) {

@@ -85,10 +85,10 @@ class ChunkedCall {
 
   /// For each operand, and for `whole`.
   [[nodiscard]] std::vector<bool> find_staged() const {
-    std::vector<bool> staged;  // reserve() makes GCC 13 warn about its own code
-    for (const ChunkOperand& operand : operands_)
-      staged.push_back(needs_staging(call_.device, *operand.tensor, layout(loop_, operand)));
-    if (whole_ != nullptr) staged.push_back(needs_staging(call_.device, *whole_, whole_layout_));
+    std::vector<bool> staged(operands_.size() + (whole_ != nullptr ? 1 : 0));
+    for (std::size_t k = 0; k < operands_.size(); ++k)
+      staged[k] = needs_staging(call_.device, *operands_[k].tensor, layout(loop_, operands_[k]));
+    if (whole_ != nullptr) staged.back() = needs_staging(call_.device, *whole_, whole_layout_);
     return staged;
   }
 
