@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cuda/common/scratch_layout.hpp"
 #include "cuda/gather/partition/config.hpp"
 #include "cuda/gather/partition/direct.cuh"
 #include "cuda/gather/partition/fetch.cuh"
@@ -15,25 +16,8 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Divides one allocation into aligned arrays. Without memory it only measures.
-class Layout {
- public:
-  explicit Layout(std::byte* memory = nullptr) : memory_(memory) {}
-  template <class T>
-  T* take(std::int64_t count) {
-    std::byte* const at = memory_ == nullptr ? nullptr : memory_ + bytes_;
-    bytes_ += ceil_divide(count * static_cast<std::int64_t>(sizeof(T)), 256) * 256;
-    return reinterpret_cast<T*>(at);
-  }
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-
- private:
-  std::byte* memory_;
-  std::int64_t bytes_ = 0;
-};
-
 /// Assigns the scratch memory.
-void lay_out(Layout& layout, Partition& partition, const PartitionConfig& config,
+void lay_out(ScratchLayout& layout, Partition& partition, const PartitionConfig& config,
              std::int64_t item) {
   const std::int64_t tile = tile_items(item);
   const std::int64_t tiles = config.tiles;
@@ -158,7 +142,7 @@ void launch_passes(const Partition& partition, const GatherLaunch& call, int uni
 std::int64_t partition_scratch_bytes(const GatherProblem& problem) {
   const PartitionConfig config = partition_config(problem);
   Partition partition = make_partition(problem.args, config);
-  Layout layout;
+  ScratchLayout layout;
   lay_out(layout, partition, config, problem.args.item);
   return layout.bytes();
 }
@@ -167,7 +151,7 @@ void run_partitioned(const GatherLaunch& call) {
   const GatherArgs& args = call.problem.args;
   const PartitionConfig config = partition_config(call.problem);
   Partition partition = make_partition(args, config);
-  Layout layout(static_cast<std::byte*>(call.scratch));
+  ScratchLayout layout(call.scratch);
   lay_out(layout, partition, config, args.item);
   launch_passes(partition, call, config.unit);
 }
