@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 CMAKE_MINIMUM = (3, 24)
-NVCC_MINIMUM = (12, 0)
+NVCC_MINIMUM = (12, 1)
 
 # Build requirements in any case. pyproject.toml lists setuptools as well, since this backend
 # imports it.

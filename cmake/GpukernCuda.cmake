@@ -4,7 +4,7 @@
 # Finds nvcc and configures the CUDA backend. build_backend/gpukern_toolchain.py searches the same
 # directories to decide whether to request a compiler from PyPI.
 
-set(GPUKERN_NVCC_MINIMUM 12.0) # the first with C++20
+set(GPUKERN_NVCC_MINIMUM 12.1) # the first with kernel parameters of more than 4 KiB
 set(GPUKERN_OLDEST_ARCHITECTURE 75) # Turing
 
 # Sets <variable> to nvidia/cu13 of the Python that runs the build, empty without one. NVIDIA's

@@ -14,7 +14,7 @@ namespace gpukern {
 
 /// `extent[0] x extent[1] x ...` positions; operand k of position (i, j, ...) is stored at `i *
 /// stride[k][0] + j * stride[k][1] + ...` BYTES from its base. Plain data that is passed to GPU
-/// kernels by value: it must stay well under the 4 KiB limit on their parameters.
+/// kernels by value, whose parameters take up to 32 KB from CUDA 12.1 on.
 template <int Operands>
 struct Loop {
   std::int32_t ndim = 0;
