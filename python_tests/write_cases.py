@@ -192,3 +192,12 @@ def check_at_places(operation, expected, plan, seed, places, cases):
                 memories = {name: place.put(memory) for name, memory in case.memories.items()}
                 check_windows(case, place, memories, Interface)
                 cases[operation.__name__, "cuda-array, strided"] += 1
+
+
+def put_at(place, target, index, values, **options):
+    """Calls scatter on NumPy arrays moved to a place, and brings the target back."""
+    at = place.put(np.array(target))
+    result = gpukern.scatter(at, place.put(np.asarray(index)), place.put(np.asarray(values)),
+                     **options, **place.options)  # fmt: skip
+    assert result is at
+    return place.take(result)
