@@ -76,7 +76,8 @@ def progress(done, total):
 
 def common():
     """Return the names that all groups have."""
-    names = {name: getattr(gpukern, name) for name in OPERATIONS}
+    # An older gpukern, which --against measures, may lack some.
+    names = {name: getattr(gpukern, name) for name in OPERATIONS if hasattr(gpukern, name)}
     names["function"] = gpukern.elementwise("a * x + y")
     names |= SCALARS
     with contextlib.suppress(ImportError):
