@@ -17,7 +17,9 @@ from gpukern._interop.array_type cimport (
     array_type_of,
 )
 from gpukern._interop.dtype cimport describe_dtype, is_native, numpy_dtype
-from gpukern._streams.call cimport INLINE_NDIM, Argument, CallContext, keep, new_memory, what
+from gpukern._streams.call cimport (
+    INLINE_NDIM, Argument, CallContext, keep, link_host, new_memory, what,
+)
 
 import numpy as np
 
@@ -46,10 +48,13 @@ cdef int describe(CallContext *call, object array, object name, Argument *argume
 
 
 cdef int describe_prepared(CallContext *call, object array, Argument *argument) except -1:
-    cdef ArrayType type_
     if type(array) is cnp.ndarray:
         return describe_ndarray(call, None, array, argument)
-    type_ = array_type_of(array)
+    return describe_by_type(call, array_type_of(array), array, argument)
+
+
+cdef inline int describe_by_type(CallContext *call, ArrayType type_, object array,
+                                 Argument *argument) except -1:
     argument.type = <PyObject *>type_
     if type_.refusal is not None:
         raise GpukernBufferError(f"{what(call, argument)} {type_.refusal}")
@@ -60,7 +65,7 @@ cdef int describe_operand(CallContext *call, object array, object name,
                           Argument *argument) except -1:
     """Describes an array that is computed with."""
     describe(call, array, name, argument)
-    if argument.type != NULL:
+    if argument.type != NULL and (<ArrayType>argument.type).protocol == BY_NDARRAY:
         require_operand(call, argument)
     if needs_copy(argument):
         made = native_like(argument)
@@ -104,12 +109,13 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
             raise GpukernTypeError(
                 f"{what(call, argument)} must be an array, got {type(array).__name__}"
                 + (", which does not share its memory" if hasattr(array, "__array__") else ""))
-        if temporary:
-            require_operand(call, argument)
-        else:
-            refuse_masked(call, argument)
+        if type_.protocol == BY_NDARRAY:
+            if temporary:
+                require_operand(call, argument)
+            else:
+                refuse_masked(call, argument)
         call.has_duties |= type_.torch is not None
-        describe_prepared(call, array, argument)
+        describe_by_type(call, type_, array, argument)
     else:
         describe_ndarray(call, None, array, argument)
     if argument.readonly:
@@ -143,9 +149,7 @@ cdef object native_like(const Argument *argument):
 cdef int describe_ndarray(CallContext *call, ArrayType type_, object array,
                           Argument *argument) except -1:
     fill_from_ndarray(call, argument, <cnp.ndarray>array)
-    # As link(), for an argument on the host.
-    argument.previous = call.arguments
-    call.arguments = argument
+    link_host(call, argument)
     return 0
 
 

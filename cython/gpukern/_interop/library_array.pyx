@@ -20,9 +20,11 @@ from gpukern._interop.dlpack cimport (
     Import, capsule_of, dltensor_of_import, exchange_stream, import_by_exchange, import_capsule,
 )
 from gpukern._interop.dtype cimport describe_dtype
-from gpukern._interop.library_internals cimport get
+from gpukern._interop.library_internals cimport PLAIN, REFUSED, REQUIRES_GRAD, TensorState, get
 from gpukern._runtime.runtime cimport check
-from gpukern._streams.call cimport INLINE_NDIM, Argument, CallContext, keep, link, what
+from gpukern._streams.call cimport (
+    INLINE_NDIM, Argument, CallContext, keep, link, link_host, what,
+)
 from gpukern._streams.stream cimport handle_of
 
 import numpy as np
@@ -38,7 +40,7 @@ from gpukern.errors import (
 cdef int describe_exchange(CallContext *call, ArrayType type_, object array,
                            Argument *argument) except -1:
     cdef gpukern_tensor tensor
-    cdef bint accepted
+    cdef TensorState state = REFUSED
     # Only of torch is it known that the memory may be written to, and what DLPack does not tell.
     if type_.torch is None or type_.api.dltensor_from_py_object_no_sync == NULL:
         return describe_managed(call, type_, array, argument)
@@ -48,25 +50,30 @@ cdef int describe_exchange(CallContext *call, ArrayType type_, object array,
             call.checked_type = <PyObject *>type_
         else:
             require_accepted(call, type_, array, argument)
-    try:
-        accepted = describe_tensor(type_, array, &tensor, &argument.torch)
-    except libraries.FOREIGN_ERRORS as error:
-        raise refusal(call, type_, array, argument, error) from error
-    if not accepted or (may_be_lazy(&tensor) and (array.is_conj() or array.is_neg())):
+    if type_.torch.c_to_dlpack != NULL:
+        state = type_.torch.describe(array, &tensor, &argument.torch)
+    if state == REFUSED:
+        state = describe_by_api(call, type_, array, argument, &tensor)
+    if state == REQUIRES_GRAD or (may_be_lazy(&tensor) and (array.is_conj() or array.is_neg())):
         require_accepted(call, type_, array, argument)
     argument.owner = <PyObject *>array
     fill_from_dltensor(call, argument, &tensor)
+    if argument.host:
+        link_host(call, argument)
+        return 0
     return link_of_library(call, type_, argument)
 
 
-cdef bint describe_tensor(ArrayType type_, object array, gpukern_tensor *tensor,
-                          void **implementation) except -1:
-    """Describes a torch tensor; returns False for one that requires gradients."""
-    if type_.torch.c_to_dlpack != NULL:
-        return type_.torch.describe(array, tensor, implementation)
-    type_.api.dltensor_from_py_object_no_sync(<PyObject *>array, tensor)
-    return (not may_require_grad(tensor.dtype.code)
-            or get(type_.requires_grad, array) is False)
+cdef TensorState describe_by_api(CallContext *call, ArrayType type_, object array,
+                                 Argument *argument, gpukern_tensor *tensor) except REFUSED:
+    """Describes a torch tensor by the exchange API."""
+    try:
+        type_.api.dltensor_from_py_object_no_sync(<PyObject *>array, tensor)
+        if not may_require_grad(tensor.dtype.code) or get(type_.requires_grad, array) is False:
+            return PLAIN
+        return REQUIRES_GRAD
+    except libraries.FOREIGN_ERRORS as error:
+        raise refusal(call, type_, array, argument, error) from error
 
 
 cdef inline bint may_require_grad(int code) noexcept:
@@ -213,7 +220,7 @@ cdef int fill_from_dltensor(CallContext *call, Argument *argument,
     return 0
 
 
-cdef int set_host(CallContext *call, Argument *argument) except -1:
+cdef inline int set_host(CallContext *call, Argument *argument) except -1:
     cdef int kind = argument.c.device.device_type
     argument.host = kind == GPUKERN_CPU or kind == GPUKERN_CUDA_HOST
     if not (argument.host or kind == GPUKERN_CUDA or kind == GPUKERN_CUDA_MANAGED):

@@ -21,6 +21,12 @@ ctypedef cbool (*RequiresGrad)(void *implementation) noexcept
 # intptr_t get_stream_ptr(int) of CuPy
 ctypedef Py_ssize_t (*StreamOfDevice)(int) except? -1
 
+# What torch says of a tensor; it refuses those whose memory it cannot share.
+cdef enum TensorState:
+    REFUSED
+    REQUIRES_GRAD
+    PLAIN
+
 cdef class TorchState:
     cdef object count_modes
     cdef object is_tracing
@@ -34,7 +40,8 @@ cdef class TorchState:
     cdef RequiresGrad c_requires_grad
     cdef bint is_plain(self) except -1
     cdef bint is_traced(self) except -1
-    cdef bint describe(self, object tensor, gpukern_tensor *to, void **implementation) except -1
+    cdef TensorState describe(self, object tensor, gpukern_tensor *to,
+                              void **implementation) except? REFUSED
     cdef int note_write(self, object tensor, void *implementation=*) except -1
 
 cdef class CupyAttributes:

@@ -130,3 +130,8 @@ cdef void *new_memory(CallContext *call, Py_ssize_t bytes_) except NULL
 cdef Stream stream_of_call(CallContext *call)
 cdef void request_explanation(gpukern_explanation *explanation) noexcept
 cdef bint computes_on_cpu(const CallContext *call) noexcept
+
+cdef inline void link_host(CallContext *call, Argument *argument) noexcept:
+    """Adds a described argument in host memory, which has no stream."""
+    argument.previous = call.arguments
+    call.arguments = argument

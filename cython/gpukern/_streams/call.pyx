@@ -187,8 +187,7 @@ cdef int link(CallContext *call, Argument *argument) except -1:
     if not argument.host:
         call.has_duties = True
         join(call, argument)
-    argument.previous = call.arguments
-    call.arguments = argument
+    link_host(call, argument)
     return 0
 
 
