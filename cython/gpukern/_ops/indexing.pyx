@@ -10,7 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
     GPUKERN_AXIS_NONE, GPUKERN_CPU, GPUKERN_INDEX_FILL, GPUKERN_INT, GPUKERN_MAX_NDIM,
-    GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_copy, gpukern_dtype, gpukern_gather_options, gpukern_tensor,
+    GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_copy, gpukern_dtype, gpukern_gather_options,
+    gpukern_tensor,
 )
 from gpukern._interop.argument cimport (
     as_bytes, describe, describe_output, dtype_of, fill_from_ndarray, is_ndarray, prepare, shape_of,
