@@ -48,7 +48,8 @@ BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
 .PHONY: help demo test examples bench bench-host sanitize sanitize-host docs docs-links \
-  docs-requirements lint words format clean requirements
+  docs-requirements lint words format abi-check abi-renew check-sdist \
+  release clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -65,6 +66,10 @@ help:
 	@echo "make lint      run all linters and format checks"
 	@echo "make words     list the words that sources and documents must not use"
 	@echo "make format    format all sources"
+	@echo "make abi-check  compare the ABI of the library with its baseline (needs abigail-tools)"
+	@echo "make abi-renew  make the present ABI the baseline"
+	@echo "make check-sdist  build and try an sdist, without a network and without CUDA"
+	@echo "make release VERSION=1.2.3  check that the files name this version, and tag it"
 	@echo "make clean     remove build/, $(VENV) and $(LINT_VENV)"
 	@echo
 	@echo "CUDA=AUTO|ON|OFF        build the CUDA backend: AUTO takes an nvcc of this machine or one"
@@ -183,6 +188,19 @@ words:
 format: $(PRE_COMMIT)
 	-$(PRE_COMMIT) run clang-format --all-files
 	-$(PRE_COMMIT) run ruff-format --all-files
+
+# docs/releasing.md describes these.
+abi-check:
+	$(PYTHON) tools/check_abi.py
+
+abi-renew:
+	$(PYTHON) tools/check_abi.py --renew
+
+check-sdist:
+	PYTHON=$(PYTHON) bash tools/check_sdist.sh
+
+release:
+	@$(PYTHON) tools/tag_release.py "$(VERSION)"
 
 clean:
 	rm -rf build $(VENV) $(LINT_VENV) *.egg-info
