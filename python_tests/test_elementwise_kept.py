@@ -31,6 +31,7 @@ def test_a_function_made_again_is_an_own_object():
     for other in (two, elementwise(text)):
         with pytest.raises(AttributeError, match="'Elementwise' object has no attribute 'unit'"):
             other.unit  # noqa: B018
+    assert two.__module__ == type(two).__module__
     assert two(1, 2) == one(1, 2) == 7
     gpukern.clear_cache()
     assert elementwise(text)._function is not one._function

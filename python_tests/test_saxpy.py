@@ -298,6 +298,9 @@ def test_subclasses_with_their_own_arithmetic_are_refused():
     metres = x.view(Metres)
     for call in (
         lambda: saxpy(1, metres, x),
+        lambda: saxpy(metres[0:1].reshape(()), x, x),
+        lambda: gpukern.gather(x, [9], mode="fill", fill_value=metres[:1]),
+        lambda: gpukern.scatter(np.ones(3), [0], metres[0:1].reshape(()), reduce="add"),
         lambda: saxpy(1, x, x, out=metres),
         lambda: gpukern.elementwise("a + 1")(metres),
     ):

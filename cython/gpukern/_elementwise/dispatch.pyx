@@ -136,6 +136,8 @@ cdef class Elementwise:
         # Made on demand, since a dict takes longer than a function.
         if name in ("__name__", "__qualname__"):
             return self.name
+        if name == "__module__":  # of an expression; a decorated function has its own
+            return type(self).__module__
         if name == "__signature__":
             from gpukern._elementwise.decorator import signature_of
             return signature_of(self)

@@ -14,7 +14,7 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.array_type cimport (
     BY_DEVICE_ARRAY, BY_INTERFACE, BY_NDARRAY, BY_NUMPY, PROTOCOLS, ArrayType, Protocol,
-    array_type_of,
+    array_type_of, refuse_own_arithmetic,
 )
 from gpukern._interop.dtype cimport describe_dtype, is_native, numpy_dtype
 from gpukern._streams.call cimport (
@@ -76,13 +76,9 @@ cdef int describe_operand(CallContext *call, object array, object name,
 
 
 cdef int require_operand(CallContext *call, const Argument *argument) except -1:
-    """Refuses subclasses of ndarray whose arithmetic is not that of their elements, such as those
-    with units."""
     refuse_masked(call, argument)
     if (<ArrayType>argument.type).overrides_ufuncs:
-        name = type(<object>argument.array).__name__
-        raise GpukernTypeError(f"{what(call, argument)} must not be a {name}, which overrides "
-                               "__array_ufunc__; pass its view(numpy.ndarray)")
+        refuse_own_arithmetic(<ArrayType>argument.type, what(call, argument))
     return 0
 
 

@@ -33,4 +33,5 @@ cdef class ArrayType:
     cdef TorchState torch
 
 cdef ArrayType array_type_of(object array)
+cdef int refuse_own_arithmetic(ArrayType type_, object what) except -1
 cdef int register_device_array(object type_) except -1

@@ -15,6 +15,7 @@ from gpukern._interop.library_internals cimport cupy_attributes, torch_state
 import sys
 
 from gpukern._interop import libraries
+from gpukern.errors import GpukernTypeError
 
 cnp.import_array()
 
@@ -54,6 +55,15 @@ cdef ArrayType look_up(object type_, size_t slot):
         found = known_types.setdefault(type_, new_array_type(type_))
     recent[slot] = <PyObject *>found
     return found
+
+
+cdef int refuse_own_arithmetic(ArrayType type_, object what) except -1:
+    """Refuses subclasses of ndarray whose arithmetic is not that of their elements, such as those
+    with units."""
+    if type_.overrides_ufuncs:
+        raise GpukernTypeError(f"{what} must not be a {type_.type.__name__}, which overrides "
+                               "__array_ufunc__; pass its view(numpy.ndarray)")
+    return 0
 
 
 cdef int register_device_array(object type_) except -1:

@@ -12,7 +12,9 @@ from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, gpukern_dtype,
 )
 from gpukern._interop.argument cimport dtype_of
-from gpukern._interop.array_type cimport ArrayType, array_type_of
+from gpukern._interop.array_type cimport (
+    BY_NDARRAY, ArrayType, array_type_of, refuse_own_arithmetic,
+)
 from gpukern._interop.dtype cimport bfloat16_bits, describe_dtype, numpy_dtype
 from gpukern._streams.call cimport Argument, CallContext
 
@@ -70,9 +72,12 @@ cdef object elements_of(CallContext *call, object value, str name, const Argumen
 
 cdef object on_host(object value, str what):
     """An array of a library as NumPy's, any other object as it is."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    if type(value) is cnp.ndarray or isinstance(value, np.generic):
         return value
     cdef ArrayType kind = array_type_of(value)
+    if kind.protocol == BY_NDARRAY:
+        refuse_own_arithmetic(kind, what)
+        return value
     if kind.library is None:
         return value
     why = kind.refusal or libraries.why_no_value(kind.library, value)
