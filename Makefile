@@ -171,7 +171,10 @@ docs-requirements: requirements
 	@command -v doxygen > /dev/null || { \
 	  echo "gpukern: the site needs Doxygen; on Debian and Ubuntu: apt-get install doxygen" >&2; \
 	  exit 1; }
-	$(INSTALL) . $(if $(OFFLINE),,-r docs/requirements.txt)
+	$(INSTALL) .
+ifeq ($(OFFLINE),)
+	$(PIP) install --require-hashes -r docs/requirements.txt
+endif
 	@rm -rf $(DOCS_WORK); mkdir -p $(DOCS_WORK)
 	doxygen docs/Doxyfile
 
