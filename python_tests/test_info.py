@@ -3,10 +3,12 @@
 
 """info(), the command line, the demo's oracle, and what an import costs."""
 
+import ast
 import os
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +39,22 @@ def test_info_names_versions_and_devices():
     assert bool(cuda["reason"]) == (cuda["device_count"] == 0)
     assert bool(found["nvrtc"]["reason"]) == (found["nvrtc"]["version"] is None)
     assert found["cache"]["misses"] >= 0
+
+
+def test_the_stubs_name_the_keys():
+    stub = Path(gpukern.__file__).with_name("_typing.pyi").read_text(encoding="utf-8")
+    keys = {
+        node.name: [each.target.id for each in node.body if isinstance(each, ast.AnnAssign)]
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ClassDef)
+    }
+    found = gpukern.info()
+    assert keys["Info"] == list(found)
+    assert keys["CudaInfo"] == list(found["cuda"])
+    assert keys["NvrtcInfo"] == list(found["nvrtc"])
+    assert keys["CacheInfo"] == list(found["cache"]) == list(gpukern.cache_info())
+    for device in found["devices"]:
+        assert keys["DeviceInfo"] == list(device)
 
 
 def test_files_for_c_programs_are_there():

@@ -10,7 +10,7 @@ values is Any: whether a 0-d result is a scalar, or on which device a torch inde
 
 from collections.abc import Callable, Sequence
 from types import EllipsisType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, type_check_only
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,55 @@ class Nested(Protocol[T_co]):  # a sequence of any depth, but no str and no ndar
     def __contains__(self, value: object, /) -> bool: ...
     def __getitem__(self, position: int, /) -> T_co | Nested[T_co]: ...
     def count(self, value: Any, /) -> int: ...
+
+@type_check_only
+class CudaInfo(TypedDict):
+    built: bool
+    runtime_version: str | None
+    driver_version: str | None
+    device_count: int
+    reason: str
+
+@type_check_only
+class DeviceInfo(TypedDict):
+    device: str
+    name: str
+    compute_capability: str
+    multiprocessors: int
+    l2_cache_bytes: int
+    memory_bytes: int
+
+@type_check_only
+class NvrtcInfo(TypedDict):
+    version: str | None
+    path: str | None
+    reason: str
+
+@type_check_only
+class CacheInfo(TypedDict):
+    memory_hits: int
+    disk_hits: int
+    misses: int
+    rejected: int
+    entries: int
+    bytes: int
+    limit_bytes: int
+    directory: str | None
+
+@type_check_only
+class Info(TypedDict):
+    version: str
+    abi_version: int
+    library: str
+    cuda: CudaInfo
+    devices: list[DeviceInfo]
+    nvrtc: NvrtcInfo
+    cache: dict[str, Any]  # a CacheInfo, or the directory None and the reason
+    cpu_count: int
+    num_threads: int
+    default_device: str
+    numpy: str
+    python: str
 
 Number: TypeAlias = complex | np.number[Any] | np.bool
 Scalar: TypeAlias = Number | npt.NDArray[Any]

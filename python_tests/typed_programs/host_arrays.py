@@ -94,4 +94,7 @@ def memory() -> None:
     errors: list[type[RuntimeError]] = [gpukern.CompileError, gpukern.ContextLostError]
     assert_type(gpukern.CompileError().log, str)
     found: type[IndexError] = gpukern.errors.GpukernIndexError
+    assert_type(gpukern.info()["devices"][0]["memory_bytes"], int)
+    assert_type(gpukern.info()["nvrtc"]["version"], str | None)
+    assert_type(gpukern.cache_info()["directory"], str | None)
     print(errors, found, gpukern.__version__, gpukern.info()["version"])
