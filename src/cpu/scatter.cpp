@@ -28,7 +28,7 @@ struct KeyRange {
 /// Calls visit(updates) once for all updates or for their blocks, in order.
 using ForEachBlock = std::function<void(const std::function<void(const Updates&)>& visit)>;
 
-/// How a call combines updates.
+/// How a call combines updates. Without in_blocks and sparse, always in place.
 struct Combiner {
   /// Each with the element at once: exact if the order does not matter or the indices are unique.
   void (*in_place)(const ScatterArgs& args, const Updates& updates);
@@ -36,7 +36,8 @@ struct Combiner {
   void (*in_blocks)(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks);
   /// In blocks, for any keys.
   void (*sparse)(const ScatterArgs& args, const Updates& updates);
-  bool always_in_place;
+
+  [[nodiscard]] bool is_always_in_place() const { return in_blocks == nullptr; }
 };
 
 void put(const ScatterArgs& args, const Updates& updates) {
@@ -109,8 +110,10 @@ void combine_sparse(const ScatterArgs& args, const Updates& updates) {
 
 template <class T, gpukern_reduce reduce>
 Combiner combiner_with() {
-  return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>,
-          is_in_target<T>(reduce) && !depends_on_order<T>(reduce)};
+  if constexpr (depends_on_order<T>(reduce))
+    return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>};
+  else
+    return {combine_in_place<T, reduce>, nullptr, nullptr};
 }
 
 template <class T>
@@ -126,12 +129,12 @@ Combiner combiner_of(gpukern_reduce reduce) {
 }
 
 Combiner combiner_for(const ScatterArgs& args) {
-  Combiner combiner{put, nullptr, nullptr, true};
+  Combiner combiner{put, nullptr, nullptr};
   if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
     combiner = combiner_of<typename decltype(tag)::type>(args.reduce);
   });
-  combiner.always_in_place = combiner.always_in_place || args.unique;
+  if (args.unique) combiner.in_blocks = nullptr;
   return combiner;
 }
 
@@ -140,7 +143,7 @@ bool is_dense(std::int64_t keys, std::int64_t updates) { return keys <= 4 * upda
 /// Combines updates whose keys are in a range.
 void combine_all(const ScatterArgs& args, const Combiner& combiner, const KeyRange& keys,
                  const Updates& updates) {
-  if (combiner.always_in_place)
+  if (combiner.is_always_in_place())
     combiner.in_place(args, updates);
   else if (is_dense(keys.count, updates.count))
     combiner.in_blocks(args, keys, [&](const auto& visit) { visit(updates); });
@@ -187,7 +190,7 @@ void scatter_in_order(const ScatterArgs& args, const Combiner& combiner) {
   const auto blocks = [&](const auto& visit) {
     for_each_block(args, 0, args.updates.count(), visit);
   };
-  if (combiner.always_in_place)
+  if (combiner.is_always_in_place())
     blocks([&](const Updates& block) { combiner.in_place(args, block); });
   else
     combiner.in_blocks(args, {0, args.keys.count()}, blocks);
@@ -218,7 +221,7 @@ enum class Way { Few, InOrder, Sliced };
 Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const std::int64_t count = args.updates.count();
   if (threads == 1 && count <= kFewUpdates) return Way::Few;
-  const bool can_stream = combiner.always_in_place || is_dense(args.keys.count(), count);
+  const bool can_stream = combiner.is_always_in_place() || is_dense(args.keys.count(), count);
   return threads < kSortingThreads && can_stream ? Way::InOrder : Way::Sliced;
 }
 
