@@ -60,3 +60,12 @@ def test_the_check_finds_links_that_lead_nowhere(body, problem, tmp_path):
     found = list(check_site.problems(tmp_path))
     assert len(found) == bool(problem)
     assert not problem or found[0] == f"{tmp_path / 'a.html'}: {problem}"
+
+
+def test_the_reliability_page_names_tests_that_exist():
+    text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:test_\w+\.py)|(?:\w+_test)|fork_first_call)`", text))
+    files = {path.name for path in (ROOT / "python_tests").iterdir()}
+    files |= {path.stem for path in (ROOT / "tests").glob("*.cpp")}
+    assert len(named) > 20
+    assert named <= files

@@ -3,6 +3,7 @@
 
 """Many threads at once: each gets its own results and its own errors, and the GIL is free."""
 
+import contextlib
 import threading
 import time
 import weakref
@@ -12,7 +13,7 @@ import numpy as np
 import oracle
 import pytest
 
-from gpukern import gather, saxpy
+from gpukern import gather, saxpy, scatter
 
 THREADS = 16
 ROUNDS = 30
@@ -124,3 +125,31 @@ def test_no_thread_frees_an_array_at_work(call):
     with pytest.raises(ValueError, match="resize"):
         x.resize(10, refcheck=False)
     del held
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
+def test_an_index_that_changes_during_a_call_reaches_no_other_memory(mode):
+    # An element that is checked and then read again would be an access to unmapped memory.
+    source, target = np.ones(1000, np.float32), np.zeros(1000, np.float32)
+    index = np.zeros(1 << 18, np.int64)
+    good, bad = index.copy(), index.copy()
+    bad[::64] = 1 << 40
+    done = threading.Event()
+
+    def change():
+        while not done.is_set():
+            np.copyto(index, bad)  # without the GIL
+            np.copyto(index, good)
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        for _ in range(50):
+            with contextlib.suppress(IndexError):
+                assert set(np.unique(gather(source, index, mode=mode))) <= {0, 1}
+            with contextlib.suppress(IndexError):
+                scatter(target, index, 1.0, mode=mode)
+    finally:
+        done.set()
+        changing.join()
+    assert set(np.unique(target)) <= {0, 1}
