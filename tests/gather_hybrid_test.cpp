@@ -20,7 +20,7 @@ class HybridRowsTest : public testing::Test {
 
 TEST_F(HybridRowsTest, AnyWidthIndexModeAndShare) {
   Random random(std::random_device{}());
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < rounds(60); ++round) {
     const int width = pick(random, std::vector{1, 3, 4, 8, 16, 20, 64, 100, 256, 1000, 1024, 4096});
     const auto count = between(random, 1, (std::int64_t{3} << 20) / width);
     const auto table = between(random, 1, 5000);

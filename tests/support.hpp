@@ -32,6 +32,15 @@ inline constexpr gpukern_device kCuda{GPUKERN_CUDA, 0};
 
 inline int cuda_devices() { return gpukern_device_count(); }
 
+/// Rounds of a random test: a tenth under ThreadSanitizer, which makes each 50 times slower.
+constexpr int rounds(int count) {
+#ifdef __SANITIZE_THREAD__
+  return count / 10;
+#else
+  return count;
+#endif
+}
+
 /// Sets an environment variable for its lifetime; std::nullopt unsets it.
 class EnvironmentVariable {
  public:

@@ -56,7 +56,7 @@ TEST_F(ParallelForTest, VisitsEachPositionOnce) {
 }
 
 TEST_F(ParallelForTest, ChecksAllBeforeTheFirstVisit) {
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < rounds(50); ++round) {
     for (const std::int64_t count : kCounts) {
       Visits checks(count);
       Visits visits(count);
