@@ -30,7 +30,8 @@ const std::byte* repeat_on_device(Device& device, const std::byte* from, std::in
   memory = Buffer(device, ceil_divide(bytes, 16) * 16, stream);
   auto* const to = static_cast<std::byte*>(memory.data());
   // Kernels load whole words: what they do not use is initialized as well.
-  if (bytes % 16 != 0) check(cudaMemsetAsync(to + bytes / 16 * 16, 0, 16, stream), "cudaMemsetAsync");
+  if (bytes % 16 != 0)
+    check(cudaMemsetAsync(to + bytes / 16 * 16, 0, 16, stream), "cudaMemsetAsync");
   const std::int64_t repeats = bytes / period;
   for (std::int64_t done = 0; done < period; done += sizeof(HostBytes)) {
     HostBytes host{};
