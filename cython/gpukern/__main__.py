@@ -67,7 +67,9 @@ def cache(options):
 def command_line():
     """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(
-        prog="gpukern", description="CUDA kernels for Python: gather and saxpy.", epilog=EXIT_CODES
+        prog="gpukern",
+        description="gather, scatter and saxpy on the CPU and on GPUs.",
+        epilog=EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"gpukern {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True)
