@@ -14,12 +14,15 @@ import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "build_backend"))
 
-from gpukern_toolchain import cuda_setting  # noqa: E402  (uses the path above)
+from gpukern_sbom import write_bill  # noqa: E402  (uses the path above)
+
+from gpukern_toolchain import cuda_setting  # noqa: E402
 
 SOURCES = Path("cython", "gpukern")
 # The headers with which NVRTC compiles element-wise functions, and their directory in the package.
@@ -200,4 +203,19 @@ class NativeBuild(build_ext):
                 path.unlink()
 
 
-setup(version=read_version(), ext_modules=extensions(), cmdclass={"build_ext": NativeBuild})
+class WheelWithBill(bdist_wheel):
+    """bdist_wheel that adds the bill of materials, once there is something to describe."""
+
+    def write_wheelfile(self, wheelfile_base, *args, **kwargs):
+        super().write_wheelfile(wheelfile_base, *args, **kwargs)
+        library = Path(self.bdist_dir, "gpukern", "lib", "libgpukern.so")
+        if library.exists():  # not in an editable wheel
+            folder = Path(wheelfile_base, "sboms")
+            write_bill(folder, read_version(), library, CMakeBuild().cached())
+
+
+setup(
+    version=read_version(),
+    ext_modules=extensions(),
+    cmdclass={"build_ext": NativeBuild, "bdist_wheel": WheelWithBill},
+)

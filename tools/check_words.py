@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LIST = Path(__file__).with_name("words.txt")
-# The list itself, its test, the licence and measured data.
+# The list itself, its test, licences and measured data.
 EXEMPT = re.compile(
-    r"(^|/)(LICENSE|words\.txt|test_words\.py)$|^benchmarks/results/|\.(json|csv|svg|png|patch)$"
+    r"(^|/)(LICENSE|words\.txt|test_words\.py)$|^(benchmarks/results|licenses)/|\.(json|csv|svg|png|patch)$"
 )
 # The end of a line, and the mark that begins the next line of a comment.
 GAP = r"[ \t]*(?:\s|\n[ \t]*(?://[/!]?|\#:?|\*)?)[ \t]*"
