@@ -34,6 +34,14 @@ INSTALL := $(PIP) install --no-build-isolation
 endif
 
 SHELL := /bin/bash
+# $(call install_visibly,PACKAGE): pip shows either nothing of a build or all. This shows its steps,
+# and the end of the output if it fails.
+define install_visibly
+mkdir -p build; echo '$(INSTALL) $(1)'; \
+$(INSTALL) --verbose '$(1)' 2>&1 | tee build/install.log | \
+  grep --line-buffered --only-matching -E "\[ *[0-9]+(/[0-9]+|%)\] .*|building '.*' extension|Downloading .*\)"; \
+[ $${PIPESTATUS[0]} = 0 ] || { tail -n 100 build/install.log; exit 1; }
+endef
 # The environment's tools (cmake, ninja) come first where it holds any.
 export PATH := $(abspath $(BIN)):$(PATH)
 export GPUKERN_CUDA := $(CUDA)
@@ -47,14 +55,17 @@ endif
 BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
-.PHONY: help demo test examples bench bench-host sanitize sanitize-host docs docs-links \
-  docs-requirements lint words format abi-check abi-renew check-sdist \
-  release clean requirements
+.PHONY: help demo test examples wheels check-wheel bench bench-host sanitize sanitize-host docs \
+  docs-links docs-requirements lint words format abi-check abi-renew check-sdist release clean \
+  requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
 	@echo "make test      build, then run the C++ and the Python tests"
 	@echo "make examples  build and run the examples against the installed library"
+	@echo "make wheels    build the sdist and manylinux_2_28 wheels into dist/, for each CPython of"
+	@echo "               PYTHONS or of this machine; docs/releasing.md"
+	@echo "make check-wheel  install and test the wheels of dist/, and its sdist"
 	@echo "make bench     measure gpukern, its peers and the ceilings, the cost of a call, and"
 	@echo "               programs (needs a GPU)"
 	@echo "make bench-host  measure host arrays, on any machine"
@@ -70,12 +81,12 @@ help:
 	@echo "make abi-renew  make the present ABI the baseline"
 	@echo "make check-sdist  build and try an sdist, without a network and without CUDA"
 	@echo "make release VERSION=1.2.3  check that the files name this version, and tag it"
-	@echo "make clean     remove build/, $(VENV) and $(LINT_VENV)"
+	@echo "make clean     remove build/, dist/, $(VENV) and $(LINT_VENV)"
 	@echo
 	@echo "CUDA=AUTO|ON|OFF        build the CUDA backend: AUTO takes an nvcc of this machine or one"
 	@echo "                        from PyPI (now $(CUDA))"
 	@echo "CUDA_ARCHITECTURES=90   compile for these GPUs; release: for all, as a wheel should"
-	@echo "                        (default: this machine's, or Turing, Hopper and PTX without one)"
+	@echo "                        (default: this machine's; PTX for any without one)"
 	@echo "LIBRARIES='jax torch'   install these for the examples that use them"
 	@echo "BENCH_OUT=$(BENCH_OUT)   where benchmarks write to"
 	@echo "BENCH_FLAGS=--quick     flags of python -m benchmarks; this one takes three minutes, not 12"
@@ -83,11 +94,11 @@ help:
 	@echo "OFFLINE=1               use the packages of this machine, download nothing"
 
 demo: requirements
-	$(INSTALL) .
+	@$(call install_visibly,.)
 	$(BIN)/python -m gpukern demo
 
 test: requirements
-	$(INSTALL) '.$(if $(OFFLINE),,[test])'
+	@$(call install_visibly,.$(if $(OFFLINE),,[test]))
 	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
 	cmake --build $(BUILD) --parallel $(JOBS)
 	@rm -rf $(REPORTS); mkdir -p $(REPORTS)
@@ -109,6 +120,21 @@ examples: requirements
 	$(INSTALL) '.$(if $(OFFLINE),,[test])' $(if $(OFFLINE),,$(LIBRARIES))
 	cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
 	VENV=$(VENV) CUDA=$(CUDA) PREFIX=$(PREFIX) bash examples/check.sh
+
+# With tools that are pinned by their hashes, in a separate environment.
+PYTHONS ?=
+WHEEL_TOOLS := build/wheels/tools
+wheels: $(WHEEL_TOOLS)/.created
+	$(WHEEL_TOOLS)/bin/python tools/wheels/build.py $(PYTHONS)
+
+check-wheel: $(WHEEL_TOOLS)/.created
+	$(WHEEL_TOOLS)/bin/python tools/wheels/check.py $(PYTHONS)
+
+$(WHEEL_TOOLS)/.created: tools/wheels/requirements.txt
+	rm -rf $(WHEEL_TOOLS)
+	$(PYTHON) -m venv $(WHEEL_TOOLS)
+	$(WHEEL_TOOLS)/bin/python -m pip --disable-pip-version-check install --require-hashes -r $<
+	@touch $@
 
 # Builds the library and the peers that are written in CUDA C++; see benchmarks/README.md.
 bench: requirements
@@ -206,7 +232,7 @@ release:
 	@$(PYTHON) tools/tag_release.py "$(VERSION)"
 
 clean:
-	rm -rf build $(VENV) $(LINT_VENV) *.egg-info
+	rm -rf build dist $(VENV) $(LINT_VENV) *.egg-info
 
 # pip is asked only when what the build needs has changed.
 requirements: $(VENV)/.created

@@ -94,8 +94,8 @@ endfunction()
 
 # Sets CMAKE_CUDA_ARCHITECTURES unless it or $CUDAARCHS names architectures. "release" is machine
 # code for every generation from Turing on, and PTX for later ones, as a wheel needs. By default a
-# build is for the GPUs of this machine. Without a GPU it is for Turing and Hopper, and the driver
-# compiles their PTX for others.
+# build is for the GPUs of this machine. Without a GPU it is PTX for Turing, which compiles in half
+# the time of machine code and which the driver compiles for any GPU.
 macro(gpukern_choose_architectures nvcc)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
     set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
@@ -108,10 +108,14 @@ macro(gpukern_choose_architectures nvcc)
       set(_gpukern_newest 90)
     endif()
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real ${_gpukern_newest})
+    # Every driver that runs CUDA 13 decompresses it.
+    if(_gpukern_version VERSION_GREATER_EQUAL 13)
+      add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>")
+    endif()
   elseif(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     gpukern_present_architectures("${${nvcc}}" _gpukern_architectures)
     if(NOT _gpukern_architectures)
-      set(_gpukern_architectures ${GPUKERN_OLDEST_ARCHITECTURE} 90)
+      set(_gpukern_architectures ${GPUKERN_OLDEST_ARCHITECTURE}-virtual)
     endif()
     set(CMAKE_CUDA_ARCHITECTURES ${_gpukern_architectures}
         CACHE STRING "GPU architectures to compile for, or release: all")
