@@ -10,6 +10,7 @@
 #                   PyTorch, JAX and CuPy run if it contains these
 #   CUDA=AUTO       the setting of the CMake build to install, if there is no PREFIX
 #   PREFIX=         an installed prefix
+#   WAYS=all        or package: against the installed Python package only
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -144,26 +145,31 @@ as_subproject() {
 # library_folder PREFIX [LIBRARY]
 library_folder() { dirname "$(find "$1" -name "${2:-libgpukern.so}" | head -n 1)"; }
 
-# A plain CMake build. It checks the build procedure, so it is unoptimized and for the CPU only.
-quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
-quietly cmake --build "$work/build" --parallel "$(nproc)"
-quietly cmake --install "$work/build" --prefix "$work/plain"
-find_package_way "plain build" "$(library_folder "$work/plain")" "-DCMAKE_PREFIX_PATH=$work/plain"
-as_subproject
+# A plain CMake build, its static library as a subproject, and an installed prefix.
+from_source() {
+  # Checks the build procedure, so it is unoptimized and for the CPU only.
+  quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
+  quietly cmake --build "$work/build" --parallel "$(nproc)"
+  quietly cmake --install "$work/build" --prefix "$work/plain"
+  find_package_way "plain build" "$(library_folder "$work/plain")" "-DCMAKE_PREFIX_PATH=$work/plain"
+  as_subproject
 
-if [[ -z ${PREFIX:-} ]]; then
-  build=build/cmake-${CUDA,,}
-  PREFIX=$work/prefix
-  if [[ ! -f $build/CMakeCache.txt ]]; then
-    build=$work/build
-    quietly cmake -S . -B "$build" "-DGPUKERN_CUDA=$CUDA"
+  if [[ -z ${PREFIX:-} ]]; then
+    build=build/cmake-${CUDA,,}
+    PREFIX=$work/prefix
+    if [[ ! -f $build/CMakeCache.txt ]]; then
+      build=$work/build
+      quietly cmake -S . -B "$build" "-DGPUKERN_CUDA=$CUDA"
+    fi
+    quietly cmake --build "$build" --target gpukern --parallel "$(nproc)"
+    quietly cmake --install "$build" --prefix "$PREFIX"
   fi
-  quietly cmake --build "$build" --target gpukern --parallel "$(nproc)"
-  quietly cmake --install "$build" --prefix "$PREFIX"
-fi
-PREFIX=$(realpath "$PREFIX")
-find_package_way prefix "$(library_folder "$PREFIX")" "-DCMAKE_PREFIX_PATH=$PREFIX"
-pkg_config_way prefix "$(library_folder "$PREFIX")"
+  PREFIX=$(realpath "$PREFIX")
+  find_package_way prefix "$(library_folder "$PREFIX")" "-DCMAKE_PREFIX_PATH=$PREFIX"
+  pkg_config_way prefix "$(library_folder "$PREFIX")"
+}
+
+[[ ${WAYS:-all} == package ]] || from_source
 
 # From another folder, so that Python finds the installed package only.
 ask() { (cd / && "$python" -c "import gpukern; print(gpukern.$1())"); }
