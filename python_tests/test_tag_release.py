@@ -5,6 +5,7 @@
 
 import datetime
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,7 @@ def test_a_release_is_an_annotated_tag_with_its_changes(repository):
     assert again.stderr == "release: git: the tag v1.2.3 exists\n"
 
 
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="ssh-keygen is not installed")
 def test_a_key_signs(repository):
     # Of SSH, for which no agent need run.
     key = repository.folder / ".git" / "key"
