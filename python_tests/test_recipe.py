@@ -20,8 +20,11 @@ EXAMPLES = {
     "src/ops/indexing.hpp",
     "src/ops/put_along_axis.cpp",
     "src/ops/indexed_write.hpp",
+    "src/ops/segment_reduce.cpp",
+    "src/ops/indexed_reduction.hpp",
     "cython/gpukern/_ops/indexing.pxd",
     "cython/gpukern/_ops/indexed_write.pxd",
+    "cython/gpukern/_ops/gather_reduce.pxd",
 }
 
 
@@ -48,7 +51,15 @@ def test_the_recipe_is_short():
 
 
 def test_the_header_has_operations():
-    assert {"gather", "take_along_axis", "scatter", "put_along_axis", "saxpy"} <= set(operations())
+    assert {
+        "gather",
+        "take_along_axis",
+        "scatter",
+        "put_along_axis",
+        "gather_reduce",
+        "segment_reduce",
+        "saxpy",
+    } <= set(operations())
 
 
 @pytest.mark.parametrize("operation", operations())

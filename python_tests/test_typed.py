@@ -51,6 +51,21 @@ def test_scatter_into(rng, item, index_dtype, step):
     assert np.array_equal(view, expected)
 
 
+@pytest.mark.parametrize("index_dtype", ["i4", "i8"])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_reductions_of_bags(rng, number, index_dtype):
+    table = rng.integers(0, 100, (18, 5)).astype(number)[::2]
+    index = rng.integers(-9, 9, 30).astype(index_dtype)
+    offsets = np.array([0, 3, 3, 30], index_dtype)
+    out = np.zeros((6, 5), number)[::2]
+    assert typed.gather_reduce_rows_into(table, index, offsets, out) is None
+    assert np.array_equal(out, gpukern.gather_reduce(table, index, offsets))
+    typed.segment_reduce_rows_into(table, offsets, out, mode=2)
+    assert np.array_equal(out, gpukern.segment_reduce(table, offsets, mode="clip"))
+    with pytest.raises(ValueError, match="segment_reduce: offsets must be in"):
+        typed.segment_reduce_rows_into(table, offsets, out)
+
+
 @pytest.mark.parametrize("item", ITEMS)
 def test_scatter_rows_into(rng, item):
     values = rng.integers(0, 100, (20, 7)).astype(item)

@@ -50,7 +50,8 @@ cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from gpukern cimport (
-    gather_into, gather_rows_into, saxpy_into, scatter_into, scatter_rows_into,
+    gather_into, gather_reduce_rows_into, gather_rows_into, saxpy_into, scatter_into,
+    scatter_rows_into, segment_reduce_rows_into,
 )
 """
 INDEX = """
@@ -84,6 +85,13 @@ def saxpy_{n}({t} a, const {t}[:] x, {t}[:] out):
 def contiguous_saxpy_{n}({t} a, const {t}[::1] x, {t}[::1] out):
     with nogil:
         saxpy_into[{b}](a, x, out, out)
+
+def bags_{n}(const {t}[:, :] source, const long[:] index, const long[:] offsets, {t}[:, :] out):
+    with nogil:
+        gather_reduce_rows_into(source, index, offsets, out)
+
+def segments_{n}(const {t}[:, ::1] x, const int[::1] offsets, {t}[:, ::1] out):
+    segment_reduce_rows_into[{b}, int](x, offsets, out, 2, 4)
 """
 
 
@@ -178,3 +186,15 @@ def test_saxpy_types(extension, name, rng):
         out = y.copy()
         getattr(extension, f"{function}_{n}")(3, x, out)
         assert np.array_equal(out, 3 * x + y)
+
+
+@pytest.mark.parametrize("name", SAXPY_TYPES)
+def test_types_of_reductions_of_bags(extension, name, rng):
+    n = list(SAXPY_TYPES).index(name)
+    table = rng.integers(0, 100, (9, 4)).astype(SAXPY_TYPES[name])
+    index, offsets = rng.integers(0, 9, 20), np.array([0, 7, 7, 20])
+    out = np.zeros((3, 4), table.dtype)
+    getattr(extension, f"bags_{n}")(table, index, offsets, out)
+    assert np.array_equal(out, gpukern.gather_reduce(table, index, offsets))
+    getattr(extension, f"segments_{n}")(table, np.array([0, 2, 8, 99], "i"), out)
+    assert np.array_equal(out, [table[:2].max(0), table[2:8].max(0), table[8:].max(0)])

@@ -302,4 +302,20 @@ TEST(HppTensorRef, BadDeviceIsRefused) {
   EXPECT_THROW(saxpy(1.0F, tensor, tensor, tensor), gpukern::Error);
 }
 
+TEST(Hpp, ReductionsOfBags) {
+  const std::vector<float> source{1, 2, 4, 8};
+  const std::vector<int> index{0, 3, 3, 9};
+  const std::vector<std::int64_t> offsets{0, 2, 2, 4};
+  Floats out(3);
+  gpukern::gather_reduce(source, index, offsets, out, {.mode = Mode::fill});
+  EXPECT_EQ(out, (Floats{9, 0, 8}));
+  gpukern::gather_reduce(source, index, offsets, Floats{2, 1, 0.5F, 0}, out, {.mode = Mode::clip});
+  EXPECT_EQ(out, (Floats{10, 0, 4}));
+  gpukern::segment_reduce(source, offsets, out, {.reduce = gpukern::Reduction::mean});
+  EXPECT_EQ(out, (Floats{1.5, 0, 6}));
+  EXPECT_THROW(gpukern::segment_reduce(source, std::vector{2, 1}, std::span(out).first(1)),
+               gpukern::ValueError);
+  EXPECT_THROW(gpukern::gather_reduce(source, index, offsets, out), gpukern::IndexError);
+}
+
 }  // namespace

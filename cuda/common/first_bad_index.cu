@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads)
          [&](std::uint64_t position) { return as_index(index[position], is_signed); });
 }
 
-/// Indices with any strides.
+/// Indices with any strides, and offsets.
 __global__ void __launch_bounds__(kThreads)
     first_bad_strided_index_kernel(const __grid_constant__ IndexArgs args, bool aligned,
                                    std::uint64_t count, SearchShared* shared, Outcome* outcome) {
@@ -86,11 +86,16 @@ __global__ void __launch_bounds__(kThreads)
     unravel(args.loop, position, offset);
     return load_index(args.index + offset[0], args.index_type, aligned);
   };
+  const auto accepts = [&](std::uint64_t position) {
+    const std::int64_t value = load(position);
+    if (!args.are_offsets) return in_bounds(value, args.index_type.is_signed, args.n);
+    return is_offset(value, position > 0 ? load(position - 1) : 0, args.n);
+  };
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;
   std::uint64_t bad = kNone;
   for (std::uint64_t p = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
        p < count && bad == kNone; p += stride)
-    if (!in_bounds(load(p), args.index_type.is_signed, args.n)) bad = p;
+    if (!accepts(p)) bad = p;
   report(bad, shared, outcome, load);
 }
 
@@ -112,7 +117,8 @@ void launch_search(const IndexArgs& args, const Mailbox& box, cudaStream_t strea
 
 void search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
   const bool aligned = index_aligned(args.index, args.loop, 0, args.index_type);
-  if (args.n > 0 && aligned && args.loop.contiguous(0, args.index_type.bytes)) {
+  if (args.n > 0 && aligned && !args.are_offsets &&
+      args.loop.contiguous(0, args.index_type.bytes)) {
     visit_index_width(args.index_type.bytes,
                       [&](auto raw) { launch_search<decltype(raw)>(args, box, stream); });
     return;
@@ -126,11 +132,12 @@ void search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
 
 std::optional<BadIndex> first_bad_index(Device& device, const IndexArgs& args,
                                         cudaStream_t stream) {
-  if (accepts_all(args.index_type, args.n)) return std::nullopt;
+  if (!args.are_offsets && accepts_all(args.index_type, args.n)) return std::nullopt;
   MailboxLease box(device, stream);
   search(args, box.mailbox(), stream);
   const Outcome outcome = box.read(stream);
-  return outcome.position != kNone ? std::optional(BadIndex{outcome.value}) : std::nullopt;
+  if (outcome.position == kNone) return std::nullopt;
+  return BadIndex{outcome.value, static_cast<std::int64_t>(outcome.position)};
 }
 
 }  // namespace gpukern::gpu

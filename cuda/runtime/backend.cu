@@ -59,10 +59,12 @@ class CudaDevice final : public Device {
     const ContextGuard guard(context_);
     require_open(stream);
     cudaStream_t const on = cuda_stream(stream);
-    operation.visit(Overloaded{[&](const GatherArgs& args) { gpu::gather(*this, args, on); },
-                               [&](const SaxpyArgs& args) { gpu::saxpy(args, on); },
-                               [&](const CopyArgs& args) { gpu::copy(args, on); },
-                               [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); }});
+    operation.visit(
+        Overloaded{[&](const GatherArgs& args) { gpu::gather(*this, args, on); },
+                   [&](const SaxpyArgs& args) { gpu::saxpy(args, on); },
+                   [&](const CopyArgs& args) { gpu::copy(args, on); },
+                   [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); },
+                   [&](const GatherReduceArgs& args) { gpu::gather_reduce(*this, args, on); }});
   }
   bool run_checked(const Operation& operation, Stream stream) override {
     const ContextGuard guard(context_);
@@ -80,7 +82,8 @@ class CudaDevice final : public Device {
         Overloaded{[](const GatherArgs& args) { return gather_strategy(args); },
                    [](const SaxpyArgs& args) { return saxpy_strategy(args); },
                    [](const CopyArgs&) { return Strategy{}; },
-                   [](const ScatterArgs& args) { return scatter_strategy(args); }});
+                   [](const ScatterArgs& args) { return scatter_strategy(args); },
+                   [](const GatherReduceArgs& args) { return gather_reduce_strategy(args); }});
   }
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "cuda/common/join.cuh"
 #include "cuda/scatter/rows.cuh"
 
 namespace gpukern::gpu {
 namespace {
 
 constexpr int kJoinThreads = 256;
-constexpr int kMaxLevels = 48;
 
 /// The blocks of a long key, for one column.
 template <class A>
@@ -19,34 +19,12 @@ struct Blocks {
   const A* later;  ///< the second block
   std::int64_t stride;
 
-  [[nodiscard]] __device__ A operator[](std::int64_t block) const {
+  [[nodiscard]] __device__ A operator()(std::int64_t block) const {
     return block == 0 ? *first : later[(block - 1) * stride];
   }
 };
 
-/// Joins blocks [begin, end); `begin` is a multiple of a power of two that is at least their
-/// number. Level k of the counter holds 2^k blocks.
-template <class A>
-__device__ A join_blocks(const Blocks<A>& blocks, std::int64_t begin, std::int64_t end,
-                         gpukern_reduce reduce) {
-  A level[kMaxLevels];
-  std::uint64_t taken = 0;
-  for (std::int64_t b = begin; b < end; ++b) {
-    A sum = blocks[b];
-    int k = 0;
-    for (; (taken >> k & 1) != 0; ++k) sum = combine(reduce, level[k], sum);
-    level[k] = sum;
-    ++taken;
-  }
-  int k = __ffsll(static_cast<long long>(taken)) - 1;
-  A sum = level[k];
-  for (++k; taken >> k != 0; ++k)
-    if ((taken >> k & 1) != 0) sum = combine(reduce, level[k], sum);
-  return sum;
-}
-
-/// Each of `parts` rows of threads joins an aligned part of a key's blocks, then rows are joined
-/// pairwise; a row has `width` columns.
+/// Joins the blocks of a key for `width` columns at a time.
 template <class T, class Key>
 __global__ void __launch_bounds__(kJoinThreads)
     join_kernel(const Key* keys, const __grid_constant__ TargetElements elements,
@@ -55,8 +33,6 @@ __global__ void __launch_bounds__(kJoinThreads)
   using A = Accumulator<T>;
   __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
   A* const joined = reinterpret_cast<A*>(memory);
-  const int parts = kJoinThreads / width;
-  const int part = static_cast<int>(threadIdx.x) / width;
   const std::int64_t column_tiles = (columns.count + width - 1) / width;
   const auto number = static_cast<std::int64_t>(*long_keys.number);
   for (std::int64_t work = blockIdx.x; work < number * column_tiles; work += gridDim.x) {
@@ -65,28 +41,16 @@ __global__ void __launch_bounds__(kJoinThreads)
         work % column_tiles * width + static_cast<std::int64_t>(threadIdx.x) % width;
     const std::int64_t values = long_keys.ends[first / kBlockValues] - first;
     const std::int64_t blocks = values / kBlockValues + 1;  // with the element itself
-    std::int64_t each = 1;
-    while (each * parts < blocks) each *= 2;
-    const bool active = column < columns.count && part * each < blocks;
-    if (active) {
-      const Blocks<A> of{reinterpret_cast<const A*>(long_keys.first_blocks) +
-                             first / kBlockValues * columns.count + column,
-                         reinterpret_cast<const A*>(long_keys.later_blocks) +
-                             (first + kBlockValues - 1) / kBlockValues * columns.count + column,
-                         columns.count};
-      joined[threadIdx.x] = join_blocks(of, part * each, min((part + 1) * each, blocks), reduce);
-    }
-    for (int step = 1; step < parts; step *= 2) {
-      __syncthreads();
-      const bool has_next = part % (2 * step) == 0 && (part + step) * each < blocks;
-      if (active && has_next)
-        joined[threadIdx.x] =
-            combine(reduce, joined[threadIdx.x], joined[threadIdx.x + step * width]);
-    }
-    if (active && part == 0)
+    const Blocks<A> of{reinterpret_cast<const A*>(long_keys.first_blocks) +
+                           first / kBlockValues * columns.count + column,
+                       reinterpret_cast<const A*>(long_keys.later_blocks) +
+                           (first + kBlockValues - 1) / kBlockValues * columns.count + column,
+                       columns.count};
+    const bool active = column < columns.count;
+    const A sum = join_by_threads<kJoinThreads>(of, blocks, width, active, reduce, joined);
+    if (active && static_cast<int>(threadIdx.x) < width)
       store_element(elements.at(keys[first]) + columns.target_offset(column),
-                    finished<T>(reduce, joined[threadIdx.x], values + 1), columns.aligned);
-    __syncthreads();
+                    finished<T>(reduce, sum, values + 1), columns.aligned);
   }
 }
 

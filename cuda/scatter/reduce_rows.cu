@@ -111,7 +111,7 @@ void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const vo
                          const void* updates, const LongKeys& long_keys) {
   visit_reduced_dtype(call.args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    constexpr int kVector = sizeof(T) < 4 ? 4 : kPerWord<T>;
+    constexpr int kVector = kVectorColumns<T>;
     const bool vectors = has_column_vectors<T, kVector>(call.args, call.columns);
     if (plan.wide_keys)
       launch_rows<T, 1, std::uint64_t>(call, keys, updates, long_keys);

@@ -19,28 +19,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/common/elements.cuh"
 #include "cuda/common/launch.cuh"
-#include "cuda/common/loop.cuh"
-#include "cuda/common/vector_access.cuh"
 #include "src/core/operation.hpp"
 #include "src/core/reduce.hpp"
 
 namespace gpukern::gpu {
-
-// Rare cases are not inlined: they would make up most of the code.
-
-__device__ __noinline__ inline std::int64_t unravelled(const Loop<1>& loop,
-                                                       std::uint64_t position) {
-  std::int64_t offset[1];
-  unravel(loop, position, offset);
-  return offset[0];
-}
-
-/// The byte offset of a position.
-__device__ inline std::int64_t offset_at(const Loop<1>& loop, std::uint64_t position) {
-  if (loop.ndim > 1) return unravelled(loop, position);
-  return loop.ndim == 0 ? 0 : static_cast<std::int64_t>(position) * loop.stride[0][0];
-}
 
 /// The elements of the target, by key.
 struct TargetElements {
@@ -104,27 +88,6 @@ struct ScatterCall {
   std::int64_t columns;  ///< of each
   cudaStream_t stream;
 };
-
-template <class T>
-__device__ __noinline__ T load_misaligned(const std::byte* from) {
-  return load_unaligned<T>(from);
-}
-template <class T>
-__device__ __noinline__ void store_misaligned(std::byte* to, T value) {
-  store_unaligned(to, value);
-}
-
-template <class T>
-__device__ T load_element(const std::byte* from, bool aligned) {
-  return aligned ? *reinterpret_cast<const T*>(from) : load_misaligned<T>(from);
-}
-template <class T>
-__device__ void store_element(std::byte* to, const T& value, bool aligned) {
-  if (aligned)
-    *reinterpret_cast<T*>(to) = value;
-  else
-    store_misaligned(to, value);
-}
 
 /// How the updates of a call are sorted.
 struct SortPlan {

@@ -11,5 +11,6 @@ gpukern.get_library_dir(), too; examples/cython_extension does.
 from gpukern._capi cimport *
 from gpukern._runtime.runtime cimport check
 from gpukern.typed cimport (
-    gather_into, gather_rows_into, saxpy_into, scatter_into, scatter_rows_into,
+    gather_into, gather_reduce_rows_into, gather_rows_into, saxpy_into, scatter_into,
+    scatter_rows_into, segment_reduce_rows_into,
 )

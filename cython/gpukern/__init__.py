@@ -19,9 +19,11 @@ from gpukern._memory.device_array import DeviceArray
 from gpukern._ops.copy import copyto, synchronize
 from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather, take
+from gpukern._ops.gather_reduce import gather_reduce
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.scatter import bincount, scatter
+from gpukern._ops.segment_reduce import segment_reduce
 from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._program.kernel import Kernel
 from gpukern._program.launch import In, InOut, Out
@@ -58,6 +60,7 @@ __all__ = [
     "errors",
     "explain",
     "gather",
+    "gather_reduce",
     "get_cmake_dir",
     "get_include",
     "get_library_dir",
@@ -68,6 +71,7 @@ __all__ = [
     "reload_environment",
     "saxpy",
     "scatter",
+    "segment_reduce",
     "set_num_threads",
     "synchronize",
     "take",

@@ -13,10 +13,12 @@ from gpukern import errors as errors
 from gpukern import typed as typed
 from gpukern._ops.gather import gather as gather
 from gpukern._ops.gather import take as take
+from gpukern._ops.gather_reduce import gather_reduce as gather_reduce
 from gpukern._ops.put_along_axis import put_along_axis as put_along_axis
 from gpukern._ops.saxpy import saxpy as saxpy
 from gpukern._ops.scatter import bincount as bincount
 from gpukern._ops.scatter import scatter as scatter
+from gpukern._ops.segment_reduce import segment_reduce as segment_reduce
 from gpukern._ops.take_along_axis import take_along_axis as take_along_axis
 from gpukern._typing import (
     Array,
@@ -47,9 +49,9 @@ __all__ = [
     "CompileError", "ContextLostError", "DeviceArray", "Elementwise", "Explanation", "GpukernError",
     "In", "InOut", "Kernel", "Out", "Program", "__version__", "bincount", "cache_info",
     "clear_cache", "copyto", "device_count", "elementwise", "empty", "errors", "explain", "gather",
-    "get_cmake_dir", "get_include", "get_library_dir", "get_num_threads", "info", "pinned_empty",
-    "put_along_axis", "reload_environment", "saxpy", "scatter", "set_num_threads", "synchronize",
-    "take", "take_along_axis", "to_device", "typed",
+    "gather_reduce", "get_cmake_dir", "get_include", "get_library_dir", "get_num_threads", "info",
+    "pinned_empty", "put_along_axis", "reload_environment", "saxpy", "scatter", "segment_reduce",
+    "set_num_threads", "synchronize", "take", "take_along_axis", "to_device", "typed",
 ]
 # fmt: on
 __version__: str

@@ -109,6 +109,11 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int32_t order
         int32_t unique
 
+    ctypedef struct gpukern_gather_reduce_options:
+        size_t struct_size
+        int32_t mode
+        int32_t reduce
+
     ctypedef struct gpukern_cuda_info:
         size_t struct_size
         int32_t built
@@ -167,6 +172,17 @@ cdef extern from "gpukern/gpukern.h" nogil:
                                           const gpukern_tensor *values, int32_t axis,
                                           const gpukern_tensor *out,
                                           const gpukern_scatter_options *options,
+                                          const gpukern_exec *exec_)
+    gpukern_status gpukern_gather_reduce(const gpukern_tensor *source,
+                                         const gpukern_tensor *index,
+                                         const gpukern_tensor *offsets,
+                                         const gpukern_tensor *weights, int32_t axis,
+                                         const gpukern_tensor *out,
+                                         const gpukern_gather_reduce_options *options,
+                                         const gpukern_exec *exec_)
+    gpukern_status gpukern_segment_reduce(const gpukern_tensor *x, const gpukern_tensor *offsets,
+                                          int32_t axis, const gpukern_tensor *out,
+                                          const gpukern_gather_reduce_options *options,
                                           const gpukern_exec *exec_)
     gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
                                  const gpukern_tensor *out, const gpukern_exec *exec_)

@@ -117,6 +117,7 @@ Axis: TypeAlias = SupportsIndex | None
 BasicIndex: TypeAlias = SupportsIndex | slice | EllipsisType | None
 Mode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]
 Reduction: TypeAlias = Literal["add", "multiply", "min", "max", "mean"] | None
+BagReduction: TypeAlias = Literal["sum", "mean", "min", "max"]
 Order: TypeAlias = Literal["fixed", "any"]
 TakeMode: TypeAlias = Literal["raise", "wrap", "clip"]
 Device: TypeAlias = str | int

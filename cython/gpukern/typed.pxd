@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather, scatter and saxpy on typed memoryviews of host memory, without the GIL.
+"""gather, scatter, gather_reduce, segment_reduce and saxpy on typed memoryviews of host memory,
+without the GIL.
 
 Each function is compiled for every combination of the types below, under which the fixed-width
 types of ``libc.stdint`` and of NumPy's ``cnp`` are. Cython selects the combination by the types of
@@ -77,6 +78,17 @@ cdef int scatter_into(gather_item[:] target, const gather_number[:] index,
 cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] index,
                            const gather_item[:, :] values, int mode=*,
                            int reduce=*) except -1 nogil
+
+# out[b, :] is the reduction of source[index[i], :] for i in [offsets[b], offsets[b + 1]); `reduce`
+# is GPUKERN_REDUCE_ADD by default, or MIN, MAX or MEAN
+cdef int gather_reduce_rows_into(const saxpy_number[:, :] source, const gather_number[:] index,
+                                 const gather_number[:] offsets, saxpy_number[:, :] out,
+                                 int mode=*, int reduce=*) except -1 nogil
+
+# out[s, :] is the reduction of x[offsets[s]:offsets[s + 1], :]
+cdef int segment_reduce_rows_into(const saxpy_number[:, :] x, const gather_number[:] offsets,
+                                  saxpy_number[:, :] out, int mode=*,
+                                  int reduce=*) except -1 nogil
 
 # out[i] = a * x[i] + y[i], rounded once
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
-"""gather, scatter and saxpy on typed memoryviews of host memory, without the GIL.
+"""gather, scatter, gather_reduce, segment_reduce and saxpy on typed memoryviews of host memory,
+without the GIL.
 
 From Cython: ``from gpukern cimport gather_into``, with memoryviews in a ``nogil`` block. From
 Python, the functions of the same names accept objects that export such buffers, and release the
@@ -16,15 +17,24 @@ from libc.stdint cimport (
 
 from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_ORDER_FIXED, GPUKERN_UINT,
-    gpukern_dtype, gpukern_gather, gpukern_gather_options, gpukern_saxpy, gpukern_scatter,
-    gpukern_scatter_options, gpukern_tensor,
+    gpukern_dtype, gpukern_gather, gpukern_gather_options, gpukern_gather_reduce,
+    gpukern_gather_reduce_options, gpukern_saxpy, gpukern_scatter, gpukern_scatter_options,
+    gpukern_segment_reduce, gpukern_tensor,
 )
 from gpukern._runtime.runtime cimport check
 from gpukern._interop.scalar cimport store_scalar
 
 from gpukern.errors import GpukernValueError
 
-__all__ = ["gather_into", "gather_rows_into", "saxpy_into", "scatter_into", "scatter_rows_into"]
+__all__ = [
+    "gather_into",
+    "gather_reduce_rows_into",
+    "gather_rows_into",
+    "saxpy_into",
+    "scatter_into",
+    "scatter_rows_into",
+    "segment_reduce_rows_into",
+]
 
 
 # A tensor of up to two dimensions, and one that runs through the bytes of an element.
@@ -98,6 +108,15 @@ cdef gpukern_dtype dtype_of_number(const gather_item *number) noexcept nogil:
         return dtype_of(GPUKERN_UINT, sizeof(gather_item))
     else:
         return dtype_of(GPUKERN_INT, sizeof(gather_item))
+
+
+cdef gpukern_dtype dtype_of_saxpy_number(const saxpy_number *number) noexcept nogil:
+    if saxpy_number is cython.floatcomplex or saxpy_number is cython.doublecomplex:
+        return dtype_of(GPUKERN_COMPLEX, sizeof(saxpy_number))
+    elif saxpy_number is float or saxpy_number is double:
+        return dtype_of(GPUKERN_FLOAT, sizeof(saxpy_number))
+    else:
+        return dtype_of(GPUKERN_INT, sizeof(saxpy_number))
 
 
 cdef gpukern_dtype dtype_of_index(gather_number number) noexcept nogil:
@@ -180,6 +199,49 @@ cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] inde
                          dtype_of_index[gather_number](0), mode, reduce)
 
 
+cdef int reduce_views(View *source, View *index, View *offsets, View *out, gpukern_dtype dtype,
+                      gpukern_dtype index_dtype, int mode, int reduce) except -1 nogil:
+    """`index` is NULL for segments."""
+    cdef gpukern_gather_reduce_options options
+    set_elements(source, dtype)
+    set_elements(out, dtype)
+    set_elements(offsets, index_dtype)
+    options.struct_size = sizeof(options)
+    options.mode = mode
+    options.reduce = reduce
+    if index == NULL:
+        return check(gpukern_segment_reduce(&source.tensor, &offsets.tensor, 0, &out.tensor,
+                                            &options, NULL))
+    set_elements(index, index_dtype)
+    return check(gpukern_gather_reduce(&source.tensor, &index.tensor, &offsets.tensor, NULL, 0,
+                                       &out.tensor, &options, NULL))
+
+
+cdef int gather_reduce_rows_into(const saxpy_number[:, :] source, const gather_number[:] index,
+                                 const gather_number[:] offsets, saxpy_number[:, :] out,
+                                 int mode=0, int reduce=1) except -1 nogil:
+    cdef View source_view, index_view, offsets_view, out_view
+    set_view(&source_view, &source[0, 0], 2, source.shape, source.strides)
+    set_view(&index_view, &index[0], 1, index.shape, index.strides)
+    set_view(&offsets_view, &offsets[0], 1, offsets.shape, offsets.strides)
+    set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
+    return reduce_views(&source_view, &index_view, &offsets_view, &out_view,
+                        dtype_of_saxpy_number(&out[0, 0]), dtype_of_index[gather_number](0), mode,
+                        reduce)
+
+
+cdef int segment_reduce_rows_into(const saxpy_number[:, :] x, const gather_number[:] offsets,
+                                  saxpy_number[:, :] out, int mode=0,
+                                  int reduce=1) except -1 nogil:
+    cdef View x_view, offsets_view, out_view
+    set_view(&x_view, &x[0, 0], 2, x.shape, x.strides)
+    set_view(&offsets_view, &offsets[0], 1, offsets.shape, offsets.strides)
+    set_view(&out_view, &out[0, 0], 2, out.shape, out.strides)
+    return reduce_views(&x_view, NULL, &offsets_view, &out_view,
+                        dtype_of_saxpy_number(&out[0, 0]), dtype_of_index[gather_number](0), mode,
+                        reduce)
+
+
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
                     saxpy_number[:] out) except -1 nogil:
     cdef View x_view, y_view, out_view
@@ -256,6 +318,26 @@ def python_scatter_rows_into(python_item[:, :] target, const python_index[:] ind
     :func:`scatter_into`."""
     with nogil:
         scatter_rows_into(target, index, values, mode, reduce)
+
+
+def python_gather_reduce_rows_into(const python_number[:, :] source, const python_index[:] index,
+                                   const python_index[:] offsets, python_number[:, :] out,
+                                   int mode=0, int reduce=1):
+    """Writes to ``out[b, :]`` the reduction of ``source[index[offsets[b]:offsets[b + 1]], :]``.
+
+    Types as in :func:`saxpy_into`, `mode` as in :func:`gather_into`; 3 leaves out items with an
+    index out of bounds. `reduce`: 1 sum, 3 min, 4 max, 5 mean, as in :func:`gpukern.gather_reduce`.
+    """
+    with nogil:
+        gather_reduce_rows_into(source, index, offsets, out, mode, reduce)
+
+
+def python_segment_reduce_rows_into(const python_number[:, :] x, const python_index[:] offsets,
+                                    python_number[:, :] out, int mode=0, int reduce=1):
+    """Writes to ``out[s, :]`` the reduction of ``x[offsets[s]:offsets[s + 1], :]``; see
+    :func:`gather_reduce_rows_into`. `mode`: 0 raise or 2 clip."""
+    with nogil:
+        segment_reduce_rows_into(x, offsets, out, mode, reduce)
 
 
 def python_saxpy_into(a, const python_number[:] x, const python_number[:] y, python_number[:] out):

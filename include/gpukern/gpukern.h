@@ -533,6 +533,90 @@ GPUKERN_API gpukern_status gpukern_put_along_axis(const gpukern_tensor *target,
                                                   const gpukern_exec *exec);
 
 /**
+ * @brief Options of gather_reduce and segment_reduce.
+ *
+ * Set `struct_size` to `sizeof(gpukern_gather_reduce_options)` (GPUKERN_GATHER_REDUCE_OPTIONS_INIT
+ * does): the struct may grow.
+ */
+typedef struct gpukern_gather_reduce_options {
+  size_t struct_size;
+  int32_t mode;   /**< a ::gpukern_index_mode; GPUKERN_INDEX_FILL leaves items out of bounds out of
+                       their bag */
+  int32_t reduce; /**< GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MIN, GPUKERN_REDUCE_MAX or
+                       GPUKERN_REDUCE_MEAN, here of the items alone */
+} gpukern_gather_reduce_options;
+
+#define GPUKERN_GATHER_REDUCE_OPTIONS_INIT \
+  {sizeof(gpukern_gather_reduce_options), GPUKERN_INDEX_RAISE, GPUKERN_REDUCE_ADD}
+
+/**
+ * @brief Reduces bags of items that an index takes along an axis:
+ *        `out[a, b, c]` is the reduction of `source[a, index[i], c]` for all i in
+ *        [offsets[b], offsets[b + 1]).
+ *
+ * Dtypes, rounding, NaN and zeros are those of the reductions of gpukern_scatter(). The items of a
+ * bag are combined in their order, in blocks of 256 from left to right, starting at the first item
+ * of the bag; adjacent blocks are then combined pairwise, level by level. So the result has the
+ * same bits on all devices and with any number of threads. A bag without items gives 0 in every
+ * reduction. An item that GPUKERN_INDEX_FILL leaves out keeps its place in its block, and does not
+ * count in a mean.
+ *
+ * With weights, an item is multiplied by its weight, and the product is rounded to the type in
+ * which items are added (float32 for the 16-bit types) before it is added.
+ *
+ * No mode reads outside the source, for any index and any offsets. Where out overlaps an input, the
+ * result is that of separate memory.
+ *
+ * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
+ * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
+ * GPU are copied to it as a whole, and the result is ready on return.
+ *
+ * @param[in] source any shape, any dtype that the reduction takes; 0-d counts as shape (1)
+ * @param[in] index 1-D, any integer dtype of 8 to 64 bits
+ * @param[in] offsets 1-D, any integer dtype of 8 to 64 bits; one more than there are bags. They do
+ *            not fall, and are in [0, len(index)]; items before the first and from the last one on
+ *            are in no bag. In modes other than GPUKERN_INDEX_RAISE, offsets are clipped to
+ *            that range, and a bag that ends before it begins has no items.
+ * @param[in] weights of the source's dtype and the index's shape, for GPUKERN_REDUCE_ADD; or NULL
+ * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened source
+ * @param[out] out of the source's dtype, shape
+ *             source.shape[:axis] + (len(offsets) - 1,) + source.shape[axis+1:]
+ * @param[in] options may be NULL: the defaults of GPUKERN_GATHER_REDUCE_OPTIONS_INIT
+ * @param[in] exec may be NULL; its progress is not called
+ * @return in mode GPUKERN_INDEX_RAISE, GPUKERN_VALUE_ERROR for offsets that fall or leave their
+ *         range and GPUKERN_INDEX_ERROR for a bad index, also outside of all bags, naming the first
+ *         one; out is then unchanged. In every mode, GPUKERN_INDEX_ERROR for an index into an empty
+ *         axis unless the result is empty. GPUKERN_TYPE_ERROR for a dtype without the reduction.
+ */
+GPUKERN_API gpukern_status gpukern_gather_reduce(
+    const gpukern_tensor *source, const gpukern_tensor *index, const gpukern_tensor *offsets,
+    const gpukern_tensor *weights, int32_t axis, const gpukern_tensor *out,
+    const gpukern_gather_reduce_options *options, const gpukern_exec *exec);
+
+/**
+ * @brief Reduces segments along an axis: `out[a, s, c]` is the reduction of `x[a, i, c]` for all i
+ *        in [offsets[s], offsets[s + 1]).
+ *
+ * It is gpukern_gather_reduce() with the index 0, 1, 2, ...: the same dtypes, order, bits and
+ * stream behaviour.
+ *
+ * @param[in] x any shape, any dtype that the reduction takes; 0-d counts as shape (1)
+ * @param[in] offsets as in gpukern_gather_reduce(), in [0, x.shape[axis]]
+ * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened x
+ * @param[out] out of x's dtype, shape x.shape[:axis] + (len(offsets) - 1,) + x.shape[axis+1:]
+ * @param[in] options may be NULL. The mode is GPUKERN_INDEX_RAISE or GPUKERN_INDEX_CLIP, and says
+ *            what to do with offsets that fall or leave their range.
+ * @param[in] exec may be NULL; its progress is not called
+ * @return GPUKERN_VALUE_ERROR in mode GPUKERN_INDEX_RAISE for offsets that fall or leave their
+ *         range, naming the first one; out is then unchanged
+ */
+GPUKERN_API gpukern_status gpukern_segment_reduce(const gpukern_tensor *x,
+                                                  const gpukern_tensor *offsets, int32_t axis,
+                                                  const gpukern_tensor *out,
+                                                  const gpukern_gather_reduce_options *options,
+                                                  const gpukern_exec *exec);
+
+/**
  * @brief Computes `out = a * x + y` with one rounding: a fused multiply-add.
  *
  * Real types: fma(a, x, y), correctly rounded; float16 and bfloat16 in float32, then rounded to

@@ -375,6 +375,73 @@ void put_along_axis(const Target& target, const Indices& index, const Values& va
                          detail::address(TensorRef(out).c_tensor()), options);
 }
 
+struct GatherReduceOptions {
+  std::int32_t axis = 0;
+  Mode mode = Mode::raise;            ///< Mode::fill leaves items out of bounds out of their bag
+  Reduction reduce = Reduction::add;  ///< add, min, max or mean
+  ExecOptions exec{};
+};
+
+namespace detail {
+inline gpukern_gather_reduce_options c_options(const GatherReduceOptions& options) noexcept {
+  gpukern_gather_reduce_options c_options = GPUKERN_GATHER_REDUCE_OPTIONS_INIT;
+  c_options.mode = static_cast<std::int32_t>(options.mode);
+  c_options.reduce = static_cast<std::int32_t>(options.reduce);
+  return c_options;
+}
+
+/// `weights` is NULL for none.
+template <class Source, class Indices, class Offsets, class Out>
+void reduce_by_index(const Source& source, const Indices& index, const Offsets& offsets,
+                     const gpukern_tensor* weights, Out& out, const GatherReduceOptions& options) {
+  const gpukern_gather_reduce_options c_options = detail::c_options(options);
+  const gpukern_exec exec = c_exec(options.exec);
+  check(gpukern_gather_reduce(address(TensorRef(source).c_tensor()),
+                              address(TensorRef(index).c_tensor()),
+                              address(TensorRef(offsets).c_tensor()), weights, options.axis,
+                              address(TensorRef(out).c_tensor()), &c_options, &exec));
+}
+}  // namespace detail
+
+/// Reduces bags of items along an axis: `out[a, b, c]` is the reduction of `source[a, index[i], c]`
+/// for all i in [offsets[b], offsets[b + 1]).
+///
+/// The shape of out is source.shape[:axis] + (len(offsets) - 1,) + source.shape[axis+1:].
+/// Mode::raise waits for the stream and throws ValueError for bad offsets and IndexError for a bad
+/// index, leaving out unchanged; the other modes only enqueue. See gpukern_gather_reduce().
+template <Output Out, InputOf<element_t<Out>> Source, class Indices, class Offsets>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>> &&
+           TensorLike<const Offsets&> && Index<element_t<const Offsets&>>
+void gather_reduce(const Source& source, const Indices& index, const Offsets& offsets, Out&& out,
+                   const GatherReduceOptions& options = {}) {
+  detail::reduce_by_index(source, index, offsets, nullptr, out, options);
+}
+
+/// As above, with a weight for each index, by which its item is multiplied; for Reduction::add.
+template <Output Out, InputOf<element_t<Out>> Source, class Indices, class Offsets,
+          InputOf<element_t<Out>> Weights>
+  requires TensorLike<const Indices&> && Index<element_t<const Indices&>> &&
+           TensorLike<const Offsets&> && Index<element_t<const Offsets&>>
+void gather_reduce(const Source& source, const Indices& index, const Offsets& offsets,
+                   const Weights& weights, Out&& out, const GatherReduceOptions& options = {}) {
+  detail::reduce_by_index(source, index, offsets, detail::address(TensorRef(weights).c_tensor()),
+                          out, options);
+}
+
+/// Reduces segments along an axis: `out[a, s, c]` is the reduction of `x[a, i, c]` for all i in
+/// [offsets[s], offsets[s + 1]). The mode is Mode::raise or Mode::clip. See
+/// gpukern_segment_reduce().
+template <Output Out, InputOf<element_t<Out>> X, class Offsets>
+  requires TensorLike<const Offsets&> && Index<element_t<const Offsets&>>
+void segment_reduce(const X& x, const Offsets& offsets, Out&& out,
+                    const GatherReduceOptions& options = {}) {
+  const gpukern_gather_reduce_options c_options = detail::c_options(options);
+  const gpukern_exec exec = detail::c_exec(options.exec);
+  check(gpukern_segment_reduce(detail::address(TensorRef(x).c_tensor()),
+                               detail::address(TensorRef(offsets).c_tensor()), options.axis,
+                               detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+}
+
 /// A type that converts to T without a change of kind: no floating-point number to an integer.
 template <class A, class T>
 concept ScalarFor = std::convertible_to<A, T> && !(std::floating_point<A> && std::integral<T>);

@@ -35,6 +35,20 @@ GPUKERN_HOST_DEVICE constexpr bool in_bounds(std::int64_t value, bool is_signed,
   return is_signed && value < 0 && value >= -n;
 }
 
+/// Whether the offset of a bag is in [0, count] and not below the one before it. Unsigned values
+/// above 2**63 are passed as in in_bounds().
+GPUKERN_HOST_DEVICE constexpr bool is_offset(std::int64_t value, std::int64_t before,
+                                             std::int64_t count) {
+  return value >= 0 && value <= count && value >= before;
+}
+
+/// An offset, clipped to [0, count].
+GPUKERN_HOST_DEVICE constexpr std::int64_t clip_offset(std::int64_t value, bool is_signed,
+                                                       std::int64_t count) {
+  if (value < 0) return is_signed ? 0 : count;
+  return value < count ? value : count;
+}
+
 /// The position in [0, n) that an index refers to, or -1 where mode "fill" gives the fill value. n
 /// is positive. The result is always in bounds, even if a checked index has changed since (mode
 /// "raise").

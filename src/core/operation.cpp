@@ -44,6 +44,14 @@ Traffic traffic_of(const ScatterArgs& args) {
           .written = bytes};
 }
 
+Traffic traffic_of(const GatherReduceArgs& args) {
+  const std::int64_t row = args.columns.count() * args.item;
+  const std::int64_t each = row + (args.index != nullptr ? args.index_type.bytes : 0) +
+                            (args.weights != nullptr ? args.item : 0);
+  return {.read = args.count * each + (args.bags + 1) * args.offset_type.bytes,
+          .written = args.bags * row};
+}
+
 std::int64_t index_bytes(const IndexArgs& args) {
   return distinct_bytes(args.loop, 0, args.index_type);
 }

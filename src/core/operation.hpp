@@ -49,11 +49,13 @@ struct IndexArgs {
   Loop<1> loop;  ///< coalesced, C order
   std::int64_t n = 0;
   IndexType index_type;
+  bool are_offsets = false;  ///< of bags of n items, see is_offset()
 };
 
 /// The first index that mode "raise" rejects.
 struct BadIndex {
-  std::int64_t value;  ///< to be interpreted as unsigned if the index type is unsigned
+  std::int64_t value;     ///< to be interpreted as unsigned if the index type is unsigned
+  std::int64_t position;  ///< in C order
 };
 
 /// out[p] = a * x[p] + y[p]; the operands of loop are x, y, out.
@@ -97,6 +99,35 @@ struct ScatterArgs {
   bool unique = false;  ///< no two updates have the same key
 };
 
+/// The operands of GatherReduceArgs::columns.
+enum BagColumnOperand { kOutColumn, kSourceColumn };
+
+/// For every bag b and column c: out[b, c] is the reduction of source[i, c] over the items i of the
+/// bag, see src/core/bags.hpp. The output overlaps no input.
+struct GatherReduceArgs {
+  const std::byte* source = nullptr;
+  const std::byte* index = nullptr;  ///< nullptr: item i is at position i of the axis
+  const std::byte* offsets = nullptr;
+  const std::byte* weights = nullptr;  ///< nullptr for none
+  std::byte* out = nullptr;
+  gpukern_dtype dtype{};
+  std::int64_t item = 0;   ///< bytes of an element
+  std::int64_t bags = 0;   ///< one less than there are offsets
+  std::int64_t count = 0;  ///< items: the length of the index, or of the axis
+  // From one element to the next, in bytes.
+  std::int64_t index_step = 0;
+  std::int64_t offset_step = 0;
+  std::int64_t weight_step = 0;
+  std::int64_t out_step = 0;
+  Loop<2> columns;     ///< coalesced; see BagColumnOperand
+  Loop<1> axis;        ///< unravels a position on the axis into an offset of the source
+  std::int64_t n = 0;  ///< length of the axis, positive unless `count` is 0
+  IndexType index_type;
+  IndexType offset_type;
+  gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
+  gpukern_reduce reduce = GPUKERN_REDUCE_ADD;
+};
+
 /// The operands of loop are source, destination; they do not overlap.
 struct CopyArgs {
   const std::byte* source = nullptr;
@@ -117,6 +148,8 @@ Traffic traffic_of(const GatherArgs& args);
 Traffic traffic_of(const SaxpyArgs& args);
 Traffic traffic_of(const CopyArgs& args);
 Traffic traffic_of(const ScatterArgs& args);
+/// As if each item were in one bag: the offsets are not read.
+Traffic traffic_of(const GatherReduceArgs& args);
 /// The number of bytes of the indices, each counted once.
 std::int64_t index_bytes(const IndexArgs& args);
 
@@ -129,8 +162,8 @@ struct Strategy {
 /// One of the argument structs, by reference: it must outlive the operation.
 class Operation {
  public:
-  using Args =
-      std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*, const ScatterArgs*>;
+  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*,
+                            const ScatterArgs*, const GatherReduceArgs*>;
 
   template <class OneArgs>
   Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How scatter combines values: one definition for the CPU and the GPU.
+// How scatter and gather_reduce combine values: one definition for the CPU and the GPU.
 //
-// The sequence of a target element is its own value followed by its updates in order. It is divided
+// In scatter, the sequence of a target element is its own value followed by its updates in order;
+// in gather_reduce, that of a bag is its items in order. A sequence is divided
 // into blocks of kBlockValues, each combined from left to right, and the blocks are joined by a
 // binary tree whose nodes cover aligned powers of two of blocks: the result is a function of the
 // arguments alone, on every device.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "src/core/dtype.hpp"
@@ -64,6 +66,17 @@ bool visit_reduced_dtype(gpukern_dtype dtype, const Visit& visit) {
          match(TypeTag<Complex<float>>{}, GPUKERN_COMPLEX, 64) ||
          match(TypeTag<Complex<double>>{}, GPUKERN_COMPLEX, 128);
 }
+
+/// The ends of a type's range, infinities for floating-point types. GPU code has them as constants:
+/// it does not call numeric_limits.
+template <class A>
+inline constexpr A kLargest =
+    std::numeric_limits<A>::has_infinity ? std::numeric_limits<A>::infinity()
+                                         : std::numeric_limits<A>::max();
+template <class A>
+inline constexpr A kSmallest =
+    std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity()
+                                         : std::numeric_limits<A>::lowest();
 
 /// Whether scatter has the reduction for elements of type T.
 template <class T>
@@ -123,6 +136,38 @@ GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
     } else {
       return reduce == GPUKERN_REDUCE_MULTIPLY ? a * b : a + b;
     }
+  }
+}
+
+/// The value for which combine(reduce, identity, x) is x; not for GPUKERN_REDUCE_MULTIPLY.
+template <class A>
+GPUKERN_HOST_DEVICE inline A identity(gpukern_reduce reduce) {
+  if constexpr (kIsComplex<A>) {
+    return {decltype(A::re)(-0.0), decltype(A::im)(-0.0)};
+  } else {
+    if (reduce == GPUKERN_REDUCE_MIN) return kLargest<A>;
+    if (reduce == GPUKERN_REDUCE_MAX) return kSmallest<A>;
+    return static_cast<A>(-0.0);  // +0 + -0 is +0
+  }
+}
+
+/// A product with one rounding, which no compiler joins with an addition.
+template <class A>
+GPUKERN_HOST_DEVICE inline A multiplied(A a, A b) {
+  if constexpr (kIsComplex<A>) {
+    return {multiplied(a.re, b.re) - multiplied(a.im, b.im),
+            multiplied(a.re, b.im) + multiplied(a.im, b.re)};
+  } else if constexpr (std::is_integral_v<A>) {
+    return combine(GPUKERN_REDUCE_MULTIPLY, a, b);
+  } else {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(A) == 4)
+      return __fmul_rn(a, b);
+    else
+      return __dmul_rn(a, b);
+#else
+    return a * b;
+#endif
   }
 }
 

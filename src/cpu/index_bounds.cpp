@@ -113,6 +113,19 @@ void search(const IndexArgs& args, std::int64_t begin, std::int64_t end,
   });
 }
 
+/// As search(), for offsets, which have one dimension.
+template <class T>
+void search_offsets(const IndexArgs& args, std::int64_t begin, std::int64_t end,
+                    std::atomic<std::int64_t>& first) {
+  const std::int64_t step = run_stride(args.loop, 0);
+  std::int64_t before = begin > 0 ? load<T>(args.index + (begin - 1) * step) : 0;
+  for (std::int64_t position = begin; position < end; ++position) {
+    const auto value = load<T>(args.index + position * step);
+    if (!is_offset(value, before, args.n)) return note(first, position);
+    before = value;
+  }
+}
+
 }  // namespace
 
 bool all_in_bounds(const IndexArgs& args, std::int64_t begin, std::int64_t end) {
@@ -128,12 +141,14 @@ std::optional<BadIndex> first_bad_index(const IndexArgs& args) {
   visit_index_type(args.index_type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::atomic<std::int64_t> first{kNone};
-    parallel_for(args.loop.count(), kGrain,
-                 [&](std::int64_t begin, std::int64_t end) { search<T>(args, begin, end, first); });
+    const auto search_one = args.are_offsets ? search_offsets<T> : search<T>;
+    parallel_for(args.loop.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      search_one(args, begin, end, first);
+    });
     const std::int64_t bad = first.load();
     if (bad == kNone) return;
     for_each_run(args.loop, bad, bad + 1, [&](const auto& offset, std::int64_t) {
-      found = BadIndex{load<T>(args.index + offset[0])};
+      found = BadIndex{load<T>(args.index + offset[0]), bad};
     });
   });
   return found;

@@ -28,6 +28,9 @@ void copy(const CopyArgs& args);
 void scatter(const ScatterArgs& args);
 Strategy scatter_strategy(const ScatterArgs& args);
 
+void gather_reduce(const GatherReduceArgs& args);
+Strategy gather_reduce_strategy(const GatherReduceArgs& args);
+
 /// Whether mode "raise" accepts all indices at positions [begin, end).
 bool all_in_bounds(const IndexArgs& args, std::int64_t begin, std::int64_t end);
 std::optional<BadIndex> first_bad_index(const IndexArgs& args);

@@ -55,6 +55,16 @@ void for_each_run(const Loop<Operands>& loop, std::int64_t begin, std::int64_t e
   }
 }
 
+/// The byte offset of a position in a loop over one operand.
+inline std::int64_t offset_of(const Loop<1>& loop, std::int64_t position) {
+  std::int64_t offset = 0;
+  for (int d = loop.ndim - 1; d > 0; --d) {
+    offset += position % loop.extent[d] * loop.stride[0][d];
+    position /= loop.extent[d];
+  }
+  return loop.ndim > 0 ? offset + position * loop.stride[0][0] : 0;
+}
+
 /// Calls visit(width) with the size of an item, as a constant for common sizes: a copy of a
 /// constant size compiles to one move.
 template <class Visit>

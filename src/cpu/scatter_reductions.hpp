@@ -7,29 +7,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "src/core/reduce.hpp"
+#include "src/cpu/elements.hpp"
 #include "src/cpu/scatter_updates.hpp"
 
 namespace gpukern::cpu {
-
-/// Loads an element at any address.
-template <class T>
-T load_as(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return value;
-}
-
-template <class T>
-void store_as(std::byte* to, const T& value) {
-  std::memcpy(to, &value, sizeof(T));
-}
 
 /// Calls visit(target offset, value offset) for every column.
 template <class Visit>

@@ -65,14 +65,4 @@ class SlicedUpdates {
   std::vector<std::int64_t> begin_;
 };
 
-/// The byte offset of a position in a loop over one operand.
-inline std::int64_t offset_of(const Loop<1>& loop, std::int64_t position) {
-  std::int64_t offset = 0;
-  for (int d = loop.ndim - 1; d > 0; --d) {
-    offset += position % loop.extent[d] * loop.stride[0][d];
-    position /= loop.extent[d];
-  }
-  return loop.ndim > 0 ? offset + position * loop.stride[0][0] : 0;
-}
-
 }  // namespace gpukern::cpu

@@ -121,20 +121,40 @@ Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const
   return fill.tensor;
 }
 
-void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
+namespace {
+
+IndexArgs index_args(const Tensor& index, std::int64_t n) {
   IndexArgs args;  // not as one initializer, for which GCC clears the whole struct first
   args.index = index.data;
-  args.n = axis.n;
+  args.n = n;
   args.index_type = index_type(index);
   for (int d = 0; d < index.ndim; ++d) args.loop.push(index.shape[d], {index.stride[d]});
   args.loop.coalesce();
+  return args;
+}
+
+std::string value_text(const BadIndex& bad, const IndexArgs& args) {
+  return args.index_type.is_signed ? std::to_string(bad.value)
+                                   : std::to_string(static_cast<std::uint64_t>(bad.value));
+}
+
+}  // namespace
+
+void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
+  const IndexArgs args = index_args(index, axis.n);
   const auto bad = call.data_device.first_bad_index(args, call.stream);
   if (!bad) return;
-  const std::string value = args.index_type.is_signed
-                                ? std::to_string(bad->value)
-                                : std::to_string(static_cast<std::uint64_t>(bad->value));
-  fail(GPUKERN_INDEX_ERROR, "index ", value, " is out of bounds for axis ", axis.number,
-       " with size ", axis.n);
+  fail(GPUKERN_INDEX_ERROR, "index ", value_text(*bad, args), " is out of bounds for axis ",
+       axis.number, " with size ", axis.n);
+}
+
+void require_offsets(const Call& call, const Argument& offsets, std::int64_t count) {
+  IndexArgs args = index_args(offsets.tensor, count);
+  args.are_offsets = true;
+  const auto bad = call.data_device.first_bad_index(args, call.stream);
+  if (!bad) return;
+  fail(GPUKERN_VALUE_ERROR, offsets.name, " must be in [0, ", count, "] and not fall, got offsets[",
+       bad->position, "] = ", value_text(*bad, args));
 }
 
 }  // namespace gpukern

@@ -50,4 +50,7 @@ Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const
 /// Requires that all indices are in [-n, n) for an axis of length n, and waits for the stream.
 void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis);
 
+/// Requires that offsets of bags are in [0, count] and do not fall, and waits for the stream.
+void require_offsets(const Call& call, const Argument& offsets, std::int64_t count);
+
 }  // namespace gpukern

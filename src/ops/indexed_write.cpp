@@ -102,27 +102,12 @@ ScatterArgs scatter_args(const IndexedWrite& write, const gpukern_scatter_option
   return args;
 }
 
-/// A contiguous copy on the device that computes, for its lifetime.
-class Copy {
- public:
-  Copy(const Call& call, Device& device, DeviceId id, const Tensor& tensor)
-      : memory_(device, tensor.bytes(), call.stream),
-        tensor_(contiguous_at(memory_.data(), id, tensor)) {
-    call.move(tensor, tensor_);
-  }
-  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
-
- private:
-  Buffer memory_;
-  Tensor tensor_;
-};
-
 void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
               const Call& call, Device& device) {
   const Tensor* index = &write.index.tensor;
   const Tensor* values = &write.values.tensor;
-  std::optional<Copy> index_apart;
-  std::optional<Copy> values_apart;
+  std::optional<OperandCopy> index_apart;
+  std::optional<OperandCopy> values_apart;
   if (may_overlap(out, *index))
     index = &index_apart.emplace(call, device, out.device, *index).tensor();
   if (may_overlap(out, *values))
@@ -144,9 +129,9 @@ void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
     if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_SOURCE;
     return run_here(write, options, out, call, call.data_device);
   }
-  const Copy target(call, call.device, call.device_id, given);
-  const Copy index(call, call.device, call.device_id, write.index.tensor);
-  const Copy values(call, call.device, call.device_id, write.values.tensor);
+  const OperandCopy target(call, call.device, call.device_id, given);
+  const OperandCopy index(call, call.device, call.device_id, write.index.tensor);
+  const OperandCopy values(call, call.device, call.device_id, write.values.tensor);
   call.device.run(scatter_args(write, options,
                                {target.tensor(), index.tensor(),
                                 broadcast(values.tensor(), write.shape, write.values.name)}),

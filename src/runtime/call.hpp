@@ -68,6 +68,21 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 /// contiguous.
 void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
+/// A contiguous copy of an operand on a device, for its lifetime.
+class OperandCopy {
+ public:
+  OperandCopy(const Call& call, Device& device, DeviceId id, const Tensor& tensor)
+      : memory_(device, tensor.bytes(), call.stream),
+        tensor_(contiguous_at(memory_.data(), id, tensor)) {
+    call.move(tensor, tensor_);
+  }
+  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Buffer memory_;
+  Tensor tensor_;
+};
+
 /// The output that a call writes: the tensor itself, or scratch memory if it must be `apart` from
 /// the inputs. finish() copies the result to the tensor, which must outlive this object.
 class Output {

@@ -27,7 +27,8 @@ class CpuDevice final : public Device {
     operation.visit(Overloaded{[](const GatherArgs& args) { cpu::gather(args); },
                                [](const SaxpyArgs& args) { cpu::saxpy(args); },
                                [](const CopyArgs& args) { cpu::copy(args); },
-                               [](const ScatterArgs& args) { cpu::scatter(args); }});
+                               [](const ScatterArgs& args) { cpu::scatter(args); },
+                               [](const GatherReduceArgs& args) { cpu::gather_reduce(args); }});
   }
   bool run_checked(const Operation& operation, Stream) override {
     return operation.visit(Overloaded{[](const GatherArgs& args) {
@@ -42,7 +43,8 @@ class CpuDevice final : public Device {
         Overloaded{[](const GatherArgs& args) { return cpu::gather_strategy(args); },
                    [](const SaxpyArgs& args) { return cpu::saxpy_strategy(args); },
                    [](const CopyArgs&) { return Strategy{}; },
-                   [](const ScatterArgs& args) { return cpu::scatter_strategy(args); }});
+                   [](const ScatterArgs& args) { return cpu::scatter_strategy(args); },
+                   [](const GatherReduceArgs& args) { return cpu::gather_reduce_strategy(args); }});
   }
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
     return cpu::first_bad_index(args);

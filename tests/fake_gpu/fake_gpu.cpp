@@ -68,6 +68,14 @@ std::vector<const std::byte*> addresses(const gpukern::CopyArgs& args) {
 std::vector<const std::byte*> addresses(const gpukern::ScatterArgs& args) {
   return {args.target, args.index, args.values};
 }
+std::vector<const std::byte*> addresses(const gpukern::GatherReduceArgs& args) {
+  std::vector<const std::byte*> all{args.offsets, args.out};
+  if (args.count == 0) return all;
+  all.push_back(args.source);
+  for (const std::byte* data : {args.index, args.weights})
+    if (data != nullptr) all.push_back(data);
+  return all;
+}
 
 /// Arguments that outlive the call, like a kernel's parameters: the fill value is copied.
 template <class Args>

@@ -55,7 +55,15 @@ unique : bool
     elements are unspecified afterwards; no other is written.
 """
 
+BAG_REDUCE = """\
+reduce : {'sum', 'mean', 'min', 'max'}
+    What to compute of the items; 0 without items. Integers wrap around and have no mean; complex
+    numbers have only sum and mean; 16-bit types are combined in float32. min and max give NaN if
+    any is NaN, and -0 is less than +0.
+"""
+
 PARAGRAPHS = {
+    "{bag_reduce}": BAG_REDUCE,
     "{call_options}": CALL_OPTIONS,
     "{mode}": MODE,
     "{write_options}": WRITE_OPTIONS,

@@ -24,18 +24,21 @@ import numpy as np
 from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.dispatch import Elementwise
 from gpukern._ops.gather import gather, take
+from gpukern._ops.gather_reduce import gather_reduce
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.scatter import bincount, scatter
+from gpukern._ops.segment_reduce import segment_reduce
 from gpukern._ops.take_along_axis import take_along_axis
 from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {function: function.__name__ for function in (
-    bincount, gather, put_along_axis, saxpy, scatter, take_along_axis)}
+    bincount, gather, gather_reduce, put_along_axis, saxpy, scatter, segment_reduce,
+    take_along_axis)}
 OPERATIONS[take] = "gather"
 # They refuse arrays of objects and masked arrays themselves.
-cdef tuple WRITES = ("bincount", "put_along_axis", "scatter")
+cdef tuple REFUSING = ("bincount", "gather_reduce", "put_along_axis", "scatter", "segment_reduce")
 
 cdef dict PATHS = {
     GPUKERN_PATH_NONE: "nothing to do",
@@ -149,7 +152,8 @@ def explain(op, /, *args, **kwargs):
     op : function
         :func:`gpukern.gather`, :func:`gpukern.take`, :func:`gpukern.take_along_axis`,
         :func:`gpukern.scatter`, :func:`gpukern.put_along_axis`, :func:`gpukern.bincount`,
-        :func:`gpukern.saxpy` or a function made by :func:`gpukern.elementwise`.
+        :func:`gpukern.gather_reduce`, :func:`gpukern.segment_reduce`, :func:`gpukern.saxpy` or a
+        function made by :func:`gpukern.elementwise`.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.
@@ -178,7 +182,7 @@ def explain(op, /, *args, **kwargs):
         raise GpukernTypeError(
             "explain: op must be gpukern.gather or another operation, or made by "
             f"gpukern.elementwise, got {op!r}")
-    for array in () if name in WRITES else args + tuple(kwargs.values()):
+    for array in () if name in REFUSING else args + tuple(kwargs.values()):
         if isinstance(array, np.ndarray) and numpy_subclasses.special_gather(array) is not None:
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t
 from gpukern._capi cimport (
     gpukern_exec, gpukern_scatter_options, gpukern_status, gpukern_tensor,
 )
-from gpukern._streams.call cimport CallContext
+from gpukern._streams.call cimport Argument, CallContext
 
 ctypedef gpukern_status (*WriteFunction)(
     const gpukern_tensor *target, const gpukern_tensor *index, const gpukern_tensor *values,
@@ -29,5 +29,9 @@ cdef class IndexedWrite:
 
 
 cdef IndexedWrite new_indexed_write(str name, WriteFunction function)
+cdef int one_of(const CallContext *call, dict known, object given, str name, str names) except -1
+cdef int describe_values(CallContext *call, object values, const Argument *to, Argument *vals,
+                         str name=*) except -1
+cdef const Argument *largest(const Argument *one, const Argument *other) noexcept
 cdef int set_options(const CallContext *call, gpukern_scatter_options *options, object mode,
                      object reduce, object order, object unique) except -1

@@ -125,14 +125,14 @@ cdef int require_elements(const CallContext *call, const Argument *to) except -1
     return 0
 
 
-cdef int describe_values(CallContext *call, object values, const Argument *to,
-                         Argument *vals) except -1:
+cdef int describe_values(CallContext *call, object values, const Argument *to, Argument *vals,
+                         str name="values") except -1:
     """Describes an array of the target's dtype; converts anything else to it."""
     if is_array(values):
-        describe_operand(call, values, "values", vals)
+        describe_operand(call, values, name, vals)
         require_same_dtype(call, to, vals)
     else:
-        describe_own(call, elements_of(call, values, "values", to), "values", vals)
+        describe_own(call, elements_of(call, values, name, to), name, vals)
         vals.c.dtype = to.c.dtype  # which NumPy may not have
     return copy_to_gpu_of(call, to, vals)
 

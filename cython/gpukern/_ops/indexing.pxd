@@ -43,8 +43,8 @@ cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSize
 
 cdef int as_mode(const CallContext *call, object mode) except -1
 cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1
-cdef int describe_index(CallContext *call, object index, const Argument *src,
-                        Argument *idx) except -1
+cdef int describe_index(CallContext *call, object index, const Argument *src, Argument *idx,
+                        str name=*) except -1
 cdef int describe_own(CallContext *call, object array, object name, Argument *argument) except -1
 cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argument) except -1
 cdef int require_same_dtype(const CallContext *call, const Argument *src,

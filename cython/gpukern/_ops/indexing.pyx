@@ -167,8 +167,8 @@ cdef int describe_source(CallContext *call, object source, Argument *src) except
     return 0
 
 
-cdef int describe_index(CallContext *call, object index, const Argument *src,
-                        Argument *idx) except -1:
+cdef int describe_index(CallContext *call, object index, const Argument *src, Argument *idx,
+                        str name="index") except -1:
     """Describes the index as the C side takes it: native, of whole elements, and on the source's
     GPU if that is on one."""
     cdef int overflow = 0
@@ -176,18 +176,19 @@ cdef int describe_index(CallContext *call, object index, const Argument *src,
     if type(index) is int:
         value = PyLong_AsLongLongAndOverflow(index, &overflow)
         if not overflow:
-            fill_scalar_index(call, index, value, idx)
+            fill_scalar_index(call, index, name, value, idx)
             return copy_to_gpu_of(call, src, idx)
         require_held(index)
-    describe(call, index, "index", idx)
+    describe(call, index, name, idx)
     if is_ndarray(idx):
         fit_index(call, index, idx)
     return copy_to_gpu_of(call, src, idx)
 
 
-cdef int fill_scalar_index(CallContext *call, object index, int64_t value, Argument *idx) except -1:
+cdef int fill_scalar_index(CallContext *call, object index, str name, int64_t value,
+                           Argument *idx) except -1:
     """An int as a 0-d array, whose element is in the place of the sizes that it does not have."""
-    prepare(idx, index, "index")
+    prepare(idx, index, name)
     idx.sizes[0] = value
     idx.c.data = idx.c.shape = idx.sizes
     idx.c.device.device_type = GPUKERN_CPU

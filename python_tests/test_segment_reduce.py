@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""segment_reduce: an oracle, NumPy's reduceat, and the arrays of every library for both reductions
+of bags."""
+
+import bag_oracle
+import numpy as np
+import pytest
+from libraries import DTYPES, KINDS, why_absent
+from scatter_oracle import is_narrow
+from test_scatter_libraries import random_array, same_bits
+from write_cases import REDUCED_DTYPES
+
+import gpukern
+from gpukern import explain, segment_reduce
+
+# JAX's warning about types that it narrows.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+
+def reduce_at(place, x, offsets, *args, **options):
+    """Calls segment_reduce on NumPy arrays moved to a place, and brings the result back."""
+    result = segment_reduce(place.put(np.asarray(x)), place.put(np.asarray(offsets)), *args,
+                            **options, **place.options)  # fmt: skip
+    return place.take(result)
+
+
+@pytest.mark.parametrize("dtype", REDUCED_DTYPES, ids=str)
+def test_segments_along_every_axis(place, rng, dtype):
+    x = (rng.standard_normal((7, 9, 5)) * 9).astype(dtype)
+    for axis in (0, 1, -1, None):
+        n = x.size if axis is None else x.shape[axis]
+        offsets = np.sort(rng.integers(0, n + 1, 6))
+        for reduce in bag_oracle.reductions_of(np.dtype(dtype)):
+            expected = bag_oracle.segment_reduce(x, offsets, reduce, axis)
+            result = reduce_at(place, x, offsets, reduce, axis=axis)
+            assert result.tobytes() == np.ascontiguousarray(expected).tobytes(), (axis, reduce)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "u1"])
+def test_many_segments(place, rng, dtype):
+    lengths = rng.integers(0, 60, 2000)
+    lengths[[3, 700]] = 20_000, 1025
+    offsets = np.concatenate([[2], 2 + np.cumsum(lengths)])
+    x = (rng.standard_normal(offsets[-1] + 3) * 9).astype(dtype)
+    for reduce in bag_oracle.reductions_of(np.dtype(dtype)):
+        expected = bag_oracle.segment_reduce(x, offsets, reduce)
+        assert reduce_at(place, x, offsets, reduce).tobytes() == expected.tobytes(), reduce
+
+
+def test_reduceat_of_numpy(place, rng):
+    """Where no segment is empty; reduceat's last segment ends with the array."""
+    x = rng.integers(-100, 100, (50, 3))
+    offsets = np.array([0, 1, 7, 30, 50])
+    for reduce, ufunc in [("sum", np.add), ("min", np.minimum), ("max", np.maximum)]:
+        expected = ufunc.reduceat(x, offsets[:-1], 0)
+        assert np.array_equal(reduce_at(place, x, offsets, reduce), expected)
+
+
+def test_any_layout_and_overlap(rng):
+    base = rng.standard_normal((20, 9)).astype(">f8")
+    for x in (base[::-2, ::3], base.T, np.broadcast_to(base[0], (20, 9)), np.zeros((4, 5))[:, :0]):
+        expected = bag_oracle.segment_reduce(x.astype("f8"), [0, 2, 2, 4])
+        assert np.array_equal(segment_reduce(x, [0, 2, 2, 4]), expected)
+    data = np.arange(12.0)
+    assert segment_reduce(data, [0, 3, 6, 9, 12], out=data[2:6]).tolist() == [3, 12, 21, 30]
+    offsets = np.array([0, 1, 3, 4])
+    assert segment_reduce(np.arange(4), offsets, out=offsets[1:]).tolist() == [0, 3, 3]
+
+
+def test_offsets(place):
+    x = np.ones(10)
+    for offsets, k in [([0, 5, 4], 2), ([-1, 3], 0), ([0, 11], 1), ([11, 11], 0)]:
+        words = rf"^segment_reduce: offsets must be in \[0, 10\] and not fall, got offsets\[{k}\]"
+        with pytest.raises(ValueError, match=words):
+            reduce_at(place, x, offsets)
+        clipped = np.clip(offsets, 0, 10)
+        expected = np.maximum(np.diff(clipped), 0)
+        assert reduce_at(place, x, offsets, mode="clip").tolist() == expected.tolist()
+    assert reduce_at(place, x, np.array([0, 2**64 - 1], "u8"), mode="clip").tolist() == [10]
+    # Bags that overlap have more blocks together than there is room for at first.
+    many = np.tile([0, 3000], 50)
+    expected = np.where(np.arange(99) % 2, 0, 3000)
+    assert np.array_equal(reduce_at(place, np.ones(3000, "i4"), many, mode="clip"), expected)
+
+
+def test_options():
+    with pytest.raises(ValueError, match=r"^segment_reduce: mode must be 'raise' or 'clip', got"):
+        segment_reduce(np.ones(3), [0, 3], mode="wrap")
+    with pytest.raises(ValueError, match=r"^segment_reduce: reduce must be 'sum', 'mean', 'min'"):
+        segment_reduce(np.ones(3), [0, 3], None)
+    with pytest.raises(TypeError, match=r"^segment_reduce: x must be of a dtype that reduce 'sum'"):
+        segment_reduce(np.array(["a"]), [0, 1])
+    assert explain(segment_reduce, np.ones(8), [0, 3]).path == "items"
+
+
+# ---- libraries ----
+
+
+@pytest.fixture(params=list(KINDS))
+def theirs(request):
+    reason = why_absent(request.param)
+    if reason is not None:
+        pytest.skip(reason)
+    return KINDS[request.param]()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_arrays_of_libraries(theirs, rng, dtype):
+    if dtype.kind == "b" or not theirs.has(dtype):
+        return
+    source = random_array(rng, (37, 4), dtype)
+    index = rng.integers(-37, 37, 60).astype("i4")
+    weights = random_array(rng, (60,), dtype)
+    offsets = np.array([0, 5, 5, 40, 60], "i4")
+    for _, at in theirs.layouts(source):
+        for put in (theirs.put, np.array):  # what is on the host goes to the device
+            result = gpukern.gather_reduce(
+                at,
+                put(index),
+                put(offsets),
+                weights=put(weights) if put is theirs.put else theirs.put(weights),
+            )
+            assert theirs.is_own(result)
+            expected = bag_oracle.gather_reduce(source, index, offsets, weights=weights)
+            assert same_bits(np.ascontiguousarray(theirs.take(result)), expected)
+        ends = np.array([0, 30, 37], "i4")
+        result = segment_reduce(at, theirs.put(ends), "sum", mode="clip")
+        assert same_bits(np.ascontiguousarray(theirs.take(result)),
+                         bag_oracle.segment_reduce(source, ends))  # fmt: skip
+
+
+def test_bfloat16_is_added_in_float32():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    assert is_narrow(np.dtype(bfloat16))
+    assert segment_reduce(np.array([256, 1, 1], bfloat16), [0, 3]).astype("f4").tolist() == [258]
+
+
+def test_tensors_that_require_gradients():
+    torch = pytest.importorskip("torch")
+    leaf = torch.zeros(3, requires_grad=True)
+    with pytest.raises(BufferError, match=r"^gather_reduce: source requires gradients"):
+        gpukern.gather_reduce(leaf, [0], [0, 1])
+    with pytest.raises(BufferError, match=r"^gather_reduce: weights requires gradients"):
+        gpukern.gather_reduce(torch.zeros(3), [0, 1, 2], [0, 3], weights=leaf)
