@@ -31,7 +31,7 @@ def parts(array):
 
 
 def product(items, weights):
-    """Of items and weights by their parts, each operation with a rounding of its own."""
+    """Of items and weights by their parts, each operation rounded."""
     weights = weights.reshape(len(weights), *(1,) * (items.ndim - 2), -1)
     if items.shape[-1] == 1:
         return items * weights

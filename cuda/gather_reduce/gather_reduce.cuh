@@ -5,7 +5,7 @@
 //
 // A group of threads has a bag, each thread some columns of it, so that rows are read whole:
 //   bags   reduces each bag of up to kShortBlocks blocks, and lists the blocks of longer ones,
-//   parts  combines the listed blocks, each by a group of threads of its own,
+//   parts  combines the listed blocks, each by a separate group of threads,
 //   join   joins the blocks of each long bag.
 // So the time does not depend on how the items are shared among the bags.
 #pragma once
