@@ -10,7 +10,7 @@ CUDA_ARCHITECTURES ?=
 OFFLINE ?=
 # Warnings are errors in CI; a newcomer's newer compiler may know warnings that ours does not.
 WERROR ?= $(if $(CI),ON,OFF)
-# Array libraries to install for the examples that use them: torch, jax, cupy-cuda13x.
+# Array libraries to install for the tests and examples that use them: torch, jax, cupy-cuda13x.
 LIBRARIES ?=
 
 BUILD := build/cmake-$(shell echo $(CUDA) | tr A-Z a-z)
@@ -87,7 +87,7 @@ help:
 	@echo "                        from PyPI (now $(CUDA))"
 	@echo "CUDA_ARCHITECTURES=90   compile for these GPUs; release: for all, as a wheel should"
 	@echo "                        (default: this machine's; PTX for any without one)"
-	@echo "LIBRARIES='jax torch'   install these for the examples that use them"
+	@echo "LIBRARIES='jax torch'   install these for the tests and examples that use them"
 	@echo "BENCH_OUT=$(BENCH_OUT)   where benchmarks write to"
 	@echo "BENCH_FLAGS=--quick     flags of python -m benchmarks; this one takes three minutes, not 12"
 	@echo "PYTHON=python3 VENV=.venv"
@@ -99,6 +99,7 @@ demo: requirements
 
 test: requirements
 	@$(call install_visibly,.$(if $(OFFLINE),,[test]))
+	$(if $(OFFLINE),,$(if $(LIBRARIES),$(PIP) install $(LIBRARIES)))
 	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
 	cmake --build $(BUILD) --parallel $(JOBS)
 	@rm -rf $(REPORTS); mkdir -p $(REPORTS)
