@@ -263,6 +263,8 @@ TEST_F(GraphTest, TheLegacyStreamIsRefusedDuringACapture) {
   const DeviceMemory<int> index(kCount);
   const DeviceMemory<int> out(kCount);
   std::optional<DeviceMemory<int>> dropped(std::in_place, kCount);
+  source.write(counting(0));
+  index.write(counting(0));
   cuda("cuCtxSynchronize");
   const StreamHandle captured(kBlocking);
   captured.begin_capture(kThreadLocal);

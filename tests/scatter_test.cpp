@@ -133,7 +133,7 @@ TEST_P(ScatterTest, DuplicatesOfEveryKind) {
   for (const auto& [name, pattern] : kPatterns)
     for (const gpukern_reduce reduce : kReductions) {
       SCOPED_TRACE(std::string(name) + ", reduce " + std::to_string(reduce));
-      for (const std::int64_t count : {255, 256, 511, 512, 5000}) {
+      for (const std::int64_t count : {255, 256, 511, 512, 2047, 2048, 2049, 5000}) {
         check_pattern(pattern, kFloat32, 1, count, 1, reduce);
         check_pattern(pattern, kFloat64, 40, count, 1, reduce);
       }

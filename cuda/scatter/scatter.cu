@@ -110,6 +110,17 @@ enum class Way { Few, Direct, Atomic, Sorted };
 /// Up to here, atomic operations are faster than sorting, unless few keys have most updates.
 constexpr std::int64_t kAtomicTo = 1 << 18;
 
+/// In any order: few values, or a target that stays in the cache. In memory, sorting is faster.
+constexpr std::int64_t kAnyOrderTo = 1 << 20;
+constexpr std::int64_t kCachedBytes = std::int64_t{32} << 20;
+
+bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
+  const ScatterArgs& args = call.args;
+  if (!args.any_order) return !is_ordered && call.count <= kAtomicTo;
+  return call.count * call.columns <= kAnyOrderTo ||
+         args.keys.count() * call.columns * args.item <= kCachedBytes;
+}
+
 bool is_ordered(const ScatterArgs& args) {
   bool ordered = true;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
@@ -121,9 +132,8 @@ bool is_ordered(const ScatterArgs& args) {
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.unique || call.count == 1) return Way::Direct;
+  if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
   if (call.count <= kScatterFew && moves_values(call, has_wide_keys(call))) return Way::Few;
-  const bool any_order = args.any_order || (!is_ordered(args) && call.count <= kAtomicTo);
-  if (any_order && has_atomic(args)) return Way::Atomic;
   return Way::Sorted;
 }
 

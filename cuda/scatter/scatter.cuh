@@ -130,8 +130,8 @@ void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void*
 void scatter_direct(const ScatterCall& call, bool atomic);
 bool has_atomic(const ScatterArgs& args);
 
-/// One launch for few updates of one short column.
-inline constexpr std::int64_t kScatterFew = 1024;
+/// One block of threads for few updates of one short column.
+inline constexpr std::int64_t kScatterFew = 2048;
 void scatter_few(const ScatterCall& call);
 
 /// Joins the blocks of long keys.
