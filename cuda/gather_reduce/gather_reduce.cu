@@ -17,17 +17,13 @@ std::int64_t most_parts(std::int64_t items) {
 }
 
 LongBags lay_out(ScratchLayout& layout, const GatherReduceCall& call) {
-  std::int64_t accumulator = 0;
-  visit_reduced_dtype(call.args.dtype, [&](auto tag) {
-    accumulator = sizeof(Accumulator<typename decltype(tag)::type>);
-  });
   LongBags made{};
   made.capacity = most_parts(call.args.count);
   made.used = layout.take<unsigned long long>(1);
   made.number = layout.take<unsigned long long>(1);
   made.parts = layout.take<BagPart>(made.capacity);
   made.bags = layout.take<LongBag>(made.capacity / kShortBlocks + 1);
-  made.sums = layout.take(made.capacity * call.columns * accumulator);
+  made.sums = layout.take(made.capacity * call.columns * accumulator_bytes(call.args.dtype));
   return made;
 }
 

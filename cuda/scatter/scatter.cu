@@ -57,8 +57,8 @@ bool sorts_in_place(const ScatterCall& call, const SortPlan& plan) {
 
 Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& plan) {
   const std::int64_t key_bytes = plan.wide_keys ? 8 : 4;
-  const std::int64_t blocks = call.count / kBlockValues + 2;
-  const std::int64_t row = call.columns * 16;  // no accumulator is larger
+  const std::int64_t blocks = (call.count - 1) / kBlockValues + 1;
+  const std::int64_t row = call.columns * accumulator_bytes(call.args.dtype);
   const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE && call.count >= kBlockValues;
   Scratch scratch{};
   scratch.keys = layout.take(call.count * key_bytes);

@@ -78,6 +78,13 @@ inline constexpr A kSmallest =
     std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity()
                                          : std::numeric_limits<A>::lowest();
 
+/// The size of the accumulators of a dtype, 0 of one that cannot be combined.
+inline std::int64_t accumulator_bytes(gpukern_dtype dtype) {
+  std::int64_t bytes = 0;
+  visit_reduced_dtype(dtype, [&]<class T>(TypeTag<T> /*tag*/) { bytes = sizeof(Accumulator<T>); });
+  return bytes;
+}
+
 /// Whether scatter has the reduction for elements of type T.
 template <class T>
 constexpr bool has_reduction(gpukern_reduce reduce) {
