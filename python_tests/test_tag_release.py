@@ -20,7 +20,11 @@ FILES = {
         "#define GPUKERN_VERSION_MAJOR 1\n"
         "#define GPUKERN_VERSION_MINOR 2\n"
         "#define GPUKERN_VERSION_PATCH 3\n"
+        "#define GPUKERN_ABI_VERSION 7\n"
+        "/* as gpukern_other() */\n"
+        "int gpukern_call(void);\n"
     ),
+    "abi/libgpukern.so.7.xml": "<elf-symbol name='gpukern_call' type='func-type'/>\n",
     "CITATION.cff": f"title: gpukern\nversion: 1.2.3\ndate-released: {TODAY}\n",
     "recipe/recipe.yaml": 'context:\n  version: "1.2.3"\n',
     "CHANGELOG.md": CHANGELOG.format(TODAY) + "\n## [1.2.2] - 2026-01-01\n\n- **Old**\n",
@@ -108,6 +112,13 @@ def test_a_key_signs(repository):
     ("path", "old", "new", "problem"),
     [
         ("include/gpukern/gpukern.h", "PATCH 3", "PATCH 2", "the version is 1.2.2, not 1.2.3"),
+        ("include/gpukern/gpukern.h", "_call", "_new", "abi-renew (gpukern_call, gpukern_new)"),
+        (
+            "include/gpukern/gpukern.h",
+            "VERSION 7",
+            "VERSION 8",
+            "so.8.xml: differs",
+        ),
         ("CITATION.cff", "version: 1.2.3", "", "CITATION.cff: the version is None"),
         ("CITATION.cff", TODAY, "2026-01-01", f"date-released is not {TODAY}"),
         ("recipe/recipe.yaml", "1.2.3", "1.2.2", "recipe.yaml: the version is 1.2.2"),

@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+HEADERS = Path("include", "gpukern")
 PARTS = ("MAJOR", "MINOR", "PATCH")
 SECTION = re.compile(r"^## \[(.*?)\](.*)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 
@@ -37,7 +38,7 @@ def value(path, pattern):
 
 def header_version():
     """Return the version that the C header states."""
-    header = "include/gpukern/gpukern.h"
+    header = HEADERS / "gpukern.h"
     parts = [value(header, rf"#define GPUKERN_VERSION_{part} (\d+)") for part in PARTS]
     return ".".join(map(str, parts))
 
@@ -63,6 +64,21 @@ def file_problems(version):
         yield f"CHANGELOG.md: the section [Unreleased] has changes: move them to [{version}]"
 
 
+def abi_problems():
+    """Yield the functions that the headers and the baseline of the ABI do not have in common."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("*.h")))
+    declared = set(
+        re.findall(r"\b(gpukern_\w+)\(", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
+    )
+    version = value(HEADERS / "gpukern.h", r"#define GPUKERN_ABI_VERSION (\d+)")
+    baseline = Path("abi", f"libgpukern.so.{version}.xml")
+    known = baseline.read_text(encoding="utf-8") if baseline.exists() else ""
+    stored = set(re.findall(r"<elf-symbol name='(\w+)'", known))
+    if declared != stored:
+        names = ", ".join(sorted(declared ^ stored))
+        yield f"{baseline}: differs from the headers: make abi-renew ({names})"
+
+
 def date_problems(version, heading):
     """Yield what is wrong with the dates of the release."""
     today = date.today().isoformat()
@@ -84,6 +100,7 @@ def problems(version):
     if git("tag", "--list", f"v{version}"):
         yield f"git: the tag v{version} exists"
     yield from file_problems(version)
+    yield from abi_problems()
 
 
 def main(arguments):
