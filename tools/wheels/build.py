@@ -25,6 +25,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORK = ROOT / "build" / "wheels"
 DIST = ROOT / "dist"
+# The same on every machine: nvcc makes names of kernels from the paths of their sources.
+SOURCE = Path("/tmp/gpukern-wheels")
 POLICY = "manylinux_2_28_x86_64"
 
 
@@ -70,11 +72,11 @@ def make_source(environment):
     build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", DIST]
     run(*build, ROOT, env=environment)
     [archive] = DIST.glob("*.tar.gz")
-    folder = WORK / "source"
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    SOURCE.mkdir(mode=0o700)  # fails if it is someone else's
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
-    [source] = folder.iterdir()
+        tar.extractall(SOURCE, filter="data")
+    [source] = SOURCE.iterdir()
     return source
 
 
@@ -86,19 +88,23 @@ def nvcc():
 
 def build_environment(source):
     """Return the environment variables of the builds."""
-    compilers, library_flags = sysroot.prepare(WORK / "sysroot", HERE / "glibc_compat.c")
-    maps = [f"-ffile-prefix-map={source}=gpukern", f"-ffile-prefix-map={WORK}=wheels"]
-    strip = "-Wl,--strip-all"
-    linked = f"-DCMAKE_SHARED_LINKER_FLAGS={' '.join([strip, *library_flags])}"
+    compilers, linker_flags = sysroot.prepare(WORK / "sysroot", HERE / "glibc_compat.c")
+    maps = f"-ffile-prefix-map={source}=gpukern -ffile-prefix-map={WORK}=wheels"
+    library = [f"-DCMAKE_{language}_FLAGS={maps}" for language in ("C", "CXX")]
+    library.append(f"-DCMAKE_CUDA_FLAGS=-Xcompiler={maps.replace(' ', ',')}")
+    # Those of the modules, in place of what Python was built with: its library paths, for example.
+    flags = f"-O3 -DNDEBUG -fwrapv {maps}"
+    link = f"{compilers.get('CXX', 'g++')} -shared"
     return {
         **os.environ,
         **compilers,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        "CFLAGS": " ".join(maps),
-        "CXXFLAGS": " ".join(maps),
-        "CUDAFLAGS": " ".join(f"-Xcompiler={each}" for each in maps),
-        "LDFLAGS": strip,
-        "CMAKE_ARGS": shlex.join([*shlex.split(os.environ.get("CMAKE_ARGS", "")), linked]),
+        "CMAKE_ARGS": shlex.join([*shlex.split(os.environ.get("CMAKE_ARGS", "")), *library]),
+        "CFLAGS": flags,
+        "CXXFLAGS": flags,
+        "LDSHARED": link,
+        "LDCXXSHARED": link,
+        "LDFLAGS": " ".join(["-Wl,--strip-all", *linker_flags]),
         "CUDACXX": str(nvcc()),
         "CUDAARCHS": "release",
         "GPUKERN_CUDA": "ON",
@@ -121,7 +127,7 @@ def build_wheel(tag, python, source, environment):
     run(*audit_tool, "repair", "--plat", POLICY, "--wheel-dir", repaired, wheel, env=environment)
     [wheel] = repaired.glob("*.whl")
     run(*audit_tool, "show", wheel, env=environment)
-    if found := list(audit.problems(wheel, [ROOT, Path.home()])):
+    if found := list(audit.problems(wheel, [ROOT, SOURCE, Path.home()])):
         raise SystemExit("\n".join([f"wheels: {wheel.name}:", *found]))
     print(f"wheels: {wheel.name}: built in {time.monotonic() - started:.0f} s", flush=True)
     return Path(shutil.move(wheel, DIST / wheel.name))

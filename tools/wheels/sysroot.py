@@ -4,8 +4,8 @@
 
 Headers and link libraries are those of Debian 11 (glibc 2.31), pinned by their hashes; this
 project's binaries need none of its symbols that are newer than 2.28, which auditwheel checks. The
-compiler is the machine's own. Its libstdc++ is linked statically into the C library, whose
-exceptions stay inside; the Python modules need only old symbols of the shared one.
+compiler is the machine's own. Its libstdc++ is linked statically and not exported: no exception
+leaves the C library or a Python module.
 """
 
 import hashlib
@@ -98,7 +98,7 @@ def compiler(name, root, folder):
 
 
 def prepare(folder, compat_source):
-    """Return the environment and the linker flags of the C library for manylinux_2_28.
+    """Return the environment and the linker flags for manylinux_2_28.
 
     Both are empty where the machine's glibc is old enough, as in the manylinux image.
     """
@@ -109,4 +109,5 @@ def prepare(folder, compat_source):
     compat = folder / "glibc_compat.o"
     subprocess.run([c, "-c", "-O2", "-fPIC", compat_source, "-o", compat], check=True)
     environment = {"CC": str(c), "CXX": str(cxx), "CUDAHOSTCXX": str(cxx)}
-    return environment, ["-static-libstdc++", "-Wl,--gc-sections", str(compat)]
+    flags = ["-static-libstdc++", "-Wl,--gc-sections", "-Wl,--exclude-libs,ALL", str(compat)]
+    return environment, flags
