@@ -8,13 +8,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "src/cpu/bag_rows.hpp"
-#include "src/cpu/elements.hpp"
 
 namespace gpukern::cpu {
 
-/// A reduction works on this many columns at a time, whose accumulators stay in the L1 cache.
+/// A reduction works on this many columns at a time, whose sums stay in the L1 cache.
 constexpr std::int64_t kTileColumns = 256;
 /// Blocks that are joined where they are combined; longer bags are divided into units of as many.
 constexpr std::int64_t kUnitBlocks = 64;
@@ -26,7 +26,7 @@ struct Tile {
   std::int64_t count;
 };
 
-/// `reduce` is GPUKERN_REDUCE_ADD for means as well.
+/// For one thread. `reduce` is GPUKERN_REDUCE_ADD for means as well.
 template <class T, gpukern_reduce reduce, bool weighted>
 class BagReduction {
   using A = Accumulator<T>;
@@ -37,24 +37,26 @@ class BagReduction {
 
   explicit BagReduction(const GatherReduceArgs& args)
       : args_(args),
-        bags_(args),
         columns_(args.columns.count()),
-        contiguous_(
-            args.columns.ndim == 0 ||
-            (args.columns.ndim == 1 && args.columns.stride[kSourceColumn][0] == args.item)) {}
-
-  [[nodiscard]] const Bags& bags() const { return bags_; }
-  [[nodiscard]] std::int64_t columns() const { return columns_; }
+        step_(run_stride(args.columns, kSourceColumn)),
+        contiguous_(is_contiguous(args, kSourceColumn)),
+        contiguous_out_(is_contiguous(args, kOutColumn)),
+        window_(args, contiguous_ ? columns_ * args.item : args.item) {}
 
   template <class Visit>
-  void for_each_tile(const Visit& visit) const {
-    for (std::int64_t first = 0; first < columns_; first += kTileColumns)
-      visit(Tile{first, std::min(kTileColumns, columns_ - first)});
+  static void for_each_tile(std::int64_t columns, const Visit& visit) {
+    for (std::int64_t first = 0; first < columns; first += kTileColumns)
+      visit(Tile{first, std::min(kTileColumns, columns - first)});
   }
 
   /// Writes the reduction of a bag of at most kUnitItems.
-  void reduce_bag(std::int64_t bag, Items items) const {
-    for_each_tile([&](const Tile& tile) {
+  void reduce_bag(std::int64_t bag, Items items) {
+    if (columns_ == 1) {
+      A sum;
+      const std::int64_t count = reduce_column(items, sum);
+      return store_as<T>(args_.out + bag * args_.out_step, result(sum, count));
+    }
+    for_each_tile(columns_, [&](const Tile& tile) {
       Sums sums;
       const std::int64_t count = reduce_unit(items, tile, sums.data());
       store(bag, tile, sums.data(), count);
@@ -62,23 +64,21 @@ class BagReduction {
   }
 
   /// Combines at most kUnitItems and returns their number, without those that are left out.
-  std::int64_t reduce_unit(Items items, const Tile& tile, A* sums) const {
-    if (tile.count == 1) return reduce_column(items, tile, *sums);
-    std::fill_n(sums, tile.count, identity<A>(reduce));
-    if (items.count() <= kBlockValues) return add_block(items, tile, sums);
+  std::int64_t reduce_unit(Items items, const Tile& tile, A* sums) {
+    if (columns_ == 1) return reduce_column(items, *sums);
+    if (items.count() <= kBlockValues) return combine_block(items, tile, sums);
     std::array<Sums, 6> level;  // level k holds 2^k blocks
     std::uint64_t taken = 0;
     std::int64_t count = 0;
     for (std::int64_t begin = items.begin; begin < items.end; begin += kBlockValues, ++taken) {
-      std::fill_n(sums, tile.count, identity<A>(reduce));
-      count += add_block({begin, std::min(begin + kBlockValues, items.end)}, tile, sums);
+      count += combine_block({begin, std::min(begin + kBlockValues, items.end)}, tile, sums);
       std::size_t k = 0;
       for (; (taken >> k & 1U) != 0; ++k) join(level[k].data(), sums, tile.count);
       if (begin + kBlockValues < items.end) std::copy_n(sums, tile.count, level[k].data());
     }
     // The last block is joined with those of equal length already.
     --taken;
-    for (std::size_t k = count_trailing_ones(taken); taken >> k != 0; ++k)
+    for (auto k = static_cast<std::size_t>(__builtin_ctzll(~taken)); taken >> k != 0; ++k)
       if ((taken >> k & 1U) != 0) join(level[k].data(), sums, tile.count);
     return count;
   }
@@ -91,79 +91,99 @@ class BagReduction {
   /// Writes the result of `count` items.
   void store(std::int64_t bag, const Tile& tile, const A* sums, std::int64_t count) const {
     std::byte* const out = args_.out + bag * args_.out_step;
+    if (contiguous_out_) {
+      std::byte* const to = out + tile.first * static_cast<std::int64_t>(sizeof(T));
+      if (count == 0)
+        std::memset(to, 0, static_cast<std::size_t>(tile.count) * sizeof(T));
+      else if (args_.reduce == GPUKERN_REDUCE_MEAN)
+        store_contiguous<GPUKERN_REDUCE_MEAN>(to, sums, tile.count, count);
+      else
+        store_contiguous<reduce>(to, sums, tile.count, count);
+      return;
+    }
     const std::int64_t step = run_stride(args_.columns, kOutColumn);
     const auto finish = [&](const auto& offset, std::int64_t length) {
       std::byte* to = out + offset[kOutColumn];
-      for (std::int64_t i = 0; i < length; ++i, to += step)
-        store_as<T>(to, count > 0 ? finished<T>(args_.reduce, *sums++, count) : T{});
+      for (std::int64_t i = 0; i < length; ++i, to += step) store_as<T>(to, result(*sums++, count));
     };
     for_each_run(args_.columns, tile.first, tile.first + tile.count, finish);
   }
 
  private:
+  static bool is_contiguous(const GatherReduceArgs& args, int operand) {
+    return args.columns.ndim == 0 ||
+           (args.columns.ndim == 1 && args.columns.stride[operand][0] == args.item);
+  }
+
+  template <gpukern_reduce kFinal>
+  static void store_contiguous(std::byte* to, const A* sums, std::int64_t columns,
+                               std::int64_t count) {
+    for (std::int64_t c = 0; c < columns; ++c)
+      store_as<T>(to + c * static_cast<std::int64_t>(sizeof(T)),
+                  finished<T>(kFinal, sums[c], count));
+  }
+
+  [[nodiscard]] T result(A sum, std::int64_t count) const {
+    return count > 0 ? finished<T>(args_.reduce, sum, count) : T{};
+  }
+
   /// Combines `sums` to the end of earlier ones, in place.
   static void join(const A* earlier, A* sums, std::int64_t count) {
     for (std::int64_t c = 0; c < count; ++c) sums[c] = combine(reduce, earlier[c], sums[c]);
   }
-  static std::size_t count_trailing_ones(std::uint64_t bits) {
-    return static_cast<std::size_t>(__builtin_ctzll(~bits));
-  }
 
-  /// The element of a row, times the row's weight.
-  static A value(const std::byte* from, A weight) {
+  /// The element at an address, times the weight of item k.
+  static A value(const std::byte* from, const A* weight, std::int64_t k) {
     const A number = widened(load_as<T>(from));
-    if constexpr (weighted) return multiplied(number, weight);
+    if constexpr (weighted) return multiplied(number, weight[k]);
     return number;
   }
-  static A weight_of(const BagRows& rows, std::size_t k) {
-    if constexpr (weighted) return widened(load_as<T>(rows.weight[k]));
-    return A{};
-  }
 
-  std::int64_t add_block(Items items, const Tile& tile, A* sums) const {
-    BagRows rows;
-    bags_.find(items, rows);
+  std::int64_t combine_block(Items items, const Tile& tile, A* sums) {
+    const BlockRows<A> rows = window_.rows(items);
     if (contiguous_)
-      add_contiguous(rows, tile, sums);
+      combine_contiguous(rows, tile, sums);
     else
-      add_strided(rows, tile, sums);
+      combine_strided(rows, tile, sums);
     return rows.count;
   }
 
-  void add_contiguous(const BagRows& rows, const Tile& tile, A* sums) const {
-    constexpr std::size_t kRows = 4;  // in one pass over the sums
-    const std::int64_t first = tile.first * static_cast<std::int64_t>(sizeof(T));
-    const auto count = static_cast<std::size_t>(rows.count);
-    std::size_t k = 0;
-    for (; k + kRows <= count; k += kRows) {
-      const std::byte* const row[] = {rows.row[k] + first, rows.row[k + 1] + first,
-                                      rows.row[k + 2] + first, rows.row[k + 3] + first};
-      const A weight[] = {weight_of(rows, k), weight_of(rows, k + 1), weight_of(rows, k + 2),
-                          weight_of(rows, k + 3)};
-      for (std::int64_t c = 0; c < tile.count; ++c) {
-        A sum = sums[c];
-        for (std::size_t r = 0; r < kRows; ++r)
-          sum = combine(reduce, sum, value(row[r] + c * sizeof(T), weight[r]));
-        sums[c] = sum;
-      }
+  /// Neighbouring columns. Unrolled, so that the compiler keeps the sums in vector registers.
+  template <std::int64_t kCount>
+  static void combine_columns(const BlockRows<A>& rows, std::int64_t offset, A* sums) {
+    A sum[kCount];
+#pragma GCC unroll 32
+    for (std::int64_t c = 0; c < kCount; ++c) sum[c] = identity<A>(reduce);
+    for (std::int64_t k = 0; k < rows.count; ++k) {
+      const std::byte* const row = rows.row[k] + offset;
+#pragma GCC unroll 32
+      for (std::int64_t c = 0; c < kCount; ++c)
+        sum[c] = combine(reduce, sum[c],
+                         value(row + c * static_cast<std::int64_t>(sizeof(T)), rows.weight, k));
     }
-    for (; k < count; ++k) {
-      const std::byte* const row = rows.row[k] + first;
-      const A weight = weight_of(rows, k);
-      for (std::int64_t c = 0; c < tile.count; ++c)
-        sums[c] = combine(reduce, sums[c], value(row + c * sizeof(T), weight));
-    }
+#pragma GCC unroll 32
+    for (std::int64_t c = 0; c < kCount; ++c) sums[c] = sum[c];
   }
 
-  void add_strided(const BagRows& rows, const Tile& tile, A* sums) const {
-    const std::int64_t step = run_stride(args_.columns, kSourceColumn);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(rows.count); ++k) {
-      const A weight = weight_of(rows, k);
+  static void combine_contiguous(const BlockRows<A>& rows, const Tile& tile, A* sums) {
+    constexpr std::int64_t kWide = 128 / sizeof(A);  // as the vector registers of SSE2 hold
+    constexpr std::int64_t kNarrow = kWide / 4;
+    std::int64_t c = 0;
+    const auto offset = [&] { return (tile.first + c) * static_cast<std::int64_t>(sizeof(T)); };
+    for (; c + kWide <= tile.count; c += kWide) combine_columns<kWide>(rows, offset(), sums + c);
+    for (; c + kNarrow <= tile.count; c += kNarrow)
+      combine_columns<kNarrow>(rows, offset(), sums + c);
+    for (; c < tile.count; ++c) combine_columns<1>(rows, offset(), sums + c);
+  }
+
+  void combine_strided(const BlockRows<A>& rows, const Tile& tile, A* sums) const {
+    std::fill_n(sums, tile.count, identity<A>(reduce));
+    for (std::int64_t k = 0; k < rows.count; ++k) {
       A* sum = sums;
       const auto add = [&](const auto& offset, std::int64_t length) {
         const std::byte* from = rows.row[k] + offset[kSourceColumn];
-        for (std::int64_t i = 0; i < length; ++i, ++sum, from += step)
-          *sum = combine(reduce, *sum, value(from, weight));
+        for (std::int64_t i = 0; i < length; ++i, ++sum, from += step_)
+          *sum = combine(reduce, *sum, value(from, rows.weight, k));
       };
       for_each_run(args_.columns, tile.first, tile.first + tile.count, add);
     }
@@ -171,24 +191,27 @@ class BagReduction {
 
   // ---- one column: kChains blocks at a time, since each is a chain of dependent additions ----
 
-  static constexpr std::size_t kChains = 4;
+  static constexpr std::int64_t kChains = 8;
 
-  std::int64_t reduce_column(Items items, const Tile& tile, A& sum) const {
+  std::int64_t reduce_column(Items items, A& sum) {
+    const bool direct = args_.index == nullptr && args_.axis.ndim <= 1;
+    if (items.count() <= kBlockValues)
+      return direct ? direct_block(items, sum) : block_of_rows(items, sum);
     std::array<A, kUnitBlocks> sums;
-    std::array<BagRows, kChains> rows;
-    const std::int64_t column = column_offset(tile.first);
     std::int64_t count = 0;
     std::size_t blocks = 0;
-    for (std::int64_t begin = items.begin; begin < items.end || blocks == 0;) {
-      std::size_t chains = 0;
-      for (; chains < kChains && (begin < items.end || chains == 0); ++chains) {
-        const std::int64_t end = std::min(begin + kBlockValues, items.end);
-        bags_.find({begin, end}, rows[chains]);
-        count += rows[chains].count;
-        begin = std::max(begin + 1, end);
+    for (std::int64_t begin = items.begin; begin < items.end;) {
+      if (direct && begin + kChains * kBlockValues <= items.end) {
+        direct_blocks(begin, &sums[blocks]);
+        blocks += kChains;
+        count += kChains * kBlockValues;
+        begin += kChains * kBlockValues;
+        continue;
       }
-      add_chains(rows, chains, column, &sums[blocks]);
-      blocks += chains;
+      const Items block{begin, std::min(begin + kBlockValues, items.end)};
+      A& to = sums[blocks++];
+      count += direct ? direct_block(block, to) : block_of_rows(block, to);
+      begin = block.end;
     }
     for (std::size_t step = 1; step < blocks; step *= 2)
       for (std::size_t b = 0; b + step < blocks; b += 2 * step)
@@ -197,39 +220,44 @@ class BagReduction {
     return count;
   }
 
-  static void add_chains(const std::array<BagRows, kChains>& rows, std::size_t chains,
-                         std::int64_t column, A* to) {
-    std::array<A, kChains> sum;
-    sum.fill(identity<A>(reduce));
-    const auto add = [&](std::size_t chain, std::size_t k) {
-      sum[chain] = combine(reduce, sum[chain],
-                           value(rows[chain].row[k] + column, weight_of(rows[chain], k)));
-    };
-    std::size_t together = 0;  // values that all chains have
-    if (chains == kChains) {
-      std::int64_t least = kBlockValues;
-      for (const BagRows& of : rows) least = std::min(least, of.count);
-      together = static_cast<std::size_t>(least);
-    }
-    for (std::size_t k = 0; k < together; ++k)
-      for (std::size_t chain = 0; chain < kChains; ++chain) add(chain, k);
-    for (std::size_t chain = 0; chain < chains; ++chain) {
-      for (auto k = together; k < static_cast<std::size_t>(rows[chain].count); ++k) add(chain, k);
-      to[chain] = sum[chain];
-    }
+  std::int64_t block_of_rows(Items items, A& to) {
+    const BlockRows<A> rows = window_.rows(items);
+    A sum = identity<A>(reduce);
+    for (std::int64_t k = 0; k < rows.count; ++k)
+      sum = combine(reduce, sum, value(rows.row[k], rows.weight, k));
+    to = sum;
+    return rows.count;
   }
 
-  [[nodiscard]] std::int64_t column_offset(std::int64_t column) const {
-    std::int64_t offset = 0;
-    for_each_run(args_.columns, column, column + 1,
-                 [&](const auto& at, std::int64_t) { offset = at[kSourceColumn]; });
-    return offset;
+  /// Items at equal distances, without weights.
+  std::int64_t direct_block(Items items, A& to) const {
+    const std::int64_t step = run_stride(args_.axis, 0);
+    const std::byte* from = args_.source + items.begin * step;
+    A sum = identity<A>(reduce);
+    for (std::int64_t k = 0; k < items.count(); ++k, from += step)
+      sum = combine(reduce, sum, widened(load_as<T>(from)));
+    to = sum;
+    return items.count();
+  }
+
+  void direct_blocks(std::int64_t begin, A* to) const {
+    const std::int64_t step = run_stride(args_.axis, 0);
+    const std::byte* from = args_.source + begin * step;
+    A sum[kChains];
+    for (A& each : sum) each = identity<A>(reduce);
+    for (std::int64_t k = 0; k < kBlockValues; ++k, from += step)
+      for (std::int64_t chain = 0; chain < kChains; ++chain)
+        sum[chain] =
+            combine(reduce, sum[chain], widened(load_as<T>(from + chain * kBlockValues * step)));
+    std::copy_n(sum, kChains, to);
   }
 
   const GatherReduceArgs& args_;
-  Bags bags_;
   std::int64_t columns_;
+  std::int64_t step_;
   bool contiguous_;
+  bool contiguous_out_;
+  RowWindow<T, weighted> window_;
 };
 
 }  // namespace gpukern::cpu

@@ -49,19 +49,18 @@ std::vector<std::int64_t> divided(const Bags& bags, std::int64_t number, std::in
 template <class Reduction>
 class BagLoop {
  public:
-  explicit BagLoop(const GatherReduceArgs& args) : args_(args), reduction_(args) {}
+  explicit BagLoop(const GatherReduceArgs& args) : args_(args), bags_(args) {}
 
-  void run() {
-    const Bags& bags = reduction_.bags();
+  void run() const {
     const std::int64_t work =
-        std::max<std::int64_t>(0, bags.offset(args_.bags) - bags.offset(0)) + args_.bags;
+        std::max<std::int64_t>(0, bags_.offset(args_.bags) - bags_.offset(0)) + args_.bags;
     const int threads = threads_for(work, grain(args_));
     bool has_long = false;
     if (threads == 1) {
       has_long = reduce_bags(0, args_.bags);
     } else {
       const std::int64_t parts = kPartsOfThread * threads;
-      const std::vector<std::int64_t> begins = divided(bags, args_.bags, parts);
+      const std::vector<std::int64_t> begins = divided(bags_, args_.bags, parts);
       std::atomic<bool> found{false};
       parallel_for(parts, 1, [&](std::int64_t first, std::int64_t last) {
         if (reduce_bags(begins[static_cast<std::size_t>(first)],
@@ -71,28 +70,32 @@ class BagLoop {
       has_long = found.load();
     }
     for (std::int64_t bag = 0; has_long && bag < args_.bags; ++bag)
-      if (const Items items = bags[bag]; items.count() > kUnitItems) reduce_long(bag, items);
+      if (const Items items = bags_[bag]; items.count() > kUnitItems) reduce_long(bag, items);
   }
 
  private:
   /// Returns whether there are longer bags, which it leaves out.
   bool reduce_bags(std::int64_t begin, std::int64_t end) const {
     const DefaultFloatingPoint environment;
+    Reduction reduction(args_);
     bool has_long = false;
+    std::int64_t first = bags_.offset(begin);
     for (std::int64_t bag = begin; bag < end; ++bag) {
-      const Items items = reduction_.bags()[bag];
+      const std::int64_t next = bags_.offset(bag + 1);
+      const Items items{first, std::max(first, next)};
+      first = next;
       if (items.count() > kUnitItems)
         has_long = true;
       else
-        reduction_.reduce_bag(bag, items);
+        reduction.reduce_bag(bag, items);
     }
     return has_long;
   }
 
   /// By units of items, which threads share.
-  void reduce_long(std::int64_t bag, Items items) {
+  void reduce_long(std::int64_t bag, Items items) const {
     const std::int64_t units = (items.count() - 1) / kUnitItems + 1;
-    const std::int64_t columns = reduction_.columns();
+    const std::int64_t columns = args_.columns.count();
     const auto memory = std::make_unique_for_overwrite<typename Reduction::Number[]>(
         static_cast<std::size_t>(units * columns));
     auto* const sums = memory.get();
@@ -100,12 +103,13 @@ class BagLoop {
     const std::int64_t unit_grain = std::max<std::int64_t>(1, grain(args_) / kUnitItems);
     parallel_for(units, unit_grain, [&](std::int64_t first, std::int64_t last) {
       const DefaultFloatingPoint environment;
+      Reduction reduction(args_);
       for (std::int64_t unit = first; unit < last; ++unit) {
         const std::int64_t begin = items.begin + unit * kUnitItems;
         const Items part{begin, std::min(begin + kUnitItems, items.end)};
-        reduction_.for_each_tile([&](const Tile& tile) {
+        Reduction::for_each_tile(columns, [&](const Tile& tile) {
           const std::int64_t found =
-              reduction_.reduce_unit(part, tile, sums + unit * columns + tile.first);
+              reduction.reduce_unit(part, tile, sums + unit * columns + tile.first);
           if (tile.first == 0) count.fetch_add(found, std::memory_order_relaxed);
         });
       }
@@ -114,12 +118,14 @@ class BagLoop {
     for (std::int64_t step = 1; step < units; step *= 2)
       for (std::int64_t unit = 0; unit + step < units; unit += 2 * step)
         Reduction::append(sums + unit * columns, sums + (unit + step) * columns, columns);
-    reduction_.for_each_tile(
-        [&](const Tile& tile) { reduction_.store(bag, tile, sums + tile.first, count.load()); });
+    const Reduction reduction(args_);
+    Reduction::for_each_tile(columns, [&](const Tile& tile) {
+      reduction.store(bag, tile, sums + tile.first, count.load());
+    });
   }
 
   const GatherReduceArgs& args_;
-  Reduction reduction_;
+  Bags bags_;
 };
 
 template <class T, gpukern_reduce reduce, bool weighted>
