@@ -108,6 +108,7 @@ def main():
         corpus = Path(name, "corpus.xml")
         write_corpus(corpus, include, api_sources())
         if is_compatible(baseline, corpus):
+            print(f"ABI: compatible with {baseline.relative_to(ROOT)}")
             return 0
     print(
         "ABI: programs that were linked earlier may not work with this library. Increase\n"
