@@ -23,7 +23,7 @@ WORK = ROOT / "build" / "wheels"
 DIST = ROOT / "dist"
 # What a broken build or a wrong library would fail; `make test` runs all.
 TESTS = ("gather", "saxpy", "scatter", "take", "elementwise", "library", "info", "dlpack", "errors")
-PACKAGES = ("pytest", "hypothesis", "ml_dtypes", "Cython", "setuptools")
+PACKAGES = ("pytest", "hypothesis", "ml_dtypes", "Cython", "setuptools", "pip")
 
 
 class Installed:
