@@ -86,10 +86,10 @@ def compiler(name, root, folder):
         raise SystemExit(f"wheels: there is no {name}")
     libraries = root / LIBRARIES
     script = folder / name
-    # -B: before the start files and libraries of the machine. The machine's own libgcc_s, which is
-    # linked dynamically, may need a newer glibc.
+    # -B: before the start files of the machine. -L: before the libraries of the machine, which
+    # Debian's Python names. The machine's own libgcc_s may need a newer glibc.
     script.write_text(
-        f'#!/bin/sh\nexec {program} --sysroot="{root}" -B"{libraries}" '
+        f'#!/bin/sh\nexec {program} --sysroot="{root}" -B"{libraries}" -L"{libraries}" '
         '-Wl,--allow-shlib-undefined "$@"\n',
         encoding="utf-8",
     )
