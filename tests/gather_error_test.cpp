@@ -270,9 +270,10 @@ TEST_P(GatherErrorTest, OptionsAreOptionalAndSized) {
 TEST_P(GatherErrorTest, BadIndexIsFoundWhileGathering) {
   const auto run = [&](const Shape& shape, int axis, std::int64_t count, gpukern_dtype dtype,
                        Layout layout = Layout::Contiguous) {
-    const Array source(placement(), dtype, shape);
+    Array source(placement(), dtype, shape);
     Array index(placement(), kInt32.dtype, {count}, layout);
     const Array out(placement(), dtype, gather_shape(shape, {count}, axis));
+    source.storage.commit();
     const auto offsets = index.offsets();
     for (std::size_t i = 0; i < offsets.size(); ++i)
       store_index(index.storage.host, offsets[i], kInt32.dtype,
