@@ -196,7 +196,7 @@ def test_a_defect_keeps_its_traceback(monkeypatch):
 @pytest.mark.alone
 def test_ctrl_c():
     with subprocess.Popen(
-        [*MODULE, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*MODULE, "bench"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         process.stdout.readline()  # it has begun
         process.send_signal(signal.SIGINT)
