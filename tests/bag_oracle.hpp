@@ -115,9 +115,10 @@ void reduce_bag(gpukern_reduce reduce, bool complex, const std::vector<BagItem>&
     level = std::move(above);
   }
   std::memset(to, 0, sizeof(T) * (complex ? 2 : 1));
-  if (level.empty() || !level[0]) return;
+  const std::optional<Parts<A>> all = level.empty() ? std::nullopt : level[0];
+  if (!all) return;
   for (std::size_t part = 0; part < (complex ? 2 : 1); ++part) {
-    A value = (*level[0])[part];
+    A value = (*all)[part];
     if constexpr (std::is_floating_point_v<A>) {
       if (reduce == GPUKERN_REDUCE_MEAN) value /= static_cast<A>(count);
       if (std::isnan(value)) value = std::numeric_limits<A>::quiet_NaN();
@@ -207,7 +208,7 @@ inline Expected bag_oracle(const BagCall& call) {
   const AxisSplit split = split_at(call.source.shape, call.axis);
   const auto positions = bag_positions(call, expected);
   const std::int64_t items = call.index != nullptr ? call.index->count() : split.size;
-  const Expected of_index = expected;
+  Expected of_index = expected;
   const bool empty_axis =
       of_index.status != GPUKERN_SUCCESS && split.size == 0 && items > 0 && call.out.count() > 0;
   if (!empty_axis) expected.status = GPUKERN_SUCCESS;

@@ -57,7 +57,7 @@ TEST_F(GatherReduceGraphTest, ReductionsRunAgainOnNewData) {
       std::iota(values.begin(), values.end(), 1000 * round);
       std::vector<int> positions(kItems);
       for (int i = 0; i < kItems; ++i)
-        positions[static_cast<std::size_t>(i)] = (i * 7 + round) % kRows;
+        positions[static_cast<std::size_t>(i)] = static_cast<int>((i * 7 + round) % kRows);
       const std::vector<int> bags = offsets_of(round);
       source.write(values);
       index.write(positions);

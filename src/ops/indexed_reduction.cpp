@@ -48,15 +48,15 @@ void require_vector(const Argument& argument, std::int64_t least) {
           ", got shape ", argument.tensor.shape_text());
 }
 
-void require_weights(const IndexedReduction& reduction, gpukern_reduce reduce) {
-  const Argument& weights = *reduction.weights;
+void require_weights(const Argument& weights, const Tensor& source, const Tensor& index,
+                     gpukern_reduce reduce) {
   require(reduce == GPUKERN_REDUCE_ADD, GPUKERN_VALUE_ERROR, weights.name,
           " must be left out unless reduce is sum");
-  require(same_dtype(weights.tensor.dtype, reduction.source.tensor.dtype), GPUKERN_TYPE_ERROR,
-          weights.name, " must have the source's dtype ", dtype_name(reduction.source.tensor.dtype),
-          ", got ", dtype_name(weights.tensor.dtype));
-  require(same_shape(weights.tensor, reduction.index->tensor), GPUKERN_VALUE_ERROR, weights.name,
-          " must have the index's shape ", reduction.index->tensor.shape_text(), ", got ",
+  require(same_dtype(weights.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, weights.name,
+          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
+          dtype_name(weights.tensor.dtype));
+  require(same_shape(weights.tensor, index), GPUKERN_VALUE_ERROR, weights.name,
+          " must have the index's shape ", index.shape_text(), ", got ",
           weights.tensor.shape_text());
 }
 
@@ -181,7 +181,8 @@ void run_indexed_reduction(const IndexedReduction& reduction,
   }
   require_index_dtype(offsets);
   require_vector(offsets, 1);
-  if (weights != nullptr) require_weights(reduction, reduce);
+  if (index != nullptr && weights != nullptr)
+    require_weights(*weights, source.tensor, index->tensor, reduce);
   const Axis axis = checked_axis(source.tensor, number);
   require_indexed_out(out, source_name, source.tensor, reduced_shape(reduction, axis));
   const auto present = [&](const Argument* argument) { return argument ? argument : &source; };
