@@ -188,18 +188,7 @@ inline std::vector<std::optional<std::int64_t>> bag_positions(const BagCall& cal
     expected.message = "cannot do a non-empty take from an empty axes.";
     return positions;
   }
-  const auto mode = static_cast<gpukern_index_mode>(call.options.mode);
-  for (const auto at : call.index->offsets()) {
-    const Wide index = load_index(call.index->memory->host, at, call.index->dtype);
-    const bool resolvable = split.size > 0 || mode == GPUKERN_INDEX_RAISE;
-    positions.push_back(resolvable ? resolve(index, split.size, mode) : std::nullopt);
-    if (positions.back() || mode != GPUKERN_INDEX_RAISE) continue;
-    expected.status = GPUKERN_INDEX_ERROR;
-    expected.message = "index " + text_of(index) + " is out of bounds for axis " +
-                       std::to_string(split.axis) + " with size " + std::to_string(split.size);
-    break;
-  }
-  return positions;
+  return resolved(*call.index, split, static_cast<gpukern_index_mode>(call.options.mode), expected);
 }
 
 /// The memory of `out` after the call, from the host contents of all memories.

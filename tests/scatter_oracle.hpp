@@ -207,19 +207,14 @@ inline std::vector<std::optional<std::int64_t>> target_elements(
   return elements;
 }
 
-/// The positions that the indices refer to; fills in the error that the call must give.
-inline std::vector<std::optional<std::int64_t>> resolved(const Scatter& call, std::int64_t updates,
+/// The positions of indices on an axis, up to one that mode "raise" rejects: the expected error.
+inline std::vector<std::optional<std::int64_t>> resolved(const View& indices,
+                                                         const AxisSplit& split,
+                                                         gpukern_index_mode mode,
                                                          Expected& expected) {
-  const AxisSplit split = split_at(call.target.shape, call.axis);
-  const auto mode = static_cast<gpukern_index_mode>(call.options.mode);
   std::vector<std::optional<std::int64_t>> found;
-  if (split.size == 0 && updates > 0) {
-    expected.status = GPUKERN_INDEX_ERROR;
-    expected.message = "cannot do a non-empty put to an empty axis.";
-    return found;
-  }
-  for (const auto offset : call.index.offsets()) {
-    const Wide index = load_index(call.index.memory->host, offset, call.index.dtype);
+  for (const auto offset : indices.offsets()) {
+    const Wide index = load_index(indices.memory->host, offset, indices.dtype);
     const bool resolvable = split.size > 0 || mode == GPUKERN_INDEX_RAISE;
     found.push_back(resolvable ? resolve(index, split.size, mode) : std::nullopt);
     if (found.back() || mode != GPUKERN_INDEX_RAISE) continue;
@@ -229,6 +224,19 @@ inline std::vector<std::optional<std::int64_t>> resolved(const Scatter& call, st
     break;
   }
   return found;
+}
+
+/// The positions that the indices refer to; fills in the error that the call must give.
+inline std::vector<std::optional<std::int64_t>> resolved(const Scatter& call, std::int64_t updates,
+                                                         Expected& expected) {
+  const AxisSplit split = split_at(call.target.shape, call.axis);
+  const auto mode = static_cast<gpukern_index_mode>(call.options.mode);
+  if (split.size == 0 && updates > 0) {
+    expected.status = GPUKERN_INDEX_ERROR;
+    expected.message = "cannot do a non-empty put to an empty axis.";
+    return {};
+  }
+  return resolved(call.index, split, mode, expected);
 }
 
 /// The memory of the written array after the call, from the host contents of all memories.
