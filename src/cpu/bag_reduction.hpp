@@ -139,7 +139,8 @@ class BagReduction {
     return number;
   }
 
-  std::int64_t combine_block(Items items, const Tile& tile, A* sums) {
+  // Not inlined, so that its loops have the registers for themselves.
+  [[gnu::noinline]] std::int64_t combine_block(Items items, const Tile& tile, A* sums) {
     const BlockRows<A> rows = window_.rows(items);
     if (contiguous_)
       combine_contiguous(rows, tile, sums);
@@ -193,7 +194,8 @@ class BagReduction {
 
   static constexpr std::int64_t kChains = 8;
 
-  std::int64_t reduce_column(Items items, A& sum) {
+  // Not inlined, as combine_block().
+  [[gnu::noinline]] std::int64_t reduce_column(Items items, A& sum) {
     const bool direct = args_.index == nullptr && args_.axis.ndim <= 1;
     if (items.count() <= kBlockValues)
       return direct ? direct_block(items, sum) : block_of_rows(items, sum);
