@@ -130,7 +130,8 @@ class BagLoop {
 
 template <class T, gpukern_reduce reduce, bool weighted>
 void run(const GatherReduceArgs& args) {
-  BagLoop<BagReduction<T, reduce, weighted>>(args).run();
+  using Reduced = typename ReducedAs<T, reduce>::Type;
+  BagLoop<BagReduction<Reduced, reduce, weighted>>(args).run();
 }
 
 template <class T>

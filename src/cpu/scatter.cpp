@@ -108,8 +108,9 @@ void combine_sparse(const ScatterArgs& args, const Updates& updates) {
   reduction.finish();
 }
 
-template <class T, gpukern_reduce reduce>
+template <class Element, gpukern_reduce reduce>
 Combiner combiner_with() {
+  using T = typename ReducedAs<Element, reduce>::Type;
   if constexpr (depends_on_order<T>(reduce))
     return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>};
   else
