@@ -170,9 +170,10 @@ sanitize: requirements
 sanitize-host: requirements
 	for sanitizer in thread address,undefined; do \
 	  build=$(SANITIZE_BUILD)-$${sanitizer%%,*}; \
-	  flags="-O1 -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
-	  tests=threads labels=(-L 'threads|fake_gpu.pipeline'); \
-	  [ $$sanitizer = thread ] || { tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); }; \
+	  optimize=-O1 tests=threads labels=(-L 'threads|fake_gpu.pipeline'); \
+	  [ $$sanitizer = thread ] || { \
+	    optimize=-O0; tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); }; \
+	  flags="$$optimize -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
 	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_TEST_BY_PROGRAM=ON \
 	    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
 	  cmake --build $$build --target gpukern_tests_for_$$tests --parallel $(JOBS) && \

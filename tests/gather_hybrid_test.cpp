@@ -48,7 +48,7 @@ TEST_F(HybridRowsTest, TakesRowsOfALargeTable) {
   Random random(std::random_device{}());
   const Share share(100);
   for (const int width : {48, 64, 72, 80, 96, 256, 1008}) {
-    const std::int64_t table = (std::int64_t{40} << 20) / width;
+    const std::int64_t table = (std::int64_t{rounds(40)} << 20) / width;
     for (const auto mode :
          {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE}) {
       Rows rows(random, table, between(random, 3000, 6000), width,
