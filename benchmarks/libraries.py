@@ -119,6 +119,16 @@ class Jax:
             lambda t, i, v, reduce: getattr(t.at[i], names[reduce])(v, mode="promise_in_bounds"),
             static_argnums=3,
         )
+        self.bags = jax.jit(self.reduce_bags, static_argnums=(4, 5))
+
+    def reduce_bags(self, source, index, ids, weights, bags, reduce):
+        """Reduce the rows of each bag, without checks; `ids` has the bag of each row."""
+        mode = self.module.lax.GatherScatterMode.PROMISE_IN_BOUNDS
+        rows = source if index is None else source.at[index].get(mode=mode)
+        if weights is not None:
+            rows = rows * weights[:, None]
+        combine = getattr(self.module.ops, f"segment_{reduce}")
+        return combine(rows, ids, bags, indices_are_sorted=True, mode=mode)
 
     def array(self, address, shape, dtype):
         """Return a JAX array at an address."""
@@ -159,8 +169,17 @@ class Numba:
             for i in range(index.size):
                 target[index[i]] += values[i]
 
+        @numba.njit(parallel=True)
+        def bags(source, index, offsets, out):
+            for bag in numba.prange(offsets.size - 1):
+                out[bag] = 0
+                for i in range(offsets[bag], offsets[bag + 1]):
+                    for j in range(source.shape[1]):
+                        out[bag, j] += source[index[i], j]
+
         self.saxpy = saxpy
         self.gather = gather
+        self.bags = bags
         self.scatter = scatter
         self.scatter_add = scatter_add
         self.gather_rows = gather_rows

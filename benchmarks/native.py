@@ -30,7 +30,7 @@ FLOAT_BITS = {
 }  # fmt: skip
 
 MODES = {"raise": 0, "wrap": 1, "clip": 2, "fill": 3}
-REDUCTIONS = {None: 0, "add": 1, "multiply": 2, "min": 3, "max": 4, "mean": 5}
+REDUCTIONS = {None: 0, "add": 1, "sum": 1, "multiply": 2, "min": 3, "max": 4, "mean": 5}
 ORDERS = {"fixed": 0, "any": 1}
 PATHS = {None: 0, "direct": 1, "partitioned": 2}
 TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "opaque": 3, "bfloat": 4, "complex": 5}
@@ -104,6 +104,12 @@ class ScatterOptions(ctypes.Structure):
         ("order", c_int32),
         ("unique", c_int32),
     )
+
+
+class GatherReduceOptions(ctypes.Structure):
+    """``gpukern_gather_reduce_options``."""
+
+    _fields_ = (("struct_size", c_size_t), ("mode", c_int32), ("reduce", c_int32))
 
 
 def dtype_code(name):
@@ -241,6 +247,11 @@ class Native:
         number = DISTRIBUTIONS.index(distribution)
         self.enqueue("fill_index", address, itemsize, count, number, n, seed)
 
+    def upload(self, address, array):
+        """Copy an array to the device, and wait for the copy."""
+        self.enqueue("copy", address, array.ctypes.data, array.nbytes)
+        self.synchronize()
+
     def poison(self, address, size):
         """Overwrite memory with a byte that is not in results."""
         self.enqueue("set_bytes", address, 0xA5, size)
@@ -286,6 +297,18 @@ class Native:
         arguments = (byref(target), byref(index), byref(values), c_int32(axis), None)
         arguments += (byref(options), byref(self.exec))
         name = "gpukern_put_along_axis" if along else "gpukern_scatter"
+        function = getattr(self.gpukern, name)
+        return lambda: self.check_gpukern(function(*arguments))
+
+    def bags_call(self, source, index, offsets, weights, out, reduce):
+        """Return a function that reduces bags in mode clip; segments if the index is None."""
+        size = ctypes.sizeof(GatherReduceOptions)
+        options = GatherReduceOptions(size, MODES["clip"], REDUCTIONS[reduce])
+        inputs, name = (byref(source), byref(offsets)), "gpukern_segment_reduce"
+        if index is not None:
+            inputs = (byref(source), byref(index), byref(offsets), weights and byref(weights))
+            name = "gpukern_gather_reduce"
+        arguments = (*inputs, c_int32(0), byref(out), byref(options), byref(self.exec))
         function = getattr(self.gpukern, name)
         return lambda: self.check_gpukern(function(*arguments))
 

@@ -38,6 +38,15 @@ def add(y, x, alpha, out):
         np.add(y, alpha * x, out=out)
 
 
+def reduce_bags(rows, starts, mode):
+    """Reduce bags of rows, which begin at some of them; in float32 if they are narrower."""
+    wide = np.asarray(rows).astype(np.result_type(rows, "f4"))
+    reduced = (np.maximum if mode == "max" else np.add).reduceat(wide, np.asarray(starts))
+    if mode == "mean":
+        reduced /= np.diff(starts, append=len(rows)).reshape(-1, 1)
+    return reduced.astype(rows.dtype)
+
+
 class FakeNative(Native):
     """Computes immediately what Native enqueues."""
 
@@ -148,6 +157,18 @@ class FakeNative(Native):
     def do_scatter_put(self, *arguments):
         self.combine(np.ndarray.__setitem__, "f4", *arguments)
 
+    def do_bags(
+        self, dtype, reduction, threads, source, index, offsets, weights, out, bags, columns
+    ):
+        assert 32 <= threads <= 1024
+        dtype, offsets = numpy_dtype(DTYPES[dtype]), host(offsets, bags + 1, "i8")
+        at = host(index, offsets[-1], "i8") if index else np.arange(offsets[-1])
+        rows = host(source, (int(at.max()) + 1) * columns, dtype).reshape(-1, columns)[at]
+        if weights:
+            rows = rows * host(weights, offsets[-1], dtype)[:, None]
+        mode = ("sum", "mean", "max")[reduction]
+        host(out, bags * columns, dtype)[:] = reduce_bags(rows, offsets[:-1], mode).reshape(-1)
+
     def do_put_along_axis(self, index_width, target, index, values, rows, columns, axis):
         target, index, values = (
             host(address, rows * columns, kind).reshape(rows, columns)
@@ -209,11 +230,25 @@ class FakeTorch:
             add=add,
             index_select=lambda s, axis, i, out: np.take(s, i, axis=axis, out=out, mode="clip"),
             use_deterministic_algorithms=lambda on: None,
-            nn=SimpleNamespace(functional=SimpleNamespace(embedding=self.embedding)),
+            segment_reduce=self.segment_reduce,
+            nn=SimpleNamespace(
+                functional=SimpleNamespace(
+                    embedding=self.embedding, embedding_bag=self.embedding_bag
+                )
+            ),
         )
 
     def embedding(self, index, source):
         return source[index]
+
+    def embedding_bag(self, index, source, starts, mode, per_sample_weights):
+        rows = source[index]
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights[:, None]
+        return reduce_bags(rows, starts, mode).view(Tensor)
+
+    def segment_reduce(self, source, reduce, offsets, unsafe):
+        return reduce_bags(source, offsets[:-1], reduce).view(Tensor)
 
     def array(self, address, shape, dtype):
         count = int(np.prod(shape))

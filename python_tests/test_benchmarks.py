@@ -20,6 +20,7 @@ from benchmarks.libraries import LIBRARIES
 from benchmarks.measure.device import aligned, gather_operands, saxpy_operands
 from benchmarks.profile import __main__ as profile_ncu
 from benchmarks.profile import driver as profile_driver
+from benchmarks.suites.bag_cases import LONGEST, Bags, Segments, offsets_of
 from benchmarks.suites.cases import DEVICE, Gather, Saxpy, Table, size_text
 from benchmarks.suites.device import SAXPY
 from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
@@ -44,6 +45,10 @@ def small(case):
         return dataclasses.replace(case, n=1000 + case.n % 7)
     if isinstance(case, PutAlongAxis):
         return dataclasses.replace(case, height=9, length=11)
+    if isinstance(case, Bags):
+        return dataclasses.replace(case, m=64, n=50)
+    if isinstance(case, Segments):
+        return dataclasses.replace(case, n=50)
     return dataclasses.replace(
         case, m=64 if case.row else 512, n=max(5, min(50, 2**15 // case.width))
     )
@@ -79,7 +84,7 @@ def test_every_case_of_a_suite_runs_and_gpukern_is_right(bench, tmp_path, suite)
                 assert result.get("right") is True, (point["label"], name, result)
                 assert result["rate"] > 0
                 assert len(result["samples"]) == 3
-            elif suite == "scatter":
+            elif suite in ("scatter", "bags"):
                 assert "error" not in result, (point["label"], name, result)
                 assert result.get("right") is not False, (point["label"], name)
 
@@ -177,6 +182,49 @@ def test_a_rate_of_scatter_counts_what_it_moves():
     assert Scatter(2, 8).traffic == 8 * (8 + 4) + 2 * 2 * 4
 
 
+def test_a_rate_of_bags_counts_rows_and_results():
+    bags = Bags(20, "8", 16, 100, weights=True)
+    assert bags.bags == 3
+    assert bags.work("GB/s") == pytest.approx((20 + 3) * 64e-9)
+    assert bags.traffic == (20 + 3) * 64 + 4 * 8 + 20 * (8 + 4)
+    assert Segments(20, "all", 1).traffic == (20 + 1) * 4 + 2 * 8
+
+
+@pytest.mark.parametrize("lengths", ["1", "10", "1 to 20", "zipf", "half", "all"])
+@pytest.mark.parametrize("n", [2, 3, 50, 100_000])
+def test_bags_have_all_items_and_none_is_empty(lengths, n):
+    offsets = offsets_of(lengths, n)
+    assert offsets.dtype == np.int64
+    assert offsets[0] == 0
+    assert offsets[-1] == n
+    assert np.diff(offsets).min() > 0
+
+
+def test_lengths_of_bags_follow_their_distribution():
+    def found(lengths):
+        return np.diff(offsets_of(lengths, 10**6))
+
+    assert (found("1000") == 1000).all()
+    assert found("all").tolist() == [10**6]
+    assert sorted(set(found("1 to 20")[:-1])) == list(range(1, 21))
+    assert np.flatnonzero(found("half") != 10).size == 1
+    assert found("half").max() == 500_000
+    zipf = found("zipf")
+    assert zipf.max() <= LONGEST
+    for least in (2, 10):
+        assert np.mean(zipf >= least) == pytest.approx(1 / least, rel=0.1)
+
+
+def test_a_wrong_sum_of_bags_is_seen(bench, tmp_path):
+    bag = bench.libraries["torch"].module.nn.functional
+    bag.embedding_bag = lambda index, source, starts, **options: source[: starts.size]
+    names = ("gpukern", "plain", "torch", "cupy")
+    table = Table("bag sum", "bags", "GB/s", names, (Bags(50, "10", 8, 64),))
+    results, _, _ = run(bench, [table], tmp_path)
+    found = results["points"][0]["results"]
+    assert [found[name]["right"] for name in names] == [True, True, False, True]
+
+
 def test_quick_is_a_part_of_the_whole():
     whole = {c.label for t in suites.tables_of(list(suites.SUITES), False) for c in t.cases}
     quick = {c.label for t in suites.tables_of(list(suites.SUITES), True) for c in t.cases}
@@ -206,6 +254,7 @@ def test_the_mirrored_structs_have_the_layout_of_the_header():
     assert ctypes.sizeof(native.Tensor) == 48
     assert ctypes.sizeof(native.Exec) == 56
     assert ctypes.sizeof(native.GatherOptions) == 32
+    assert ctypes.sizeof(native.GatherReduceOptions) == 16
 
 
 def test_two_of_each_dtype():
@@ -253,12 +302,13 @@ def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
 
 def test_a_plot_may_be_over_names(tmp_path):
     plots = pytest.importorskip("benchmarks.plots")
-    (plot,) = (each for each in plots.PLOTS if each.x == "distribution")
-    lines = {"gpukern": (OURS, ["uniform", "half"], [40.0, 30.0])}
-    plots.draw(plot, "Gupdate/s", lines, tmp_path / plot.file)
-    drawn = (tmp_path / plot.file).read_text()
-    assert "uniform" in drawn
-    assert "half" in drawn
+    for field, unit in (("distribution", "Gupdate/s"), ("lengths", "GB/s")):
+        (plot,) = (each for each in plots.PLOTS if each.x == field)
+        lines = {"gpukern": (OURS, ["uniform", "half"], [40.0, 30.0])}
+        plots.draw(plot, unit, lines, tmp_path / plot.file)
+        drawn = (tmp_path / plot.file).read_text()
+        assert "uniform" in drawn
+        assert "half" in drawn
 
 
 NCU = """\

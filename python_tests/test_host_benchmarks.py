@@ -20,6 +20,7 @@ from benchmarks.implementations import offload
 from benchmarks.measure import copier as copying
 from benchmarks.measure import host as host_measure
 from benchmarks.measure import host_data, loop, timers
+from benchmarks.suites.bag_cases import Bags
 from benchmarks.suites.cases import HOST, Saxpy, Table
 from benchmarks.suites.host import host_tables
 from benchmarks.suites.scatter_cases import Scatter
@@ -46,6 +47,8 @@ def small(case):
         return dataclasses.replace(case, n=1 + case.n % 777)
     if isinstance(case, Scatter):
         return dataclasses.replace(case, m=1 + case.m % 77, n=50 + case.n % 77)
+    if isinstance(case, Bags):
+        return dataclasses.replace(case, m=30, n=50 + case.n % 77)
     return dataclasses.replace(case, m=200, n=1 + case.n % 77)
 
 

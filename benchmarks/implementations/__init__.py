@@ -2,7 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that is measured on a case: gpukern, its forced paths, the peers, the ceilings."""
 
-from benchmarks.implementations import device, host, host_scatter, offload, scatter
+from benchmarks.implementations import (
+    bags,
+    device,
+    host,
+    host_bags,
+    host_scatter,
+    offload,
+    scatter,
+)
+from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import DEVICE, HOST, Gather, Saxpy
 from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
 
@@ -11,9 +20,12 @@ REGISTRY = {
     (DEVICE, Gather): device.GATHER,
     (DEVICE, Scatter): scatter.SCATTER,
     (DEVICE, PutAlongAxis): scatter.PUT_ALONG_AXIS,
+    (DEVICE, Bags): bags.BAGS,
+    (DEVICE, Segments): bags.SEGMENTS,
     (HOST, Saxpy): host.SAXPY + offload.SAXPY,
     (HOST, Gather): host.GATHER + offload.GATHER,
     (HOST, Scatter): host_scatter.SCATTER,
+    (HOST, Bags): host_bags.BAGS,
 }
 
 

@@ -4,6 +4,8 @@
 
 from benchmarks.native import DTYPES, ITEMSIZE
 
+BAG_REDUCTIONS = ("sum", "mean", "max")  # numbered as in peers/bags.cu
+
 
 def scatter_unchecked(native, case, target, at):
     """Scatter into a target by atomic operations, or stores, without any check."""
@@ -20,3 +22,12 @@ def scatter_unchecked(native, case, target, at):
 def along_unchecked(native, case, target, at):
     """Put along an axis of a target without any check."""
     native.enqueue("put_along_axis", 8, target, at.index, at.values, *case.shape, case.axis)
+
+
+def bags_unchecked(native, case, out, at):
+    """Reduce bags without any check, by a warp each, or by a block where one bag is long."""
+    operands = (at.source, at.index, at.offsets, at.weights, out)
+    reduction, threads = BAG_REDUCTIONS.index(case.reduce), 1024 if case.one_long else 32
+    native.enqueue(
+        "bags", DTYPES.index(case.dtype), reduction, threads, *operands, case.bags, case.row_length
+    )

@@ -5,10 +5,17 @@
 import statistics
 from types import SimpleNamespace
 
-from benchmarks.implementations.unchecked import along_unchecked, scatter_unchecked
+import numpy as np
+
+from benchmarks.implementations.unchecked import (
+    along_unchecked,
+    bags_unchecked,
+    scatter_unchecked,
+)
 from benchmarks.measure.loop import Bench, TooLargeError
 from benchmarks.measure.timers import make_timer
 from benchmarks.native import DTYPES, ITEMSIZE, scalar_two
+from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import Gather, Saxpy
 from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
 
@@ -200,9 +207,34 @@ def along_operands(bench, case):
     return reference, [at]
 
 
+def bags_operands(bench, case):
+    """Fill table, index, offsets and weights; return the reference and the operands."""
+    native, layout = bench.native, Layout(bench)
+    reference, out = (layout.take(case.result_bytes) for _ in range(2))
+    at = SimpleNamespace(out=out, index=None, weights=None)
+    at.source = layout.take(case.m * case.row_bytes)
+    native.fill_integers(at.source, case.dtype, case.m * case.row_length, 0)
+    if isinstance(case, Bags):
+        at.index = layout.take(8 * case.n)
+        native.fill_index(at.index, 8, case.n, case.distribution, case.m, 100)
+    if case.weights:
+        at.weights = layout.take(case.n * ITEMSIZE[case.dtype])
+        native.fill_integers(at.weights, case.dtype, case.n, 1)
+    of_items = np.repeat(np.arange(case.bags), np.diff(case.offsets))
+    for name, array in (("offsets", case.offsets), ("ids", of_items)):
+        setattr(at, name, layout.take(array.nbytes))
+        native.upload(getattr(at, name), array)
+    at.original, at.copy = (layout.take(case.traffic // 2) for _ in range(2))
+    note_filled(bench, layout)
+    bags_unchecked(native, case, reference, at)
+    return reference, [at]
+
+
 OPERANDS = {
     Saxpy: saxpy_operands,
     Gather: gather_operands,
     Scatter: scatter_operands,
     PutAlongAxis: along_operands,
+    Bags: bags_operands,
+    Segments: bags_operands,
 }

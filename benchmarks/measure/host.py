@@ -8,6 +8,7 @@ from benchmarks.measure.copier import Copier, same_bytes
 from benchmarks.measure.host_data import POISON, HostData, floats_of
 from benchmarks.measure.loop import Bench
 from benchmarks.measure.timers import WallTimer
+from benchmarks.suites.bag_cases import Bags
 from benchmarks.suites.cases import Saxpy
 from benchmarks.suites.scatter_cases import Scatter
 
@@ -51,6 +52,8 @@ class HostBench(Bench):
             return self.data.saxpy(case, turns)
         if isinstance(case, Scatter):
             return self.data.scatter(case)
+        if isinstance(case, Bags):
+            return self.data.bags(case)
         if table.name != HYBRID:
             return self.data.gather(case, turns)
         return self.data.gather(case, turns, self.data.pinned_table(case.m * case.width // 4))

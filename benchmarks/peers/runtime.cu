@@ -142,9 +142,10 @@ BENCH_API int bench_empty(void* stream) {
   return guard([&] { bench::launch(bench::empty_kernel, 1, stream); });
 }
 
+/// Copies from device or host memory; memory that is not page-locked may be reused on return.
 BENCH_API int bench_copy(void* to, const void* from, std::int64_t bytes, void* stream) {
   return guard([&] {
-    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
+    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
                           as_stream(stream)));
   });
 }

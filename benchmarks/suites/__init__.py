@@ -6,7 +6,7 @@
 """
 
 import gpukern
-from benchmarks.suites import device, scatter
+from benchmarks.suites import bags, device, scatter
 from benchmarks.suites.cases import Table
 from benchmarks.suites.host import host_tables
 
@@ -16,6 +16,7 @@ SUITES = {
     "rows": device.rows_tables,
     "modes": device.modes_tables,
     "scatter": scatter.scatter_tables,
+    "bags": bags.bags_tables,
     "host": lambda: host_tables(gpu=bool(gpukern.info()["devices"])),
 }
 

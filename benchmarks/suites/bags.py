@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of gather_reduce and segment_reduce, on device and host arrays."""
+
+from functools import partial
+
+from benchmarks.suites.bag_cases import Bags, Segments
+from benchmarks.suites.cases import GI, HOST, KI, MI, Table
+
+BAGS = ("gpukern", "plain", "torch", "cupy", "jax", "memcpy")
+HOST_BAGS = ("gpukern", "numpy", "torch", "numba")
+
+ROWS = 4 * MI
+COLUMNS = 64
+NOTE = (
+    "N items in bags, of a table of M rows; bytes of rows read and results written. Index, offsets "
+    "and weights are left out."
+)
+
+
+def items_of(columns):
+    """The number of items: 2 GiB of rows of float32, or fewer where an index is as long."""
+    return min(2 * GI // (4 * columns), 64 * MI)
+
+
+def bag_of(columns=COLUMNS, lengths="10", **options):
+    """Return a case of bags of device arrays."""
+    return Bags(items_of(columns), lengths, columns, ROWS, **options)
+
+
+def bag_tables():
+    """Tables of bags: sums over lengths, index distributions and columns; other reductions."""
+    sums = [
+        bag_of(lengths=lengths, priority=1 if lengths in ("10", "1 to 20") else 2)
+        for lengths in ("1", "10", "1 to 20", "zipf", "half")
+    ]
+    sums += [
+        bag_of(distribution="zipf"),
+        bag_of(lengths="1 to 20", distribution="zipf", priority=2),
+    ]
+    sums += [bag_of(columns, priority=1 if columns == 16 else 2) for columns in (1, 16, 128)]
+    # The reciprocal of 8 is exact, so that peers may multiply by it.
+    others = [bag_of(lengths="8", reduce="mean", priority=2), bag_of(reduce="max", priority=2)]
+    others += [bag_of(weights=True)]
+    others += [bag_of(dtype=dtype, priority=2) for dtype in ("float16", "bfloat16")]
+    return (
+        Table("bag sum", "gather_reduce, float32 sums", "GB/s", BAGS, tuple(sums), NOTE),
+        Table("bag reductions", "gather_reduce, reductions and dtypes", "GB/s", BAGS,
+              tuple(others), NOTE),
+    )  # fmt: skip
+
+
+def segment_table():
+    """The table of segments of contiguous rows."""
+    cases = tuple(
+        Segments(64 * MI // (8 if columns > 1 else 1), lengths, columns,
+                 priority=2 if lengths == "all" else 1)
+        for columns in (1, COLUMNS)
+        for lengths in ("10", "1000", "all")
+    )  # fmt: skip
+    note = (
+        "N rows in segments, or one segment of all; bytes of rows read and results written. torch "
+        "adds the rows of a segment in turn, which takes it seconds for one of all rows."
+    )
+    return Table("segment sum", "segment_reduce, float32 sums", "GB/s", BAGS, cases, note)
+
+
+def bags_tables():
+    """Tables of device arrays."""
+    return (*bag_tables(), segment_table())
+
+
+def host_tables():
+    """The table of host arrays on all cores."""
+    bag = partial(Bags, memory=HOST, new_result=True)
+    cases = [
+        bag(MI, lengths, COLUMNS, MI, priority=1 if lengths == "10" else 2)
+        for lengths in ("1", "10", "1 to 20", "zipf", "half")
+    ]
+    cases += [
+        bag(KI, "10", COLUMNS, MI),
+        bag(MI, "10", COLUMNS, MI, distribution="zipf", priority=2),
+        bag(4 * MI, "10", 1, MI, priority=2),
+    ]
+    title = "host arrays: gather_reduce, float32 sums, new result"
+    return (Table("host bags", title, "GB/s", HOST_BAGS, tuple(cases), NOTE),)
