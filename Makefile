@@ -81,7 +81,7 @@ help:
 	@echo "make abi-renew  make the present ABI the baseline"
 	@echo "make check-sdist  build and try an sdist, without a network and without CUDA"
 	@echo "make release VERSION=1.2.3  check that the files name this version, and tag it"
-	@echo "make clean     remove build/, dist/, $(VENV) and $(LINT_VENV)"
+	@echo "make clean     remove build/, dist/, .venv and $(LINT_VENV)"
 	@echo
 	@echo "CUDA=AUTO|ON|OFF        build the CUDA backend: AUTO takes an nvcc of this machine or one"
 	@echo "                        from PyPI (now $(CUDA))"
@@ -172,7 +172,7 @@ sanitize-host: requirements
 	  build=$(SANITIZE_BUILD)-$${sanitizer%%,*}; \
 	  optimize=-O1 tests=threads labels=(-L 'threads|fake_gpu.pipeline'); \
 	  [ $$sanitizer = thread ] || { \
-	    optimize=-O0; tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); }; \
+	    optimize=-Og; tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); }; \
 	  flags="$$optimize -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
 	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_TEST_BY_PROGRAM=ON \
 	    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
@@ -234,7 +234,7 @@ release:
 	@$(PYTHON) tools/tag_release.py "$(VERSION)"
 
 clean:
-	rm -rf build dist $(VENV) $(LINT_VENV) *.egg-info
+	rm -rf build dist .venv $(LINT_VENV) cython/*.egg-info
 
 # pip is asked only when what the build needs has changed.
 requirements: $(VENV)/.created

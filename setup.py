@@ -31,7 +31,7 @@ PACKAGED_HEADERS = Path("_elementwise", "headers", "elementwise")
 # Cython emits helper functions that a module may not use. Python's own flags ask for debugging
 # information, which would be most of the package; the environment may ask for it as well.
 COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
-if "-g" not in os.environ.get("CFLAGS", "") + os.environ.get("CXXFLAGS", ""):
+if "-g" not in f"{os.environ.get('CFLAGS', '')} {os.environ.get('CXXFLAGS', '')}".split():
     COMPILE_FLAGS.append("-g0")
 CYTHON_DIRECTIVES = {
     "language_level": 3,
@@ -76,12 +76,16 @@ def extensions():
             include_dirs=["include"],
             libraries=["gpukern"],
             depends=[
-                f"include/gpukern/{name}.h"
-                for name in ("explain", "gpukern", "pipeline", "program")
+                str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("include/gpukern/*.h"))
             ],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=COMPILE_FLAGS + (["-Werror"] if werror() == "ON" else []),
-            extra_link_args=[f"-Wl,-rpath,$ORIGIN/{library_folder(path)}"],
+            # dlopen is in a library of its own before glibc 2.34.
+            extra_link_args=[
+                f"-Wl,-rpath,$ORIGIN/{library_folder(path)}",
+                "-Wl,--as-needed",
+                "-ldl",
+            ],
         )
         for path in sorted((ROOT / SOURCES).rglob("*.pyx"))
     ]

@@ -124,6 +124,17 @@ def test_audit_of_a_wheel(replaced, problem, tmp_path):
     assert found == ([] if problem is None else [problem])
 
 
+def test_symbols_that_no_library_has(tmp_path):
+    import audit
+
+    pytest.importorskip("elftools")
+    source = tmp_path / "source.c"
+    source.write_text("int puts(const char *), nowhere(); int f() { return puts(0) + nowhere(); }")
+    built = tmp_path / "built.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", built], check=True)
+    assert audit.missing_symbols(built.read_bytes()) == ["nowhere"]
+
+
 def test_audit_of_the_size(tmp_path, monkeypatch):
     import audit
 

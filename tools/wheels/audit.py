@@ -2,12 +2,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a wheel must hold and must not, beyond what auditwheel and twine check."""
 
+import io
 import json
 import zipfile
 from pathlib import Path
 
 MAX_BYTES = 12_000_000
 LICENSES = ("LICENSE", "licenses/CUDA-EULA.txt", "licenses/CUB.txt")
+
+
+# The undefined symbols that have no version: those of Python and of this library.
+UNVERSIONED = ("Py", "_Py", "gpukern_")
+
+
+def missing_symbols(library):
+    """Return the undefined symbols of a library that were found nowhere when it was linked.
+
+    Static libraries that are newer than the sysroot may need them, and the linker does not tell.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    elf = ELFFile(io.BytesIO(library))
+    symbols = elf.get_section_by_name(".dynsym")
+    versions = elf.get_section_by_name(".gnu.version")
+    return [
+        symbol.name
+        for number, symbol in enumerate(symbols.iter_symbols())
+        if symbol.name
+        and symbol["st_shndx"] == "SHN_UNDEF"
+        and symbol["st_info"]["bind"] == "STB_GLOBAL"
+        and not symbol.name.startswith(UNVERSIONED)
+        and not isinstance(versions.get_symbol(number)["ndx"], int)  # local or global
+    ]
 
 
 def problems(wheel, folders=()):
@@ -32,3 +58,5 @@ def problems(wheel, folders=()):
         for name in names:
             data = archive.read(name) if name.endswith(".so") else b""
             yield from (f"{name} names {each}" for each in folders if f"{each}/".encode() in data)
+            if data.startswith(b"\x7fELF") and (unknown := missing_symbols(data)):
+                yield f"{name} needs {', '.join(unknown)}"

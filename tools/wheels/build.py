@@ -43,8 +43,8 @@ class Environment:
     def __init__(self, python, name, requirements):
         self.path = WORK / name
         self.python = self.path / "bin" / "python"
-        pinned = self.path / "requirements.txt"
-        text = requirements.read_text(encoding="utf-8")
+        pinned = self.path / "made-of.txt"
+        text = f"# {Path(python).resolve()}\n{requirements.read_text(encoding='utf-8')}"
         if not pinned.exists() or pinned.read_text(encoding="utf-8") != text:
             shutil.rmtree(self.path, ignore_errors=True)
             # A Python may come without ensurepip; the pip that runs may be that of the tools.
@@ -59,18 +59,22 @@ class Environment:
 
 
 def source_date():
-    """Return $SOURCE_DATE_EPOCH, or the time of the last commit or of the sources."""
-    if given := os.environ.get("SOURCE_DATE_EPOCH"):
-        return given
+    """Return $SOURCE_DATE_EPOCH, or the time of the last commit."""
     git = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
-    asked = subprocess.run(git, capture_output=True, text=True, check=False)
-    return asked.stdout.strip() or str(int((ROOT / "CHANGELOG.md").stat().st_mtime))
+    return os.environ.get("SOURCE_DATE_EPOCH") or subprocess.check_output(git, text=True).strip()
 
 
 def make_source(environment):
-    """Build the source distribution into dist/ and return the directory where it is unpacked."""
+    """Build the source distribution of the last commit; return where it is unpacked."""
+    tree = WORK / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    # What is committed, and nothing else.
+    run("git", "-C", ROOT, "archive", "--output", WORK / "tree.tar", "HEAD")
+    with tarfile.open(WORK / "tree.tar") as tar:
+        tar.extractall(tree, filter="data")
     build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", DIST]
-    run(*build, ROOT, env=environment)
+    run(*build, tree, env=environment)
     [archive] = DIST.glob("*.tar.gz")
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(mode=0o700)  # fails if it is someone else's
@@ -137,10 +141,13 @@ def main():
     """Build all and print names, sizes and hashes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("python", nargs="*", help="interpreters; by default all that are found")
-    found = pythons.find(parser.parse_args().python)
+    parser.add_argument("--all", action="store_true", help="fail if a supported one is missing")
+    arguments = parser.parse_args()
+    found = pythons.find(arguments.python, arguments.all)
     if not found:
         raise SystemExit(f"wheels: there is no CPython of {', '.join(pythons.SUPPORTED)}")
     print("wheels: for", *(f"{tag} ({python})" for tag, python in found.items()), flush=True)
+    os.umask(0o022)  # wheels record the modes of files
     shutil.rmtree(DIST, ignore_errors=True)
     epoch = {**os.environ, "SOURCE_DATE_EPOCH": source_date()}
     source = make_source(epoch)

@@ -22,7 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "wheels"
 DIST = ROOT / "dist"
 # What a broken build or a wrong library would fail; `make test` runs all.
-TESTS = ("gather", "saxpy", "scatter", "take", "elementwise", "library", "info", "dlpack", "errors")
+TESTS = (
+    "gather", "saxpy", "scatter", "put_along_axis", "bincount", "gather_reduce", "segment_reduce",
+    "take", "take_along_axis", "elementwise", "typed", "library", "info", "dlpack", "errors",
+)  # fmt: skip
 PACKAGES = ("pytest", "hypothesis", "ml_dtypes", "Cython", "setuptools", "pip")
 
 
@@ -87,7 +90,9 @@ def main():
     """Check everything that can be checked here, which must be something."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("python", nargs="*", help="interpreters; by default all that are found")
-    found = pythons.find(parser.parse_args().python)
+    parser.add_argument("--all", action="store_true", help="fail if a supported one is missing")
+    arguments = parser.parse_args()
+    found = pythons.find(arguments.python, arguments.all)
     checked, left = [], []
     for wheel in sorted(DIST.glob("*.whl")):
         tag = wheel.name.split("-")[3]

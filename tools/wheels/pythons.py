@@ -38,7 +38,7 @@ def candidates():
         yield from sorted(map(str, pyenv.glob(f"{version}.*{free}/bin/python{version}")))
 
 
-def find(named=()):
+def find(named=(), need_all=False):
     """Return the interpreters by tag: those named, by path or command, else all that are found."""
     found = {}
     for python in named or filter(None, candidates()):
@@ -47,4 +47,6 @@ def find(named=()):
             found.setdefault(tag, shutil.which(python))
         elif named:
             raise SystemExit(f"wheels: {python} is not a CPython of {', '.join(SUPPORTED)}")
+    if need_all and (missing := [tag for tag in SUPPORTED if tag not in found]):
+        raise SystemExit(f"wheels: there is no CPython of {', '.join(missing)}")
     return dict(sorted(found.items(), key=lambda item: SUPPORTED.index(item[0])))

@@ -67,7 +67,8 @@ def make_links_relative(root):
 
 def unpack(folder):
     """Make the sysroot in a folder and return its root."""
-    root = folder / "root"
+    pins = hashlib.sha256(repr(PACKAGES).encode()).hexdigest()[:16]
+    root = folder / f"root-{pins}"
     if not root.exists():
         shutil.rmtree(folder / "new", ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
