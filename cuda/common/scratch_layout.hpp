@@ -6,8 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-
-#include "cuda/common/arithmetic.hpp"
+#include <new>
 
 namespace gpukern::gpu {
 
@@ -16,9 +15,13 @@ class ScratchLayout {
  public:
   explicit ScratchLayout(void* memory = nullptr) : memory_(static_cast<std::byte*>(memory)) {}
   template <class T = std::byte>
-  T* take(std::int64_t count) {
+  T* take(std::int64_t count, std::int64_t size = sizeof(T)) {
     std::byte* const at = memory_ == nullptr ? nullptr : memory_ + bytes_;
-    bytes_ += ceil_divide(count * static_cast<std::int64_t>(sizeof(T)), 256) * 256;
+    std::int64_t bytes = 0;
+    // The index may repeat one element in memory, so that no memory bounds its length.
+    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, 255, &bytes) ||
+        __builtin_add_overflow(bytes_, bytes / 256 * 256, &bytes_))
+      throw std::bad_alloc();
     return reinterpret_cast<T*>(at);
   }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }

@@ -23,7 +23,7 @@ LongBags lay_out(ScratchLayout& layout, const GatherReduceCall& call) {
   made.number = layout.take<unsigned long long>(1);
   made.parts = layout.take<BagPart>(made.capacity);
   made.bags = layout.take<LongBag>(made.capacity / kShortBlocks + 1);
-  made.sums = layout.take(made.capacity * call.columns * accumulator_bytes(call.args.dtype));
+  made.sums = layout.take(made.capacity, call.columns * accumulator_bytes(call.args.dtype));
   return made;
 }
 

@@ -61,18 +61,18 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
   const std::int64_t row = call.columns * accumulator_bytes(call.args.dtype);
   const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE && call.count >= kBlockValues;
   Scratch scratch{};
-  scratch.keys = layout.take(call.count * key_bytes);
-  scratch.sorted_keys = layout.take(call.count * key_bytes);
-  if (!sorts_in_place(call, plan)) scratch.payload = layout.take(call.count * plan.payload_bytes);
-  scratch.sorted_payload = layout.take(call.count * plan.payload_bytes);
+  scratch.keys = layout.take(call.count, key_bytes);
+  scratch.sorted_keys = layout.take(call.count, key_bytes);
+  if (!sorts_in_place(call, plan)) scratch.payload = layout.take(call.count, plan.payload_bytes);
+  scratch.sorted_payload = layout.take(call.count, plan.payload_bytes);
   scratch.sort_bytes = scatter_sort_bytes(plan, call.count);
   scratch.sort = layout.take(static_cast<std::int64_t>(scratch.sort_bytes));
   scratch.long_keys.number = layout.take<unsigned long long>(1);
   if (!reduces) return scratch;
   scratch.long_keys.firsts = layout.take<std::int64_t>(blocks);
   scratch.long_keys.ends = layout.take<std::int64_t>(blocks);
-  scratch.long_keys.first_blocks = layout.take(blocks * row);
-  scratch.long_keys.later_blocks = layout.take(blocks * row);
+  scratch.long_keys.first_blocks = layout.take(blocks, row);
+  scratch.long_keys.later_blocks = layout.take(blocks, row);
   return scratch;
 }
 

@@ -215,6 +215,7 @@ cdef extern from "gpukern/explain.h" nogil:
         GPUKERN_RULE_NO_GPU
         GPUKERN_RULE_SOURCE
         GPUKERN_RULE_KERNEL
+        GPUKERN_RULE_MEMORY
 
     ctypedef enum gpukern_compute_path:
         GPUKERN_PATH_NONE

@@ -39,7 +39,9 @@ typedef enum gpukern_device_rule {
   GPUKERN_RULE_NO_GPU = 5,      /**< $GPUKERN_DEVICE is cuda, but there is no GPU */
   GPUKERN_RULE_SOURCE = 6, /**< a GPU was named, but a gather that reads little of its source is
                               faster on the CPU */
-  GPUKERN_RULE_KERNEL = 7  /**< the operation is a kernel, which needs a GPU */
+  GPUKERN_RULE_KERNEL = 7, /**< the operation is a kernel, which needs a GPU */
+  GPUKERN_RULE_MEMORY = 8  /**< a GPU was named, but the tensors of an operation that copies them as
+                              a whole exceed gpukern_exec::device_memory_limit */
 } gpukern_device_rule;
 
 /** The path of a call on its device. */

@@ -485,7 +485,7 @@ typedef struct gpukern_scatter_options {
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
  * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
  * GPU are copied to it as a whole, and the result is ready on return. On a GPU, a call with many
- * values needs scratch memory of 20 to 50 bytes for each index.
+ * indices needs scratch memory of 20 to 50 bytes for each, and 1/128 of the values, as accumulated.
  *
  * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits

@@ -3,6 +3,8 @@
 
 #include "src/core/operation.hpp"
 
+#include <limits>
+
 namespace gpukern {
 namespace {
 
@@ -13,6 +15,12 @@ std::int64_t distinct_bytes(const Loop<Operands>& loop, int operand, IndexType t
   for (int d = 0; d < loop.ndim; ++d)
     if (loop.stride[operand][d] != 0) count *= loop.extent[d];
   return count * type.bytes;
+}
+
+/// A number of bytes that is only reported: limited, so that several can be added.
+std::int64_t reported(long double bytes) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / 4;
+  return bytes < static_cast<long double>(kMost) ? static_cast<std::int64_t>(bytes) : kMost;
 }
 
 }  // namespace
@@ -36,19 +44,18 @@ Traffic traffic_of(const CopyArgs& args) {
 }
 
 Traffic traffic_of(const ScatterArgs& args) {
-  const std::int64_t updates = args.updates.count();
-  const std::int64_t bytes = updates * args.columns.count() * args.item;
-  const bool reads_target = args.reduce != GPUKERN_REDUCE_NONE;
-  return {.read = distinct_bytes(args.updates, kUpdateIndex, args.index_type) +
-                  (reads_target ? 2 : 1) * bytes,
-          .written = bytes};
+  const std::int64_t bytes = args.updates.count() * args.columns.count() * args.item;
+  const int passes = args.reduce != GPUKERN_REDUCE_NONE ? 2 : 1;  // values, and the target
+  const std::int64_t indices = distinct_bytes(args.updates, kUpdateIndex, args.index_type);
+  return {.read = reported(static_cast<long double>(bytes) * passes + indices), .written = bytes};
 }
 
 Traffic traffic_of(const GatherReduceArgs& args) {
   const std::int64_t row = args.columns.count() * args.item;
   const std::int64_t each = row + (args.index != nullptr ? args.index_type.bytes : 0) +
                             (args.weights != nullptr ? args.item : 0);
-  return {.read = args.count * each + (args.bags + 1) * args.offset_type.bytes,
+  const auto offsets = static_cast<long double>(args.bags + 1) * args.offset_type.bytes;
+  return {.read = reported(static_cast<long double>(args.count) * each + offsets),
           .written = args.bags * row};
 }
 

@@ -103,7 +103,7 @@ struct ScatterArgs {
 enum BagColumnOperand { kOutColumn, kSourceColumn };
 
 /// For every bag b and column c: out[b, c] is the reduction of source[i, c] over the items i of the
-/// bag, see src/core/bags.hpp. The output overlaps no input.
+/// bag, see src/core/reduce.hpp. The output overlaps no input.
 struct GatherReduceArgs {
   const std::byte* source = nullptr;
   const std::byte* index = nullptr;  ///< nullptr: item i is at position i of the axis

@@ -138,14 +138,13 @@ void run_here(const IndexedReduction& reduction, const gpukern_gather_reduce_opt
 void run_offloaded(const IndexedReduction& reduction, const gpukern_gather_reduce_options& options,
                    const Axis& axis, const Call& call, const gpukern_exec* exec) {
   const Tensor& out = reduction.out.tensor;
-  std::int64_t bytes =
-      reduction.source.tensor.bytes() + reduction.offsets.tensor.bytes() + out.bytes();
-  for (const Argument* argument : {reduction.index, reduction.weights})
-    if (argument != nullptr) bytes += argument->tensor.bytes();
-  if (bytes > device_memory_limit(exec)) {
-    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_SOURCE;
+  const auto bytes_of = [](const Argument* argument) {
+    return argument != nullptr ? argument->tensor.bytes() : 0;
+  };
+  if (!fits_device_memory({reduction.source.tensor.bytes(), reduction.offsets.tensor.bytes(),
+                           out.bytes(), bytes_of(reduction.index), bytes_of(reduction.weights)},
+                          exec, call.explanation))
     return run_here(reduction, options, axis, call, call.data_device);
-  }
   const OperandCopy source(call, call.device, call.device_id, reduction.source.tensor);
   const OperandCopy offsets(call, call.device, call.device_id, reduction.offsets.tensor);
   std::optional<OperandCopy> index;

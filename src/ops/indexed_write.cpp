@@ -53,14 +53,20 @@ Tensor broadcast(const Tensor& values, const Tensor& shape, const ArgumentName& 
   view.total = 1;
   const int missing = shape.ndim - values.ndim;
   bool fits = missing >= 0;
+  bool empty = false;
+  bool counts = true;
+  std::int64_t bytes = values.item;
   for (int d = 0; d < shape.ndim; ++d) {
-    require(!__builtin_mul_overflow(view.total, shape.shape[d], &view.total), GPUKERN_VALUE_ERROR,
-            name, " must broadcast to fewer than 2**63 elements, got shape ", shape.shape_text());
+    counts = !__builtin_mul_overflow(bytes, shape.shape[d], &bytes) && counts;
+    empty = empty || shape.shape[d] == 0;
     const int v = d - missing;
     const bool repeats = v < 0 || values.shape[v] == 1;
     view.stride[d] = repeats ? 0 : values.stride[v];
     fits = fits && (repeats || values.shape[v] == shape.shape[d]);
   }
+  require(counts || empty, GPUKERN_VALUE_ERROR, name,
+          " must broadcast to fewer than 2**63 bytes, got shape ", shape.shape_text());
+  view.total = empty ? 0 : bytes / values.item;
   require(fits, GPUKERN_VALUE_ERROR, name, " must broadcast to shape ", shape.shape_text(),
           ", got ", values.shape_text());
   return view;
@@ -123,12 +129,9 @@ void run_here(const IndexedWrite& write, const gpukern_scatter_options& options,
 void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& options,
                    const Tensor& out, const Call& call, const gpukern_exec* exec) {
   const Tensor& given = write.target.tensor;
-  const std::int64_t bytes =
-      given.bytes() + write.index.tensor.bytes() + write.values.tensor.bytes();
-  if (bytes > device_memory_limit(exec)) {
-    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_SOURCE;
+  if (!fits_device_memory({given.bytes(), write.index.tensor.bytes(), write.values.tensor.bytes()},
+                          exec, call.explanation))
     return run_here(write, options, out, call, call.data_device);
-  }
   const OperandCopy target(call, call.device, call.device_id, given);
   const OperandCopy index(call, call.device, call.device_id, write.index.tensor);
   const OperandCopy values(call, call.device, call.device_id, write.values.tensor);

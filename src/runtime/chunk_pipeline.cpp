@@ -46,6 +46,18 @@ std::int64_t device_memory_limit(const gpukern_exec* exec) {
   return text.empty() ? GPUKERN_DEVICE_MEMORY_LIMIT : parse_bytes(text);
 }
 
+bool fits_device_memory(std::initializer_list<std::int64_t> sizes, const gpukern_exec* exec,
+                        gpukern_explanation* explanation) {
+  std::int64_t left = device_memory_limit(exec);
+  for (const std::int64_t size : sizes) {
+    left -= size;
+    if (left >= 0) continue;
+    if (explanation != nullptr) explanation->rule = GPUKERN_RULE_MEMORY;
+    return false;
+  }
+  return true;
+}
+
 std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, bool staged) {
   const std::int64_t share = limit / (kSlots * operands) / kChunkAlignment * kChunkAlignment;
   const std::int64_t wanted = std::max(kSmallChunk, aligned(total / kWantedChunks));

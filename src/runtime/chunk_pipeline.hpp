@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "src/core/loop.hpp"
@@ -21,6 +22,10 @@ namespace gpukern {
 
 /// Checks exec->device_memory_limit or its environment variable.
 std::int64_t device_memory_limit(const gpukern_exec* exec);
+
+/// Whether sizes in bytes together are within that limit. If not, an explanation says so.
+bool fits_device_memory(std::initializer_list<std::int64_t> sizes, const gpukern_exec* exec,
+                        gpukern_explanation* explanation);
 
 /// Bytes of an operand in a chunk. A chunk holds `operands` operands in device memory; the whole
 /// operand has `total` bytes; the host packs operands that are `staged`.

@@ -97,6 +97,44 @@ TEST_F(ExplainPipelineTest, SaxpyInChunks) {
   }
 }
 
+TEST_F(ExplainPipelineTest, ReductionsThatDoNotFitStayOnTheHost) {
+  Operand target(kCpu, kFloat, kCount);
+  Operand index(kCpu, kLong, 100);
+  Operand values(kCpu, kFloat, 100);
+  const gpukern_tensor to = target.tensor();
+  const gpukern_tensor at = index.tensor();
+  const gpukern_tensor from = values.tensor();
+  gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
+  options.mode = GPUKERN_INDEX_CLIP;
+  ASSERT_EQ(gpukern_scatter(&to, &at, &from, 0, nullptr, &options, &exec_), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(explanation_.device.device_type, GPUKERN_CPU);
+  EXPECT_EQ(explanation_.rule, GPUKERN_RULE_MEMORY);
+}
+
+/// One element in memory that is repeated, so that all sizes but the sum of the bytes are possible.
+TEST_F(ExplainPipelineTest, SizesWhoseSumOverflows) {
+  Operand source(kCpu, kFloat, 1);
+  Operand offsets(kCpu, kLong, 2);
+  Operand out(kCpu, kFloat, 1);
+  std::int64_t size = std::int64_t{1} << 60;
+  std::int64_t stride = 0;
+  gpukern_tensor from = source.tensor();
+  gpukern_tensor at = offsets.tensor();
+  from.shape = at.shape = &size;
+  from.strides = at.strides = &stride;
+  at.dtype = {GPUKERN_INT, 8, 1};
+  const gpukern_tensor bounds = offsets.tensor();
+  const gpukern_tensor to = out.tensor();
+  gpukern_gather_reduce_options options = GPUKERN_GATHER_REDUCE_OPTIONS_INIT;
+  options.mode = GPUKERN_INDEX_CLIP;
+  ASSERT_EQ(gpukern_gather_reduce(&from, &at, &bounds, &from, 0, &to, &options, &exec_),
+            GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(explanation_.rule, GPUKERN_RULE_MEMORY);
+  EXPECT_GT(explanation_.bytes_read, size);
+}
+
 TEST_F(ExplainPipelineTest, ASourceThatIsBarelyReadStaysOnTheHost) {
   Operand source(kCpu, kFloat, 100 * kCount);
   Operand index(kCpu, kLong, 100);

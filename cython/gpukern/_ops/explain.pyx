@@ -15,7 +15,7 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_PATH_CONTIGUOUS, GPUKERN_PATH_ITEMS, GPUKERN_PATH_NONE,
     GPUKERN_PATH_PARTITIONED, GPUKERN_PATH_ROWS, GPUKERN_PATH_STRIDED, GPUKERN_RULE_ARGUMENT,
     GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_KERNEL,
-    GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_explanation,
+    GPUKERN_RULE_MEMORY, GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_explanation,
 )
 from gpukern._streams.call cimport request_explanation
 
@@ -57,6 +57,7 @@ cdef dict RULES = {
     GPUKERN_RULE_NO_GPU: "GPUKERN_DEVICE is cuda, but there is no GPU",
     GPUKERN_RULE_SOURCE: "a GPU was selected, but the CPU is faster for this source",
     GPUKERN_RULE_KERNEL: "it calls CUDA C++, which needs a GPU",
+    GPUKERN_RULE_MEMORY: "a GPU was selected, but the arrays exceed device_memory",
 }
 
 
