@@ -95,6 +95,8 @@ def test_the_default_device_comes_from_the_environment():
     assert run("-c", code, GPUKERN_DEVICE="cpu").stdout.split() == ["[2]", "cpu"]
     place = "cuda" if gpukern.device_count() else "cpu"  # where the call is computed, too
     assert run("-c", code, GPUKERN_DEVICE="cuda").stdout.split() == ["[2]", place]
+    reported = run("-m", "gpukern", "info", GPUKERN_DEVICE="cuda").stdout
+    assert ("GPUKERN_DEVICE=cuda, but there is no GPU" in reported) == (place == "cpu")
     assert "GPUKERN_DEVICE must be" in run("-c", code, GPUKERN_DEVICE="tpu").stderr
     wrong = run("-m", "gpukern", "info", GPUKERN_DEVICE="tpu").stdout
     assert "GPUKERN_DEVICE must be cpu or cuda, got tpu: calls on host arrays fail" in wrong

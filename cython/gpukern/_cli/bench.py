@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``gpukern bench``: both operations, compared with the installed libraries.
+"""``gpukern bench``: gather and saxpy, compared with the installed libraries.
 
 A short form of the project's benchmark: gpukern, torch and CuPy on device arrays or, without a GPU,
 gpukern and NumPy on host arrays. Calls are timed in batches by the host's clock, with one wait at

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""``gpukern demo``: both operations at a size that matters, checked and timed.
+"""``gpukern demo``: gather and saxpy at a size that matters, checked and timed.
 
 It needs about 1 GiB of memory.
 """

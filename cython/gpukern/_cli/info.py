@@ -4,6 +4,7 @@
 """``gpukern info``: what was found, what is missing, and how to get it."""
 
 import json
+import os
 
 from gpukern._runtime.info import info
 
@@ -31,6 +32,16 @@ def missing(found):
     return listed
 
 
+def device_setting(default):
+    """Returns why host arrays are computed on a device."""
+    setting = os.environ.get("GPUKERN_DEVICE")
+    if not setting:
+        return "the default; GPUKERN_DEVICE sets it"
+    if setting == default:
+        return f"GPUKERN_DEVICE={setting}"
+    return f"GPUKERN_DEVICE={setting}, but there is no GPU"
+
+
 def lines(found):
     """Yields the lines of the report."""
     cuda, nvrtc, cache = found["cuda"], found["nvrtc"], found["cache"]
@@ -52,7 +63,7 @@ def lines(found):
         yield f"Compiled programs: {usage(cache)}"
     default = found["default_device"]
     if default in ("cpu", "cuda"):
-        yield f"Host arrays are computed on: {default} (GPUKERN_DEVICE sets it)"
+        yield f"Host arrays are computed on: {default} ({device_setting(default)})"
     else:
         yield f"GPUKERN_DEVICE must be cpu or cuda, got {default}: calls on host arrays fail"
     for each in missing(found):

@@ -100,8 +100,9 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
         if type_.adopts:
             raise GpukernTypeError(
                 f"{what(call, argument)} must not be a JAX array, which cannot be written to")
-        if (type_.protocol == BY_NUMPY and not PyObject_CheckBuffer(array)
-                and not hasattr(array, "__cuda_array_interface__")):
+        if type_.protocol == BY_NUMPY and (isinstance(array, np.generic) or (
+                not PyObject_CheckBuffer(array)
+                and not hasattr(array, "__cuda_array_interface__"))):
             raise GpukernTypeError(
                 f"{what(call, argument)} must be an array, got {type(array).__name__}"
                 + (", which does not share its memory" if hasattr(array, "__array__") else ""))

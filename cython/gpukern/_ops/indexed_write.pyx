@@ -66,7 +66,7 @@ cdef class IndexedWrite:
             describe_in_place(&call, target, &to)
         else:
             describe_operand(&call, target, "target", &to)
-        require_elements(&call, &to)
+        require_elements(&call, &to, reduce)
         describe_index(&call, index, &to, &idx)
         refuse_masked(&call, &idx)
         describe_values(&call, values, &to, &vals)
@@ -115,9 +115,12 @@ cdef int describe_in_place(CallContext *call, object target, Argument *to) excep
     return 0
 
 
-cdef int require_elements(const CallContext *call, const Argument *to) except -1:
+cdef int require_elements(const CallContext *call, const Argument *to, object reduce) except -1:
     if to.c.dtype.code != GPUKERN_OPAQUE:
         return 0
+    if reduce is not None:
+        raise GpukernTypeError(f"{what(call, to)} must be of a dtype that reduce {reduce!r} takes, "
+                               f"got {dtype_of(to)}")
     require_plain(dtype_of(to), what(call, to))
     if to.c.dtype.lanes == 0:
         raise GpukernTypeError(f"{what(call, to)} must have an itemsize of 1 to 65535, "

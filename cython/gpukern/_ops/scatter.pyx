@@ -139,6 +139,8 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     set_options(&call, &options, mode, "add", order, False)
     if options.mode != GPUKERN_INDEX_RAISE and options.mode != GPUKERN_INDEX_FILL:
         raise GpukernValueError(f"bincount: mode must be 'raise' or 'fill', got {mode!r}")
+    if isinstance(index, (int, np.integer)):  # the result is an ndarray, as for a list
+        index = np.asarray(index)
     describe_index(&call, index, &idx, &idx)
     refuse_masked(&call, &idx)
     bins = number_of_bins(&call, size, &idx)
@@ -162,8 +164,17 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
         start(&call, &idx)
         finish(&call, gpukern_scatter(&zero.c, &idx.c, &vals.c, 0, &dst.c, &options, &call.c))
     except GpukernIndexError:
-        raise GpukernIndexError(f"bincount: index must be in [0, {bins})") from None
+        raise GpukernIndexError(bad_number(&idx, size, bins)) from None
     return end_call(&call, result, &dst)
+
+
+cdef str bad_number(const Argument *idx, object size, int64_t bins):
+    cdef str bounds = "be in [0, {bins})" if size is not None else "not be negative"
+    bounds = bounds.format(bins=bins)
+    if not is_ndarray(idx):
+        return f"bincount: index must {bounds}"
+    array = <object>idx.owner
+    return f"bincount: index must {bounds}, got {array[(array < 0) | (array >= bins)].flat[0]}"
 
 
 cdef int fit_signed(CallContext *call, int64_t bins, Argument *idx) except -1:
@@ -185,6 +196,8 @@ cdef int64_t number_of_bins(const CallContext *call, object size, const Argument
             raise GpukernValueError("bincount: size is required, but for an index of NumPy")
         array = <object>idx.owner
         size = max(int(array.max()) + 1, 0) if array.size else 0
+        if size >= 2**60:
+            raise GpukernValueError(f"bincount: index must be less than 2**60 - 1, got {size - 1}")
     if isinstance(size, (bool, np.bool)):
         raise GpukernTypeError(f"bincount: size must be an int, got {type(size).__name__}")
     try:
@@ -193,7 +206,7 @@ cdef int64_t number_of_bins(const CallContext *call, object size, const Argument
         raise GpukernTypeError(
             f"bincount: size must be an int, got {type(size).__name__}") from None
     if not 0 <= bins < 2**60:
-        raise GpukernValueError(f"bincount: size must be a number of bins, got {bins}")
+        raise GpukernValueError(f"bincount: size must be in [0, 2**60), got {bins}")
     return bins
 
 
