@@ -49,7 +49,8 @@ function(gpukern_use_own_settings)
              "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
       PRIVATE "${PROJECT_SOURCE_DIR}")
     # No contraction: the sources call fma explicitly.
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>")
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>"
+                                             "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
   endforeach()
   gpukern_enable_warnings(${ARGN})
 endfunction()

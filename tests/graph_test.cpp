@@ -88,7 +88,7 @@ TEST_F(GraphTest, RaiseIsRefusedAndTheCaptureContinues) {
   const DeviceMemory<int> out(kCount);
   stream.begin_capture();
   expect_error(try_gather(source, index, out, GPUKERN_INDEX_RAISE, stream), GPUKERN_VALUE_ERROR,
-               "mode must be wrap, clip or fill while a CUDA graph is captured");
+               "mode must not be raise while a CUDA graph is captured");
   gather(source, index, out, GPUKERN_INDEX_CLIP, stream);
   const Graph graph(stream);
 }

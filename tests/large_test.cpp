@@ -4,9 +4,12 @@
 // More than 2^31 elements. On a GPU if its memory suffices; on the CPU, where this takes long, only
 // if GPUKERN_TEST_LARGE=1 is set.
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "saxpy_oracle.hpp"
+#include "scatter_oracle.hpp"
 
 namespace gpukern_test {
 namespace {
@@ -117,6 +120,63 @@ TEST_P(LargeTest, SaxpyOfManyHalves) {
   for (std::int64_t k = 0; k < kMany; ++k)
     ASSERT_EQ(load<std::uint16_t>(x.host, 2 * k), expected[static_cast<std::uint16_t>(mixed(k))])
         << k;
+}
+
+/// The keys of more than 2^32 elements are sorted as 64 bits.
+TEST_P(LargeTest, ScatterToMany) {
+  constexpr std::int64_t kKeys = (std::int64_t{1} << 32) + 12345;
+  constexpr std::int64_t kCount = 6000;
+  const gpukern_dtype half{GPUKERN_FLOAT, 16, 1};
+  Memory index(placement(), 8 * kCount);
+  Memory values(placement(), 2 * kCount);
+  std::map<std::int64_t, std::vector<std::int64_t>> updates;  // of each element
+  const std::int64_t far[] = {0, INT32_MAX, std::int64_t{1} << 32, kKeys - 1};
+  for (std::int64_t k = 0; k < kCount; ++k) {
+    const std::int64_t at = k % 3 == 0 ? far[k / 3 % 4] : (std::int64_t{mixed(k)} << 8U) + k % 7;
+    store(index.host, 8 * k, at);
+    store(values.host, k, static_cast<std::uint8_t>(k % 251));
+    updates[at].push_back(k);
+  }
+  index.commit();
+  values.commit();
+  const gpukern_exec exec = exec_at(placement());
+  const View index_view = first_of(index, {GPUKERN_INT, 64, 1}, kCount);
+  const gpukern_tensor index_tensor = index_view.tensor();
+  for (const gpukern_dtype dtype : {kByte, half}) {
+    const bool adds = dtype.bits == 16;
+    const std::int64_t item = dtype.bits / 8;
+    Memory target(placement(), static_cast<std::size_t>(item * kKeys));
+    std::fill(target.host.begin(), target.host.end(), std::byte{});
+    target.commit();
+    for (std::int64_t k = 0; adds && k < kCount; ++k)
+      store(values.host, 2 * k, static_cast<std::uint16_t>(k % 2 == 0 ? 0x3c00 : 0));  // 1, 0
+    values.commit();
+    const View target_view = first_of(target, dtype, kKeys);
+    const View values_view = first_of(values, dtype, kCount);
+    const gpukern_tensor target_tensor = target_view.tensor();
+    const gpukern_tensor values_tensor = values_view.tensor();
+    const auto options =
+        scatter_options(GPUKERN_INDEX_RAISE, adds ? GPUKERN_REDUCE_ADD : GPUKERN_REDUCE_NONE);
+    ASSERT_EQ(
+        gpukern_scatter(&target_tensor, &index_tensor, &values_tensor, 0, nullptr, &options, &exec),
+        GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    target.fetch();
+    for (const auto& [at, which] : updates) {
+      if (!adds) {
+        ASSERT_EQ(load<std::uint8_t>(target.host, at), which.back() % 251) << at;
+        store(target.host, at, std::uint8_t{});
+        continue;
+      }
+      const auto ones =
+          std::count_if(which.begin(), which.end(), [](std::int64_t k) { return k % 2 == 0; });
+      const auto sum = Half{load<std::uint16_t>(target.host, 2 * at)}.decode();
+      ASSERT_EQ(sum, static_cast<float>(ones)) << at;
+      store(target.host, 2 * at, std::uint16_t{});
+    }
+    ASSERT_TRUE(std::all_of(target.host.begin(), target.host.end(),
+                            [](std::byte each) { return each == std::byte{}; }));
+  }
 }
 
 /// On the CPU only if requested: it takes gigabytes of host memory.

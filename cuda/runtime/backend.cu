@@ -39,8 +39,7 @@ std::atomic<bool> forked_after_cuda{false};
 cudaStream_t cuda_stream(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
 constexpr const char* kRaiseUnderCapture =
-    "mode must be wrap, clip or fill while a CUDA graph is captured, got raise, which has to wait "
-    "for the stream";
+    "mode must not be raise while a CUDA graph is captured: it has to wait for the stream";
 
 class CudaDevice final : public Device {
  public:

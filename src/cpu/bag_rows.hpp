@@ -120,6 +120,7 @@ class RowWindow {
     const std::int64_t end = std::min(items.end, end_);
     for (std::int64_t item = items.begin; item < end; ++item) {
       const std::byte* const row = row_[static_cast<std::size_t>(item - begin_)];
+      if (row == nullptr) continue;
       for (std::int64_t at = 0; at < prefetched_; at += kCacheLine) __builtin_prefetch(row + at);
     }
   }
