@@ -80,7 +80,7 @@ def extensions():
             ],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=COMPILE_FLAGS + (["-Werror"] if werror() == "ON" else []),
-            # dlopen is in a library of its own before glibc 2.34.
+            # Before glibc 2.34, dlopen is in libdl.
             extra_link_args=[
                 f"-Wl,-rpath,$ORIGIN/{library_folder(path)}",
                 "-Wl,--as-needed",
