@@ -93,8 +93,9 @@ function(gpukern_present_architectures nvcc variable)
 endfunction()
 
 # Sets CMAKE_CUDA_ARCHITECTURES unless it or $CUDAARCHS names architectures. "release" is machine
-# code for every generation from Turing on, and PTX for later ones, as a wheel needs. By default a
-# build is for the GPUs of this machine. Without a GPU it is PTX for Turing, which compiles in half
+# code for every major compute capability from Turing on, which its minor ones run as well (8.0 on
+# 8.6 and 8.9), and PTX for later ones, as a wheel needs. By default a build is for the GPUs of this
+# machine. Without a GPU it is PTX for Turing, which compiles in half
 # the time of machine code and which the driver compiles for any GPU.
 macro(gpukern_choose_architectures nvcc)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
@@ -107,7 +108,7 @@ macro(gpukern_choose_architectures nvcc)
     else()
       set(_gpukern_newest 90)
     endif()
-    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real ${_gpukern_newest})
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real ${_gpukern_newest})
     # Every driver that runs CUDA 13 decompresses it.
     if(_gpukern_version VERSION_GREATER_EQUAL 13)
       add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>")

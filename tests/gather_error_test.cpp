@@ -253,6 +253,7 @@ TEST_P(GatherErrorTest, OptionsAreOptionalAndSized) {
   Array index(placement(), kInt64.dtype, {4});
   Array out(placement(), kFloat32, {4});
   for (std::int64_t k = 0; k < 4; ++k) store<std::int64_t>(index.storage.host, kGuard + 8 * k, 2);
+  source.storage.commit();
   index.storage.commit();
   const gpukern_tensor tensors[] = {source.tensor(), index.tensor(), out.tensor()};
   const gpukern_exec exec = exec_at(placement());
