@@ -109,11 +109,14 @@ pkg_config_way() {
 
 # Builds the Cython extension like any package that uses the installed gpukern, and runs its tests.
 cython_extension() {
-  local source=$work/cython_extension site=$work/site
+  local source=$work/cython_extension site=$work/site own
+  # Python's flags may name where its own library is.
+  own=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
   cp -r examples/cython_extension "$source"
   quietly "$python" -m pip --disable-pip-version-check install --no-build-isolation --no-index \
     --no-deps --target "$site" "$source"
-  if readelf --dynamic "$site"/gpukern_bags/*.so | grep -E 'R(UN)?PATH' >&2; then
+  if readelf --dynamic "$site"/gpukern_bags/*.so | grep -E 'R(UN)?PATH' |
+    grep -vF "[$own]" >&2; then
     echo "FAILED: gpukern_bags names a directory of this machine" >&2
     exit 1
   fi
