@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "src/core/dtype.hpp"
 #include "src/core/index.hpp"
@@ -32,8 +33,25 @@ GPUKERN_HOST_DEVICE inline double canonical(double value) {
   return value != value ? bits_as<double>(0x7ff8000000000000U) : value;
 }
 
+/// The value of a 16-bit type T in `bits`, which is a std::uint32_t, or a vector of such.
+template <class T, class Float, class Bits>
+GPUKERN_HOST_DEVICE inline Float widened_bits(Bits bits) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return bits_as<Float>(bits << 16);
+  } else {
+    const Bits magnitude = bits & 0x7fffU;
+    const Bits sign = (bits & 0x8000U) << 16;
+    // The exponent bias of float32 is 112 higher; the product is exact, for subnormals too.
+    const Float scaled = bits_as<Float>(magnitude << 13) * 0x1p112F;
+    const Bits special = magnitude >= 0x7c00U ? Bits{} + 0x7f800000U : Bits{};  // infinity, NaN
+    return bits_as<Float>(bits_as<Bits>(scaled) | special | sign);
+  }
+}
 GPUKERN_HOST_DEVICE inline float widen(BFloat16 value) {
-  return bits_as<float>(static_cast<std::uint32_t>(value.bits) << 16);
+  return widened_bits<BFloat16, float>(std::uint32_t{value.bits});
+}
+GPUKERN_HOST_DEVICE inline float widen(Half value) {
+  return widened_bits<Half, float>(std::uint32_t{value.bits});
 }
 
 GPUKERN_HOST_DEVICE inline void narrow(float value, BFloat16& to) {
@@ -41,15 +59,6 @@ GPUKERN_HOST_DEVICE inline void narrow(float value, BFloat16& to) {
   const std::uint32_t rounded =
       (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;  // to nearest, ties even
   to.bits = static_cast<std::uint16_t>(value != value ? 0x7fc0U : rounded);
-}
-
-GPUKERN_HOST_DEVICE inline float widen(Half value) {
-  const std::uint32_t magnitude = value.bits & 0x7fffU;
-  const std::uint32_t sign = (value.bits & 0x8000U) << 16;
-  // The exponent bias of float32 is 112 higher; the product is exact, for subnormals too.
-  const float scaled = bits_as<float>(magnitude << 13) * 0x1p112F;
-  const std::uint32_t special = magnitude >= 0x7c00U ? 0x7f800000U : 0U;  // infinity, NaN
-  return bits_as<float>(bits_as<std::uint32_t>(scaled) | special | sign);
 }
 
 GPUKERN_HOST_DEVICE inline void narrow(float value, Half& to) {

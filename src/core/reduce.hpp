@@ -129,21 +129,20 @@ GPUKERN_HOST_DEVICE inline Accumulator<T> widened(T value) {
     return value;
 }
 
-/// The smaller or larger of two numbers; NaN wins, and -0 is less than +0.
+/// The smaller or larger of two numbers; NaN wins, and -0 is less than +0. Without branches, so
+/// that compilers vectorize it.
 template <class Real>
 GPUKERN_HOST_DEVICE inline Real extreme(bool largest, Real a, Real b) {
-  if (a != a) return a;
-  if (b != b) return b;
-  if (a < b) return largest ? b : a;
-  if (b < a) return largest ? a : b;
+  Real chosen = (largest ? a < b : b < a) ? b : a;
   if constexpr (std::is_floating_point_v<Real>) {
     // Equal numbers differ in the sign of zero only.
     using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
     const auto x = bits_as<Bits>(a);
     const auto y = bits_as<Bits>(b);
-    return bits_as<Real>(largest ? x & y : x | y);
+    chosen = a == b ? bits_as<Real>(largest ? x & y : x | y) : chosen;
+    chosen = b != b ? b : chosen;
   }
-  return a;
+  return chosen;
 }
 
 /// Combines two values, the earlier one first. GPUKERN_REDUCE_MEAN adds.

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <vector>
 
-#include "src/cpu/bag_reduction.hpp"
+#include "src/cpu/bag_loops.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
+#include "src/cpu/runs.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
@@ -46,108 +49,209 @@ std::vector<std::int64_t> divided(const Bags& bags, std::int64_t number, std::in
   return begins;
 }
 
-template <class Reduction>
-class BagLoop {
- public:
-  explicit BagLoop(const GatherReduceArgs& args) : args_(args), bags_(args) {}
+/// Columns [first, first + count).
+struct Tile {
+  std::int64_t first;
+  std::int64_t count;
+};
 
-  void run() const {
-    const std::int64_t work =
-        std::max<std::int64_t>(0, bags_.offset(args_.bags) - bags_.offset(0)) + args_.bags;
-    const int threads = threads_for(work, grain(args_));
-    bool has_long = false;
-    if (threads == 1) {
-      has_long = reduce_bags(0, args_.bags);
-    } else {
-      const std::int64_t parts = kPartsOfThread * threads;
-      const std::vector<std::int64_t> begins = divided(bags_, args_.bags, parts);
-      std::atomic<bool> found{false};
-      parallel_for(parts, 1, [&](std::int64_t first, std::int64_t last) {
-        if (reduce_bags(begins[static_cast<std::size_t>(first)],
-                        begins[static_cast<std::size_t>(last)]))
-          found.store(true, std::memory_order_relaxed);
-      });
-      has_long = found.load();
+/// Columns of a tile: sums, or the elements themselves.
+struct alignas(kMostSumBytes) TileMemory {
+  std::byte bytes[kTileColumns * kMostSumBytes];
+};
+
+/// Calls visit(the operand's address of each column of a tile, the position in the tile).
+template <class Visit>
+void for_each_column(const Loop<2>& columns, const Tile& tile, int operand, const Visit& visit) {
+  const std::int64_t step = run_stride(columns, operand);
+  std::int64_t column = 0;
+  for_each_run(columns, tile.first, tile.first + tile.count,
+               [&](const auto& offset, std::int64_t length) {
+                 for (std::int64_t i = 0; i < length; ++i)
+                   visit(offset[operand] + i * step, column++);
+               });
+}
+
+/// The reduction of bags by one thread.
+class BagReduction {
+ public:
+  BagReduction(const GatherReduceArgs& args, const BagLoops& loops)
+      : args_(args),
+        loops_(loops),
+        columns_(args.columns.count()),
+        contiguous_(args.columns.contiguous(kSourceColumn, args.item)),
+        contiguous_out_(args.columns.contiguous(kOutColumn, args.item)),
+        window_(args, contiguous_ ? columns_ * args.item : args.item, loops.weights) {}
+
+  /// Writes the reduction of a bag of at most kUnitItems.
+  void reduce_bag(std::int64_t bag, Items items) {
+    for_each_tile([&](const Tile& tile) {
+      TileMemory sums;
+      const std::int64_t count = reduce_unit(items, tile, sums.bytes);
+      store(bag, tile, sums.bytes, count);
+    });
+  }
+
+  /// Combines at most kUnitItems and returns their number, without those that are left out.
+  std::int64_t reduce_unit(Items items, const Tile& tile, std::byte* sums) {
+    if (columns_ == 1) return loops_.combine_column(args_, window_, items, sums);
+    if (items.count() <= kBlockValues) return combine_block(items, tile, sums);
+    std::array<TileMemory, 6> levels;  // level k holds the sums of 2^k blocks
+    const auto join_level = [&](std::size_t k) {
+      loops_.join(levels[k].bytes, sums, sums, tile.count);
+    };
+    std::uint64_t taken = 0;
+    std::int64_t count = 0;
+    for (std::int64_t begin = items.begin; begin < items.end; begin += kBlockValues, ++taken) {
+      count += combine_block({begin, std::min(begin + kBlockValues, items.end)}, tile, sums);
+      std::size_t k = 0;
+      for (; (taken >> k & 1U) != 0; ++k) join_level(k);
+      if (begin + kBlockValues < items.end)
+        std::copy_n(sums, tile.count * loops_.sum_bytes, levels[k].bytes);
     }
-    for (std::int64_t bag = 0; has_long && bag < args_.bags; ++bag)
-      if (const Items items = bags_[bag]; items.count() > kUnitItems) reduce_long(bag, items);
+    // The last block is joined with those of equal length already.
+    --taken;
+    for (auto k = static_cast<std::size_t>(__builtin_ctzll(~taken)); taken >> k != 0; ++k)
+      if ((taken >> k & 1U) != 0) join_level(k);
+    return count;
+  }
+
+  /// Writes the result of `count` items.
+  void store(std::int64_t bag, const Tile& tile, const std::byte* sums, std::int64_t count) const {
+    std::byte* const out = args_.out + bag * args_.out_step;
+    if (contiguous_out_)
+      return loops_.finish(args_.reduce, sums, tile.count, count, out + tile.first * args_.item);
+    TileMemory packed;
+    loops_.finish(args_.reduce, sums, tile.count, count, packed.bytes);
+    visit_width(args_.item, [&](auto width) {
+      for_each_column(args_.columns, tile, kOutColumn, [&](std::int64_t offset, std::int64_t c) {
+        std::memcpy(out + offset, packed.bytes + c * args_.item, width);
+      });
+    });
+  }
+
+  template <class Visit>
+  void for_each_tile(const Visit& visit) const {
+    for (std::int64_t first = 0; first < columns_; first += kTileColumns)
+      visit(Tile{first, std::min(kTileColumns, columns_ - first)});
   }
 
  private:
-  /// Returns whether there are longer bags, which it leaves out.
-  bool reduce_bags(std::int64_t begin, std::int64_t end) const {
-    const DefaultFloatingPoint environment;
-    Reduction reduction(args_);
-    bool has_long = false;
-    std::int64_t first = bags_.offset(begin);
-    for (std::int64_t bag = begin; bag < end; ++bag) {
-      const std::int64_t next = bags_.offset(bag + 1);
-      const Items items{first, std::max(first, next)};
-      first = next;
-      if (items.count() > kUnitItems)
-        has_long = true;
-      else
-        reduction.reduce_bag(bag, items);
-    }
-    return has_long;
+  std::int64_t combine_block(Items items, const Tile& tile, std::byte* sums) {
+    const BlockRows rows = window_.rows(items);
+    if (contiguous_)
+      loops_.combine_block(rows, tile.first * args_.item, tile.count, sums);
+    else
+      combine_strided(rows, tile, sums);
+    return rows.count;
   }
 
-  /// By units of items, which threads share.
-  void reduce_long(std::int64_t bag, Items items) const {
-    const std::int64_t units = (items.count() - 1) / kUnitItems + 1;
-    const std::int64_t columns = args_.columns.count();
-    const auto memory = std::make_unique_for_overwrite<typename Reduction::Number[]>(
-        static_cast<std::size_t>(units * columns));
-    auto* const sums = memory.get();
-    std::atomic<std::int64_t> count{0};
-    const std::int64_t unit_grain = std::max<std::int64_t>(1, grain(args_) / kUnitItems);
-    parallel_for(units, unit_grain, [&](std::int64_t first, std::int64_t last) {
-      const DefaultFloatingPoint environment;
-      Reduction reduction(args_);
-      for (std::int64_t unit = first; unit < last; ++unit) {
-        const std::int64_t begin = items.begin + unit * kUnitItems;
-        const Items part{begin, std::min(begin + kUnitItems, items.end)};
-        Reduction::for_each_tile(columns, [&](const Tile& tile) {
-          const std::int64_t found =
-              reduction.reduce_unit(part, tile, sums + unit * columns + tile.first);
-          if (tile.first == 0) count.fetch_add(found, std::memory_order_relaxed);
-        });
-      }
-    });
-    const DefaultFloatingPoint environment;
-    for (std::int64_t step = 1; step < units; step *= 2)
-      for (std::int64_t unit = 0; unit + step < units; unit += 2 * step)
-        Reduction::append(sums + unit * columns, sums + (unit + step) * columns, columns);
-    const Reduction reduction(args_);
-    Reduction::for_each_tile(columns, [&](const Tile& tile) {
-      reduction.store(bag, tile, sums + tile.first, count.load());
-    });
+  /// Packs each row first.
+  void combine_strided(const BlockRows& rows, const Tile& tile, std::byte* sums) const {
+    loops_.combine_block({nullptr, nullptr, 0}, 0, tile.count, sums);  // identities
+    for (std::int64_t k = 0; k < rows.count; ++k) {
+      TileMemory packed;
+      visit_width(args_.item, [&](auto width) {
+        for_each_column(args_.columns, tile, kSourceColumn,
+                        [&](std::int64_t offset, std::int64_t c) {
+                          std::memcpy(packed.bytes + c * args_.item, rows.row[k] + offset, width);
+                        });
+      });
+      const std::byte* const row = packed.bytes;
+      const std::byte* const weight =
+          rows.weight == nullptr ? nullptr : rows.weight + k * loops_.sum_bytes;
+      TileMemory values;
+      loops_.combine_block({&row, weight, 1}, 0, tile.count, values.bytes);
+      loops_.join(sums, values.bytes, sums, tile.count);
+    }
   }
 
   const GatherReduceArgs& args_;
-  Bags bags_;
+  const BagLoops& loops_;
+  std::int64_t columns_;
+  bool contiguous_;
+  bool contiguous_out_;
+  RowWindow window_;
 };
 
-template <class T, gpukern_reduce reduce, bool weighted>
-void run(const GatherReduceArgs& args) {
-  using Reduced = typename ReducedAs<T, reduce>::Type;
-  BagLoop<BagReduction<Reduced, reduce, weighted>>(args).run();
+/// Returns whether there are longer bags than kUnitItems, which it leaves out.
+bool reduce_bags(const GatherReduceArgs& args, const BagLoops& loops, const Bags& bags,
+                 std::int64_t begin, std::int64_t end) {
+  const DefaultFloatingPoint environment;
+  BagReduction reduction(args, loops);
+  bool has_long = false;
+  std::int64_t first = bags.offset(begin);
+  for (std::int64_t bag = begin; bag < end; ++bag) {
+    const std::int64_t next = bags.offset(bag + 1);
+    const Items items{first, std::max(first, next)};
+    first = next;
+    if (items.count() > kUnitItems)
+      has_long = true;
+    else
+      reduction.reduce_bag(bag, items);
+  }
+  return has_long;
 }
 
-template <class T>
-void run_for(const GatherReduceArgs& args) {
-  if constexpr (!kIsComplex<T>) {
-    if (args.reduce == GPUKERN_REDUCE_MIN) return run<T, GPUKERN_REDUCE_MIN, false>(args);
-    if (args.reduce == GPUKERN_REDUCE_MAX) return run<T, GPUKERN_REDUCE_MAX, false>(args);
-  }
-  if (args.weights != nullptr) return run<T, GPUKERN_REDUCE_ADD, true>(args);
-  run<T, GPUKERN_REDUCE_ADD, false>(args);
+/// By units of items, which threads share.
+void reduce_long(const GatherReduceArgs& args, const BagLoops& loops, std::int64_t bag,
+                 Items items) {
+  const std::int64_t units = (items.count() - 1) / kUnitItems + 1;
+  const std::int64_t columns = args.columns.count();
+  const std::int64_t unit_bytes = columns * loops.sum_bytes;
+  const auto sums =
+      std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(units * unit_bytes));
+  const auto sums_of = [&](std::int64_t unit) { return sums.get() + unit * unit_bytes; };
+  std::atomic<std::int64_t> count{0};
+  const std::int64_t unit_grain = std::max<std::int64_t>(1, grain(args) / kUnitItems);
+  parallel_for(units, unit_grain, [&](std::int64_t first, std::int64_t last) {
+    const DefaultFloatingPoint environment;
+    BagReduction reduction(args, loops);
+    for (std::int64_t unit = first; unit < last; ++unit) {
+      const std::int64_t begin = items.begin + unit * kUnitItems;
+      const Items part{begin, std::min(begin + kUnitItems, items.end)};
+      reduction.for_each_tile([&](const Tile& tile) {
+        const std::int64_t found =
+            reduction.reduce_unit(part, tile, sums_of(unit) + tile.first * loops.sum_bytes);
+        if (tile.first == 0) count.fetch_add(found, std::memory_order_relaxed);
+      });
+    }
+  });
+  const DefaultFloatingPoint environment;
+  for (std::int64_t step = 1; step < units; step *= 2)
+    for (std::int64_t unit = 0; unit + step < units; unit += 2 * step)
+      loops.join(sums_of(unit), sums_of(unit + step), sums_of(unit), columns);
+  const BagReduction reduction(args, loops);
+  reduction.for_each_tile([&](const Tile& tile) {
+    reduction.store(bag, tile, sums_of(0) + tile.first * loops.sum_bytes, count.load());
+  });
 }
 
 }  // namespace
 
 void gather_reduce(const GatherReduceArgs& args) {
-  visit_reduced_dtype(args.dtype, [&](auto tag) { run_for<typename decltype(tag)::type>(args); });
+  const BagLoops loops = bag_loops(args);
+  const Bags bags(args);
+  const std::int64_t work =
+      std::max<std::int64_t>(0, bags.offset(args.bags) - bags.offset(0)) + args.bags;
+  const int threads = threads_for(work, grain(args));
+  bool has_long = false;
+  if (threads == 1) {
+    has_long = reduce_bags(args, loops, bags, 0, args.bags);
+  } else {
+    const std::int64_t parts = kPartsOfThread * threads;
+    const std::vector<std::int64_t> begins = divided(bags, args.bags, parts);
+    std::atomic<bool> found{false};
+    parallel_for(parts, 1, [&](std::int64_t first, std::int64_t last) {
+      if (reduce_bags(args, loops, bags, begins[static_cast<std::size_t>(first)],
+                      begins[static_cast<std::size_t>(last)]))
+        found.store(true, std::memory_order_relaxed);
+    });
+    has_long = found.load();
+  }
+  for (std::int64_t bag = 0; has_long && bag < args.bags; ++bag)
+    if (const Items items = bags[bag]; items.count() > kUnitItems)
+      reduce_long(args, loops, bag, items);
 }
 
 Strategy gather_reduce_strategy(const GatherReduceArgs& args) {

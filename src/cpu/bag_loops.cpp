@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/cpu/bag_loops.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "src/cpu/elements.hpp"
+#include "src/cpu/runs.hpp"
+
+namespace gpukern::cpu {
+namespace {
+
+/// A vector register. Compilers do not vectorize loops over a few sums by themselves.
+template <class Number>
+using Vector [[gnu::vector_size(16)]] = Number;
+
+/// The numbers that a sum of elements of type T consists of.
+template <class T>
+struct PartOf {
+  using Type = T;
+};
+template <class Real>
+struct PartOf<Complex<Real>> {
+  using Type = Real;
+};
+
+/// Sums of neighbouring columns in vector registers.
+template <class T, gpukern_reduce reduce, bool weighted>
+class VectorSums {
+  using A = Accumulator<T>;
+  using Number = typename PartOf<A>::Type;
+  using V = Vector<Number>;
+
+ public:
+  static constexpr std::int64_t kColumns = sizeof(V) / sizeof(A);
+
+  /// Combines the columns of kCount vectors at an offset of the rows.
+  template <int kCount>
+  static void combine(const BlockRows& rows, std::int64_t offset, A* sums) {
+    V sum[kCount];
+    for (V& each : sum) each = identity<Number>(reduce) - V{};
+    for (std::int64_t k = 0; k < rows.count; ++k) {
+      const std::byte* const row = rows.row[k] + offset;
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i) {
+        V value = load(row + i * kColumns * static_cast<std::int64_t>(sizeof(T)));
+        if constexpr (weighted) value *= reinterpret_cast<const A*>(rows.weight)[k];
+        sum[i] = join(sum[i], value);
+      }
+    }
+    std::memcpy(sums, sum, sizeof sum);
+  }
+
+ private:
+  static V load(const std::byte* from) {
+    if constexpr (std::is_same_v<T, A>) {
+      return load_as<V>(from);
+    } else {
+      using Bits [[gnu::vector_size(8)]] = std::uint16_t;
+      const auto bits = __builtin_convertvector(load_as<Bits>(from), Vector<std::uint32_t>);
+      return widened_bits<T, V>(bits);
+    }
+  }
+
+  /// As combine().
+  static V join(V a, V b) {
+    if constexpr (reduce == GPUKERN_REDUCE_ADD) {
+      return a + b;
+    } else {
+      constexpr bool kLargest = reduce == GPUKERN_REDUCE_MAX;
+      V chosen = (kLargest ? a < b : b < a) ? b : a;
+      if constexpr (std::is_floating_point_v<Number>) {
+        using Bits = decltype(a < b);
+        const auto x = reinterpret_cast<Bits>(a);
+        const auto y = reinterpret_cast<Bits>(b);
+        chosen = a == b ? reinterpret_cast<V>(kLargest ? x & y : x | y) : chosen;
+        chosen = b != b ? b : chosen;
+      }
+      return chosen;
+    }
+  }
+};
+
+/// `reduce` is GPUKERN_REDUCE_ADD for means as well.
+template <class T, gpukern_reduce reduce, bool weighted>
+class Loops {
+  using A = Accumulator<T>;
+  static_assert(sizeof(A) <= kMostSumBytes);
+
+ public:
+  static BagLoops table() {
+    static constexpr WeightReader kWeights{sizeof(A), load_weights};
+    return {sizeof(A), weighted ? &kWeights : nullptr, combine_block, combine_column, join, finish};
+  }
+
+ private:
+  static A* as_sums(std::byte* sums) { return reinterpret_cast<A*>(sums); }
+  static const A* as_sums(const std::byte* sums) { return reinterpret_cast<const A*>(sums); }
+
+  static void load_weights(const GatherReduceArgs& args, Items items, std::byte* to) {
+    for (std::int64_t item = items.begin; item < items.end; ++item, to += sizeof(A))
+      store_as(to, widened(load_as<T>(args.weights + item * args.weight_step)));
+  }
+
+  static void join(const std::byte* earlier, const std::byte* later, std::byte* to,
+                   std::int64_t count) {
+    for (std::int64_t c = 0; c < count; ++c)
+      as_sums(to)[c] = combine(reduce, as_sums(earlier)[c], as_sums(later)[c]);
+  }
+
+  static void finish(gpukern_reduce final, const std::byte* sums, std::int64_t columns,
+                     std::int64_t count, std::byte* to) {
+    if (count == 0)
+      std::memset(to, 0, static_cast<std::size_t>(columns) * sizeof(T));
+    else if (final == GPUKERN_REDUCE_MEAN)
+      finish_as<GPUKERN_REDUCE_MEAN>(as_sums(sums), columns, count, to);
+    else
+      finish_as<reduce>(as_sums(sums), columns, count, to);
+  }
+
+  template <gpukern_reduce kFinal>
+  static void finish_as(const A* sums, std::int64_t columns, std::int64_t count, std::byte* to) {
+    for (std::int64_t c = 0; c < columns; ++c)
+      store_as<T>(to + c * static_cast<std::int64_t>(sizeof(T)),
+                  finished<T>(kFinal, sums[c], count));
+  }
+
+  /// The element at an address, times the weight of item k.
+  static A value(const std::byte* from, const A* weight, std::int64_t k) {
+    const A number = widened(load_as<T>(from));
+    if constexpr (weighted) return multiplied(number, weight[k]);
+    return number;
+  }
+
+  static void combine_block(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
+                            std::byte* to) {
+    A* const sums = as_sums(to);
+    std::int64_t c = 0;
+    const auto offset_of_column = [&] { return offset + c * static_cast<std::int64_t>(sizeof(T)); };
+    if constexpr (!(kIsComplex<T> && weighted)) {
+      using Sums = VectorSums<T, reduce, weighted>;
+      const auto combine_vectors = [&]<int kCount>(std::integral_constant<int, kCount>) {
+        constexpr std::int64_t kColumns = kCount * Sums::kColumns;
+        for (; c + kColumns <= columns; c += kColumns)
+          Sums::template combine<kCount>(rows, offset_of_column(), sums + c);
+      };
+      combine_vectors(std::integral_constant<int, 8>{});
+      combine_vectors(std::integral_constant<int, 2>{});
+      combine_vectors(std::integral_constant<int, 1>{});
+    }
+    for (; c < columns; ++c) sums[c] = combine_rows(rows, offset_of_column());
+  }
+
+  static A combine_rows(const BlockRows& rows, std::int64_t offset) {
+    const A* const weight = as_sums(rows.weight);
+    A sum = identity<A>(reduce);
+    for (std::int64_t k = 0; k < rows.count; ++k)
+      sum = combine(reduce, sum, value(rows.row[k] + offset, weight, k));
+    return sum;
+  }
+
+  // ---- one column: kChains blocks at a time, since each is a chain of dependent additions ----
+
+  static constexpr std::int64_t kChains = 8;
+
+  static std::int64_t combine_column(const GatherReduceArgs& args, RowWindow& window, Items items,
+                                     std::byte* to) {
+    A& sum = *as_sums(to);
+    const bool direct = args.index == nullptr && args.axis.ndim <= 1 && !weighted;
+    const auto combine_one = [&](Items block, A& block_sum) {
+      if (direct) {
+        block_sum = combine_direct(args, block);
+        return block.count();
+      }
+      const BlockRows rows = window.rows(block);
+      block_sum = combine_rows(rows, 0);
+      return rows.count;
+    };
+    if (items.count() <= kBlockValues) return combine_one(items, sum);
+    std::array<A, kUnitBlocks> sums;
+    std::int64_t count = 0;
+    std::size_t blocks = 0;
+    for (std::int64_t begin = items.begin; begin < items.end;) {
+      if (direct && begin + kChains * kBlockValues <= items.end) {
+        combine_chains(args, begin, &sums[blocks]);
+        blocks += kChains;
+        count += kChains * kBlockValues;
+        begin += kChains * kBlockValues;
+        continue;
+      }
+      const Items block{begin, std::min(begin + kBlockValues, items.end)};
+      count += combine_one(block, sums[blocks++]);
+      begin = block.end;
+    }
+    for (std::size_t step = 1; step < blocks; step *= 2)
+      for (std::size_t b = 0; b + step < blocks; b += 2 * step)
+        sums[b] = combine(reduce, sums[b], sums[b + step]);
+    sum = sums[0];
+    return count;
+  }
+
+  /// Items at equal distances, without weights.
+  static A combine_direct(const GatherReduceArgs& args, Items items) {
+    const std::int64_t step = run_stride(args.axis, 0);
+    const std::byte* from = args.source + items.begin * step;
+    A sum = identity<A>(reduce);
+    for (std::int64_t k = 0; k < items.count(); ++k, from += step)
+      sum = combine(reduce, sum, widened(load_as<T>(from)));
+    return sum;
+  }
+
+  static void combine_chains(const GatherReduceArgs& args, std::int64_t begin, A* to) {
+    const std::int64_t step = run_stride(args.axis, 0);
+    const std::byte* from = args.source + begin * step;
+    A sum[kChains];
+    for (A& each : sum) each = identity<A>(reduce);
+    for (std::int64_t k = 0; k < kBlockValues; ++k, from += step)
+      for (std::int64_t chain = 0; chain < kChains; ++chain)
+        sum[chain] =
+            combine(reduce, sum[chain], widened(load_as<T>(from + chain * kBlockValues * step)));
+    std::copy_n(sum, kChains, to);
+  }
+};
+
+template <class T, gpukern_reduce reduce, bool weighted>
+BagLoops table_of() {
+  return Loops<typename ReducedAs<T, reduce>::Type, reduce, weighted>::table();
+}
+
+template <class T>
+BagLoops table_for(const GatherReduceArgs& args) {
+  if constexpr (!kIsComplex<T>) {
+    if (args.reduce == GPUKERN_REDUCE_MIN) return table_of<T, GPUKERN_REDUCE_MIN, false>();
+    if (args.reduce == GPUKERN_REDUCE_MAX) return table_of<T, GPUKERN_REDUCE_MAX, false>();
+  }
+  if (args.weights != nullptr) return table_of<T, GPUKERN_REDUCE_ADD, true>();
+  return table_of<T, GPUKERN_REDUCE_ADD, false>();
+}
+
+}  // namespace
+
+BagLoops bag_loops(const GatherReduceArgs& args) {
+  BagLoops loops{};
+  visit_reduced_dtype(args.dtype,
+                      [&](auto tag) { loops = table_for<typename decltype(tag)::type>(args); });
+  return loops;
+}
+
+}  // namespace gpukern::cpu

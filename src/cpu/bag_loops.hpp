@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The loops of gather_reduce that depend on the type of the elements and on the reduction. The sums
+// of a tile are an array of accumulators, which the caller sees as bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/cpu/bag_rows.hpp"
+
+namespace gpukern::cpu {
+
+/// This many columns of a row are combined at a time: their sums stay in the L1 cache.
+constexpr std::int64_t kTileColumns = 256;
+constexpr std::int64_t kMostSumBytes = 16;
+/// Blocks that are joined where they are combined; longer bags are divided into units of as many.
+constexpr std::int64_t kUnitBlocks = 64;
+constexpr std::int64_t kUnitItems = kUnitBlocks * kBlockValues;
+
+struct BagLoops {
+  std::int64_t sum_bytes;  ///< of a column
+  const WeightReader* weights;
+  /// Combines contiguous columns at an offset of the rows.
+  void (*combine_block)(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
+                        std::byte* sums);
+  /// Combines at most kUnitItems of the only column, and returns their number without those that
+  /// are left out.
+  std::int64_t (*combine_column)(const GatherReduceArgs& args, RowWindow& window, Items items,
+                                 std::byte* sum);
+  /// Combines two arrays of sums, of which `to` may be either.
+  void (*join)(const std::byte* earlier, const std::byte* later, std::byte* to,
+               std::int64_t columns);
+  /// Writes the elements for the sums of `count` items. `final` is the reduction of the call.
+  void (*finish)(gpukern_reduce final, const std::byte* sums, std::int64_t columns,
+                 std::int64_t count, std::byte* to);
+};
+
+BagLoops bag_loops(const GatherReduceArgs& args);
+
+}  // namespace gpukern::cpu
