@@ -24,10 +24,11 @@ void for_each_column(const Loop<2>& columns, const Visit& visit) {
   if (columns.ndim == 0) return visit(0, 0);
   const std::int64_t target_step = run_stride(columns, kTargetColumn);
   const std::int64_t value_step = run_stride(columns, kValueColumn);
-  for_each_run(columns, 0, columns.count(), [&](const auto& offset, std::int64_t length) {
+  const auto visit_run = [&](const ColumnOffsets& offset, std::int64_t length) {
     for (std::int64_t i = 0; i < length; ++i)
       visit(offset[kTargetColumn] + i * target_step, offset[kValueColumn] + i * value_step);
-  });
+  };
+  for_each_column_run(columns, ColumnRunVisitor(visit_run));
 }
 
 /// Calls body(key, target, value) for updates in order. The loop's invariants are in local

@@ -33,6 +33,10 @@ std::int64_t resolve(const ScatterArgs& args, std::int64_t begin, std::int64_t e
 
 }  // namespace
 
+void for_each_column_run(const Loop<2>& columns, const ColumnRunVisitor& visit) {
+  for_each_run(columns, 0, columns.count(), visit);
+}
+
 std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
                              Update* to) {
   std::int64_t count = 0;

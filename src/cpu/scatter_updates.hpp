@@ -29,6 +29,29 @@ struct Updates {
   std::int64_t count;
 };
 
+using ColumnOffsets = std::array<std::int64_t, 2>;
+
+/// Refers to a function of a run of columns, so that the iteration over runs is compiled once.
+class ColumnRunVisitor {
+ public:
+  template <class Visit>
+  explicit ColumnRunVisitor(const Visit& visit)
+      : visit_(&visit),
+        call_([](const void* function, const ColumnOffsets& first, std::int64_t length) {
+          (*static_cast<const Visit*>(function))(first, length);
+        }) {}
+  void operator()(const ColumnOffsets& first, std::int64_t length) const {
+    call_(visit_, first, length);
+  }
+
+ private:
+  const void* visit_;
+  void (*call_)(const void* function, const ColumnOffsets& first, std::int64_t length);
+};
+
+/// Calls visit(offsets of the first column, number of columns) for the runs of an update.
+void for_each_column_run(const Loop<2>& columns, const ColumnRunVisitor& visit);
+
 /// Resolves the updates at positions [begin, end) to `to`, without those that are skipped, and
 /// returns their number.
 std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
