@@ -44,6 +44,10 @@ $(INSTALL) --verbose '$(1)' 2>&1 | tee build/install.log | \
 endef
 # The environment's tools (cmake, ninja) come first where it holds any.
 export PATH := $(abspath $(BIN)):$(PATH)
+# Unlike make, Ninja compiles a program while the library that it needs is not complete.
+ifneq ($(shell PATH="$(abspath $(BIN)):$$PATH" command -v ninja),)
+export CMAKE_GENERATOR ?= Ninja
+endif
 export GPUKERN_CUDA := $(CUDA)
 export GPUKERN_WERROR := $(WERROR)
 export VENV
@@ -175,8 +179,9 @@ sanitize-host: requirements
 	  [ $$sanitizer = thread ] || { \
 	    optimize=-Og; tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); }; \
 	  flags="$$optimize -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
-	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_TEST_BY_PROGRAM=ON \
-	    -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
+	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
+	    -DGPUKERN_TEST_BY_PROGRAM=ON -DCMAKE_BUILD_TYPE=None \
+	    -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
 	  cmake --build $$build --target gpukern_tests_for_$$tests --parallel $(JOBS) && \
 	  TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 \
 	    ctest --test-dir $$build --output-on-failure --parallel $(JOBS) --no-tests=error \

@@ -193,6 +193,8 @@ class NativeBuild(build_ext):
         sources = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
+        # The longest first, so that no core is left without work while it compiles.
+        self.extensions.sort(key=lambda each: -os.path.getsize(each.sources[0]))
         super().build_extensions()
 
     def _remove_stale(self, package):

@@ -66,7 +66,7 @@ bool visit_reduced_dtype(gpukern_dtype dtype, const Visit& visit) {
     return true;
   };
 #ifdef __clang_analyzer__  // one type of each kind, for its time grows with their number
-  return match(TypeTag<float>{}, GPUKERN_FLOAT, 32) || match(TypeTag<Half>{}, GPUKERN_FLOAT, 16) ||
+  return match(TypeTag<Half>{}, GPUKERN_FLOAT, 16) ||
          match(TypeTag<std::int32_t>{}, GPUKERN_INT, 32) ||
          match(TypeTag<Complex<float>>{}, GPUKERN_COMPLEX, 64);
 #else
