@@ -58,13 +58,17 @@ __device__ __noinline__ inline std::int64_t unravelled_column(const Loop<2>& loo
   return offset[operand];
 }
 
-/// Columns of which each access takes kCount. Operand 0 of the loop is what is written, operand 1
-/// what is read.
-template <int kCount>
+/// Columns of which each access takes kCount: with kAny in any layout, else aligned and in one
+/// dimension. Operand 0 of the loop is what is written, operand 1 what is read.
+template <int kCount, bool kAny = kCount == 1>
 struct RowColumns {
+  static constexpr bool kAnyLayout = kAny;
+
   Loop<2> loop;
   std::int64_t count;
   bool aligned;
+
+  [[nodiscard]] __device__ bool is_aligned() const { return !kAny || aligned; }
 
   [[nodiscard]] __device__ std::int64_t target_offset(std::int64_t column) const {
     return offset<0>(column);
@@ -76,8 +80,10 @@ struct RowColumns {
  private:
   template <int kOperand>
   [[nodiscard]] __device__ std::int64_t offset(std::int64_t column) const {
-    if (kCount > 1 || loop.ndim <= 1) return loop.ndim == 0 ? 0 : column * loop.stride[kOperand][0];
-    return unravelled_column(loop, static_cast<std::uint64_t>(column), kOperand);
+    if constexpr (kAny)
+      if (loop.ndim > 1)
+        return unravelled_column(loop, static_cast<std::uint64_t>(column), kOperand);
+    return loop.ndim == 0 ? 0 : column * loop.stride[kOperand][0];
   }
 };
 

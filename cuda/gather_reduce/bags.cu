@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/common/join.cuh"
 #include "cuda/gather_reduce/gather_reduce.cuh"
 
 namespace gpukern::gpu {
@@ -10,11 +9,11 @@ namespace {
 constexpr int kBagThreads = 128;
 
 /// Where the results go.
-template <int kCount>
+template <class Columns>
 struct BagOutput {
   std::byte* out;
   std::int64_t step;
-  RowColumns<kCount> columns;
+  Columns columns;
   gpukern_reduce reduce;
 
   [[nodiscard]] __device__ std::byte* at(std::int64_t bag, std::int64_t column) const {
@@ -22,37 +21,9 @@ struct BagOutput {
   }
 };
 
-/// Reduces up to kShortBlocks blocks.
-template <class T, int kCount>
-__device__ std::int64_t reduce_short(const ItemRows& rows, const ItemRange& items,
-                                     std::int64_t offset, bool aligned, gpukern_reduce reduce,
-                                     Accumulator<T> (&sum)[kCount]) {
-  static_assert(kShortBlocks == 4, "pairs are joined, then the two pairs");
-  using A = Accumulator<T>;
-  const std::int64_t blocks = items.blocks();
-  std::int64_t number = 0;
-  A pair[kCount];
-#pragma unroll 1
-  for (std::int64_t b = 0; b < blocks || b == 0; ++b) {
-    A block[kCount];
-#pragma unroll
-    for (int c = 0; c < kCount; ++c) block[c] = identity<A>(reduce);
-    number += combine_items<T>(rows, items.block(b), offset, aligned, reduce, block);
-#pragma unroll
-    for (int c = 0; c < kCount; ++c) {
-      if (b == 0) sum[c] = block[c];
-      if (b == 1) sum[c] = combine(reduce, sum[c], block[c]);
-      if (b == 2) pair[c] = block[c];
-      if (b == 3) pair[c] = combine(reduce, pair[c], block[c]);
-      if (b >= 2 && b + 1 == blocks) sum[c] = combine(reduce, sum[c], pair[c]);
-    }
-  }
-  return number;
-}
-
 /// Writes the result of `number` items.
-template <class T, int kCount>
-__device__ void store_sum(const BagOutput<kCount>& output, std::int64_t bag, std::int64_t column,
+template <class T, class Columns, int kCount>
+__device__ void store_sum(const BagOutput<Columns>& output, std::int64_t bag, std::int64_t column,
                           std::int64_t number, Accumulator<T> (&sum)[kCount]) {
   gpukern_reduce reduce = output.reduce;
   if (number == 0) {
@@ -61,28 +32,7 @@ __device__ void store_sum(const BagOutput<kCount>& output, std::int64_t bag, std
 #pragma unroll
     for (int c = 0; c < kCount; ++c) sum[c] = Accumulator<T>{};
   }
-  store_columns<T>(output.at(bag, column), output.columns.aligned, reduce, number, sum);
-}
-
-/// Reduces a long bag that is not listed, by one group.
-template <class T, int kCount>
-__device__ __noinline__ void reduce_alone(const ItemRange& items, const ItemRows& rows,
-                                          const BagOutput<kCount>& output, std::int64_t bag,
-                                          int lane, int lanes) {
-  using A = Accumulator<T>;
-  for (std::int64_t column = lane; column < output.columns.count; column += lanes) {
-    std::int64_t number = 0;
-    const auto block = [&](std::int64_t b) {
-      A sum[1] = {identity<A>(output.reduce)};
-      number += combine_items<T>(rows, items.block(b), output.columns.value_offset(column),
-                                 output.columns.aligned, output.reduce, sum);
-      return sum[0];
-    };
-    const A sum = join_blocks<A>(block, 0, items.blocks(), output.reduce);
-    store_element(output.at(bag, column),
-                  number > 0 ? finished<T>(output.reduce, sum, number) : T{},
-                  output.columns.aligned);
-  }
+  store_columns<T>(output.at(bag, column), output.columns.is_aligned(), reduce, number, sum);
 }
 
 /// The long bags of a thread block.
@@ -94,9 +44,9 @@ struct PendingBags {
   };
   Bag bag[kBagThreads];
   int number;
-  std::int64_t blocks;  ///< of all
   std::int64_t first_part;
-  std::int64_t first_entry;  ///< -1: there is not enough room
+  std::int64_t first_entry;
+  bool is_listed;
 
   __device__ void add(std::int64_t number_of_bag, const ItemRange& items) {
     bag[atomicAdd(&number, 1)] = {number_of_bag, items, 0};
@@ -104,27 +54,24 @@ struct PendingBags {
 
   /// By one thread.
   __device__ void reserve(const LongBags& long_bags) {
-    blocks = 0;
+    std::int64_t blocks = 0;
     for (int i = 0; i < number; ++i) {
       bag[i].first = blocks;
       blocks += bag[i].items.blocks();
     }
     first_part = static_cast<std::int64_t>(
-        atomicAdd(long_bags.used, static_cast<unsigned long long>(blocks)));
-    first_entry = -1;
-    if (first_part < 0 || blocks > long_bags.capacity - first_part) return;
-    first_entry = static_cast<std::int64_t>(
-        atomicAdd(long_bags.number, static_cast<unsigned long long>(number)));
+        atomicAdd(&long_bags.counts->parts, static_cast<unsigned long long>(blocks)));
+    is_listed = first_part >= 0 && blocks <= long_bags.capacity - first_part;
+    if (is_listed)
+      first_entry = static_cast<std::int64_t>(
+          atomicAdd(&long_bags.counts->bags, static_cast<unsigned long long>(number)));
+    else
+      long_bags.counts->unlisted = 1;
   }
 
   /// By all threads. `counts`: the items are counted as they are combined.
   __device__ void list(const LongBags& long_bags, bool counts) const {
-    if (first_entry < 0) {
-      if (first_part < 0) return;
-      for (std::int64_t p = first_part + threadIdx.x; p < long_bags.capacity; p += kBagThreads)
-        long_bags.parts[p] = {-1, 0};
-      return;
-    }
+    if (!is_listed) return;
     for (int i = 0; i < number; ++i) {
       const ItemRange items = bag[i].items;
       const std::int64_t first = first_part + bag[i].first;
@@ -138,12 +85,13 @@ struct PendingBags {
   }
 };
 
-template <class T, int kCount>
-__global__ void __launch_bounds__(kBagThreads)
+template <class T, int kCount, bool kAny>
+__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : 6)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
-                       const __grid_constant__ BagOutput<kCount> output, std::int64_t bags,
-                       const __grid_constant__ RowShares shares, LongBags long_bags) {
+                       const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,
+                       std::int64_t bags, const __grid_constant__ RowShares shares,
+                       LongBags long_bags) {
   using A = Accumulator<T>;
   __shared__ PendingBags pending;
   if (threadIdx.x == 0) pending.number = 0;
@@ -155,17 +103,21 @@ __global__ void __launch_bounds__(kBagThreads)
   const auto share = shares.of(static_cast<std::int64_t>(blockIdx.x) * groups + group, lane, kCount,
                                output.columns.count);
   if (share.row < bags) {
-    const ItemRange items = ranges[share.row];
-    if (items.blocks() > kShortBlocks) {
+    const ItemRange items = ranges.of<kAny>(share.row);
+    if (items.blocks() > 1) {
       if (share.begin == 0) pending.add(share.row, items);
     } else {
-      for (std::int64_t column = share.begin; column < share.end;
+      const std::int64_t before = std::int64_t{lane} * kCount;
+      for (std::int64_t column = share.begin; column - before < share.end;
            column += std::int64_t{lanes} * kCount) {
+        const bool active = column < share.end;
         A sum[kCount];
-        const std::int64_t number =
-            reduce_short<T>(rows, items, output.columns.value_offset(column),
-                            output.columns.aligned, output.reduce, sum);
-        store_sum<T>(output, share.row, column, number, sum);
+#pragma unroll
+        for (int c = 0; c < kCount; ++c) sum[c] = identity<A>(output.reduce);
+        const std::int64_t number = combine_items<T, kAny>(
+            rows, items, {lane, lanes}, active, active ? output.columns.value_offset(column) : 0,
+            output.columns.is_aligned(), output.reduce, sum);
+        if (active) store_sum<T>(output, share.row, column, number, sum);
       }
     }
   }
@@ -174,22 +126,17 @@ __global__ void __launch_bounds__(kBagThreads)
   if (threadIdx.x == 0) pending.reserve(long_bags);
   __syncthreads();
   pending.list(long_bags, rows.mode == GPUKERN_INDEX_FILL);
-  if (pending.first_entry >= 0) return;
-  for (int i = group; i < pending.number; i += groups)
-    reduce_alone<T>(pending.bag[i].items, rows, output, pending.bag[i].bag, lane, lanes);
 }
 
 }  // namespace
 
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
-  visit_columns(call, [&]<class T, int kCount>(TypeTag<T>, std::integral_constant<int, kCount>) {
+  visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
+                                                          const RowColumns<kCount, kAny>& columns) {
     const RowShares shares = row_shares(call.columns, kCount);
-    const BagOutput<kCount> output{args.out,
-                                   args.out_step,
-                                   {args.columns, call.columns, is_aligned(args, alignof(T))},
-                                   args.reduce};
-    launch(reduce_bags_kernel<T, kCount>,
+    const BagOutput<RowColumns<kCount, kAny>> output{args.out, args.out_step, columns, args.reduce};
+    launch(reduce_bags_kernel<T, kCount, kAny>,
            Grid{ceil_divide(args.bags * shares.groups, kBagThreads / shares.lanes), kBagThreads},
            call.stream, bag_ranges(args), item_rows(args), output, args.bags, shares, long_bags);
   });

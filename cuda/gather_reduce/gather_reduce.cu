@@ -9,26 +9,18 @@
 namespace gpukern::gpu {
 namespace {
 
-/// More than the blocks of all long bags, unless offsets fall: each has one that is not full, and
-/// more than kShortBlocks others.
-std::int64_t most_parts(std::int64_t items) {
-  const std::int64_t blocks = items / kBlockValues;
-  return blocks + blocks / kShortBlocks + 1;
-}
+/// More than the long bags, unless offsets fall: each has a full block.
+std::int64_t most_long_bags(std::int64_t items) { return items / kBlockValues + 1; }
 
 LongBags lay_out(ScratchLayout& layout, const GatherReduceCall& call) {
+  const std::int64_t bags = most_long_bags(call.args.count);
   LongBags made{};
-  made.capacity = most_parts(call.args.count);
-  made.used = layout.take<unsigned long long>(1);
-  made.number = layout.take<unsigned long long>(1);
+  made.capacity = 2 * bags;  // each may have a block that is not full
+  made.counts = layout.take<LongBags::Counts>(1);
   made.parts = layout.take<BagPart>(made.capacity);
-  made.bags = layout.take<LongBag>(made.capacity / kShortBlocks + 1);
+  made.bags = layout.take<LongBag>(bags);
   made.sums = layout.take(made.capacity, call.columns * accumulator_bytes(call.args.dtype));
   return made;
-}
-
-void clear(unsigned long long* number, cudaStream_t stream) {
-  check(cudaMemsetAsync(number, 0, sizeof *number, stream), "cudaMemsetAsync");
 }
 
 }  // namespace
@@ -67,16 +59,21 @@ bool is_aligned(const GatherReduceArgs& args, std::int64_t bytes, bool with_colu
   return aligned;
 }
 
+bool is_plain(const GatherReduceArgs& args, std::int64_t alignment) {
+  return args.axis.ndim <= 1 && args.columns.ndim <= 1 && is_aligned(args, alignment) &&
+         bag_ranges(args).aligned && (args.index == nullptr || item_rows(args).index_aligned) &&
+         (args.weights == nullptr || item_rows(args).weights_aligned);
+}
+
 void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t stream) {
   const GatherReduceCall call{args, args.columns.count(), stream};
-  if (args.count <= kShortBlocks * kBlockValues) return reduce_bags(call, LongBags{});
+  if (args.count <= kBlockValues) return reduce_bags(call, LongBags{});
   ScratchLayout measure;
   lay_out(measure, call);
   const Buffer memory(device, measure.bytes(), stream);
   ScratchLayout layout(memory.data());
   const LongBags long_bags = lay_out(layout, call);
-  clear(long_bags.used, stream);
-  clear(long_bags.number, stream);
+  check(cudaMemsetAsync(long_bags.counts, 0, sizeof *long_bags.counts, stream), "cudaMemsetAsync");
   reduce_bags(call, long_bags);
   reduce_parts(call, long_bags);
   join_parts(call, long_bags);

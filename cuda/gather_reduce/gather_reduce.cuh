@@ -4,10 +4,11 @@
 // gather_reduce on the GPU: what its passes share.
 //
 // A group of threads has a bag, each thread some columns of it, so that rows are read whole:
-//   bags   reduces each bag of up to kShortBlocks blocks, and lists the blocks of longer ones,
+//   bags   reduces each bag of one block, and lists the blocks of longer ones,
 //   parts  combines the listed blocks, each by a separate group of threads,
 //   join   joins the blocks of each long bag.
-// So the time does not depend on how the items are shared among the bags.
+// So the time does not depend on how the items are shared among the bags. What is rare is not in
+// the first two, where it would take registers of which fast kernels have few.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,9 +28,6 @@ namespace gpukern::gpu {
 
 static_assert(kOutColumn == 0 && kSourceColumn == 1, "the operands of RowColumns");
 
-/// Bags of up to this many blocks are reduced by one group.
-inline constexpr int kShortBlocks = 4;
-
 /// Items [begin, end).
 struct ItemRange {
   std::int64_t begin;
@@ -45,7 +43,8 @@ struct ItemRange {
   }
 };
 
-/// The ranges of the bags.
+/// The ranges of the bags. Here and below, without kAny all accesses are aligned and dimensions are
+/// merged into one: code for other layouts takes twice the registers.
 struct BagRanges {
   const std::byte* offsets;
   std::int64_t step;
@@ -53,12 +52,15 @@ struct BagRanges {
   IndexType type;
   bool aligned;
 
-  [[nodiscard]] __device__ std::int64_t offset(std::int64_t bag) const {
-    return clip_offset(load_index(offsets + bag * step, type, aligned), type.is_signed, count);
+  template <bool kAny>
+  [[nodiscard]] __device__ ItemRange of(std::int64_t bag) const {
+    const std::int64_t begin = offset(bag, !kAny || aligned);
+    return {begin, max(begin, offset(bag + 1, !kAny || aligned))};
   }
-  [[nodiscard]] __device__ ItemRange operator[](std::int64_t bag) const {
-    const std::int64_t begin = offset(bag);
-    return {begin, max(begin, offset(bag + 1))};
+
+ private:
+  [[nodiscard]] __device__ std::int64_t offset(std::int64_t bag, bool is_aligned) const {
+    return clip_offset(load_index(offsets + bag * step, type, is_aligned), type.is_signed, count);
   }
 };
 
@@ -78,42 +80,50 @@ struct ItemRows {
 
   /// The first columns of `number` items from `first` on; nullptr for those that mode "fill" leaves
   /// out, and beyond `number`. All indices are loaded before the first use.
-  template <int kItems>
+  template <bool kAny, int kItems>
   __device__ void find(std::int64_t first, int number, const std::byte* (&row)[kItems]) const {
     std::int64_t position[kItems];
     if (index == nullptr) {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) position[k] = first + k;
     } else {
-      load_indices(first, number, position);
+      load_indices<kAny>(first, number, position);
 #pragma unroll
       for (int k = 0; k < kItems; ++k)
         position[k] = resolve_index(mode, position[k], index_type.is_signed, n);
     }
 #pragma unroll
     for (int k = 0; k < kItems; ++k)
-      row[k] = k < number && position[k] >= 0
-                   ? source + offset_at(axis, static_cast<std::uint64_t>(position[k]))
-                   : nullptr;
+      row[k] = k < number && position[k] >= 0 ? source + offset<kAny>(position[k]) : nullptr;
   }
 
  private:
-  template <int kItems>
+  template <bool kAny>
+  [[nodiscard]] __device__ std::int64_t offset(std::int64_t position) const {
+    if constexpr (kAny) return offset_at(axis, static_cast<std::uint64_t>(position));
+    return axis.ndim == 0 ? 0 : position * axis.stride[0][0];
+  }
+
+  template <bool kAny, int kItems>
   __device__ void load_indices(std::int64_t first, int number,
                                std::int64_t (&value)[kItems]) const {
-    switch (index_aligned ? index_type.bytes : 0) {
+    if constexpr (kAny) {
+      if (!index_aligned) {
+        for (int k = 0; k < kItems; ++k)
+          value[k] =
+              k < number ? load_index(index + (first + k) * index_step, index_type, false) : 0;
+        return;
+      }
+    }
+    switch (index_type.bytes) {
       case 1:
         return load_indices_as<std::uint8_t>(first, number, value);
       case 2:
         return load_indices_as<std::uint16_t>(first, number, value);
       case 4:
         return load_indices_as<std::uint32_t>(first, number, value);
-      case 8:
-        return load_indices_as<std::uint64_t>(first, number, value);
       default:
-        for (int k = 0; k < kItems; ++k)
-          value[k] =
-              k < number ? load_index(index + (first + k) * index_step, index_type, false) : 0;
+        return load_indices_as<std::uint64_t>(first, number, value);
     }
   }
 
@@ -129,50 +139,104 @@ struct ItemRows {
   }
 };
 
-/// Combines items for kCount neighbouring columns at an offset of their rows, and returns their
-/// number without those that are left out. All values of a batch are loaded before the first use.
-template <class T, int kCount>
-__device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& items,
-                                      std::int64_t offset, bool aligned, gpukern_reduce reduce,
-                                      Accumulator<T> (&sum)[kCount]) {
-  constexpr int kInFlight = 4;
+/// Consecutive threads of a warp that reduce the same items, each some columns: a power of two.
+struct RowGroup {
+  int lane;
+  int lanes;
+
+  [[nodiscard]] __device__ unsigned mask() const {
+    constexpr unsigned kWarp = 32;
+    const unsigned first = threadIdx.x % kWarp - static_cast<unsigned>(lane);
+    return (~0U >> (kWarp - static_cast<unsigned>(lanes))) << first;
+  }
+};
+
+/// Combines a batch of rows at an offset, without those that are nullptr. `first` is the item of
+/// the first row. All values are loaded before the first use.
+template <class T, bool kAny, int kInFlight, int kCount>
+__device__ void combine_rows(const ItemRows& rows, std::int64_t first,
+                             const std::byte* const (&row)[kInFlight], std::int64_t offset,
+                             bool aligned, gpukern_reduce reduce, Accumulator<T> (&sum)[kCount]) {
   using A = Accumulator<T>;
-  std::int64_t combined = 0;
-  for (std::int64_t first = items.begin; first < items.end; first += kInFlight) {
-    const std::byte* row[kInFlight];
-    rows.find(first, static_cast<int>(min(items.end - first, std::int64_t{kInFlight})), row);
-    A value[kInFlight][kCount];
+  A value[kInFlight][kCount];
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k)
-      if (row[k] != nullptr) load_columns<T>(row[k] + offset, aligned, value[k]);
-    if (rows.weights != nullptr) {
-#pragma unroll
-      for (int k = 0; k < kInFlight; ++k) {
-        if (row[k] == nullptr) continue;
-        const A weight = widened(
-            load_element<T>(rows.weights + (first + k) * rows.weight_step, rows.weights_aligned));
-#pragma unroll
-        for (int c = 0; c < kCount; ++c) value[k][c] = multiplied(value[k][c], weight);
-      }
-    }
+  for (int k = 0; k < kInFlight; ++k)
+    if (row[k] != nullptr) load_columns<T>(row[k] + offset, aligned, value[k]);
+  if (rows.weights != nullptr) {
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
       if (row[k] == nullptr) continue;
-      ++combined;
+      const A weight = widened(load_element<T>(rows.weights + (first + k) * rows.weight_step,
+                                               !kAny || rows.weights_aligned));
 #pragma unroll
-      for (int c = 0; c < kCount; ++c) sum[c] = combine(reduce, sum[c], value[k][c]);
+      for (int c = 0; c < kCount; ++c) value[k][c] = multiplied(value[k][c], weight);
+    }
+  }
+  const auto combine_all = [&](gpukern_reduce each) {
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      if (row[k] == nullptr) continue;
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) sum[c] = combine(each, sum[c], value[k][c]);
+    }
+  };
+  if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX)
+    combine_all(reduce);
+  else
+    combine_all(GPUKERN_REDUCE_ADD);
+}
+
+/// Combines items for kCount neighbouring columns at an offset of their rows, and returns their
+/// number without those that are left out. All threads of the group call it; one that has no
+/// columns is not `active`. Threads of large groups find a row each and tell the others.
+template <class T, bool kAny, int kCount>
+__device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& items,
+                                      const RowGroup& group, bool active, std::int64_t offset,
+                                      bool aligned, gpukern_reduce reduce,
+                                      Accumulator<T> (&sum)[kCount]) {
+  constexpr int kFew = 4;
+  constexpr int kMany = kCount == 1 ? 8 : 4;
+  std::int64_t combined = 0;
+  if (rows.index == nullptr || group.lanes < kMany) {
+    if (!active) return 0;
+    for (std::int64_t first = items.begin; first < items.end; first += kFew) {
+      const std::byte* row[kFew];
+      rows.find<kAny>(first, static_cast<int>(min(items.end - first, std::int64_t{kFew})), row);
+      combine_rows<T, kAny>(rows, first, row, offset, aligned, reduce, sum);
+#pragma unroll
+      for (int k = 0; k < kFew; ++k) combined += row[k] != nullptr;
+    }
+    return combined;
+  }
+  const unsigned mask = group.mask();
+  for (std::int64_t chunk = items.begin; chunk < items.end; chunk += group.lanes) {
+    const std::byte* own[1];
+    const bool has_own = group.lane < items.end - chunk;
+    rows.find<kAny>(chunk + group.lane, has_own ? 1 : 0, own);
+    const std::int64_t end = min(chunk + group.lanes, items.end);
+    for (std::int64_t first = chunk; first < end; first += kMany) {
+      const std::byte* row[kMany];
+#pragma unroll
+      for (int k = 0; k < kMany; ++k) {
+        const auto address = reinterpret_cast<unsigned long long>(own[0]);
+        const auto from = static_cast<int>(first - chunk) + k;
+        row[k] = reinterpret_cast<const std::byte*>(__shfl_sync(mask, address, from, group.lanes));
+        combined += row[k] != nullptr;
+        if (!active) row[k] = nullptr;
+      }
+      combine_rows<T, kAny>(rows, first, row, offset, aligned, reduce, sum);
     }
   }
   return combined;
 }
 
-/// A block of a long bag; `entry` is its place in the list, or -1 for none.
+/// A block of a long bag; `entry` is its place in the list.
 struct BagPart {
   std::int64_t entry;
   std::int64_t block;
 };
 
-/// A bag with more than kShortBlocks blocks. Their sums begin at number `first`.
+/// A bag of several blocks. Their sums begin at number `first`.
 struct LongBag {
   std::int64_t bag;
   std::int64_t first;
@@ -180,16 +244,21 @@ struct LongBag {
   unsigned long long items;  ///< combined so far
 };
 
-/// The blocks of long bags. `capacity` suffices for offsets that do not fall; bags that do not fit
-/// are reduced by one group.
+/// The blocks of long bags. `capacity` suffices for offsets that do not fall. If it does not
+/// suffice, the list is void, and the last pass reduces every long bag.
 struct LongBags {
-  unsigned long long* used;    ///< parts, maybe more than there is room for
-  unsigned long long* number;  ///< of bags
+  struct Counts {
+    unsigned long long parts;  ///< maybe more than there is room for
+    unsigned long long bags;
+    unsigned long long unlisted;  ///< 1 if a bag had no room
+  };
+  Counts* counts;
   BagPart* parts;
   LongBag* bags;
   std::byte* sums;  ///< an accumulator for each column of each part
   std::int64_t capacity;
 
+  [[nodiscard]] __device__ bool is_void() const { return counts->unlisted != 0; }
   template <class A>
   [[nodiscard]] __device__ A* sums_of(std::int64_t part, std::int64_t columns) const {
     return reinterpret_cast<A*>(sums) + part * columns;
@@ -239,18 +308,25 @@ inline RowShares row_shares(std::int64_t columns, int each) {
   return {lanes, span, ceil_divide(columns, span)};
 }
 
-/// Calls visit(TypeTag<T>{}, std::integral_constant<int, n>{}) with the type of the elements and
-/// the number of them that a thread accesses together.
+/// Whether all accesses are aligned and the dimensions of rows and columns are merged into one.
+bool is_plain(const GatherReduceArgs& args, std::int64_t alignment);
+
+/// Calls visit(TypeTag<T>{}, RowColumns<kCount, kAny>{...}) with the type of the elements and the
+/// columns as a thread accesses them.
 template <class Visit>
 void visit_columns(const GatherReduceCall& call, const Visit& visit) {
-  visit_reduced_dtype(call.args.dtype, [&](auto tag) {
+  const GatherReduceArgs& args = call.args;
+  visit_reduced_dtype(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     constexpr int kVector = kVectorColumns<T>;
+    if (!is_plain(args, alignof(T)))
+      return visit(tag,
+                   RowColumns<1, true>{args.columns, call.columns, is_aligned(args, alignof(T))});
     if constexpr (kVector > 1)
-      if (are_vectors<T, kVector>(call.args.columns, call.columns) &&
-          is_aligned(call.args, alignof(Vector<T, kVector>), false))
-        return visit(tag, std::integral_constant<int, kVector>{});
-    visit(tag, std::integral_constant<int, 1>{});
+      if (are_vectors<T, kVector>(args.columns, call.columns) &&
+          is_aligned(args, alignof(Vector<T, kVector>), false))
+        return visit(tag, RowColumns<kVector, false>{args.columns, call.columns, true});
+    visit(tag, RowColumns<1, false>{args.columns, call.columns, true});
   });
 }
 

@@ -11,11 +11,11 @@ constexpr int kPartThreads = 128;
 constexpr int kJoinThreads = 256;
 
 /// Each group of threads combines a block of a long bag at a time.
-template <class T, int kCount>
-__global__ void __launch_bounds__(kPartThreads)
+template <class T, int kCount, bool kAny>
+__global__ void __launch_bounds__(kPartThreads, kAny ? 1 : 6)
     reduce_parts_kernel(const __grid_constant__ BagRanges ranges,
                         const __grid_constant__ ItemRows rows,
-                        const __grid_constant__ RowColumns<kCount> columns,
+                        const __grid_constant__ RowColumns<kCount, kAny> columns,
                         const __grid_constant__ RowShares shares, gpukern_reduce reduce,
                         LongBags long_bags) {
   using A = Accumulator<T>;
@@ -24,22 +24,25 @@ __global__ void __launch_bounds__(kPartThreads)
   const int groups = kPartThreads / lanes;
   const std::int64_t first =
       static_cast<std::int64_t>(blockIdx.x) * groups + static_cast<int>(threadIdx.x) / lanes;
-  const auto used = static_cast<std::int64_t>(*long_bags.used);
-  const std::int64_t end = used < 0 ? long_bags.capacity : min(used, long_bags.capacity);
-  for (std::int64_t group = first; group < end * shares.groups;
+  if (long_bags.is_void()) return;
+  const auto parts = static_cast<std::int64_t>(long_bags.counts->parts);
+  for (std::int64_t group = first; group < parts * shares.groups;
        group += static_cast<std::int64_t>(gridDim.x) * groups) {
     const auto share = shares.of(group, lane, kCount, columns.count);
     const BagPart part = long_bags.parts[share.row];
-    if (part.entry < 0) continue;
-    const ItemRange items = ranges[long_bags.bags[part.entry].bag].block(part.block);
+    const ItemRange items = ranges.of<kAny>(long_bags.bags[part.entry].bag).block(part.block);
     A* const to = long_bags.sums_of<A>(share.row, columns.count);
-    for (std::int64_t column = share.begin; column < share.end;
+    const std::int64_t before = std::int64_t{lane} * kCount;
+    for (std::int64_t column = share.begin; column - before < share.end;
          column += std::int64_t{lanes} * kCount) {
+      const bool active = column < share.end;
       A sum[kCount];
 #pragma unroll
       for (int c = 0; c < kCount; ++c) sum[c] = identity<A>(reduce);
-      const std::int64_t number =
-          combine_items<T>(rows, items, columns.value_offset(column), columns.aligned, reduce, sum);
+      const std::int64_t number = combine_items<T, kAny>(rows, items, {lane, lanes}, active,
+                                                         active ? columns.value_offset(column) : 0,
+                                                         columns.is_aligned(), reduce, sum);
+      if (!active) continue;
       if (column == 0 && rows.mode == GPUKERN_INDEX_FILL)
         atomicAdd(&long_bags.bags[part.entry].items, static_cast<unsigned long long>(number));
 #pragma unroll
@@ -48,17 +51,63 @@ __global__ void __launch_bounds__(kPartThreads)
   }
 }
 
+/// Where the results go, a column at a time.
+template <class T>
+struct ColumnOutput {
+  std::byte* out;
+  std::int64_t step;
+  RowColumns<1> columns;
+  gpukern_reduce reduce;
+
+  __device__ void store(std::int64_t bag, std::int64_t column, Accumulator<T> sum,
+                        std::int64_t items) const {
+    store_element(out + bag * step + columns.target_offset(column),
+                  items > 0 ? finished<T>(reduce, sum, items) : T{}, columns.aligned);
+  }
+};
+
+/// Reduces every long bag, each by `width` threads.
+template <class T>
+__device__ __noinline__ void reduce_long_bags(const BagRanges& ranges, const ItemRows& rows,
+                                              const ColumnOutput<T>& output, std::int64_t bags,
+                                              int width) {
+  using A = Accumulator<T>;
+  const std::int64_t groups = static_cast<std::int64_t>(gridDim.x) * (kJoinThreads / width);
+  std::int64_t bag = static_cast<std::int64_t>(blockIdx.x) * (kJoinThreads / width) +
+                     static_cast<int>(threadIdx.x) / width;
+  for (; bag < bags; bag += groups) {
+    const ItemRange items = ranges.of<true>(bag);
+    if (items.blocks() <= 1) continue;
+    for (std::int64_t column = static_cast<int>(threadIdx.x) % width; column < output.columns.count;
+         column += width) {
+      std::int64_t number = 0;
+      const auto block = [&](std::int64_t b) {
+        A sum[1] = {identity<A>(output.reduce)};
+        number += combine_items<T, true>(rows, items.block(b), RowGroup{0, 1}, true,
+                                         output.columns.value_offset(column),
+                                         output.columns.aligned, output.reduce, sum);
+        return sum[0];
+      };
+      const A sum = join_blocks<A>(block, 0, items.blocks(), output.reduce);
+      output.store(bag, column, sum, number);
+    }
+  }
+}
+
 /// Joins the parts of a long bag for `width` columns at a time.
 template <class T>
 __global__ void __launch_bounds__(kJoinThreads)
-    join_parts_kernel(std::byte* out, std::int64_t out_step,
-                      const __grid_constant__ RowColumns<1> columns, int width,
-                      gpukern_reduce reduce, LongBags long_bags) {
+    join_parts_kernel(const __grid_constant__ BagRanges ranges,
+                      const __grid_constant__ ItemRows rows,
+                      const __grid_constant__ ColumnOutput<T> output, std::int64_t bags, int width,
+                      LongBags long_bags) {
   using A = Accumulator<T>;
+  if (long_bags.is_void()) return reduce_long_bags(ranges, rows, output, bags, width);
+  const RowColumns<1>& columns = output.columns;
   __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
   A* const joined = reinterpret_cast<A*>(memory);
   const std::int64_t tiles = (columns.count + width - 1) / width;
-  const auto number = static_cast<std::int64_t>(*long_bags.number);
+  const auto number = static_cast<std::int64_t>(long_bags.counts->bags);
   for (std::int64_t work = blockIdx.x; work < number * tiles; work += gridDim.x) {
     const LongBag bag = long_bags.bags[work / tiles];
     const std::int64_t column =
@@ -66,11 +115,10 @@ __global__ void __launch_bounds__(kJoinThreads)
     const bool active = column < columns.count;
     const A* const sums = long_bags.sums_of<A>(bag.first, columns.count) + column;
     const auto block = [&](std::int64_t b) { return sums[b * columns.count]; };
-    const A sum = join_by_threads<kJoinThreads>(block, bag.blocks, width, active, reduce, joined);
+    const A sum =
+        join_by_threads<kJoinThreads>(block, bag.blocks, width, active, output.reduce, joined);
     if (!active || static_cast<int>(threadIdx.x) >= width) continue;
-    const auto items = static_cast<std::int64_t>(bag.items);
-    store_element(out + bag.bag * out_step + columns.target_offset(column),
-                  items > 0 ? finished<T>(reduce, sum, items) : T{}, columns.aligned);
+    output.store(bag.bag, column, sum, static_cast<std::int64_t>(bag.items));
   }
 }
 
@@ -80,9 +128,9 @@ std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiproc
 
 void reduce_parts(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
-  visit_columns(call, [&]<class T, int kCount>(TypeTag<T>, std::integral_constant<int, kCount>) {
-    const RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-    launch(reduce_parts_kernel<T, kCount>, Grid{resident_grid(), kPartThreads}, call.stream,
+  visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
+                                                          const RowColumns<kCount, kAny>& columns) {
+    launch(reduce_parts_kernel<T, kCount, kAny>, Grid{resident_grid(), kPartThreads}, call.stream,
            bag_ranges(args), item_rows(args), columns, row_shares(call.columns, kCount),
            args.reduce, long_bags);
   });
@@ -92,9 +140,12 @@ void join_parts(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-    launch(join_parts_kernel<T>, Grid{resident_grid(), kJoinThreads}, call.stream, args.out,
-           args.out_step, columns, row_shares(call.columns, 1).lanes, args.reduce, long_bags);
+    const ColumnOutput<T> output{args.out,
+                                 args.out_step,
+                                 {args.columns, call.columns, is_aligned(args, alignof(T))},
+                                 args.reduce};
+    launch(join_parts_kernel<T>, Grid{resident_grid(), kJoinThreads}, call.stream, bag_ranges(args),
+           item_rows(args), output, args.bags, row_shares(call.columns, 1).lanes, long_bags);
   });
 }
 

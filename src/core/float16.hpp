@@ -51,7 +51,13 @@ GPUKERN_HOST_DEVICE inline float widen(BFloat16 value) {
   return widened_bits<BFloat16, float>(std::uint32_t{value.bits});
 }
 GPUKERN_HOST_DEVICE inline float widen(Half value) {
+#ifdef __CUDA_ARCH__
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+  return wide;
+#else
   return widened_bits<Half, float>(std::uint32_t{value.bits});
+#endif
 }
 
 GPUKERN_HOST_DEVICE inline void narrow(float value, BFloat16& to) {
