@@ -60,8 +60,8 @@ BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
 .PHONY: help demo test examples wheels check-wheel bench bench-host sanitize sanitize-host docs \
-  docs-links docs-requirements lint words format abi-check abi-renew check-sdist release clean \
-  requirements
+  docs-links docs-requirements lint lint-tools words format abi-check abi-renew check-sdist release \
+  clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -217,6 +217,9 @@ lint: $(PRE_COMMIT)
 	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
 	$(PRE_COMMIT) run --all-files --show-diff-on-failure
 	@[ ! -e .git ] || $(PYTHON) tools/check_commit.py --history
+
+lint-tools: $(PRE_COMMIT)
+	$(PRE_COMMIT) install-hooks
 
 words:
 	$(PYTHON) tools/check_words.py --report

@@ -15,6 +15,7 @@ struct BagOutput {
   std::int64_t step;
   Columns columns;
   gpukern_reduce reduce;
+  std::uint64_t flip;
 
   [[nodiscard]] __device__ std::byte* at(std::int64_t bag, std::int64_t column) const {
     return out + bag * step + columns.target_offset(column);
@@ -31,6 +32,9 @@ __device__ void store_sum(const BagOutput<Columns>& output, std::int64_t bag, st
     reduce = GPUKERN_REDUCE_ADD;
 #pragma unroll
     for (int c = 0; c < kCount; ++c) sum[c] = Accumulator<T>{};
+  } else {
+#pragma unroll
+    for (int c = 0; c < kCount; ++c) sum[c] = flipped(sum[c], output.flip);
   }
   store_columns<T>(output.at(bag, column), output.columns.is_aligned(), reduce, number, sum);
 }
@@ -135,7 +139,8 @@ void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags) {
   visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
                                                           const RowColumns<kCount, kAny>& columns) {
     const RowShares shares = row_shares(call.columns, kCount);
-    const BagOutput<RowColumns<kCount, kAny>> output{args.out, args.out_step, columns, args.reduce};
+    const BagOutput<RowColumns<kCount, kAny>> output{args.out, args.out_step, columns, args.reduce,
+                                                     sign_bit(args)};
     launch(reduce_bags_kernel<T, kCount, kAny>,
            Grid{ceil_divide(args.bags * shares.groups, kBagThreads / shares.lanes), kBagThreads},
            call.stream, bag_ranges(args), item_rows(args), output, args.bags, shares, long_bags);

@@ -31,6 +31,11 @@ BagRanges bag_ranges(const GatherReduceArgs& args) {
               args.offset_step % args.offset_type.bytes == 0};
 }
 
+std::uint64_t sign_bit(const GatherReduceArgs& args) {
+  const bool is_extreme = args.reduce == GPUKERN_REDUCE_MIN || args.reduce == GPUKERN_REDUCE_MAX;
+  return is_extreme && args.dtype.code == GPUKERN_INT ? std::uint64_t{1} << (8 * args.item - 1) : 0;
+}
+
 ItemRows item_rows(const GatherReduceArgs& args) {
   std::int64_t element = 1;  // as which weights are loaded
   visit_reduced_dtype(args.dtype,
@@ -47,7 +52,8 @@ ItemRows item_rows(const GatherReduceArgs& args) {
       .mode = args.mode,
       .index_aligned = alignment_of(args.index) >= args.index_type.bytes &&
                        args.index_step % args.index_type.bytes == 0,
-      .weights_aligned = alignment_of(args.weights) >= element && args.weight_step % element == 0};
+      .weights_aligned = alignment_of(args.weights) >= element && args.weight_step % element == 0,
+      .flip = sign_bit(args)};
 }
 
 bool is_aligned(const GatherReduceArgs& args, std::int64_t bytes, bool with_columns) {

@@ -77,6 +77,7 @@ struct ItemRows {
   gpukern_index_mode mode;
   bool index_aligned;
   bool weights_aligned;
+  std::uint64_t flip;  ///< see flipped()
 
   /// The first columns of `number` items from `first` on; nullptr for those that mode "fill" leaves
   /// out, and beyond `number`. All indices are loaded before the first use.
@@ -151,6 +152,14 @@ struct RowGroup {
   }
 };
 
+/// Signed integers are reduced as unsigned ones, so that fewer kernels are compiled: sums have the
+/// same bits, and extremes do with the sign bit, `flip`, inverted before and after.
+template <class A>
+__device__ A flipped(A value, std::uint64_t flip) {
+  if constexpr (std::is_integral_v<A>) return static_cast<A>(value ^ static_cast<A>(flip));
+  return value;
+}
+
 /// Combines a batch of rows at an offset, without those that are nullptr. `first` is the item of
 /// the first row. All values are loaded before the first use.
 template <class T, bool kAny, int kInFlight, int kCount>
@@ -177,7 +186,8 @@ __device__ void combine_rows(const ItemRows& rows, std::int64_t first,
     for (int k = 0; k < kInFlight; ++k) {
       if (row[k] == nullptr) continue;
 #pragma unroll
-      for (int c = 0; c < kCount; ++c) sum[c] = combine(each, sum[c], value[k][c]);
+      for (int c = 0; c < kCount; ++c)
+        sum[c] = combine(each, sum[c], flipped(value[k][c], rows.flip));
     }
   };
   if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX)
@@ -274,6 +284,8 @@ struct GatherReduceCall {
 
 BagRanges bag_ranges(const GatherReduceArgs& args);
 ItemRows item_rows(const GatherReduceArgs& args);
+/// The bit for flipped().
+std::uint64_t sign_bit(const GatherReduceArgs& args);
 
 /// Whether rows of source and out are aligned to `bytes`: with the strides of their columns, or,
 /// for contiguous columns, without.
@@ -311,13 +323,20 @@ inline RowShares row_shares(std::int64_t columns, int each) {
 /// Whether all accesses are aligned and the dimensions of rows and columns are merged into one.
 bool is_plain(const GatherReduceArgs& args, std::int64_t alignment);
 
-/// Calls visit(TypeTag<T>{}, RowColumns<kCount, kAny>{...}) with the type of the elements and the
-/// columns as a thread accesses them.
+/// Calls visit(TypeTag<T>{}) with the type as which the elements are reduced.
+template <class Visit>
+void visit_type(const GatherReduceCall& call, const Visit& visit) {
+  visit_reduced_dtype(call.args.dtype, [&]<class T>(TypeTag<T>) {
+    visit(TypeTag<typename ReducedAs<T, GPUKERN_REDUCE_ADD>::Type>{});
+  });
+}
+
+/// Calls visit(TypeTag<T>{}, RowColumns<kCount, kAny>{...}) with that type and the columns as a
+/// thread accesses them.
 template <class Visit>
 void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   const GatherReduceArgs& args = call.args;
-  visit_reduced_dtype(args.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_type(call, [&]<class T>(TypeTag<T> tag) {
     constexpr int kVector = kVectorColumns<T>;
     if (!is_plain(args, alignof(T)))
       return visit(tag,

@@ -11,14 +11,15 @@ constexpr int kPartThreads = 128;
 constexpr int kJoinThreads = 256;
 
 /// Each group of threads combines a block of a long bag at a time.
-template <class T, int kCount, bool kAny>
-__global__ void __launch_bounds__(kPartThreads, kAny ? 1 : 6)
+template <class T, int kCount>
+__global__ void __launch_bounds__(kPartThreads, kCount == 1 ? 1 : 6)
     reduce_parts_kernel(const __grid_constant__ BagRanges ranges,
                         const __grid_constant__ ItemRows rows,
-                        const __grid_constant__ RowColumns<kCount, kAny> columns,
+                        const __grid_constant__ RowColumns<kCount> columns,
                         const __grid_constant__ RowShares shares, gpukern_reduce reduce,
                         LongBags long_bags) {
   using A = Accumulator<T>;
+  constexpr bool kAny = RowColumns<kCount>::kAnyLayout;
   const int lanes = shares.lanes;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const int groups = kPartThreads / lanes;
@@ -51,6 +52,70 @@ __global__ void __launch_bounds__(kPartThreads, kAny ? 1 : 6)
   }
 }
 
+constexpr int kWarp = 32;
+
+/// As many as have room for their accumulators in shared memory.
+template <class T>
+constexpr int kColumnThreads = sizeof(Accumulator<T>) > 8 ? 64 : 128;
+
+/// As reduce_parts_kernel() for the only column of rows. A thread combines a block, in order: its
+/// warp loads the items of 32 blocks together, so that accesses are to neighbouring addresses.
+template <class T>
+__global__ void __launch_bounds__(kColumnThreads<T>)
+    reduce_column_kernel(const __grid_constant__ BagRanges ranges,
+                         const __grid_constant__ ItemRows rows, gpukern_reduce reduce,
+                         LongBags long_bags) {
+  using A = Accumulator<T>;
+  constexpr int kWarps = kColumnThreads<T> / kWarp;
+  constexpr int kPitch = kWarp + 1;  // without bank conflicts
+  __shared__ alignas(A) std::byte memory[kWarps * kWarp * kPitch * sizeof(A)];
+  if (long_bags.is_void()) return;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  A* const staged = reinterpret_cast<A*>(memory) + warp * kWarp * kPitch;
+  const auto parts = static_cast<std::int64_t>(long_bags.counts->parts);
+  for (std::int64_t first = (std::int64_t{blockIdx.x} * kWarps + warp) * kWarp; first < parts;
+       first += std::int64_t{gridDim.x} * kColumnThreads<T>) {
+    BagPart part{0, 0};
+    ItemRange items{0, 0};
+    const bool has_part = first + lane < parts;
+    if (has_part) {
+      part = long_bags.parts[first + lane];
+      items = ranges.of<false>(long_bags.bags[part.entry].bag).block(part.block);
+    }
+    A sum = identity<A>(reduce);
+    std::int64_t number = 0;
+    for (int done = 0; done < static_cast<int>(kBlockValues); done += kWarp) {
+#pragma unroll 8
+      for (int p = 0; p < kWarp; ++p) {
+        const std::int64_t item = __shfl_sync(~0U, items.begin, p) + done + lane;
+        const bool has_item = item < __shfl_sync(~0U, items.end, p);
+        const std::byte* row[1];
+        rows.find<false>(item, has_item ? 1 : 0, row);
+        A value = identity<A>(reduce);
+        if (row[0] != nullptr) {
+          value = flipped(widened(*reinterpret_cast<const T*>(row[0])), rows.flip);
+          if (rows.weights != nullptr)
+            value = multiplied(
+                value,
+                widened(*reinterpret_cast<const T*>(rows.weights + item * rows.weight_step)));
+        }
+        staged[p * kPitch + lane] = value;
+        const unsigned found = __ballot_sync(~0U, row[0] != nullptr);
+        if (lane == p) number += __popc(found);
+      }
+      __syncwarp();
+#pragma unroll 8
+      for (int k = 0; k < kWarp; ++k) sum = combine(reduce, sum, staged[lane * kPitch + k]);
+      __syncwarp();
+    }
+    if (!has_part) continue;
+    if (rows.mode == GPUKERN_INDEX_FILL)
+      atomicAdd(&long_bags.bags[part.entry].items, static_cast<unsigned long long>(number));
+    long_bags.sums_of<A>(first + lane, 1)[0] = sum;
+  }
+}
+
 /// Where the results go, a column at a time.
 template <class T>
 struct ColumnOutput {
@@ -58,11 +123,13 @@ struct ColumnOutput {
   std::int64_t step;
   RowColumns<1> columns;
   gpukern_reduce reduce;
+  std::uint64_t flip;
 
   __device__ void store(std::int64_t bag, std::int64_t column, Accumulator<T> sum,
                         std::int64_t items) const {
     store_element(out + bag * step + columns.target_offset(column),
-                  items > 0 ? finished<T>(reduce, sum, items) : T{}, columns.aligned);
+                  items > 0 ? finished<T>(reduce, flipped(sum, flip), items) : T{},
+                  columns.aligned);
   }
 };
 
@@ -128,22 +195,33 @@ std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiproc
 
 void reduce_parts(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
-  visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
-                                                          const RowColumns<kCount, kAny>& columns) {
-    launch(reduce_parts_kernel<T, kCount, kAny>, Grid{resident_grid(), kPartThreads}, call.stream,
+  const auto launch_parts = [&]<class T, int kCount>(TypeTag<T>,
+                                                     const RowColumns<kCount>& columns) {
+    launch(reduce_parts_kernel<T, kCount>, Grid{resident_grid(), kPartThreads}, call.stream,
            bag_ranges(args), item_rows(args), columns, row_shares(call.columns, kCount),
            args.reduce, long_bags);
+  };
+  visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T> tag,
+                                                          const RowColumns<kCount, kAny>& columns) {
+    if constexpr (kCount > 1) {
+      launch_parts(tag, columns);
+    } else if (!kAny && call.columns == 1) {
+      launch(reduce_column_kernel<T>, Grid{resident_grid(), kColumnThreads<T>}, call.stream,
+             bag_ranges(args), item_rows(args), args.reduce, long_bags);
+    } else {
+      launch_parts(tag, RowColumns<1>{columns.loop, columns.count, columns.aligned});
+    }
   });
 }
 
 void join_parts(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
-  visit_reduced_dtype(args.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  visit_type(call, [&]<class T>(TypeTag<T>) {
     const ColumnOutput<T> output{args.out,
                                  args.out_step,
                                  {args.columns, call.columns, is_aligned(args, alignof(T))},
-                                 args.reduce};
+                                 args.reduce,
+                                 sign_bit(args)};
     launch(join_parts_kernel<T>, Grid{resident_grid(), kJoinThreads}, call.stream, bag_ranges(args),
            item_rows(args), output, args.bags, row_shares(call.columns, 1).lanes, long_bags);
   });
