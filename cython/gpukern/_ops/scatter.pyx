@@ -169,8 +169,7 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
 
 
 cdef str bad_number(const Argument *idx, object size, int64_t bins):
-    cdef str bounds = "be in [0, {bins})" if size is not None else "not be negative"
-    bounds = bounds.format(bins=bins)
+    cdef str bounds = f"be in [0, {bins})" if size is not None else "not be negative"
     if not is_ndarray(idx):
         return f"bincount: index must {bounds}"
     array = <object>idx.owner
