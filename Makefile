@@ -60,8 +60,8 @@ BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
 .PHONY: help demo test examples wheels check-wheel bench bench-host sanitize sanitize-host docs \
-  docs-links docs-requirements lint lint-tools words format abi-check abi-renew check-sdist release \
-  clean requirements
+  docs-links docs-requirements lint words format abi-check abi-renew check-sdist release clean \
+  requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -178,7 +178,8 @@ sanitize-host: requirements
 	  optimize=-O1 tests=threads labels=(-L 'threads|fake_gpu.pipeline'); \
 	  [ $$sanitizer = thread ] || { \
 	    optimize=-Og; tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); }; \
-	  flags="$$optimize -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all -fno-omit-frame-pointer"; \
+	  flags="$$optimize -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all"; \
+	  flags="$$flags -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"; \
 	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
 	    -DGPUKERN_TEST_BY_PROGRAM=ON -DCMAKE_BUILD_TYPE=None \
 	    -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
@@ -217,9 +218,6 @@ lint: $(PRE_COMMIT)
 	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
 	$(PRE_COMMIT) run --all-files --show-diff-on-failure
 	@[ ! -e .git ] || $(PYTHON) tools/check_commit.py --history
-
-lint-tools: $(PRE_COMMIT)
-	$(PRE_COMMIT) install-hooks
 
 words:
 	$(PYTHON) tools/check_words.py --report
