@@ -85,6 +85,7 @@ TEST_P(GatherReduceTest, BagsOfEveryLength) {
       check(kReducedDtypes[0], {40, row}, kInt32.dtype, {length, length}, 0,
             bag_options(GPUKERN_INDEX_FILL, GPUKERN_REDUCE_MEAN), false);
       check(kFloat64, {40, row}, kInt32.dtype, {length}, 0, bag_options(GPUKERN_INDEX_WRAP), true);
+      check(kFloat32, {40, row}, kInt32.dtype, {length, 0}, 0, bag_options(GPUKERN_INDEX_CLIP));
     }
 }
 
@@ -217,6 +218,21 @@ TEST_P(GatherReduceTest, OutMayOverlap) {
         {numbers, &index, offsets, nullptr, 0, bag_options(GPUKERN_INDEX_WRAP), into_offsets},
         placement());
   }
+}
+
+TEST_P(GatherReduceTest, MoreItemsThanMemoryCanSum) {
+  if (placement() != Placement::Cpu) GTEST_SKIP() << "the sums in the CPU's memory";
+  constexpr std::int64_t kItems = std::int64_t{1} << 62;
+  Array source(placement(), kFloat32, {1, 16384});
+  Array number(placement(), kIndexTypes[0].dtype, {1});
+  Array offsets(placement(), kInt64.dtype, {2});
+  Array out(placement(), kFloat32, {1, 16384});
+  store_offsets(offsets, {kItems});
+  const View index{&number.storage, kIndexTypes[0].dtype, {kItems}, {0}, number.offset};
+  const BagCall call{source, &index, offsets, nullptr, 0, bag_options(GPUKERN_INDEX_CLIP), out};
+  for (Memory* memory : {source.memory, number.memory, offsets.memory, out.memory})
+    memory->commit();
+  EXPECT_EQ(call.run(exec_at(placement())), GPUKERN_MEMORY_ERROR) << gpukern_last_error();
 }
 
 TEST_P(GatherReduceTest, ManyItems) {

@@ -4,11 +4,11 @@
 // gather_reduce on the GPU: what its passes share.
 //
 // A group of threads has a bag, each thread some columns of it, so that rows are read whole:
-//   bags   reduces each bag of one block, and lists the blocks of longer ones,
-//   parts  combines the listed blocks, each by a separate group of threads,
-//   join   joins the blocks of each long bag.
-// So the time does not depend on how the items are shared among the bags. What is rare is not in
-// the first two, where it would take registers of which fast kernels have few.
+//   bags   reduces each bag of at most one block, and lists the blocks of longer ones,
+//   parts  combines the listed blocks, each by another group of threads,
+//   join   joins the blocks of each long bag, and does what is rare and would take registers from
+//          the other two.
+// So items are shared evenly, whatever the lengths of the bags.
 #pragma once
 
 #include <cuda_runtime.h>

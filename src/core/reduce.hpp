@@ -129,17 +129,17 @@ GPUKERN_HOST_DEVICE inline Accumulator<T> widened(T value) {
     return value;
 }
 
-/// The smaller or larger of two numbers; NaN wins, and -0 is less than +0. Without branches, so
+/// The smaller or larger of two numbers, or of each pair in two vectors; NaN wins, and -0 is less
+/// than +0. Bits is void for integers, else the type of the bits of a Value. Without branches, so
 /// that compilers vectorize it.
-template <class Real>
-GPUKERN_HOST_DEVICE inline Real extreme(bool largest, Real a, Real b) {
-  Real chosen = (largest ? a < b : b < a) ? b : a;
-  if constexpr (std::is_floating_point_v<Real>) {
+template <class Bits, class Value>
+GPUKERN_HOST_DEVICE inline Value extreme(bool largest, Value a, Value b) {
+  Value chosen = (largest ? a < b : b < a) ? b : a;
+  if constexpr (!std::is_void_v<Bits>) {
     // Equal numbers differ in the sign of zero only.
-    using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
     const auto x = bits_as<Bits>(a);
     const auto y = bits_as<Bits>(b);
-    chosen = a == b ? bits_as<Real>(largest ? x & y : x | y) : chosen;
+    chosen = a == b ? bits_as<Value>(largest ? x & y : x | y) : chosen;
     chosen = b != b ? b : chosen;
   }
   return chosen;
@@ -151,8 +151,11 @@ GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
   if constexpr (kIsComplex<A>) {
     return {a.re + b.re, a.im + b.im};
   } else {
-    if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX)
-      return extreme(reduce == GPUKERN_REDUCE_MAX, a, b);
+    if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX) {
+      using Bits = std::conditional_t<sizeof(A) == 4, std::uint32_t, std::uint64_t>;
+      return extreme<std::conditional_t<std::is_floating_point_v<A>, Bits, void>>(
+          reduce == GPUKERN_REDUCE_MAX, a, b);
+    }
     if constexpr (std::is_integral_v<A>) {
       using Unsigned = std::make_unsigned_t<A>;
       const auto x = static_cast<std::uint64_t>(static_cast<Unsigned>(a));
@@ -164,7 +167,7 @@ GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
   }
 }
 
-/// The value for which combine(reduce, identity, x) is x; not for GPUKERN_REDUCE_MULTIPLY.
+/// The value that changes no x, before or after it; not for GPUKERN_REDUCE_MULTIPLY.
 template <class A>
 GPUKERN_HOST_DEVICE inline A identity(gpukern_reduce reduce) {
   if constexpr (kIsComplex<A>) {

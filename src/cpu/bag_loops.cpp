@@ -42,7 +42,7 @@ class VectorSums {
   template <int kCount>
   static void combine(const BlockRows& rows, std::int64_t offset, A* sums) {
     V sum[kCount];
-    for (V& each : sum) each = identity<Number>(reduce) - V{};
+    for (V& each : sum) each = identity<Number>(reduce) - V{};  // -0 + 0 would be +0
     for (std::int64_t k = 0; k < rows.count; ++k) {
       const std::byte* const row = rows.row[k] + offset;
 #pragma GCC unroll 8
@@ -66,21 +66,13 @@ class VectorSums {
     }
   }
 
-  /// As combine().
+  /// As gpukern::combine().
   static V join(V a, V b) {
     if constexpr (reduce == GPUKERN_REDUCE_ADD) {
       return a + b;
     } else {
-      constexpr bool kLargest = reduce == GPUKERN_REDUCE_MAX;
-      V chosen = (kLargest ? a < b : b < a) ? b : a;
-      if constexpr (std::is_floating_point_v<Number>) {
-        using Bits = decltype(a < b);
-        const auto x = reinterpret_cast<Bits>(a);
-        const auto y = reinterpret_cast<Bits>(b);
-        chosen = a == b ? reinterpret_cast<V>(kLargest ? x & y : x | y) : chosen;
-        chosen = b != b ? b : chosen;
-      }
-      return chosen;
+      using Bits = std::conditional_t<std::is_floating_point_v<Number>, decltype(a < b), void>;
+      return extreme<Bits>(reduce == GPUKERN_REDUCE_MAX, a, b);
     }
   }
 };
@@ -89,12 +81,15 @@ class VectorSums {
 template <class T, gpukern_reduce reduce, bool weighted>
 class Loops {
   using A = Accumulator<T>;
-  static_assert(sizeof(A) <= kMostSumBytes);
+  static_assert(sizeof(A) <= kMostAccumulatorBytes);
 
  public:
   static BagLoops table() {
     static constexpr WeightReader kWeights{sizeof(A), load_weights};
-    return {sizeof(A), weighted ? &kWeights : nullptr, combine_block, combine_column, join, finish};
+    return {sizeof(A),      weighted ? &kWeights : nullptr,
+            combine_block,  reduce_column,
+            combine_column, join,
+            finish};
   }
 
  private:
@@ -167,20 +162,39 @@ class Loops {
 
   static constexpr std::int64_t kChains = 8;
 
+  static void reduce_column(const GatherReduceArgs& args, RowWindow& window, Items items,
+                            std::byte* out) {
+    A sum;
+    const std::int64_t count = items.count() <= kBlockValues
+                                   ? combine_one(args, window, items, sum)
+                                   : combine_several(args, window, items, sum);
+    store_as<T>(out, count > 0 ? finished<T>(args.reduce, sum, count) : T{});
+  }
+
   static std::int64_t combine_column(const GatherReduceArgs& args, RowWindow& window, Items items,
                                      std::byte* to) {
-    A& sum = *as_sums(to);
-    const bool direct = args.index == nullptr && args.axis.ndim <= 1 && !weighted;
-    const auto combine_one = [&](Items block, A& block_sum) {
-      if (direct) {
-        block_sum = combine_direct(args, block);
-        return block.count();
-      }
-      const BlockRows rows = window.rows(block);
-      block_sum = combine_rows(rows, 0);
-      return rows.count;
-    };
-    if (items.count() <= kBlockValues) return combine_one(items, sum);
+    return combine_several(args, window, items, *as_sums(to));
+  }
+
+  /// Whether items are at equal distances, without weights.
+  static bool are_direct(const GatherReduceArgs& args) {
+    return args.index == nullptr && args.axis.ndim <= 1 && !weighted;
+  }
+
+  static std::int64_t combine_one(const GatherReduceArgs& args, RowWindow& window, Items block,
+                                  A& sum) {
+    if (are_direct(args)) {
+      sum = combine_direct(args, block);
+      return block.count();
+    }
+    const BlockRows rows = window.rows(block);
+    sum = combine_rows(rows, 0);
+    return rows.count;
+  }
+
+  [[gnu::noinline]] static std::int64_t combine_several(const GatherReduceArgs& args,
+                                                        RowWindow& window, Items items, A& sum) {
+    const bool direct = are_direct(args);
     std::array<A, kUnitBlocks> sums;
     std::int64_t count = 0;
     std::size_t blocks = 0;
@@ -193,7 +207,7 @@ class Loops {
         continue;
       }
       const Items block{begin, std::min(begin + kBlockValues, items.end)};
-      count += combine_one(block, sums[blocks++]);
+      count += combine_one(args, window, block, sums[blocks++]);
       begin = block.end;
     }
     for (std::size_t step = 1; step < blocks; step *= 2)
@@ -203,7 +217,6 @@ class Loops {
     return count;
   }
 
-  /// Items at equal distances, without weights.
   static A combine_direct(const GatherReduceArgs& args, Items items) {
     const std::int64_t step = run_stride(args.axis, 0);
     const std::byte* from = args.source + items.begin * step;

@@ -14,7 +14,6 @@ namespace gpukern::cpu {
 
 /// This many columns of a row are combined at a time: their sums stay in the L1 cache.
 constexpr std::int64_t kTileColumns = 256;
-constexpr std::int64_t kMostSumBytes = 16;
 /// Blocks that are joined where they are combined; longer bags are divided into units of as many.
 constexpr std::int64_t kUnitBlocks = 64;
 constexpr std::int64_t kUnitItems = kUnitBlocks * kBlockValues;
@@ -25,6 +24,9 @@ struct BagLoops {
   /// Combines contiguous columns at an offset of the rows.
   void (*combine_block)(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
                         std::byte* sums);
+  /// Writes the reduction of at most kUnitItems of the only column.
+  void (*reduce_column)(const GatherReduceArgs& args, RowWindow& window, Items items,
+                        std::byte* out);
   /// Combines at most kUnitItems of the only column, and returns their number without those that
   /// are left out.
   std::int64_t (*combine_column)(const GatherReduceArgs& args, RowWindow& window, Items items,

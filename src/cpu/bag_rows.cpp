@@ -6,14 +6,12 @@
 #include <cstring>
 #include <type_traits>
 
-#include "src/core/cache_line.hpp"
 #include "src/cpu/runs.hpp"
 
 namespace gpukern::cpu {
 namespace {
 
 constexpr std::int64_t kMostPrefetched = 1024;  // bytes of a row
-constexpr std::int64_t kAhead = 16;
 
 void rows_in_order(const GatherReduceArgs& args, Items items, const std::byte** rows) {
   for (std::int64_t item = items.begin; item < items.end; ++item)
@@ -47,31 +45,11 @@ RowWindow::RowWindow(const GatherReduceArgs& args, std::int64_t row_bytes,
                    [&](auto tag) { find_ = rows_by_index<typename decltype(tag)::type>; });
 }
 
-BlockRows RowWindow::rows(Items items) {
-  if (items.begin < begin_ || items.end > end_) load(items);
-  // The CPU itself prefetches rows in order.
-  if (args_.index != nullptr) prefetch({items.begin + kAhead, items.end + kAhead});
-  const auto at = static_cast<std::size_t>(items.begin - begin_);
-  if (args_.mode == GPUKERN_INDEX_FILL && args_.index != nullptr) return present(at, items.count());
-  const std::byte* const weight =
-      weights_ == nullptr ? nullptr : weight_.at(at, static_cast<std::size_t>(weights_->bytes));
-  return {&row_[at], weight, items.count()};
-}
-
 void RowWindow::load(Items items) {
   begin_ = items.begin;
   end_ = std::max(items.end, std::min(begin_ + kBlockValues, args_.count));
   find_(args_, {begin_, end_}, row_.data());
   if (weights_ != nullptr) weights_->load(args_, {begin_, end_}, weight_.bytes);
-}
-
-void RowWindow::prefetch(Items items) const {
-  const std::int64_t end = std::min(items.end, end_);
-  for (std::int64_t item = items.begin; item < end; ++item) {
-    const std::byte* const row = row_[static_cast<std::size_t>(item - begin_)];
-    if (row == nullptr) continue;
-    for (std::int64_t at = 0; at < prefetched_; at += kCacheLine) __builtin_prefetch(row + at);
-  }
 }
 
 BlockRows RowWindow::present(std::size_t at, std::int64_t items) {
@@ -83,7 +61,8 @@ BlockRows RowWindow::present(std::size_t at, std::int64_t items) {
     std::memcpy(present_weight_.at(count, size), weight_.at(at, size), size);
     ++count;
   }
-  return {present_row_.data(), present_weight_.bytes, static_cast<std::int64_t>(count)};
+  const std::byte* const weight = weights_ == nullptr ? nullptr : present_weight_.bytes;
+  return {present_row_.data(), weight, static_cast<std::int64_t>(count)};
 }
 
 }  // namespace gpukern::cpu

@@ -9,11 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/core/cache_line.hpp"
 #include "src/core/operation.hpp"
 #include "src/core/reduce.hpp"
 #include "src/cpu/index_types.hpp"
 
 namespace gpukern::cpu {
+
+/// Of the largest type in which elements are combined.
+constexpr std::size_t kMostAccumulatorBytes = 16;
 
 /// Items [begin, end).
 struct Items {
@@ -47,7 +51,7 @@ class Bags {
 /// The rows of up to one block of items, without those that are left out.
 struct BlockRows {
   const std::byte* const* row;
-  const std::byte* weight;  ///< accumulators
+  const std::byte* weight;  ///< accumulators; nullptr without weights
   std::int64_t count;
 };
 
@@ -64,18 +68,37 @@ class RowWindow {
   RowWindow(const GatherReduceArgs& args, std::int64_t row_bytes, const WeightReader* weights);
 
   /// The rows of at most kBlockValues items, valid until the next call.
-  BlockRows rows(Items items);
+  BlockRows rows(Items items) {
+    if (items.begin < begin_ || items.end > end_) load(items);
+    // The CPU itself prefetches rows in order.
+    if (args_.index != nullptr) prefetch({items.begin + kAhead, items.end + kAhead});
+    const auto at = static_cast<std::size_t>(items.begin - begin_);
+    if (args_.mode == GPUKERN_INDEX_FILL && args_.index != nullptr)
+      return present(at, items.count());
+    const std::byte* const weight =
+        weights_ == nullptr ? nullptr : weight_.at(at, static_cast<std::size_t>(weights_->bytes));
+    return {row_.data() + at, weight, items.count()};
+  }
 
  private:
-  static constexpr std::size_t kMostWeightBytes = 16;
-  struct alignas(kMostWeightBytes) Weights {
-    std::byte bytes[kBlockValues * kMostWeightBytes];
+  struct alignas(kMostAccumulatorBytes) Weights {
+    std::byte bytes[kBlockValues * kMostAccumulatorBytes];
 
     std::byte* at(std::size_t item, std::size_t size) { return bytes + item * size; }
   };
 
+  static constexpr std::int64_t kAhead = 16;
+
+  void prefetch(Items items) const {
+    const std::int64_t end = std::min(items.end, end_);
+    for (std::int64_t item = items.begin; item < end; ++item) {
+      const std::byte* const row = row_[static_cast<std::size_t>(item - begin_)];
+      if (row == nullptr) continue;
+      for (std::int64_t at = 0; at < prefetched_; at += kCacheLine) __builtin_prefetch(row + at);
+    }
+  }
+
   void load(Items items);
-  void prefetch(Items items) const;
   BlockRows present(std::size_t at, std::int64_t items);
 
   const GatherReduceArgs& args_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "src/cpu/bag_loops.hpp"
@@ -56,8 +57,8 @@ struct Tile {
 };
 
 /// Columns of a tile: sums, or the elements themselves.
-struct alignas(kMostSumBytes) TileMemory {
-  std::byte bytes[kTileColumns * kMostSumBytes];
+struct alignas(kMostAccumulatorBytes) TileMemory {
+  std::byte bytes[kTileColumns * kMostAccumulatorBytes];
 };
 
 /// Calls visit(the operand's address of each column of a tile, the position in the tile).
@@ -85,6 +86,8 @@ class BagReduction {
 
   /// Writes the reduction of a bag of at most kUnitItems.
   void reduce_bag(std::int64_t bag, Items items) {
+    if (columns_ == 1)
+      return loops_.reduce_column(args_, window_, items, args_.out + bag * args_.out_step);
     for_each_tile([&](const Tile& tile) {
       TileMemory sums;
       const std::int64_t count = reduce_unit(items, tile, sums.bytes);
@@ -96,24 +99,7 @@ class BagReduction {
   std::int64_t reduce_unit(Items items, const Tile& tile, std::byte* sums) {
     if (columns_ == 1) return loops_.combine_column(args_, window_, items, sums);
     if (items.count() <= kBlockValues) return combine_block(items, tile, sums);
-    std::array<TileMemory, 6> levels;  // level k holds the sums of 2^k blocks
-    const auto join_level = [&](std::size_t k) {
-      loops_.join(levels[k].bytes, sums, sums, tile.count);
-    };
-    std::uint64_t taken = 0;
-    std::int64_t count = 0;
-    for (std::int64_t begin = items.begin; begin < items.end; begin += kBlockValues, ++taken) {
-      count += combine_block({begin, std::min(begin + kBlockValues, items.end)}, tile, sums);
-      std::size_t k = 0;
-      for (; (taken >> k & 1U) != 0; ++k) join_level(k);
-      if (begin + kBlockValues < items.end)
-        std::copy_n(sums, tile.count * loops_.sum_bytes, levels[k].bytes);
-    }
-    // The last block is joined with those of equal length already.
-    --taken;
-    for (auto k = static_cast<std::size_t>(__builtin_ctzll(~taken)); taken >> k != 0; ++k)
-      if ((taken >> k & 1U) != 0) join_level(k);
-    return count;
+    return combine_blocks(items, tile, sums);
   }
 
   /// Writes the result of `count` items.
@@ -146,23 +132,49 @@ class BagReduction {
     return rows.count;
   }
 
-  /// Packs each row first.
+  // Not inlined: its stack is large.
+  [[gnu::noinline]] std::int64_t combine_blocks(Items items, const Tile& tile, std::byte* sums) {
+    std::array<TileMemory, 6> levels;  // level k holds the sums of 2^k blocks
+    const auto join_level = [&](std::size_t k) {
+      loops_.join(levels[k].bytes, sums, sums, tile.count);
+    };
+    std::uint64_t taken = 0;
+    std::int64_t count = 0;
+    for (std::int64_t begin = items.begin; begin < items.end; begin += kBlockValues, ++taken) {
+      count += combine_block({begin, std::min(begin + kBlockValues, items.end)}, tile, sums);
+      std::size_t k = 0;
+      for (; (taken >> k & 1U) != 0; ++k) join_level(k);
+      if (begin + kBlockValues < items.end)
+        std::copy_n(sums, tile.count * loops_.sum_bytes, levels[k].bytes);
+    }
+    // The last block is joined with those of equal length already.
+    --taken;
+    for (auto k = static_cast<std::size_t>(__builtin_ctzll(~taken)); taken >> k != 0; ++k)
+      if ((taken >> k & 1U) != 0) join_level(k);
+    return count;
+  }
+
+  /// Packs some columns of all rows at a time.
   void combine_strided(const BlockRows& rows, const Tile& tile, std::byte* sums) const {
-    loops_.combine_block({nullptr, nullptr, 0}, 0, tile.count, sums);  // identities
-    for (std::int64_t k = 0; k < rows.count; ++k) {
-      TileMemory packed;
+    constexpr std::int64_t kPackedBytes = std::int64_t{32} << 10;
+    std::array<std::byte, kPackedBytes> packed;
+    std::array<const std::byte*, kBlockValues> row;
+    const std::int64_t most = kPackedBytes / (std::max<std::int64_t>(1, rows.count) * args_.item);
+    for (std::int64_t done = 0; done < tile.count; done += most) {
+      const Tile part{tile.first + done, std::min(most, tile.count - done)};
       visit_width(args_.item, [&](auto width) {
-        for_each_column(args_.columns, tile, kSourceColumn,
-                        [&](std::int64_t offset, std::int64_t c) {
-                          std::memcpy(packed.bytes + c * args_.item, rows.row[k] + offset, width);
-                        });
+        std::byte* to = packed.data();
+        for (std::int64_t k = 0; k < rows.count; ++k) {
+          row[static_cast<std::size_t>(k)] = to;
+          for_each_column(args_.columns, part, kSourceColumn,
+                          [&](std::int64_t offset, std::int64_t /*column*/) {
+                            std::memcpy(to, rows.row[k] + offset, width);
+                            to += width;
+                          });
+        }
       });
-      const std::byte* const row = packed.bytes;
-      const std::byte* const weight =
-          rows.weight == nullptr ? nullptr : rows.weight + k * loops_.sum_bytes;
-      TileMemory values;
-      loops_.combine_block({&row, weight, 1}, 0, tile.count, values.bytes);
-      loops_.join(sums, values.bytes, sums, tile.count);
+      loops_.combine_block({row.data(), rows.weight, rows.count}, 0, part.count,
+                           sums + done * loops_.sum_bytes);
     }
   }
 
@@ -199,8 +211,10 @@ void reduce_long(const GatherReduceArgs& args, const BagLoops& loops, std::int64
   const std::int64_t units = (items.count() - 1) / kUnitItems + 1;
   const std::int64_t columns = args.columns.count();
   const std::int64_t unit_bytes = columns * loops.sum_bytes;
-  const auto sums =
-      std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(units * unit_bytes));
+  // No memory bounds the number of items: an index may repeat one element.
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(units, unit_bytes, &bytes)) throw std::bad_alloc();
+  const auto sums = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
   const auto sums_of = [&](std::int64_t unit) { return sums.get() + unit * unit_bytes; };
   std::atomic<std::int64_t> count{0};
   const std::int64_t unit_grain = std::max<std::int64_t>(1, grain(args) / kUnitItems);
