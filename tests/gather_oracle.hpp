@@ -75,7 +75,8 @@ inline void fill_indices(View& index, Random& random, std::int64_t size, std::in
       });
   for (const auto offset : index.offsets()) {
     const Wide low = std::max<Wide>(type.lowest, -Wide{size} - reach);
-    const Wide high = std::min<Wide>(type.highest, Wide{size} - 1 + reach);
+    // An empty axis has no index in bounds.
+    const Wide high = std::max(low, std::min<Wide>(type.highest, Wide{size} - 1 + reach));
     const auto value =
         between(random, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high));
     store_index(index.memory->host, offset, index.dtype, value);
