@@ -61,7 +61,7 @@ struct alignas(kMostAccumulatorBytes) TileMemory {
   std::byte bytes[kTileColumns * kMostAccumulatorBytes];
 };
 
-/// Calls visit(the operand's address of each column of a tile, the position in the tile).
+/// Calls visit(offset in an operand, position in the tile) for every column of a tile.
 template <class Visit>
 void for_each_column(const Loop<2>& columns, const Tile& tile, int operand, const Visit& visit) {
   const std::int64_t step = run_stride(columns, operand);
