@@ -62,8 +62,6 @@ __device__ __noinline__ inline std::int64_t unravelled_column(const Loop<2>& loo
 /// dimension. Operand 0 of the loop is what is written, operand 1 what is read.
 template <int kCount, bool kAny = kCount == 1>
 struct RowColumns {
-  static constexpr bool kAnyLayout = kAny;
-
   Loop<2> loop;
   std::int64_t count;
   bool aligned;

@@ -6,32 +6,54 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
-#include "src/core/reduce.hpp"
+#include "cuda/common/reduction.cuh"
 
 namespace gpukern::gpu {
 
 /// Joins blocks [begin, end); `begin` is a multiple of a power of two that is at least their
-/// number. Level k of the counter holds 2^k blocks. block(b) is the combination of block b.
-template <class A, class Block>
+/// number. block(b) is the combination of block b. Loads kBatch blocks, 1 or 8, before it joins
+/// them.
+template <class A, int kBatch = 8, class Block>
 __device__ A join_blocks(const Block& block, std::int64_t begin, std::int64_t end,
-                         gpukern_reduce reduce) {
+                         const Reduction& reduction) {
   constexpr int kMaxLevels = 48;
-  A level[kMaxLevels];
+  constexpr int kBatchLevel = kBatch == 1 ? 0 : 3;
+  static_assert(kBatch == 1 << kBatchLevel);
+  A level[kMaxLevels];  // of a binary counter: level k holds 2^k blocks
   std::uint64_t taken = 0;
-  for (std::int64_t b = begin; b < end; ++b) {
-    A sum = block(b);
-    int k = 0;
-    for (; (taken >> k & 1) != 0; ++k) sum = combine(reduce, level[k], sum);
+  const auto take = [&](A sum, int k) {
+    const std::uint64_t blocks = std::uint64_t{1} << k;
+    for (; (taken >> k & 1) != 0; ++k) sum = combine(reduction, level[k], sum);
     level[k] = sum;
-    ++taken;
+    taken += blocks;
+  };
+  std::int64_t b = begin;
+  for (; b + kBatch <= end; b += kBatch) {
+    A sum[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) sum[i] = block(b + i);
+#pragma unroll
+    for (int step = 1; step < kBatch; step *= 2)
+#pragma unroll
+      for (int i = 0; i < kBatch; i += 2 * step) sum[i] = combine(reduction, sum[i], sum[i + step]);
+    take(sum[0], kBatchLevel);
   }
+  for (; b < end; ++b) take(block(b), 0);
   int k = __ffsll(static_cast<long long>(taken)) - 1;
   A sum = level[k];
   for (++k; taken >> k != 0; ++k)
-    if ((taken >> k & 1) != 0) sum = combine(reduce, level[k], sum);
+    if ((taken >> k & 1) != 0) sum = combine(reduction, level[k], sum);
   return sum;
+}
+
+/// The columns that a thread block joins at a time.
+inline int join_width(std::int64_t columns) {
+  return static_cast<int>(
+      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns)), 32));
 }
 
 /// By a thread block of which `width` threads have the same part of the blocks, and as many
@@ -40,7 +62,7 @@ __device__ A join_blocks(const Block& block, std::int64_t begin, std::int64_t en
 /// thread; `active` is false for threads without a column.
 template <int kBlockThreads, class A, class Block>
 __device__ A join_by_threads(const Block& block, std::int64_t blocks, int width, bool active,
-                             gpukern_reduce reduce, A* joined) {
+                             const Reduction& reduction, A* joined) {
   const int parts = kBlockThreads / width;
   const int part = static_cast<int>(threadIdx.x) / width;
   std::int64_t each = 1;
@@ -48,13 +70,13 @@ __device__ A join_by_threads(const Block& block, std::int64_t blocks, int width,
   active = active && part * each < blocks;
   if (active)
     joined[threadIdx.x] =
-        join_blocks<A>(block, part * each, min((part + 1) * each, blocks), reduce);
+        join_blocks<A>(block, part * each, min((part + 1) * each, blocks), reduction);
   for (int step = 1; step < parts; step *= 2) {
     __syncthreads();
     const bool has_next = part % (2 * step) == 0 && (part + step) * each < blocks;
     if (active && has_next)
       joined[threadIdx.x] =
-          combine(reduce, joined[threadIdx.x], joined[threadIdx.x + step * width]);
+          combine(reduction, joined[threadIdx.x], joined[threadIdx.x + step * width]);
   }
   const A sum = joined[threadIdx.x];
   __syncthreads();

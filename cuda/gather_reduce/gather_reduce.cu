@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+
 #include "cuda/common/scratch_layout.hpp"
 #include "cuda/gather_reduce/gather_reduce.cuh"
 #include "cuda/runtime/kernels.hpp"
@@ -9,17 +11,14 @@
 namespace gpukern::gpu {
 namespace {
 
-/// More than the long bags, unless offsets fall: each has a full block.
-std::int64_t most_long_bags(std::int64_t items) { return items / kBlockValues + 1; }
-
 LongBags lay_out(ScratchLayout& layout, const GatherReduceCall& call) {
-  const std::int64_t bags = most_long_bags(call.args.count);
   LongBags made{};
-  made.capacity = 2 * bags;  // each may have a block that is not full
+  // Each has a full block, and maybe one that is not.
+  made.most_bags = std::min(call.args.count / kBlockValues + 1, LongBags::kMostBags);
+  made.most_blocks = 2 * made.most_bags;
   made.counts = layout.take<LongBags::Counts>(1);
-  made.parts = layout.take<BagPart>(made.capacity);
-  made.bags = layout.take<LongBag>(bags);
-  made.sums = layout.take(made.capacity, call.columns * accumulator_bytes(call.args.dtype));
+  made.bag = layout.take<LongBag>(made.most_bags);
+  made.sums = layout.take(made.most_blocks, call.columns * accumulator_bytes(call.args.dtype));
   return made;
 }
 
@@ -29,11 +28,6 @@ BagRanges bag_ranges(const GatherReduceArgs& args) {
   return {args.offsets, args.offset_step, args.count, args.offset_type,
           alignment_of(args.offsets) >= args.offset_type.bytes &&
               args.offset_step % args.offset_type.bytes == 0};
-}
-
-std::uint64_t sign_bit(const GatherReduceArgs& args) {
-  const bool is_extreme = args.reduce == GPUKERN_REDUCE_MIN || args.reduce == GPUKERN_REDUCE_MAX;
-  return is_extreme && args.dtype.code == GPUKERN_INT ? std::uint64_t{1} << (8 * args.item - 1) : 0;
 }
 
 ItemRows item_rows(const GatherReduceArgs& args) {
@@ -52,8 +46,7 @@ ItemRows item_rows(const GatherReduceArgs& args) {
       .mode = args.mode,
       .index_aligned = alignment_of(args.index) >= args.index_type.bytes &&
                        args.index_step % args.index_type.bytes == 0,
-      .weights_aligned = alignment_of(args.weights) >= element && args.weight_step % element == 0,
-      .flip = sign_bit(args)};
+      .weights_aligned = alignment_of(args.weights) >= element && args.weight_step % element == 0};
 }
 
 bool is_aligned(const GatherReduceArgs& args, std::int64_t bytes, bool with_columns) {

@@ -11,132 +11,44 @@ constexpr int kPartThreads = 128;
 constexpr int kJoinThreads = 256;
 
 /// Each group of threads combines a block of a long bag at a time.
-template <class T, int kCount>
-__global__ void __launch_bounds__(kPartThreads, kCount == 1 ? 1 : 6)
+template <class T, int kCount, bool kAny>
+__global__ void __launch_bounds__(kPartThreads, kAny ? 1 : kResidentBlocks<T>)
     reduce_parts_kernel(const __grid_constant__ BagRanges ranges,
                         const __grid_constant__ ItemRows rows,
-                        const __grid_constant__ RowColumns<kCount> columns,
-                        const __grid_constant__ RowShares shares, gpukern_reduce reduce,
-                        LongBags long_bags) {
+                        const __grid_constant__ RowColumns<kCount, kAny> columns,
+                        const __grid_constant__ RowShares shares,
+                        const __grid_constant__ Reduction reduction, LongBags long_bags) {
   using A = Accumulator<T>;
-  constexpr bool kAny = RowColumns<kCount>::kAnyLayout;
   const int lanes = shares.lanes;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const int groups = kPartThreads / lanes;
   const std::int64_t first =
       static_cast<std::int64_t>(blockIdx.x) * groups + static_cast<int>(threadIdx.x) / lanes;
   if (long_bags.is_void()) return;
-  const auto parts = static_cast<std::int64_t>(long_bags.counts->parts);
+  const std::int64_t parts = long_bags.blocks();
   for (std::int64_t group = first; group < parts * shares.groups;
        group += static_cast<std::int64_t>(gridDim.x) * groups) {
     const auto share = shares.of(group, lane, kCount, columns.count);
-    const BagPart part = long_bags.parts[share.row];
-    const ItemRange items = ranges.of<kAny>(long_bags.bags[part.entry].bag).block(part.block);
+    LongBag& bag = long_bags.bag[long_bags.bag_of(share.row)];
+    const ItemRange items =
+        RowGroup{lane, lanes}.agreed(ranges.of<kAny>(bag.bag).block(share.row - bag.first));
     A* const to = long_bags.sums_of<A>(share.row, columns.count);
-    const std::int64_t before = std::int64_t{lane} * kCount;
-    for (std::int64_t column = share.begin; column - before < share.end;
-         column += std::int64_t{lanes} * kCount) {
-      const bool active = column < share.end;
-      A sum[kCount];
+    combine_share<T>(rows, items, columns, share, {lane, lanes}, reduction,
+                     [&](std::int64_t column, std::int64_t number, const A(&sum)[kCount]) {
+                       if (column == 0 && rows.mode == GPUKERN_INDEX_FILL)
+                         atomicAdd(&bag.items, static_cast<unsigned long long>(number));
 #pragma unroll
-      for (int c = 0; c < kCount; ++c) sum[c] = identity<A>(reduce);
-      const std::int64_t number = combine_items<T, kAny>(rows, items, {lane, lanes}, active,
-                                                         active ? columns.value_offset(column) : 0,
-                                                         columns.is_aligned(), reduce, sum);
-      if (!active) continue;
-      if (column == 0 && rows.mode == GPUKERN_INDEX_FILL)
-        atomicAdd(&long_bags.bags[part.entry].items, static_cast<unsigned long long>(number));
-#pragma unroll
-      for (int c = 0; c < kCount; ++c) to[column + c] = sum[c];
-    }
+                       for (int c = 0; c < kCount; ++c) to[column + c] = sum[c];
+                     });
   }
 }
 
-constexpr int kWarp = 32;
-
-/// As many as have room for their accumulators in shared memory.
-template <class T>
-constexpr int kColumnThreads = sizeof(Accumulator<T>) > 8 ? 64 : 128;
-
-/// As reduce_parts_kernel() for the only column of rows. A thread combines a block, in order: its
-/// warp loads the items of 32 blocks together, so that accesses are to neighbouring addresses.
-template <class T>
-__global__ void __launch_bounds__(kColumnThreads<T>)
-    reduce_column_kernel(const __grid_constant__ BagRanges ranges,
-                         const __grid_constant__ ItemRows rows, gpukern_reduce reduce,
-                         LongBags long_bags) {
-  using A = Accumulator<T>;
-  constexpr int kWarps = kColumnThreads<T> / kWarp;
-  constexpr int kPitch = kWarp + 1;  // without bank conflicts
-  __shared__ alignas(A) std::byte memory[kWarps * kWarp * kPitch * sizeof(A)];
-  if (long_bags.is_void()) return;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  A* const staged = reinterpret_cast<A*>(memory) + warp * kWarp * kPitch;
-  const auto parts = static_cast<std::int64_t>(long_bags.counts->parts);
-  for (std::int64_t first = (std::int64_t{blockIdx.x} * kWarps + warp) * kWarp; first < parts;
-       first += std::int64_t{gridDim.x} * kColumnThreads<T>) {
-    BagPart part{0, 0};
-    ItemRange items{0, 0};
-    const bool has_part = first + lane < parts;
-    if (has_part) {
-      part = long_bags.parts[first + lane];
-      items = ranges.of<false>(long_bags.bags[part.entry].bag).block(part.block);
-    }
-    A sum = identity<A>(reduce);
-    std::int64_t number = 0;
-    for (int done = 0; done < static_cast<int>(kBlockValues); done += kWarp) {
-#pragma unroll 8
-      for (int p = 0; p < kWarp; ++p) {
-        const std::int64_t item = __shfl_sync(~0U, items.begin, p) + done + lane;
-        const bool has_item = item < __shfl_sync(~0U, items.end, p);
-        const std::byte* row[1];
-        rows.find<false>(item, has_item ? 1 : 0, row);
-        A value = identity<A>(reduce);
-        if (row[0] != nullptr) {
-          value = flipped(widened(*reinterpret_cast<const T*>(row[0])), rows.flip);
-          if (rows.weights != nullptr)
-            value = multiplied(
-                value,
-                widened(*reinterpret_cast<const T*>(rows.weights + item * rows.weight_step)));
-        }
-        staged[p * kPitch + lane] = value;
-        const unsigned found = __ballot_sync(~0U, row[0] != nullptr);
-        if (lane == p) number += __popc(found);
-      }
-      __syncwarp();
-#pragma unroll 8
-      for (int k = 0; k < kWarp; ++k) sum = combine(reduce, sum, staged[lane * kPitch + k]);
-      __syncwarp();
-    }
-    if (!has_part) continue;
-    if (rows.mode == GPUKERN_INDEX_FILL)
-      atomicAdd(&long_bags.bags[part.entry].items, static_cast<unsigned long long>(number));
-    long_bags.sums_of<A>(first + lane, 1)[0] = sum;
-  }
-}
-
-/// Where the results go, a column at a time.
-template <class T>
-struct ColumnOutput {
-  std::byte* out;
-  std::int64_t step;
-  RowColumns<1> columns;
-  gpukern_reduce reduce;
-  std::uint64_t flip;
-
-  __device__ void store(std::int64_t bag, std::int64_t column, Accumulator<T> sum,
-                        std::int64_t items) const {
-    store_element(out + bag * step + columns.target_offset(column),
-                  items > 0 ? finished<T>(reduce, flipped(sum, flip), items) : T{},
-                  columns.aligned);
-  }
-};
+using ColumnOutput = BagOutput<RowColumns<1>>;
 
 /// Reduces every long bag, each by `width` threads.
 template <class T>
 __device__ __noinline__ void reduce_long_bags(const BagRanges& ranges, const ItemRows& rows,
-                                              const ColumnOutput<T>& output, std::int64_t bags,
+                                              const ColumnOutput& output, std::int64_t bags,
                                               int width) {
   using A = Accumulator<T>;
   const std::int64_t groups = static_cast<std::int64_t>(gridDim.x) * (kJoinThreads / width);
@@ -149,43 +61,67 @@ __device__ __noinline__ void reduce_long_bags(const BagRanges& ranges, const Ite
          column += width) {
       std::int64_t number = 0;
       const auto block = [&](std::int64_t b) {
-        A sum[1] = {identity<A>(output.reduce)};
+        A sum[1] = {identity<A>(output.reduction)};
         number += combine_items<T, true>(rows, items.block(b), RowGroup{0, 1}, true,
                                          output.columns.value_offset(column),
-                                         output.columns.aligned, output.reduce, sum);
+                                         output.columns.aligned, output.reduction, sum);
         return sum[0];
       };
-      const A sum = join_blocks<A>(block, 0, items.blocks(), output.reduce);
-      output.store(bag, column, sum, number);
+      A sum[] = {join_blocks<A, 1>(block, 0, items.blocks(), output.reduction)};
+      output.store<T>(bag, column, number, sum);
     }
   }
 }
 
-/// Joins the parts of a long bag for `width` columns at a time.
+/// Joins the parts of each long bag: few of them by a thread for each column, more by a thread
+/// block for `width` columns.
 template <class T>
 __global__ void __launch_bounds__(kJoinThreads)
     join_parts_kernel(const __grid_constant__ BagRanges ranges,
                       const __grid_constant__ ItemRows rows,
-                      const __grid_constant__ ColumnOutput<T> output, std::int64_t bags, int width,
+                      const __grid_constant__ ColumnOutput output, std::int64_t bags, int width,
                       LongBags long_bags) {
   using A = Accumulator<T>;
-  if (long_bags.is_void()) return reduce_long_bags(ranges, rows, output, bags, width);
+  constexpr std::int64_t kFewParts = 64;
+  if (long_bags.is_void()) return reduce_long_bags<T>(ranges, rows, output, bags, width);
   const RowColumns<1>& columns = output.columns;
-  __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
-  A* const joined = reinterpret_cast<A*>(memory);
-  const std::int64_t tiles = (columns.count + width - 1) / width;
-  const auto number = static_cast<std::int64_t>(long_bags.counts->bags);
-  for (std::int64_t work = blockIdx.x; work < number * tiles; work += gridDim.x) {
-    const LongBag bag = long_bags.bags[work / tiles];
-    const std::int64_t column =
-        work % tiles * width + static_cast<std::int64_t>(threadIdx.x) % width;
-    const bool active = column < columns.count;
+  const auto block_of = [&](const LongBag& bag, std::int64_t column) {
     const A* const sums = long_bags.sums_of<A>(bag.first, columns.count) + column;
-    const auto block = [&](std::int64_t b) { return sums[b * columns.count]; };
-    const A sum =
-        join_by_threads<kJoinThreads>(block, bag.blocks, width, active, output.reduce, joined);
-    if (!active || static_cast<int>(threadIdx.x) >= width) continue;
-    output.store(bag.bag, column, sum, static_cast<std::int64_t>(bag.items));
+    return [sums, &columns](std::int64_t b) { return sums[b * columns.count]; };
+  };
+  const auto store = [&](const LongBag& bag, std::int64_t column, A joined) {
+    A sum[] = {joined};
+    output.store<T>(bag.bag, column, static_cast<std::int64_t>(bag.items), sum);
+  };
+  for (std::int64_t work = std::int64_t{blockIdx.x} * kJoinThreads + threadIdx.x;
+       work < long_bags.bags() * columns.count; work += std::int64_t{gridDim.x} * kJoinThreads) {
+    const LongBag bag = long_bags.bag[work / columns.count];
+    if (bag.blocks > kFewParts) continue;
+    const std::int64_t column = work % columns.count;
+    store(bag, column, join_blocks<A>(block_of(bag, column), 0, bag.blocks, output.reduction));
+  }
+  __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
+  __shared__ bool has_many[kJoinThreads];
+  const std::int64_t tiles = (columns.count + width - 1) / width;
+  const std::int64_t works = long_bags.bags() * tiles;
+  const std::int64_t step = gridDim.x;
+  for (std::int64_t first = blockIdx.x; first < works; first += kJoinThreads * step) {
+    // Each thread looks at another bag.
+    const std::int64_t mine = first + threadIdx.x * step;
+    has_many[threadIdx.x] = mine < works && long_bags.bag[mine / tiles].blocks > kFewParts;
+    if (__syncthreads_or(has_many[threadIdx.x] ? 1 : 0) == 0) continue;
+    for (int k = 0; k < kJoinThreads; ++k) {
+      if (!has_many[k]) continue;
+      const std::int64_t work = first + k * step;
+      const LongBag bag = long_bags.bag[work / tiles];
+      const std::int64_t column =
+          work % tiles * width + static_cast<std::int64_t>(threadIdx.x) % width;
+      const bool active = column < columns.count;
+      const A sum = join_by_threads<kJoinThreads>(block_of(bag, column), bag.blocks, width, active,
+                                                  output.reduction, reinterpret_cast<A*>(memory));
+      if (active && static_cast<int>(threadIdx.x) < width) store(bag, column, sum);
+    }
+    __syncthreads();
   }
 }
 
@@ -195,35 +131,23 @@ std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiproc
 
 void reduce_parts(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
-  const auto launch_parts = [&]<class T, int kCount>(TypeTag<T>,
-                                                     const RowColumns<kCount>& columns) {
-    launch(reduce_parts_kernel<T, kCount>, Grid{resident_grid(), kPartThreads}, call.stream,
-           bag_ranges(args), item_rows(args), columns, row_shares(call.columns, kCount),
-           args.reduce, long_bags);
-  };
-  visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T> tag,
+  visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
                                                           const RowColumns<kCount, kAny>& columns) {
-    if constexpr (kCount > 1) {
-      launch_parts(tag, columns);
-    } else if (!kAny && call.columns == 1) {
-      launch(reduce_column_kernel<T>, Grid{resident_grid(), kColumnThreads<T>}, call.stream,
-             bag_ranges(args), item_rows(args), args.reduce, long_bags);
-    } else {
-      launch_parts(tag, RowColumns<1>{columns.loop, columns.count, columns.aligned});
-    }
+    launch(reduce_parts_kernel<T, kCount, kAny>, Grid{resident_grid(), kPartThreads}, call.stream,
+           bag_ranges(args), item_rows(args), columns, row_shares(call.columns, kCount),
+           reduction_of(args.reduce, args.dtype), long_bags);
   });
 }
 
 void join_parts(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
-  visit_type(call, [&]<class T>(TypeTag<T>) {
-    const ColumnOutput<T> output{args.out,
-                                 args.out_step,
-                                 {args.columns, call.columns, is_aligned(args, alignof(T))},
-                                 args.reduce,
-                                 sign_bit(args)};
+  visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
+    const ColumnOutput output{args.out,
+                              args.out_step,
+                              {args.columns, call.columns, is_aligned(args, alignof(T))},
+                              reduction_of(args.reduce, args.dtype)};
     launch(join_parts_kernel<T>, Grid{resident_grid(), kJoinThreads}, call.stream, bag_ranges(args),
-           item_rows(args), output, args.bags, row_shares(call.columns, 1).lanes, long_bags);
+           item_rows(args), output, args.bags, join_width(call.columns), long_bags);
   });
 }
 

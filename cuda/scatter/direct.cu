@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "cuda/common/reduction.cuh"
 #include "cuda/scatter/key_of.cuh"
 #include "cuda/scatter/words.cuh"
 
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
                           const __grid_constant__ UpdateValues values,
                           const __grid_constant__ TargetElements elements,
                           const __grid_constant__ RowColumns<1> columns, std::int64_t count,
-                          int lanes, gpukern_reduce reduce, bool atomic) {
+                          int lanes, const __grid_constant__ Reduction reduction, bool atomic) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t update = thread / lanes;
   if (update >= count) return;
@@ -56,8 +57,8 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
     const auto sum =
-        combine(reduce, widened(load_element<T>(to, columns.aligned)), widened(number));
-    store_element(to, finished<T>(reduce, sum, 2), columns.aligned);
+        combine(reduction, widened(load_element<T>(to, columns.aligned)), widened(number));
+    store_element(to, finished<T>(reduction.reduce, sum, 2), columns.aligned);
   }
 }
 
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(kThreads)
 
 bool has_atomic(const ScatterArgs& args) {
   bool has = false;
-  visit_reduced_dtype(args.dtype, [&](auto tag) {
+  visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     has = !std::is_void_v<AtomicType<T>> && is_aligned(args, alignof(T)) &&
           args.reduce == GPUKERN_REDUCE_ADD;
@@ -87,12 +88,12 @@ void scatter_direct(const ScatterCall& call, bool atomic) {
     return;
   }
   const int lanes = word_lanes(call.columns);
-  visit_reduced_dtype(args.dtype, [&](auto tag) {
+  visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch(combine_direct_kernel<T>, ceil_divide(call.count * lanes, kThreads), call.stream,
            key_of(args), update_values(args), target_elements(args),
            RowColumns<1>{args.columns, call.columns, is_aligned(args, alignof(T))}, call.count,
-           lanes, args.reduce, atomic);
+           lanes, reduction_of(args.reduce, args.dtype), atomic);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cub/block/block_radix_sort.cuh>
 
+#include "cuda/common/reduction.cuh"
 #include "cuda/scatter/key_of.cuh"
 
 namespace gpukern::gpu {
@@ -79,7 +80,7 @@ struct FewValues {
 /// The block that starts at position p: the first of its key begins with the element.
 template <class T>
 __device__ void reduce_block(const FewUpdates& few, FewValues<T>& values, int p, std::byte* element,
-                             bool aligned, gpukern_reduce reduce) {
+                             bool aligned, const Reduction& reduction) {
   const std::uint32_t key = few.key[p];
   const bool is_first = few.is_first(p);
   auto sum = is_first ? widened(load_element<T>(element, aligned)) : values.value[p];
@@ -89,20 +90,20 @@ __device__ void reduce_block(const FewUpdates& few, FewValues<T>& values, int p,
   constexpr int kAtOnce = 8;
   for (; at + kAtOnce <= end && few.key[at + kAtOnce - 1] == key; at += kAtOnce)
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) sum = combine(reduce, sum, values.value[at + k]);
-  for (; at < end && few.key[at] == key; ++at) sum = combine(reduce, sum, values.value[at]);
+    for (int k = 0; k < kAtOnce; ++k) sum = combine(reduction, sum, values.value[at + k]);
+  for (; at < end && few.key[at] == key; ++at) sum = combine(reduction, sum, values.value[at]);
   if (!is_first)
     values.later_block[p / kBlock] = sum;
   else if (few.has(at, key))
     values.first_block[p / kBlock] = sum;
   else
-    store_element(element, finished<T>(reduce, sum, at - p + 1), aligned);
+    store_element(element, finished<T>(reduction.reduce, sum, at - p + 1), aligned);
 }
 
 /// Joins the blocks of the key whose first update is at position p.
 template <class T>
 __device__ void join_blocks(const FewUpdates& few, const FewValues<T>& values, int p,
-                            std::byte* element, bool aligned, gpukern_reduce reduce) {
+                            std::byte* element, bool aligned, const Reduction& reduction) {
   const std::uint32_t key = few.key[p];
   Accumulator<T> block[kBlocks];
   block[0] = values.first_block[p / kBlock];
@@ -111,9 +112,9 @@ __device__ void join_blocks(const FewUpdates& few, const FewValues<T>& values, i
     block[blocks++] = values.later_block[at / kBlock];
   for (int step = 1; step < blocks; step *= 2)
     for (int b = 0; b + step < blocks; b += 2 * step)
-      block[b] = combine(reduce, block[b], block[b + step]);
+      block[b] = combine(reduction, block[b], block[b + step]);
   const int number = few.lower_bound(key + 1) - p + 1;  // of values, with the element itself
-  store_element(element, finished<T>(reduce, block[0], number), aligned);
+  store_element(element, finished<T>(reduction.reduce, block[0], number), aligned);
 }
 
 template <class T>
@@ -121,7 +122,8 @@ __global__ void __launch_bounds__(kFewThreads)
     reduce_few_kernel(const __grid_constant__ KeyOf key_of,
                       const __grid_constant__ UpdateValues values,
                       const __grid_constant__ TargetElements elements, int count,
-                      std::uint32_t none, bool aligned, gpukern_reduce reduce) {
+                      std::uint32_t none, bool aligned,
+                      const __grid_constant__ Reduction reduction) {
   __shared__ FewUpdates few;
   __shared__ union Memory {
     FewUpdates::Sort::TempStorage sort;
@@ -141,12 +143,12 @@ __global__ void __launch_bounds__(kFewThreads)
       if (p < kBlock - 1 || few.key[p - (kBlock - 1)] != key) continue;
       if ((p - few.lower_bound(key) + 1) % kBlock != 0) continue;
     }
-    reduce_block(few, sorted, p, elements.at(key), aligned, reduce);
+    reduce_block(few, sorted, p, elements.at(key), aligned, reduction);
   }
   __syncthreads();
   for (int p = threadIdx.x; p < kFew; p += kFewThreads)
     if (few.key[p] != none && few.is_first(p) && few.has(p + kBlock - 1, few.key[p]))
-      join_blocks(few, sorted, p, elements.at(few.key[p]), aligned, reduce);
+      join_blocks(few, sorted, p, elements.at(few.key[p]), aligned, reduction);
 }
 
 /// Writes the last value of each key.
@@ -179,11 +181,12 @@ void scatter_few(const ScatterCall& call) {
     });
     return;
   }
-  visit_reduced_dtype(args.dtype, [&](auto tag) {
+  visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (sizeof(T) <= 8)
       launch(reduce_few_kernel<T>, grid, call.stream, key_of(args), update_values(args),
-             target_elements(args), count, none, is_aligned(args, alignof(T)), args.reduce);
+             target_elements(args), count, none, is_aligned(args, alignof(T)),
+             reduction_of(args.reduce, args.dtype));
   });
 }
 

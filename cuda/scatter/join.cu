@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-#include <bit>
-
 #include "cuda/common/join.cuh"
 #include "cuda/scatter/rows.cuh"
 
@@ -28,8 +25,8 @@ struct Blocks {
 template <class T, class Key>
 __global__ void __launch_bounds__(kJoinThreads)
     join_kernel(const Key* keys, const __grid_constant__ TargetElements elements,
-                const __grid_constant__ RowColumns<1> columns, int width, gpukern_reduce reduce,
-                LongKeys long_keys) {
+                const __grid_constant__ RowColumns<1> columns, int width,
+                const __grid_constant__ Reduction reduction, LongKeys long_keys) {
   using A = Accumulator<T>;
   __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
   A* const joined = reinterpret_cast<A*>(memory);
@@ -47,10 +44,10 @@ __global__ void __launch_bounds__(kJoinThreads)
                            (first + kBlockValues - 1) / kBlockValues * columns.count + column,
                        columns.count};
     const bool active = column < columns.count;
-    const A sum = join_by_threads<kJoinThreads>(of, blocks, width, active, reduce, joined);
+    const A sum = join_by_threads<kJoinThreads>(of, blocks, width, active, reduction, joined);
     if (active && static_cast<int>(threadIdx.x) < width)
       store_element(elements.at(keys[first]) + columns.target_offset(column),
-                    finished<T>(reduce, sum, values + 1), columns.aligned);
+                    finished<T>(reduction.reduce, sum, values + 1), columns.aligned);
   }
 }
 
@@ -58,18 +55,16 @@ template <class T, class Key>
 void launch_join(const ScatterCall& call, const void* keys, const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
   const RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-  const int width = static_cast<int>(
-      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(call.columns)), 32));
   launch(join_kernel<T, Key>, Grid{std::int64_t{8} * device_facts().multiprocessors, kJoinThreads},
-         call.stream, static_cast<const Key*>(keys), target_elements(args), columns, width,
-         args.reduce, long_keys);
+         call.stream, static_cast<const Key*>(keys), target_elements(args), columns,
+         join_width(call.columns), reduction_of(args.reduce, args.dtype), long_keys);
 }
 
 }  // namespace
 
 void scatter_join(const ScatterCall& call, const SortPlan& plan, const void* keys,
                   const LongKeys& long_keys) {
-  visit_reduced_dtype(call.args.dtype, [&](auto tag) {
+  visit_combined_type(call.args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (plan.wide_keys)
       launch_join<T, std::uint64_t>(call, keys, long_keys);

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cuda/common/indexing.cuh"
+#include "cuda/common/reduction.cuh"
 #include "cuda/scatter/blocks.cuh"
 
 namespace gpukern::gpu {
@@ -31,9 +32,9 @@ template <class T, gpukern_reduce kReduce>
 __global__ void __launch_bounds__(kThreads)
     reduce_items_kernel(const SortedKeys<Key> sorted, const Carried<T>* values,
                         const __grid_constant__ TargetElements elements, bool aligned,
-                        gpukern_reduce any, LongKeys long_keys) {
+                        const __grid_constant__ Reduction any, LongKeys long_keys) {
   constexpr bool kAny = kReduce == GPUKERN_REDUCE_NONE;
-  const gpukern_reduce reduce = kAny ? any : kReduce;
+  const Reduction reduction = kAny ? any : Reduction{kReduce, 0};
   using A = Accumulator<T>;
   constexpr int kChunk = kPositions<T>;
   using ItemChunk = Chunk<Key, kChunk, kThreads>;
@@ -58,10 +59,10 @@ __global__ void __launch_bounds__(kThreads)
     const ValueBlock block = chunk[b];
     A sum = block.first ? own[b] : carried_value<T>(value[block.begin]);
     for (int i = block.first ? block.begin : block.begin + 1; i < block.end; ++i)
-      sum = combine(reduce, sum, carried_value<T>(value[i]));
+      sum = combine(reduction, sum, carried_value<T>(value[i]));
     if (block.first && block.is_last) {
       store_element(elements.at(chunk.key[block.begin]),
-                    finished<T>(reduce, sum, block.end - block.begin + 1), aligned);
+                    finished<T>(reduction.reduce, sum, block.end - block.begin + 1), aligned);
       continue;
     }
     long_keys.note(chunk, b, begin);
@@ -86,14 +87,14 @@ void scatter_reduce_items(const ScatterCall& call, const std::uint32_t* keys, co
                           const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
   const SortedKeys<Key> sorted{keys, call.count, static_cast<Key>(args.keys.count())};
-  visit_reduced_dtype(args.dtype, [&](auto tag) {
+  visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (sizeof(T) <= 8)
       launch(args.reduce == GPUKERN_REDUCE_ADD ? reduce_items_kernel<T, GPUKERN_REDUCE_ADD>
                                                : reduce_items_kernel<T, GPUKERN_REDUCE_NONE>,
              ceil_divide(call.count, kPositions<T>), call.stream, sorted,
              static_cast<const Carried<T>*>(values), target_elements(args),
-             is_aligned(args, alignof(T)), args.reduce, long_keys);
+             is_aligned(args, alignof(T)), reduction_of(args.reduce, args.dtype), long_keys);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "cuda/common/reduction.cuh"
 #include "cuda/scatter/blocks.cuh"
 #include "cuda/scatter/rows.cuh"
 
@@ -19,7 +20,7 @@ constexpr int kInFlight = 4;
 
 /// Combines up to kInFlight values, all loaded before the first use.
 template <class T, int kCount, class Load>
-__device__ void combine_batch(int count, gpukern_reduce reduce, const Load& load,
+__device__ void combine_batch(int count, const Reduction& reduction, const Load& load,
                               Accumulator<T> (&sum)[kCount]) {
   Accumulator<T> next[kInFlight][kCount];
 #pragma unroll
@@ -29,14 +30,15 @@ __device__ void combine_batch(int count, gpukern_reduce reduce, const Load& load
   for (int k = 0; k < kInFlight; ++k)
     if (k < count)
 #pragma unroll
-      for (int c = 0; c < kCount; ++c) sum[c] = combine(reduce, sum[c], next[k][c]);
+      for (int c = 0; c < kCount; ++c) sum[c] = combine(reduction, sum[c], next[k][c]);
 }
 
 /// Combines the values of one block, for kCount neighbouring columns.
 template <class T, int kCount, class Key>
 __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t column,
                                 const std::byte* own, const UpdateValues& values, const Key* update,
-                                int count, gpukern_reduce reduce, Accumulator<T> (&sum)[kCount]) {
+                                int count, const Reduction& reduction,
+                                Accumulator<T> (&sum)[kCount]) {
   using A = Accumulator<T>;
   const std::int64_t from = columns.value_offset(column);
   int done = 0;
@@ -47,7 +49,7 @@ __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t 
   const auto load = [&](int k, A(&to)[kCount]) {
     load_columns<T>(values.at(update[done + k]) + from, columns.aligned, to);
   };
-  for (; done < count; done += kInFlight) combine_batch<T>(count - done, reduce, load, sum);
+  for (; done < count; done += kInFlight) combine_batch<T>(count - done, reduction, load, sum);
 }
 
 template <class T, int kCount, class Key>
@@ -56,7 +58,7 @@ __global__ void __launch_bounds__(kRowThreads)
                        const __grid_constant__ UpdateValues values,
                        const __grid_constant__ TargetElements elements,
                        const __grid_constant__ RowColumns<kCount> columns, int lanes,
-                       gpukern_reduce reduce, LongKeys long_keys) {
+                       const __grid_constant__ Reduction reduction, LongKeys long_keys) {
   using A = Accumulator<T>;
   using RowChunk = Chunk<Key, kPositions, kRowThreads>;
   __shared__ RowChunk chunk;
@@ -77,10 +79,10 @@ __global__ void __launch_bounds__(kRowThreads)
          column += std::int64_t{lanes} * kCount) {
       A sum[kCount];
       combine_columns<T>(columns, column, block.first ? row : nullptr, values, update + block.begin,
-                         count, reduce, sum);
+                         count, reduction, sum);
       if (whole) {
-        store_columns<T>(row + columns.target_offset(column), columns.aligned, reduce, count + 1,
-                         sum);
+        store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
+                         count + 1, sum);
         continue;
       }
       A* const part = long_keys.block<A>(block.first, begin + block.begin, columns.count) + column;
@@ -102,14 +104,14 @@ void launch_rows(const ScatterCall& call, const void* keys, const void* updates,
          SortedKeys<Key>{static_cast<const Key*>(keys), call.count,
                          static_cast<Key>(args.keys.count())},
          static_cast<const Key*>(updates), update_values(args), target_elements(args), columns,
-         lanes, args.reduce, long_keys);
+         lanes, reduction_of(args.reduce, args.dtype), long_keys);
 }
 
 }  // namespace
 
 void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
                          const void* updates, const LongKeys& long_keys) {
-  visit_reduced_dtype(call.args.dtype, [&](auto tag) {
+  visit_combined_type(call.args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     constexpr int kVector = kVectorColumns<T>;
     const bool vectors = has_column_vectors<T, kVector>(call.args, call.columns);

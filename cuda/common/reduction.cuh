@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Reductions in kernels.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "src/core/reduce.hpp"
+
+namespace gpukern::gpu {
+
+/// A reduction, in kernels that combine signed integers as unsigned ones, so that there are fewer
+/// of them: sums and products have the same bits, and extremes do with the sign bit inverted before
+/// and after.
+struct Reduction {
+  gpukern_reduce reduce;
+  std::uint64_t sign_bit;  ///< 0 unless it is inverted
+};
+
+inline Reduction reduction_of(gpukern_reduce reduce, gpukern_dtype dtype) {
+  const bool is_extreme = reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX;
+  return {reduce, is_extreme && dtype.code == GPUKERN_INT ? std::uint64_t{1} << (dtype.bits - 1)
+                                                          : std::uint64_t{0}};
+}
+
+/// Calls visit(TypeTag<T>{}) with the type as which elements are combined.
+template <class Visit>
+void visit_combined_type(gpukern_dtype dtype, const Visit& visit) {
+  visit_reduced_dtype(dtype, [&]<class T>(TypeTag<T>) {
+    visit(TypeTag<typename ReducedAs<T, GPUKERN_REDUCE_ADD>::Type>{});
+  });
+}
+
+/// `value` with the sign bit inverted.
+template <class A>
+__device__ A inverted(const Reduction& reduction, A value) {
+  if constexpr (std::is_integral_v<A>)
+    return static_cast<A>(value ^ static_cast<A>(reduction.sign_bit));
+  else
+    return value;
+}
+
+template <class A>
+__device__ A combine(const Reduction& reduction, A a, A b) {
+  return inverted(reduction, gpukern::combine(reduction.reduce, inverted(reduction, a),
+                                              inverted(reduction, b)));
+}
+
+template <class A>
+__device__ A identity(const Reduction& reduction) {
+  return inverted(reduction, gpukern::identity<A>(reduction.reduce));
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,337 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How threads combine the items of bags.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/common/elements.cuh"
+#include "cuda/common/indexing.cuh"
+#include "cuda/common/reduction.cuh"
+
+namespace gpukern::gpu {
+
+/// Thread blocks of 128 threads that a multiprocessor shall have room for: more hide more latency,
+/// until accumulators leave the registers.
+template <class T>
+inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ? 4 : 6;
+
+/// Items [begin, end), none if end <= begin.
+struct ItemRange {
+  std::int64_t begin;
+  std::int64_t end;
+
+  [[nodiscard]] __device__ std::int64_t blocks() const {
+    return (end - begin + kBlockValues - 1) / kBlockValues;
+  }
+  /// The items of a block; none beyond the last one.
+  [[nodiscard]] __device__ ItemRange block(std::int64_t number) const {
+    const std::int64_t first = begin + number * kBlockValues;
+    return {first, min(first + kBlockValues, end)};
+  }
+};
+
+/// The ranges of the bags. Here and below, without kAny all accesses are aligned and dimensions are
+/// merged into one: code for other layouts takes twice the registers.
+struct BagRanges {
+  const std::byte* offsets;
+  std::int64_t step;
+  std::int64_t count;  ///< items
+  IndexType type;
+  bool aligned;
+
+  template <bool kAny>
+  [[nodiscard]] __device__ ItemRange of(std::int64_t bag) const {
+    return {offset(bag, !kAny || aligned), offset(bag + 1, !kAny || aligned)};
+  }
+
+ private:
+  [[nodiscard]] __device__ std::int64_t offset(std::int64_t bag, bool is_aligned) const {
+    return clip_offset(load_index(offsets + bag * step, type, is_aligned), type.is_signed, count);
+  }
+};
+
+/// The rows of the items, and their weights.
+struct ItemRows {
+  const std::byte* source;
+  const std::byte* index;    ///< nullptr: item i is at position i
+  const std::byte* weights;  ///< nullptr for none
+  std::int64_t index_step;
+  std::int64_t weight_step;
+  std::int64_t n;
+  Loop<1> axis;
+  IndexType index_type;
+  gpukern_index_mode mode;
+  bool index_aligned;
+  bool weights_aligned;
+
+  /// Whether each row has one element of `item` bytes, next to those of the rows before and after.
+  [[nodiscard]] __device__ bool are_neighbours(std::int64_t item) const {
+    return index == nullptr && weights == nullptr && axis.ndim == 1 && axis.stride[0][0] == item;
+  }
+
+  /// The first columns of `number` items from `first` on; nullptr for those that mode "fill" leaves
+  /// out, and beyond `number`. All indices are loaded before the first use.
+  template <bool kAny, int kItems>
+  __device__ void find(std::int64_t first, int number, const std::byte* (&row)[kItems]) const {
+    std::int64_t position[kItems];
+    if (index == nullptr) {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) position[k] = first + k;
+    } else {
+      load_indices<kAny>(first, number, position);
+#pragma unroll
+      for (int k = 0; k < kItems; ++k)
+        position[k] = resolve_index(mode, position[k], index_type.is_signed, n);
+    }
+#pragma unroll
+    for (int k = 0; k < kItems; ++k)
+      row[k] = k < number && position[k] >= 0 ? source + offset<kAny>(position[k]) : nullptr;
+  }
+
+ private:
+  template <bool kAny>
+  [[nodiscard]] __device__ std::int64_t offset(std::int64_t position) const {
+    if constexpr (kAny) return offset_at(axis, static_cast<std::uint64_t>(position));
+    return axis.ndim == 0 ? 0 : position * axis.stride[0][0];
+  }
+
+  template <bool kAny, int kItems>
+  __device__ void load_indices(std::int64_t first, int number,
+                               std::int64_t (&value)[kItems]) const {
+    if constexpr (kAny) {
+      if (!index_aligned) {
+        for (int k = 0; k < kItems; ++k)
+          value[k] =
+              k < number ? load_index(index + (first + k) * index_step, index_type, false) : 0;
+        return;
+      }
+    }
+    switch (index_type.bytes) {
+      case 1:
+        return load_indices_as<std::uint8_t>(first, number, value);
+      case 2:
+        return load_indices_as<std::uint16_t>(first, number, value);
+      case 4:
+        return load_indices_as<std::uint32_t>(first, number, value);
+      default:
+        return load_indices_as<std::uint64_t>(first, number, value);
+    }
+  }
+
+  template <class Raw, int kItems>
+  __device__ void load_indices_as(std::int64_t first, int number,
+                                  std::int64_t (&value)[kItems]) const {
+    Raw raw[kItems];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k)
+      raw[k] = k < number ? *reinterpret_cast<const Raw*>(index + (first + k) * index_step) : Raw{};
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) value[k] = as_index(raw[k], index_type.is_signed);
+  }
+};
+
+/// Consecutive threads of a warp that reduce the same items, each some columns: a power of two.
+struct RowGroup {
+  int lane;
+  int lanes;
+
+  /// The first thread's value.
+  [[nodiscard]] __device__ std::int64_t agreed(std::int64_t value) const {
+    return lanes == 1 ? value : __shfl_sync(mask(), value, 0, lanes);
+  }
+  /// The first thread's range: offsets may change during a call, and all threads must take the same
+  /// branches.
+  [[nodiscard]] __device__ ItemRange agreed(const ItemRange& range) const {
+    return {agreed(range.begin), agreed(range.end)};
+  }
+  [[nodiscard]] __device__ unsigned mask() const {
+    constexpr unsigned kWarp = 32;
+    const unsigned first = threadIdx.x % kWarp - static_cast<unsigned>(lane);
+    return (~0U >> (kWarp - static_cast<unsigned>(lanes))) << first;
+  }
+};
+
+/// Calls body(kind) with a reduction that compilers know to be a sum, or with an extreme: so that a
+/// loop does not distinguish them for each element. Bags have no products.
+template <class Body>
+__device__ void with_kind(const Reduction& reduction, const Body& body) {
+  if (reduction.reduce == GPUKERN_REDUCE_MIN || reduction.reduce == GPUKERN_REDUCE_MAX)
+    body(reduction);
+  else
+    body(Reduction{GPUKERN_REDUCE_ADD, 0});
+}
+
+/// Combines a batch of rows at an offset, without those that are nullptr. `first` is the item of
+/// the first row. All values are loaded before the first use.
+template <class T, bool kAny, int kInFlight, int kCount>
+__device__ void combine_rows(const ItemRows& rows, std::int64_t first,
+                             const std::byte* const (&row)[kInFlight], std::int64_t offset,
+                             bool aligned, const Reduction& reduction,
+                             Accumulator<T> (&sum)[kCount]) {
+  using A = Accumulator<T>;
+  A value[kInFlight][kCount];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k)
+    if (row[k] != nullptr) load_columns<T>(row[k] + offset, aligned, value[k]);
+  if (rows.weights != nullptr) {
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      if (row[k] == nullptr) continue;
+      const A weight = widened(load_element<T>(rows.weights + (first + k) * rows.weight_step,
+                                               !kAny || rows.weights_aligned));
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) value[k][c] = multiplied(value[k][c], weight);
+    }
+  }
+  with_kind(reduction, [&](const Reduction& kind) {
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      if (row[k] == nullptr) continue;
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) sum[c] = combine(kind, sum[c], value[k][c]);
+    }
+  });
+}
+
+/// Combines `count` neighbouring elements, whose loads are vectors. Not inlined: few calls have
+/// bags that are long enough.
+template <class T>
+__device__ __noinline__ Accumulator<T> combine_neighbours(const T* from, std::int64_t count,
+                                                          const Reduction& reduction,
+                                                          Accumulator<T> sum) {
+  constexpr int kElements = kPerWord<T>;
+  constexpr int kInFlight = 4;
+  using Loaded = Vector<T, kElements>;
+  const T* const end = from + count;
+  for (; from < end && reinterpret_cast<std::uintptr_t>(from) % sizeof(Loaded) != 0; ++from)
+    sum = combine(reduction, sum, widened(*from));
+  with_kind(reduction, [&](const Reduction& kind) {
+    for (; end - from >= kInFlight * kElements; from += kInFlight * kElements) {
+      Loaded vector[kInFlight];
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) vector[k] = reinterpret_cast<const Loaded*>(from)[k];
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k)
+#pragma unroll
+        for (int e = 0; e < kElements; ++e) sum = combine(kind, sum, widened(vector[k].element[e]));
+    }
+  });
+  for (; from < end; ++from) sum = combine(reduction, sum, widened(*from));
+  return sum;
+}
+
+/// Neighbours from which on combine_neighbours() is faster.
+template <class T>
+inline constexpr std::int64_t kNeighbours = std::int64_t{8} * kPerWord<T>;
+
+/// Combines items for kCount neighbouring columns at an offset of their rows, and returns their
+/// number without those that are left out. All threads of the group call it; one that has no
+/// columns is not `active`. Threads of large groups find a row each and tell the others.
+template <class T, bool kAny, int kCount>
+__device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& items,
+                                      const RowGroup& group, bool active, std::int64_t offset,
+                                      bool aligned, const Reduction& reduction,
+                                      Accumulator<T> (&sum)[kCount]) {
+  constexpr int kFew = 4;
+  constexpr int kMany = kCount == 1 ? 8 : 4;
+  std::int64_t combined = 0;
+  if (rows.index == nullptr || group.lanes < kMany) {
+    if (!active) return 0;
+    if constexpr (!kAny && kCount == 1) {
+      const std::int64_t count = items.end - items.begin;
+      const auto* const from = reinterpret_cast<const T*>(rows.source + offset) + items.begin;
+      const bool aligned_to_size = reinterpret_cast<std::uintptr_t>(from) % sizeof(T) == 0;
+      if (count >= kNeighbours<T> && rows.are_neighbours(sizeof(T)) && aligned_to_size) {
+        sum[0] = combine_neighbours(from, count, reduction, sum[0]);
+        return count;
+      }
+    }
+    for (std::int64_t first = items.begin; first < items.end; first += kFew) {
+      const std::byte* row[kFew];
+      rows.find<kAny>(first, static_cast<int>(min(items.end - first, std::int64_t{kFew})), row);
+      combine_rows<T, kAny>(rows, first, row, offset, aligned, reduction, sum);
+#pragma unroll
+      for (int k = 0; k < kFew; ++k) combined += row[k] != nullptr;
+    }
+    return combined;
+  }
+  const unsigned mask = group.mask();
+  for (std::int64_t chunk = items.begin; chunk < items.end; chunk += group.lanes) {
+    const std::byte* own[1];
+    const bool has_own = group.lane < items.end - chunk;
+    rows.find<kAny>(chunk + group.lane, has_own ? 1 : 0, own);
+    const std::int64_t end = min(chunk + group.lanes, items.end);
+    for (std::int64_t first = chunk; first < end; first += kMany) {
+      const std::byte* row[kMany];
+#pragma unroll
+      for (int k = 0; k < kMany; ++k) {
+        const auto address = reinterpret_cast<unsigned long long>(own[0]);
+        const auto from = static_cast<int>(first - chunk) + k;
+        row[k] = reinterpret_cast<const std::byte*>(__shfl_sync(mask, address, from, group.lanes));
+        combined += row[k] != nullptr;
+        if (!active) row[k] = nullptr;
+      }
+      combine_rows<T, kAny>(rows, first, row, offset, aligned, reduction, sum);
+    }
+  }
+  return combined;
+}
+
+/// How groups of threads share the columns of rows: each has a span of them, so that few bags of
+/// long rows occupy the GPU, too.
+struct RowShares {
+  int lanes;            ///< threads of a group, which access neighbouring columns
+  std::int64_t span;    ///< columns of a group
+  std::int64_t groups;  ///< that share a row
+
+  struct Columns {
+    std::int64_t row;
+    std::int64_t begin;
+    std::int64_t end;
+  };
+  /// The row of a group, and the columns from the first one of this thread on.
+  [[nodiscard]] __device__ Columns of(std::int64_t group, int lane, int each,
+                                      std::int64_t columns) const {
+    const std::int64_t row = groups == 1 ? group : group / groups;
+    const std::int64_t first = (group - row * groups) * span;
+    return {row, first + std::int64_t{lane} * each, min(first + span, columns)};
+  }
+};
+
+inline RowShares row_shares(std::int64_t columns, int each) {
+  constexpr std::int64_t kPasses = 4;
+  const auto accesses = static_cast<std::uint64_t>(ceil_divide(columns, each));
+  const auto lanes = static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(accesses), 32));
+  const std::int64_t span = kPasses * lanes * each;
+  return {lanes, span, ceil_divide(columns, span)};
+}
+
+/// Combines items for the columns of a share, and calls store(column, number of items, sums). All
+/// threads of the group call it.
+template <class T, int kCount, bool kAny, class Store>
+__device__ void combine_share(const ItemRows& rows, const ItemRange& items,
+                              const RowColumns<kCount, kAny>& columns,
+                              const RowShares::Columns& share, const RowGroup& group,
+                              const Reduction& reduction, const Store& store) {
+  const std::int64_t before = std::int64_t{group.lane} * kCount;
+  for (std::int64_t column = share.begin; column - before < share.end;
+       column += std::int64_t{group.lanes} * kCount) {
+    const bool active = column < share.end;
+    Accumulator<T> sum[kCount];
+#pragma unroll
+    for (int c = 0; c < kCount; ++c) sum[c] = identity<Accumulator<T>>(reduction);
+    const std::int64_t number = combine_items<T, kAny>(rows, items, group, active,
+                                                       active ? columns.value_offset(column) : 0,
+                                                       columns.is_aligned(), reduction, sum);
+    if (active) store(column, number, sum);
+  }
+}
+
+}  // namespace gpukern::gpu
