@@ -4,7 +4,8 @@
 """Train an embedding with gpukern.torch, compiled by torch.compile without a graph break.
 
 Each word of a small vocabulary has a vector; the mean of the vectors of a sentence is to be a given
-one. Runs on the first GPU, or on the CPU without a GPU.
+one. Trains twice: sums have a fixed order, so that the results have the same bits. Runs on the
+first GPU, or on the CPU without a GPU.
 """
 
 import sys
@@ -28,25 +29,24 @@ class Sentences(torch.nn.Module):
         self.table = torch.nn.Parameter(torch.zeros(words, width))
         self.offset = torch.nn.Parameter(torch.zeros(width))
 
-    def forward(self, sentences):
-        """Return a vector for each row of word numbers, of which -1 is the last word's."""
-        vectors = gpukern.torch.gather(self.table, sentences)
-        mean = vectors.sum(1)
-        return gpukern.torch.saxpy(1 / sentences.shape[1], mean, self.offset.expand_as(mean))
+    def forward(self, words, begins):
+        """Return a vector for each sentence, words[begins[s]:begins[s + 1]]."""
+        mean = gpukern.torch.gather_reduce(self.table, words, begins, reduce="mean")
+        return gpukern.torch.saxpy(1, mean, self.offset.expand_as(mean))
 
 
-def train(model, sentences, targets, steps):
-    """Return the losses of some steps of gradient descent."""
+def train(model, words, begins, targets, steps):
+    """Return the losses of some steps of gradient descent, and the trained vectors."""
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     losses = []
     for _ in range(steps):
         optimizer.zero_grad()
-        loss = torch.nn.functional.mse_loss(compiled(sentences), targets)
+        loss = torch.nn.functional.mse_loss(compiled(words, begins), targets)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return losses
+    return losses, model.table.detach()
 
 
 def main():
@@ -56,12 +56,20 @@ def main():
     on_gpu = torch.cuda.is_available() and gpukern.info()["devices"]
     device = "cuda" if on_gpu else "cpu"
     print(f"GPU 0, {torch.cuda.get_device_name()}:" if on_gpu else "CPU:")
-    sentences = torch.randint(-1, 200, (50, 8), device=device)
+    lengths = torch.randint(1, 15, (50,), device=device)
+    begins = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    words = torch.randint(-1, 200, (int(begins[-1]),), device=device)
     targets = torch.randn(50, 16, device=device)
-    losses = train(Sentences(201, 16).to(device), sentences, targets, steps=50)
+    runs = [
+        train(Sentences(201, 16).to(device), words, begins, targets, steps=50) for _ in range(2)
+    ]
+    losses, vectors = runs[0]
     print(f"  loss: {losses[0]:.3f} at first, {losses[-1]:.3f} after {len(losses)} steps")
     if losses[-1] > losses[0] / 10:
         raise SystemExit("torch_autograd: the loss did not fall")
+    if not torch.equal(vectors, runs[1][1]):
+        raise SystemExit("torch_autograd: the second training gave other bits")
+    print("  trained twice: the same bits")
 
 
 if __name__ == "__main__":
