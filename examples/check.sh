@@ -78,6 +78,7 @@ find_package_way() {
   quietly cmake --build "$build"
   run "$1, find_package" c_linked "$build/c_linked/c_linked"
   run "$1, find_package" cpp "$build/cpp/cpp"
+  run "$1, find_package" graph_features "$build/graph_features/graph_features"
   run "$1, find_package" saxpy_by_hand "$build/saxpy_by_hand/saxpy_by_hand"
   [[ -n $2 ]] || return 0
   require_library "$build/c_linked/c_linked" "$2"
@@ -179,7 +180,7 @@ ask() { (cd / && "$python" -c "import gpukern; print(gpukern.$1())"); }
 find_package_way package "$(ask get_library_dir)" "-Dgpukern_DIR=$(ask get_cmake_dir)"
 pkg_config_way package "$(ask get_library_dir)"
 run package python "$python" examples/python/example.py
-for program in hello gather saxpy_by_hand/main vector_add polynomial; do
+for program in hello gather graph_features/main saxpy_by_hand/main vector_add polynomial; do
   run package "$program" "$python" "examples/$program.py"
 done
 run package torch_autograd "$python" examples/torch_autograd.py
