@@ -1,13 +1,66 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""bincount: numpy.bincount by example, errors."""
+"""bincount: the oracle of scatter on generated calls, numpy.bincount by example, errors."""
 
 import numpy as np
 import pytest
 import scatter_oracle
+from conftest import CASES_PER_EXAMPLE
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import INDEX_DTYPES, shapes, windows
+from test_properties_gather import make_valid, random_bytes
+from write_cases import REDUCED_DTYPES, make_moderate
 
 from gpukern import bincount, explain
+
+
+@st.composite
+def plans(draw):
+    """The windows of the index and, or None, of the weights; the number of bins."""
+    shape = draw(st.one_of(shapes(3), st.sampled_from([(700,), (3000,)])))
+    index = draw(windows(draw(st.sampled_from(INDEX_DTYPES)), shape))
+    weights = draw(windows(draw(st.sampled_from(REDUCED_DTYPES)), shape))
+    return index, weights if draw(st.booleans()) else None, draw(st.sampled_from([0, 1, 2, 7, 100]))
+
+
+def random_case(plan, rng):
+    """Random arrays, and their sums or, for a number that is no bin in mode 'raise', None."""
+    windows_of, size = plan[:2], plan[2]
+    index, weights = (w and w.on(random_bytes(rng, w.extent + 8)) for w in windows_of)
+    info = np.iinfo(index.dtype)
+    low, end = (0, max(size, 1)) if rng.random() < 0.7 else (max(-1, info.min), size + 1)
+    index[...] = rng.integers(low, end, index.shape)
+    values = np.ones(index.shape, np.int64)
+    if weights is not None:
+        make_valid(weights, rng)
+        make_moderate(weights, rng)
+        values = weights
+    mode = str(rng.choice(["raise", "fill"]))
+    is_bin = (index >= 0) & (index < size)
+    if mode == "raise" and not is_bin.all():
+        return index, weights, mode, None
+    zeros = np.zeros(size, values.dtype)
+    expected = scatter_oracle.scatter(zeros, index[is_bin], values[is_bin], 0, "raise", "add")
+    return index, weights, mode, expected
+
+
+@given(plan=plans(), seed=st.integers(0, 2**32 - 1))
+def test_generated_calls(plan, seed, places, cases):
+    rng = np.random.default_rng(seed)
+    for _ in range(CASES_PER_EXAMPLE):
+        index, weights, mode, expected = random_case(plan, rng)
+        for place in places:
+            if place.on_device and not index.dtype.isnative:
+                continue
+            if expected is None:
+                with pytest.raises(IndexError, match=r"^bincount: index must be in"):
+                    count(place, index, weights, size=plan[2], mode=mode)
+            else:
+                result = count(place, index, weights, size=plan[2], mode=mode)
+                assert result.tobytes() == expected.tobytes()
+            cases["bincount", str(place)] += 1
 
 
 def count(place, index, weights=None, **options):
@@ -112,6 +165,7 @@ def test_no_bins():
     for options in ({}, {"size": 0}):
         assert bincount([-1, -5], mode="fill", **options).tolist() == []
     assert bincount([-1], np.ones(1, "f4"), size=0, mode="fill").dtype == np.float32
+    assert bincount(np.zeros(0, "i1"), np.zeros(0), size=0, mode="fill").shape == (0,)
     with pytest.raises(IndexError):
         bincount([-1], size=0)
     with pytest.raises(TypeError, match="size must be an int, got bool"):

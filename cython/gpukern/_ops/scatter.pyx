@@ -157,7 +157,7 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     result = new_result(&call, &idx, dtype_of(&vals), 1, &bins, &dst)
     if bins == 0 and options.mode == GPUKERN_INDEX_FILL:  # no number is counted
         idx.c.ndim, idx.c.shape = 1, &bins
-        vals.c.ndim = 0
+        vals.c.ndim, vals.c.data = 0, zero.c.data
     # As unsigned, negative numbers are out of bounds instead of counting from the end.
     idx.c.dtype.code = GPUKERN_UINT
     try:
