@@ -15,29 +15,39 @@ from test_properties_gather import MODES, make_valid, random_bytes, random_indic
 from write_cases import REDUCED_DTYPES, SWAPPED_DTYPES, make_moderate
 
 import gpukern
-from gpukern import explain, gather_reduce
+from gpukern import explain, gather_reduce, segment_reduce
 
 # ---- generated calls ----
 
 
 @st.composite
 def plans(draw):
-    """The windows of a call, its axis and its reduction; weights and out may be None."""
+    """The windows of a call, its axis and its reduction; weights and out may be None.
+
+    Without an index it is one of segment_reduce.
+    """
     shape = draw(shapes(3))
     axis = draw(st.sampled_from([None, *range(-max(len(shape), 1), max(len(shape), 1))]))
     dtype = draw(st.sampled_from(REDUCED_DTYPES + SWAPPED_DTYPES))
     reduce = draw(st.sampled_from(bag_oracle.reductions_of(dtype)))
     items = draw(st.sampled_from([0, 1, 2, 5, 20, 300, 1100]))
+    segments = draw(st.booleans())
+    if segments and shape:
+        along = (axis or 0) % len(shape)
+        rest = np.delete(shape, along)
+        shape = (*shape[:along], items if np.prod(rest) <= 8 else 7, *shape[along + 1 :])
     bags = draw(st.sampled_from([0, 1, 2, 3, 7]))
     rest = np.moveaxis(np.empty(shape or (1,)), axis, 0).shape[1:] if axis is not None else ()
     size = np.empty(rest).ndim
     position = 0 if axis is None or not shape else axis % len(shape)
     result = (*rest[:position], bags, *rest[position:size])
-    weighted = reduce == "sum" and draw(st.booleans())
+    weighted = reduce == "sum" and not segments and draw(st.booleans())
     return (
         {
             "source": draw(windows(dtype, shape)),
-            "index": draw(windows(draw(st.sampled_from(INDEX_DTYPES)), (items,))),
+            "index": draw(windows(draw(st.sampled_from(INDEX_DTYPES)), (items,)))
+            if not segments
+            else None,
             "offsets": draw(windows(draw(st.sampled_from(INDEX_DTYPES)), (bags + 1,))),
             "weights": draw(windows(dtype, (items,))) if weighted else None,
             "out": draw(windows(dtype, result, writable=True)) if draw(st.booleans()) else None,
@@ -64,7 +74,9 @@ class BagCase:
     def __init__(self, plan, rng):
         windows_of, self.options, out_shares = plan
         self.windows = {name: window for name, window in windows_of.items() if window is not None}
-        self.options = {**self.options, "mode": MODES[rng.integers(4)]}
+        self.is_gathered = "index" in self.windows
+        modes = MODES if self.is_gathered else ["raise", "clip"]
+        self.options = {**self.options, "mode": str(rng.choice(modes))}
         self.memory_of = {name: name for name in self.windows}
         if out_shares and "out" in self.windows:
             self.memory_of["out"] = "source"
@@ -77,10 +89,13 @@ class BagCase:
                 make_moderate(arrays[name], rng)
         shape, axis = self.windows["source"].shape, self.options["axis"]
         size = arrays["source"].size if axis is None or not shape else shape[axis]
-        index = arrays["index"]
-        index[...] = random_indices(rng, index.dtype, index.shape, size)
+        items = size
+        if self.is_gathered:
+            index = arrays["index"]
+            index[...] = random_indices(rng, index.dtype, index.shape, size)
+            items = index.size
         offsets = arrays["offsets"]
-        offsets[...] = random_offsets(rng, offsets.dtype, offsets.size - 1, index.size)
+        offsets[...] = random_offsets(rng, offsets.dtype, offsets.size - 1, items)
         self.result = self.error = None
         native = {
             name: array.astype(array.dtype.newbyteorder("="))
@@ -88,7 +103,12 @@ class BagCase:
             if name != "out"
         }
         try:
-            self.result = bag_oracle.gather_reduce(**native, **self.options)
+            if self.is_gathered:
+                self.result = bag_oracle.gather_reduce(**native, **self.options)
+            else:
+                self.result = bag_oracle.segment_reduce(
+                    native["source"], native["offsets"], **self.options
+                )
         except (ValueError, IndexError) as error:
             self.error = error
 
@@ -100,7 +120,10 @@ def compare(case, arrays, place):
     """Runs a call and compares its result or its error."""
 
     def call():
-        return gather_reduce(**arrays, **case.options, **place.options)
+        if case.is_gathered:
+            return gather_reduce(**arrays, **case.options, **place.options)
+        others = {name: array for name, array in arrays.items() if name != "source"}
+        return segment_reduce(arrays["source"], **others, **case.options, **place.options)
 
     if case.error is not None:
         kind = gpukern.errors.GpukernIndexError
@@ -134,7 +157,7 @@ def test_generated_calls(plan, seed, places, cases):
             compare(case, arrays, place)
             for name in memories.keys() - {case.memory_of.get("out")}:
                 assert memories[name].tobytes() == before[name], name
-            cases["gather_reduce", str(place)] += 1
+            cases["gather_reduce" if case.is_gathered else "segment_reduce", str(place)] += 1
 
 
 # ---- by example ----

@@ -1,8 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""segment_reduce: an oracle, NumPy's reduceat, and the arrays of every library for both reductions
-of bags."""
+"""segment_reduce: NumPy's reduceat, and the arrays of every library for both reductions of bags.
+
+Its generated calls are in test_gather_reduce.py.
+"""
 
 import bag_oracle
 import numpy as np
