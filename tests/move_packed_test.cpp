@@ -78,7 +78,7 @@ class MovePackedTest : public testing::TestWithParam<bool> {
 };
 
 TEST_P(MovePackedTest, EveryModeByIndicesOfAllKinds) {
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 12; ++round) {
     check_modes<std::int32_t>();
     check_modes<std::int64_t>();
   }
