@@ -186,6 +186,27 @@ TEST(HppGather, AxesShapesAndStrides) {
   EXPECT_THROW(gather(matrix, index, out), gpukern::ValueError) << "out has another shape";
 }
 
+TEST(HppGather, IndicesOfSeveralAxes) {
+  std::vector<int> table{0, 1, 2, 10, 11, 12};
+  const TensorRef matrix(table, {2, 3});
+  const std::vector<int> i{1, 0};
+  const std::array<std::uint8_t, 2> j{2, 1};
+  std::vector<int> out(2);
+  gather(matrix, std::tie(i, j), out);
+  EXPECT_EQ(out, (std::vector<int>{12, 1}));
+  gather(matrix, std::tuple(std::vector{1, 2}, std::vector{0}), out,
+         {.mode = Mode::fill, .fill_value = 7});
+  EXPECT_EQ(out, (std::vector<int>{10, 7}));
+  EXPECT_THROW(gather(matrix, std::tie(j, i), out), gpukern::IndexError);
+
+  gpukern::scatter(matrix, std::tie(i, j), std::vector{5, 6});
+  EXPECT_EQ(table, (std::vector<int>{0, 6, 2, 10, 11, 5}));
+  std::vector<int> copy(6);
+  gpukern::scatter(matrix, std::tie(i, j), std::vector{1, 1}, TensorRef(copy, {2, 3}),
+                   {.reduce = gpukern::Reduction::add});
+  EXPECT_EQ(copy, (std::vector<int>{0, 7, 2, 10, 11, 6}));
+}
+
 TEST(HppGather, MovesStructs) {
   const std::vector<Point> source{{1.5F, 1}, {2.5F, 2}};
   std::vector<Point> out(3);

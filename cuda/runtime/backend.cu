@@ -63,7 +63,8 @@ class CudaDevice final : public Device {
                    [&](const SaxpyArgs& args) { gpu::saxpy(args, on); },
                    [&](const CopyArgs& args) { gpu::copy(args, on); },
                    [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); },
-                   [&](const GatherReduceArgs& args) { gpu::gather_reduce(*this, args, on); }});
+                   [&](const GatherReduceArgs& args) { gpu::gather_reduce(*this, args, on); },
+                   [&](const RavelArgs& args) { gpu::ravel_index(args, on); }});
   }
   bool run_checked(const Operation& operation, Stream stream) override {
     const ContextGuard guard(context_);
@@ -82,7 +83,8 @@ class CudaDevice final : public Device {
                    [](const SaxpyArgs& args) { return saxpy_strategy(args); },
                    [](const CopyArgs&) { return Strategy{}; },
                    [](const ScatterArgs& args) { return scatter_strategy(args); },
-                   [](const GatherReduceArgs& args) { return gather_reduce_strategy(args); }});
+                   [](const GatherReduceArgs& args) { return gather_reduce_strategy(args); },
+                   [](const RavelArgs&) { return Strategy{}; }});
   }
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {

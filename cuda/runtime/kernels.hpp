@@ -20,6 +20,7 @@ Strategy saxpy_strategy(const SaxpyArgs& args);
 void copy(const CopyArgs& args, cudaStream_t stream);
 void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream);
 Strategy scatter_strategy(const ScatterArgs& args);
+void ravel_index(const RavelArgs& args, cudaStream_t stream);
 void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t stream);
 Strategy gather_reduce_strategy(const GatherReduceArgs& args);
 std::optional<BadIndex> first_bad_index(Device& device, const IndexArgs& args, cudaStream_t stream);

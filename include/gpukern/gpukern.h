@@ -359,10 +359,16 @@ typedef struct gpukern_gather_options {
   /** Nonzero: a call in mode GPUKERN_INDEX_RAISE that returns GPUKERN_INDEX_ERROR may have
    * written to `out`. Indices are then checked while items are read, instead of before. */
   int32_t out_may_change;
+  /** For gather: the number of `further_indices`, 0 to index the axis alone. */
+  int32_t further_index_count;
+  /** Tensors like `index`, for the axes after `axis`: `source[index, further_indices[0], ...]`. All
+   * index tensors broadcast against each other, and their shape replaces all of these axes. They
+   * take scratch memory of 8 bytes for each item. */
+  const gpukern_tensor *const *further_indices;
 } gpukern_gather_options;
 
 #define GPUKERN_GATHER_OPTIONS_INIT \
-  {sizeof(gpukern_gather_options), GPUKERN_INDEX_RAISE, GPUKERN_GATHER_AUTO, NULL, 0}
+  {sizeof(gpukern_gather_options), GPUKERN_INDEX_RAISE, GPUKERN_GATHER_AUTO, NULL, 0, 0, NULL}
 
 /**
  * @brief Gathers items of the source along an axis: `out[a, i, b] = source[a, index[i], b]`.
@@ -387,13 +393,15 @@ typedef struct gpukern_gather_options {
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened source
  * @param[out] out of the source's dtype, shape
- *             source.shape[:axis] + index.shape + source.shape[axis+1:]
+ *             source.shape[:axis] + index.shape + source.shape[axis+1:], or as
+ *             gpukern_gather_options::further_indices says
  * @param[in] options may be NULL: mode GPUKERN_INDEX_RAISE and the defaults
  * @param[in] exec may be NULL
  * @return GPUKERN_INDEX_ERROR in mode GPUKERN_INDEX_RAISE, naming the first bad index in C order;
  *         out is then unchanged, but see gpukern_gather_options::out_may_change. No index is
  *         checked if a dimension before the axis is empty. In every mode, GPUKERN_INDEX_ERROR for
- *         an empty axis unless the result is empty.
+ *         an empty axis unless the result is empty, for more indices than axes, and for indices
+ *         that do not broadcast.
  */
 GPUKERN_API gpukern_status gpukern_gather(const gpukern_tensor *source, const gpukern_tensor *index,
                                           int32_t axis, const gpukern_tensor *out,
@@ -457,11 +465,20 @@ typedef struct gpukern_scatter_options {
   /** Nonzero: no two indices refer to the same element, which saves sorting them on a GPU. If some
    * do, these elements are unspecified afterwards; no other is written. */
   int32_t unique;
+  /** For scatter: the number of `further_indices`, 0 to index the axis alone. */
+  int32_t further_index_count;
+  /** Tensors like `index`, for the axes after `axis`, as in gpukern_gather_options. */
+  const gpukern_tensor *const *further_indices;
 } gpukern_scatter_options;
 
-#define GPUKERN_SCATTER_OPTIONS_INIT                                                               \
-  {sizeof(gpukern_scatter_options), GPUKERN_INDEX_RAISE, GPUKERN_REDUCE_NONE, GPUKERN_ORDER_FIXED, \
-   0}
+#define GPUKERN_SCATTER_OPTIONS_INIT \
+  {sizeof(gpukern_scatter_options),  \
+   GPUKERN_INDEX_RAISE,              \
+   GPUKERN_REDUCE_NONE,              \
+   GPUKERN_ORDER_FIXED,              \
+   0,                                \
+   0,                                \
+   NULL}
 
 /**
  * @brief Writes values to the elements of a target along an axis:
@@ -497,7 +514,8 @@ typedef struct gpukern_scatter_options {
  * @param[in] exec may be NULL; its progress is not called
  * @return GPUKERN_INDEX_ERROR in mode GPUKERN_INDEX_RAISE, naming the first bad index in C order;
  *         target and out are then unchanged. In every mode, GPUKERN_INDEX_ERROR for an empty axis
- *         unless there is no value to write. GPUKERN_TYPE_ERROR for a dtype without the reduction.
+ *         unless there is no value to write, for more indices than axes, and for indices that do
+ *         not broadcast. GPUKERN_TYPE_ERROR for a dtype without the reduction.
  */
 GPUKERN_API gpukern_status gpukern_scatter(const gpukern_tensor *target,
                                            const gpukern_tensor *index,

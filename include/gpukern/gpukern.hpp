@@ -27,6 +27,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -235,14 +236,17 @@ struct GatherOptions {
 };
 
 namespace detail {
-/// Calls an indexing operation of the C ABI.
-template <class Operation, class Source, class Indices, class Out, class Options>
+/// Calls an indexing operation of the C ABI; `further` are the indices of further axes.
+template <class Operation, class Source, class Indices, class Out, class Options, class... Further>
 void read_by_index(Operation operation, const Source& source, const Indices& index, Out& out,
-                   const Options& options) {
+                   const Options& options, const Further*... further) {
   const TensorRef fill_value(&options.fill_value, {});
   const gpukern_tensor c_fill_value = fill_value.c_tensor();
   const gpukern_exec exec = c_exec(options.exec);
-  const gpukern_gather_options c_options = c_gather_options(options, c_fill_value);
+  gpukern_gather_options c_options = c_gather_options(options, c_fill_value);
+  const gpukern_tensor* const tensors[] = {further..., nullptr};
+  c_options.further_index_count = sizeof...(further);
+  c_options.further_indices = tensors;
   check(operation(address(TensorRef(source).c_tensor()), address(TensorRef(index).c_tensor()),
                   options.axis, address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
@@ -254,10 +258,24 @@ void read_by_index(Operation operation, const Source& source, const Indices& ind
 /// Mode::raise waits for the stream and throws IndexError, leaving out unchanged unless
 /// GatherOptions::out_may_change; the other modes only enqueue. See gpukern_gather().
 template <Output Out, InputOf<element_t<Out>> Source, class Indices>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+  requires IndexLike<Indices>
 void gather(const Source& source, const Indices& index, Out&& out,
             const GatherOptions<element_t<Out>>& options = {}) {
   detail::read_by_index(gpukern_gather, source, index, out, options);
+}
+
+/// As above, by indices of several consecutive axes, such as `std::tie(i, j)`: they broadcast
+/// against each other, and their common shape replaces these axes.
+template <Output Out, InputOf<element_t<Out>> Source, class First, class... Further>
+  requires IndexLike<First> && (IndexLike<Further> && ...)
+void gather(const Source& source, const std::tuple<First, Further...>& indices, Out&& out,
+            const GatherOptions<element_t<Out>>& options = {}) {
+  std::apply(
+      [&](const auto& first, const auto&... further) {
+        detail::read_by_index(gpukern_gather, source, first, out, options,
+                              detail::address(TensorRef(further).c_tensor())...);
+      },
+      indices);
 }
 
 template <Element T>
@@ -276,7 +294,7 @@ struct TakeAlongAxisOptions {
 /// Source and index have the same number of dimensions and broadcast outside the axis. Errors and
 /// streams are those of gather(). See gpukern_take_along_axis().
 template <Output Out, InputOf<element_t<Out>> Source, class Indices>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+  requires IndexLike<Indices>
 void take_along_axis(const Source& source, const Indices& index, Out&& out,
                      const TakeAlongAxisOptions<element_t<Out>>& options = {}) {
   detail::read_by_index(gpukern_take_along_axis, source, index, out, options);
@@ -308,15 +326,21 @@ struct ScatterOptions {
 };
 
 namespace detail {
-/// Calls a writing operation of the C ABI; `out` is NULL for the target itself.
-template <class Operation, class Target, class Indices, class Values, class Options>
+/// Calls a writing operation of the C ABI; `out` is NULL for the target itself, `further` are the
+/// indices of further axes.
+template <class Operation, class Target, class Indices, class Values, class Options,
+          class... Further>
 void write_by_index(Operation operation, const Target& target, const Indices& index,
-                    const Values& values, const gpukern_tensor* out, const Options& options) {
+                    const Values& values, const gpukern_tensor* out, const Options& options,
+                    const Further*... further) {
   gpukern_scatter_options c_options = GPUKERN_SCATTER_OPTIONS_INIT;
   c_options.mode = static_cast<std::int32_t>(options.mode);
   c_options.reduce = static_cast<std::int32_t>(options.reduce);
   c_options.order = static_cast<std::int32_t>(options.order);
   c_options.unique = options.unique;
+  const gpukern_tensor* const tensors[] = {further..., nullptr};
+  c_options.further_index_count = sizeof...(further);
+  c_options.further_indices = tensors;
   const gpukern_exec exec = c_exec(options.exec);
   check(operation(address(TensorRef(target).c_tensor()), address(TensorRef(index).c_tensor()),
                   address(TensorRef(values).c_tensor()), options.axis, out, &c_options, &exec));
@@ -330,7 +354,7 @@ void write_by_index(Operation operation, const Target& target, const Indices& in
 /// Mode::raise waits for the stream and throws IndexError, leaving the target unchanged; the other
 /// modes only enqueue. See gpukern_scatter().
 template <Output Target, class Indices, InputOf<element_t<Target>> Values>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+  requires IndexLike<Indices>
 void scatter(Target&& target, const Indices& index, const Values& values,
              const ScatterOptions& options = {}) {
   detail::write_by_index(gpukern_scatter, target, index, values, nullptr, options);
@@ -338,11 +362,39 @@ void scatter(Target&& target, const Indices& index, const Values& values,
 
 /// As above, to a copy of the target in `out`, of the same shape; the target is unchanged.
 template <Output Out, InputOf<element_t<Out>> Target, class Indices, InputOf<element_t<Out>> Values>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+  requires IndexLike<Indices>
 void scatter(const Target& target, const Indices& index, const Values& values, Out&& out,
              const ScatterOptions& options = {}) {
   detail::write_by_index(gpukern_scatter, target, index, values,
                          detail::address(TensorRef(out).c_tensor()), options);
+}
+
+/// As scatter(), by indices of several consecutive axes; see gather().
+template <Output Target, class First, class... Further, InputOf<element_t<Target>> Values>
+  requires IndexLike<First> && (IndexLike<Further> && ...)
+void scatter(Target&& target, const std::tuple<First, Further...>& indices, const Values& values,
+             const ScatterOptions& options = {}) {
+  std::apply(
+      [&](const auto& first, const auto&... further) {
+        detail::write_by_index(gpukern_scatter, target, first, values, nullptr, options,
+                               detail::address(TensorRef(further).c_tensor())...);
+      },
+      indices);
+}
+
+/// As above, to a copy of the target in `out`, of the same shape; the target is unchanged.
+template <Output Out, InputOf<element_t<Out>> Target, class First, class... Further,
+          InputOf<element_t<Out>> Values>
+  requires IndexLike<First> && (IndexLike<Further> && ...)
+void scatter(const Target& target, const std::tuple<First, Further...>& indices,
+             const Values& values, Out&& out, const ScatterOptions& options = {}) {
+  std::apply(
+      [&](const auto& first, const auto&... further) {
+        detail::write_by_index(gpukern_scatter, target, first, values,
+                               detail::address(TensorRef(out).c_tensor()), options,
+                               detail::address(TensorRef(further).c_tensor())...);
+      },
+      indices);
 }
 
 struct PutAlongAxisOptions {
@@ -360,7 +412,7 @@ struct PutAlongAxisOptions {
 /// Target and index have the same number of dimensions and broadcast outside the axis. Errors and
 /// streams are those of scatter(). See gpukern_put_along_axis().
 template <Output Target, class Indices, InputOf<element_t<Target>> Values>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+  requires IndexLike<Indices>
 void put_along_axis(Target&& target, const Indices& index, const Values& values,
                     const PutAlongAxisOptions& options = {}) {
   detail::write_by_index(gpukern_put_along_axis, target, index, values, nullptr, options);
@@ -368,7 +420,7 @@ void put_along_axis(Target&& target, const Indices& index, const Values& values,
 
 /// As above, to a copy of the target in `out`, of the same shape; the target is unchanged.
 template <Output Out, InputOf<element_t<Out>> Target, class Indices, InputOf<element_t<Out>> Values>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>>
+  requires IndexLike<Indices>
 void put_along_axis(const Target& target, const Indices& index, const Values& values, Out&& out,
                     const PutAlongAxisOptions& options = {}) {
   detail::write_by_index(gpukern_put_along_axis, target, index, values,
@@ -410,8 +462,7 @@ void reduce_by_index(const Source& source, const Indices& index, const Offsets& 
 /// Mode::raise waits for the stream and throws ValueError for bad offsets and IndexError for a bad
 /// index, leaving out unchanged; the other modes only enqueue. See gpukern_gather_reduce().
 template <Output Out, InputOf<element_t<Out>> Source, class Indices, class Offsets>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>> &&
-           TensorLike<const Offsets&> && Index<element_t<const Offsets&>>
+  requires IndexLike<Indices> && IndexLike<Offsets>
 void gather_reduce(const Source& source, const Indices& index, const Offsets& offsets, Out&& out,
                    const GatherReduceOptions& options = {}) {
   detail::reduce_by_index(source, index, offsets, nullptr, out, options);
@@ -420,8 +471,7 @@ void gather_reduce(const Source& source, const Indices& index, const Offsets& of
 /// As above, with a weight for each index, by which its item is multiplied; for Reduction::add.
 template <Output Out, InputOf<element_t<Out>> Source, class Indices, class Offsets,
           InputOf<element_t<Out>> Weights>
-  requires TensorLike<const Indices&> && Index<element_t<const Indices&>> &&
-           TensorLike<const Offsets&> && Index<element_t<const Offsets&>>
+  requires IndexLike<Indices> && IndexLike<Offsets>
 void gather_reduce(const Source& source, const Indices& index, const Offsets& offsets,
                    const Weights& weights, Out&& out, const GatherReduceOptions& options = {}) {
   detail::reduce_by_index(source, index, offsets, detail::address(TensorRef(weights).c_tensor()),
@@ -432,7 +482,7 @@ void gather_reduce(const Source& source, const Indices& index, const Offsets& of
 /// [offsets[s], offsets[s + 1]). The mode is Mode::raise or Mode::clip. See
 /// gpukern_segment_reduce().
 template <Output Out, InputOf<element_t<Out>> X, class Offsets>
-  requires TensorLike<const Offsets&> && Index<element_t<const Offsets&>>
+  requires IndexLike<Offsets>
 void segment_reduce(const X& x, const Offsets& offsets, Out&& out,
                     const GatherReduceOptions& options = {}) {
   const gpukern_gather_reduce_options c_options = detail::c_options(options);

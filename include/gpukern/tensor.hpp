@@ -349,6 +349,10 @@ concept Output = TensorLike<X> && !std::is_const_v<element_t<X>>;
 template <class X, class T>
 concept InputOf = TensorLike<const X&> && std::same_as<std::remove_const_t<element_t<const X&>>, T>;
 
+/// An index to read; may be a temporary.
+template <class X>
+concept IndexLike = TensorLike<const X&> && Index<element_t<const X&>>;
+
 }  // namespace gpukern::inline abi1
 
 #endif  // GPUKERN_TENSOR_HPP

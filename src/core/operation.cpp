@@ -59,6 +59,12 @@ Traffic traffic_of(const GatherReduceArgs& args) {
           .written = args.bags * row};
 }
 
+Traffic traffic_of(const RavelArgs& args) {
+  const std::int64_t bytes =
+      args.index.loop.count() * static_cast<std::int64_t>(sizeof(std::int64_t));
+  return {.read = index_bytes(args.index) + (args.first ? 0 : bytes), .written = bytes};
+}
+
 std::int64_t index_bytes(const IndexArgs& args) {
   return distinct_bytes(args.loop, 0, args.index_type);
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <variant>
 
 #include "gpukern/explain.h"
@@ -57,6 +58,19 @@ struct BadIndex {
   std::int64_t value;     ///< to be interpreted as unsigned if the index type is unsigned
   std::int64_t position;  ///< in C order
 };
+
+/// One of several indices of consecutive axes: combines it with those before, as
+/// numpy.ravel_multi_index. positions[p] becomes positions[p] * n + index[p], resolved; kNoPosition
+/// where mode "fill" leaves an index out.
+struct RavelArgs {
+  IndexArgs index;  ///< n is positive
+  gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
+  std::int64_t* positions = nullptr;  ///< contiguous
+  bool first = false;                 ///< there are no positions yet
+};
+
+/// Out of bounds in every mode that knows such indices, for any axis.
+inline constexpr std::int64_t kNoPosition = std::numeric_limits<std::int64_t>::min();
 
 /// out[p] = a * x[p] + y[p]; the operands of loop are x, y, out.
 struct SaxpyArgs {
@@ -150,6 +164,7 @@ Traffic traffic_of(const CopyArgs& args);
 Traffic traffic_of(const ScatterArgs& args);
 /// As if each item were in one bag: the offsets are not read.
 Traffic traffic_of(const GatherReduceArgs& args);
+Traffic traffic_of(const RavelArgs& args);
 /// The number of bytes of the indices, each counted once.
 std::int64_t index_bytes(const IndexArgs& args);
 
@@ -163,7 +178,7 @@ struct Strategy {
 class Operation {
  public:
   using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*,
-                            const ScatterArgs*, const GatherReduceArgs*>;
+                            const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*>;
 
   template <class OneArgs>
   Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)

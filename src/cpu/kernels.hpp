@@ -28,6 +28,7 @@ void copy(const CopyArgs& args);
 void scatter(const ScatterArgs& args);
 Strategy scatter_strategy(const ScatterArgs& args);
 
+void ravel_index(const RavelArgs& args);
 void gather_reduce(const GatherReduceArgs& args);
 Strategy gather_reduce_strategy(const GatherReduceArgs& args);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "src/ops/indexing.hpp"
+#include "src/ops/raveled_index.hpp"
 
 namespace gpukern {
 namespace {
@@ -36,6 +37,17 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
   const Argument out("gather", "out", raw_out);
   const gpukern_gather_options& options = checked_options("gather", raw_options);
   require_index_dtype(index);
+  if (options.further_index_count > 0) {
+    RaveledIndex raveled("gather", source.tensor, index, options.further_indices,
+                         options.further_index_count, axis);
+    require_indexed_out(
+        out, "source", source.tensor,
+        indexed_shape("gather", source.tensor, raveled.index().tensor, raveled.axes()));
+    gpukern_gather_options after = options;
+    after.mode = raveled.ravel(options.mode, exec);
+    return run_indexed({"gather", source, raveled.index(), out, raveled.axes(), gather_loop, true},
+                       after, exec);
+  }
   const Axis checked = checked_axis(source.tensor, axis);
   require_indexed_out(out, "source", source.tensor,
                       indexed_shape("gather", source.tensor, index.tensor, checked));

@@ -68,19 +68,33 @@ void require_mode(const char* function, std::int32_t mode) {
           ": mode must be one of raise (0), wrap (1), clip (2), fill (3), got ", mode);
 }
 
+void require_further_indices(const char* function, const gpukern_tensor* const* further,
+                             std::int32_t count) {
+  require(count >= 0, GPUKERN_VALUE_ERROR, function,
+          ": further_index_count must not be negative, got ", count);
+  require(count == 0 || further != nullptr, GPUKERN_VALUE_ERROR, function,
+          ": further_indices must not be NULL, since further_index_count is ", count);
+}
+
+void require_one_index(const char* function, std::int32_t further_index_count) {
+  require(further_index_count == 0, GPUKERN_VALUE_ERROR, function,
+          ": further_index_count must be 0, got ", further_index_count);
+}
+
 const gpukern_gather_options& checked_options(const char* function,
                                               const gpukern_gather_options* options) {
   static constexpr gpukern_gather_options kDefaults = GPUKERN_GATHER_OPTIONS_INIT;
   if (options == nullptr) return kDefaults;
   // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
-      offsetof(gpukern_gather_options, out_may_change) + sizeof(std::int32_t);
+      offsetof(gpukern_gather_options, further_indices) + sizeof(gpukern_tensor*);
   require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
           ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
   require_mode(function, options->mode);
   require(options->path >= GPUKERN_GATHER_AUTO && options->path <= GPUKERN_GATHER_PARTITIONED,
           GPUKERN_VALUE_ERROR, function,
           ": path must be one of auto (0), direct (1), partitioned (2), got ", options->path);
+  require_further_indices(function, options->further_indices, options->further_index_count);
   return *options;
 }
 
@@ -121,7 +135,33 @@ Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const
   return fill.tensor;
 }
 
-namespace {
+Tensor broadcast_to(const Tensor& values, const Tensor& shape, const ArgumentName& name) {
+  Tensor view = shape;
+  view.data = values.data;
+  view.device = values.device;
+  view.dtype = values.dtype;
+  view.item = values.item;
+  view.total = 1;
+  const int missing = shape.ndim - values.ndim;
+  bool fits = missing >= 0;
+  bool empty = false;
+  bool counts = true;
+  std::int64_t bytes = values.item;
+  for (int d = 0; d < shape.ndim; ++d) {
+    counts = !__builtin_mul_overflow(bytes, shape.shape[d], &bytes) && counts;
+    empty = empty || shape.shape[d] == 0;
+    const int v = d - missing;
+    const bool repeats = v < 0 || values.shape[v] == 1;
+    view.stride[d] = repeats ? 0 : values.stride[v];
+    fits = fits && (repeats || values.shape[v] == shape.shape[d]);
+  }
+  require(counts || empty, GPUKERN_VALUE_ERROR, name,
+          " must broadcast to fewer than 2**63 bytes, got shape ", shape.shape_text());
+  view.total = empty ? 0 : bytes / values.item;
+  require(fits, GPUKERN_VALUE_ERROR, name, " must broadcast to shape ", shape.shape_text(),
+          ", got ", values.shape_text());
+  return view;
+}
 
 IndexArgs index_args(const Tensor& index, std::int64_t n) {
   IndexArgs args;  // not as one initializer, for which GCC clears the whole struct first
@@ -132,6 +172,8 @@ IndexArgs index_args(const Tensor& index, std::int64_t n) {
   args.loop.coalesce();
   return args;
 }
+
+namespace {
 
 std::string value_text(const BadIndex& bad, const IndexArgs& args) {
   return args.index_type.is_signed ? std::to_string(bad.value)

@@ -31,6 +31,13 @@ Tensor along_axis_shape(const char* array_name, const Tensor& array, const Argum
 /// Checks a gpukern_index_mode.
 void require_mode(const char* function, std::int32_t mode);
 
+/// Checks the number of index tensors beside the first one.
+void require_further_indices(const char* function, const gpukern_tensor* const* further,
+                             std::int32_t count);
+
+/// For an operation that indexes one axis.
+void require_one_index(const char* function, std::int32_t further_index_count);
+
 /// Checks the options; NULL means the defaults.
 const gpukern_gather_options& checked_options(const char* function,
                                               const gpukern_gather_options* options);
@@ -46,6 +53,12 @@ void require_indexed_out(const Argument& out, const char* array_name, const Tens
 /// The fill value: a host tensor whose shape is the end of an item's shape.
 Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
                           const Axis& axis);
+
+/// The values with the shape of the updates, or an index with that of several, by NumPy's rule.
+Tensor broadcast_to(const Tensor& values, const Tensor& shape, const ArgumentName& name);
+
+/// The indices of an axis of length n, in C order.
+IndexArgs index_args(const Tensor& index, std::int64_t n);
 
 /// Requires that all indices are in [-n, n) for an axis of length n, and waits for the stream.
 void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis);

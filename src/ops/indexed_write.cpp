@@ -10,15 +10,14 @@
 #include "src/runtime/chunk_pipeline.hpp"
 
 namespace gpukern {
-namespace {
 
-const gpukern_scatter_options& checked(const char* function,
-                                       const gpukern_scatter_options* options) {
+const gpukern_scatter_options& checked_options(const char* function,
+                                               const gpukern_scatter_options* options) {
   static constexpr gpukern_scatter_options kDefaults = GPUKERN_SCATTER_OPTIONS_INIT;
   if (options == nullptr) return kDefaults;
   // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
-      offsetof(gpukern_scatter_options, unique) + sizeof(std::int32_t);
+      offsetof(gpukern_scatter_options, further_indices) + sizeof(gpukern_tensor*);
   require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
           ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
   require_mode(function, options->mode);
@@ -30,8 +29,11 @@ const gpukern_scatter_options& checked(const char* function,
   require(options->order == GPUKERN_ORDER_FIXED || options->order == GPUKERN_ORDER_ANY,
           GPUKERN_VALUE_ERROR, function, ": order must be fixed (0) or any (1), got ",
           options->order);
+  require_further_indices(function, options->further_indices, options->further_index_count);
   return *options;
 }
+
+namespace {
 
 void require_reduced_dtype(const Argument& target, gpukern_reduce reduce) {
   static constexpr const char* kNames[] = {"none", "add", "multiply", "min", "max", "mean"};
@@ -41,35 +43,6 @@ void require_reduced_dtype(const Argument& target, gpukern_reduce reduce) {
                       [&](auto tag) { has = has_reduction<typename decltype(tag)::type>(reduce); });
   require(has, GPUKERN_TYPE_ERROR, target.name, " must be of a dtype that reduce '", kNames[reduce],
           "' takes, got ", dtype_name(target.tensor.dtype));
-}
-
-/// The values with the shape of the updates, by NumPy's rule.
-Tensor broadcast(const Tensor& values, const Tensor& shape, const ArgumentName& name) {
-  Tensor view = shape;
-  view.data = values.data;
-  view.device = values.device;
-  view.dtype = values.dtype;
-  view.item = values.item;
-  view.total = 1;
-  const int missing = shape.ndim - values.ndim;
-  bool fits = missing >= 0;
-  bool empty = false;
-  bool counts = true;
-  std::int64_t bytes = values.item;
-  for (int d = 0; d < shape.ndim; ++d) {
-    counts = !__builtin_mul_overflow(bytes, shape.shape[d], &bytes) && counts;
-    empty = empty || shape.shape[d] == 0;
-    const int v = d - missing;
-    const bool repeats = v < 0 || values.shape[v] == 1;
-    view.stride[d] = repeats ? 0 : values.stride[v];
-    fits = fits && (repeats || values.shape[v] == shape.shape[d]);
-  }
-  require(counts || empty, GPUKERN_VALUE_ERROR, name,
-          " must broadcast to fewer than 2**63 bytes, got shape ", shape.shape_text());
-  view.total = empty ? 0 : bytes / values.item;
-  require(fits, GPUKERN_VALUE_ERROR, name, " must broadcast to shape ", shape.shape_text(),
-          ", got ", values.shape_text());
-  return view;
 }
 
 /// Without a reduction, makes columns as long as possible: merges contiguous inner dimensions.
@@ -120,7 +93,7 @@ void run_here(const IndexedWrite& write, const gpukern_scatter_options& options,
     values = &values_apart.emplace(call, device, out.device, *values).tensor();
   if (write.out != nullptr) call.move(write.target.tensor, out);
   device.run(scatter_args(write, options,
-                          {out, *index, broadcast(*values, write.shape, write.values.name)}),
+                          {out, *index, broadcast_to(*values, write.shape, write.values.name)}),
              call.stream);
 }
 
@@ -137,17 +110,16 @@ void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
   const OperandCopy values(call, call.device, call.device_id, write.values.tensor);
   call.device.run(scatter_args(write, options,
                                {target.tensor(), index.tensor(),
-                                broadcast(values.tensor(), write.shape, write.values.name)}),
+                                broadcast_to(values.tensor(), write.shape, write.values.name)}),
                   call.stream);
   call.move(target.tensor(), out);
 }
 
 }  // namespace
 
-void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options* raw_options,
+void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options& options,
                        const gpukern_exec* exec) {
   const auto& [function, target, index, values, raw_out, axis, shape, make_loops] = write;
-  const gpukern_scatter_options& options = checked(function, raw_options);
   require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,
           " must have the target's dtype ", dtype_name(target.tensor.dtype), ", got ",
           dtype_name(values.tensor.dtype));
@@ -155,7 +127,7 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options*
   std::optional<Argument> given_out;
   const Argument& out = raw_out == nullptr ? target : given_out.emplace(function, "out", raw_out);
   require_indexed_out(out, "target", target.tensor, target.tensor);
-  const std::int64_t updates = broadcast(values.tensor, shape, values.name).count();
+  const std::int64_t updates = broadcast_to(values.tensor, shape, values.name).count();
   const Call call(function, {&target, &index, &values, &out}, exec);
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");

@@ -33,9 +33,13 @@ struct IndexedWrite {
   MakeWriteLoops make_loops;
 };
 
-/// Checks options, values, out and, in mode "raise", the indices, and runs the operation on the
-/// device that its arguments and `exec` determine.
-void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options* options,
+/// Checks the options; NULL means the defaults.
+const gpukern_scatter_options& checked_options(const char* function,
+                                               const gpukern_scatter_options* options);
+
+/// Checks values, out and, in mode "raise", the indices, and runs the operation on the device that
+/// its arguments and `exec` determine.
+void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options& options,
                        const gpukern_exec* exec);
 
 }  // namespace gpukern

@@ -28,11 +28,13 @@ void along_axis_loops(const WriteOperands& operands, const Axis& axis, ScatterAr
 
 void put_along_axis(const gpukern_tensor* raw_target, const gpukern_tensor* raw_index,
                     const gpukern_tensor* raw_values, std::int32_t axis,
-                    const gpukern_tensor* raw_out, const gpukern_scatter_options* options,
+                    const gpukern_tensor* raw_out, const gpukern_scatter_options* raw_options,
                     const gpukern_exec* exec) {
   const Argument target("put_along_axis", "target", raw_target);
   const Argument index("put_along_axis", "index", raw_index);
   const Argument values("put_along_axis", "values", raw_values);
+  const gpukern_scatter_options& options = checked_options("put_along_axis", raw_options);
+  require_one_index("put_along_axis", options.further_index_count);
   require_index_dtype(index);
   const Axis checked = checked_along_axis("target", target.tensor, index, axis);
   run_indexed_write({"put_along_axis", target, index, values, raw_out, checked,

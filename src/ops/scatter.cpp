@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "src/ops/indexed_write.hpp"
+#include "src/ops/raveled_index.hpp"
 
 namespace gpukern {
 namespace {
@@ -20,11 +21,23 @@ void scatter_loops(const WriteOperands& operands, const Axis& axis, ScatterArgs&
 
 void scatter(const gpukern_tensor* raw_target, const gpukern_tensor* raw_index,
              const gpukern_tensor* raw_values, std::int32_t axis, const gpukern_tensor* raw_out,
-             const gpukern_scatter_options* options, const gpukern_exec* exec) {
+             const gpukern_scatter_options* raw_options, const gpukern_exec* exec) {
   const Argument target("scatter", "target", raw_target);
   const Argument index("scatter", "index", raw_index);
   const Argument values("scatter", "values", raw_values);
+  const gpukern_scatter_options& options = checked_options("scatter", raw_options);
   require_index_dtype(index);
+  if (options.further_index_count > 0) {
+    RaveledIndex raveled("scatter", target.tensor, index, options.further_indices,
+                         options.further_index_count, axis);
+    const Tensor shape =
+        indexed_shape("scatter", target.tensor, raveled.index().tensor, raveled.axes());
+    gpukern_scatter_options after = options;
+    after.mode = raveled.ravel(options.mode, exec);
+    return run_indexed_write(
+        {"scatter", target, raveled.index(), values, raw_out, raveled.axes(), shape, scatter_loops},
+        after, exec);
+  }
   const Axis checked = checked_axis(target.tensor, axis);
   run_indexed_write({"scatter", target, index, values, raw_out, checked,
                      indexed_shape("scatter", target.tensor, index.tensor, checked), scatter_loops},

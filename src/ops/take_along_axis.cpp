@@ -34,6 +34,7 @@ void take_along_axis(const gpukern_tensor* raw_source, const gpukern_tensor* raw
   const Argument index("take_along_axis", "index", raw_index);
   const Argument out("take_along_axis", "out", raw_out);
   const gpukern_gather_options& options = checked_options("take_along_axis", raw_options);
+  require_one_index("take_along_axis", options.further_index_count);
   require_index_dtype(index);
   const Axis checked = checked_along_axis("source", source.tensor, index, axis);
   require_indexed_out(out, "source", source.tensor,

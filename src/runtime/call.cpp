@@ -26,9 +26,9 @@ DeviceChoice device_for_host_arrays(const char* function, const gpukern_exec* ex
   return {checked_device(exec->device, {function, "device"}), GPUKERN_RULE_ARGUMENT};
 }
 
-DeviceChoice choose_device(const char* function, std::initializer_list<const Argument*> arguments,
+DeviceChoice choose_device(const char* function, std::span<const Argument* const> arguments,
                            const gpukern_exec* exec) {
-  const Argument& first = **arguments.begin();
+  const Argument& first = *arguments.front();
   const DeviceId device = first.tensor.device;
   for (const Argument* argument : arguments) {
     require(argument->tensor.device == device, GPUKERN_VALUE_ERROR, argument->name, " must be on ",
@@ -65,10 +65,10 @@ Stream checked_stream(const gpukern_exec* exec) {
   return exec->stream;
 }
 
-Call::Call(const char* function, std::initializer_list<const Argument*> arguments,
+Call::Call(const char* function, std::span<const Argument* const> arguments,
            const gpukern_exec* exec)
     : Call((checked_stream(exec), choose_device(function, arguments, exec)),
-           (*arguments.begin())->tensor.device, exec) {}
+           arguments.front()->tensor.device, exec) {}
 
 Call::Call(const DeviceChoice& choice, DeviceId data_device_id, const gpukern_exec* exec)
     : device_id(choice.device),

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <span>
 
 #include "src/core/tensor.hpp"
 #include "src/runtime/buffer.hpp"
@@ -18,6 +19,7 @@ namespace gpukern {
 struct Argument {
   Argument(const char* function, const char* argument, const gpukern_tensor* raw)
       : name{function, argument}, tensor(checked_tensor(raw, name)) {}
+  Argument(const ArgumentName& its_name, const Tensor& checked) : name(its_name), tensor(checked) {}
   ArgumentName name;
   Tensor tensor;
 };
@@ -32,8 +34,10 @@ struct DeviceChoice {
 /// requested work.
 struct Call {
   /// Requires that all arguments are on one device, and chooses the device that computes.
+  Call(const char* function, std::span<const Argument* const> arguments, const gpukern_exec* exec);
   Call(const char* function, std::initializer_list<const Argument*> arguments,
-       const gpukern_exec* exec);
+       const gpukern_exec* exec)
+      : Call(function, std::span(arguments.begin(), arguments.size()), exec) {}
   /// For an operation that has chosen the device; its arguments are on `data_device_id`.
   Call(const DeviceChoice& choice, DeviceId data_device_id, const gpukern_exec* exec);
 

@@ -28,7 +28,8 @@ class CpuDevice final : public Device {
                                [](const SaxpyArgs& args) { cpu::saxpy(args); },
                                [](const CopyArgs& args) { cpu::copy(args); },
                                [](const ScatterArgs& args) { cpu::scatter(args); },
-                               [](const GatherReduceArgs& args) { cpu::gather_reduce(args); }});
+                               [](const GatherReduceArgs& args) { cpu::gather_reduce(args); },
+                               [](const RavelArgs& args) { cpu::ravel_index(args); }});
   }
   bool run_checked(const Operation& operation, Stream) override {
     return operation.visit(Overloaded{[](const GatherArgs& args) {
@@ -44,7 +45,8 @@ class CpuDevice final : public Device {
                    [](const SaxpyArgs& args) { return cpu::saxpy_strategy(args); },
                    [](const CopyArgs&) { return Strategy{}; },
                    [](const ScatterArgs& args) { return cpu::scatter_strategy(args); },
-                   [](const GatherReduceArgs& args) { return cpu::gather_reduce_strategy(args); }});
+                   [](const GatherReduceArgs& args) { return cpu::gather_reduce_strategy(args); },
+                   [](const RavelArgs&) { return Strategy{}; }});
   }
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
     return cpu::first_bad_index(args);

@@ -68,6 +68,9 @@ std::vector<const std::byte*> addresses(const gpukern::CopyArgs& args) {
 std::vector<const std::byte*> addresses(const gpukern::ScatterArgs& args) {
   return {args.target, args.index, args.values};
 }
+std::vector<const std::byte*> addresses(const gpukern::RavelArgs& args) {
+  return {args.index.index, reinterpret_cast<const std::byte*>(args.positions)};
+}
 std::vector<const std::byte*> addresses(const gpukern::GatherReduceArgs& args) {
   std::vector<const std::byte*> all{args.offsets, args.out};
   if (args.count == 0) return all;

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Several index arrays, one for each of consecutive axes, as one index of these axes flattened.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/ops/gather_args.hpp"
+#include "src/runtime/call.hpp"
+
+namespace gpukern {
+
+class RaveledIndex {
+ public:
+  /// Checks the axes of an array, and dtypes and shapes of the indices, of which `first` belongs to
+  /// `axis`.
+  RaveledIndex(const char* function, const Tensor& array, const Argument& first,
+               const gpukern_tensor* const* further, std::int32_t count, std::int32_t axis);
+
+  /// All the axes.
+  [[nodiscard]] const Axis& axes() const { return axes_; }
+  /// Of the shape to which the indices broadcast. It has no data before ravel().
+  [[nodiscard]] const Argument& index() const { return index_; }
+
+  /// Computes the index; in mode "raise" requires first that all indices are in bounds. Returns the
+  /// mode in which it is to be used.
+  std::int32_t ravel(std::int32_t mode, const gpukern_exec* exec);
+
+ private:
+  [[nodiscard]] Tensor broadcast_shape() const;
+
+  const char* function_;
+  const Tensor& array_;
+  std::vector<std::string> names_;
+  std::vector<Argument> indices_;
+  Axis axes_;
+  Argument index_;
+  std::optional<Call> call_;
+  std::optional<Buffer> memory_;
+};
+
+}  // namespace gpukern
