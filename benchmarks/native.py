@@ -91,6 +91,8 @@ class GatherOptions(ctypes.Structure):
         ("path", c_int32),
         ("fill_value", c_void_p),
         ("out_may_change", c_int32),
+        ("further_index_count", c_int32),
+        ("further_indices", c_void_p),
     )
 
 
@@ -103,6 +105,8 @@ class ScatterOptions(ctypes.Structure):
         ("reduce", c_int32),
         ("order", c_int32),
         ("unique", c_int32),
+        ("further_index_count", c_int32),
+        ("further_indices", c_void_p),
     )
 
 

@@ -253,7 +253,7 @@ def test_rates_are_written_with_the_digits_that_matter():
 def test_the_mirrored_structs_have_the_layout_of_the_header():
     assert ctypes.sizeof(native.Tensor) == 48
     assert ctypes.sizeof(native.Exec) == 56
-    assert ctypes.sizeof(native.GatherOptions) == 32
+    assert ctypes.sizeof(native.GatherOptions) == 40
     assert ctypes.sizeof(native.GatherReduceOptions) == 16
 
 

@@ -66,7 +66,6 @@ INDICES = {
     "2-D": ("i2", {**TAKE, "torch": "{s}[{i}]"}),
     "0-d": ("i0", {**TAKE, "torch": "{s}[{i}]"}),
     "list": ("i_list", {**TAKE, **FANCY, "numpy": TAKE["numpy"]}),
-    "tuple": ("i_tuple", {"numpy": TAKE["numpy"]}),
     "range": ("i_range", {"numpy": TAKE["numpy"]}),
     "int": ("i_int", {**FANCY, "numpy": TAKE["numpy"]}),
     "int, beside x[i]": ("i_int", FANCY),
@@ -165,6 +164,8 @@ def gather_cases():
             "cupy": f"take(x2, i_rows, axis={axis})",
         }
         yield Case(f"gather, axis={axis}", f"gather(x2, i_rows, axis={axis})", peers)
+    pair = dict.fromkeys(("numpy", "torch", "cupy"), "x2[i_rows, i_rows]")
+    yield Case("gather, index: tuple", "gather(x2, (i_rows, i_rows))", pair)
     flat = dict.fromkeys(("numpy", "torch", "cupy"), "take(x2, i64)")
     yield Case("gather, axis=None", "gather(x2, i64, axis=None)", flat)
     for mode in ("wrap", "clip"):

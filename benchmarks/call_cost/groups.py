@@ -86,7 +86,6 @@ def common():
         names["a_torch"] = torch.tensor(2.0)
     return names | {
         "i_list": list(range(N))[::-1],
-        "i_tuple": tuple(range(N))[::-1],
         "i_range": range(N),
         "i_int": 3,
         "i_np": np.int64(3),

@@ -101,6 +101,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int32_t path
         const gpukern_tensor *fill_value
         int32_t out_may_change
+        int32_t further_index_count
+        const gpukern_tensor **further_indices
 
     ctypedef struct gpukern_scatter_options:
         size_t struct_size
@@ -108,6 +110,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int32_t reduce
         int32_t order
         int32_t unique
+        int32_t further_index_count
+        const gpukern_tensor **further_indices
 
     ctypedef struct gpukern_gather_reduce_options:
         size_t struct_size

@@ -113,6 +113,10 @@ Int: TypeAlias = int | np.integer[Any]
 HostIndex: TypeAlias = npt.NDArray[np.integer[Any]] | Nested[Int] | memoryview
 OtherIndex: TypeAlias = Int | LibraryArray[Any] | SupportsCudaArrayInterface
 Index: TypeAlias = HostIndex | OtherIndex
+# Of gather and scatter: a tuple has an index for each of several axes.
+HostIndices: TypeAlias = HostIndex | tuple[HostIndex | Int, ...]
+OtherIndices: TypeAlias = OtherIndex | tuple[Index, ...]
+Indices: TypeAlias = HostIndices | OtherIndices
 Axis: TypeAlias = SupportsIndex | None
 BasicIndex: TypeAlias = SupportsIndex | slice | EllipsisType | None
 Mode: TypeAlias = Literal["raise", "wrap", "clip", "fill"]

@@ -140,6 +140,7 @@ cdef int gather_views(View *source, View *index, View *out, Py_ssize_t itemsize,
     options.path = 0  # GPUKERN_GATHER_AUTO
     options.fill_value = NULL
     options.out_may_change = 0
+    options.further_index_count = 0
     return check(gpukern_gather(&source.tensor, &index.tensor, 0, &out.tensor, &options, NULL))
 
 
@@ -174,6 +175,7 @@ cdef int scatter_views(View *target, View *index, View *values, gpukern_dtype dt
     options.reduce = reduce
     options.order = GPUKERN_ORDER_FIXED
     options.unique = 0
+    options.further_index_count = 0
     return check(gpukern_scatter(&target.tensor, &index.tensor, &values.tensor, 0, NULL, &options,
                                  NULL))
 

@@ -26,6 +26,7 @@ def of_torch(x: torch.Tensor, weight: torch.nn.Parameter, index: torch.Tensor) -
     assert_type(gpukern.gather(x, index), torch.Tensor)
     assert_type(gpukern.gather(x, [0, 1], mode="wrap"), torch.Tensor)
     assert_type(gpukern.gather(x, 3), torch.Tensor)
+    assert_type(gpukern.gather(x, (index, index)), torch.Tensor)
     assert_type(gpukern.gather(weight, index), torch.Tensor)
     assert_type(gpukern.take_along_axis(x, index), torch.Tensor)
     assert_type(gpukern.saxpy(2.0, x, x, stream=torch.cuda.current_stream()), torch.Tensor)

@@ -11,12 +11,15 @@ from gpukern._typing import (
     Bytes,
     HostArray,
     HostIndex,
+    HostIndices,
     Index,
+    Indices,
     LibraryArray,
     Mode,
     OptionalDevice,
     OtherHostArray,
     OtherIndex,
+    OtherIndices,
     OutT,
     Progress,
     ScalarT,
@@ -29,37 +32,37 @@ from gpukern._typing import (
 # fmt: off
 @overload
 def gather(
-    source: Array, index: Index, *, axis: Axis = 0, mode: Mode = "raise", fill_value: Any = 0,
+    source: Array, index: Indices, *, axis: Axis = 0, mode: Mode = "raise", fill_value: Any = 0,
     out: OutT, device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
     device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def gather(
-    source: LibraryArray[T], index: Index, *, axis: Axis = 0, mode: Mode = "raise",
+    source: LibraryArray[T], index: Indices, *, axis: Axis = 0, mode: Mode = "raise",
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def gather(
-    source: SupportsCudaArrayInterface, index: Index, *, axis: Axis = 0, mode: Mode = "raise",
+    source: SupportsCudaArrayInterface, index: Indices, *, axis: Axis = 0, mode: Mode = "raise",
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...
 @overload
 def gather(
-    source: HostArray[ScalarT], index: HostIndex, *, axis: Axis = 0, mode: Mode = "raise",
+    source: HostArray[ScalarT], index: HostIndices, *, axis: Axis = 0, mode: Mode = "raise",
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather(
-    source: OtherHostArray, index: HostIndex, *, axis: Axis = 0, mode: Mode = "raise",
+    source: OtherHostArray, index: HostIndices, *, axis: Axis = 0, mode: Mode = "raise",
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...
 @overload
 def gather(
-    source: OtherHostArray, index: OtherIndex, *, axis: Axis = 0, mode: Mode = "raise",
+    source: OtherHostArray, index: OtherIndices, *, axis: Axis = 0, mode: Mode = "raise",
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...

@@ -17,7 +17,8 @@ from gpukern.errors import GpukernValueError
 
 def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, device=None,
            stream=None, progress=None, device_memory=None):
-    """Takes items of an array along an axis: ``out[a, i, b] = source[a, index[i], b]``.
+    """Takes items of an array along an axis, ``out[a, i, b] = source[a, index[i], b]``, or along
+    several: ``gather(source, (i, j))`` is ``source[i, j]``.
 
     Parameters
     ----------
@@ -27,8 +28,10 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         ``__cuda_array_interface__``. With an index on a GPU, also a host array in pinned memory
         (:func:`pinned_empty`, or pinned by another library), which the GPU reads in place; CPU
         threads gather a share of large calls.
-    index : array of an integer dtype, or int
-        Any shape. With a device source, a host index is copied to the device.
+    index : array of an integer dtype, int, or tuple of them
+        Any shape. With a device source, a host index is copied to the device. The elements of a
+        tuple index consecutive axes from `axis` on, and broadcast against each other; their common
+        shape replaces these axes.
     axis : int or None
         In [-ndim, ndim); None indexes the flattened source.
     {mode}
@@ -52,7 +55,8 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
     ------
     IndexError
         In mode 'raise', naming the first bad index; `out` is unchanged then. In every mode, for an
-        index into an empty axis, and for a Python int that no integer dtype holds.
+        index into an empty axis, for a Python int that no integer dtype holds, and for a tuple
+        whose elements do not broadcast or are more than the axes.
     AxisError, TypeError, ValueError
         For invalid arguments.
 
@@ -94,18 +98,20 @@ def take(a, indices, axis=None, out=None, mode="raise", *, device=None, stream=N
     """
     if mode == "fill":
         raise GpukernValueError("take: mode must be 'raise', 'wrap' or 'clip'; gather has 'fill'")
+    if isinstance(indices, tuple):  # a sequence, as in NumPy
+        indices = list(indices)
     return GATHER.run(a, indices, axis, mode, 0, out, device, stream, progress, device_memory)
 
 
 cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
-                      int64_t *sizes) noexcept:
+                      int axes, int64_t *sizes) noexcept:
     """Fills in the result's shape and returns its ndim; any shape for an axis that the C side
     refuses."""
     cdef int ndim = source.ndim
     cdef int d, first = 0, last = ndim, put = 0
     if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
         first = axis + ndim if axis < 0 else axis
-        last = first + 1
+        last = first + axes
     for d in range(first):
         sizes[put] = source.shape[d]
         put += 1

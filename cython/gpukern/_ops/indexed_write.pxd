@@ -22,13 +22,14 @@ ctypedef gpukern_status (*WriteFunction)(
 cdef class IndexedWrite:
     cdef str name                # of the Python function
     cdef WriteFunction function
+    cdef bint takes_tuples       # of indices, one for each of consecutive axes
 
     cdef object run(self, object target, object index, object values, object axis, object mode,
                     object reduce, object order, object unique, object out, object device,
                     object stream, object device_memory)
 
 
-cdef IndexedWrite new_indexed_write(str name, WriteFunction function)
+cdef IndexedWrite new_indexed_write(str name, WriteFunction function, bint takes_tuples=*)
 cdef int one_of(const CallContext *call, dict known, object given, str name, str names) except -1
 cdef int describe_values(CallContext *call, object values, const Argument *to, Argument *vals,
                          str name=*) except -1

@@ -19,9 +19,10 @@ from gpukern._interop.array_type cimport BY_NUMPY, array_type_of
 from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
 from gpukern._interop.scalar cimport elements_of
-from gpukern._ops.indexing cimport (
-    as_axis, as_mode, copy_to_gpu_of, describe_index, describe_own, require_same_dtype,
+from gpukern._ops.index_argument cimport (
+    Indices, copy_to_gpu_of, describe_index, describe_indices, describe_own,
 )
+from gpukern._ops.indexing cimport as_axis, as_mode, require_same_dtype
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
@@ -39,10 +40,11 @@ cdef dict REDUCTIONS = {
 cdef dict ORDERS = {"fixed": GPUKERN_ORDER_FIXED, "any": GPUKERN_ORDER_ANY}
 
 
-cdef IndexedWrite new_indexed_write(str name, WriteFunction function):
+cdef IndexedWrite new_indexed_write(str name, WriteFunction function, bint takes_tuples=False):
     cdef IndexedWrite made = IndexedWrite.__new__(IndexedWrite)
     made.name = name
     made.function = function
+    made.takes_tuples = takes_tuples
     return made
 
 
@@ -54,6 +56,7 @@ cdef class IndexedWrite:
                     object stream, object device_memory):
         cdef CallContext call
         cdef Argument to, idx, vals, dst
+        cdef Indices indices
         cdef Argument *written = &to
         cdef const gpukern_tensor *c_out = NULL
         cdef gpukern_scatter_options options
@@ -67,7 +70,12 @@ cdef class IndexedWrite:
         else:
             describe_operand(&call, target, "target", &to)
         require_elements(&call, &to, reduce)
-        describe_index(&call, index, &to, &idx)
+        if isinstance(index, tuple) and self.takes_tuples:
+            describe_indices(&call, index, axis, &to, &idx, &indices)
+            options.further_index_count = indices.count
+            options.further_indices = indices.further
+        else:
+            describe_index(&call, index, &to, &idx)
         refuse_masked(&call, &idx)
         describe_values(&call, values, &to, &vals)
         c_axis = as_axis(&call, axis, to.c.ndim)
@@ -94,6 +102,7 @@ cdef int set_options(const CallContext *call, gpukern_scatter_options *options, 
                             "None, 'add', 'multiply', 'min', 'max' or 'mean'")
     options.order = one_of(call, ORDERS, order, "order", "'fixed' or 'any'")
     options.unique = bool(unique)
+    options.further_index_count = 0
     return 0
 
 

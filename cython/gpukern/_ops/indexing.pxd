@@ -21,9 +21,10 @@ ctypedef gpukern_status (*IndexedFunction)(
     const gpukern_exec *exec_) noexcept nogil
 
 # Fills in the shape of the result and returns its ndim; any shape for arguments that the C function
-# refuses. `sizes` has room for the dimensions of source and index together.
+# refuses. The index replaces `axes` axes. `sizes` has room for the dimensions of source and index
+# together.
 ctypedef int (*ResultSizes)(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
-                            int64_t *sizes) noexcept
+                            int axes, int64_t *sizes) noexcept
 
 
 cdef class IndexedRead:
@@ -43,9 +44,5 @@ cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSize
 
 cdef int as_mode(const CallContext *call, object mode) except -1
 cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1
-cdef int describe_index(CallContext *call, object index, const Argument *src, Argument *idx,
-                        str name=*) except -1
-cdef int describe_own(CallContext *call, object array, object name, Argument *argument) except -1
-cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argument) except -1
 cdef int require_same_dtype(const CallContext *call, const Argument *src,
                             const Argument *dst) except -1

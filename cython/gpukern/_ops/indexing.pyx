@@ -5,25 +5,26 @@
 """The call of an operation that reads items of a source by an index."""
 
 cimport numpy as cnp
-from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_AsLongLongAndOverflow
+from cpython.long cimport PyLong_AsLongAndOverflow
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_AXIS_NONE, GPUKERN_CPU, GPUKERN_INDEX_FILL, GPUKERN_INT, GPUKERN_MAX_NDIM,
-    GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_copy, gpukern_dtype, gpukern_gather_options,
-    gpukern_tensor,
+    GPUKERN_AXIS_NONE, GPUKERN_INDEX_FILL, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, gpukern_copy,
+    gpukern_gather_options, gpukern_tensor,
 )
 from gpukern._interop.argument cimport (
-    as_bytes, describe, describe_output, dtype_of, fill_from_ndarray, is_ndarray, prepare, shape_of,
+    as_bytes, describe, describe_output, dtype_of, is_ndarray, shape_of,
 )
 from gpukern._interop.array_type cimport BY_NDARRAY, ArrayType
-from gpukern._interop.dtype cimport is_native, require_plain
+from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
 from gpukern._interop.scalar cimport elements_of
-from gpukern._memory.device_array cimport copy_to_device
+from gpukern._ops.index_argument cimport (
+    Indices, describe_index, describe_indices, describe_own,
+)
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, keep, link, new_memory, pin, start, what,
+    Argument, CallContext, begin_call, end_call, finish, new_memory, pin, start, what,
 )
 from gpukern._streams.stream_tracker cimport keep_until_done
 
@@ -32,9 +33,7 @@ import operator
 import numpy as np
 
 from gpukern._interop import numpy_subclasses
-from gpukern.errors import (
-    GpukernAxisError, GpukernIndexError, GpukernTypeError, GpukernValueError,
-)
+from gpukern.errors import GpukernAxisError, GpukernTypeError, GpukernValueError
 
 cnp.import_array()
 
@@ -72,9 +71,16 @@ cdef class IndexedRead:
                     object device_memory):
         cdef CallContext call
         cdef Argument src, idx, dst
+        cdef Indices indices
+        cdef const gpukern_tensor *index_shape = &idx.c
         cdef Work work
         cdef object result
+        cdef bint several = isinstance(index, tuple) and not self.aligned
         if is_special(source):
+            if several:
+                raise GpukernTypeError(
+                    f"{self.name}: a tuple of indices is not supported for masked arrays and for "
+                    "arrays of Python objects; index them by []")
             return numpy_subclasses.special_gather(source)(
                 self.name, self.numpys, source, index, axis=axis, mode=mode, fill_value=fill_value,
                 out=out, device=device, stream=stream, progress=progress,
@@ -84,11 +90,18 @@ cdef class IndexedRead:
         work.options.mode = as_mode(&call, mode)
         work.options.path = 0  # GPUKERN_GATHER_AUTO
         work.options.out_may_change = out is None
+        work.options.further_index_count = 0
         describe_source(&call, source, &src)
-        describe_index(&call, index, &src, &idx)
+        if several:
+            describe_indices(&call, index, axis, &src, &idx, &indices)
+            work.options.further_index_count = indices.count
+            work.options.further_indices = indices.further
+            index_shape = &indices.shape
+        else:
+            describe_index(&call, index, &src, &idx)
         work.axis = as_axis(&call, axis, src.c.ndim)
         if out is None:
-            result = new_gathered(&call, self.result_sizes, &src, &idx, work.axis, &dst)
+            result = new_gathered(&call, self.result_sizes, &src, &idx, index_shape, &work, &dst)
         else:
             result = out
             describe_output(&call, out, "out", &dst)
@@ -167,94 +180,6 @@ cdef int describe_source(CallContext *call, object source, Argument *src) except
     return 0
 
 
-cdef int describe_index(CallContext *call, object index, const Argument *src, Argument *idx,
-                        str name="index") except -1:
-    """Describes the index as the C side takes it: native, of whole elements, and on the source's
-    GPU if that is on one."""
-    cdef int overflow = 0
-    cdef long long value = 0
-    if type(index) is int:
-        value = PyLong_AsLongLongAndOverflow(index, &overflow)
-        if not overflow:
-            fill_scalar_index(call, index, name, value, idx)
-            return copy_to_gpu_of(call, src, idx)
-        require_held(index)
-    describe(call, index, name, idx)
-    if is_ndarray(idx):
-        fit_index(call, index, idx)
-    return copy_to_gpu_of(call, src, idx)
-
-
-cdef int fill_scalar_index(CallContext *call, object index, str name, int64_t value,
-                           Argument *idx) except -1:
-    """An int as a 0-d array, whose element is in the place of the sizes that it does not have."""
-    prepare(idx, index, name)
-    idx.sizes[0] = value
-    idx.c.data = idx.c.shape = idx.sizes
-    idx.c.device.device_type = GPUKERN_CPU
-    idx.c.dtype.code, idx.c.dtype.bits, idx.c.dtype.lanes = GPUKERN_INT, 64, 1
-    idx.itemsize = sizeof(int64_t)
-    idx.host = True
-    idx.owner = idx.array
-    return link(call, idx)
-
-
-cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
-    """Converts what NumPy made of numbers, and what is not native or not of whole elements."""
-    cdef cnp.ndarray array = <cnp.ndarray>idx.owner
-    cdef int code = idx.c.dtype.code
-    if (code == GPUKERN_INT or code == GPUKERN_UINT) and not idx.byte_strided:
-        return 0
-    if not isinstance(index, cnp.ndarray):
-        array = index_of_numbers(index, array)
-    if array.dtype.kind not in "iu":
-        raise GpukernTypeError(
-            f"{what(call, idx)} must be of an integer dtype, got {array.dtype}"
-            + (" (numpy.flatnonzero() gives the indices)" if array.dtype.kind == "b" else ""))
-    if not is_native(array.dtype):
-        array = array.astype(array.dtype.newbyteorder("="))
-    elif idx.byte_strided:
-        array = array.copy()
-    keep(call, array)
-    return fill_from_ndarray(call, idx, array)
-
-
-cdef cnp.ndarray index_of_numbers(object index, cnp.ndarray array):
-    """Corrects the dtype that NumPy gave Python's numbers."""
-    # An empty list has no dtype; NumPy's guess is float64.
-    if array.size == 0 and isinstance(index, (list, tuple)):
-        return array.astype(np.intp)
-    if array.dtype.hasobject:
-        for number in array.flat:
-            require_held(number)
-    elif array.dtype.kind == "f" and isinstance(index, (list, tuple)):
-        # NumPy makes floats of negative ints and such from 2**63 on in one list.
-        for number in np.array(index, object).flat:
-            if isinstance(number, int) and number >= 2**63:
-                raise GpukernIndexError(
-                    f"index {number} fits no integer dtype together with negative ones")
-    return array
-
-
-cdef int require_held(object number) except -1:
-    if isinstance(number, int) and not -2**63 <= number < 2**64:
-        raise GpukernIndexError(f"index {number} fits no integer dtype")
-    return 0
-
-
-cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argument) except -1:
-    """Copies an argument on the host, the last one that was described, to the GPU of `src`."""
-    if src.host or not argument.host:
-        return 0
-    cdef gpukern_dtype dtype = argument.c.dtype
-    copy = copy_to_device(call, argument, src.c.device)
-    keep(call, copy)
-    call.arguments = argument.previous  # it is linked again
-    describe(call, copy, <object>argument.name, argument)
-    argument.c.dtype = dtype  # which NumPy may not have
-    return 0
-
-
 cdef int require_same_dtype(const CallContext *call, const Argument *src,
                             const Argument *dst) except -1:
     # The C side sees no more than the size of a dtype without a type code.
@@ -271,10 +196,12 @@ cdef int require_same_dtype(const CallContext *call, const Argument *src,
 # ---- the result ----
 
 cdef object new_gathered(CallContext *call, ResultSizes result_sizes, const Argument *src,
-                         const Argument *idx, int32_t axis, Argument *dst):
+                         const Argument *idx, const gpukern_tensor *index_shape, const Work *work,
+                         Argument *dst):
     """A new array of the source's kind; of the index's kind where only that is on a GPU."""
     cdef int64_t[MAX_RESULT_NDIM] sizes
-    cdef int ndim = result_sizes(&src.c, &idx.c, axis, sizes)
+    cdef int ndim = result_sizes(&src.c, index_shape, work.axis,
+                                 1 + work.options.further_index_count, sizes)
     if not src.host or idx.host:
         return new_result(call, src, None, ndim, sizes, dst)
     library = library_of(src)
@@ -358,12 +285,6 @@ cdef Argument *stand_in(CallContext *call, object array) except NULL:
     cdef Argument *made = <Argument *>new_memory(call, sizeof(Argument))
     describe_own(call, array, "source", made)
     return made
-
-
-cdef int describe_own(CallContext *call, object array, object name, Argument *argument) except -1:
-    """Describes an ndarray of ours, which the call keeps."""
-    keep(call, array)
-    return describe(call, array, name, argument)
 
 
 cdef object flat(CallContext *call, const Argument *src):

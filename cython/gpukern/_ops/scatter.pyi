@@ -11,6 +11,7 @@ from gpukern._typing import (
     Bytes,
     HostIndex,
     Index,
+    Indices,
     JaxArray,
     LibraryArray,
     Mode,
@@ -27,20 +28,20 @@ from gpukern._typing import (
 # fmt: off
 @overload
 def scatter(
-    target: Array, index: Index, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
+    target: Array, index: Indices, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
     reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: OutT,
     device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def scatter(
-    target: JaxArray[T], index: Index, values: Array | Scalar, *, axis: Axis = 0,
+    target: JaxArray[T], index: Indices, values: Array | Scalar, *, axis: Axis = 0,
     mode: Mode = "raise", reduce: Reduction = None, order: Order = "fixed", unique: bool = False,
     out: None = None, device: OptionalDevice = None, stream: Stream = None,
     device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def scatter(
-    target: OutT, index: Index, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
+    target: OutT, index: Indices, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
     reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: None = None,
     device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
 ) -> OutT: ...

@@ -14,8 +14,8 @@ from gpukern._interop.argument cimport (
     describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, shape_of,
 )
 from gpukern._interop.result cimport new_result
+from gpukern._ops.index_argument cimport copy_to_gpu_of, describe_index, describe_own
 from gpukern._ops.indexed_write cimport IndexedWrite, new_indexed_write, set_options
-from gpukern._ops.indexing cimport copy_to_gpu_of, describe_index, describe_own
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, keep, start, what,
 )
@@ -31,7 +31,8 @@ from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueErro
 def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="fixed",
             unique=False, out=None, device=None, stream=None, device_memory=None):
     """Writes values to the elements of an array along an axis,
-    ``target[a, index[i], b] = values[a, i, b]``, or combines them with these elements.
+    ``target[a, index[i], b] = values[a, i, b]``, or combines them with these elements; along
+    several axes, ``scatter(target, (i, j), values)`` is ``target[i, j] = values``.
 
     Arrays are accepted as in :func:`gather`.
 
@@ -42,8 +43,9 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
         to. Of any fixed-width dtype; `reduce` takes integers, float16, bfloat16, float32, float64,
         complex64 and complex128. NumPy's masked arrays, and subclasses of ndarray that override
         ``__array_ufunc__``, are refused.
-    index : array of an integer dtype, or int
-        Any shape. With a device target, a host index is copied to the device.
+    index : array of an integer dtype, int, or tuple of them
+        As in :func:`gather`: a tuple indexes consecutive axes. With a device target, a host index
+        is copied to the device.
     values : array or scalar
         An array of the target's dtype, whose shape broadcasts to
         ``target.shape[:axis] + index.shape + target.shape[axis+1:]``. A scalar, a list or another
@@ -66,7 +68,8 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
     ------
     IndexError
         In mode 'raise', naming the first bad index; target and `out` are unchanged then. In every
-        mode, for values to write to an empty axis.
+        mode, for values to write to an empty axis, and for a tuple whose elements do not broadcast
+        or are more than the axes.
     TypeError
         For a dtype that the reduction does not take, and values of another dtype.
     AxisError, ValueError
@@ -86,7 +89,7 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
                        stream, device_memory)
 
 
-cdef IndexedWrite SCATTER = new_indexed_write("scatter", gpukern_scatter)
+cdef IndexedWrite SCATTER = new_indexed_write("scatter", gpukern_scatter, takes_tuples=True)
 
 
 def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", device=None,

@@ -63,7 +63,7 @@ def take_along_axis(source, index, axis=-1, *, mode="raise", fill_value=0, out=N
 
 
 cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
-                      int64_t *sizes) noexcept:
+                      int axes, int64_t *sizes) noexcept:
     """Fills in the result's shape and returns its ndim."""
     cdef int d, number = axis + index.ndim if axis < 0 else axis
     for d in range(index.ndim):
