@@ -27,6 +27,7 @@ MAY_USE = {
     "cuda/gather": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
     "cuda/scatter": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
     "cuda/gather_reduce": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
+    "cuda/select": {"src/core", "src/runtime", "cuda/common", "cuda/runtime"},
     "cuda/saxpy": {"src/core", "cuda/common", "cuda/runtime"},
     "cuda/elementwise": set(),
     "cuda/program": {"src/core", "src/runtime", "src/program", "cuda/common", "cuda/runtime"},

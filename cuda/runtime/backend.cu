@@ -64,7 +64,8 @@ class CudaDevice final : public Device {
                    [&](const CopyArgs& args) { gpu::copy(args, on); },
                    [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); },
                    [&](const GatherReduceArgs& args) { gpu::gather_reduce(*this, args, on); },
-                   [&](const RavelArgs& args) { gpu::ravel_index(args, on); }});
+                   [&](const RavelArgs& args) { gpu::ravel_index(args, on); },
+                   [&](const SelectArgs& args) { gpu::select(*this, args, on); }});
   }
   bool run_checked(const Operation& operation, Stream stream) override {
     const ContextGuard guard(context_);
@@ -84,7 +85,8 @@ class CudaDevice final : public Device {
                    [](const CopyArgs&) { return Strategy{}; },
                    [](const ScatterArgs& args) { return scatter_strategy(args); },
                    [](const GatherReduceArgs& args) { return gather_reduce_strategy(args); },
-                   [](const RavelArgs&) { return Strategy{}; }});
+                   [](const RavelArgs&) { return Strategy{}; },
+                   [](const SelectArgs& args) { return select_strategy(args); }});
   }
 
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {

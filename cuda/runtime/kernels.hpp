@@ -23,6 +23,8 @@ Strategy scatter_strategy(const ScatterArgs& args);
 void ravel_index(const RavelArgs& args, cudaStream_t stream);
 void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t stream);
 Strategy gather_reduce_strategy(const GatherReduceArgs& args);
+void select(Device& device, const SelectArgs& args, cudaStream_t stream);
+Strategy select_strategy(const SelectArgs& args);
 std::optional<BadIndex> first_bad_index(Device& device, const IndexArgs& args, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

@@ -3,6 +3,7 @@
 
 #include "src/core/operation.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace gpukern {
@@ -63,6 +64,15 @@ Traffic traffic_of(const RavelArgs& args) {
   const std::int64_t bytes =
       args.index.loop.count() * static_cast<std::int64_t>(sizeof(std::int64_t));
   return {.read = index_bytes(args.index) + (args.first ? 0 : bytes), .written = bytes};
+}
+
+Traffic traffic_of(const SelectArgs& args) {
+  const std::int64_t count = args.loop.count();
+  const std::int64_t selected = args.source != nullptr ? std::min(count, args.size) : 0;
+  const auto columns = args.source != nullptr ? 1 : args.coordinates.ndim;
+  return {.read = reported(static_cast<long double>(count) * args.item +
+                           static_cast<long double>(selected) * args.width),
+          .written = args.size * columns * args.width};
 }
 
 std::int64_t index_bytes(const IndexArgs& args) {

@@ -142,6 +142,25 @@ struct GatherReduceArgs {
   gpukern_reduce reduce = GPUKERN_REDUCE_ADD;
 };
 
+/// For the k-th nonzero element of a mask in C order, k < size, at position p: writes source[p], or
+/// the coordinates of p, to the output at k * step; and the fill value to the rest of the output,
+/// which overlaps no input.
+struct SelectArgs {
+  const std::byte* mask = nullptr;
+  Loop<1> loop;            ///< of the mask: coalesced, C order
+  std::int64_t item = 1;   ///< bytes of an element of the mask: 1, 2, 4, 8 or 16
+  std::uint64_t bits = 0;  ///< an element without any of these bits in its words of 8 bytes is zero
+  const std::byte* source = nullptr;  ///< contiguous; nullptr to write coordinates
+  /// The extents of the mask, one or more; the strides are where the output has a coordinate.
+  Loop<1> coordinates;
+  std::byte* out = nullptr;
+  std::int64_t width = 8;  ///< bytes of an item: 1, 2, 4, 8 or 16, to which source, out and step
+  std::int64_t step = 0;   ///< are aligned; or 8, those of a coordinate
+  std::int64_t size = 0;
+  alignas(16) std::byte fill[16]{};
+  std::byte* count = nullptr;  ///< where to write the number of nonzero elements, instead of `out`
+};
+
 /// The operands of loop are source, destination; they do not overlap.
 struct CopyArgs {
   const std::byte* source = nullptr;
@@ -165,6 +184,8 @@ Traffic traffic_of(const ScatterArgs& args);
 /// As if each item were in one bag: the offsets are not read.
 Traffic traffic_of(const GatherReduceArgs& args);
 Traffic traffic_of(const RavelArgs& args);
+/// As if no element were zero.
+Traffic traffic_of(const SelectArgs& args);
 /// The number of bytes of the indices, each counted once.
 std::int64_t index_bytes(const IndexArgs& args);
 
@@ -178,7 +199,8 @@ struct Strategy {
 class Operation {
  public:
   using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*,
-                            const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*>;
+                            const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*,
+                            const SelectArgs*>;
 
   template <class OneArgs>
   Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)

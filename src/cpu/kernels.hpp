@@ -32,6 +32,9 @@ void ravel_index(const RavelArgs& args);
 void gather_reduce(const GatherReduceArgs& args);
 Strategy gather_reduce_strategy(const GatherReduceArgs& args);
 
+void select(const SelectArgs& args);
+Strategy select_strategy(const SelectArgs& args);
+
 /// Whether mode "raise" accepts all indices at positions [begin, end).
 bool all_in_bounds(const IndexArgs& args, std::int64_t begin, std::int64_t end);
 std::optional<BadIndex> first_bad_index(const IndexArgs& args);

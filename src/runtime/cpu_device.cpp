@@ -29,7 +29,8 @@ class CpuDevice final : public Device {
                                [](const CopyArgs& args) { cpu::copy(args); },
                                [](const ScatterArgs& args) { cpu::scatter(args); },
                                [](const GatherReduceArgs& args) { cpu::gather_reduce(args); },
-                               [](const RavelArgs& args) { cpu::ravel_index(args); }});
+                               [](const RavelArgs& args) { cpu::ravel_index(args); },
+                               [](const SelectArgs& args) { cpu::select(args); }});
   }
   bool run_checked(const Operation& operation, Stream) override {
     return operation.visit(Overloaded{[](const GatherArgs& args) {
@@ -46,7 +47,8 @@ class CpuDevice final : public Device {
                    [](const CopyArgs&) { return Strategy{}; },
                    [](const ScatterArgs& args) { return cpu::scatter_strategy(args); },
                    [](const GatherReduceArgs& args) { return cpu::gather_reduce_strategy(args); },
-                   [](const RavelArgs&) { return Strategy{}; }});
+                   [](const RavelArgs&) { return Strategy{}; },
+                   [](const SelectArgs& args) { return cpu::select_strategy(args); }});
   }
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
     return cpu::first_bad_index(args);

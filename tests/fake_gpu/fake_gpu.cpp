@@ -80,6 +80,14 @@ std::vector<const std::byte*> addresses(const gpukern::GatherReduceArgs& args) {
   return all;
 }
 
+std::vector<const std::byte*> addresses(const gpukern::SelectArgs& args) {
+  std::vector<const std::byte*> all{args.count != nullptr ? args.count : args.out};
+  if (args.loop.count() == 0) return all;
+  all.push_back(args.mask);
+  if (args.source != nullptr) all.push_back(args.source);
+  return all;
+}
+
 /// Arguments that outlive the call, like a kernel's parameters: the fill value is copied.
 template <class Args>
 std::function<void()> later(const Args& given) {

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The passes of a selection: the mask becomes one bit for each element, and a count for each tile;
+// the counts become the number of selected elements before each tile; then each tile writes its own
+// part of the output.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/common/launch.cuh"
+#include "src/core/operation.hpp"
+
+namespace gpukern::gpu {
+
+inline constexpr int kTile = 4096;
+inline constexpr int kEach = kTile / kThreads;  ///< elements of a thread, whose bits are one word
+static_assert(kEach == 16);
+
+struct SelectCall {
+  const SelectArgs& args;
+  std::int64_t lead;  ///< elements of the first tile before the mask, so that vectors are aligned
+  std::int64_t tiles;
+  std::uint32_t* bits = nullptr;   ///< of tiles + 1 tiles, of which the last one is empty
+  std::int64_t* before = nullptr;  ///< [tiles + 1]: the counts of tiles, then those before a tile
+  std::byte* scan_memory = nullptr;
+  std::size_t scan_bytes = 0;
+  cudaStream_t stream;
+};
+
+/// Whether elements of the mask are aligned and contiguous.
+bool has_vectors(const SelectArgs& args);
+/// Writes the bits and the counts of tiles.
+void pack_mask(const SelectCall& call);
+/// Writes what belongs to the selected elements, and the padding.
+void write_selected(const SelectCall& call);
+
+}  // namespace gpukern::gpu

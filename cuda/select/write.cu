@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstring>
+#include <cub/block/block_scan.cuh>
+
+#include "cuda/common/elements.cuh"
+#include "cuda/select/select.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+/// Where the selected elements of a tile are.
+struct Selected {
+  const std::uint16_t* bits;
+  const std::int64_t* before;
+  std::int64_t lead;
+  std::int64_t tiles;
+  std::int64_t size;
+};
+
+/// Moves items.
+template <class W>
+struct Items {
+  using Value = W;
+  const W* source;
+  std::byte* out;
+  std::int64_t step;
+  W fill;
+
+  __device__ W load(std::int64_t position) const { return source[position]; }
+  __device__ void store(std::int64_t k, W item) const {
+    __stcs(reinterpret_cast<W*>(out + k * step), item);
+  }
+  __device__ void pad(std::int64_t k) const { store(k, fill); }
+};
+
+/// Writes coordinates. `Offset` is an unsigned type that holds every position.
+template <class Offset>
+struct Coordinates {
+  using Value = Offset;
+  Loop<1> loop;
+  std::byte* out;
+  std::int64_t step;
+  std::int64_t fill;
+  bool aligned;
+
+  __device__ Offset load(std::int64_t position) const { return static_cast<Offset>(position); }
+  __device__ void store(std::int64_t k, Offset position) const {
+    for (int d = loop.ndim - 1; d >= 0; --d) {
+      const auto extent = static_cast<Offset>(loop.extent[d]);
+      const Offset rest = d > 0 ? position / extent : 0;
+      store_one(k, d, static_cast<std::int64_t>(position - rest * extent));
+      position = rest;
+    }
+  }
+  __device__ void pad(std::int64_t k) const {
+    for (int d = 0; d < loop.ndim; ++d) store_one(k, d, fill);
+  }
+
+ private:
+  __device__ void store_one(std::int64_t k, int d, std::int64_t value) const {
+    store_element(out + k * step + loop.stride[0][d], value, aligned);
+  }
+};
+
+/// The first blocks write the selected elements of a tile each, the others the padding. A list in
+/// shared memory makes the accesses of a warp adjacent.
+template <class Move>
+__global__ void __launch_bounds__(kThreads)
+    write_kernel(const __grid_constant__ Selected selected, const __grid_constant__ Move move) {
+  using Scan = cub::BlockScan<int, kThreads>;
+  __shared__ typename Scan::TempStorage shared;
+  __shared__ std::uint16_t list[kTile];
+  const std::int64_t tile = blockIdx.x;
+  if (tile >= selected.tiles) {
+    const std::int64_t stride = (gridDim.x - selected.tiles) * kThreads;
+    for (std::int64_t k =
+             selected.before[selected.tiles] + (tile - selected.tiles) * kThreads + threadIdx.x;
+         k < selected.size; k += stride)
+      move.pad(k);
+    return;
+  }
+  const std::int64_t before = selected.before[tile];
+  if (before >= selected.size) return;
+  unsigned bits = selected.bits[tile * kThreads + threadIdx.x];
+  int rank = 0;
+  int count = 0;
+  Scan(shared).ExclusiveSum(__popc(bits), rank, count);
+  for (; bits != 0; bits &= bits - 1)
+    list[rank++] = static_cast<std::uint16_t>(threadIdx.x * kEach + __ffs(bits) - 1);
+  __syncthreads();
+  if (count > selected.size - before) count = static_cast<int>(selected.size - before);
+  const std::int64_t first = tile * kTile - selected.lead;
+  constexpr int kBatch = 8;  // loads in flight
+  for (int j = static_cast<int>(threadIdx.x); j < count; j += kBatch * kThreads) {
+    typename Move::Value value[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i)
+      if (j + i * kThreads < count) value[i] = move.load(first + list[j + i * kThreads]);
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i)
+      if (j + i * kThreads < count) move.store(before + j + i * kThreads, value[i]);
+  }
+}
+
+template <class Move>
+void launch_write(const SelectCall& call, const Move& move) {
+  constexpr std::int64_t kMaxPadding = 512;
+  const std::int64_t size = call.args.size;
+  launch(write_kernel<Move>, call.tiles + std::min(ceil_divide(size, kTile), kMaxPadding),
+         call.stream,
+         Selected{reinterpret_cast<const std::uint16_t*>(call.bits), call.before, call.lead,
+                  call.tiles, size},
+         move);
+}
+
+}  // namespace
+
+void write_selected(const SelectCall& call) {
+  const SelectArgs& args = call.args;
+  if (args.source != nullptr) {
+    visit_word(args.width, [&]<class W>(W) {
+      W fill;
+      std::memcpy(&fill, args.fill, sizeof fill);
+      launch_write(call,
+                   Items<W>{reinterpret_cast<const W*>(args.source), args.out, args.step, fill});
+    });
+    return;
+  }
+  std::int64_t fill = 0;
+  std::memcpy(&fill, args.fill, sizeof fill);
+  bool aligned = alignment_of(args.out) >= 8 && args.step % 8 == 0;
+  for (int d = 0; d < args.coordinates.ndim; ++d)
+    aligned = aligned && args.coordinates.stride[0][d] % 8 == 0;
+  visit_offset(args.loop.count(), [&]<class Offset>(Offset) {
+    launch_write(call, Coordinates<Offset>{args.coordinates, args.out, args.step, fill, aligned});
+  });
+}
+
+}  // namespace gpukern::gpu

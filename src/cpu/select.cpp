@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "src/cpu/kernels.hpp"
+#include "src/cpu/runs.hpp"
+#include "src/threading/thread_pool.hpp"
+
+namespace gpukern::cpu {
+namespace {
+
+/// Elements of the mask that are counted together, and then selected together.
+constexpr std::int64_t kPart = std::int64_t{1} << 14;
+/// Parts that justify a thread.
+constexpr std::int64_t kGrain = 4;
+/// Elements whose test precedes the moves.
+constexpr std::int64_t kBlock = 512;
+
+struct Pair {
+  std::uint64_t low;
+  std::uint64_t high;
+};
+
+template <class W>
+bool is_nonzero(const std::byte* at, std::uint64_t bits) {
+  W value;
+  std::memcpy(&value, at, sizeof value);
+  if constexpr (sizeof(W) == 16)
+    return ((value.low | value.high) & bits) != 0;
+  else
+    return (value & static_cast<W>(bits)) != 0;
+}
+
+/// Calls visit(W{}) with the type as which an element of the mask is loaded.
+template <class Visit>
+void visit_mask_word(std::int64_t item, const Visit& visit) {
+  switch (item) {
+    case 1:
+      return visit(std::uint8_t{});
+    case 2:
+      return visit(std::uint16_t{});
+    case 4:
+      return visit(std::uint32_t{});
+    case 8:
+      return visit(std::uint64_t{});
+    default:
+      return visit(Pair{});
+  }
+}
+
+/// The number of nonzero elements at positions [begin, end).
+template <class W>
+std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t end) {
+  const std::int64_t step = run_stride(args.loop, 0);
+  std::int64_t count = 0;
+  for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
+    const std::byte* const mask = args.mask + offset[0];
+    std::uint32_t found = 0;  // a part has fewer elements than this type holds
+    if (step == sizeof(W))    // a constant step is vectorized
+      for (std::int64_t i = 0; i < length; ++i)
+        found += is_nonzero<W>(mask + i * static_cast<std::int64_t>(sizeof(W)), args.bits);
+    else
+      for (std::int64_t i = 0; i < length; ++i) found += is_nonzero<W>(mask + i * step, args.bits);
+    count += found;
+  });
+  return count;
+}
+
+/// Moves what belongs to the nonzero elements at positions [begin, end), of which `k` precede them.
+/// Returns the number of those before `end`, at most the size of the output.
+template <class W, class Move>
+std::int64_t select_part(const SelectArgs& args, std::int64_t begin, std::int64_t end,
+                         std::int64_t k, Move move) {
+  const std::int64_t step = run_stride(args.loop, 0);
+  std::int64_t position = begin;
+  for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
+    for (std::int64_t done = 0; done < length && k < args.size; done += kBlock) {
+      const std::byte* const mask = args.mask + offset[0] + done * step;
+      const std::int64_t tested = std::min(kBlock, length - done);
+      std::int32_t found[kBlock];
+      std::int64_t count = 0;
+      for (std::int64_t i = 0; i < tested; ++i) {  // without a branch, which would be mispredicted
+        found[count] = static_cast<std::int32_t>(i);
+        count += is_nonzero<W>(mask + i * step, args.bits);
+      }
+      count = std::min(count, args.size - k);
+      for (std::int64_t j = 0; j < count; ++j) move(k + j, position + done + found[j]);
+      k += count;
+    }
+    position += length;
+  });
+  return k;
+}
+
+template <std::size_t kWidth>
+struct MoveItem {
+  const SelectArgs& args;
+  void operator()(std::int64_t k, std::int64_t position) const {
+    std::memcpy(args.out + k * args.step,
+                args.source + position * static_cast<std::int64_t>(kWidth), kWidth);
+  }
+};
+
+/// Positions rise: all but the last coordinate are kept for a row.
+class WriteCoordinates {
+ public:
+  explicit WriteCoordinates(const SelectArgs& args)
+      : args_(args), last_(args.coordinates.ndim - 1) {}
+  void operator()(std::int64_t k, std::int64_t position) {
+    const Loop<1>& loop = args_.coordinates;
+    if (position >= end_) enter_row(position);
+    std::byte* const out = args_.out + k * args_.step;
+    for (int d = 0; d < last_; ++d) store(out + loop.stride[0][d], at_[d]);
+    store(out + loop.stride[0][last_], position - begin_);
+  }
+
+ private:
+  static void store(std::byte* to, std::int64_t value) { std::memcpy(to, &value, sizeof value); }
+  void enter_row(std::int64_t position) {
+    const Loop<1>& loop = args_.coordinates;
+    std::int64_t row = position / loop.extent[last_];
+    begin_ = row * loop.extent[last_];
+    end_ = begin_ + loop.extent[last_];
+    for (int d = last_ - 1; d >= 0; --d) {
+      at_[d] = row % loop.extent[d];
+      row /= loop.extent[d];
+    }
+  }
+
+  const SelectArgs& args_;
+  int last_;
+  std::int64_t begin_ = 0;  // of the row
+  std::int64_t end_ = 0;
+  std::int64_t at_[GPUKERN_MAX_NDIM];  // NOLINT(*-member-init): set for the dimensions in use
+};
+
+/// Calls visit(move) with what moves an item or writes the coordinates of one element.
+template <class Visit>
+void visit_move(const SelectArgs& args, const Visit& visit) {
+  if (args.source == nullptr) return visit(WriteCoordinates(args));
+  visit_width(args.width, [&](auto width) {
+    if constexpr (!std::is_same_v<decltype(width), std::size_t>)
+      if constexpr (width() <= 16) visit(MoveItem<width()>{args});
+  });
+}
+
+void pad(const SelectArgs& args, std::int64_t begin) {
+  const std::int64_t columns = args.source == nullptr ? args.coordinates.ndim : 1;
+  parallel_for(args.size - begin, grain_of(args.width * columns),
+               [&](std::int64_t first, std::int64_t last) {
+                 for (std::int64_t k = begin + first; k < begin + last; ++k)
+                   for (std::int64_t c = 0; c < columns; ++c) {
+                     const std::int64_t at =
+                         args.source == nullptr ? args.coordinates.stride[0][c] : 0;
+                     std::memcpy(args.out + k * args.step + at, args.fill,
+                                 static_cast<std::size_t>(args.width));
+                   }
+               });
+}
+
+std::int64_t parts_of(const SelectArgs& args) { return (args.loop.count() + kPart - 1) / kPart; }
+
+}  // namespace
+
+void select(const SelectArgs& args) {
+  const std::int64_t total = args.loop.count();
+  const std::int64_t parts = parts_of(args);
+  std::int64_t selected = 0;
+  visit_mask_word(args.item, [&]<class W>(W) {
+    if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // one pass suffices
+      return visit_move(
+          args, [&](const auto& move) { selected = select_part<W>(args, 0, total, 0, move); });
+    std::vector<std::int64_t> before(static_cast<std::size_t>(parts));
+    const auto each_part = [&](const auto& body) {
+      parallel_for(parts, kGrain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t part = begin; part < end; ++part)
+          body(before[static_cast<std::size_t>(part)], part * kPart,
+               std::min(total, (part + 1) * kPart));
+      });
+    };
+    each_part([&](std::int64_t& count, std::int64_t begin, std::int64_t end) {
+      count = count_part<W>(args, begin, end);
+    });
+    for (std::int64_t& count : before) selected += std::exchange(count, selected);
+    if (args.count != nullptr) return;
+    visit_move(args, [&](const auto& move) {
+      each_part([&](std::int64_t first, std::int64_t begin, std::int64_t end) {
+        select_part<W>(args, begin, end, first, move);
+      });
+    });
+  });
+  if (args.count != nullptr)
+    std::memcpy(args.count, &selected, sizeof selected);
+  else
+    pad(args, std::min(selected, args.size));
+}
+
+Strategy select_strategy(const SelectArgs& args) {
+  return {.path = GPUKERN_PATH_ITEMS, .threads = threads_for(parts_of(args), kGrain)};
+}
+
+}  // namespace gpukern::cpu
