@@ -22,6 +22,8 @@ EXAMPLES = {
     "src/ops/indexed_write.hpp",
     "src/ops/segment_reduce.cpp",
     "src/ops/indexed_reduction.hpp",
+    "src/ops/nonzero.cpp",
+    "src/ops/selection.hpp",
     "cython/gpukern/_ops/indexing.pxd",
     "cython/gpukern/_ops/indexed_write.pxd",
     "cython/gpukern/_ops/gather_reduce.pxd",
@@ -58,6 +60,9 @@ def test_the_header_has_operations():
         "put_along_axis",
         "gather_reduce",
         "segment_reduce",
+        "count_nonzero",
+        "nonzero",
+        "compress",
         "saxpy",
     } <= set(operations())
 

@@ -339,4 +339,20 @@ TEST(Hpp, ReductionsOfBags) {
   EXPECT_THROW(gpukern::gather_reduce(source, index, offsets, out), gpukern::IndexError);
 }
 
+TEST(Hpp, SelectionsByAMask) {
+  const std::vector<std::uint8_t> mask{0, 1, 1, 0, 1, 0};
+  EXPECT_EQ(gpukern::count_nonzero(mask), 3);
+  std::vector<std::int64_t> positions(4);
+  gpukern::nonzero(mask, TensorRef(positions, {1, 4}), {.fill_value = -1});
+  EXPECT_EQ(positions, (std::vector<std::int64_t>{1, 2, 4, -1}));
+  const Floats x{1, 2, 3, 4, 5, 6};
+  Floats out(4);
+  gpukern::compress(mask, x, out, {.fill_value = 0.5F});
+  EXPECT_EQ(out, (Floats{2, 3, 5, 0.5F}));
+  gpukern::compress(std::vector<std::uint8_t>{0, 1}, TensorRef(x, {2, 3}), TensorRef(out, {1, 3}),
+                    {.axis = 0});
+  EXPECT_EQ(out, (Floats{4, 5, 6, 0.5F}));
+  EXPECT_THROW(gpukern::nonzero(mask, TensorRef(positions, {2, 2})), gpukern::ValueError);
+}
+
 }  // namespace

@@ -16,10 +16,13 @@ from gpukern._elementwise.decorator import elementwise
 from gpukern._elementwise.dispatch import Elementwise
 from gpukern._memory.creation import empty, pinned_empty, to_device
 from gpukern._memory.device_array import DeviceArray
+from gpukern._ops.compress import compress
 from gpukern._ops.copy import copyto, synchronize
+from gpukern._ops.count_nonzero import count_nonzero
 from gpukern._ops.explain import Explanation, explain
 from gpukern._ops.gather import gather, take
 from gpukern._ops.gather_reduce import gather_reduce
+from gpukern._ops.nonzero import nonzero
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.scatter import bincount, scatter
@@ -53,7 +56,9 @@ __all__ = [
     "bincount",
     "cache_info",
     "clear_cache",
+    "compress",
     "copyto",
+    "count_nonzero",
     "device_count",
     "elementwise",
     "empty",
@@ -66,6 +71,7 @@ __all__ = [
     "get_library_dir",
     "get_num_threads",
     "info",
+    "nonzero",
     "pinned_empty",
     "put_along_axis",
     "reload_environment",

@@ -11,9 +11,12 @@ import numpy.typing as npt
 
 from gpukern import errors as errors
 from gpukern import typed as typed
+from gpukern._ops.compress import compress as compress
+from gpukern._ops.count_nonzero import count_nonzero as count_nonzero
 from gpukern._ops.gather import gather as gather
 from gpukern._ops.gather import take as take
 from gpukern._ops.gather_reduce import gather_reduce as gather_reduce
+from gpukern._ops.nonzero import nonzero as nonzero
 from gpukern._ops.put_along_axis import put_along_axis as put_along_axis
 from gpukern._ops.saxpy import saxpy as saxpy
 from gpukern._ops.scatter import bincount as bincount
@@ -48,10 +51,11 @@ from gpukern.errors import GpukernError as GpukernError
 __all__ = [
     "CompileError", "ContextLostError", "DeviceArray", "Elementwise", "Explanation", "GpukernError",
     "In", "InOut", "Kernel", "Out", "Program", "__version__", "bincount", "cache_info",
-    "clear_cache", "copyto", "device_count", "elementwise", "empty", "errors", "explain", "gather",
-    "gather_reduce", "get_cmake_dir", "get_include", "get_library_dir", "get_num_threads", "info",
-    "pinned_empty", "put_along_axis", "reload_environment", "saxpy", "scatter", "segment_reduce",
-    "set_num_threads", "synchronize", "take", "take_along_axis", "to_device", "typed",
+    "clear_cache", "compress", "copyto", "count_nonzero", "device_count", "elementwise", "empty",
+    "errors", "explain", "gather", "gather_reduce", "get_cmake_dir", "get_include",
+    "get_library_dir", "get_num_threads", "info", "nonzero", "pinned_empty", "put_along_axis",
+    "reload_environment", "saxpy", "scatter", "segment_reduce", "set_num_threads", "synchronize",
+    "take", "take_along_axis", "to_device", "typed",
 ]
 # fmt: on
 __version__: str

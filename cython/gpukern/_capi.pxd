@@ -118,6 +118,10 @@ cdef extern from "gpukern/gpukern.h" nogil:
         int32_t mode
         int32_t reduce
 
+    ctypedef struct gpukern_select_options:
+        size_t struct_size
+        const gpukern_tensor *fill_value
+
     ctypedef struct gpukern_cuda_info:
         size_t struct_size
         int32_t built
@@ -188,6 +192,15 @@ cdef extern from "gpukern/gpukern.h" nogil:
                                           int32_t axis, const gpukern_tensor *out,
                                           const gpukern_gather_reduce_options *options,
                                           const gpukern_exec *exec_)
+    gpukern_status gpukern_count_nonzero(const gpukern_tensor *mask, int64_t *count,
+                                         const gpukern_exec *exec_)
+    gpukern_status gpukern_nonzero(const gpukern_tensor *mask, const gpukern_tensor *out,
+                                   const gpukern_select_options *options,
+                                   const gpukern_exec *exec_)
+    gpukern_status gpukern_compress(const gpukern_tensor *mask, const gpukern_tensor *x,
+                                    int32_t axis, const gpukern_tensor *out,
+                                    const gpukern_select_options *options,
+                                    const gpukern_exec *exec_)
     gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
                                  const gpukern_tensor *out, const gpukern_exec *exec_)
 

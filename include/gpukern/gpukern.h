@@ -635,6 +635,88 @@ GPUKERN_API gpukern_status gpukern_segment_reduce(const gpukern_tensor *x,
                                                   const gpukern_exec *exec);
 
 /**
+ * @brief Counts the nonzero elements of a mask.
+ *
+ * -0 is zero, NaN is not, and a complex number is zero if both of its parts are.
+ *
+ * Stream behaviour: waits for the stream; during stream capture it is a GPUKERN_VALUE_ERROR.
+ *
+ * @param[in] mask any shape; bool, an integer of 8 to 64 bits, float16, bfloat16, float32, float64,
+ *            complex64 or complex128
+ * @param[out] count one number in host memory; 0 for an empty mask. With an explanation (see
+ *             ::gpukern_exec) the number of all elements.
+ * @param[in] exec may be NULL; its progress is not called
+ * @return GPUKERN_TYPE_ERROR for a mask of another dtype
+ */
+GPUKERN_API gpukern_status gpukern_count_nonzero(const gpukern_tensor *mask, int64_t *count,
+                                                 const gpukern_exec *exec);
+
+/**
+ * @brief Options of nonzero and compress.
+ *
+ * Set `struct_size` to `sizeof(gpukern_select_options)` (GPUKERN_SELECT_OPTIONS_INIT does): the
+ * struct may grow.
+ */
+typedef struct gpukern_select_options {
+  size_t struct_size;
+  /** What the rest of `out` is filled with if fewer elements are selected than it holds: a
+   * C-contiguous host tensor of out's dtype, read before the call returns. Nonzero takes one
+   * number; compress takes also a shape that is a suffix of x.shape[axis+1:]. NULL fills with zero
+   * bytes. */
+  const gpukern_tensor *fill_value;
+} gpukern_select_options;
+
+#define GPUKERN_SELECT_OPTIONS_INIT {sizeof(gpukern_select_options), NULL}
+
+/**
+ * @brief Writes the coordinates of the nonzero elements of a mask in C order, as numpy.nonzero:
+ *        `out[d, k]` is the coordinate along dimension d of the k-th nonzero element.
+ *
+ * The size of `out` says how many: of more nonzero elements the first ones are written; if there
+ * are fewer, the rest of out is filled with the fill value. gpukern_count_nonzero() gives the
+ * number of all of them. Where out overlaps the mask, the result is that of separate memory.
+ *
+ * Stream behaviour: enqueues. Host tensors computed on a GPU are copied to it as a whole, and the
+ * result is ready on return. On a GPU, the call needs scratch memory of a bit for each element.
+ *
+ * @param[in] mask of one dimension or more, and a dtype of gpukern_count_nonzero()
+ * @param[out] out int64, shape (mask.ndim, size), any strides but 0
+ * @param[in] options may be NULL: the defaults of GPUKERN_SELECT_OPTIONS_INIT
+ * @param[in] exec may be NULL; its progress is not called
+ * @return GPUKERN_TYPE_ERROR for a mask of another dtype; GPUKERN_VALUE_ERROR for a 0-d mask
+ */
+GPUKERN_API gpukern_status gpukern_nonzero(const gpukern_tensor *mask, const gpukern_tensor *out,
+                                           const gpukern_select_options *options,
+                                           const gpukern_exec *exec);
+
+/**
+ * @brief Takes the items of x along an axis for which a mask is not zero, as numpy.compress:
+ *        `out[a, k, b] = x[a, i, b]`, where i is the position of the k-th nonzero element.
+ *
+ * The length of `out` along the axis says how many: of more nonzero elements the first ones count;
+ * if there are fewer, the rest of out is filled with the fill value. Items are copied as bytes, so
+ * every dtype of x works and is preserved bit for bit. Where out overlaps an input, the result is
+ * that of separate memory.
+ *
+ * Stream behaviour: enqueues. Host tensors computed on a GPU are copied to it as a whole, and the
+ * result is ready on return. On a GPU, the call needs scratch memory of a bit for each element of
+ * the mask, and of 8 bytes for each item of the output unless both x and its items are contiguous.
+ *
+ * @param[in] mask of a dtype of gpukern_count_nonzero(): 1-D, or for the flattened x also of the
+ *            shape of x. It may be shorter than the axis; elements beyond the axis are not read.
+ * @param[in] x any shape, any dtype of whole bytes; 0-d counts as shape (1)
+ * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened x
+ * @param[out] out of x's dtype, shape x.shape[:axis] + (size,) + x.shape[axis+1:]
+ * @param[in] options may be NULL: the defaults of GPUKERN_SELECT_OPTIONS_INIT
+ * @param[in] exec may be NULL; its progress is not called
+ * @return GPUKERN_TYPE_ERROR for a mask of another dtype
+ */
+GPUKERN_API gpukern_status gpukern_compress(const gpukern_tensor *mask, const gpukern_tensor *x,
+                                            int32_t axis, const gpukern_tensor *out,
+                                            const gpukern_select_options *options,
+                                            const gpukern_exec *exec);
+
+/**
  * @brief Computes `out = a * x + y` with one rounding: a fused multiply-add.
  *
  * Real types: fma(a, x, y), correctly rounded; float16 and bfloat16 in float32, then rounded to

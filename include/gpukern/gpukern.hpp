@@ -492,6 +492,61 @@ void segment_reduce(const X& x, const Offsets& offsets, Out&& out,
                                detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
+/// Counts the nonzero elements of a mask; waits for the stream. See gpukern_count_nonzero().
+template <class Mask>
+  requires TensorLike<const Mask&>
+std::int64_t count_nonzero(const Mask& mask, const ExecOptions& options = {}) {
+  const gpukern_exec exec = detail::c_exec(options);
+  std::int64_t count = 0;
+  check(gpukern_count_nonzero(detail::address(TensorRef(mask).c_tensor()), &count, &exec));
+  return count;
+}
+
+struct NonzeroOptions {
+  std::int64_t fill_value = 0;  ///< of what out holds beyond the nonzero elements
+  ExecOptions exec{};
+};
+
+/// Writes the coordinates of the nonzero elements in C order: `out[d, k]` is the coordinate along
+/// dimension d of the k-th one. The shape of out is (mask.ndim, size). Enqueues; see
+/// gpukern_nonzero().
+template <class Mask, Output Out>
+  requires TensorLike<const Mask&> && std::same_as<element_t<Out>, std::int64_t>
+void nonzero(const Mask& mask, Out&& out, const NonzeroOptions& options = {}) {
+  const TensorRef fill_value(&options.fill_value, {});
+  const gpukern_tensor c_fill_value = fill_value.c_tensor();
+  gpukern_select_options c_options = GPUKERN_SELECT_OPTIONS_INIT;
+  c_options.fill_value = &c_fill_value;
+  const gpukern_exec exec = detail::c_exec(options.exec);
+  check(gpukern_nonzero(detail::address(TensorRef(mask).c_tensor()),
+                        detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+}
+
+template <Element T>
+struct CompressOptions {
+  std::int32_t axis = kFlattened;
+  T fill_value{};  ///< of what out holds beyond the selected items
+  ExecOptions exec{};
+};
+
+/// Takes the items of x along an axis for which a mask is not zero.
+///
+/// The mask has one dimension, or for the flattened x its shape; the shape of out is
+/// x.shape[:axis] + (size,) + x.shape[axis+1:]. Enqueues; see gpukern_compress().
+template <class Mask, Output Out, InputOf<element_t<Out>> X>
+  requires TensorLike<const Mask&>
+void compress(const Mask& mask, const X& x, Out&& out,
+              const CompressOptions<element_t<Out>>& options = {}) {
+  const TensorRef fill_value(&options.fill_value, {});
+  const gpukern_tensor c_fill_value = fill_value.c_tensor();
+  gpukern_select_options c_options = GPUKERN_SELECT_OPTIONS_INIT;
+  c_options.fill_value = &c_fill_value;
+  const gpukern_exec exec = detail::c_exec(options.exec);
+  check(gpukern_compress(detail::address(TensorRef(mask).c_tensor()),
+                         detail::address(TensorRef(x).c_tensor()), options.axis,
+                         detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+}
+
 /// A type that converts to T without a change of kind: no floating-point number to an integer.
 template <class A, class T>
 concept ScalarFor = std::convertible_to<A, T> && !(std::floating_point<A> && std::integral<T>);

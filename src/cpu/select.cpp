@@ -55,20 +55,31 @@ void visit_mask_word(std::int64_t item, const Visit& visit) {
   }
 }
 
+/// Elements that are counted in a number of their width, which vectors of them hold.
+constexpr std::int64_t kCounted = 240;
+
+template <class W>
+inline std::int64_t count_block(const std::byte* mask, std::int64_t step, std::int64_t length,
+                                std::uint64_t bits) {
+  std::conditional_t<sizeof(W) == 16, std::uint64_t, W> count = 0;
+  for (std::int64_t i = 0; i < length; ++i) count += is_nonzero<W>(mask + i * step, bits);
+  return static_cast<std::int64_t>(count);
+}
+
 /// The number of nonzero elements at positions [begin, end).
 template <class W>
 std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kItem = sizeof(W);
   const std::int64_t step = run_stride(args.loop, 0);
   std::int64_t count = 0;
   for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
-    const std::byte* const mask = args.mask + offset[0];
-    std::uint32_t found = 0;  // a part has fewer elements than this type holds
-    if (step == sizeof(W))    // a constant step is vectorized
-      for (std::int64_t i = 0; i < length; ++i)
-        found += is_nonzero<W>(mask + i * static_cast<std::int64_t>(sizeof(W)), args.bits);
-    else
-      for (std::int64_t i = 0; i < length; ++i) found += is_nonzero<W>(mask + i * step, args.bits);
-    count += found;
+    for (std::int64_t done = 0; done < length; done += kCounted) {
+      const std::byte* const mask = args.mask + offset[0] + done * step;
+      const std::int64_t tested = std::min(kCounted, length - done);
+      count += step == kItem  // a constant step is vectorized
+                   ? count_block<W>(mask, kItem, tested, args.bits)
+                   : count_block<W>(mask, step, tested, args.bits);
+    }
   });
   return count;
 }
@@ -174,6 +185,7 @@ void select(const SelectArgs& args) {
   const std::int64_t parts = parts_of(args);
   std::int64_t selected = 0;
   visit_mask_word(args.item, [&]<class W>(W) {
+    if (total == 0) return;                                        // no loop over positions
     if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // one pass suffices
       return visit_move(
           args, [&](const auto& move) { selected = select_part<W>(args, 0, total, 0, move); });

@@ -9,19 +9,6 @@
 namespace gpukern {
 namespace {
 
-void gather_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& loop) {
-  const auto& [source, index, out, fill] = operands;
-  int o = 0;
-  for (int d = 0; d < axis.first; ++d)
-    loop.push(source.shape[d], {source.stride[d], 0, out.stride[o++], 0});
-  for (int d = 0; d < index.ndim; ++d)
-    loop.push(index.shape[d], {0, index.stride[d], out.stride[o++], 0});
-  for (int d = axis.last; d < source.ndim; ++d) {
-    const int f = d - (source.ndim - fill.ndim);
-    loop.push(source.shape[d], {source.stride[d], 0, out.stride[o++], f >= 0 ? fill.stride[f] : 0});
-  }
-}
-
 /// NumPy checks the indices once for each position before the axis, and not at all if there is no
 /// such position.
 bool has_outer_positions(const Tensor& source, const Axis& axis) {

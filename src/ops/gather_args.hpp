@@ -35,6 +35,9 @@ struct GatherOperands {
 /// the axis. In a dimension with a nonzero stride of the index, the stride of the fill value is 0.
 using MakeLoop = void (*)(const GatherOperands& operands, const Axis& axis, Loop<4>& loop);
 
+/// The loop of gather: out[a, i, b] = source[a, index[i], b].
+void gather_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& loop);
+
 /// The arguments for single elements; join_items() must be called before a device uses them.
 GatherArgs gather_args(const GatherOperands& operands, const Axis& axis, gpukern_index_mode mode,
                        MakeLoop make_loop);

@@ -114,12 +114,12 @@ void require_indexed_out(const Argument& out, const char* array_name, const Tens
 }
 
 Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
-                          const Axis& axis) {
+                          const Axis& axis, const char* source_name) {
   const Argument fill(function, "fill_value", raw);
   require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.name, " must be in host memory, got ",
           device_name(fill.tensor.device));
   require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.name,
-          " must have the source's dtype ", dtype_name(source.dtype), ", got ",
+          " must have the ", source_name, "'s dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(fill.tensor.dtype));
   const int missing = source.ndim - fill.tensor.ndim;
   bool fits = missing >= axis.last && fill.tensor.contiguous();

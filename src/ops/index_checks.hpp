@@ -52,7 +52,7 @@ void require_indexed_out(const Argument& out, const char* array_name, const Tens
 
 /// The fill value: a host tensor whose shape is the end of an item's shape.
 Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
-                          const Axis& axis);
+                          const Axis& axis, const char* source_name = "source");
 
 /// The values with the shape of the updates, or an index with that of several, by NumPy's rule.
 Tensor broadcast_to(const Tensor& values, const Tensor& shape, const ArgumentName& name);

@@ -24,6 +24,7 @@ DIST = ROOT / "dist"
 # What a broken build or a wrong library would fail; `make test` runs all.
 TESTS = (
     "gather", "saxpy", "scatter", "put_along_axis", "bincount", "gather_reduce", "segment_reduce",
+    "nonzero", "compress",
     "take", "take_along_axis", "elementwise", "typed", "library", "info", "dlpack", "errors",
 )  # fmt: skip
 PACKAGES = ("pytest", "hypothesis", "ml_dtypes", "Cython", "setuptools", "pip")

@@ -23,8 +23,11 @@ import numpy as np
 
 from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.dispatch import Elementwise
+from gpukern._ops.compress import compress
+from gpukern._ops.count_nonzero import count_nonzero
 from gpukern._ops.gather import gather, take
 from gpukern._ops.gather_reduce import gather_reduce
+from gpukern._ops.nonzero import nonzero
 from gpukern._ops.put_along_axis import put_along_axis
 from gpukern._ops.saxpy import saxpy
 from gpukern._ops.scatter import bincount, scatter
@@ -34,11 +37,12 @@ from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {function: function.__name__ for function in (
-    bincount, gather, gather_reduce, put_along_axis, saxpy, scatter, segment_reduce,
-    take_along_axis)}
+    bincount, compress, count_nonzero, gather, gather_reduce, nonzero, put_along_axis, saxpy,
+    scatter, segment_reduce, take_along_axis)}
 OPERATIONS[take] = "gather"
 # They refuse arrays of objects and masked arrays themselves.
-cdef tuple REFUSING = ("bincount", "gather_reduce", "put_along_axis", "scatter", "segment_reduce")
+cdef tuple REFUSING = ("bincount", "count_nonzero", "gather_reduce", "nonzero", "put_along_axis",
+                       "scatter", "segment_reduce")
 
 cdef dict PATHS = {
     GPUKERN_PATH_NONE: "nothing to do",
@@ -153,8 +157,10 @@ def explain(op, /, *args, **kwargs):
     op : function
         :func:`gpukern.gather`, :func:`gpukern.take`, :func:`gpukern.take_along_axis`,
         :func:`gpukern.scatter`, :func:`gpukern.put_along_axis`, :func:`gpukern.bincount`,
-        :func:`gpukern.gather_reduce`, :func:`gpukern.segment_reduce`, :func:`gpukern.saxpy` or a
-        function made by :func:`gpukern.elementwise`.
+        :func:`gpukern.gather_reduce`, :func:`gpukern.segment_reduce`, :func:`gpukern.nonzero`,
+        :func:`gpukern.count_nonzero`, :func:`gpukern.compress`, :func:`gpukern.saxpy` or a function
+        made by :func:`gpukern.elementwise`. Nonzero elements are not counted: without ``size=``,
+        all elements of a mask are taken to be selected.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is
         allocated and released.

@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_AXIS_NONE, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_RAISE, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
+    GPUKERN_INDEX_CLIP, GPUKERN_INDEX_RAISE, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
     GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MAX, GPUKERN_REDUCE_MEAN, GPUKERN_REDUCE_MIN,
     gpukern_gather_reduce, gpukern_gather_reduce_options, gpukern_segment_reduce, gpukern_status,
     gpukern_tensor,
@@ -16,7 +16,7 @@ from gpukern._interop.argument cimport describe_operand, describe_output, dtype_
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexed_write cimport describe_values, largest, one_of
 from gpukern._ops.index_argument cimport describe_index
-from gpukern._ops.indexing cimport as_axis, as_mode, require_same_dtype
+from gpukern._ops.indexing cimport as_axis, as_mode, require_same_dtype, sizes_along
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
@@ -149,20 +149,8 @@ cdef int reduced_sizes(const gpukern_tensor *source, const gpukern_tensor *offse
                        int64_t *sizes) noexcept:
     """Fills in the result's shape and returns its ndim; any shape for an axis or offsets that the
     C side refuses."""
-    cdef int ndim = source.ndim
-    cdef int d, first = 0, last = ndim, put = 0
-    if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
-        first = axis + ndim if axis < 0 else axis
-        last = first + 1
-    for d in range(first):
-        sizes[put] = source.shape[d]
-        put += 1
-    sizes[put] = offsets.shape[0] - 1 if offsets.ndim == 1 and offsets.shape[0] > 0 else 0
-    put += 1
-    for d in range(last, ndim):
-        sizes[put] = source.shape[d]
-        put += 1
-    return put
+    cdef bint good = offsets.ndim == 1 and offsets.shape[0] > 0
+    return sizes_along(source, axis, offsets.shape[0] - 1 if good else 0, sizes)
 
 
 complete_docstring(gather_reduce)

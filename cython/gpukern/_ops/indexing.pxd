@@ -27,6 +27,15 @@ ctypedef int (*ResultSizes)(const gpukern_tensor *source, const gpukern_tensor *
                             int axes, int64_t *sizes) noexcept
 
 
+# What the C function takes.
+cdef struct Work:
+    gpukern_gather_options options
+    int32_t axis
+    const gpukern_tensor *source
+    const gpukern_tensor *index
+    const gpukern_tensor *out
+
+
 cdef class IndexedRead:
     cdef str name                  # of the Python function
     cdef IndexedFunction function
@@ -43,6 +52,13 @@ cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSize
                                   object numpys, bint aligned=*)
 
 cdef int as_mode(const CallContext *call, object mode) except -1
+cdef bint is_special(object source)
+cdef bint is_subclass(const Argument *argument) noexcept
+cdef int prepare_work(CallContext *call, Work *work, bint aligned, object fill_value,
+                      const Argument *src, const Argument *idx, const Argument *dst) except -1
+cdef int sizes_along(const gpukern_tensor *source, int32_t axis, int64_t length,
+                     int64_t *sizes) noexcept
+cdef int64_t axis_length(const gpukern_tensor *source, int32_t axis) noexcept
 cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1
 cdef int require_same_dtype(const CallContext *call, const Argument *src,
                             const Argument *dst) except -1

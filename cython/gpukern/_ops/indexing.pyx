@@ -13,7 +13,7 @@ from gpukern._capi cimport (
     gpukern_gather_options, gpukern_tensor,
 )
 from gpukern._interop.argument cimport (
-    as_bytes, describe, describe_output, dtype_of, is_ndarray, shape_of,
+    as_bytes, count_of, describe, describe_output, dtype_of, is_ndarray, shape_of,
 )
 from gpukern._interop.array_type cimport BY_NDARRAY, ArrayType
 from gpukern._interop.dtype cimport require_plain
@@ -41,15 +41,6 @@ cdef enum:
     MAX_RESULT_NDIM = 2 * GPUKERN_MAX_NDIM
 
 cdef tuple MODES = ("raise", "wrap", "clip", "fill")  # by gpukern_index_mode
-
-
-# What the C function takes.
-cdef struct Work:
-    gpukern_gather_options options
-    int32_t axis
-    const gpukern_tensor *source
-    const gpukern_tensor *index
-    const gpukern_tensor *out
 
 
 cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSizes result_sizes,
@@ -208,6 +199,33 @@ cdef object new_gathered(CallContext *call, ResultSizes result_sizes, const Argu
     same = library is not None and library == library_of(idx)
     return new_result(call, idx, (<object>src.array).dtype if same else dtype_of(src), ndim, sizes,
                       dst)
+
+
+cdef int sizes_along(const gpukern_tensor *source, int32_t axis, int64_t length,
+                     int64_t *sizes) noexcept:
+    """Fills in the source's shape with `length` along the axis, and returns its ndim; any shape for
+    an axis that the C side refuses."""
+    cdef int ndim = source.ndim
+    cdef int d, first = 0, last = ndim, put = 0
+    if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
+        first = axis + ndim if axis < 0 else axis
+        last = first + 1
+    for d in range(first):
+        sizes[put] = source.shape[d]
+        put += 1
+    sizes[put] = length
+    put += 1
+    for d in range(last, ndim):
+        sizes[put] = source.shape[d]
+        put += 1
+    return put
+
+
+cdef int64_t axis_length(const gpukern_tensor *source, int32_t axis) noexcept:
+    cdef int ndim = source.ndim
+    if axis == GPUKERN_AXIS_NONE or not -ndim <= axis < ndim:
+        return count_of(source)
+    return source.shape[axis + ndim if axis < 0 else axis]
 
 
 cdef object library_of(const Argument *argument):

@@ -1,0 +1,193 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""compress: the Python function."""
+
+from libc.stdint cimport int64_t
+
+from gpukern._capi cimport (
+    GPUKERN_AXIS_NONE, GPUKERN_INDEX_FILL, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, gpukern_compress,
+    gpukern_select_options, gpukern_tensor,
+)
+from gpukern._interop.argument cimport describe, describe_output, dtype_of, shape_of
+from gpukern._interop.dtype cimport require_plain
+from gpukern._interop.result cimport new_result
+from gpukern._ops.count_nonzero cimport as_size, counted, describe_mask
+from gpukern._ops.indexed_write cimport largest
+from gpukern._ops.index_argument cimport copy_to_gpu_of, describe_own
+from gpukern._ops.indexing cimport (
+    Work, as_axis, axis_length, is_special, is_subclass, prepare_work, require_same_dtype,
+    sizes_along,
+)
+from gpukern._streams.call cimport (
+    Argument, CallContext, begin_call, end_call, finish, start, what,
+)
+
+import numpy as np
+
+from gpukern._interop import numpy_subclasses
+from gpukern._ops.docstrings import complete_docstring
+from gpukern._ops.gather import gather
+from gpukern._ops.nonzero import nonzero
+from gpukern.errors import GpukernValueError
+
+
+def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=None, stream=None,
+             device_memory=None):
+    """Takes the items of an array along an axis for which a mask is not zero, as
+    :func:`numpy.compress`; without an axis also ``x[mask]``.
+
+    Parameters
+    ----------
+    mask : array
+        Of one dimension, or for ``axis=None`` also of the shape of `x`. Of a dtype that
+        :func:`nonzero` takes. It may be shorter than the axis. With a device `x`, a mask on the
+        host is copied to the device.
+    x : array
+        Of any fixed-width dtype; arrays are accepted as in :func:`gather`.
+    axis : int or None
+        In [-ndim, ndim); None selects elements of the flattened `x`.
+    size : int, optional
+        The number of items to return: the first ones that the mask selects, and `fill_value` if
+        there are fewer. By default the nonzero elements of the mask are counted first; with `out`,
+        it is the length of `out`.
+    fill_value : scalar or array
+        For `size`. Converts to the dtype of `x` by NumPy's rule 'same_kind'. The shape of an array
+        is a suffix of the shape of an item. The default 0 fills with zero bytes.
+    out : array, optional
+        Written to and returned: of the dtype of `x`, and of shape
+        ``x.shape[:axis] + (size,) + x.shape[axis+1:]``. May overlap the inputs. Without `size`, its
+        length must be the number of selected items, which are counted.
+    {write_call_options}
+
+    Returns
+    -------
+    array
+        `out`, or a new C-contiguous array of the library of `x`. Subclasses of ndarray are
+        preserved.
+
+    Raises
+    ------
+    IndexError
+        Without `size`, if the mask is not zero beyond the axis. With `size`, that part of the mask
+        is not read.
+    AxisError, TypeError
+        For invalid arguments.
+    ValueError
+        For other invalid arguments. Without `size`, while the stream is captured into a CUDA graph.
+
+    Notes
+    -----
+    On a GPU, the call waits for the stream to count; with `size` it only enqueues its work.
+
+    Examples
+    --------
+    >>> compress([True, False, True], np.array([[1, 2], [3, 4], [5, 6]]), axis=0)
+    array([[1, 2],
+           [5, 6]])
+    >>> compress([True, False, True], np.array([1, 2, 3]), size=3, fill_value=-1)
+    array([ 1,  3, -1])
+    """
+    cdef CallContext call
+    cdef Argument src, msk, flat_mask, dst
+    cdef Work work
+    cdef gpukern_select_options options
+    cdef int64_t[GPUKERN_MAX_NDIM + 1] sizes
+    cdef int64_t count
+    cdef int ndim
+    cdef object result
+    if is_special(x):
+        return by_positions(mask, x, axis, size, fill_value, out, device, stream, device_memory)
+    begin_call(&call, "compress", device, stream, None, device_memory)
+    work.options.mode = GPUKERN_INDEX_FILL
+    describe(&call, x, "x", &src)
+    if src.c.dtype.code == GPUKERN_OPAQUE:
+        require_plain(dtype_of(&src), what(&call, &src))
+    describe_mask(&call, mask, &msk)
+    copy_to_gpu_of(&call, &src, &msk)
+    work.axis = as_axis(&call, axis, src.c.ndim)
+    if size is not None:
+        count = as_size(&call, size)
+    else:
+        count = counted_in_bounds(&call, &msk, axis_length(&src.c, work.axis))
+        if count < 0:  # raises
+            return by_positions(mask, x, axis, None, 0, None, device, stream, device_memory)
+    ndim = sizes_along(&src.c, work.axis, count, sizes)
+    if out is None:
+        result = new_result(&call, &src, None, ndim, sizes, &dst)
+    else:
+        result = out
+        describe_output(&call, out, "out", &dst)
+        require_same_dtype(&call, &src, &dst)
+        require_length(&call, &dst, ndim, sizes)
+    prepare_work(&call, &work, False, fill_value, &src, &msk, &dst)
+    if work.axis != GPUKERN_AXIS_NONE and axis is None and msk.c.ndim != 1:
+        # x has become flat, so that its bytes can be moved.
+        require_shape_of(&call, &msk, &src)
+        describe_own(&call, np.ascontiguousarray(<object>msk.owner).reshape(-1), "mask", &flat_mask)
+        work.index = &flat_mask.c
+    options.struct_size = sizeof(gpukern_select_options)
+    options.fill_value = work.options.fill_value
+    start(&call, largest(&msk, &dst))
+    finish(&call, gpukern_compress(work.index, work.source, work.axis, work.out, &options,
+                                   &call.c))
+    if is_subclass(&src) and out is None and dst.host and call.c.explanation == NULL:
+        end_call(&call, result, &dst)
+        return numpy_subclasses.like(x, result)
+    return end_call(&call, result, &dst)
+
+
+cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n) except? -2:
+    """Counts the nonzero elements of a mask; -1 if one is beyond an axis of length `n`."""
+    cdef gpukern_tensor part = msk.c
+    cdef int64_t length, beyond, step
+    if msk.c.ndim != 1 or msk.c.shape[0] <= n:
+        return counted(call, msk, &msk.c)
+    length = msk.c.shape[0] - n
+    step = msk.itemsize if msk.c.strides == NULL else msk.c.strides[0] * msk.itemsize
+    part.shape = &length
+    part.data = <char *>msk.c.data + n * step
+    beyond = counted(call, msk, &part)
+    if beyond > 0 and call.c.explanation == NULL:
+        return -1
+    length = n
+    part.data = msk.c.data
+    return counted(call, msk, &part)
+
+
+cdef object by_positions(object mask, object x, object axis, object size, object fill_value,
+                         object out, object device, object stream, object device_memory):
+    """By gather, which knows references and masked arrays, and raises for bad positions."""
+    if np.ndim(mask) != 1:
+        if axis is not None or np.shape(mask) != np.shape(x):
+            raise GpukernValueError(
+                "compress: mask must have one dimension, or without an axis the shape of x, "
+                f"{np.shape(x)}, got {np.shape(mask)}")
+        mask = np.asarray(mask).reshape(-1)
+    positions = nonzero(mask, size=size, fill_value=-2**63, device=device, stream=stream,
+                        device_memory=device_memory)[0]
+    return gather(x, positions, axis=axis, mode="raise" if size is None else "fill",
+                  fill_value=fill_value, out=out, device=device, stream=stream,
+                  device_memory=device_memory)
+
+
+cdef int require_shape_of(CallContext *call, const Argument *msk, const Argument *src) except -1:
+    if shape_of(&msk.c) != shape_of(&src.c):
+        raise GpukernValueError(
+            f"{what(call, msk)} must have one dimension, or without an axis the shape of x, "
+            f"{shape_of(&src.c)}, got {shape_of(&msk.c)}")
+    return 0
+
+
+cdef int require_length(CallContext *call, const Argument *dst, int ndim,
+                        const int64_t *sizes) except -1:
+    """The C side takes the number of items from the output."""
+    wanted = tuple([sizes[d] for d in range(ndim)])
+    if shape_of(&dst.c) != wanted:
+        raise GpukernValueError(
+            f"{what(call, dst)} must have shape {wanted}, got {shape_of(&dst.c)}")
+    return 0
+
+
+complete_docstring(compress)

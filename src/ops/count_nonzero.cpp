@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/ops/selection.hpp"
+#include "src/runtime/chunk_pipeline.hpp"
+
+namespace gpukern {
+namespace {
+
+/// Counts the nonzero elements of a mask on the device of its memory.
+void count_on(Device& device, const Tensor& mask, std::int64_t& count, Stream stream) {
+  SelectArgs args = mask_args(mask);
+  if (!mask.device.cuda) {
+    args.count = reinterpret_cast<std::byte*>(&count);
+    return device.run(args, stream);
+  }
+  const Buffer found(device, sizeof count, stream);
+  args.count = static_cast<std::byte*>(found.data());
+  device.run(args, stream);
+  device.download(&count, found.data(), sizeof count, stream);
+}
+
+void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gpukern_exec* exec) {
+  const Argument mask("count_nonzero", "mask", raw_mask);
+  require(count != nullptr, GPUKERN_VALUE_ERROR, "count_nonzero: count must not be NULL");
+  require_mask_dtype(mask);
+  const Call call("count_nonzero", {&mask}, exec);
+  require(call.device.capture_of(call.stream) == 0, GPUKERN_VALUE_ERROR,
+          "count_nonzero must not be called while a CUDA graph is captured: it has to wait for the "
+          "stream");
+  *count = mask.tensor.count();  // in a dry run
+  if (mask.tensor.count() == 0) return;
+  if (!call.is_offloaded() || !fits_device_memory({mask.tensor.bytes()}, exec, call.explanation))
+    return count_on(call.data_device, mask.tensor, *count, call.stream);
+  const OperandCopy copy(call, call.device, call.device_id, mask.tensor);
+  count_on(call.device, copy.tensor(), *count, call.stream);
+}
+
+}  // namespace
+}  // namespace gpukern
+
+extern "C" gpukern_status gpukern_count_nonzero(const gpukern_tensor* mask, int64_t* count,
+                                                const gpukern_exec* exec) {
+  return gpukern::guard([&] { gpukern::count_nonzero(mask, count, exec); });
+}
