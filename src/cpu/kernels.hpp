@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "src/core/operation.hpp"
+#include "src/core/updates.hpp"
 
 namespace gpukern::cpu {
 
@@ -27,6 +28,8 @@ void copy(const CopyArgs& args);
 
 void scatter(const ScatterArgs& args);
 Strategy scatter_strategy(const ScatterArgs& args);
+/// Sorts concurrently. `shift` leaves at most SlicedUpdates::kMaxSlices slices.
+SlicedUpdates slice_updates(const ScatterArgs& args, int shift);
 
 void ravel_index(const RavelArgs& args);
 void gather_reduce(const GatherReduceArgs& args);

@@ -199,7 +199,7 @@ void scatter_in_order(const ScatterArgs& args, const Combiner& combiner) {
 
 void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const int shift = slice_shift(args, threads);
-  const SlicedUpdates sliced(args, shift);
+  const SlicedUpdates sliced = slice_updates(args, shift);
   const std::int64_t keys = args.keys.count();
   std::atomic<bool> out_of_memory{false};
   parallel_for(sliced.slices(), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -208,7 +208,9 @@ void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threa
       for (std::int64_t slice = begin; slice < end; ++slice) {
         const std::int64_t first = slice << shift;
         const std::int64_t range = std::min(std::int64_t{1} << shift, keys - first);
-        combine_all(args, combiner, {first, range}, sliced[slice]);
+        const std::int64_t from = sliced.begin_of(slice);
+        combine_all(args, combiner, {first, range},
+                    {sliced.updates.get() + from, sliced.begin_of(slice + 1) - from});
       }
     } catch (const std::bad_alloc&) {
       out_of_memory.store(true, std::memory_order_relaxed);

@@ -46,15 +46,15 @@ std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::i
   return count;
 }
 
-SlicedUpdates::SlicedUpdates(const ScatterArgs& args, int shift)
-    : slices_(((args.keys.count() - 1) >> shift) + 1) {
+SlicedUpdates slice_updates(const ScatterArgs& args, int shift) {
+  SlicedUpdates sliced;
   const std::int64_t count = args.updates.count();
   const std::int64_t parts = std::int64_t{2} * thread_limit();
   const auto begin_of = [&](std::int64_t part) { return count / parts * part; };
   const auto end_of = [&](std::int64_t part) {
     return part + 1 < parts ? begin_of(part + 1) : count;
   };
-  const auto slices = static_cast<std::size_t>(slices_);
+  const auto slices = static_cast<std::size_t>(((args.keys.count() - 1) >> shift) + 1);
   // [part][slice]: first the number of updates, then where the next one goes.
   std::vector<std::int64_t> next(static_cast<std::size_t>(parts) * slices);
   const auto each_part = [&](const auto& visit) {
@@ -72,20 +72,21 @@ SlicedUpdates::SlicedUpdates(const ScatterArgs& args, int shift)
     resolved[static_cast<std::size_t>(part)] = number;
     for (std::int64_t u = begin; u < begin + number; ++u) ++numbers[unsorted[u].key >> shift];
   });
-  begin_.resize(slices + 1);
+  sliced.begin.resize(slices + 1);
   std::int64_t at = 0;
   for (std::size_t slice = 0; slice < slices; ++slice) {
-    begin_[slice] = at;
+    sliced.begin[slice] = at;
     for (std::size_t part = 0; part < static_cast<std::size_t>(parts); ++part)
       at += std::exchange(next[part * slices + slice], at);
   }
-  begin_[slices] = at;
-  updates_ = std::make_unique_for_overwrite<Update[]>(static_cast<std::size_t>(at));
+  sliced.begin[slices] = at;
+  sliced.updates = std::make_unique_for_overwrite<Update[]>(static_cast<std::size_t>(at));
   each_part([&](std::int64_t part, std::int64_t* to) {
     const std::int64_t end = begin_of(part) + resolved[static_cast<std::size_t>(part)];
     for (std::int64_t u = begin_of(part); u < end; ++u)
-      updates_[to[unsorted[u].key >> shift]++] = unsorted[u];
+      sliced.updates[to[unsorted[u].key >> shift]++] = unsorted[u];
   });
+  return sliced;
 }
 
 }  // namespace gpukern::cpu

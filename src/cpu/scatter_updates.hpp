@@ -1,27 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The updates of a scatter with their indices resolved, in order or partitioned by slices of the
-// target.
+// The updates of a scatter with their indices resolved, in order or by slices of the target.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "src/core/operation.hpp"
+#include "src/core/updates.hpp"
 #include "src/cpu/index_types.hpp"
 #include "src/cpu/runs.hpp"
 
 namespace gpukern::cpu {
-
-/// An update whose index is resolved.
-struct Update {
-  std::int64_t key;
-  std::int64_t value;  ///< offset of the first column in ScatterArgs::values
-};
 
 /// The updates of a block or of a slice, in order.
 struct Updates {
@@ -67,25 +59,5 @@ void for_each_block(const ScatterArgs& args, std::int64_t begin, std::int64_t en
     body(Updates{block.data(),
                  resolve_updates(args, begin, std::min(begin + kBlock, end), block.data())});
 }
-
-/// The updates sorted by slices of the target, in order within each: a slice has the keys whose
-/// quotient by 1 << shift is its number.
-class SlicedUpdates {
- public:
-  /// Sorts concurrently. `shift` leaves at most kMaxSlices slices.
-  SlicedUpdates(const ScatterArgs& args, int shift);
-  static constexpr std::int64_t kMaxSlices = 2048;
-
-  [[nodiscard]] std::int64_t slices() const { return slices_; }
-  [[nodiscard]] Updates operator[](std::int64_t slice) const {
-    const auto s = static_cast<std::size_t>(slice);
-    return {updates_.get() + begin_[s], begin_[s + 1] - begin_[s]};
-  }
-
- private:
-  std::int64_t slices_;
-  std::unique_ptr<Update[]> updates_;
-  std::vector<std::int64_t> begin_;
-};
 
 }  // namespace gpukern::cpu

@@ -53,6 +53,9 @@ class CpuDevice final : public Device {
   std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
     return cpu::first_bad_index(args);
   }
+  SlicedUpdates slice_updates(const ScatterArgs& args, int shift) override {
+    return cpu::slice_updates(args, shift);
+  }
   void* allocate(std::size_t bytes, Stream) override { return ::operator new(bytes, kAlignment); }
   void release(void* data, Stream) override { ::operator delete(data, kAlignment); }
   void upload(void* to, const void* from, std::size_t bytes, Stream) override {

@@ -11,6 +11,7 @@
 
 #include "src/core/operation.hpp"
 #include "src/core/tensor.hpp"
+#include "src/core/updates.hpp"
 
 namespace gpukern {
 
@@ -43,6 +44,10 @@ class Device {
 
   /// Waits for the stream.
   virtual std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) = 0;
+
+  /// Sorts the updates of a scatter by slices of the target; of the CPU only. `shift` leaves at
+  /// most SlicedUpdates::kMaxSlices slices.
+  virtual SlicedUpdates slice_updates(const ScatterArgs& /*args*/, int /*shift*/) { return {}; }
 
   /// Allocates the scratch memory of one call; if the stream is captured, it is part of the graph.
   virtual void* allocate(std::size_t bytes, Stream stream) = 0;
