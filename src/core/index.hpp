@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "gpukern/gpukern.h"
 
@@ -21,6 +22,16 @@ struct IndexType {
   std::int32_t bytes = 8;
   bool is_signed = true;
 };
+
+/// Reads an index that need not be aligned, on the host. An unsigned value above 2**63 is negative.
+inline std::int64_t load_index(const void* from, IndexType type) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, from, static_cast<std::size_t>(type.bytes));
+  const int unused = 64 - 8 * type.bytes;
+  const std::uint64_t top = bits << unused;
+  return type.is_signed ? static_cast<std::int64_t>(top) >> unused
+                        : static_cast<std::int64_t>(bits);
+}
 
 /// Whether mode "raise" accepts every value of the type.
 constexpr bool accepts_all(IndexType type, std::int64_t n) {

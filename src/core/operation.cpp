@@ -18,13 +18,12 @@ std::int64_t distinct_bytes(const Loop<Operands>& loop, int operand, IndexType t
   return count * type.bytes;
 }
 
-/// A number of bytes that is only reported: limited, so that several can be added.
+}  // namespace
+
 std::int64_t reported(long double bytes) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / 4;
   return bytes < static_cast<long double>(kMost) ? static_cast<std::int64_t>(bytes) : kMost;
 }
-
-}  // namespace
 
 Traffic traffic_of(const GatherArgs& args) {
   const std::int64_t moved = args.loop.count() * args.item;

@@ -177,6 +177,9 @@ struct Traffic {
   std::int64_t from_host = 0;  ///< read in place from host memory
 };
 
+/// A number of bytes that is only reported: limited, so that several can be added.
+std::int64_t reported(long double bytes);
+
 Traffic traffic_of(const GatherArgs& args);
 Traffic traffic_of(const SaxpyArgs& args);
 Traffic traffic_of(const CopyArgs& args);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "src/ops/selection.hpp"
-#include "src/runtime/chunk_pipeline.hpp"
 
 namespace gpukern {
 namespace {
@@ -30,7 +29,7 @@ void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gp
           "stream");
   *count = mask.tensor.count();  // in a dry run
   if (mask.tensor.count() == 0) return;
-  if (!call.is_offloaded() || !fits_device_memory({mask.tensor.bytes()}, exec, call.explanation))
+  if (!call.is_offloaded() || !fits_as_whole(call, {mask.tensor.bytes()}, exec))
     return count_on(call.data_device, mask.tensor, *count, call.stream);
   const OperandCopy copy(call, call.device, call.device_id, mask.tensor);
   count_on(call.device, copy.tensor(), *count, call.stream);

@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "src/core/reduce.hpp"
+#include "src/ops/reduce_offload.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
+#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 namespace {
@@ -68,6 +70,10 @@ Tensor reduced_shape(const IndexedReduction& reduction, const Axis& axis) {
   return indexed_shape(reduction.function, reduction.source.tensor, bags, axis);
 }
 
+const Tensor* tensor_of(const Argument* argument) {
+  return argument != nullptr ? &argument->tensor : nullptr;
+}
+
 /// The tensors of a call where it runs; index and weights may be nullptr.
 struct Operands {
   const Tensor& source;
@@ -115,36 +121,28 @@ GatherReduceArgs reduce_args(const Operands& operands, const Axis& axis,
   return args;
 }
 
-void run_here(const IndexedReduction& reduction, const gpukern_gather_reduce_options& options,
-              const Axis& axis, const Call& call, Device& device) {
+/// Calls run(args) with an output that overlaps no input.
+template <class Run>
+void run_apart(const IndexedReduction& reduction, const gpukern_gather_reduce_options& options,
+               const Axis& axis, const Call& call, const Tensor& source, const Run& run) {
   const Tensor& out = reduction.out.tensor;
-  const Tensor* const index = reduction.index != nullptr ? &reduction.index->tensor : nullptr;
-  const Tensor* const weights = reduction.weights != nullptr ? &reduction.weights->tensor : nullptr;
+  const Tensor* const index = tensor_of(reduction.index);
+  const Tensor* const weights = tensor_of(reduction.weights);
   const auto overlaps = [&](const Tensor* input) {
     return input != nullptr && may_overlap(out, *input);
   };
   Output out_here(call, out,
-                  overlaps(&reduction.source.tensor) || overlaps(&reduction.offsets.tensor) ||
-                      overlaps(index) || overlaps(weights));
-  device.run(reduce_args({reduction.source.tensor, index, reduction.offsets.tensor, weights,
-                          out_here.tensor()},
-                         axis, options),
-             call.stream);
+                  overlaps(&source) || overlaps(&reduction.offsets.tensor) || overlaps(index) ||
+                      overlaps(weights));
+  run(reduce_args({source, index, reduction.offsets.tensor, weights, out_here.tensor()}, axis,
+                  options));
   out_here.finish();
 }
 
-/// Computes host arrays on a GPU. They are copied as a whole; those that do not fit are computed on
-/// the CPU.
-void run_offloaded(const IndexedReduction& reduction, const gpukern_gather_reduce_options& options,
-                   const Axis& axis, const Call& call, const gpukern_exec* exec) {
+/// Copies all operands to a GPU, and the result back.
+void run_whole(const IndexedReduction& reduction, const gpukern_gather_reduce_options& options,
+               const Axis& axis, const Call& call) {
   const Tensor& out = reduction.out.tensor;
-  const auto bytes_of = [](const Argument* argument) {
-    return argument != nullptr ? argument->tensor.bytes() : 0;
-  };
-  if (!fits_device_memory({reduction.source.tensor.bytes(), reduction.offsets.tensor.bytes(),
-                           out.bytes(), bytes_of(reduction.index), bytes_of(reduction.weights)},
-                          exec, call.explanation))
-    return run_here(reduction, options, axis, call, call.data_device);
   const OperandCopy source(call, call.device, call.device_id, reduction.source.tensor);
   const OperandCopy offsets(call, call.device, call.device_id, reduction.offsets.tensor);
   std::optional<OperandCopy> index;
@@ -163,6 +161,36 @@ void run_offloaded(const IndexedReduction& reduction, const gpukern_gather_reduc
                   options),
       call.stream);
   call.move(result, out);
+}
+
+/// Computes host arrays on a GPU, in chunks unless they fit as a whole. Returns false if it has not
+/// the memory for one column of a source that is read by an index.
+bool run_offloaded(const IndexedReduction& reduction, const gpukern_gather_reduce_options& options,
+                   const Axis& axis, const Call& call, const gpukern_exec* exec,
+                   Progress& progress) {
+  const auto& [function, name, source, index, offsets, weights, out, number] = reduction;
+  const auto bytes_of = [](const Argument* argument) {
+    return argument != nullptr ? argument->tensor.bytes() : 0;
+  };
+  const std::int64_t limit = device_memory_limit(exec);
+  if (fits_memory({source.tensor.bytes(), offsets.tensor.bytes(), out.tensor.bytes(),
+                   bytes_of(index), bytes_of(weights)},
+                  limit)) {
+    run_whole(reduction, options, axis, call);
+    progress.add(out.tensor.bytes());
+    return true;
+  }
+  const GatherReduceArgs args =
+      reduce_args({source.tensor, tensor_of(index), offsets.tensor, tensor_of(weights), out.tensor},
+                  axis, options);
+  const ReduceChunks chunks = reduce_chunks(args, limit);
+  if (chunks.columns == 0) return false;
+  std::optional<OperandCopy> flat;  // whose items have one stride
+  if (index == nullptr && args.axis.ndim > 1)
+    flat.emplace(call, call.data_device, source.tensor.device, source.tensor);
+  run_apart(reduction, options, axis, call, flat ? flat->tensor() : source.tensor,
+            [&](const GatherReduceArgs& all) { reduce_in_chunks(call, all, chunks, progress); });
+  return true;
 }
 
 }  // namespace
@@ -195,10 +223,15 @@ void run_indexed_reduction(const IndexedReduction& reduction,
     if (index != nullptr && items > 0) require_in_bounds(call, index->tensor, axis);
   }
   if (out.tensor.count() == 0) return;
-  if (call.is_offloaded())
-    run_offloaded(reduction, options, axis, call, exec);
-  else
-    run_here(reduction, options, axis, call, call.device);
+  Progress progress(function, exec);
+  progress.expect(out.tensor.bytes());
+  if (call.is_offloaded()) {
+    if (run_offloaded(reduction, options, axis, call, exec, progress)) return;
+    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
+  }
+  run_apart(reduction, options, axis, call, source.tensor,
+            [&](const GatherReduceArgs& args) { call.data_device.run(args, call.stream); });
+  if (!out.tensor.device.cuda) progress.add(out.tensor.bytes());
 }
 
 }  // namespace gpukern

@@ -102,9 +102,11 @@ void run_here(const IndexedWrite& write, const gpukern_scatter_options& options,
 void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& options,
                    const Tensor& out, const Call& call, const gpukern_exec* exec) {
   const Tensor& given = write.target.tensor;
-  if (!fits_device_memory({given.bytes(), write.index.tensor.bytes(), write.values.tensor.bytes()},
-                          exec, call.explanation))
+  if (!fits_memory({given.bytes(), write.index.tensor.bytes(), write.values.tensor.bytes()},
+                   device_memory_limit(exec))) {
+    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
     return run_here(write, options, out, call, call.data_device);
+  }
   const OperandCopy target(call, call.device, call.device_id, given);
   const OperandCopy index(call, call.device, call.device_id, write.index.tensor);
   const OperandCopy values(call, call.device, call.device_id, write.values.tensor);

@@ -63,9 +63,16 @@ SelectArgs mask_args(const Tensor& mask) {
   return args;
 }
 
+bool fits_as_whole(const Call& call, std::initializer_list<std::int64_t> sizes,
+                   const gpukern_exec* exec) {
+  if (fits_memory(sizes, device_memory_limit(exec))) return true;
+  if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
+  return false;
+}
+
 bool SelectionRun::fits(std::int64_t scratch) const {
-  return fits_device_memory({mask_.bytes(), x_ != nullptr ? x_->bytes() : 0, out_.bytes(), scratch},
-                            exec_, call_.explanation);
+  return fits_as_whole(
+      call_, {mask_.bytes(), x_ != nullptr ? x_->bytes() : 0, out_.bytes(), scratch}, exec_);
 }
 
 bool SelectionRun::is_apart() const {

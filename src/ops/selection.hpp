@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 #include "src/core/operation.hpp"
@@ -21,6 +22,11 @@ const gpukern_tensor* checked_fill(const char* function, const gpukern_select_op
 
 /// The arguments that say what is selected, for the caller to complete.
 SelectArgs mask_args(const Tensor& mask);
+
+/// Whether device memory holds arrays of these sizes in bytes; if not, explains that the CPU
+/// computes.
+bool fits_as_whole(const Call& call, std::initializer_list<std::int64_t> sizes,
+                   const gpukern_exec* exec);
 
 /// The tensors of a call where it runs; x may be nullptr.
 struct SelectOperands {

@@ -46,16 +46,8 @@ std::int64_t device_memory_limit(const gpukern_exec* exec) {
   return text.empty() ? GPUKERN_DEVICE_MEMORY_LIMIT : parse_bytes(text);
 }
 
-bool fits_device_memory(std::initializer_list<std::int64_t> sizes, const gpukern_exec* exec,
-                        gpukern_explanation* explanation) {
-  std::int64_t left = device_memory_limit(exec);
-  for (const std::int64_t size : sizes) {
-    left -= size;
-    if (left >= 0) continue;
-    if (explanation != nullptr) explanation->rule = GPUKERN_RULE_MEMORY;
-    return false;
-  }
-  return true;
+bool fits_memory(std::initializer_list<std::int64_t> sizes, std::int64_t limit) {
+  return std::ranges::all_of(sizes, [&](std::int64_t size) { return (limit -= size) >= 0; });
 }
 
 std::int64_t chunk_bytes(std::int64_t limit, int operands, std::int64_t total, bool staged) {
@@ -218,10 +210,7 @@ void Pipeline::drain() noexcept {
   }
 }
 
-namespace {
-
-/// The copy of a strided operand to contiguous memory, or back.
-CopyArgs pack(const std::byte* from, const Layout& layout, std::byte* to) {
+CopyArgs packing(const std::byte* from, const Layout& layout, std::byte* to) {
   CopyArgs args{.source = from, .destination = to, .item = layout.item, .loop = {}};
   args.loop.ndim = layout.loop.ndim;
   std::int64_t packed = layout.item;
@@ -234,8 +223,8 @@ CopyArgs pack(const std::byte* from, const Layout& layout, std::byte* to) {
   return args;
 }
 
-CopyArgs unpack(const std::byte* from, std::byte* to, const Layout& layout) {
-  CopyArgs args = pack(to, layout, nullptr);
+CopyArgs unpacking(const std::byte* from, std::byte* to, const Layout& layout) {
+  CopyArgs args = packing(to, layout, nullptr);
   args.source = from;
   args.destination = to;
   for (int d = 0; d < args.loop.ndim; ++d)
@@ -243,16 +232,18 @@ CopyArgs unpack(const std::byte* from, std::byte* to, const Layout& layout) {
   return args;
 }
 
-}  // namespace
-
 void Pipeline::Chunk::send(int operand, const std::byte* from, const Layout& layout,
                            std::byte* to) {
   if (std::byte* const staging = memory_of(operand).staging; staging != nullptr) {
-    pipeline_->host_.run(pack(from, layout, staging), nullptr);
+    pipeline_->host_.run(packing(from, layout, staging), nullptr);
     from = staging;
   }
+  send_pinned(from, layout.bytes(), to);
+}
+
+void Pipeline::Chunk::send_pinned(const std::byte* from, std::int64_t bytes, std::byte* to) {
   in_flight_ = true;
-  pipeline_->device_.enqueue_upload(to, from, static_cast<std::size_t>(layout.bytes()),
+  pipeline_->device_.enqueue_upload(to, from, static_cast<std::size_t>(bytes),
                                     pipeline_->streams_.in);
 }
 
@@ -313,7 +304,7 @@ void Pipeline::retire(Chunk& chunk) {
   device_.await_event(chunk.last_);
   chunk.in_flight_ = false;
   if (chunk.unpack_to_ != nullptr) {
-    host_.run(unpack(chunk.unpack_from_, chunk.unpack_to_, chunk.unpack_layout_), nullptr);
+    host_.run(unpacking(chunk.unpack_from_, chunk.unpack_to_, chunk.unpack_layout_), nullptr);
     chunk.unpack_to_ = nullptr;
   }
   if (chunk.done_bytes_ > 0) progress_.add(std::exchange(chunk.done_bytes_, 0));

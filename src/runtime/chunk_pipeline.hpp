@@ -23,9 +23,8 @@ namespace gpukern {
 /// Checks exec->device_memory_limit or its environment variable.
 std::int64_t device_memory_limit(const gpukern_exec* exec);
 
-/// Whether sizes in bytes together are within that limit. If not, an explanation says so.
-bool fits_device_memory(std::initializer_list<std::int64_t> sizes, const gpukern_exec* exec,
-                        gpukern_explanation* explanation);
+/// Whether sizes in bytes together are within the limit.
+bool fits_memory(std::initializer_list<std::int64_t> sizes, std::int64_t limit);
 
 /// Bytes of an operand in a chunk. A chunk holds `operands` operands in device memory; the whole
 /// operand has `total` bytes; the host packs operands that are `staged`.
@@ -54,6 +53,11 @@ Layout layout_of(const Loop<Operands>& loop, int operand, std::int64_t item, boo
 /// The layout of a whole tensor.
 Layout layout_of(const Tensor& tensor);
 
+/// The copy of an operand to contiguous memory.
+CopyArgs packing(const std::byte* from, const Layout& layout, std::byte* to);
+/// The copy back.
+CopyArgs unpacking(const std::byte* from, std::byte* to, const Layout& layout);
+
 /// Whether the host must pack an input, or unpack an output, of this layout: it is not pinned or
 /// not contiguous.
 bool needs_staging(Device& device, const Tensor& tensor, const Layout& layout);
@@ -81,8 +85,12 @@ class Pipeline {
    public:
     /// The operand's device memory.
     [[nodiscard]] std::byte* memory(int operand) const { return memory_of(operand).device; }
+    /// The operand's staging memory, for the caller to fill.
+    [[nodiscard]] std::byte* staging(int operand) const { return memory_of(operand).staging; }
     /// Uploads host memory, through the operand's staging memory if it has any.
     void send(int operand, const std::byte* from, const Layout& layout, std::byte* to);
+    /// Uploads pinned host memory, such as staging memory.
+    void send_pinned(const std::byte* from, std::int64_t bytes, std::byte* to);
     /// The stream to compute on, ordered after all uploads.
     Stream work();
     /// Downloads the result after the computation; it is in host memory once the chunk has retired.

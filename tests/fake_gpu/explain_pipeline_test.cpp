@@ -97,16 +97,17 @@ TEST_F(ExplainPipelineTest, SaxpyInChunks) {
   }
 }
 
-TEST_F(ExplainPipelineTest, ReductionsThatDoNotFitStayOnTheHost) {
-  Operand target(kCpu, kFloat, kCount);
+TEST_F(ExplainPipelineTest, AColumnThatDoesNotFitStaysOnTheHost) {
+  Operand source(kCpu, kFloat, kCount);
   Operand index(kCpu, kLong, 100);
-  Operand values(kCpu, kFloat, 100);
-  const gpukern_tensor to = target.tensor();
+  Operand offsets(kCpu, kLong, 3);
+  Operand out(kCpu, kFloat, 2);
+  const gpukern_tensor from = source.tensor();
   const gpukern_tensor at = index.tensor();
-  const gpukern_tensor from = values.tensor();
-  gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
-  options.mode = GPUKERN_INDEX_CLIP;
-  ASSERT_EQ(gpukern_scatter(&to, &at, &from, 0, nullptr, &options, &exec_), GPUKERN_SUCCESS)
+  const gpukern_tensor bounds = offsets.tensor();
+  const gpukern_tensor to = out.tensor();
+  ASSERT_EQ(gpukern_gather_reduce(&from, &at, &bounds, nullptr, 0, &to, nullptr, &exec_),
+            GPUKERN_SUCCESS)
       << gpukern_last_error();
   EXPECT_EQ(explanation_.device.device_type, GPUKERN_CPU);
   EXPECT_EQ(explanation_.rule, GPUKERN_RULE_MEMORY);
