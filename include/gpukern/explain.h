@@ -40,8 +40,8 @@ typedef enum gpukern_device_rule {
   GPUKERN_RULE_SOURCE = 6, /**< a GPU was named, but a gather that reads little of its source is
                               faster on the CPU */
   GPUKERN_RULE_KERNEL = 7, /**< the operation is a kernel, which needs a GPU */
-  GPUKERN_RULE_MEMORY = 8  /**< a GPU was named, but the tensors of an operation that copies them as
-                              a whole exceed gpukern_exec::device_memory_limit */
+  GPUKERN_RULE_MEMORY = 8  /**< a GPU was named, but a column of a gather_reduce's source, or an
+                              element, exceeds gpukern_exec::device_memory_limit */
 } gpukern_device_rule;
 
 /** The path of a call on its device. */
@@ -68,7 +68,8 @@ struct gpukern_explanation {
   int32_t rule;          /**< a ::gpukern_device_rule */
   int32_t path;          /**< a ::gpukern_compute_path */
   int32_t threads;       /**< the largest number of CPU threads, with the caller's; 0 for none */
-  int32_t chunks;        /**< chunks of host memory that pass through a GPU; 0 for none */
+  int32_t chunks;        /**< chunks of host memory that pass through a GPU; 0 for none; estimated
+                              where their number depends on indices */
   int64_t bytes_read;    /**< by the computing device */
   int64_t bytes_written; /**< likewise */
   int64_t bytes_to_device;   /**< from the host */

@@ -121,9 +121,10 @@ typedef struct gpukern_explanation gpukern_explanation;
  *
  * @param[in] user gpukern_exec::progress_user
  * @param[in] done_bytes bytes that have been processed; never decreases, ends at `total_bytes`
- * @param[in] total_bytes of out, and of a source that is copied to the GPU as a whole
+ * @param[in] total_bytes of out or the target, and of a source that all chunks on the GPU read
  * @return 0 to continue. Any other value cancels the call, even after the last chunk: it returns
- *         GPUKERN_CANCELLED, out is partly written, and all resources of the call are released.
+ *         GPUKERN_CANCELLED, out or the target is partly written, and all resources of the call are
+ *         released.
  */
 typedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
 
@@ -501,8 +502,9 @@ typedef struct gpukern_scatter_options {
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
  * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
- * GPU are copied to it as a whole, and the result is ready on return. On a GPU, a call with many
- * indices needs scratch memory of 20 to 50 bytes for each, and 1/128 of the values, as accumulated.
+ * GPU are ready on return; they pass through it in chunks unless they fit as a whole. On a GPU, a
+ * call with many indices needs scratch memory of 20 to 50 bytes for each, and 1/128 of the values,
+ * as accumulated; chunks are small enough that it is within gpukern_exec::device_memory_limit.
  *
  * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
@@ -511,7 +513,7 @@ typedef struct gpukern_scatter_options {
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened target
  * @param[out] out of the target's shape and dtype, or NULL for the target itself
  * @param[in] options may be NULL: the defaults of GPUKERN_SCATTER_OPTIONS_INIT
- * @param[in] exec may be NULL; its progress is not called
+ * @param[in] exec may be NULL
  * @return GPUKERN_INDEX_ERROR in mode GPUKERN_INDEX_RAISE, naming the first bad index in C order;
  *         target and out are then unchanged. In every mode, GPUKERN_INDEX_ERROR for an empty axis
  *         unless there is no value to write, for more indices than axes, and for indices that do
@@ -587,7 +589,7 @@ typedef struct gpukern_gather_reduce_options {
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
  * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
- * GPU are copied to it as a whole, and the result is ready on return.
+ * GPU are ready on return; they pass through it in chunks unless they fit as a whole.
  *
  * @param[in] source any shape, any dtype that the reduction takes; 0-d counts as shape (1)
  * @param[in] index 1-D, any integer dtype of 8 to 64 bits
@@ -600,7 +602,7 @@ typedef struct gpukern_gather_reduce_options {
  * @param[out] out of the source's dtype, shape
  *             source.shape[:axis] + (len(offsets) - 1,) + source.shape[axis+1:]
  * @param[in] options may be NULL: the defaults of GPUKERN_GATHER_REDUCE_OPTIONS_INIT
- * @param[in] exec may be NULL; its progress is not called
+ * @param[in] exec may be NULL
  * @return in mode GPUKERN_INDEX_RAISE, GPUKERN_VALUE_ERROR for offsets that fall or leave their
  *         range and GPUKERN_INDEX_ERROR for a bad index, also outside of all bags, naming the first
  *         one; out is then unchanged. In every mode, GPUKERN_INDEX_ERROR for an index into an empty
@@ -624,7 +626,7 @@ GPUKERN_API gpukern_status gpukern_gather_reduce(
  * @param[out] out of x's dtype, shape x.shape[:axis] + (len(offsets) - 1,) + x.shape[axis+1:]
  * @param[in] options may be NULL. The mode is GPUKERN_INDEX_RAISE or GPUKERN_INDEX_CLIP, and says
  *            what to do with offsets that fall or leave their range.
- * @param[in] exec may be NULL; its progress is not called
+ * @param[in] exec may be NULL
  * @return GPUKERN_VALUE_ERROR in mode GPUKERN_INDEX_RAISE for offsets that fall or leave their
  *         range, naming the first one; out is then unchanged
  */

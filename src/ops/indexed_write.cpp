@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "src/core/reduce.hpp"
+#include "src/ops/scatter_offload.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
+#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 
@@ -45,18 +47,7 @@ void require_reduced_dtype(const Argument& target, gpukern_reduce reduce) {
           "' takes, got ", dtype_name(target.tensor.dtype));
 }
 
-/// Without a reduction, makes columns as long as possible: merges contiguous inner dimensions.
-void join_columns(ScatterArgs& args) {
-  Loop<2>& loop = args.columns;
-  while (loop.ndim > 0) {
-    const int d = loop.ndim - 1;
-    if (loop.stride[kTargetColumn][d] != args.item || loop.stride[kValueColumn][d] != args.item)
-      return;
-    args.item *= loop.extent[d];
-    --loop.ndim;
-  }
-}
-
+/// The arguments for single elements: join_columns() must be called before a device uses them.
 ScatterArgs scatter_args(const IndexedWrite& write, const gpukern_scatter_options& options,
                          const WriteOperands& operands) {
   const auto& [target, index, values] = operands;
@@ -77,44 +68,71 @@ ScatterArgs scatter_args(const IndexedWrite& write, const gpukern_scatter_option
   args.keys.coalesce();
   args.columns.sort_by(kTargetColumn);
   args.columns.coalesce();
-  if (args.reduce == GPUKERN_REDUCE_NONE) join_columns(args);
   return args;
 }
 
-void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
-              const Call& call, Device& device) {
+/// Calls run(args) with inputs that do not overlap `out`, which is the target or becomes its copy.
+template <class Run>
+void run_apart(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
+               const Call& call, const Run& run) {
   const Tensor* index = &write.index.tensor;
   const Tensor* values = &write.values.tensor;
   std::optional<OperandCopy> index_apart;
   std::optional<OperandCopy> values_apart;
   if (may_overlap(out, *index))
-    index = &index_apart.emplace(call, device, out.device, *index).tensor();
+    index = &index_apart.emplace(call, call.data_device, out.device, *index).tensor();
   if (may_overlap(out, *values))
-    values = &values_apart.emplace(call, device, out.device, *values).tensor();
-  if (write.out != nullptr) call.move(write.target.tensor, out);
-  device.run(scatter_args(write, options,
-                          {out, *index, broadcast_to(*values, write.shape, write.values.name)}),
-             call.stream);
+    values = &values_apart.emplace(call, call.data_device, out.device, *values).tensor();
+  if (&out != &write.target.tensor) call.move(write.target.tensor, out);
+  run(scatter_args(write, options,
+                   {out, *index, broadcast_to(*values, write.shape, write.values.name)}));
 }
 
-/// Computes host arrays on a GPU. They are copied as a whole; those that do not fit are computed on
-/// the CPU.
-void run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& options,
-                   const Tensor& out, const Call& call, const gpukern_exec* exec) {
-  const Tensor& given = write.target.tensor;
-  if (!fits_memory({given.bytes(), write.index.tensor.bytes(), write.values.tensor.bytes()},
-                   device_memory_limit(exec))) {
-    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
-    return run_here(write, options, out, call, call.data_device);
-  }
-  const OperandCopy target(call, call.device, call.device_id, given);
+void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
+              const Call& call) {
+  run_apart(write, options, out, call, [&](ScatterArgs args) {
+    join_columns(args);
+    call.data_device.run(args, call.stream);
+  });
+}
+
+/// Copies all operands to a GPU, and the result back.
+void run_whole(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
+               const Call& call) {
+  const OperandCopy target(call, call.device, call.device_id, write.target.tensor);
   const OperandCopy index(call, call.device, call.device_id, write.index.tensor);
   const OperandCopy values(call, call.device, call.device_id, write.values.tensor);
-  call.device.run(scatter_args(write, options,
-                               {target.tensor(), index.tensor(),
-                                broadcast_to(values.tensor(), write.shape, write.values.name)}),
-                  call.stream);
+  ScatterArgs args = scatter_args(write, options,
+                                  {target.tensor(), index.tensor(),
+                                   broadcast_to(values.tensor(), write.shape, write.values.name)});
+  join_columns(args);
+  call.device.run(args, call.stream);
   call.move(target.tensor(), out);
+}
+
+/// Computes host arrays on a GPU, in chunks unless they fit as a whole. Returns false if it has not
+/// the memory for one element.
+bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& options,
+                   const Tensor& out, const Call& call, const gpukern_exec* exec,
+                   Progress& progress) {
+  const Tensor& target = write.target.tensor;
+  const std::int64_t limit = device_memory_limit(exec);
+  if (fits_memory({target.bytes(), write.index.tensor.bytes(), write.values.tensor.bytes()},
+                  limit)) {
+    run_whole(write, options, out, call);
+    progress.add(out.bytes());
+    return true;
+  }
+  const ScatterArgs args = scatter_args(
+      write, options,
+      {out, write.index.tensor, broadcast_to(write.values.tensor, write.shape, write.values.name)});
+  const std::int64_t chunk_bytes = scatter_chunk(args, limit);
+  if (chunk_bytes == 0) return false;
+  Output target_here(call, out, args.keys.ndim > 1);
+  run_apart(write, options, target_here.tensor(), call,
+            [&](const ScatterArgs& all) { scatter_in_chunks(call, all, chunk_bytes, progress); });
+  target_here.finish();
+  return true;
 }
 
 }  // namespace
@@ -137,11 +155,16 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
     require_in_bounds(call, index.tensor, axis);
   if (updates == 0) {
     if (raw_out != nullptr) call.move(target.tensor, out.tensor);
-  } else if (call.is_offloaded()) {
-    run_offloaded(write, options, out.tensor, call, exec);
-  } else {
-    run_here(write, options, out.tensor, call, call.device);
+    return;
   }
+  Progress progress(function, exec);
+  progress.expect(out.tensor.bytes());
+  if (call.is_offloaded()) {
+    if (run_offloaded(write, options, out.tensor, call, exec, progress)) return;
+    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
+  }
+  run_here(write, options, out.tensor, call);
+  if (!out.tensor.device.cuda) progress.add(out.tensor.bytes());
 }
 
 }  // namespace gpukern

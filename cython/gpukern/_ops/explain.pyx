@@ -61,7 +61,7 @@ cdef dict RULES = {
     GPUKERN_RULE_NO_GPU: "GPUKERN_DEVICE is cuda, but there is no GPU",
     GPUKERN_RULE_SOURCE: "a GPU was selected, but the CPU is faster for this source",
     GPUKERN_RULE_KERNEL: "it calls CUDA C++, which needs a GPU",
-    GPUKERN_RULE_MEMORY: "a GPU was selected, but the arrays exceed device_memory",
+    GPUKERN_RULE_MEMORY: "a GPU was selected, but device_memory holds no part of the arrays",
 }
 
 
