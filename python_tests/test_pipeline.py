@@ -76,6 +76,55 @@ def test_modes(to_host, mode, rng):
     assert np.array_equal(out, expected)
 
 
+WRITES_AND_REDUCTIONS = {
+    "scatter": lambda x, index, _offsets, **options: gpukern.scatter(
+        x.copy(), index, np.arange(index.size, dtype=x.dtype)[:, None], reduce="add", **options
+    ),
+    "put": lambda x, index, _offsets, **options: gpukern.scatter(
+        x.T.copy(), index, np.arange(index.size, dtype=x.dtype), axis=1, **options
+    ),
+    "put_along_axis": lambda x, index, _offsets, **options: gpukern.put_along_axis(
+        x.copy(), index[:, None], x[:1], axis=0, reduce="add", **options
+    ),
+    "gather_reduce": lambda x, index, offsets, **options: gpukern.gather_reduce(
+        x, index, offsets, **options
+    ),
+    "weighted": lambda x, index, offsets, **options: gpukern.gather_reduce(
+        x, index, offsets, weights=np.arange(index.size, dtype=x.dtype), **options
+    ),
+    "segment_reduce": lambda x, _index, offsets, **options: gpukern.segment_reduce(
+        x, offsets.clip(0, len(x)), **options
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES_AND_REDUCTIONS)
+@pytest.mark.parametrize("limit", [5000, 200_000, 2 * MI, None])
+@pytest.mark.parametrize("shape", [(40_000, 3), (300, 64), (70_000, 1)])
+def test_writes_and_reductions_have_the_bits_of_the_cpu(to_host, name, limit, shape, rng):
+    x = to_host(rng.standard_normal(shape).astype(np.float32))
+    index = to_host(rng.integers(-shape[0], shape[0], 30_000))
+    offsets = np.sort(rng.integers(0, index.size, 3000))
+    call = WRITES_AND_REDUCTIONS[name]
+    expected = call(x, index, offsets, device="cpu")
+    out = call(x, index, offsets, device="cuda", device_memory=limit)
+    assert out.tobytes() == expected.tobytes()
+
+
+def test_writes_and_reductions_are_explained(rng):
+    x = np.zeros((40_000, 3), np.float32)
+    index = rng.integers(0, 40_000, 30_000)
+    options = {"device": "cuda", "device_memory": 200_000}
+    for plan in (
+        gpukern.explain(gpukern.scatter, x, index, 1.0, **options),
+        gpukern.explain(gpukern.segment_reduce, x, np.arange(0, 40_001, 2), **options),
+        gpukern.explain(gpukern.gather_reduce, x[:1000], index, np.arange(30_001), **options),
+    ):
+        assert plan.place == "cuda:0"
+        assert plan.chunks > 1
+        assert plan.bytes_allocated <= 200_000
+
+
 def test_a_bad_index_leaves_out_as_it_was(to_host, rng):
     index = rng.integers(0, 1000, 200_000)
     index[199_000] = 1000

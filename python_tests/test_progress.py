@@ -101,6 +101,60 @@ def test_small_calls_report_once(device):
     assert gather[-1][0] == gather[-1][1]
 
 
+def small_calls(**options):
+    """Calls that write by an index or reduce, with results of 32 bytes."""
+    x = np.arange(4.0)
+    return {
+        "scatter": lambda: gpukern.scatter(x, [1, 1], 5.0, reduce="add", **options),
+        "put_along_axis": lambda: gpukern.put_along_axis(x, np.array([1]), 5.0, **options),
+        "bincount": lambda: gpukern.bincount(np.array([0, 3]), **options),
+        "gather_reduce": lambda: gpukern.gather_reduce(x, [1, 2], [0, 1, 1, 1, 2], **options),
+        "segment_reduce": lambda: gpukern.segment_reduce(x, [0, 1, 1, 1, 4], **options),
+    }
+
+
+@pytest.mark.parametrize("device", PLACES)
+@pytest.mark.parametrize("name", small_calls())
+def test_writes_and_reductions_that_fit_report_once(device, name):
+    reports = reports_of(
+        lambda progress: small_calls(device=device, progress=progress)[name]()
+    )
+    assert reports == [(32, 32)]
+
+
+@pytest.mark.parametrize("name", small_calls())
+def test_an_exception_comes_out_of_writes_and_reductions(name):
+    def stop(_done, _total):
+        raise StopError("enough")
+
+    with pytest.raises(StopError, match="enough"):
+        small_calls(progress=stop)[name]()
+    with pytest.raises(TypeError, match=rf"^{name}: progress must be callable or None, got int"):
+        small_calls(progress=1)[name]()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["scatter", "put_along_axis", "gather_reduce", "segment_reduce"])
+def test_writes_and_reductions_report_between_chunks(name, large):
+    _, out = large
+    offsets = np.arange(0, out.size + 1, 4)
+    index = np.arange(0, out.size, 4)
+    calls = {
+        "scatter": lambda **options: gpukern.scatter(out, index, 5.0, **options),
+        "put_along_axis": lambda **options: gpukern.put_along_axis(out, index, 5.0, **options),
+        "gather_reduce": lambda **options: gpukern.gather_reduce(
+            out[:1000], index, offsets[: index.size // 4], mode="wrap", **options
+        ),
+        "segment_reduce": lambda **options: gpukern.segment_reduce(out, offsets, **options),
+    }
+    out[...] = 1
+    reports = reports_of(
+        lambda progress: calls[name](device="cuda", device_memory=144 << 20, progress=progress)
+    )
+    require_whole(reports, reports[0][1])
+    assert len(reports) > 2
+
+
 def test_nothing_to_do_is_nothing_to_report():
     assert reports_of(lambda progress: gpukern.gather([1.0], [], progress=progress)) == []
 
@@ -218,3 +272,13 @@ def test_ctrl_c_stops_long_calls(options, large, stopped_by_ctrl_c):
     stopped_by_ctrl_c(lambda: gpukern.saxpy(2, x, x, out=out, **options))
     assert free_device_memory() >= before - (16 << 20)
     assert gpukern.saxpy(1, np.ones(3), np.ones(3), **options).tolist() == [2, 2, 2]
+
+
+@pytest.mark.alone
+@pytest.mark.gpu
+def test_ctrl_c_stops_a_scatter_between_chunks(large, stopped_by_ctrl_c):
+    _, out = large
+    index = np.arange(out.size)
+    stopped_by_ctrl_c(
+        lambda: gpukern.scatter(out, index, 5.0, device="cuda", device_memory=20 << 20)
+    )

@@ -59,7 +59,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
         Written to and returned: of the dtype of `x`, and of shape
         ``x.shape[:axis] + (size,) + x.shape[axis+1:]``. May overlap the inputs. Without `size`, its
         length must be the number of selected items, which are counted.
-    {write_call_options}
+    {whole_call_options}
 
     Returns
     -------

@@ -28,7 +28,7 @@ def count_nonzero(mask, *, device=None, stream=None, device_memory=None):
     mask : array
         Any shape; arrays are accepted as in :func:`gather`. Of dtype bool, an integer, float16,
         bfloat16, float32, float64, complex64 or complex128. -0.0 is zero and NaN is not.
-    {write_call_options}
+    {whole_call_options}
 
     Returns
     -------

@@ -18,13 +18,14 @@ CALL_OPTIONS = f"""\
 progress : callable, optional
     Called as ``progress(done_bytes, total_bytes)`` between the parts of a call on host arrays,
     at most ten times a second.
-    An exception that it raises stops the call and propagates; `out` is then partially written.
+    An exception that it raises stops the call and propagates; the array that the call writes to
+    is then partially written.
 device_memory : int, optional
     Bytes of device memory for the chunks of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
     1 GiB.
 """
 
-WRITE_CALL_OPTIONS = f"""\
+WHOLE_CALL_OPTIONS = f"""\
 {PLACE}\
 device_memory : int, optional
     Bytes of device memory for copies of host arrays; by default $GPUKERN_DEVICE_MEMORY, or
@@ -66,8 +67,8 @@ PARAGRAPHS = {
     "{bag_reduce}": BAG_REDUCE,
     "{call_options}": CALL_OPTIONS,
     "{mode}": MODE,
+    "{whole_call_options}": WHOLE_CALL_OPTIONS,
     "{write_options}": WRITE_OPTIONS,
-    "{write_call_options}": WRITE_CALL_OPTIONS,
 }
 
 

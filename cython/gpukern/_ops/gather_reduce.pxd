@@ -5,4 +5,5 @@
 
 cdef object reduce_items(str function, object source, bint has_index, object index, object offsets,
                          object reduce, object weights, object axis, object mode, object out,
-                         object device, object stream, object device_memory)
+                         object device, object stream, object progress,
+                         object device_memory)

@@ -17,6 +17,7 @@ from gpukern._typing import (
     OptionalDevice,
     OtherHostArray,
     OutT,
+    Progress,
     ScalarT,
     Stream,
     SupportsCudaArrayInterface,
@@ -28,30 +29,34 @@ from gpukern._typing import (
 def gather_reduce(
     source: Array, index: Index, offsets: Index, *, reduce: BagReduction = "sum",
     weights: Array | None = None, axis: Axis = 0, mode: Mode = "raise", out: OutT,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def gather_reduce(
     source: LibraryArray[T], index: Index, offsets: Index, *, reduce: BagReduction = "sum",
     weights: Array | None = None, axis: Axis = 0, mode: Mode = "raise", out: None = None,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def gather_reduce(
     source: SupportsCudaArrayInterface, index: Index, offsets: Index, *,
     reduce: BagReduction = "sum", weights: Array | None = None, axis: Axis = 0,
     mode: Mode = "raise", out: None = None, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...
 @overload
 def gather_reduce(
     source: HostArray[ScalarT], index: Index, offsets: Index, *, reduce: BagReduction = "sum",
     weights: Array | None = None, axis: Axis = 0, mode: Mode = "raise", out: None = None,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def gather_reduce(
     source: OtherHostArray, index: Index, offsets: Index, *, reduce: BagReduction = "sum",
     weights: Array | None = None, axis: Axis = 0, mode: Mode = "raise", out: None = None,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...

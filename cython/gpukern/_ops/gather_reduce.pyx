@@ -33,7 +33,7 @@ cdef dict REDUCTIONS = {
 
 
 def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0, mode="raise",
-                  out=None, device=None, stream=None, device_memory=None):
+                  out=None, device=None, stream=None, progress=None, device_memory=None):
     """Reduces bags of items that an index takes from an array, as ``torch.nn.EmbeddingBag``:
     ``out[b] = source[index[offsets[b]:offsets[b + 1]]].sum(axis=0)``, without the gathered array.
 
@@ -63,7 +63,7 @@ def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0,
         Written to and returned: of the source's dtype, and of shape
         ``source.shape[:axis] + (len(offsets) - 1,) + source.shape[axis+1:]``. May overlap the
         inputs.
-    {write_call_options}
+    {call_options}
 
     Returns
     -------
@@ -93,12 +93,13 @@ def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0,
     array([9., 0., 2.])
     """
     return reduce_items("gather_reduce", source, True, index, offsets, reduce, weights, axis, mode,
-                        out, device, stream, device_memory)
+                        out, device, stream, progress, device_memory)
 
 
 cdef object reduce_items(str function, object source, bint has_index, object index, object offsets,
                          object reduce, object weights, object axis, object mode, object out,
-                         object device, object stream, object device_memory):
+                         object device, object stream, object progress,
+                         object device_memory):
     cdef CallContext call
     cdef Argument src, idx, bounds, factors, dst
     cdef const Argument *biggest = &src
@@ -108,7 +109,7 @@ cdef object reduce_items(str function, object source, bint has_index, object ind
     cdef int32_t c_axis
     cdef int64_t[GPUKERN_MAX_NDIM + 1] sizes
     cdef int ndim
-    begin_call(&call, function, device, stream, None, device_memory)
+    begin_call(&call, function, device, stream, progress, device_memory)
     options.struct_size = sizeof(gpukern_gather_reduce_options)
     options.mode = as_mode(&call, mode)
     if not has_index and options.mode not in (GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP):

@@ -26,7 +26,7 @@ cdef class IndexedWrite:
 
     cdef object run(self, object target, object index, object values, object axis, object mode,
                     object reduce, object order, object unique, object out, object device,
-                    object stream, object device_memory)
+                    object stream, object progress, object device_memory)
 
 
 cdef IndexedWrite new_indexed_write(str name, WriteFunction function, bint takes_tuples=*)

@@ -53,7 +53,7 @@ cdef class IndexedWrite:
 
     cdef object run(self, object target, object index, object values, object axis, object mode,
                     object reduce, object order, object unique, object out, object device,
-                    object stream, object device_memory):
+                    object stream, object progress, object device_memory):
         cdef CallContext call
         cdef Argument to, idx, vals, dst
         cdef Indices indices
@@ -62,7 +62,7 @@ cdef class IndexedWrite:
         cdef gpukern_scatter_options options
         cdef int32_t c_axis
         cdef object result
-        begin_call(&call, self.name, device, stream, None, device_memory)
+        begin_call(&call, self.name, device, stream, progress, device_memory)
         set_options(&call, &options, mode, reduce, order, unique)
         if out is None and not array_type_of(target).adopts:
             result = target

@@ -34,7 +34,7 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, device_m
         are fewer nonzero elements. By default the nonzero elements are counted first.
     fill_value : int
         For `size`.
-    {write_call_options}
+    {whole_call_options}
 
     Returns
     -------

@@ -13,6 +13,7 @@ from gpukern._typing import (
     OptionalDevice,
     Order,
     OutT,
+    Progress,
     Reduction,
     Scalar,
     Stream,
@@ -24,18 +25,20 @@ from gpukern._typing import (
 def put_along_axis(
     target: Array, index: Index, values: Array | Scalar, axis: Axis = -1, *, mode: Mode = "raise",
     reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: OutT,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def put_along_axis(
     target: JaxArray[T], index: Index, values: Array | Scalar, axis: Axis = -1, *,
     mode: Mode = "raise", reduce: Reduction = None, order: Order = "fixed", unique: bool = False,
     out: None = None, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def put_along_axis(
     target: OutT, index: Index, values: Array | Scalar, axis: Axis = -1, *, mode: Mode = "raise",
     reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: None = None,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> OutT: ...

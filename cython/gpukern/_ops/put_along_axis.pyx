@@ -11,7 +11,8 @@ from gpukern._ops.docstrings import complete_docstring
 
 
 def put_along_axis(target, index, values, axis=-1, *, mode="raise", reduce=None, order="fixed",
-                   unique=False, out=None, device=None, stream=None, device_memory=None):
+                   unique=False, out=None, device=None, stream=None, progress=None,
+                   device_memory=None):
     """Writes a value for each index along an axis, as :func:`numpy.put_along_axis`:
     ``target[a, index[a, i, b], b] = values[a, i, b]``; or combines them with these elements.
 
@@ -33,7 +34,7 @@ def put_along_axis(target, index, values, axis=-1, *, mode="raise", reduce=None,
     out : array, optional
         Of the target's shape and dtype. Gets a copy of the target with the values written, and is
         returned; the target is unchanged. May overlap the inputs.
-    {write_call_options}
+    {call_options}
 
     Returns
     -------
@@ -54,7 +55,7 @@ def put_along_axis(target, index, values, axis=-1, *, mode="raise", reduce=None,
     work; mode 'raise' also waits for the stream.
     """
     return PUT_ALONG_AXIS.run(target, index, values, axis, mode, reduce, order, unique, out, device,
-                              stream, device_memory)
+                              stream, progress, device_memory)
 
 
 cdef IndexedWrite PUT_ALONG_AXIS = new_indexed_write("put_along_axis", gpukern_put_along_axis)

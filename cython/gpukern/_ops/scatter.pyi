@@ -19,6 +19,7 @@ from gpukern._typing import (
     Order,
     Output,
     OutT,
+    Progress,
     Reduction,
     Scalar,
     Stream,
@@ -30,37 +31,39 @@ from gpukern._typing import (
 def scatter(
     target: Array, index: Indices, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
     reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: OutT,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def scatter(
     target: JaxArray[T], index: Indices, values: Array | Scalar, *, axis: Axis = 0,
     mode: Mode = "raise", reduce: Reduction = None, order: Order = "fixed", unique: bool = False,
     out: None = None, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def scatter(
     target: OutT, index: Indices, values: Array | Scalar, *, axis: Axis = 0, mode: Mode = "raise",
     reduce: Reduction = None, order: Order = "fixed", unique: bool = False, out: None = None,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> OutT: ...
 
 @overload
 def bincount(
     index: HostIndex, weights: Array | None = None, *, size: Bytes = None,
-    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed",
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed", device: OptionalDevice = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...
 @overload
 def bincount(
     index: LibraryArray[T], weights: Array | None = None, *, size: Bytes = None,
-    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed",
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed", device: OptionalDevice = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def bincount(
     index: Index | Output, weights: Array | None = None, *, size: Bytes = None,
-    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed",
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    mode: Literal["raise", "fill"] = "raise", order: Order = "fixed", device: OptionalDevice = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...

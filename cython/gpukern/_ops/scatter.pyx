@@ -29,7 +29,7 @@ from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueErro
 
 
 def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="fixed",
-            unique=False, out=None, device=None, stream=None, device_memory=None):
+            unique=False, out=None, device=None, stream=None, progress=None, device_memory=None):
     """Writes values to the elements of an array along an axis,
     ``target[a, index[i], b] = values[a, i, b]``, or combines them with these elements; along
     several axes, ``scatter(target, (i, j), values)`` is ``target[i, j] = values``.
@@ -57,7 +57,7 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
     out : array, optional
         Of the target's shape and dtype. Gets a copy of the target with the values written, and is
         returned; the target is unchanged. May overlap the inputs.
-    {write_call_options}
+    {call_options}
 
     Returns
     -------
@@ -86,14 +86,14 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
     array([0., 4., 0., 2.])
     """
     return SCATTER.run(target, index, values, axis, mode, reduce, order, unique, out, device,
-                       stream, device_memory)
+                       stream, progress, device_memory)
 
 
 cdef IndexedWrite SCATTER = new_indexed_write("scatter", gpukern_scatter, takes_tuples=True)
 
 
 def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", device=None,
-             stream=None, device_memory=None):
+             stream=None, progress=None, device_memory=None):
     """Counts the occurrences of each number in an array, or adds their weights; as
     :func:`numpy.bincount`.
 
@@ -114,7 +114,7 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
         IndexError. 'fill': it is not counted.
     order : {'fixed', 'any'}
         See :func:`scatter`.
-    {write_call_options}
+    {call_options}
 
     Returns
     -------
@@ -138,7 +138,7 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     cdef Argument idx, zero, vals, dst
     cdef gpukern_scatter_options options
     cdef int64_t bins
-    begin_call(&call, "bincount", device, stream, None, device_memory)
+    begin_call(&call, "bincount", device, stream, progress, device_memory)
     set_options(&call, &options, mode, "add", order, False)
     if options.mode != GPUKERN_INDEX_RAISE and options.mode != GPUKERN_INDEX_FILL:
         raise GpukernValueError(f"bincount: mode must be 'raise' or 'fill', got {mode!r}")

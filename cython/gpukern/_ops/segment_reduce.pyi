@@ -16,6 +16,7 @@ from gpukern._typing import (
     OptionalDevice,
     OtherHostArray,
     OutT,
+    Progress,
     ScalarT,
     Stream,
     SupportsCudaArrayInterface,
@@ -27,29 +28,29 @@ from gpukern._typing import (
 def segment_reduce(
     x: Array, offsets: Index, reduce: BagReduction = "sum", *, axis: Axis = 0,
     mode: Literal["raise", "clip"] = "raise", out: OutT, device: OptionalDevice = None,
-    stream: Stream = None, device_memory: Bytes = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def segment_reduce(
     x: LibraryArray[T], offsets: Index, reduce: BagReduction = "sum", *, axis: Axis = 0,
     mode: Literal["raise", "clip"] = "raise", out: None = None, device: OptionalDevice = None,
-    stream: Stream = None, device_memory: Bytes = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def segment_reduce(
     x: SupportsCudaArrayInterface, offsets: Index, reduce: BagReduction = "sum", *, axis: Axis = 0,
     mode: Literal["raise", "clip"] = "raise", out: None = None, device: OptionalDevice = None,
-    stream: Stream = None, device_memory: Bytes = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...
 @overload
 def segment_reduce(
     x: HostArray[ScalarT], offsets: Index, reduce: BagReduction = "sum", *, axis: Axis = 0,
     mode: Literal["raise", "clip"] = "raise", out: None = None, device: OptionalDevice = None,
-    stream: Stream = None, device_memory: Bytes = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def segment_reduce(
     x: OtherHostArray, offsets: Index, reduce: BagReduction = "sum", *, axis: Axis = 0,
     mode: Literal["raise", "clip"] = "raise", out: None = None, device: OptionalDevice = None,
-    stream: Stream = None, device_memory: Bytes = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...

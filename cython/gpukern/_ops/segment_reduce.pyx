@@ -10,7 +10,7 @@ from gpukern._ops.docstrings import complete_docstring
 
 
 def segment_reduce(x, offsets, reduce="sum", *, axis=0, mode="raise", out=None, device=None,
-                   stream=None, device_memory=None):
+                   stream=None, progress=None, device_memory=None):
     """Reduces segments of an array: ``out[s] = x[offsets[s]:offsets[s + 1]].sum(axis=0)``.
 
     It is :func:`gather_reduce` with the index 0, 1, 2, ...: the same dtypes, order and bits. Arrays
@@ -32,7 +32,7 @@ def segment_reduce(x, offsets, reduce="sum", *, axis=0, mode="raise", out=None, 
     out : array, optional
         Written to and returned: of the dtype of `x`, and of shape
         ``x.shape[:axis] + (len(offsets) - 1,) + x.shape[axis+1:]``. May overlap the inputs.
-    {write_call_options}
+    {call_options}
 
     Returns
     -------
@@ -57,7 +57,7 @@ def segment_reduce(x, offsets, reduce="sum", *, axis=0, mode="raise", out=None, 
     array([ 1,  0, 14])
     """
     return reduce_items("segment_reduce", x, False, None, offsets, reduce, None, axis, mode, out,
-                        device, stream, device_memory)
+                        device, stream, progress, device_memory)
 
 
 complete_docstring(segment_reduce)
