@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SECTION = re.compile(r"^/\* ---- operations -+ \*/$(.*)", re.MULTILINE | re.DOTALL)
 OPERATION = re.compile(r"^GPUKERN_API gpukern_status gpukern_(\w+)\(", re.MULTILINE)
 # The part that every operation follows: it ends where the recipe names this test.
 RECIPE = re.compile(r"^## Add an operation$(.*?)`python_tests/test_recipe\.py`", re.M | re.S)
@@ -35,7 +34,7 @@ def read(path):
 
 
 def operations():
-    return OPERATION.findall(SECTION.search(read("include/gpukern/gpukern.h"))[1])
+    return OPERATION.findall(read("include/gpukern/operations.h"))
 
 
 def recipe():
