@@ -116,9 +116,7 @@ def small_calls(**options):
 @pytest.mark.parametrize("device", PLACES)
 @pytest.mark.parametrize("name", small_calls())
 def test_writes_and_reductions_that_fit_report_once(device, name):
-    reports = reports_of(
-        lambda progress: small_calls(device=device, progress=progress)[name]()
-    )
+    reports = reports_of(lambda progress: small_calls(device=device, progress=progress)[name]())
     assert reports == [(32, 32)]
 
 

@@ -6,12 +6,11 @@
  * @file explain.h
  * @brief Where a call would run, why, and what it would move: gpukern_exec::explanation.
  *
- * With an explanation, gpukern_gather(), gpukern_take_along_axis(), gpukern_saxpy(),
- * gpukern_pipeline_run(), gpukern_copy() and gpukern_copy_async() check their arguments and report
- * what they would do, but do not run: no tensor's memory is read or written, so indices are not
- * checked, nothing is enqueued, and neither gpukern_exec::progress nor a gpukern_pipeline_step is
- * called. Other functions ignore it. The field is read only where gpukern_exec::struct_size covers
- * it.
+ * With an explanation, the operations, gpukern_pipeline_run(), gpukern_copy() and
+ * gpukern_copy_async() check their arguments and report what they would do, but do not run: no
+ * tensor's memory is read or written, so indices are not checked, nothing is enqueued, and neither
+ * gpukern_exec::progress nor a gpukern_pipeline_step is called. Other functions ignore it. The
+ * field is read only where gpukern_exec::struct_size covers it.
  *
  * @code
  * gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;

@@ -201,9 +201,9 @@ struct Strategy {
 /// One of the argument structs, by reference: it must outlive the operation.
 class Operation {
  public:
-  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*,
-                            const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*,
-                            const SelectArgs*>;
+  using Args =
+      std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*, const ScatterArgs*,
+                   const GatherReduceArgs*, const RavelArgs*, const SelectArgs*>;
 
   template <class OneArgs>
   Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)
