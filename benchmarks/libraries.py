@@ -79,6 +79,10 @@ class Cupy:
         at = self.module.cuda.MemoryPointer(self.owner, address - self.memory.address)
         return self.module.ndarray(shape, self.module.dtype(dtype), at)
 
+    def address_of(self, array):
+        """Return the address of an array."""
+        return array.data.ptr
+
     def transfer(self, to_gpu=(), to_host=()):
         """Copy pairs (to, from) of device and page-locked arrays both ways concurrently."""
         runtime = self.module.cuda.runtime
@@ -120,6 +124,9 @@ class Jax:
             static_argnums=3,
         )
         self.bags = jax.jit(self.reduce_bags, static_argnums=(4, 5))
+        self.compress = jax.jit(
+            lambda mask, x, size: jax.numpy.compress(mask, x, axis=0, size=size), static_argnums=2
+        )
 
     def reduce_bags(self, source, index, ids, weights, bags, reduce):
         """Reduce the rows of each bag, without checks; `ids` has the bag of each row."""

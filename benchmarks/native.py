@@ -316,6 +316,18 @@ class Native:
         function = getattr(self.gpukern, name)
         return lambda: self.check_gpukern(function(*arguments))
 
+    def compress_call(self, mask, source, out):
+        """Return a function that selects items along axis 0."""
+        arguments = (byref(mask), byref(source), c_int32(0), byref(out), None, byref(self.exec))
+        function = self.gpukern.gpukern_compress
+        return lambda: self.check_gpukern(function(*arguments))
+
+    def count_call(self, mask):
+        """Return a function that counts the nonzero elements of a mask."""
+        arguments = (byref(mask), byref(c_int64()), byref(self.exec))
+        function = self.gpukern.gpukern_count_nonzero
+        return lambda: self.check_gpukern(function(*arguments))
+
 
 def scalar_two(dtype):
     """Return the bytes of the number 2 of a dtype, in host memory."""

@@ -71,6 +71,8 @@ PLOTS = (
     Plot("bags.svg", "bag sum", "lengths", "items a bag",
          "bag sums of 8Mi rows of 64 float32, uniform",
          {"row_length": 64, "distribution": "uniform"}),
+    Plot("compress.svg", "compress", "percent", "percent selected",
+         "compress of 256Mi float32", {"n": 256 * MI}),
     Plot("saxpy.svg", "saxpy sizes", "n", "elements", "saxpy, float32", {}),
     Plot("rows.svg", "rows", "width", "bytes of a row", "gather of rows, 2 GiB of 16 GiB", {}),
     Plot("gather_source.svg", "gather grid", "m", "items in the source",

@@ -266,6 +266,9 @@ class FakeCupy(FakeTorch):
             put_along_axis=np.put_along_axis,
         )
 
+    def address_of(self, array):
+        return array.ctypes.data
+
     def saxpy(self, a, x, y, out):
         out[...] = a * x
 

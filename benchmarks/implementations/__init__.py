@@ -10,10 +10,12 @@ from benchmarks.implementations import (
     host_scatter,
     offload,
     scatter,
+    selection,
 )
 from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import DEVICE, HOST, Gather, Saxpy
 from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
+from benchmarks.suites.selection import Compress
 
 REGISTRY = {
     (DEVICE, Saxpy): device.SAXPY,
@@ -22,6 +24,7 @@ REGISTRY = {
     (DEVICE, PutAlongAxis): scatter.PUT_ALONG_AXIS,
     (DEVICE, Bags): bags.BAGS,
     (DEVICE, Segments): bags.SEGMENTS,
+    (DEVICE, Compress): selection.COMPRESS,
     (HOST, Saxpy): host.SAXPY + offload.SAXPY,
     (HOST, Gather): host.GATHER + offload.GATHER,
     (HOST, Scatter): host_scatter.SCATTER,

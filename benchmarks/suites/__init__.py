@@ -6,7 +6,7 @@
 """
 
 import gpukern
-from benchmarks.suites import bags, device, scatter
+from benchmarks.suites import bags, device, scatter, selection
 from benchmarks.suites.cases import Table
 from benchmarks.suites.host import host_tables
 
@@ -17,6 +17,7 @@ SUITES = {
     "modes": device.modes_tables,
     "scatter": scatter.scatter_tables,
     "bags": bags.bags_tables,
+    "selection": selection.selection_tables,
     "host": lambda: host_tables(gpu=bool(gpukern.info()["devices"])),
 }
 

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Cases and tables of compress: the items of an array for which a mask is True."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from benchmarks.native import ITEMSIZE
+from benchmarks.suites.cases import MI, Case, Table, size_text
+
+COMPRESS = ("gpukern", "gpukern counted", "torch", "cupy", "jax", "memcpy")
+NOTE = (
+    "N items; bytes of the mask and of the items read, and of the result. Of elements, all are "
+    "read; of rows, those that the mask selects. The size of the result is given, but `counted` "
+    "counts it first, as torch and CuPy do."
+)
+
+
+@lru_cache(maxsize=1)
+def mask_of(n, percent):
+    """Return a mask that selects about this percentage of n items."""
+    return np.random.default_rng(n).integers(0, 100, n, np.uint8) < percent
+
+
+@dataclass(frozen=True)
+class Compress(Case):
+    """``compress`` of n items, elements or rows, along axis 0."""
+
+    n: int
+    percent: int
+    dtype: str = "float32"
+    row_length: int = 1
+
+    @property
+    def row(self):
+        """The shape of an item: one element has none."""
+        return () if self.row_length == 1 else (self.row_length,)
+
+    @property
+    def width(self):
+        """Bytes of an item."""
+        return self.row_length * ITEMSIZE[self.dtype]
+
+    @property
+    def mask(self):
+        """The mask, of dtype bool."""
+        return mask_of(self.n, self.percent)
+
+    @property
+    def selected(self):
+        """The number of items that the mask selects."""
+        return int(np.count_nonzero(self.mask))
+
+    @property
+    def result_bytes(self):
+        """Bytes of the result."""
+        return self.selected * self.width
+
+    @property
+    def traffic(self):
+        """Bytes read and written."""
+        read = self.result_bytes if self.row else self.n * self.width
+        return self.n + read + self.result_bytes
+
+    def work(self, unit):
+        """Units of work of one call."""
+        return {"GB/s": self.traffic * 1e-9}[unit]
+
+    def columns(self):
+        """The fields that identify this case in a table."""
+        return {
+            "N": size_text(self.n),
+            "dtype": self.dtype,
+            "columns": str(self.row_length),
+            "selected": f"{self.percent}%",
+        }
+
+    def text(self):
+        """The label without the memory."""
+        return (
+            f"compress N={size_text(self.n)} x {self.row_length} {self.dtype} {self.percent}% "
+            "selected"
+        )
+
+
+def selection_tables():
+    """Tables of device arrays: shares of float32, dtypes, rows."""
+    shares = [Compress(256 * MI, percent, priority=1 if percent == 50 else 2)
+              for percent in (1, 10, 50, 90, 99)]  # fmt: skip
+    shares += [Compress(n, 50) for n in (MI, 16 * MI)]
+    others = [
+        Compress(64 * MI, 50, dtype, priority=2) for dtype in ("float16", "float64", "complex128")
+    ]
+    others += [Compress(4 * MI, 50, row_length=length, priority=2) for length in (3, 64, 256)]
+    return (
+        Table("compress", "compress of float32", "GB/s", COMPRESS, tuple(shares), NOTE),
+        Table("compress dtypes", "compress, dtypes and rows", "GB/s", COMPRESS, tuple(others),
+              NOTE),
+    )  # fmt: skip
