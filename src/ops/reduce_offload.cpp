@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/core/reduce.hpp"
 #include "src/ops/packed_parts.hpp"
 #include "src/runtime/profiler_range.hpp"
 
@@ -22,6 +23,19 @@ std::int64_t axis_stride(const GatherReduceArgs& args) {
 std::int64_t item_bytes(const GatherReduceArgs& args) {
   return (args.index != nullptr ? args.index_type.bytes : 0) +
          (args.weights != nullptr ? args.item : 0);
+}
+
+/// Of a chunk's share of device memory, the part for its scratch memory: of an index, whose items
+/// may have any number of columns, and of items that are in the chunk themselves.
+constexpr std::int64_t kScratchOfIndex = 2;
+constexpr std::int64_t kScratchOfItems = 32;
+
+/// An upper bound of the scratch memory of a GPU: sums of the blocks of long bags.
+std::int64_t scratch_bytes(const GatherReduceArgs& args, std::int64_t row, std::int64_t items) {
+  constexpr std::int64_t kLists = 64;
+  const std::int64_t sums = 2 * (row / args.item) * accumulator_bytes(args.dtype);
+  const auto blocks = static_cast<long double>(items / kBlockValues + 1);
+  return items > kBlockValues ? reported(blocks * (sums + kLists)) : 0;
 }
 
 /// Bags, and columns of the source.
@@ -107,16 +121,20 @@ class ReduceInChunks {
                      chunks_.bytes);
   }
 
+  [[nodiscard]] bool fits(std::int64_t row, std::int64_t bags, std::int64_t items) const {
+    return places_of(args_, row, bags, items).end <= chunks_.bytes &&
+           scratch_bytes(args_, row, items) <= chunks_.bytes;
+  }
+
   void pass(const Part& part) {
-    if (places(part).end <= chunks_.bytes) return compute(part);
+    const std::int64_t count = items(part).count;
+    if (fits(row(part), part.bags, count)) return compute(part);
     if (part.bags > 1) {
       const std::int64_t half = part.bags / 2;
       pass({part.columns, part.first, half});
       return pass({part.columns, part.first + half, part.bags - half});
     }
-    const bool column_fits =
-        places_of(args_, args_.item, 1, items(part).count).end <= chunks_.bytes;
-    if (held_ != nullptr || !column_fits) return compute_on_host(part);
+    if (held_ != nullptr || !fits(args_.item, 1, count)) return compute_on_host(part);
     halve(part.columns, [&](const Slice<2>& columns) { pass({columns, part.first, part.bags}); });
   }
 
@@ -232,15 +250,18 @@ void explain(const Call& call, const GatherReduceArgs& args, const ReduceChunks&
 }  // namespace
 
 ReduceChunks reduce_chunks(const GatherReduceArgs& args, std::int64_t limit) {
-  ReduceChunks chunks{.columns = args.columns.count(), .held = 0, .bytes = packed_chunk(limit)};
+  ReduceChunks chunks{.columns = args.columns.count(),
+                      .held = 0,
+                      .bytes = packed_chunk(limit - limit / kScratchOfItems)};
   if (args.index != nullptr && args.n > 0) {
     const std::int64_t for_source = limit / kSourcePart;
     // A row of the output takes a part of a chunk.
-    const std::int64_t in_row = packed_chunk(limit - for_source) / 4 / args.item;
+    const std::int64_t in_row =
+        packed_chunk((limit - for_source) / kScratchOfIndex) / 4 / args.item;
     chunks.columns = std::min({chunks.columns, for_source / args.n / args.item, in_row});
     if (chunks.columns == 0) return chunks;
     chunks.held = aligned(chunks.columns * args.n * args.item);
-    chunks.bytes = packed_chunk(limit - chunks.held);
+    chunks.bytes = packed_chunk((limit - chunks.held) / kScratchOfIndex);
   }
   if (places_of(args, args.item, 1, 1).end > chunks.bytes) chunks.columns = 0;
   return chunks;

@@ -67,6 +67,32 @@ TEST(ReduceChunksTest, AnyCallHasTheBitsOfTheWhole) {
   EXPECT_GT(fake_gpu().take_ranges()["reduce: chunk"], rounds(600));
 }
 
+/// The number of chunks of one bag of long rows, whose blocks need scratch memory on a GPU.
+int chunks_of_one_bag(std::int64_t items) {
+  Random random(20260603);
+  Array source(Placement::CudaHost, kFloat32, {2, 40000});
+  Array index(Placement::CudaHost, kIndexTypes[0].dtype, {items});
+  Array offsets(Placement::CudaHost, kInt64.dtype, {2});
+  Array out(Placement::CudaHost, kFloat32, {1, 40000});
+  fill_numbers(source, random, true);
+  fill_indices(index, random, 2);
+  store_offsets(offsets, {items});
+  const BagCall call{source, &index, offsets, nullptr, 0, bag_options(GPUKERN_INDEX_RAISE), out};
+  const Expected expected = bag_oracle(call);
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.device = kCuda;
+  exec.device_memory_limit = 400000;
+  fake_gpu().take_ranges();
+  EXPECT_EQ(call.run(exec), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_TRUE(same_bytes(expected.out, out.storage.host));
+  return fake_gpu().take_ranges()["reduce: chunk"];
+}
+
+TEST(ReduceChunksTest, ScratchMemoryIsPartOfTheLimit) {
+  EXPECT_GT(chunks_of_one_bag(256), 0);
+  EXPECT_EQ(chunks_of_one_bag(8000), 0);
+}
+
 constexpr std::int64_t kBags = 3000;
 constexpr std::int64_t kItems = 10000;
 constexpr std::int64_t kRow = 8;
