@@ -17,9 +17,8 @@ namespace {
 /// Bytes of scratch memory that a GPU needs at most for each update of the chunk that it computes.
 constexpr std::int64_t kScratch = 56;
 constexpr std::int64_t kIndexBytes = sizeof(std::int64_t);
-/// Bytes of a row that the host packs at once: several cache lines, but little memory for many
-/// rows.
-constexpr std::int64_t kHostRow = 256;
+/// Bytes of values that the host packs at once, or one column of them.
+constexpr std::int64_t kHostBytes = std::int64_t{256} << 20;
 
 /// Where a chunk holds its operands, after the target.
 struct Places {
@@ -105,7 +104,7 @@ class ScatterInChunks {
     if (fits(part)) return compute(part);
     if (part.keys > 1) return pass_halves(part);
     const bool column_fits = places_of(args_.item, 1, part.count).end <= chunk_bytes_;
-    if (!column_fits && (part.columns.loop.count() == 1 || row(part) <= kHostRow))
+    if (!column_fits && (part.columns.loop.count() == 1 || row(part) * part.count <= kHostBytes))
       return compute_on_host(part);
     halve(part.columns, [&](const Slice<2>& columns) {
       Part half = part;
