@@ -265,6 +265,14 @@ def test_compiled_training_step_without_a_graph_break(device):
         assert compiled(table, index, y) == loss(table, index, y)
 
 
+def test_a_number_is_written_without_a_graph_break():
+    table, index = torch.zeros(4), torch.tensor([1, 3])
+    write = torch.compile(
+        lambda table: gt.scatter(table, index, 1.5), fullgraph=True, backend="aot_eager"
+    )
+    assert write(table).tolist() == [0, 1.5, 0, 1.5]
+
+
 def test_a_module_trains():
     torch.manual_seed(0)
     table = torch.nn.Parameter(torch.randn(10, 4))

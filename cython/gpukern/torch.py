@@ -92,7 +92,7 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None):
         raise ValueError(f"scatter: reduce must be None or 'add', got {reduce!r}")
     if not isinstance(values, Tensor):
         kind = torch.as_tensor(values).dtype
-        if not torch.can_cast(kind, target.dtype):
+        if rank_of(kind) > rank_of(target.dtype):
             raise TypeError(f"scatter: values must convert to {target.dtype}, got {kind}")
         values = torch.as_tensor(values, dtype=target.dtype)
     values = values.to(target.device)
@@ -175,6 +175,11 @@ def first_axis(tensor, axis):
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of bounds for dimension {tensor.dim()}")
     return axis % ndim
+
+
+def rank_of(dtype):
+    """Return a number that is larger for a kind of dtype that does not convert to others."""
+    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else int(dtype != torch.bool)
 
 
 def unchecked(mode):
