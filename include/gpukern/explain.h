@@ -39,8 +39,9 @@ typedef enum gpukern_device_rule {
   GPUKERN_RULE_SOURCE = 6, /**< a GPU was named, but a gather that reads little of its source is
                               faster on the CPU */
   GPUKERN_RULE_KERNEL = 7, /**< the operation is a kernel, which needs a GPU */
-  GPUKERN_RULE_MEMORY = 8  /**< a GPU was named, but a column of a gather_reduce's source, or an
-                              element, exceeds gpukern_exec::device_memory_limit */
+  GPUKERN_RULE_MEMORY = 8  /**< a GPU was named, but a column of a gather_reduce's source, an
+                              element, or all arrays of nonzero, count_nonzero and compress exceed
+                              gpukern_exec::device_memory_limit */
 } gpukern_device_rule;
 
 /** The path of a call on its device. */
@@ -48,8 +49,8 @@ typedef enum gpukern_compute_path {
   GPUKERN_PATH_NONE = 0,       /**< there is nothing to compute */
   GPUKERN_PATH_CONTIGUOUS = 1, /**< contiguous operands, moved by wide accesses */
   GPUKERN_PATH_STRIDED = 2,    /**< single positions, for any layout */
-  GPUKERN_PATH_ITEMS = 3,      /**< gather with one access per item */
-  GPUKERN_PATH_ROWS = 4,       /**< gather with several accesses per item */
+  GPUKERN_PATH_ITEMS = 3,      /**< one access per item */
+  GPUKERN_PATH_ROWS = 4,       /**< several accesses per item */
   GPUKERN_PATH_PARTITIONED = 5 /**< gather with indices sorted by slices of the source; unless it
                                   was requested, a sample on the GPU may change it to ITEMS */
 } gpukern_compute_path;

@@ -56,8 +56,9 @@ typedef struct gpukern_gather_options {
   /** For gather: the number of `further_indices`, 0 to index the axis alone. */
   int32_t further_index_count;
   /** Tensors like `index`, for the axes after `axis`: `source[index, further_indices[0], ...]`. All
-   * index tensors broadcast against each other, and their shape replaces all of these axes. They
-   * take scratch memory of 8 bytes for each item. */
+   * index tensors broadcast against each other, and their shape replaces all of these axes.
+   * GPUKERN_INDEX_RAISE checks one after the other, unless that shape is empty. They take scratch
+   * memory of 8 bytes for each item. */
   const gpukern_tensor *const *further_indices;
 } gpukern_gather_options;
 
@@ -395,7 +396,8 @@ GPUKERN_API gpukern_status gpukern_nonzero(const gpukern_tensor *mask, const gpu
  *
  * Stream behaviour: enqueues. Host tensors computed on a GPU are copied to it as a whole, and the
  * result is ready on return. On a GPU, the call needs scratch memory of a bit for each element of
- * the mask, and of 8 bytes for each item of the output unless both x and its items are contiguous.
+ * the mask, and of 8 bytes for each item of the output unless x is contiguous and flattened or 1-D,
+ * with elements of 1, 2, 4, 8 or 16 bytes.
  *
  * @param[in] mask of a dtype of gpukern_count_nonzero(): 1-D, or for the flattened x also of the
  *            shape of x. It may be shorter than the axis; elements beyond the axis are not read.
