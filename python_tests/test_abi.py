@@ -49,10 +49,10 @@ def make_corpus(tmp_path_factory):
     def make(old="", new="", parameters=TENSOR):
         folder = tmp_path_factory.mktemp("abi")
         shutil.copytree(ROOT / "include", folder / "include")
-        header = folder / "include" / "gpukern" / "gpukern.h"
-        text = header.read_text(encoding="utf-8")
-        assert old in text
-        header.write_text(text.replace(old, new, 1), encoding="utf-8")
+        headers = [folder / "include" / "gpukern" / name for name in ("types.h", "gpukern.h")]
+        texts = {header: header.read_text(encoding="utf-8") for header in headers}
+        changed = next(header for header, text in texts.items() if old in text)
+        changed.write_text(texts[changed].replace(old, new, 1), encoding="utf-8")
         probe = folder / "probe.cpp"
         probe.write_text(FUNCTION.format(parameters) if parameters else "", encoding="utf-8")
         corpus = folder / "corpus.xml"
