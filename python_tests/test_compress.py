@@ -243,8 +243,33 @@ def test_explain():
     assert explanation.path == "items"
     assert explanation.bytes_written == 400
     assert explain(compress, np.ones(9, bool), np.ones((9, 400)), 0, size=4).bytes_allocated == 32
+    out = np.empty((2, 2))
+    mask, x = [True, False, True], np.ones((2, 3))
+    assert compress(mask, x, 1, out=out) is out
+    assert explain(compress, mask, x, 1, out=out).bytes_written == 32 + 16  # positions
     with pytest.raises(TypeError, match=r"^explain: compress of an array of objects"):
         explain(compress, [1], np.array([None]))
+
+
+class OnlyDLPack:
+    """An array that has no shape of NumPy's kind."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_masks_that_only_export_dlpack():
+    mask = OnlyDLPack(np.array([True, False, True]))
+    assert compress(mask, np.arange(3)).tolist() == [0, 2]
+    assert compress(mask, np.array([None, 1, 2], object)).tolist() == [None, 2]
+    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 with size 2"):
+        compress(mask, np.arange(2))
 
 
 # ---- libraries ----

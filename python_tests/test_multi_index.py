@@ -3,6 +3,8 @@
 
 """gather and scatter by a tuple of indices: NumPy's indexing on generated calls, errors."""
 
+from typing import NamedTuple
+
 import numpy as np
 import oracle
 import pytest
@@ -177,6 +179,16 @@ def test_scalars_and_fill_values(place):
     assert place.take(filled).tolist() == [0, -1]
     rows = gather(place.put(x[..., None] * [1, 10]), ([1], [9]), mode="fill", fill_value=[7, 8])
     assert place.take(rows).tolist() == [[7, 8]]
+
+
+def test_a_named_tuple_is_a_tuple():
+    class Position(NamedTuple):
+        row: list
+        column: list
+
+    x = np.arange(6).reshape(2, 3)
+    assert gather(x, Position([1], [2])).tolist() == [5]
+    assert scatter(x, Position([1], [2]), 9)[1, 2] == 9
 
 
 def test_numpys_nonzero_selects(rng):

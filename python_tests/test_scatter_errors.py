@@ -93,6 +93,7 @@ def test_out_must_fit():
         ({"order": None}, ValueError, "order must be 'fixed' or 'any', got None"),
         ({"axis": 1.0}, TypeError, "axis must be an int or None, got float"),
         ({"device": "gpu"}, ValueError, "device must be "),
+        ({"out": bytes(24)}, TypeError, "out must be an array, got bytes"),
         ({"device_memory": 0}, ValueError, "device_memory must be a number of bytes, got 0"),
     ],
 )

@@ -236,6 +236,11 @@ TEST_P(MultiIndexTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(gpukern_gather(&from, &at, 0, &to, &options, &exec), GPUKERN_VALUE_ERROR);
   EXPECT_STREQ(gpukern_last_error(),
                "gather: further_indices must not be NULL, since further_index_count is 1");
+  options.further_index_count = INT32_MAX;
+  EXPECT_EQ(gpukern_gather(&from, &at, 0, &to, &options, &exec), GPUKERN_VALUE_ERROR);
+  EXPECT_STREQ(gpukern_last_error(),
+               "gather: further_index_count must be in [0, 64), got 2147483647");
+  options.further_index_count = 1;
   const gpukern_tensor* const further[] = {&at};
   options.further_indices = further;
   EXPECT_EQ(gpukern_take_along_axis(&from, &at, 0, &to, &options, &exec), GPUKERN_VALUE_ERROR);

@@ -59,7 +59,7 @@ class Compression {
     args.width = x->item;
     args.step = out.stride[0];
     args.size = out.shape[0];
-    if (fill_.data != nullptr)
+    if (fill_.data != nullptr && call_.explanation == nullptr)
       std::memcpy(args.fill, fill_.data, static_cast<std::size_t>(x->item));
     device.run(args, call_.stream);
   }
@@ -121,7 +121,8 @@ void compress(const gpukern_tensor* raw_mask, const gpukern_tensor* raw_x, std::
   if (out.tensor.count() == 0) return;
   const SelectionRun selection(call, exec, part, &x.tensor, out.tensor, fill);
   const Compression compression(call, axis, fill);
-  selection.run(selected.shape[0] * static_cast<std::int64_t>(sizeof(std::int64_t)),
+  const std::int64_t positions = selected.shape[0] * std::int64_t{sizeof(std::int64_t)};
+  selection.run(positions + selection_scratch(part.count()),
                 [&](Device& device, const SelectOperands& operands) {
                   compression.enqueue(device, operands);
                 });

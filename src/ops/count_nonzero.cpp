@@ -29,7 +29,8 @@ void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gp
           "stream");
   *count = mask.tensor.count();  // in a dry run
   if (mask.tensor.count() == 0) return;
-  if (!call.is_offloaded() || !fits_as_whole(call, {mask.tensor.bytes()}, exec))
+  if (!call.is_offloaded() ||
+      !fits_as_whole(call, {mask.tensor.bytes(), selection_scratch(mask.tensor.count())}, exec))
     return count_on(call.data_device, mask.tensor, *count, call.stream);
   const OperandCopy copy(call, call.device, call.device_id, mask.tensor);
   count_on(call.device, copy.tensor(), *count, call.stream);

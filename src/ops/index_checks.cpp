@@ -70,8 +70,8 @@ void require_mode(const char* function, std::int32_t mode) {
 
 void require_further_indices(const char* function, const gpukern_tensor* const* further,
                              std::int32_t count) {
-  require(count >= 0, GPUKERN_VALUE_ERROR, function,
-          ": further_index_count must not be negative, got ", count);
+  require(count >= 0 && count < GPUKERN_MAX_NDIM, GPUKERN_VALUE_ERROR, function,
+          ": further_index_count must be in [0, ", GPUKERN_MAX_NDIM, "), got ", count);
   require(count == 0 || further != nullptr, GPUKERN_VALUE_ERROR, function,
           ": further_indices must not be NULL, since further_index_count is ", count);
 }

@@ -23,6 +23,9 @@ const gpukern_tensor* checked_fill(const char* function, const gpukern_select_op
 /// The arguments that say what is selected, for the caller to complete.
 SelectArgs mask_args(const Tensor& mask);
 
+/// An upper bound of the scratch memory in which a GPU selects `count` elements.
+constexpr std::int64_t selection_scratch(std::int64_t count) { return count / 7 + 4096; }
+
 /// Whether device memory holds arrays of these sizes in bytes; if not, explains that the CPU
 /// computes.
 bool fits_as_whole(const Call& call, std::initializer_list<std::int64_t> sizes,

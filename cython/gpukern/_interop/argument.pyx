@@ -100,7 +100,7 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
         if type_.adopts:
             raise GpukernTypeError(
                 f"{what(call, argument)} must not be a JAX array, which cannot be written to")
-        if type_.protocol == BY_NUMPY and (isinstance(array, np.generic) or (
+        if type_.protocol == BY_NUMPY and (isinstance(array, (np.generic, bytes)) or (
                 not PyObject_CheckBuffer(array)
                 and not hasattr(array, "__cuda_array_interface__"))):
             raise GpukernTypeError(

@@ -120,7 +120,8 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
         result = out
         describe_output(&call, out, "out", &dst)
         require_same_dtype(&call, &src, &dst)
-        require_length(&call, &dst, ndim, sizes)
+        if size is not None or call.c.explanation == NULL:
+            require_length(&call, &dst, ndim, sizes)
     prepare_work(&call, &work, False, fill_value, &src, &msk, &dst)
     if work.axis != GPUKERN_AXIS_NONE and axis is None and msk.c.ndim != 1:
         # x has become flat, so that its bytes can be moved.
@@ -159,6 +160,8 @@ cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n
 cdef object by_positions(object mask, object x, object axis, object size, object fill_value,
                          object out, object device, object stream, object device_memory):
     """By gather, which knows references and masked arrays, and raises for bad positions."""
+    if not hasattr(mask, "ndim") and hasattr(mask, "__dlpack__"):
+        mask = np.from_dlpack(mask)
     if np.ndim(mask) != 1:
         if axis is not None or np.shape(mask) != np.shape(x):
             raise GpukernValueError(

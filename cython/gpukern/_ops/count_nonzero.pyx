@@ -86,7 +86,7 @@ cdef int64_t as_int64(const CallContext *call, object number, str name) except? 
                                f"got {type(number).__name__}") from None
     except OverflowError:
         raise GpukernOverflowError(
-            f"{<object>call.function}: {name} must be in [-2**63, 2**63), got {number}") from None
+            f"{<object>call.function}: {name} must fit in int64, got {number}") from None
 
 
 complete_docstring(count_nonzero)

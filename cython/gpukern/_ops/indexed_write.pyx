@@ -71,7 +71,7 @@ cdef class IndexedWrite:
             describe_operand(&call, target, "target", &to)
         require_elements(&call, &to, reduce)
         if isinstance(index, tuple) and self.takes_tuples:
-            describe_indices(&call, index, axis, &to, &idx, &indices)
+            describe_indices(&call, tuple(index), axis, &to, &idx, &indices)
             options.further_index_count = indices.count
             options.further_indices = indices.further
         else:

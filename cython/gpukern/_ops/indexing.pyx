@@ -84,7 +84,7 @@ cdef class IndexedRead:
         work.options.further_index_count = 0
         describe_source(&call, source, &src)
         if several:
-            describe_indices(&call, index, axis, &src, &idx, &indices)
+            describe_indices(&call, tuple(index), axis, &src, &idx, &indices)
             work.options.further_index_count = indices.count
             work.options.further_indices = indices.further
             index_shape = &indices.shape

@@ -11,6 +11,7 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.result cimport new_result
 from gpukern._ops.count_nonzero cimport as_int64, as_size, counted, describe_mask
+from gpukern._ops.indexed_write cimport largest
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start,
 )
@@ -81,7 +82,7 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, device_m
     sizes[0] = msk.c.ndim
     sizes[1] = as_size(&call, size) if size is not None else counted(&call, &msk, &msk.c)
     result = new_result(&call, &msk, np.dtype(np.int64), 2, sizes, &dst)
-    start(&call, &msk)
+    start(&call, largest(&msk, &dst))
     finish(&call, gpukern_nonzero(&msk.c, &dst.c, &options, &call.c))
     rows = end_call(&call, result, &dst)
     return None if rows is None else tuple([rows[d] for d in range(sizes[0])])
