@@ -72,8 +72,9 @@ def compress_jax(bench, case, at):
 
 
 def compress_copy(bench, case, at):
-    """Copy half of the bytes that must be read and written, so that as many are moved."""
-    return lambda: bench.native.enqueue("copy", at.copy, at.original, case.traffic // 2)
+    """Copy half of the bytes that must be read and written, in words of 16 bytes."""
+    half = case.traffic // 2 // 16 * 16
+    return lambda: bench.native.enqueue("copy", at.copy, at.original, half)
 
 
 COMPRESS = (
