@@ -5,7 +5,6 @@
 // these axes flattened.
 
 #include <memory>
-#include <optional>
 
 #include "scatter_oracle.hpp"
 
@@ -42,7 +41,7 @@ class MultiIndexTest : public PlacementTest {
   void draw(const Axes& axes, const std::vector<Shape>& shapes, const std::vector<IndexType>& types,
             Layout layout, gpukern_index_mode mode, const Shape& broadcast_shape) {
     indices_.clear();
-    positions_.emplace(Placement::Cpu, kInt64.dtype, broadcast_shape);
+    positions_ = std::make_unique<Array>(Placement::Cpu, kInt64.dtype, broadcast_shape);
     const auto to = positions_->offsets();
     std::vector<std::int64_t> position(to.size(), 0);
     for (std::size_t k = 0; k < axes.count; ++k) {
@@ -133,7 +132,7 @@ class MultiIndexTest : public PlacementTest {
   std::vector<std::unique_ptr<Array>> indices_;
   std::vector<gpukern_tensor> tensors_;
   std::vector<const gpukern_tensor*> further_;
-  std::optional<Array> positions_;  ///< of the flattened axes
+  std::unique_ptr<Array> positions_;  ///< of the flattened axes
 };
 
 TEST_P(MultiIndexTest, EveryIndexType) {
@@ -165,8 +164,7 @@ TEST_P(MultiIndexTest, TheFirstBadIndexIsNamedAndNothingIsWritten) {
   const Axes axes{{4, 3}, 0, 2};
   for (const std::size_t bad : {0U, 1U}) {
     draw(axes, {{5}, {5}}, {kInt64}, Layout::Contiguous, GPUKERN_INDEX_RAISE, {5});
-    store_index(indices_[bad]->storage.host, kGuard + 8 * 3, kInt64.dtype,
-                4 - static_cast<Wide>(bad));
+    store_index(indices_[bad]->storage.host, kGuard + 24, kInt64.dtype, 4 - static_cast<Wide>(bad));
     indices_[bad]->memory->commit();
     Array target(placement(), kFloat32, axes.shape);
     Array values(placement(), kFloat32, {5});

@@ -79,6 +79,7 @@ Tensor RaveledIndex::broadcast_shape() const {
 std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
   const std::int32_t after = mode == GPUKERN_INDEX_FILL ? GPUKERN_INDEX_FILL : GPUKERN_INDEX_CLIP;
   std::vector<const Argument*> arguments;
+  arguments.reserve(indices_.size());
   for (const Argument& index : indices_) arguments.push_back(&index);
   const Call& call = call_.emplace(function_, arguments, exec);
   if (index_.tensor.count() == 0) return after;

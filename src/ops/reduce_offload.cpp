@@ -34,8 +34,8 @@ constexpr std::int64_t kScratchOfItems = 32;
 std::int64_t scratch_bytes(const GatherReduceArgs& args, std::int64_t row, std::int64_t items) {
   constexpr std::int64_t kLists = 64;
   const std::int64_t sums = 2 * (row / args.item) * accumulator_bytes(args.dtype);
-  const auto blocks = static_cast<long double>(items / kBlockValues + 1);
-  return items > kBlockValues ? reported(blocks * (sums + kLists)) : 0;
+  const std::int64_t blocks = items / kBlockValues + 1;
+  return blocks > 1 ? reported(static_cast<long double>(blocks) * (sums + kLists)) : 0;
 }
 
 /// Bags, and columns of the source.
@@ -81,6 +81,7 @@ class ReduceInChunks {
         chunks_(chunks),
         progress_(progress),
         pipeline_(call.device, call.stream, progress, {{chunks.bytes, chunks.bytes}}, kSlots) {
+    offsets_.reserve(static_cast<std::size_t>(args.bags + 1));
     for (std::int64_t b = 0; b <= args.bags; ++b)
       offsets_.push_back(
           clip_offset(load_index(args.offsets + b * args.offset_step, args.offset_type),

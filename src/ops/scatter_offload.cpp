@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "src/core/updates.hpp"
 #include "src/ops/gather_args.hpp"
@@ -119,9 +121,16 @@ class ScatterInChunks {
     Part upper = part;
     upper.first += lower.keys;
     upper.keys -= lower.keys;
-    upper.updates =
-        std::stable_partition(part.updates, part.updates + part.count,
-                              [&](const Update& update) { return update.key < upper.first; });
+    // Not std::stable_partition, whose buffer libstdc++ takes from a deprecated function.
+    std::vector<Update> moved;
+    upper.updates = part.updates;
+    for (const Update& update : std::span(part.updates, static_cast<std::size_t>(part.count))) {
+      if (update.key < upper.first)
+        *upper.updates++ = update;
+      else
+        moved.push_back(update);
+    }
+    std::ranges::copy(moved, upper.updates);
     lower.count = upper.updates - lower.updates;
     upper.count -= lower.count;
     pass(lower);

@@ -75,7 +75,7 @@ bool SelectionRun::fits(std::int64_t scratch) const {
       call_, {mask_.bytes(), x_ != nullptr ? x_->bytes() : 0, out_.bytes(), scratch}, exec_);
 }
 
-bool SelectionRun::is_apart() const {
+bool SelectionRun::must_be_apart() const {
   return may_overlap(out_, mask_) || (x_ != nullptr && may_overlap(out_, *x_)) ||
          (fill_.data != nullptr && may_overlap(out_, fill_));
 }

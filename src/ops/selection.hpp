@@ -58,14 +58,14 @@ class SelectionRun {
       enqueue(call_.device, SelectOperands{mask.tensor(), x ? &x->tensor() : nullptr, out});
       return call_.move(out, out_);
     }
-    Output out(call_, out_, is_apart());
+    Output out(call_, out_, must_be_apart());
     enqueue(call_.data_device, SelectOperands{mask_, x_, out.tensor()});
     out.finish();
   }
 
  private:
   [[nodiscard]] bool fits(std::int64_t scratch) const;
-  [[nodiscard]] bool is_apart() const;
+  [[nodiscard]] bool must_be_apart() const;
 
   const Call& call_;
   const gpukern_exec* exec_;
