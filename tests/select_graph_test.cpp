@@ -39,7 +39,7 @@ TEST_F(SelectGraphTest, SelectionsRunAgainOnNewData) {
   const DeviceMemory<int> mask(kCount);
   const DeviceMemory<int> x(kCount);
   const DeviceMemory<int> rows(std::int64_t{kCount} * kColumns);
-  const DeviceMemory<int> found(2 * kSize);  // as int64
+  const DeviceMemory<int> found(std::int64_t{2} * kSize);  // as int64
   const DeviceMemory<int> items(kSize);
   const DeviceMemory<int> found_rows(std::int64_t{kSize} * kColumns);
   stream.begin_capture();
