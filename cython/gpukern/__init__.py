@@ -16,18 +16,18 @@ from gpukern._elementwise.decorator import elementwise
 from gpukern._elementwise.dispatch import Elementwise
 from gpukern._memory.creation import empty, pinned_empty, to_device
 from gpukern._memory.device_array import DeviceArray
-from gpukern._ops.compress import compress
 from gpukern._ops.copy import copyto, synchronize
-from gpukern._ops.count_nonzero import count_nonzero
 from gpukern._ops.explain import Explanation, explain
-from gpukern._ops.gather import gather, take
-from gpukern._ops.gather_reduce import gather_reduce
-from gpukern._ops.nonzero import nonzero
-from gpukern._ops.put_along_axis import put_along_axis
+from gpukern._ops.indexing.gather import gather, take
+from gpukern._ops.indexing.put_along_axis import put_along_axis
+from gpukern._ops.indexing.scatter import bincount, scatter
+from gpukern._ops.indexing.take_along_axis import take_along_axis
+from gpukern._ops.reduction.gather_reduce import gather_reduce
+from gpukern._ops.reduction.segment_reduce import segment_reduce
 from gpukern._ops.saxpy import saxpy
-from gpukern._ops.scatter import bincount, scatter
-from gpukern._ops.segment_reduce import segment_reduce
-from gpukern._ops.take_along_axis import take_along_axis
+from gpukern._ops.selection.compress import compress
+from gpukern._ops.selection.count_nonzero import count_nonzero
+from gpukern._ops.selection.nonzero import nonzero
 from gpukern._program.kernel import Kernel
 from gpukern._program.launch import In, InOut, Out
 from gpukern._program.program import Program, cache_info, clear_cache

@@ -11,18 +11,18 @@ import numpy.typing as npt
 
 from gpukern import errors as errors
 from gpukern import typed as typed
-from gpukern._ops.compress import compress as compress
-from gpukern._ops.count_nonzero import count_nonzero as count_nonzero
-from gpukern._ops.gather import gather as gather
-from gpukern._ops.gather import take as take
-from gpukern._ops.gather_reduce import gather_reduce as gather_reduce
-from gpukern._ops.nonzero import nonzero as nonzero
-from gpukern._ops.put_along_axis import put_along_axis as put_along_axis
+from gpukern._ops.indexing.gather import gather as gather
+from gpukern._ops.indexing.gather import take as take
+from gpukern._ops.indexing.put_along_axis import put_along_axis as put_along_axis
+from gpukern._ops.indexing.scatter import bincount as bincount
+from gpukern._ops.indexing.scatter import scatter as scatter
+from gpukern._ops.indexing.take_along_axis import take_along_axis as take_along_axis
+from gpukern._ops.reduction.gather_reduce import gather_reduce as gather_reduce
+from gpukern._ops.reduction.segment_reduce import segment_reduce as segment_reduce
 from gpukern._ops.saxpy import saxpy as saxpy
-from gpukern._ops.scatter import bincount as bincount
-from gpukern._ops.scatter import scatter as scatter
-from gpukern._ops.segment_reduce import segment_reduce as segment_reduce
-from gpukern._ops.take_along_axis import take_along_axis as take_along_axis
+from gpukern._ops.selection.compress import compress as compress
+from gpukern._ops.selection.count_nonzero import count_nonzero as count_nonzero
+from gpukern._ops.selection.nonzero import nonzero as nonzero
 from gpukern._typing import (
     Array,
     BasicIndex,

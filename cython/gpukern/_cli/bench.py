@@ -20,7 +20,7 @@ from gpukern._cli.progress_bar import Progress
 from gpukern._memory.creation import to_device
 from gpukern._memory.device_array import DeviceArray
 from gpukern._ops.copy import synchronize
-from gpukern._ops.gather import gather
+from gpukern._ops.indexing.gather import gather
 from gpukern._ops.saxpy import saxpy
 from gpukern._runtime.info import info
 

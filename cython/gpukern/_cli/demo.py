@@ -14,7 +14,7 @@ from gpukern._memory.creation import empty, to_device
 from gpukern._memory.device_array import DeviceArray
 from gpukern._ops.copy import synchronize
 from gpukern._ops.explain import explain
-from gpukern._ops.gather import gather
+from gpukern._ops.indexing.gather import gather
 from gpukern._ops.saxpy import saxpy
 from gpukern._runtime.info import info
 

@@ -21,18 +21,18 @@ from gpukern._streams.call cimport request_explanation
 
 import numpy as np
 
-from gpukern._interop import numpy_subclasses
 from gpukern._elementwise.dispatch import Elementwise
-from gpukern._ops.compress import compress
-from gpukern._ops.count_nonzero import count_nonzero
-from gpukern._ops.gather import gather, take
-from gpukern._ops.gather_reduce import gather_reduce
-from gpukern._ops.nonzero import nonzero
-from gpukern._ops.put_along_axis import put_along_axis
+from gpukern._interop import numpy_subclasses
+from gpukern._ops.indexing.gather import gather, take
+from gpukern._ops.indexing.put_along_axis import put_along_axis
+from gpukern._ops.indexing.scatter import bincount, scatter
+from gpukern._ops.indexing.take_along_axis import take_along_axis
+from gpukern._ops.reduction.gather_reduce import gather_reduce
+from gpukern._ops.reduction.segment_reduce import segment_reduce
 from gpukern._ops.saxpy import saxpy
-from gpukern._ops.scatter import bincount, scatter
-from gpukern._ops.segment_reduce import segment_reduce
-from gpukern._ops.take_along_axis import take_along_axis
+from gpukern._ops.selection.compress import compress
+from gpukern._ops.selection.count_nonzero import count_nonzero
+from gpukern._ops.selection.nonzero import nonzero
 from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 

@@ -19,7 +19,7 @@ from gpukern._interop.array_type cimport BY_NDARRAY, ArrayType
 from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
 from gpukern._interop.scalar cimport elements_of
-from gpukern._ops.index_argument cimport (
+from gpukern._ops.indexing.index_argument cimport (
     Indices, describe_index, describe_indices, describe_own,
 )
 from gpukern._runtime.runtime cimport check

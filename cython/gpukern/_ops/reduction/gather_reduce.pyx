@@ -14,9 +14,9 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of, refuse_masked
 from gpukern._interop.result cimport new_result
-from gpukern._ops.indexed_write cimport describe_values, largest, one_of
-from gpukern._ops.index_argument cimport describe_index
-from gpukern._ops.indexing cimport as_axis, as_mode, require_same_dtype, sizes_along
+from gpukern._ops.indexing.index_argument cimport describe_index
+from gpukern._ops.indexing.indexed_read cimport as_axis, as_mode, require_same_dtype, sizes_along
+from gpukern._ops.indexing.indexed_write cimport describe_values, largest, one_of
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )

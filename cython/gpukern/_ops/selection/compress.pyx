@@ -13,13 +13,13 @@ from gpukern._capi cimport (
 from gpukern._interop.argument cimport describe, describe_output, dtype_of, shape_of
 from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
-from gpukern._ops.count_nonzero cimport as_size, counted, describe_mask
-from gpukern._ops.indexed_write cimport largest
-from gpukern._ops.index_argument cimport copy_to_gpu_of, describe_own
-from gpukern._ops.indexing cimport (
+from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_own
+from gpukern._ops.indexing.indexed_read cimport (
     Work, as_axis, axis_length, is_special, is_subclass, prepare_work, require_same_dtype,
     sizes_along,
 )
+from gpukern._ops.indexing.indexed_write cimport largest
+from gpukern._ops.selection.count_nonzero cimport as_size, counted, describe_mask
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
@@ -28,8 +28,8 @@ import numpy as np
 
 from gpukern._interop import numpy_subclasses
 from gpukern._ops.docstrings import complete_docstring
-from gpukern._ops.gather import gather
-from gpukern._ops.nonzero import nonzero
+from gpukern._ops.indexing.gather import gather
+from gpukern._ops.selection.nonzero import nonzero
 from gpukern.errors import GpukernValueError
 
 

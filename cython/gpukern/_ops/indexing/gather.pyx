@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport GPUKERN_AXIS_NONE, gpukern_gather, gpukern_tensor
-from gpukern._ops.indexing cimport IndexedRead, new_indexed_read
+from gpukern._ops.indexing.indexed_read cimport IndexedRead, new_indexed_read
 
 import numpy as np
 

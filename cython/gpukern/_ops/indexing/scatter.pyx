@@ -14,8 +14,8 @@ from gpukern._interop.argument cimport (
     describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, shape_of,
 )
 from gpukern._interop.result cimport new_result
-from gpukern._ops.index_argument cimport copy_to_gpu_of, describe_index, describe_own
-from gpukern._ops.indexed_write cimport IndexedWrite, new_indexed_write, set_options
+from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_index, describe_own
+from gpukern._ops.indexing.indexed_write cimport IndexedWrite, new_indexed_write, set_options
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, keep, start, what,
 )

@@ -5,7 +5,7 @@
 """put_along_axis: the Python function."""
 
 from gpukern._capi cimport gpukern_put_along_axis
-from gpukern._ops.indexed_write cimport IndexedWrite, new_indexed_write
+from gpukern._ops.indexing.indexed_write cimport IndexedWrite, new_indexed_write
 
 from gpukern._ops.docstrings import complete_docstring
 

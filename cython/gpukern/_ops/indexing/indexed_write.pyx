@@ -19,10 +19,10 @@ from gpukern._interop.array_type cimport BY_NUMPY, array_type_of
 from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
 from gpukern._interop.scalar cimport elements_of
-from gpukern._ops.index_argument cimport (
+from gpukern._ops.indexing.index_argument cimport (
     Indices, copy_to_gpu_of, describe_index, describe_indices, describe_own,
 )
-from gpukern._ops.indexing cimport as_axis, as_mode, require_same_dtype
+from gpukern._ops.indexing.indexed_read cimport as_axis, as_mode, require_same_dtype
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )

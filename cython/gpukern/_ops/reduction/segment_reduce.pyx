@@ -4,7 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """segment_reduce: the Python function."""
 
-from gpukern._ops.gather_reduce cimport reduce_items
+from gpukern._ops.reduction.gather_reduce cimport reduce_items
 
 from gpukern._ops.docstrings import complete_docstring
 

@@ -10,8 +10,8 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_INT, gpukern_nonzero, gpukern_select_options, gpukern_tensor,
 )
 from gpukern._interop.result cimport new_result
-from gpukern._ops.count_nonzero cimport as_int64, as_size, counted, describe_mask
-from gpukern._ops.indexed_write cimport largest
+from gpukern._ops.indexing.indexed_write cimport largest
+from gpukern._ops.selection.count_nonzero cimport as_int64, as_size, counted, describe_mask
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start,
 )
