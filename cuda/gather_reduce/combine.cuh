@@ -240,7 +240,7 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
                                       bool aligned, const Reduction& reduction,
                                       Accumulator<T> (&sum)[kCount]) {
   constexpr int kFew = 4;
-  constexpr int kMany = kCount == 1 ? 8 : 4;
+  constexpr int kMany = kCount == 1 && !kAny ? 8 : 4;
   std::int64_t combined = 0;
   if (rows.index == nullptr || group.lanes < kMany) {
     if (!active) return 0;

@@ -74,8 +74,8 @@ void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t st
   const LongBags long_bags = lay_out(layout, call);
   check(cudaMemsetAsync(long_bags.counts, 0, sizeof *long_bags.counts, stream), "cudaMemsetAsync");
   reduce_bags(call, long_bags);
-  reduce_parts(call, long_bags);
-  join_parts(call, long_bags);
+  reduce_long_bags(call, long_bags);
+  join_long_bags(call, long_bags);
 }
 
 Strategy gather_reduce_strategy(const GatherReduceArgs& args) {

@@ -4,10 +4,10 @@
 // gather_reduce on the GPU: what its passes share.
 //
 // A group of threads has a bag, each thread some columns of it, so that rows are read whole:
-//   bags   reduces each bag of at most one block, and lists the longer ones,
-//   parts  combines the blocks of those, each by another group of threads,
+//   bags   reduces each bag of at most one block, and lists the longer ones; then combines the
+//          blocks of those, each by another group of threads,
 //   join   joins the blocks of each long bag, and does what is rare and would take registers from
-//          the other two.
+//          the other.
 // So items are shared evenly, whatever the lengths of the bags.
 #pragma once
 
@@ -146,8 +146,11 @@ void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   });
 }
 
+/// A grid for work whose amount only the GPU knows.
+inline std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiprocessors; }
+
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags);
-void reduce_parts(const GatherReduceCall& call, const LongBags& long_bags);
-void join_parts(const GatherReduceCall& call, const LongBags& long_bags);
+void reduce_long_bags(const GatherReduceCall& call, const LongBags& long_bags);
+void join_long_bags(const GatherReduceCall& call, const LongBags& long_bags);
 
 }  // namespace gpukern::gpu
