@@ -104,6 +104,23 @@ TEST_P(PutAlongAxisTest, EveryLayout) {
         }
 }
 
+// On a GPU, enough rows for each multiprocessor, and tables of every kind: of several rows, of one,
+// of a part of one.
+TEST_P(PutAlongAxisTest, ManyRows) {
+  for (const gpukern_index_mode mode : kModes)
+    for (const int width : {1, 4, 16}) {
+      SCOPED_TRACE("mode " + std::to_string(mode) + ", width " + std::to_string(width));
+      const auto options = scatter_options(mode);
+      check(bytes_dtype(width), {1001, 30}, kInt64.dtype, {1001, 70}, 1, options);
+      check(bytes_dtype(width), {300, 1}, kInt32.dtype, {300, 9}, 1, options);
+      check(bytes_dtype(width), {150, 5, 40}, kInt32.dtype, {150, 1, 33}, 2, options,
+            {Layout::Contiguous, Layout::Strided, Layout::Contiguous});
+    }
+  const auto raise = scatter_options(GPUKERN_INDEX_RAISE);
+  check(bytes_dtype(2), {170, 9000}, kInt32.dtype, {170, 5000}, 1, raise);
+  check(bytes_dtype(1), {170, 70001}, kInt32.dtype, {170, 20000}, 1, raise);
+}
+
 TEST_P(PutAlongAxisTest, RandomCalls) {
   for (int trial = 0; trial < 400; ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));

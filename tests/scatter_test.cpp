@@ -199,6 +199,24 @@ TEST_P(ScatterTest, ManyElements) {
   }
 }
 
+// GPUs sort the updates of such a target, and find the last one of each key of others in a table.
+TEST_P(ScatterTest, PutsToALargeTarget) {
+  for (const int width : {1, 3, 8})
+    for (const std::int64_t count : {1000, 30000}) {
+      SCOPED_TRACE("width " + std::to_string(width) + ", " + std::to_string(count) + " updates");
+      Array target(placement(), bytes_dtype(width), {9 << 20});
+      Array index(placement(), kInt32.dtype, {count});
+      Array values(placement(), bytes_dtype(width), {count});
+      fill_random(values.storage.host, random_);
+      for (std::int64_t k = 0; k < count; ++k)
+        store(index.storage.host, kGuard + 4 * k,
+              static_cast<std::int32_t>(k % 2 == 0 ? between(random_, 0, 9 << 20) - 1
+                                                   : between(random_, 0, 99)));
+      expect_scatter({false, target, index, values, 0, scatter_options(GPUKERN_INDEX_CLIP)},
+                     placement());
+    }
+}
+
 TEST_P(ScatterTest, ValuesBroadcast) {
   for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD})
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{6}, Shape{11, 1}, Shape{11, 6}, Shape{1, 6},

@@ -12,15 +12,17 @@ namespace {
 
 template <class W>
 __global__ void __launch_bounds__(kThreads)
-    put_unique_kernel(const __grid_constant__ KeyOf key_of,
+    put_direct_kernel(const __grid_constant__ KeyOf key_of,
                       const __grid_constant__ UpdateValues values,
                       const __grid_constant__ TargetElements elements,
-                      const __grid_constant__ RowColumns<1> words, std::int64_t count, int lanes) {
+                      const __grid_constant__ RowColumns<1> words, std::int64_t count, int lanes,
+                      const std::uint32_t* last) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t update = thread / lanes;
   if (update >= count) return;
   const std::int64_t key = key_of(update);
   if (key < 0) return;
+  if (last != nullptr && last[key] != static_cast<std::uint32_t>(update) + 1) return;
   copy_words<W>(values.at(static_cast<std::uint64_t>(update)),
                 elements.at(static_cast<std::uint64_t>(key)), words, thread % lanes, lanes);
 }
@@ -74,19 +76,21 @@ bool has_atomic(const ScatterArgs& args) {
   return has;
 }
 
+void scatter_put_direct(const ScatterCall& call, const std::uint32_t* last) {
+  const ScatterArgs& args = call.args;
+  const ScatterWords words = scatter_words(args);
+  const std::int64_t count = words.columns.count();
+  const int lanes = word_lanes(count);
+  visit_word(words.bytes, [&](auto word) {
+    launch(put_direct_kernel<decltype(word)>, ceil_divide(call.count * lanes, kThreads),
+           call.stream, key_of(args), update_values(args), target_elements(args),
+           RowColumns<1>{words.columns, count, true}, call.count, lanes, last);
+  });
+}
+
 void scatter_direct(const ScatterCall& call, bool atomic) {
   const ScatterArgs& args = call.args;
-  if (args.reduce == GPUKERN_REDUCE_NONE) {
-    const ScatterWords words = scatter_words(args);
-    const std::int64_t count = words.columns.count();
-    const int lanes = word_lanes(count);
-    visit_word(words.bytes, [&](auto word) {
-      launch(put_unique_kernel<decltype(word)>, ceil_divide(call.count * lanes, kThreads),
-             call.stream, key_of(args), update_values(args), target_elements(args),
-             RowColumns<1>{words.columns, count, true}, call.count, lanes);
-    });
-    return;
-  }
+  if (args.reduce == GPUKERN_REDUCE_NONE) return scatter_put_direct(call, nullptr);
   const int lanes = word_lanes(call.columns);
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <bit>
 
 #include "cuda/common/scratch_layout.hpp"
@@ -105,7 +106,17 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
   if (call.count >= kBlockValues) scatter_join(call, plan, scratch.sorted_keys, scratch.long_keys);
 }
 
-enum class Way { Few, Direct, Atomic, Sorted };
+constexpr std::int64_t kTableEntry = sizeof(std::uint32_t);
+
+void scatter_last(Device& device, const ScatterCall& call) {
+  if (scatter_put_shared(call)) return;
+  const Buffer memory(device, call.args.keys.count() * kTableEntry, call.stream);
+  auto* const last = static_cast<std::uint32_t*>(memory.data());
+  scatter_find_last(call, last);
+  scatter_put_direct(call, last);
+}
+
+enum class Way { Few, Direct, Last, Atomic, Sorted };
 
 /// Up to here, atomic operations are faster than sorting, unless few keys have most updates.
 constexpr std::int64_t kAtomicTo = 1 << 18;
@@ -121,6 +132,19 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
          args.keys.count() * call.columns * args.item <= kCachedBytes;
 }
 
+/// Without a reduction: whether a table of the last updates is faster than sorting, as it is for
+/// short values where what neighbouring updates access stays in the cache, unless clearing it takes
+/// longer. Sorting writes long values in order.
+bool prefers_last(const ScatterCall& call) {
+  constexpr std::int64_t kMaxCount = (std::int64_t{1} << 32) - 2;
+  const ScatterArgs& args = call.args;
+  const std::int64_t keys = args.keys.count();
+  return args.reduce == GPUKERN_REDUCE_NONE && call.count <= kMaxCount && call.columns == 1 &&
+         args.item <= kWordBytes &&
+         kTableEntry * std::min(args.n * args.key_step, keys) <= kCachedBytes &&
+         kTableEntry * keys <= 64 * call.count + (std::int64_t{4} << 20);
+}
+
 bool is_ordered(const ScatterArgs& args) {
   bool ordered = true;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
@@ -132,6 +156,7 @@ bool is_ordered(const ScatterArgs& args) {
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.unique || call.count == 1) return Way::Direct;
+  if (prefers_last(call)) return Way::Last;
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
   if (call.count <= kScatterFew && moves_values(call, has_wide_keys(call))) return Way::Few;
   return Way::Sorted;
@@ -166,6 +191,8 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
       return scatter_few(call);
     case Way::Direct:
       return scatter_direct(call, false);
+    case Way::Last:
+      return scatter_last(device, call);
     case Way::Atomic:
       return scatter_direct(call, true);
     case Way::Sorted:

@@ -128,6 +128,12 @@ void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void*
 /// Writes or combines without sorting: for unique indices, and, with `atomic`, for reductions that
 /// atomic operations implement.
 void scatter_direct(const ScatterCall& call, bool atomic);
+/// Without a reduction; with `last`, only the updates that it names.
+void scatter_put_direct(const ScatterCall& call, const std::uint32_t* last);
+/// Fills in a table by key: one more than the number of the key's last update, 0 without any.
+void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
+/// Puts along rows, in one pass; returns false, and does nothing, if the call has no such rows.
+bool scatter_put_shared(const ScatterCall& call);
 bool has_atomic(const ScatterArgs& args);
 
 /// One block of threads for few updates of one short column.

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/scatter/key_of.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+/// Updates that a thread has in flight.
+constexpr int kInFlight = 4;
+
+/// From the last update to the first one: most of the others of a key that repeats find a later
+/// update in the table, and spare the atomic operation.
+__global__ void __launch_bounds__(kThreads)
+    find_last_kernel(const __grid_constant__ KeyOf key_of, std::int64_t count,
+                     std::uint32_t* last) {
+  const std::int64_t block = std::int64_t{gridDim.x} - 1 - std::int64_t{blockIdx.x};
+  const std::int64_t first = block * kThreads * kInFlight + threadIdx.x;
+  std::int64_t key[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    const std::int64_t update = first + k * kThreads;
+    key[k] = update < count ? key_of(update) : -1;
+  }
+  std::uint32_t found[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) found[k] = key[k] < 0 ? 0 : __ldcg(last + key[k]);
+#pragma unroll
+  for (int k = kInFlight - 1; k >= 0; --k) {
+    const auto number = static_cast<std::uint32_t>(first + k * kThreads) + 1;
+    if (key[k] >= 0 && found[k] < number) atomicMax(last + key[k], number);
+  }
+}
+
+}  // namespace
+
+void scatter_find_last(const ScatterCall& call, std::uint32_t* last) {
+  const auto bytes = static_cast<std::size_t>(call.args.keys.count()) * sizeof *last;
+  check(cudaMemsetAsync(last, 0, bytes, call.stream), "cudaMemsetAsync");
+  launch(find_last_kernel, ceil_divide(call.count, kThreads * kInFlight), call.stream,
+         key_of(call.args), call.count, last);
+}
+
+}  // namespace gpukern::gpu
