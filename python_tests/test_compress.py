@@ -222,6 +222,7 @@ def test_arguments_are_named():
         (ValueError, "mask must have one dimension, or", (np.ones((2, 3)), x, 0), {}),
         (ValueError, "mask must have one dimension, or", (True, x), {}),
         (TypeError, "mask must be bool, an integer", (["a"], x), {}),
+        (TypeError, "mask must be bool, an integer", (np.ones(1, np.longdouble), x), {}),
         (TypeError, "axis must be an int or None, got float", ([1], x, 0.0), {}),
         (TypeError, "size must be an int, got str", ([1], x), {"size": "1"}),
         (ValueError, r"out must have shape \(1,\), got \(2,\)", ([1], x), {"out": np.ones(2)}),

@@ -100,6 +100,7 @@ def test_arguments_are_named():
         (ValueError, "mask must have one dimension or more, got a 0-d array", True, {"size": 1}),
         (TypeError, "mask must be bool, an integer, float16, bfloat16, float32, float64, complex64 "
                     "or complex128, got <U1", ["a"], {}),
+        (TypeError, "mask must be bool, .* got float128", np.ones(3, np.longdouble), {}),
         (TypeError, "mask must not be a masked array", np.ma.ones(3), {}),
         (TypeError, "size must be an int, got float", [1], {"size": 1.0}),
         (TypeError, "size must be an int, got bool", [1], {"size": True}),

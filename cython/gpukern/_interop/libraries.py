@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-REQUIRES_GRADIENTS = "requires gradients: use gpukern.torch, or pass its detach()"
+REQUIRES_GRADIENTS = "requires gradients: pass its detach(), or use the function of gpukern.torch"
 
 # Where a library's types say that they live, by the library.
 LIBRARY_OF_PACKAGE = {

@@ -6,8 +6,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from gpukern._capi cimport GPUKERN_AXIS_NONE, gpukern_gather, gpukern_tensor
-from gpukern._ops.indexing.indexed_read cimport IndexedRead, new_indexed_read
+from gpukern._capi cimport gpukern_gather, gpukern_tensor
+from gpukern._ops.indexing.indexed_read cimport IndexedRead, new_indexed_read, sizes_with
 
 import numpy as np
 
@@ -105,23 +105,7 @@ def take(a, indices, axis=None, out=None, mode="raise", *, device=None, stream=N
 
 cdef int result_sizes(const gpukern_tensor *source, const gpukern_tensor *index, int32_t axis,
                       int axes, int64_t *sizes) noexcept:
-    """Fills in the result's shape and returns its ndim; any shape for an axis that the C side
-    refuses."""
-    cdef int ndim = source.ndim
-    cdef int d, first = 0, last = ndim, put = 0
-    if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
-        first = axis + ndim if axis < 0 else axis
-        last = first + axes
-    for d in range(first):
-        sizes[put] = source.shape[d]
-        put += 1
-    for d in range(index.ndim):
-        sizes[put] = index.shape[d]
-        put += 1
-    for d in range(last, ndim):
-        sizes[put] = source.shape[d]
-        put += 1
-    return put
+    return sizes_with(source, axis, axes, index.shape, index.ndim, sizes)
 
 
 cdef IndexedRead GATHER = new_indexed_read("gather", gpukern_gather, result_sizes, np.take)

@@ -56,8 +56,8 @@ cdef bint is_special(object source)
 cdef bint is_subclass(const Argument *argument) noexcept
 cdef int prepare_work(CallContext *call, Work *work, bint aligned, object fill_value,
                       const Argument *src, const Argument *idx, const Argument *dst) except -1
-cdef int sizes_along(const gpukern_tensor *source, int32_t axis, int64_t length,
-                     int64_t *sizes) noexcept
+cdef int sizes_with(const gpukern_tensor *source, int32_t axis, int axes, const int64_t *inner,
+                    int count, int64_t *sizes) noexcept
 cdef int64_t axis_length(const gpukern_tensor *source, int32_t axis) noexcept
 cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1
 cdef int require_same_dtype(const CallContext *call, const Argument *src,

@@ -201,20 +201,21 @@ cdef object new_gathered(CallContext *call, ResultSizes result_sizes, const Argu
                       dst)
 
 
-cdef int sizes_along(const gpukern_tensor *source, int32_t axis, int64_t length,
-                     int64_t *sizes) noexcept:
-    """Fills in the source's shape with `length` along the axis, and returns its ndim; any shape for
-    an axis that the C side refuses."""
+cdef int sizes_with(const gpukern_tensor *source, int32_t axis, int axes, const int64_t *inner,
+                    int count, int64_t *sizes) noexcept:
+    """Fills in the source's shape with `count` sizes in place of `axes` dimensions from the axis on,
+    and returns the number of sizes; any shape for an axis that the C side refuses."""
     cdef int ndim = source.ndim
     cdef int d, first = 0, last = ndim, put = 0
     if axis != GPUKERN_AXIS_NONE and ndim > 0 and -ndim <= axis < ndim:
         first = axis + ndim if axis < 0 else axis
-        last = first + 1
+        last = first + axes
     for d in range(first):
         sizes[put] = source.shape[d]
         put += 1
-    sizes[put] = length
-    put += 1
+    for d in range(count):
+        sizes[put] = inner[d]
+        put += 1
     for d in range(last, ndim):
         sizes[put] = source.shape[d]
         put += 1

@@ -15,7 +15,7 @@ from gpukern._capi cimport (
 from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of, refuse_masked
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport describe_index
-from gpukern._ops.indexing.indexed_read cimport as_axis, as_mode, require_same_dtype, sizes_along
+from gpukern._ops.indexing.indexed_read cimport as_axis, as_mode, require_same_dtype, sizes_with
 from gpukern._ops.indexing.indexed_write cimport describe_values, largest, one_of
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
@@ -151,7 +151,8 @@ cdef int reduced_sizes(const gpukern_tensor *source, const gpukern_tensor *offse
     """Fills in the result's shape and returns its ndim; any shape for an axis or offsets that the
     C side refuses."""
     cdef bint good = offsets.ndim == 1 and offsets.shape[0] > 0
-    return sizes_along(source, axis, offsets.shape[0] - 1 if good else 0, sizes)
+    cdef int64_t bags = offsets.shape[0] - 1 if good else 0
+    return sizes_with(source, axis, 1, &bags, 1, sizes)
 
 
 complete_docstring(gather_reduce)

@@ -16,7 +16,7 @@ from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_own
 from gpukern._ops.indexing.indexed_read cimport (
     Work, as_axis, axis_length, is_special, is_subclass, prepare_work, require_same_dtype,
-    sizes_along,
+    sizes_with,
 )
 from gpukern._ops.indexing.indexed_write cimport largest
 from gpukern._ops.selection.count_nonzero cimport as_size, counted, describe_mask
@@ -113,7 +113,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
         count = counted_in_bounds(&call, &msk, axis_length(&src.c, work.axis))
         if count < 0:  # raises
             return by_positions(mask, x, axis, None, 0, None, device, stream, device_memory)
-    ndim = sizes_along(&src.c, work.axis, count, sizes)
+    ndim = sizes_with(&src.c, work.axis, 1, &count, 1, sizes)
     if out is None:
         result = new_result(&call, &src, None, ndim, sizes, &dst)
     else:
