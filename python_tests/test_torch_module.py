@@ -355,9 +355,7 @@ def test_errors():
         gt.gather_reduce(source, torch.tensor([0]), torch.tensor([0, 1]), reduce="max")
     with pytest.raises(TypeError, match=r"^gather_reduce: index must be a torch.Tensor, got list"):
         gt.gather_reduce(source, [0], torch.tensor([0, 1]))
-    with pytest.raises(
-        TypeError, match=r"^gather_reduce: offsets must be a torch.Tensor, got list"
-    ):
+    with pytest.raises(TypeError, match=r"^gather_reduce: offsets must be a torch.Tensor"):
         gt.gather_reduce(source, torch.tensor([0]), [0, 1])
     for shape in [(), (0,)]:
         with pytest.raises(ValueError, match="offsets must have one dimension"):

@@ -192,17 +192,24 @@ def test_requirements_are_pinned_by_hashes():
         )
 
 
-def test_sdist_holds_what_a_build_needs(tmp_path):
+def build_sdist(folder):
+    folder.mkdir()
     command = [
         sys.executable,
         "-c",
         "import gpukern_build, sys; gpukern_build.build_sdist(sys.argv[1])",
-        str(tmp_path),
+        str(folder),
     ]
     path = os.pathsep.join([str(ROOT / "build_backend"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
+    environment = {**os.environ, "PYTHONPATH": path, "SOURCE_DATE_EPOCH": "1700000000"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
-    [archive] = tmp_path.glob("*.tar.gz")
+    [archive] = folder.glob("*.tar.gz")
+    return archive
+
+
+def test_sdist_holds_what_a_build_needs(tmp_path):
+    archive = build_sdist(tmp_path / "first")
+    assert archive.read_bytes() == build_sdist(tmp_path / "second").read_bytes()
     names = subprocess.check_output(["tar", "-tzf", archive], text=True).splitlines()
     inside = {name.partition("/")[2] for name in names}
     needed = ["setup.py", "pyproject.toml", "LICENSE", "licenses/CUDA-EULA.txt", "CMakeLists.txt"]

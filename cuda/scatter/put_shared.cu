@@ -17,7 +17,7 @@ constexpr int kMostThreads = 1024;
 /// Updates that a thread has in flight.
 constexpr int kInFlight = 4;
 
-/// Rows of updates, each with keys of its own, which are positions on the axis.
+/// Rows of updates, whose keys differ from those of other rows: positions on the axis.
 struct UpdateRows {
   const std::byte* index;
   const std::byte* values;

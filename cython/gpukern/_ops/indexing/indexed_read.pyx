@@ -203,7 +203,7 @@ cdef object new_gathered(CallContext *call, ResultSizes result_sizes, const Argu
 
 cdef int sizes_with(const gpukern_tensor *source, int32_t axis, int axes, const int64_t *inner,
                     int count, int64_t *sizes) noexcept:
-    """Fills in the source's shape with `count` sizes in place of `axes` dimensions from the axis on,
+    """Fills in the source's shape with `count` sizes in place of `axes` dimensions from the axis,
     and returns the number of sizes; any shape for an axis that the C side refuses."""
     cdef int ndim = source.ndim
     cdef int d, first = 0, last = ndim, put = 0

@@ -55,8 +55,8 @@ def count_nonzero(mask, *, device=None, stream=None, device_memory=None):
 
 cdef int describe_mask(CallContext *call, object mask, Argument *msk) except -1:
     describe_operand(call, mask, "mask", msk)
-    # The C side sees no more than the size of an opaque dtype, and refuses a long double in the name
-    # of count_nonzero, whoever counts.
+    # The C side sees no more than the size of an opaque dtype, and would refuse a long double in
+    # the name of count_nonzero.
     cdef bint is_long = (msk.c.dtype.code == GPUKERN_FLOAT and msk.c.dtype.bits > 64
                          or msk.c.dtype.code == GPUKERN_COMPLEX and msk.c.dtype.bits > 128)
     if msk.c.dtype.code == GPUKERN_OPAQUE or is_long:
