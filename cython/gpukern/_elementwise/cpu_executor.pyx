@@ -68,11 +68,10 @@ cdef list idle_contexts = []
 
 cpdef object quietly(object function, tuple arguments):
     """Calls a function that computes with ndarrays, without warnings."""
-    cdef object context = None
-    with cython.critical_section(idle_contexts):
-        if idle_contexts:
-            context = idle_contexts.pop()
-    if context is None:
+    cdef object context
+    try:  # another thread may take the last one
+        context = idle_contexts.pop()
+    except IndexError:
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
     PyContext_Enter(context)
