@@ -105,20 +105,26 @@ TEST_P(PutAlongAxisTest, EveryLayout) {
 }
 
 // On a GPU, enough rows for each multiprocessor, and tables of every kind: of several rows, of one,
-// of a part of one.
+// of a part of one. The last thread block has fewer rows.
 TEST_P(PutAlongAxisTest, ManyRows) {
-  for (const gpukern_index_mode mode : kModes)
-    for (const int width : {1, 4, 16}) {
-      SCOPED_TRACE("mode " + std::to_string(mode) + ", width " + std::to_string(width));
-      const auto options = scatter_options(mode);
-      check(bytes_dtype(width), {1001, 30}, kInt64.dtype, {1001, 70}, 1, options);
-      check(bytes_dtype(width), {300, 1}, kInt32.dtype, {300, 9}, 1, options);
-      check(bytes_dtype(width), {150, 5, 40}, kInt32.dtype, {150, 1, 33}, 2, options,
-            {Layout::Contiguous, Layout::Strided, Layout::Contiguous});
-    }
-  const auto raise = scatter_options(GPUKERN_INDEX_RAISE);
-  check(bytes_dtype(2), {170, 9000}, kInt32.dtype, {170, 5000}, 1, raise);
-  check(bytes_dtype(1), {170, 70001}, kInt32.dtype, {170, 20000}, 1, raise);
+  for (const gpukern_index_mode mode : kModes) {
+    SCOPED_TRACE("mode " + std::to_string(mode));
+    const auto options = scatter_options(mode);
+    for (const IndexType& type : kIndexTypes)
+      check(bytes_dtype(4), {1003, 30}, type.dtype, {1003, 70}, 1, options);
+    for (const int width : {1, 2, 8, 16})
+      check(bytes_dtype(width), {301, 1}, kInt32.dtype, {301, 9}, 1, options);
+    check(bytes_dtype(4), {150, 5, 40}, kInt32.dtype, {150, 1, 33}, 2, options);
+    check(bytes_dtype(2), {190, 9000}, kInt32.dtype, {190, 1000}, 1, options);
+  }
+  for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_FILL})
+    check(bytes_dtype(1), {190, 70001}, kInt32.dtype, {190, 4500}, 1, scatter_options(mode));
+  for (std::size_t t = 0; t < std::size(kOutputLayouts); ++t)
+    for (std::size_t i = 0; i < std::size(kInputLayouts); ++i)
+      check(
+          bytes_dtype(4), {301, 20}, kInt64.dtype, {301, 30}, 1,
+          scatter_options(GPUKERN_INDEX_FILL),
+          {kOutputLayouts[t], kInputLayouts[i], kInputLayouts[(t + i) % std::size(kInputLayouts)]});
 }
 
 TEST_P(PutAlongAxisTest, RandomCalls) {

@@ -201,7 +201,10 @@ TEST_P(ScatterTest, ManyElements) {
 
 // GPUs sort the updates of such a target, and find the last one of each key of others in a table.
 TEST_P(ScatterTest, PutsToALargeTarget) {
-  for (const int width : {1, 3, 8})
+  for (const auto& [width, mode] : {std::pair{1, GPUKERN_INDEX_CLIP},
+                                    {2, GPUKERN_INDEX_FILL},
+                                    {3, GPUKERN_INDEX_FILL},
+                                    {8, GPUKERN_INDEX_WRAP}})
     for (const std::int64_t count : {1000, 30000}) {
       SCOPED_TRACE("width " + std::to_string(width) + ", " + std::to_string(count) + " updates");
       Array target(placement(), bytes_dtype(width), {9 << 20});
@@ -210,10 +213,9 @@ TEST_P(ScatterTest, PutsToALargeTarget) {
       fill_random(values.storage.host, random_);
       for (std::int64_t k = 0; k < count; ++k)
         store(index.storage.host, kGuard + 4 * k,
-              static_cast<std::int32_t>(k % 2 == 0 ? between(random_, 0, 9 << 20) - 1
+              static_cast<std::int32_t>(k % 2 == 0 ? between(random_, -10, (9 << 20) + 10)
                                                    : between(random_, 0, 99)));
-      expect_scatter({false, target, index, values, 0, scatter_options(GPUKERN_INDEX_CLIP)},
-                     placement());
+      expect_scatter({false, target, index, values, 0, scatter_options(mode)}, placement());
     }
 }
 

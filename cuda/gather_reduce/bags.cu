@@ -84,9 +84,10 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
     const std::int64_t blocks =
         kOfLong ? resident_grid()
                 : ceil_divide(args.bags * shares.groups, kBagThreads / shares.lanes);
-    launch(reduce_bags_kernel < T, kCount, kAny, kAny || kOfLong >, Grid{blocks, kBagThreads},
-           call.stream, bag_ranges(args), item_rows(args), output, args.bags, shares, long_bags,
-           kOfLong);
+    // Those of rare layouts are one kernel.
+    constexpr bool kMayBeLong = kAny || kOfLong;
+    launch(reduce_bags_kernel<T, kCount, kAny, kMayBeLong>, Grid{blocks, kBagThreads}, call.stream,
+           bag_ranges(args), item_rows(args), output, args.bags, shares, long_bags, kOfLong);
   });
 }
 

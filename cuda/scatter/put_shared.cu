@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Puts along rows: a table of the last update of each key of a row fits in shared memory.
+// Puts along rows: a table of the last update of each key of a row, or of a part of one, fits in
+// shared memory.
 
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <bit>
 
 #include "cuda/common/scratch_layout.hpp"
@@ -137,12 +136,12 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
 /// longer. Sorting writes long values in order.
 bool prefers_last(const ScatterCall& call) {
   constexpr std::int64_t kMaxCount = (std::int64_t{1} << 32) - 2;
+  constexpr std::int64_t kMostScratch = 64;  // bytes for each update
   const ScatterArgs& args = call.args;
   const std::int64_t keys = args.keys.count();
   return args.reduce == GPUKERN_REDUCE_NONE && call.count <= kMaxCount && call.columns == 1 &&
-         args.item <= kWordBytes &&
-         kTableEntry * std::min(args.n * args.key_step, keys) <= kCachedBytes &&
-         kTableEntry * keys <= 64 * call.count + (std::int64_t{4} << 20);
+         args.item <= kWordBytes && kTableEntry * args.n * args.key_step <= kCachedBytes &&
+         kTableEntry * keys <= kMostScratch * call.count;
 }
 
 bool is_ordered(const ScatterArgs& args) {

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Scatter by sorting: what its passes share.
+// What the ways of scatter share. scatter.cu chooses one of them.
 //
-// Updates with equal keys must be combined in order, so atomic operations do not serve. Instead:
+// Updates with equal keys must be combined in order, so atomic operations do not serve in general.
+// Few updates are sorted by one thread block, and short values that replace others need no more
+// than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort); short values move with their
 //   keys,
@@ -132,7 +134,7 @@ void scatter_direct(const ScatterCall& call, bool atomic);
 void scatter_put_direct(const ScatterCall& call, const std::uint32_t* last);
 /// Fills in a table by key: one more than the number of the key's last update, 0 without any.
 void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
-/// Puts along rows, in one pass; returns false, and does nothing, if the call has no such rows.
+/// Puts along rows, by one kernel; returns false, and does nothing, if the call has no such rows.
 bool scatter_put_shared(const ScatterCall& call);
 bool has_atomic(const ScatterArgs& args);
 

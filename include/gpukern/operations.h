@@ -197,7 +197,7 @@ typedef struct gpukern_scatter_options {
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
  * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
  * GPU are ready on return; they pass through it in chunks unless they fit as a whole. On a GPU, a
- * call with many indices needs scratch memory of 20 to 50 bytes for each, and 1/128 of the values,
+ * call with many indices needs scratch memory of 4 to 64 bytes for each, and 1/128 of the values,
  * as accumulated; chunks are small enough that it is within gpukern_exec::device_memory_limit.
  *
  * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)

@@ -17,7 +17,7 @@ namespace gpukern {
 namespace {
 
 /// Bytes of scratch memory that a GPU needs at most for each update of the chunk that it computes.
-constexpr std::int64_t kScratch = 56;
+constexpr std::int64_t kScratch = 64;
 constexpr std::int64_t kIndexBytes = sizeof(std::int64_t);
 /// Bytes of values that the host packs at once, or one column of them.
 constexpr std::int64_t kHostBytes = std::int64_t{256} << 20;
