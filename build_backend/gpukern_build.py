@@ -30,7 +30,7 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def set_times(archive, epoch):
-    """Write an archive anew, with one time and without owners."""
+    """Write an archive anew, with one time, the usual modes, and without owners."""
     made = archive.with_suffix(".new")
     with (
         tarfile.open(archive) as old,
@@ -40,6 +40,7 @@ def set_times(archive, epoch):
     ):
         for member in sorted(old, key=lambda member: member.name):
             member.mtime, member.uid, member.gid = epoch, 0, 0
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
             member.uname = member.gname = ""
             member.pax_headers = {}
             new.addfile(member, old.extractfile(member) if member.isfile() else None)

@@ -71,7 +71,7 @@ def test_each_operation_follows_the_recipe(operation):
     new, edited = recipe()
     for template in new + edited:
         path = template.replace("<op>", operation)
-        if path.startswith(operation):  # in a folder of the operations
+        if "/" not in template and template.startswith("<op>"):  # in a folder of the operations
             (path,) = (ROOT / "cython" / "gpukern" / "_ops").rglob(path)
         assert (ROOT / path).is_file(), path
         assert re.search(rf"(?<![a-z]){operation}(?![a-z])", read(path)), path

@@ -139,8 +139,8 @@ def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0,
     """
     if reduce not in ("sum", "mean"):
         raise ValueError(f"gather_reduce: reduce must be 'sum' or 'mean', got {reduce!r}")
-    for name, value in (("index", index), ("offsets", offsets)):
-        if not isinstance(value, Tensor):
+    for name, value in (("index", index), ("offsets", offsets), ("weights", weights)):
+        if not (isinstance(value, Tensor) or (name == "weights" and value is None)):
             kind = type(value).__name__
             raise TypeError(f"gather_reduce: {name} must be a torch.Tensor, got {kind}")
     if offsets.dim() != 1 or offsets.shape[0] == 0:

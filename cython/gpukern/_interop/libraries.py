@@ -10,7 +10,10 @@ import sys
 
 import numpy as np
 
-REQUIRES_GRADIENTS = "requires gradients: pass its detach(), or use the function of gpukern.torch"
+REQUIRES_GRADIENTS = (
+    "requires gradients: pass its detach(), or use gpukern.torch for gather, scatter, "
+    "gather_reduce and saxpy"
+)
 
 # Where a library's types say that they live, by the library.
 LIBRARY_OF_PACKAGE = {

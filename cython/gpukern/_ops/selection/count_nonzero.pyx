@@ -7,7 +7,7 @@
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_count_nonzero, gpukern_tensor,
+    GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_count_nonzero, gpukern_tensor,
 )
 from gpukern._interop.argument cimport describe_operand, dtype_of
 from gpukern._streams.call cimport (
@@ -57,8 +57,7 @@ cdef int describe_mask(CallContext *call, object mask, Argument *msk) except -1:
     describe_operand(call, mask, "mask", msk)
     # The C side sees no more than the size of an opaque dtype, and would refuse a long double in
     # the name of count_nonzero.
-    cdef bint is_long = (msk.c.dtype.code == GPUKERN_FLOAT and msk.c.dtype.bits > 64
-                         or msk.c.dtype.code == GPUKERN_COMPLEX and msk.c.dtype.bits > 128)
+    cdef bint is_long = msk.c.dtype.code == GPUKERN_FLOAT and msk.c.dtype.bits > 64
     if msk.c.dtype.code == GPUKERN_OPAQUE or is_long:
         raise GpukernTypeError(
             f"{what(call, msk)} must be bool, an integer, float16, bfloat16, float32, float64, "
