@@ -7,7 +7,7 @@ import bag_oracle
 import numpy as np
 import pytest
 import scatter_oracle
-from conftest import CASES_PER_EXAMPLE
+from conftest import CASES_PER_EXAMPLE, CASES_PER_TEST
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import INDEX_DTYPES, shapes, windows
@@ -276,6 +276,17 @@ def test_bits_depend_on_neither_threads_nor_run(rng):
     finally:
         gpukern.set_num_threads(before)
     assert len(results) == 1
+
+
+def test_repeated_calls_give_the_same_bits(place, rng):
+    """A release repeats each call 1,000 times."""
+    source, index = rng.standard_normal((3000, 8)), rng.integers(0, 3000, 40_000)
+    for offsets in (np.arange(0, 40_001, 20), np.array([0, 5, 30_000, 40_000])):
+        bits = {
+            reduce_at(place, source, index, offsets).tobytes()
+            for _ in range(max(CASES_PER_TEST // 100, 2))
+        }
+        assert len(bits) == 1
 
 
 def test_errors_leave_out_unchanged(place, rng):

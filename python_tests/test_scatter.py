@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 import scatter_oracle
+from conftest import CASES_PER_TEST
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import INDEX_DTYPES, gather_shape, shapes
@@ -121,6 +122,18 @@ def test_bits_depend_on_neither_threads_nor_run(rng):
     finally:
         gpukern.set_num_threads(before)
     assert len(results) == 1
+
+
+def test_repeated_calls_give_the_same_bits(place, rng):
+    """A release repeats each call 1,000 times."""
+    index, values = rng.integers(0, 3000, 40_000), rng.standard_normal(40_000)
+    for positions, dtype in [(index, "f4"), (index % 5, "f8"), (index // 100, "f2")]:
+        added = values.astype(dtype)
+        bits = {
+            put_at(place, np.ones(3000, dtype), positions, added, reduce="add").tobytes()
+            for _ in range(max(CASES_PER_TEST // 100, 2))
+        }
+        assert len(bits) == 1
 
 
 def test_modes(place):

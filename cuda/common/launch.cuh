@@ -45,6 +45,9 @@ struct Grid {
   bool programmatic_launch = false;
 };
 
+/// The blocks of a grid for work whose amount only the GPU knows.
+inline std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiprocessors; }
+
 /// Launches a kernel and throws for an error of this launch only. Does not read CUDA's last error,
 /// which may be that of another library.
 template <class... Parameters, class... Arguments>

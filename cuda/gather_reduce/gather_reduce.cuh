@@ -146,9 +146,6 @@ void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   });
 }
 
-/// A grid for work whose amount only the GPU knows.
-inline std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiprocessors; }
-
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags);
 void reduce_long_bags(const GatherReduceCall& call, const LongBags& long_bags);
 void join_long_bags(const GatherReduceCall& call, const LongBags& long_bags);

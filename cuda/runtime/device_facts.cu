@@ -52,6 +52,7 @@ DeviceFacts ask(int device) {
                                 attribute(cudaDevAttrComputeCapabilityMinor, device),
           .multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device),
           .shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          .l2_bytes = attribute(cudaDevAttrL2CacheSize, device),
           .overlaps_kernels = code_capability() >= 90 && driver_version() >= kWithEdgeData};
 }
 

@@ -15,6 +15,7 @@ struct DeviceFacts {
   int compute_capability = 0;  ///< 90 is 9.0
   int multiprocessors = 0;
   std::int64_t shared_bytes = 0;  ///< shared memory that a block may use
+  std::int64_t l2_bytes = 0;      ///< of the L2 cache
   /// Whether kernels may start while the previous one runs, by programmatic dependent launch. They
   /// wait for its end themselves, by code that exists for compute capability 9.0 and later only:
   /// PTX for an older one, compiled when it is loaded, does not wait.

@@ -55,9 +55,9 @@ template <class T, class Key>
 void launch_join(const ScatterCall& call, const void* keys, const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
   const RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-  launch(join_kernel<T, Key>, Grid{std::int64_t{8} * device_facts().multiprocessors, kJoinThreads},
-         call.stream, static_cast<const Key*>(keys), target_elements(args), columns,
-         join_width(call.columns), reduction_of(args.reduce, args.dtype), long_keys);
+  launch(join_kernel<T, Key>, Grid{resident_grid(), kJoinThreads}, call.stream,
+         static_cast<const Key*>(keys), target_elements(args), columns, join_width(call.columns),
+         reduction_of(args.reduce, args.dtype), long_keys);
 }
 
 }  // namespace

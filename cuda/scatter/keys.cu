@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/common/indexing.cuh"
-#include "cuda/scatter/scatter.cuh"
+#include "cuda/scatter/key_of.cuh"
 
 namespace gpukern::gpu {
 namespace {
@@ -11,15 +10,11 @@ namespace {
 enum class Payload { InPlace, Numbers, Values };
 
 struct KeySource {
-  const std::byte* index;
+  PositionOf position_of;
   const std::byte* values;
   Loop<3> updates;
-  std::int64_t n;
   std::int64_t key_step;
-  IndexType index_type;
-  gpukern_index_mode mode;
-  bool aligned;  ///< the indices
-  int item;      ///< bytes of a value
+  int item;  ///< bytes of a value
   bool values_aligned;
 };
 
@@ -48,19 +43,18 @@ __global__ void __launch_bounds__(kThreads)
       static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
   if (first == 0) *long_keys = 0;
   std::int64_t offset[kInFlight][3];
-  std::int64_t value[kInFlight];
+  std::int64_t loaded[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = min(first + k * kThreads, count - 1);
     unravel(from.updates, static_cast<std::uint64_t>(u), offset[k]);
-    value[k] = load_index(from.index + offset[k][kUpdateIndex], from.index_type, from.aligned);
+    loaded[k] = from.position_of.load(offset[k][kUpdateIndex]);
   }
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = first + k * kThreads;
     if (u >= count) return;
-    const std::int64_t position =
-        resolve_index(from.mode, value[k], from.index_type.is_signed, from.n);
+    const std::int64_t position = from.position_of.resolve(loaded[k]);
     keys[u] = position < 0 ? none : static_cast<Key>(position * from.key_step + offset[k][kKey]);
     if (kind == Payload::Numbers)
       payload[u] = static_cast<Carried>(u);
@@ -120,17 +114,12 @@ template <class Key, class Carried>
 void launch_keys(const ScatterCall& call, Payload kind, void* keys, void* payload,
                  unsigned long long* long_keys) {
   const ScatterArgs& args = call.args;
-  const KeySource from{
-      .index = args.index,
-      .values = args.values,
-      .updates = args.updates,
-      .n = args.n,
-      .key_step = args.key_step,
-      .index_type = args.index_type,
-      .mode = args.mode,
-      .aligned = index_aligned(args.index, args.updates, kUpdateIndex, args.index_type),
-      .item = static_cast<int>(args.item),
-      .values_aligned = is_aligned(args, args.item)};
+  const KeySource from{.position_of = position_of(args),
+                       .values = args.values,
+                       .updates = args.updates,
+                       .key_step = args.key_step,
+                       .item = static_cast<int>(args.item),
+                       .values_aligned = is_aligned(args, args.item)};
   launch(keys_kernel<Key, Carried>, ceil_divide(call.count, kThreads * kInFlight), call.stream,
          from, kind, call.count, static_cast<Key>(args.keys.count()), static_cast<Key*>(keys),
          static_cast<Carried*>(payload), long_keys);

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "cuda/common/fast_divmod.cuh"
-#include "cuda/common/indexing.cuh"
+#include "cuda/scatter/key_of.cuh"
 #include "cuda/scatter/words.cuh"
 
 namespace gpukern::gpu {
@@ -18,19 +18,15 @@ constexpr int kMostThreads = 1024;
 /// Updates that a thread has in flight.
 constexpr int kInFlight = 4;
 
-/// Rows of updates, whose keys differ from those of other rows: positions on the axis.
+/// Rows of updates. The keys of a row are consecutive, from that of position 0 on the axis, and
+/// differ from those of other rows.
 struct UpdateRows {
-  const std::byte* index;
+  PositionOf position_of;
   const std::byte* values;
-  std::int64_t count;   ///< rows
-  std::int64_t length;  ///< updates of a row
-  std::int64_t row[3];  ///< strides, by UpdateOperand
-  std::int64_t step[2];
-  std::int64_t n;
-  std::int64_t key_step;
-  IndexType index_type;
-  gpukern_index_mode mode;
-  bool index_aligned;
+  std::int64_t count;    ///< rows
+  std::int64_t length;   ///< updates of a row
+  std::int64_t row[3];   ///< strides, by UpdateOperand
+  std::int64_t step[2];  ///< strides within a row
 };
 
 /// Each thread block has some rows, or a slice of the positions of one.
@@ -62,11 +58,8 @@ struct RowBlock {
                                           const FastDivmod<std::uint32_t>& by_length) const {
     const auto at = by_length.divmod(update);
     const std::int64_t row = first_row + at.quotient;
-    const std::byte* const index =
-        from.index + row * from.row[kUpdateIndex] + at.remainder * from.step[kUpdateIndex];
-    const std::int64_t position =
-        resolve_index(from.mode, load_index(index, from.index_type, from.index_aligned),
-                      from.index_type.is_signed, from.n);
+    const std::int64_t position = from.position_of.resolve(from.position_of.load(
+        row * from.row[kUpdateIndex] + at.remainder * from.step[kUpdateIndex]));
     const std::int64_t in_slice = position - first_position;
     const bool is_mine = position >= 0 && in_slice >= 0 && in_slice < positions;
     return {row, at.remainder, position,
@@ -119,66 +112,80 @@ __global__ void __launch_bounds__(kMostThreads)
     for (unsigned k = 0; k < kInFlight; ++k)
       if (update[k].entry >= 0)
         *reinterpret_cast<W*>(elements.at(static_cast<std::uint64_t>(
-            update[k].row * from.row[kKey] + update[k].position * from.key_step))) = word[k];
+            update[k].row * from.row[kKey] + update[k].position))) = word[k];
   }
 }
 
 /// The rows of a call; none if its updates have no such structure.
-std::optional<UpdateRows> update_rows(const ScatterCall& call) {
-  const ScatterArgs& args = call.args;
+std::optional<UpdateRows> update_rows(const ScatterArgs& args) {
   const Loop<3>& updates = args.updates;
-  const ScatterWords words = scatter_words(args);
-  if (updates.ndim != 2 || updates.stride[kKey][1] != 0 ||
-      updates.stride[kKey][0] < args.n * args.key_step || words.columns.count() != 1)
+  if (updates.ndim != 2 || args.key_step != 1 || updates.stride[kKey][1] != 0 ||
+      updates.stride[kKey][0] < args.n)
     return std::nullopt;
-  UpdateRows rows{
-      .index = args.index,
-      .values = args.values,
-      .count = updates.extent[0],
-      .length = updates.extent[1],
-      .row = {},
-      .step = {updates.stride[kUpdateIndex][1], updates.stride[kUpdateValue][1]},
-      .n = args.n,
-      .key_step = args.key_step,
-      .index_type = args.index_type,
-      .mode = args.mode,
-      .index_aligned = index_aligned(args.index, updates, kUpdateIndex, args.index_type)};
+  UpdateRows rows{.position_of = position_of(args),
+                  .values = args.values,
+                  .count = updates.extent[0],
+                  .length = updates.extent[1],
+                  .row = {},
+                  .step = {updates.stride[kUpdateIndex][1], updates.stride[kUpdateValue][1]}};
   for (int k = 0; k < 3; ++k) rows.row[k] = updates.stride[k][0];
   return rows;
 }
 
-/// Tables of short rows are small, so that a multiprocessor has several thread blocks.
+/// Tables of short rows are small, so that a multiprocessor has several thread blocks. None if too
+/// few multiprocessors had work, or if each index were read too often.
 std::optional<TableShares> table_shares(const UpdateRows& from) {
   constexpr std::int64_t kSmallTable = std::int64_t{8} << 10;  // entries
   constexpr std::int64_t kMostSlices = 4;
   constexpr std::int64_t kMostUpdates = std::int64_t{1} << 30;
-  const std::int64_t most = (device_facts().shared_bytes - kDeclaredSharedBytes) /
+  const DeviceFacts facts = device_facts();
+  const std::int64_t n = from.position_of.n;
+  const std::int64_t most = (facts.shared_bytes - kDeclaredSharedBytes) /
                             static_cast<std::int64_t>(sizeof(std::uint32_t));
-  const std::int64_t slices = ceil_divide(from.n, most);
+  const std::int64_t slices = ceil_divide(n, most);
   if (slices > kMostSlices || from.length > kMostUpdates) return std::nullopt;
-  const std::int64_t multiprocessors = device_facts().multiprocessors;
   const std::int64_t rows = std::max<std::int64_t>(
-      std::min({kSmallTable / from.n, kSmallTable / from.length, from.count / multiprocessors}), 1);
-  const TableShares shares{rows, slices, ceil_divide(from.n, slices)};
-  if (ceil_divide(from.count, rows) * slices < multiprocessors) return std::nullopt;
+      std::min({kSmallTable / n, kSmallTable / from.length, from.count / facts.multiprocessors}),
+      1);
+  const TableShares shares{rows, slices, ceil_divide(n, slices)};
+  if (ceil_divide(from.count, rows) * slices < facts.multiprocessors) return std::nullopt;
   return shares;
+}
+
+struct SharedPut {
+  UpdateRows rows;
+  TableShares shares;
+  std::int64_t word;  ///< bytes
+};
+
+std::optional<SharedPut> shared_put(const ScatterArgs& args) {
+  const auto rows = update_rows(args);
+  const auto shares = rows ? table_shares(*rows) : std::nullopt;
+  const ScatterWords words = scatter_words(args);
+  if (!shares || words.columns.count() != 1) return std::nullopt;
+  return SharedPut{*rows, *shares, words.bytes};
+}
+
+/// Many threads where few tables fit a multiprocessor.
+int threads_for(std::int64_t table_bytes) {
+  constexpr std::int64_t kManyTables = 4;
+  return device_facts().shared_bytes / table_bytes < kManyTables ? kMostThreads : kThreads;
 }
 
 }  // namespace
 
-bool scatter_put_shared(const ScatterCall& call) {
-  const auto rows = update_rows(call);
-  const auto shares = rows ? table_shares(*rows) : std::nullopt;
-  if (!shares) return false;
-  constexpr std::int64_t kManyBytes = std::int64_t{64} << 10;
-  const Grid grid{ceil_divide(rows->count, shares->rows) * shares->slices,
-                  shares->bytes() > kManyBytes ? kMostThreads : kThreads,
-                  static_cast<std::size_t>(shares->bytes())};
-  visit_word(scatter_words(call.args).bytes, [&](auto word) {
-    launch(put_shared_kernel<decltype(word)>, grid, call.stream, *rows, target_elements(call.args),
-           *shares, FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(rows->length)));
+bool has_shared_rows(const ScatterArgs& args) { return shared_put(args).has_value(); }
+
+void scatter_put_shared(const ScatterCall& call) {
+  const SharedPut put = shared_put(call.args).value();
+  const std::int64_t bytes = put.shares.bytes();
+  const Grid grid{ceil_divide(put.rows.count, put.shares.rows) * put.shares.slices,
+                  threads_for(bytes), static_cast<std::size_t>(bytes)};
+  visit_word(put.word, [&](auto word) {
+    launch(put_shared_kernel<decltype(word)>, grid, call.stream, put.rows,
+           target_elements(call.args), put.shares,
+           FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(put.rows.length)));
   });
-  return true;
 }
 
 }  // namespace gpukern::gpu

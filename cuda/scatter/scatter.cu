@@ -107,41 +107,40 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
 
 constexpr std::int64_t kTableEntry = sizeof(std::uint32_t);
 
-void scatter_last(Device& device, const ScatterCall& call) {
-  if (scatter_put_shared(call)) return;
+void scatter_by_table(Device& device, const ScatterCall& call) {
   const Buffer memory(device, call.args.keys.count() * kTableEntry, call.stream);
   auto* const last = static_cast<std::uint32_t*>(memory.data());
   scatter_find_last(call, last);
   scatter_put_direct(call, last);
 }
 
-enum class Way { Few, Direct, Last, Atomic, Sorted };
+enum class Way { Few, Direct, Rows, Table, Atomic, Sorted };
 
 /// Up to here, atomic operations are faster than sorting, unless few keys have most updates.
 constexpr std::int64_t kAtomicTo = 1 << 18;
 
 /// In any order: few values, or a target that stays in the cache. In memory, sorting is faster.
 constexpr std::int64_t kAnyOrderTo = 1 << 20;
-constexpr std::int64_t kCachedBytes = std::int64_t{32} << 20;
+
+/// Whether random accesses to an array find it in the L2 cache, beside what else passes through it.
+bool stays_cached(std::int64_t bytes) { return bytes <= device_facts().l2_bytes / 2; }
 
 bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   const ScatterArgs& args = call.args;
   if (!args.any_order) return !is_ordered && call.count <= kAtomicTo;
   return call.count * call.columns <= kAnyOrderTo ||
-         args.keys.count() * call.columns * args.item <= kCachedBytes;
+         stays_cached(args.keys.count() * call.columns * args.item);
 }
 
-/// Without a reduction: whether a table of the last updates is faster than sorting, as it is for
-/// short values where what neighbouring updates access stays in the cache, unless clearing it takes
-/// longer. Sorting writes long values in order.
-bool prefers_last(const ScatterCall& call) {
+/// Without a reduction: whether a table of the last update of each key serves. One thread copies a
+/// value; sorting writes longer ones in order, which is faster. Clearing the table takes less time
+/// than the updates.
+bool has_table(const ScatterCall& call) {
   constexpr std::int64_t kMaxCount = (std::int64_t{1} << 32) - 2;
   constexpr std::int64_t kMostScratch = 64;  // bytes for each update
   const ScatterArgs& args = call.args;
-  const std::int64_t keys = args.keys.count();
   return args.reduce == GPUKERN_REDUCE_NONE && call.count <= kMaxCount && call.columns == 1 &&
-         args.item <= kWordBytes && kTableEntry * args.n * args.key_step <= kCachedBytes &&
-         kTableEntry * keys <= kMostScratch * call.count;
+         args.item <= kWordBytes && kTableEntry * args.keys.count() <= kMostScratch * call.count;
 }
 
 bool is_ordered(const ScatterArgs& args) {
@@ -155,7 +154,10 @@ bool is_ordered(const ScatterArgs& args) {
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.unique || call.count == 1) return Way::Direct;
-  if (prefers_last(call)) return Way::Last;
+  if (has_table(call)) {
+    if (has_shared_rows(args)) return Way::Rows;
+    if (stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
+  }
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
   if (call.count <= kScatterFew && moves_values(call, has_wide_keys(call))) return Way::Few;
   return Way::Sorted;
@@ -190,8 +192,10 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
       return scatter_few(call);
     case Way::Direct:
       return scatter_direct(call, false);
-    case Way::Last:
-      return scatter_last(device, call);
+    case Way::Rows:
+      return scatter_put_shared(call);
+    case Way::Table:
+      return scatter_by_table(device, call);
     case Way::Atomic:
       return scatter_direct(call, true);
     case Way::Sorted:

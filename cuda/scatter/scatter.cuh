@@ -134,8 +134,9 @@ void scatter_direct(const ScatterCall& call, bool atomic);
 void scatter_put_direct(const ScatterCall& call, const std::uint32_t* last);
 /// Fills in a table by key: one more than the number of the key's last update, 0 without any.
 void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
-/// Puts along rows, by one kernel; returns false, and does nothing, if the call has no such rows.
-bool scatter_put_shared(const ScatterCall& call);
+/// Short values along rows whose tables of the last updates fit in shared memory.
+bool has_shared_rows(const ScatterArgs& args);
+void scatter_put_shared(const ScatterCall& call);
 bool has_atomic(const ScatterArgs& args);
 
 /// One block of threads for few updates of one short column.
