@@ -161,7 +161,7 @@ def draw(plot, unit, lines, path):
     axes.set_xlabel(plot.x_label)
     axes.set_ylabel(unit)
     axes.set_title(plot.title, loc="left")
-    axes.legend(fontsize=8, ncols=2, framealpha=0.9)
+    figure.legend(fontsize=8, ncols=4, loc="outside lower center", frameon=False)
     figure.savefig(path)
     pyplot.close(figure)
 
