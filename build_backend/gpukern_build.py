@@ -6,6 +6,7 @@ With $SOURCE_DATE_EPOCH, two source distributions of the same files have the sam
 """
 
 import gzip
+import io
 import os
 import tarfile
 from pathlib import Path
@@ -31,11 +32,10 @@ def build_sdist(sdist_directory, config_settings=None):
 
 def set_times(archive, epoch):
     """Write an archive anew, with one time, the usual modes, and without owners."""
-    made = archive.with_suffix(".new")
+    made = io.BytesIO()
     with (
         tarfile.open(archive) as old,
-        open(made, "wb") as file,
-        gzip.GzipFile("", "wb", mtime=epoch, fileobj=file) as packed,
+        gzip.GzipFile("", "wb", mtime=epoch, fileobj=made) as packed,
         tarfile.open(mode="w", fileobj=packed, format=tarfile.PAX_FORMAT) as new,
     ):
         for member in sorted(old, key=lambda member: member.name):
@@ -44,7 +44,7 @@ def set_times(archive, epoch):
             member.uname = member.gname = ""
             member.pax_headers = {}
             new.addfile(member, old.extractfile(member) if member.isfile() else None)
-    made.replace(archive)
+    archive.write_bytes(made.getvalue())
 
 
 def get_requires_for_build_sdist(config_settings=None):
