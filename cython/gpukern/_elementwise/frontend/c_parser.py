@@ -47,6 +47,8 @@ BINARY = {
     "/": (10, "divide"),
     "%": (10, "remainder"),
 }
+# Python's operators that a C expression may be written with by mistake, and what C has.
+DOUBLED = {"*": "pow(a, b)", "/": "floor_divide(a, b)"}
 UNARY = {"-": "negative", "+": "positive", "~": "invert", "!": "logical_not"}
 
 
@@ -179,8 +181,10 @@ class Parser:
         """
         left = self.operand()
         while self.token in BINARY and BINARY[self.token][0] >= least:
-            tightness, function = BINARY[self.token]
+            operator, (tightness, function) = self.token, BINARY[self.token]
             self.advance()
+            if operator == self.token and operator in DOUBLED:
+                self.fail(f"C has no operator {operator * 2!r}; use {DOUBLED[operator]}")
             left = operation(function, left, self.expression(tightness + 1))
         if least == 0 and self.accept("?"):
             chosen = self.expression()
