@@ -4,6 +4,7 @@
 """The code of README.md and of docs/ compiles, runs, and prints what its comments say."""
 
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -188,3 +189,35 @@ def test_readme_names_every_page():
 
 def test_readme_fits_on_a_few_screens():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+# The tables of benchmarks/results/*/summary.json with the cases of an operation.
+TABLES = {
+    "saxpy": r"saxpy",
+    "gather": r"gather (grid|widths|forced)",
+    "gather of rows": r"(few )?rows",
+    "scatter, add": r"scatter add",
+    "scatter, put": r"scatter put",
+    "put_along_axis": r"put along axis",
+    "gather_reduce": r"bag",
+    "segment_reduce": r"segment",
+    "compress": r"compress",
+}
+
+
+def test_readme_has_the_best_and_the_worst_ratio():
+    ratios = {operation: [] for operation in TABLES}
+    for name in ("h200", "h200-scatter", "h200-bags", "h200-selection"):
+        published = ROOT / "benchmarks" / "results" / name / "summary.json"
+        suites = json.loads(published.read_text(encoding="utf-8"))["suites"]["tables"]
+        for table, cases in suites.items():
+            for operation, tables in TABLES.items():
+                if re.match(tables, table):
+                    ratios[operation] += [c["ratio"] for c in cases.values() if "ratio" in c]
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    start = lines.index("| Operation | Best | Worst |") + 2
+    rows = [re.match(r"\| (.+) \| ([\d.]+): .* \| ([\d.]+): ", line) for line in lines[start:]]
+    found = {m[1]: (float(m[2]), float(m[3])) for m in rows if m}
+    assert found == {
+        operation: (float(f"{max(r):.3g}"), round(min(r), 2)) for operation, r in ratios.items()
+    }
