@@ -136,6 +136,12 @@ def test_repeated_calls_give_the_same_bits(place, rng):
         assert len(bits) == 1
 
 
+def test_values_of_a_structured_dtype_are_tuples():
+    target = np.zeros(3, "i4,f8")
+    assert scatter(target, [0, 2], [(1, 2.0), (3, 4.0)]).tolist() == [(1, 2.0), (0, 0.0), (3, 4.0)]
+    assert scatter(target, [1], (5, 6.0)).tolist() == [(1, 2.0), (5, 6.0), (3, 4.0)]
+
+
 def test_modes(place):
     target, index, values = np.zeros(4, int), np.array([0, 5, -1, -9]), np.array([1, 2, 3, 4])
     assert put_at(place, target, index, values, mode="wrap").tolist() == [1, 2, 0, 4]

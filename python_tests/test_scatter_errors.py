@@ -56,6 +56,10 @@ def test_targets_that_cannot_be_written():
             scatter(scalar, [0], scalar)
     with pytest.raises(TypeError, match=r"^gather: out must be an array, got float64"):
         gpukern.gather(np.ones(3), 2, out=np.float64(0))
+    with pytest.raises(
+        TypeError, match=r"^scatter: values: expected a number or an array, got None$"
+    ):
+        scatter(np.ones(3), [0], None)
     with pytest.raises(TypeError, match=r"^scatter: target must hold no Python objects"):
         scatter(np.array([None]), [0], None)
     repeated = np.lib.stride_tricks.as_strided(np.zeros(1), (3,), (0,))

@@ -95,7 +95,9 @@ cdef object converted(object value, object dtype):
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype == dtype:
         # As it is, down to the padding of a structure, which a conversion leaves out.
         return np.asarray(value, order="C")
-    if dtype.fields is not None and isinstance(value, tuple):
+    if value is None:
+        raise TypeError("expected a number or an array, got None")
+    if dtype.fields is not None and isinstance(value, (list, tuple)):
         return np.array(value, dtype)
     if dtype.kind in "iu" and isinstance(value, (list, tuple)) and is_of_integers(value):
         return np.array(value, dtype)  # checks the range, as for one int
