@@ -10,7 +10,7 @@ namespace {
 enum class Payload { InPlace, Numbers, Values };
 
 struct KeySource {
-  PositionOf position_of;
+  IndexReader index;
   const std::byte* values;
   Loop<3> updates;
   std::int64_t key_step;
@@ -48,13 +48,13 @@ __global__ void __launch_bounds__(kThreads)
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = min(first + k * kThreads, count - 1);
     unravel(from.updates, static_cast<std::uint64_t>(u), offset[k]);
-    loaded[k] = from.position_of.load(offset[k][kUpdateIndex]);
+    loaded[k] = from.index.load(offset[k][kUpdateIndex]);
   }
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = first + k * kThreads;
     if (u >= count) return;
-    const std::int64_t position = from.position_of.resolve(loaded[k]);
+    const std::int64_t position = from.index.resolve(loaded[k]);
     keys[u] = position < 0 ? none : static_cast<Key>(position * from.key_step + offset[k][kKey]);
     if (kind == Payload::Numbers)
       payload[u] = static_cast<Carried>(u);
@@ -114,7 +114,7 @@ template <class Key, class Carried>
 void launch_keys(const ScatterCall& call, Payload kind, void* keys, void* payload,
                  unsigned long long* long_keys) {
   const ScatterArgs& args = call.args;
-  const KeySource from{.position_of = position_of(args),
+  const KeySource from{.index = index_reader(args),
                        .values = args.values,
                        .updates = args.updates,
                        .key_step = args.key_step,

@@ -21,7 +21,7 @@ constexpr int kInFlight = 4;
 /// Rows of updates. The keys of a row are consecutive, from that of position 0 on the axis, and
 /// differ from those of other rows.
 struct UpdateRows {
-  PositionOf position_of;
+  IndexReader index;
   const std::byte* values;
   std::int64_t count;    ///< rows
   std::int64_t length;   ///< updates of a row
@@ -58,8 +58,8 @@ struct RowBlock {
                                           const FastDivmod<std::uint32_t>& by_length) const {
     const auto at = by_length.divmod(update);
     const std::int64_t row = first_row + at.quotient;
-    const std::int64_t position = from.position_of.resolve(from.position_of.load(
-        row * from.row[kUpdateIndex] + at.remainder * from.step[kUpdateIndex]));
+    const std::int64_t position = from.index.resolve(
+        from.index.load(row * from.row[kUpdateIndex] + at.remainder * from.step[kUpdateIndex]));
     const std::int64_t in_slice = position - first_position;
     const bool is_mine = position >= 0 && in_slice >= 0 && in_slice < positions;
     return {row, at.remainder, position,
@@ -122,7 +122,7 @@ std::optional<UpdateRows> update_rows(const ScatterArgs& args) {
   if (updates.ndim != 2 || args.key_step != 1 || updates.stride[kKey][1] != 0 ||
       updates.stride[kKey][0] < args.n)
     return std::nullopt;
-  UpdateRows rows{.position_of = position_of(args),
+  UpdateRows rows{.index = index_reader(args),
                   .values = args.values,
                   .count = updates.extent[0],
                   .length = updates.extent[1],
@@ -139,7 +139,7 @@ std::optional<TableShares> table_shares(const UpdateRows& from) {
   constexpr std::int64_t kMostSlices = 4;
   constexpr std::int64_t kMostUpdates = std::int64_t{1} << 30;
   const DeviceFacts facts = device_facts();
-  const std::int64_t n = from.position_of.n;
+  const std::int64_t n = from.index.n;
   const std::int64_t most = (facts.shared_bytes - kDeclaredSharedBytes) /
                             static_cast<std::int64_t>(sizeof(std::uint32_t));
   const std::int64_t slices = ceil_divide(n, most);
