@@ -23,9 +23,8 @@ void copy(const CopyArgs& args) {
   parallel_for(loop.count(), grain_of(args.item), [&](std::int64_t begin, std::int64_t end) {
     visit_width(args.item, [&](auto width) {
       for_each_run(loop, begin, end, [&](const auto& offset, std::int64_t length) {
-        for (std::int64_t i = 0; i < length; ++i)
-          std::memcpy(args.destination + offset[1] + i * to_step,
-                      args.source + offset[0] + i * from_step, width);
+        copy_items(args.source + offset[0], from_step, args.destination + offset[1], to_step,
+                   length, width);
       });
     });
   });

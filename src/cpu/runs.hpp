@@ -89,6 +89,14 @@ void visit_width(std::int64_t item, const Visit& visit) {
   }
 }
 
+/// Copies strided items. By value, for a store of bytes might change what a reference refers to.
+template <class Width>
+void copy_items(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
+                std::int64_t count, Width width) {
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * to_step, from + i * from_step, width);
+}
+
 /// The number of positions that justifies a thread: 64 KiB of results.
 inline std::int64_t grain_of(std::int64_t item) {
   return std::max<std::int64_t>(1, (std::int64_t{64} << 10) / item);

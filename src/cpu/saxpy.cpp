@@ -44,31 +44,6 @@ const SaxpyKernel& kernel_for(gpukern_dtype dtype) {
 /// The size of results that justifies an awake thread.
 constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10;
 
-/// Strided and misaligned operands are copied through a buffer in the first-level cache.
-constexpr std::int64_t kBufferBytes = 4096;
-struct alignas(64) LineBuffer {
-  std::array<std::byte, kBufferBytes> bytes;
-};
-
-bool direct(const std::byte* data, std::int64_t step, std::int64_t item, std::int64_t alignment) {
-  return step == item &&
-         reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
-}
-
-void pack(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t item,
-          std::int64_t count) {
-  visit_width(item, [&](auto width) {
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * item, from + i * step, width);
-  });
-}
-
-void unpack(const std::byte* from, std::byte* to, std::int64_t step, std::int64_t item,
-            std::int64_t count) {
-  visit_width(item, [&](auto width) {
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * step, from + i * item, width);
-  });
-}
-
 struct Span {
   const std::byte* x;
   const std::byte* y;
@@ -76,19 +51,50 @@ struct Span {
   std::int64_t count;
 };
 
-void saxpy_buffered(const SaxpyArgs& args, SaxpyLoop loop, Span run) {
-  LineBuffer x;
-  LineBuffer y;
-  const std::int64_t x_step = run_stride(args.loop, 0);
-  const std::int64_t y_step = run_stride(args.loop, 1);
-  const std::int64_t out_step = run_stride(args.loop, 2);
+/// Elements that are not contiguous are copied through a buffer in the first-level cache.
+constexpr std::int64_t kBufferBytes = 4096;
+
+/// An operand of a run, in blocks of contiguous elements.
+class Blocks {
+ public:
+  Blocks(std::int64_t step, std::int64_t item) : step_(step), item_(item) {}
+
+  /// The block at `run + done * step`, where the first one is the longest.
+  const std::byte* load(const std::byte* run, std::int64_t done, std::int64_t count) {
+    if (step_ == item_) return run + done * step_;
+    if (step_ != 0 || done == 0)
+      visit_width(item_, [&](auto width) {
+        copy_items(run + done * step_, step_, buffer_.data(), item_, count, width);
+      });
+    return buffer_.data();
+  }
+  /// Where to write a block before it is stored.
+  std::byte* begin(std::byte* run, std::int64_t done) {
+    return step_ == item_ ? run + done * step_ : buffer_.data();
+  }
+  void store(std::byte* run, std::int64_t done, std::int64_t count) const {
+    if (step_ == item_) return;
+    visit_width(item_, [&](auto width) {
+      copy_items(buffer_.data(), item_, run + done * step_, step_, count, width);
+    });
+  }
+
+ private:
+  std::int64_t step_;
+  std::int64_t item_;
+  alignas(kCacheLine) std::array<std::byte, kBufferBytes> buffer_;  // written before it is read
+};
+
+void saxpy_strided(const SaxpyArgs& args, SaxpyLoop loop, const Span& run) {
+  Blocks x(run_stride(args.loop, 0), args.item);
+  Blocks y(run_stride(args.loop, 1), args.item);
+  Blocks out(run_stride(args.loop, 2), args.item);
   const std::int64_t block = kBufferBytes / args.item;
   for (std::int64_t done = 0; done < run.count; done += block) {
     const std::int64_t count = std::min(block, run.count - done);
-    pack(run.x + done * x_step, x_step, x.bytes.data(), args.item, count);
-    pack(run.y + done * y_step, y_step, y.bytes.data(), args.item, count);
-    loop(args.a, x.bytes.data(), y.bytes.data(), y.bytes.data(), count);
-    unpack(y.bytes.data(), run.out + done * out_step, out_step, args.item, count);
+    loop(args.a, x.load(run.x, done, count), y.load(run.y, done, count), out.begin(run.out, done),
+         count);
+    out.store(run.out, done, count);
   }
 }
 
@@ -127,21 +133,16 @@ void saxpy_by_lines(const SaxpyArgs& args, const SaxpyKernel& kernel, bool strea
 
 void saxpy(const SaxpyArgs& args) {
   const SaxpyKernel& kernel = kernel_for(args.dtype);
-  const std::int64_t x_step = run_stride(args.loop, 0);
-  const std::int64_t y_step = run_stride(args.loop, 1);
-  const std::int64_t out_step = run_stride(args.loop, 2);
-  const bool is_complex = args.dtype.code == GPUKERN_COMPLEX;
-  const std::int64_t alignment = is_complex ? args.item / 2 : args.item;
+  bool contiguous = true;
+  for (int k = 0; k < 3; ++k) contiguous = contiguous && run_stride(args.loop, k) == args.item;
   const bool streaming = streams(args);
   parallel_for(
       args.loop.count(), kGrainBytes / args.item, [&](std::int64_t begin, std::int64_t end) {
         const DefaultFloatingPoint environment;
         for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
           const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
-          if (!direct(run.x, x_step, args.item, alignment) ||
-              !direct(run.y, y_step, args.item, alignment) ||
-              !direct(run.out, out_step, args.item, alignment))
-            saxpy_buffered(args, kernel.ordinary, run);
+          if (!contiguous)
+            saxpy_strided(args, kernel.ordinary, run);
           else if (length >= kLongBytes / args.item)
             saxpy_by_lines(args, kernel, streaming, run);
           else

@@ -59,12 +59,19 @@ inline void multiply_add(std::int64_t a, std::int64_t x, std::int64_t y, std::in
 template <class T>
 void saxpy_items(T a, const std::byte* x_bytes, const std::byte* y_bytes, std::byte* out_bytes,
                  std::int64_t count) {
-  const auto* x = reinterpret_cast<const T*>(x_bytes);
-  const auto* y = reinterpret_cast<const T*>(y_bytes);
-  auto* out = reinterpret_cast<T*>(out_bytes);
+  using Misaligned [[gnu::aligned(1)]] = T;
+  const auto* x = reinterpret_cast<const Misaligned*>(x_bytes);
+  const auto* y = reinterpret_cast<const Misaligned*>(y_bytes);
+  auto* out = reinterpret_cast<Misaligned*>(out_bytes);
 // out is x or y, or overlaps neither.
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < count; ++i) multiply_add(a, x[i], y[i], out[i]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T x_item = x[i];
+    const T y_item = y[i];
+    T sum;
+    multiply_add(a, x_item, y_item, sum);
+    out[i] = sum;
+  }
 }
 
 // Not inlined into the loop over lines: GCC 12 would then not vectorize some types.

@@ -16,7 +16,7 @@ namespace gpukern::cpu {
 inline constexpr std::size_t kSaxpyDtypes = 0 GPUKERN_SAXPY_DTYPES(GPUKERN_COUNT);
 #undef GPUKERN_COUNT
 
-/// All pointers are aligned to the element; out is x or y, or overlaps neither.
+/// Of contiguous elements, which may be misaligned; out is x or y, or overlaps neither.
 using SaxpyLoop = void (*)(const std::byte* a, const std::byte* x, const std::byte* y,
                            std::byte* out, std::int64_t count);
 
