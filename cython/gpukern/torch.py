@@ -395,12 +395,12 @@ gather_reduce_op.register_autograd(gather_reduce_backward, setup_context=keep_fo
 @torch.library.custom_op("gpukern::saxpy", mutates_args=())
 def saxpy_op(a: Number, x: Tensor, y: Tensor) -> Tensor:
     """Compute a * x + y, rounded once."""
-    return gpukern.saxpy(a, x.detach(), y.detach(), out=x.new_empty(x.shape))
+    return gpukern.saxpy(a, x.detach(), y.detach(), out=torch.empty_like(x))
 
 
 @saxpy_op.register_fake
 def _(a, x, y):
-    return x.new_empty(x.shape)
+    return torch.empty_like(x)
 
 
 def keep_for_saxpy(ctx, inputs, output):

@@ -197,14 +197,17 @@ cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except 
     return <int64_t *>new_memory(call, 2 * ndim * sizeof(int64_t))
 
 
-cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, void *data=NULL):
-    """A C-contiguous ndarray, uninitialised or of memory that the caller makes its base."""
+cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, void *data=NULL,
+                             const int64_t *strides=NULL):
+    """A C-contiguous ndarray, uninitialised or of memory that the caller makes its base. `strides`,
+    in bytes, are those of other contiguous memory."""
     if ndim > GPUKERN_MAX_NDIM:
         raise GpukernValueError(
             f"the result must have at most {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     Py_INCREF(dtype)
-    return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, NULL,
-                                data, 0 if data == NULL else cnp.NPY_ARRAY_CARRAY, NULL)
+    return PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
+        data, 0 if data == NULL else cnp.NPY_ARRAY_CARRAY, NULL)
 
 
 cdef object new_ndarray_result(CallContext *call, const Argument *like, object dtype, int ndim,

@@ -22,6 +22,7 @@ cdef class ArrayType:
     cdef object refusal
     cdef object allocate
     cdef object empty_like
+    cdef object allocate_permuted
     cdef bint adopts
     cdef bint is_sequence
     cdef bint is_builtin

@@ -92,6 +92,7 @@ cdef ArrayType new_array_type(object type_):
     made.allocate = libraries.ALLOCATORS.get(made.library)
     made.adopts = made.library == "jax"
     made.empty_like = libraries.empty_like_of(made.library)
+    made.allocate_permuted = libraries.PERMUTED_ALLOCATORS.get(made.library)
     if made.library == "torch":
         made.torch = torch_state(type_)
     made.api = exchange_api(type_)

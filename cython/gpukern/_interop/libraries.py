@@ -181,6 +181,21 @@ def _number_dtype(dtype):
 # does not have. JAX has no such function, and adopts our memory.
 ALLOCATORS = {"torch": _allocate_torch, "cupy": _allocate_cupy, "numba": _allocate_numba}
 
+
+def _allocate_permuted_torch(like, shape, order, device_id):
+    torch = sys.modules["torch"]
+    return torch.empty_permuted(shape, order, dtype=like.dtype, device=like.device)
+
+
+def _allocate_permuted_cupy(like, shape, order, device_id):
+    made = _allocate_cupy(like, tuple(shape[axis] for axis in order), device_id)
+    return made if made is None else made.transpose(np.argsort(order).tolist())
+
+
+# Per library: an uninitialised array like another one, contiguous with its axes in an order, the
+# outermost first.
+PERMUTED_ALLOCATORS = {"torch": _allocate_permuted_torch, "cupy": _allocate_permuted_cupy}
+
 # What a library may raise for an array that it does not share.
 FOREIGN_ERRORS = (
     ArithmeticError,

@@ -7,9 +7,10 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
-from gpukern._capi cimport GPUKERN_BFLOAT, gpukern_dtype, gpukern_tensor
+from gpukern._capi cimport GPUKERN_BFLOAT, GPUKERN_MAX_NDIM, gpukern_dtype, gpukern_tensor
 from gpukern._interop.argument cimport (
-    describe_prepared, dtype_of, is_device_array, is_ndarray, new_ndarray_result, prepare,
+    describe_prepared, dtype_of, is_device_array, is_ndarray, new_ndarray, new_ndarray_result,
+    prepare, shape_of,
 )
 from gpukern._interop.array_type cimport ArrayType
 from gpukern._interop.dtype cimport numpy_dtype
@@ -49,6 +50,73 @@ cdef object new_result(CallContext *call, const Argument *like, object dtype, in
     return made
 
 
+cdef object new_result_of(CallContext *call, const Argument *x, const Argument *y,
+                          Argument *result):
+    cdef int[GPUKERN_MAX_NDIM] order
+    cdef int64_t[GPUKERN_MAX_NDIM] strides
+    cdef int ndim = x.c.ndim
+    cdef int d
+    cdef int64_t stride
+    cdef object made = None
+    if is_c_order(&x.c) or x.c.ndim != y.c.ndim or not sort_axes(&x.c, &y.c, order):
+        return new_result(call, x, None, ndim, x.c.shape, result)
+    if is_ndarray(x):
+        stride = dtype_of(x).itemsize
+        for d in range(ndim - 1, -1, -1):
+            strides[order[d]] = stride
+            stride *= x.c.shape[order[d]]
+        made = new_ndarray(dtype_of(x), ndim, x.c.shape, NULL, strides)
+    elif (<ArrayType>x.type).allocate_permuted is not None:
+        made = (<ArrayType>x.type).allocate_permuted(
+            <object>x.array, shape_of(&x.c), [order[d] for d in range(ndim)],
+            x.c.device.device_id)
+    if made is None:
+        return new_result(call, x, None, ndim, x.c.shape, result)
+    describe_result(call, made, result)
+    return made
+
+
+cdef bint sort_axes(const gpukern_tensor *x, const gpukern_tensor *y, int *order) noexcept:
+    """Sets the axes of a result, the outermost first, as NumPy's iterator does: by the sizes of the
+    strides, unless one of the operands is in C order there. False if that is C order."""
+    cdef int d, behind, place, decided
+    cdef bint sorted_ = False
+    for d in range(x.ndim - 1, -1, -1):
+        place = d
+        for behind in range(d + 1, x.ndim):
+            decided = compare_axes(x, y, d, order[behind])
+            if decided < 0:
+                break
+            if decided > 0:
+                place = behind
+        for behind in range(d, place):
+            order[behind] = order[behind + 1]
+        order[place] = d
+        sorted_ = sorted_ or place != d
+    return sorted_
+
+
+cdef int compare_axes(const gpukern_tensor *x, const gpukern_tensor *y, int outer,
+                      int inner) noexcept:
+    """Positive if an axis before another one belongs behind it, 0 if no stride tells."""
+    cdef int by_x = compare_strides(x, outer, inner)
+    cdef int by_y = compare_strides(y, outer, inner)
+    return min(by_x, by_y) if min(by_x, by_y) < 0 else max(by_x, by_y)
+
+
+cdef int compare_strides(const gpukern_tensor *tensor, int outer, int inner) noexcept:
+    cdef int64_t before, behind
+    if tensor.shape[outer] <= 1 or tensor.shape[inner] <= 1:
+        return 0
+    if tensor.strides == NULL:
+        return -1
+    before = tensor.strides[outer]
+    behind = tensor.strides[inner]
+    if before == 0 or behind == 0:
+        return 0
+    return -1 if max(before, -before) >= max(behind, -behind) else 1
+
+
 cdef int describe_result(CallContext *call, object array, Argument *result) except -1:
     """Describes an array that was made for the result."""
     prepare(result, array, "the result")
@@ -75,14 +143,22 @@ cdef object allocate(ArrayType type_, const Argument *like, object dtype, int nd
 
 cdef bint is_like(const gpukern_tensor *tensor, int ndim, const int64_t *shape) noexcept:
     """Whether a C-contiguous array of this shape has the layout of a tensor."""
-    cdef int64_t stride = 1
     cdef int d
     if tensor.ndim != ndim:
         return False
-    for d in range(ndim - 1, -1, -1):
+    for d in range(ndim):
         if tensor.shape[d] != shape[d]:
             return False
-        if tensor.strides != NULL and tensor.strides[d] != stride:
+    return is_c_order(tensor)
+
+
+cdef bint is_c_order(const gpukern_tensor *tensor) noexcept:
+    cdef int64_t stride = 1
+    cdef int d
+    if tensor.strides == NULL:
+        return True
+    for d in range(tensor.ndim - 1, -1, -1):
+        if tensor.strides[d] != stride:
             return False
-        stride *= shape[d]
+        stride *= tensor.shape[d]
     return True

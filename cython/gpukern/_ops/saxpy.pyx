@@ -6,7 +6,7 @@
 
 from gpukern._capi cimport GPUKERN_OPAQUE, gpukern_saxpy
 from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of
-from gpukern._interop.result cimport new_result
+from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport store_scalar
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
@@ -37,7 +37,9 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     Returns
     -------
     array
-        `out`, or a new C-contiguous array of the kind of `x`; a scalar if that is a 0-d ndarray.
+        `out`, or a new array of the kind of `x`; a scalar if that is a 0-d ndarray. NumPy, PyTorch
+        and CuPy arrays have the layout that NumPy gives ``x + y`` (order 'K'); others are
+        C-contiguous.
 
     Raises
     ------
@@ -64,7 +66,7 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     describe_numbers(&call, x, "x", &xs)
     describe_numbers(&call, y, "y", &ys)
     if out is None:
-        result = new_result(&call, &xs, None, xs.c.ndim, xs.c.shape, &dst)
+        result = new_result_of(&call, &xs, &ys, &dst)
     else:
         result = out
         describe_output(&call, out, "out", &dst, temporary=True)
