@@ -241,6 +241,7 @@ def test_the_streams_of_sources_stay_out_of_a_capture(streams, reverse, library)
     with streams[0].capture() as graph:
         gpukern.gather(x, reverse, mode="clip", out=out, stream=streams[0])
         x += 1  # on the library's stream: immediately, not in the graph
+    xp.cuda.Device().synchronize() if library == "cupy" else xp.cuda.synchronize()
     for _ in range(2):
         graph.launch()
         assert np.array_equal(out.numpy(), np.full(COUNT, 2, np.float32))
