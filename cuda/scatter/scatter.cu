@@ -154,13 +154,13 @@ bool is_ordered(const ScatterArgs& args) {
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.unique || call.count == 1) return Way::Direct;
+  const bool is_few = call.count <= kScatterFew && moves_values(call, has_wide_keys(call));
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;
-    if (stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
+    if (!is_few && stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
   }
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
-  if (call.count <= kScatterFew && moves_values(call, has_wide_keys(call))) return Way::Few;
-  return Way::Sorted;
+  return is_few ? Way::Few : Way::Sorted;
 }
 
 }  // namespace
