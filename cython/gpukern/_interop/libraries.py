@@ -188,8 +188,8 @@ def _allocate_permuted_torch(like, shape, order, device_id):
 
 
 def _allocate_permuted_cupy(like, shape, order, device_id):
-    made = _allocate_cupy(like, tuple(shape[axis] for axis in order), device_id)
-    return made if made is None else made.transpose(np.argsort(order).tolist())
+    made = _allocate_cupy(like, tuple([shape[axis] for axis in order]), device_id)
+    return made if made is None else made.transpose([order.index(d) for d in range(len(order))])
 
 
 # Per library: an uninitialised array like another one, contiguous with its axes in an order, the
