@@ -14,7 +14,7 @@ from fake_cupy import FakeCupy, FakeTorch
 
 import gpukern
 from benchmarks import __main__ as program
-from benchmarks import report
+from benchmarks import layouts, report
 from benchmarks.implementations import host as host_implementations
 from benchmarks.implementations import offload
 from benchmarks.measure import copier as copying
@@ -219,3 +219,11 @@ def test_names_of_cases_are_told_apart():
     assert "host saxpy float32 n=1 new result" in names
     grid = [name for name in names if "uniform" in name and "int64" in name and "of 4 B" in name]
     assert len(grid) == len(set(grid))
+
+
+def test_layouts(capsys):
+    threads = gpukern.get_num_threads()
+    layouts.main(["--cpu", "--side", "64"])
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split("|")[1].strip() for line in lines[3:]} >= {"row broadcast", "reversed"}
+    assert gpukern.get_num_threads() == threads

@@ -141,6 +141,19 @@ TEST_P(SaxpyTest, StridedOverManyBlocks) {
   check({70001}, Layout::Contiguous, Layout::Broadcast, Layout::Contiguous);
 }
 
+TEST_P(SaxpyTest, TransposedOverManyBlocks) {
+  for (const Shape& shape : {Shape{64, 128}, Shape{133, 259}, Shape{1, 70001}, Shape{70001, 3},
+                             Shape{36, 5, 132}, Shape{5, 3, 2, 1001}})
+    for (const Layout x : {Layout::Contiguous, Layout::Fortran, Layout::Broadcast})
+      for (const Layout y : {Layout::Contiguous, Layout::Fortran, Layout::Strided})
+        for (const Layout out : {Layout::Contiguous, Layout::Fortran}) {
+          SCOPED_TRACE("layouts " + std::to_string(static_cast<int>(x)) + ", " +
+                       std::to_string(static_cast<int>(y)) + ", " +
+                       std::to_string(static_cast<int>(out)));
+          check(shape, x, y, out);
+        }
+}
+
 TEST_P(SaxpyTest, ManyDimensions) {
   Shape shape(GPUKERN_MAX_NDIM, 1);
   shape[0] = 3;

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels of saxpy. out may be x or y, so nothing is read through the read-only cache.
+// The kernels of saxpy on contiguous memory. out may be x or y, so nothing is read through the
+// read-only cache.
 #pragma once
 
 #include "cuda/common/launch.cuh"
-#include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
 #include "cuda/saxpy/math.cuh"
 #include "cuda/saxpy/tuning.hpp"
-#include "src/core/operation.hpp"
 
 namespace gpukern::gpu {
 
@@ -99,27 +98,6 @@ __global__ void saxpy_shifted_kernel(const SaxpySpan span, T a) {
   }
   UnalignedWriter(span.out).store(p, result, span.words);
   if (p >= span.words) edge<T, false>(span, a, p - span.words);
-}
-
-/// Operands of any strides and any alignment: one item per thread.
-template <class T, class Offset>
-__global__ void __launch_bounds__(kThreads)
-    saxpy_strided_kernel(const SaxpyArgs args, T a, bool aligned, Offset count) {
-  const Offset position = Offset{blockIdx.x} * kThreads + threadIdx.x;
-  if (position >= count) return;
-  std::int64_t offset[3];
-  unravel(args.loop, position, offset);
-  const std::byte* x = args.x + offset[0];
-  const std::byte* y = args.y + offset[1];
-  std::byte* out = args.out + offset[2];
-  T result;
-  if (aligned) {
-    multiply_add(a, *reinterpret_cast<const T*>(x), *reinterpret_cast<const T*>(y), result);
-    *reinterpret_cast<T*>(out) = result;
-  } else {
-    multiply_add(a, load_unaligned<T>(x), load_unaligned<T>(y), result);
-    store_unaligned(out, result);
-  }
 }
 
 }  // namespace gpukern::gpu

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "cuda/common/launch.cuh"
-#include "cuda/common/loop.cuh"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/saxpy/kernels.cuh"
+#include "cuda/saxpy/strided.hpp"
 #include "cuda/saxpy/tuning.hpp"
 #include "src/core/dtype.hpp"
 
@@ -53,7 +53,9 @@ bool aligned_to(const SaxpyArgs& args, std::size_t bytes) {
 }
 
 template <class T>
-void saxpy_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
+void saxpy_contiguous(const SaxpyArgs& args, std::int64_t count, cudaStream_t stream) {
+  T a;
+  std::memcpy(&a, args.a, sizeof(T));
   const SaxpyTuning& tuning = line_for(kSaxpyTunings, device_facts().compute_capability);
   if constexpr (sizeof(T) <= 4) {
     if (count <= tuning.small_to && aligned_to(args, alignof(T))) {
@@ -69,35 +71,13 @@ void saxpy_contiguous(const SaxpyArgs& args, T a, std::int64_t count, cudaStream
          span, a);
 }
 
-template <class T>
-void saxpy_strided(const SaxpyArgs& args, T a, std::int64_t count, cudaStream_t stream) {
-  bool aligned = aligned_to(args, alignof(T));
-  for (int d = 0; d < args.loop.ndim; ++d)
-    for (const auto& strides : args.loop.stride)
-      aligned = aligned && strides[d] % static_cast<std::int64_t>(alignof(T)) == 0;
-  visit_offset(count, [&](auto offset) {
-    using Offset = decltype(offset);
-    launch(saxpy_strided_kernel<T, Offset>, ceil_divide(count, kThreads), stream, args, a, aligned,
-           static_cast<Offset>(count));
-  });
-}
-
-template <class T>
-void saxpy_typed(const SaxpyArgs& args, cudaStream_t stream) {
-  T a;
-  std::memcpy(&a, args.a, sizeof(T));
-  const std::int64_t count = args.loop.count();
-  if (args.contiguous())
-    saxpy_contiguous(args, a, count, stream);
-  else
-    saxpy_strided(args, a, count, stream);
-}
-
 }  // namespace
 
 void saxpy(const SaxpyArgs& args, cudaStream_t stream) {
-  visit_saxpy_dtype(args.dtype,
-                    [&](auto tag) { saxpy_typed<typename decltype(tag)::type>(args, stream); });
+  if (!args.contiguous()) return saxpy_strided(args, stream);
+  visit_saxpy_dtype(args.dtype, [&](auto tag) {
+    saxpy_contiguous<typename decltype(tag)::type>(args, args.loop.count(), stream);
+  });
 }
 
 Strategy saxpy_strategy(const SaxpyArgs& args) {
