@@ -133,22 +133,22 @@ void saxpy_by_lines(const SaxpyArgs& args, const SaxpyKernel& kernel, bool strea
 
 void saxpy(const SaxpyArgs& args) {
   const SaxpyKernel& kernel = kernel_for(args.dtype);
+  const std::int64_t grain = kGrainBytes / args.item;
   bool contiguous = true;
   for (int k = 0; k < 3; ++k) contiguous = contiguous && run_stride(args.loop, k) == args.item;
   const bool streaming = streams(args);
-  parallel_for(
-      args.loop.count(), kGrainBytes / args.item, [&](std::int64_t begin, std::int64_t end) {
-        const DefaultFloatingPoint environment;
-        for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
-          const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
-          if (!contiguous)
-            saxpy_strided(args, kernel.ordinary, run);
-          else if (length >= kLongBytes / args.item)
-            saxpy_by_lines(args, kernel, streaming, run);
-          else
-            kernel.ordinary(args.a, run.x, run.y, run.out, length);
-        });
-      });
+  parallel_for(args.loop.count(), grain, [&](std::int64_t begin, std::int64_t end) {
+    const DefaultFloatingPoint environment;
+    for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
+      const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
+      if (!contiguous)
+        saxpy_strided(args, kernel.ordinary, run);
+      else if (length >= kLongBytes / args.item)
+        saxpy_by_lines(args, kernel, streaming, run);
+      else
+        kernel.ordinary(args.a, run.x, run.y, run.out, length);
+    });
+  });
 }
 
 Strategy saxpy_strategy(const SaxpyArgs& args) {

@@ -56,21 +56,40 @@ inline void multiply_add(std::int64_t a, std::int64_t x, std::int64_t y, std::in
                                   static_cast<std::uint64_t>(y));
 }
 
+/// Of any alignment.
 template <class T>
-void saxpy_items(T a, const std::byte* x_bytes, const std::byte* y_bytes, std::byte* out_bytes,
-                 std::int64_t count) {
-  using Misaligned [[gnu::aligned(1)]] = T;
-  const auto* x = reinterpret_cast<const Misaligned*>(x_bytes);
-  const auto* y = reinterpret_cast<const Misaligned*>(y_bytes);
-  auto* out = reinterpret_cast<Misaligned*>(out_bytes);
+void load(const std::byte* from, T& item) {
+  std::memcpy(&item, from, sizeof(T));
+}
+template <class T>
+void store(std::byte* to, const T& item) {
+  std::memcpy(to, &item, sizeof(T));
+}
+// Part by part, for GCC does not vectorize copies of a struct.
+template <class Real>
+void load(const std::byte* from, Complex<Real>& item) {
+  load(from, item.re);
+  load(from + sizeof(Real), item.im);
+}
+template <class Real>
+void store(std::byte* to, const Complex<Real>& item) {
+  store(to, item.re);
+  store(to + sizeof(Real), item.im);
+}
+
+template <class T>
+void saxpy_items(T a, const std::byte* x, const std::byte* y, std::byte* out, std::int64_t count) {
+  constexpr auto kItem = static_cast<std::int64_t>(sizeof(T));
 // out is x or y, or overlaps neither.
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < count; ++i) {
-    const T x_item = x[i];
-    const T y_item = y[i];
+    T x_item;
+    T y_item;
     T sum;
+    load(x + i * kItem, x_item);
+    load(y + i * kItem, y_item);
     multiply_add(a, x_item, y_item, sum);
-    out[i] = sum;
+    store(out + i * kItem, sum);
   }
 }
 
