@@ -139,12 +139,15 @@ TEST_P(SaxpyTest, StridedOverManyBlocks) {
   check({2, 70001}, Layout::Fortran, Layout::Reversed, Layout::Strided);
   check({70001}, Layout::Unaligned, Layout::Contiguous, Layout::Unaligned);
   check({70001}, Layout::Contiguous, Layout::Broadcast, Layout::Contiguous);
+  for (const std::int64_t count : {65535, 65536, 66560})
+    check({count}, Layout::Strided, Layout::Contiguous, Layout::Contiguous);
 }
 
 TEST_P(SaxpyTest, TransposedOverManyBlocks) {
   for (const Shape& shape : {Shape{64, 128}, Shape{133, 259}, Shape{1, 70001}, Shape{70001, 3},
-                             Shape{36, 5, 132}, Shape{5, 3, 2, 1001}})
-    for (const Layout x : {Layout::Contiguous, Layout::Fortran, Layout::Broadcast})
+                             Shape{36, 5, 132}, Shape{5, 3, 2, 1001}, Shape{4000, 3, 3}})
+    for (const Layout x : {Layout::Contiguous, Layout::Fortran, Layout::Broadcast,
+                           Layout::Unaligned, Layout::Reversed})
       for (const Layout y : {Layout::Contiguous, Layout::Fortran, Layout::Strided})
         for (const Layout out : {Layout::Contiguous, Layout::Fortran}) {
           SCOPED_TRACE("layouts " + std::to_string(static_cast<int>(x)) + ", " +

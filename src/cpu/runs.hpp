@@ -89,7 +89,8 @@ void visit_width(std::int64_t item, const Visit& visit) {
   }
 }
 
-/// Copies strided items. By value, for a store of bytes might change what a reference refers to.
+/// Copies strided items. The parameters are passed by value: those behind references would be
+/// loaded anew after each store of bytes, which may alias them.
 template <class Width>
 void copy_items(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
                 std::int64_t count, Width width) {

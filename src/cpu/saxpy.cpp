@@ -59,7 +59,8 @@ class Blocks {
  public:
   Blocks(std::int64_t step, std::int64_t item) : step_(step), item_(item) {}
 
-  /// The block at `run + done * step`, where the first one is the longest.
+  /// The block at `run + done * step`. No block is longer than the first one, whose copies of an
+  /// element serve all of them if the step is 0.
   const std::byte* load(const std::byte* run, std::int64_t done, std::int64_t count) {
     if (step_ == item_) return run + done * step_;
     if (step_ != 0 || done == 0)
@@ -108,16 +109,19 @@ bool streams(const SaxpyArgs& args) {
   return args.loop.count() > kept_cache_bytes(thread_limit()) / (3 * args.item);
 }
 
+/// Whether no element straddles two cache lines.
+bool meets_lines(const std::byte* data, std::int64_t item) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(item) == 0;
+}
+
 /// Splits a run into whole cache lines of `out` and the parts before and after them. Vectors of
 /// operands with the alignment of `out`, as fresh arrays have, then cross no line.
 void saxpy_by_lines(const SaxpyArgs& args, const SaxpyKernel& kernel, bool streaming, Span run) {
   const auto misaligned =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run.out) % kCacheLine);
   const std::int64_t length = kStreamedLines * kCacheLine / args.item;
-  // No element straddles two lines: it is aligned, a complex one to its half.
-  const std::int64_t to_line = (kCacheLine - misaligned) % kCacheLine / args.item;
   const std::int64_t before =
-      misaligned % args.item != 0 ? run.count : std::min(to_line, run.count);
+      std::min((kCacheLine - misaligned) % kCacheLine / args.item, run.count);
   const std::int64_t lines = (run.count - before) / length * length;
   auto part = [&](SaxpyLoop loop, std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * args.item;
@@ -143,7 +147,7 @@ void saxpy(const SaxpyArgs& args) {
       const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
       if (!contiguous)
         saxpy_strided(args, kernel.ordinary, run);
-      else if (length >= kLongBytes / args.item)
+      else if (length >= kLongBytes / args.item && meets_lines(run.out, args.item))
         saxpy_by_lines(args, kernel, streaming, run);
       else
         kernel.ordinary(args.a, run.x, run.y, run.out, length);
