@@ -18,14 +18,15 @@ bool adjacent(const SaxpyArgs& args, int operand, int dimension) {
   return dimension >= 0 && args.loop.stride[operand][dimension] == args.item;
 }
 
-/// The dimension of the rows of squares: one in which elements are adjacent that are not in the
-/// innermost one, or else the longest; -1 if there is none.
-int row_dimension(const SaxpyArgs& args) {
+/// The dimension of the rows of squares: one that fills them, in which elements are adjacent that
+/// are not in the innermost one, or else the longest; -1 if there is none.
+int row_dimension(const SaxpyArgs& args, std::int64_t side) {
   const int innermost = args.loop.ndim - 1;
   int longest = -1;
   for (int d = innermost - 1; d >= 0; --d) {
     for (int k = 0; k < 2; ++k)
-      if (adjacent(args, k, d) && !adjacent(args, k, innermost)) return d;
+      if (args.loop.extent[d] >= side && adjacent(args, k, d) && !adjacent(args, k, innermost))
+        return d;
     if (longest < 0 || args.loop.extent[d] > args.loop.extent[longest]) longest = d;
   }
   return longest;
@@ -63,7 +64,7 @@ template <class T>
 Squares squares_of(const SaxpyArgs& args) {
   const Loop<3>& loop = args.loop;
   const int innermost = loop.ndim - 1;
-  const int rows = row_dimension(args);
+  const int rows = row_dimension(args, kSide<T>);
   std::byte* const data[] = {const_cast<std::byte*>(args.x), const_cast<std::byte*>(args.y),
                              args.out};
   Squares squares{};
