@@ -161,13 +161,15 @@ struct SharedPut {
 std::optional<SharedPut> shared_put(const ScatterArgs& args) {
   const auto rows = update_rows(args);
   const auto shares = rows ? table_shares(*rows) : std::nullopt;
+  if (!shares) return std::nullopt;
   const ScatterWords words = scatter_words(args);
-  if (!shares || words.columns.count() != 1) return std::nullopt;
+  if (words.columns.count() != 1) return std::nullopt;
   return SharedPut{*rows, *shares, words.bytes};
 }
 
-/// Many threads where few tables fit a multiprocessor.
-int threads_for(std::int64_t table_bytes) {
+/// Many threads where few tables fit the shared memory of a multiprocessor, which is that of a
+/// block or a little more.
+int block_threads(std::int64_t table_bytes) {
   constexpr std::int64_t kManyTables = 4;
   return device_facts().shared_bytes / table_bytes < kManyTables ? kMostThreads : kThreads;
 }
@@ -180,7 +182,7 @@ void scatter_put_shared(const ScatterCall& call) {
   const SharedPut put = shared_put(call.args).value();
   const std::int64_t bytes = put.shares.bytes();
   const Grid grid{ceil_divide(put.rows.count, put.shares.rows) * put.shares.slices,
-                  threads_for(bytes), static_cast<std::size_t>(bytes)};
+                  block_threads(bytes), static_cast<std::size_t>(bytes)};
   visit_word(put.word, [&](auto word) {
     launch(put_shared_kernel<decltype(word)>, grid, call.stream, put.rows,
            target_elements(call.args), put.shares,
