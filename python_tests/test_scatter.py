@@ -136,10 +136,13 @@ def test_repeated_calls_give_the_same_bits(place, rng):
         assert len(bits) == 1
 
 
-def test_values_of_a_structured_dtype_are_tuples():
+def test_tuples_are_values_of_a_structured_dtype():
     target = np.zeros(3, "i4,f8")
     assert scatter(target, [0, 2], [(1, 2.0), (3, 4.0)]).tolist() == [(1, 2.0), (0, 0.0), (3, 4.0)]
     assert scatter(target, [1], (5, 6.0)).tolist() == [(1, 2.0), (5, 6.0), (3, 4.0)]
+    for values in (["1", "2"], [1.9, 2.5], [5, 6]):  # which NumPy would make records of
+        with pytest.raises(TypeError, match=r"^scatter: values: "):
+            scatter(target, [0, 1], values)
 
 
 def test_modes(place):

@@ -97,7 +97,7 @@ cdef object converted(object value, object dtype):
         return np.asarray(value, order="C")
     if value is None:
         raise TypeError("expected a number or an array, got None")
-    if dtype.fields is not None and isinstance(value, (list, tuple)):
+    if dtype.fields is not None and is_of_records(value):
         return np.array(value, dtype)
     if dtype.kind in "iu" and isinstance(value, (list, tuple)) and is_of_integers(value):
         return np.array(value, dtype)  # checks the range, as for one int
@@ -106,6 +106,13 @@ cdef object converted(object value, object dtype):
     made = np.zeros(np.shape(value), dtype)
     np.copyto(made, value, casting="same_kind")
     return made
+
+
+cdef bint is_of_records(object value):
+    """Whether it is a tuple or a list of tuples, the fields of records."""
+    if isinstance(value, list):
+        return all([isinstance(record, tuple) for record in value])
+    return isinstance(value, tuple)
 
 
 cdef bint is_of_integers(object numbers):
