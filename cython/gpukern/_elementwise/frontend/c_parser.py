@@ -181,10 +181,12 @@ class Parser:
         """
         left = self.operand()
         while self.token in BINARY and BINARY[self.token][0] >= least:
-            operator, (tightness, function) = self.token, BINARY[self.token]
+            operator, start = self.token, self.start
+            tightness, function = BINARY[operator]
             self.advance()
             if operator == self.token and operator in DOUBLED:
-                self.fail(f"C has no operator {operator * 2!r}; use {DOUBLED[operator]}")
+                why = f"C has no operator {operator * 2!r}; use {DOUBLED[operator]}"
+                self.fail(why, start)
             left = operation(function, left, self.expression(tightness + 1))
         if least == 0 and self.accept("?"):
             chosen = self.expression()
