@@ -11,6 +11,7 @@ import pytest
 
 import gpukern
 from gpukern import saxpy
+from gpukern._interop import libraries
 
 SIZES = (0, 1, 31, 32, 33, 65, 4096, 70001)
 INF, NAN = float("inf"), float("nan")
@@ -398,3 +399,19 @@ def test_arrays_are_not_resized_during_a_call(options):
 
     saxpy(1.0, x, x, out=out, progress=resize, **options)
     assert out.sum() == 2e6
+
+
+def test_libraries_allocate_in_any_order_of_axes(monkeypatch):
+    monkeypatch.setattr(libraries, "_allocate_cupy", lambda like, shape, device: np.empty(shape))
+    for order in ([1, 2, 0], [2, 0, 1], [0, 2, 1]):
+        made = libraries.PERMUTED_ALLOCATORS["cupy"](None, (2, 3, 5), order, 0)
+        assert made.shape == (2, 3, 5)
+        assert made.transpose(order).flags.c_contiguous
+
+
+def test_a_new_tensor_keeps_its_layout():
+    torch = pytest.importorskip("torch")
+    x = torch.rand(2, 3, 5).permute(2, 0, 1)
+    assert saxpy(2, x, x).stride() == x.stride()
+    assert saxpy(2, x, x.contiguous()).is_contiguous()
+    assert saxpy(2, x[:, :0], x[:, :0]).shape == (5, 0, 3)

@@ -38,8 +38,8 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     -------
     array
         `out`, or a new array of the kind of `x`; a scalar if that is a 0-d ndarray. NumPy, PyTorch
-        and CuPy arrays have the layout that NumPy gives ``x + y`` (order 'K'); others are
-        C-contiguous.
+        and CuPy arrays have the layout that NumPy gives ``x + y`` (order 'K'); others, and results
+        of arrays that are converted first, such as byte-swapped ones, are C-contiguous.
 
     Raises
     ------
