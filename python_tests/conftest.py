@@ -12,6 +12,7 @@ from collections import Counter
 
 import hypothesis
 import numpy as np
+import oracle
 import pytest
 from places import HOST_MEMORY, Place
 
@@ -114,6 +115,12 @@ def place(request):
 def to_host(request):
     """Copies an array to one kind of host memory."""
     return HOST_MEMORY[request.param]
+
+
+@pytest.fixture(params=sorted(oracle.SAXPY_TYPES))
+def kind(request):
+    """A dtype of saxpy, with its arithmetic."""
+    return oracle.SAXPY_TYPES[request.param]
 
 
 @pytest.fixture(scope="session")

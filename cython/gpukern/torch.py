@@ -7,9 +7,8 @@ They are ``torch.ops.gpukern.gather`` and so on, with backward passes of any ord
 torch.compile traces them. The gradient of gather is a scatter that adds, and that of such a scatter
 a gather: sums have a fixed order, so that gradients have the same bits in every run. Results come
 from PyTorch's allocator, on its current stream: C-contiguous, but for that of saxpy, which has the
-layout of `x`. Without gradients or torch.compile,
-:func:`gpukern.gather` and the others accept tensors as well, at a lower cost per call. Only this
-module imports torch.
+layout of `x`. Without gradients or torch.compile, :func:`gpukern.gather` and the others accept
+tensors as well, at a lower cost per call. Only this module imports torch.
 """
 
 import torch
