@@ -20,6 +20,8 @@ import gpukern
 
 # Numba warns of small launches, and a warning fails a test.
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
+# JAX would take three quarters of a GPU in each process of pytest-xdist.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 CASES = pytest.StashKey[Counter]()
 
