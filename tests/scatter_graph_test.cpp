@@ -109,7 +109,8 @@ TEST_P(ScatterGraphTest, RaiseIsRefused) {
   const Graph graph(stream);
 }
 
-/// Indices that become invalid after they were checked write nothing outside the target.
+/// Indices that become invalid or unsorted after they were checked write nothing outside the
+/// target.
 TEST_P(ScatterGraphTest, IndicesChangeMeanwhile) {
   constexpr std::int64_t kMargin = 4096;
   const StreamHandle stream;
@@ -122,9 +123,10 @@ TEST_P(ScatterGraphTest, IndicesChangeMeanwhile) {
   index.write(std::vector<int>(static_cast<std::size_t>(updates())));
   cuda("cuCtxSynchronize");
   for (int round = 0; round < 40; ++round) {
-    for (const int value : {0, INT_MAX, 0, static_cast<int>(GetParam().positions), 0, -1, 0})
-      enqueue_fill(index.data(), static_cast<unsigned>(value), static_cast<std::size_t>(updates()),
-                   writer);
+    for (const int value : {0, INT_MAX, 0, static_cast<int>(GetParam().positions), 9, -1, 0})
+      for (const std::int64_t first : {updates() / 2, std::int64_t{0}})
+        enqueue_fill(index.data() + first, static_cast<unsigned>(value),
+                     static_cast<std::size_t>(updates() - first), writer);
     const gpukern_status status =
         scatter(memory, kMargin, index, values, kModes[round % std::size(kModes)], stream);
     ASSERT_TRUE(status == GPUKERN_SUCCESS || status == GPUKERN_INDEX_ERROR) << gpukern_last_error();

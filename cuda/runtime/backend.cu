@@ -89,11 +89,11 @@ class CudaDevice final : public Device {
                    [](const SelectArgs& args) { return select_strategy(args); }});
   }
 
-  std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override {
+  IndexCheck check_indices(const IndexArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
     require_no_capture(stream, kRaiseUnderCapture);
     require_open(stream);
-    return gpu::first_bad_index(*this, args, cuda_stream(stream));
+    return gpu::check_indices(*this, args, cuda_stream(stream));
   }
 
   void* allocate(std::size_t bytes, Stream stream) override {

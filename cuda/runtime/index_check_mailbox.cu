@@ -78,12 +78,13 @@ Mailboxes& mailboxes_of_current_device() {
 MailboxLease::MailboxLease(Device& device, cudaStream_t stream)
     : box_(mailboxes_of_current_device().take(device, stream)) {
   box_.outcome->position = Outcome::kNone;
+  box_.outcome->falls = false;
 }
 
 Outcome MailboxLease::read(cudaStream_t stream) {
   const RelaxedCapture relaxed;
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  const Outcome outcome{box_.outcome->position, box_.outcome->value};
+  const Outcome outcome{box_.outcome->position, box_.outcome->value, box_.outcome->falls};
   mailboxes_of_current_device().give_back(box_);
   return outcome;
 }

@@ -18,6 +18,7 @@ namespace gpukern::gpu {
 struct SearchShared {
   unsigned long long first;  ///< the complement of the first bad position, 0 if there is none
   unsigned blocks_done;
+  unsigned falls;  ///< whether an index is less than the one before
 };
 
 /// The result, in host memory that the device writes to.
@@ -25,6 +26,7 @@ struct Outcome {
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t position;  ///< of a bad index
   std::int64_t value;
+  bool falls;
 };
 
 /// Created once and reused, so that a call needs neither an allocation nor a copy.

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kJoinThreads)
     const std::int64_t first = long_keys.firsts[work / column_tiles];
     const std::int64_t column =
         work % column_tiles * width + static_cast<std::int64_t>(threadIdx.x) % width;
-    const std::int64_t values = long_keys.ends[first / kBlockValues] - first;
+    const std::int64_t values = max(long_keys.ends[first / kBlockValues] - first, std::int64_t{0});
     const std::int64_t blocks = values / kBlockValues + 1;  // with the element itself
     const Blocks<A> of{reinterpret_cast<const A*>(long_keys.first_blocks) +
                            first / kBlockValues * columns.count + column,

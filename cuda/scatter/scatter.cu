@@ -14,6 +14,7 @@ namespace {
 struct Scratch {
   std::byte* keys;
   std::byte* payload;  ///< nullptr: the values
+  // Of updates that are not sorted already.
   std::byte* sorted_keys;
   std::byte* sorted_payload;
   std::byte* sort;
@@ -55,18 +56,23 @@ bool sorts_in_place(const ScatterCall& call, const SortPlan& plan) {
          updates.stride[kUpdateValue][0] == args.item && alignment_of(args.values) >= args.item;
 }
 
+/// The number of blocks of values that have the full length, at most.
+std::int64_t blocks_of(const ScatterCall& call) { return ceil_divide(call.count, kBlockValues); }
+
 Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& plan) {
   const std::int64_t key_bytes = plan.wide_keys ? 8 : 4;
-  const std::int64_t blocks = (call.count - 1) / kBlockValues + 1;
+  const std::int64_t blocks = blocks_of(call);
   const std::int64_t row = call.columns * accumulator_bytes(call.args.dtype);
   const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE && call.count >= kBlockValues;
   Scratch scratch{};
   scratch.keys = layout.take(call.count, key_bytes);
-  scratch.sorted_keys = layout.take(call.count, key_bytes);
   if (!sorts_in_place(call, plan)) scratch.payload = layout.take(call.count, plan.payload_bytes);
-  scratch.sorted_payload = layout.take(call.count, plan.payload_bytes);
-  scratch.sort_bytes = scatter_sort_bytes(plan, call.count);
-  scratch.sort = layout.take(static_cast<std::int64_t>(scratch.sort_bytes));
+  if (!call.args.sorted) {
+    scratch.sorted_keys = layout.take(call.count, key_bytes);
+    scratch.sorted_payload = layout.take(call.count, plan.payload_bytes);
+    scratch.sort_bytes = scatter_sort_bytes(plan, call.count);
+    scratch.sort = layout.take(static_cast<std::int64_t>(scratch.sort_bytes));
+  }
   scratch.long_keys.number = layout.take<unsigned long long>(1);
   if (!reduces) return scratch;
   scratch.long_keys.firsts = layout.take<std::int64_t>(blocks);
@@ -84,25 +90,35 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
   ScratchLayout layout(memory.data());
   const Scratch scratch = lay_out(layout, call, plan);
   scatter_keys(call, plan, scratch.keys, scratch.payload, scratch.long_keys.number);
-  const void* const payload =
-      scratch.payload != nullptr ? scratch.payload : static_cast<const void*>(call.args.values);
-  scatter_sort(plan,
-               {scratch.keys, scratch.sorted_keys, payload, scratch.sorted_payload, scratch.sort,
-                scratch.sort_bytes},
-               call.count, call.stream);
-  const auto* const short_keys = reinterpret_cast<const std::uint32_t*>(scratch.sorted_keys);
+  // Indices that have changed since they were checked may not be sorted. Of a key that begins but
+  // does not end, nothing is joined.
+  if (call.args.sorted && scratch.long_keys.ends != nullptr)
+    check(cudaMemsetAsync(scratch.long_keys.ends, 0, blocks_of(call) * sizeof(std::int64_t),
+                          call.stream),
+          "cudaMemsetAsync");
+  const std::byte* keys = scratch.keys;
+  const std::byte* payload = scratch.payload != nullptr ? scratch.payload : call.args.values;
+  if (!call.args.sorted) {
+    scatter_sort(plan,
+                 {keys, scratch.sorted_keys, payload, scratch.sorted_payload, scratch.sort,
+                  scratch.sort_bytes},
+                 call.count, call.stream);
+    keys = scratch.sorted_keys;
+    payload = scratch.sorted_payload;
+  }
+  const auto* const short_keys = reinterpret_cast<const std::uint32_t*>(keys);
   if (call.args.reduce == GPUKERN_REDUCE_NONE) {
     if (plan.moves_values)
-      scatter_put_items(call, short_keys, scratch.sorted_payload);
+      scatter_put_items(call, short_keys, payload);
     else
-      scatter_put_rows(call, plan, scratch.sorted_keys, scratch.sorted_payload);
+      scatter_put_rows(call, plan, keys, payload);
     return;
   }
   if (plan.moves_values)
-    scatter_reduce_items(call, short_keys, scratch.sorted_payload, scratch.long_keys);
+    scatter_reduce_items(call, short_keys, payload, scratch.long_keys);
   else
-    scatter_reduce_rows(call, plan, scratch.sorted_keys, scratch.sorted_payload, scratch.long_keys);
-  if (call.count >= kBlockValues) scatter_join(call, plan, scratch.sorted_keys, scratch.long_keys);
+    scatter_reduce_rows(call, plan, keys, payload, scratch.long_keys);
+  if (call.count >= kBlockValues) scatter_join(call, plan, keys, scratch.long_keys);
 }
 
 constexpr std::int64_t kTableEntry = sizeof(std::uint32_t);
@@ -159,6 +175,7 @@ Way way_of(const ScatterCall& call) {
     if (has_shared_rows(args)) return Way::Rows;
     if (!is_few && stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
   }
+  if (!is_few && args.sorted) return Way::Sorted;
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
   return is_few ? Way::Few : Way::Sorted;
 }

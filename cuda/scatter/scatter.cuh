@@ -7,9 +7,8 @@
 // Few updates are sorted by one thread block, and short values that replace others need no more
 // than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
-//   sort     sorts the updates by key, stably (CUB's radix sort); short values move with their
-//   keys,
-//            else the numbers of the updates do,
+//   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
+//            found them sorted; short values move with their keys, else the numbers of updates do,
 //   reduce   combines the values of each key in blocks of kBlockValues and writes the elements,
 //   join     joins the blocks of the keys that have several.
 // Sorting by key makes all accesses to the target sequential, and the time does not depend on how

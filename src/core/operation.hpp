@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <variant>
 
 #include "gpukern/explain.h"
@@ -51,12 +52,18 @@ struct IndexArgs {
   std::int64_t n = 0;
   IndexType index_type;
   bool are_offsets = false;  ///< of bags of n items, see is_offset()
+  bool check_order = false;  ///< whether it is of use to know that they are sorted
 };
 
 /// The first index that mode "raise" rejects.
 struct BadIndex {
   std::int64_t value;     ///< to be interpreted as unsigned if the index type is unsigned
   std::int64_t position;  ///< in C order
+};
+
+struct IndexCheck {
+  std::optional<BadIndex> bad;
+  bool sorted = false;  ///< known to be: the positions on the axis never fall, in C order
 };
 
 /// One of several indices of consecutive axes: combines it with those before, as
@@ -111,6 +118,7 @@ struct ScatterArgs {
   gpukern_reduce reduce = GPUKERN_REDUCE_NONE;
   bool any_order = false;
   bool unique = false;  ///< no two updates have the same key
+  bool sorted = false;  ///< the keys of the updates did not fall when the indices were checked
 };
 
 /// The operands of GatherReduceArgs::columns.

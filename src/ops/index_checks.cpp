@@ -182,10 +182,11 @@ std::string value_text(const BadIndex& bad, const IndexArgs& args) {
 
 }  // namespace
 
-void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) {
-  const IndexArgs args = index_args(index, axis.n);
-  const auto bad = call.data_device.first_bad_index(args, call.stream);
-  if (!bad) return;
+bool require_in_bounds(const Call& call, const Tensor& index, const Axis& axis, bool check_order) {
+  IndexArgs args = index_args(index, axis.n);
+  args.check_order = check_order;
+  const auto [bad, sorted] = call.data_device.check_indices(args, call.stream);
+  if (!bad) return sorted;
   fail(GPUKERN_INDEX_ERROR, "index ", value_text(*bad, args), " is out of bounds for axis ",
        axis.number, " with size ", axis.n);
 }
@@ -193,7 +194,7 @@ void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis) 
 void require_offsets(const Call& call, const Argument& offsets, std::int64_t count) {
   IndexArgs args = index_args(offsets.tensor, count);
   args.are_offsets = true;
-  const auto bad = call.data_device.first_bad_index(args, call.stream);
+  const auto bad = call.data_device.check_indices(args, call.stream).bad;
   if (!bad) return;
   fail(GPUKERN_VALUE_ERROR, offsets.name, " must be in [0, ", count, "] and not fall, got offsets[",
        bad->position, "] = ", value_text(*bad, args));

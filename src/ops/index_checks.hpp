@@ -60,8 +60,10 @@ Tensor broadcast_to(const Tensor& values, const Tensor& shape, const ArgumentNam
 /// The indices of an axis of length n, in C order.
 IndexArgs index_args(const Tensor& index, std::int64_t n);
 
-/// Requires that all indices are in [-n, n) for an axis of length n, and waits for the stream.
-void require_in_bounds(const Call& call, const Tensor& index, const Axis& axis);
+/// Requires that all indices are in [-n, n) for an axis of length n, and waits for the stream. With
+/// check_order, returns whether they are known to be sorted, see IndexCheck.
+bool require_in_bounds(const Call& call, const Tensor& index, const Axis& axis,
+                       bool check_order = false);
 
 /// Requires that offsets of bags are in [0, count] and do not fall, and waits for the stream.
 void require_offsets(const Call& call, const Argument& offsets, std::int64_t count);

@@ -88,10 +88,18 @@ void run_apart(const IndexedWrite& write, const gpukern_scatter_options& options
                    {out, *index, broadcast_to(*values, write.shape, write.values.name)}));
 }
 
+/// Whether the keys of the updates are the positions that the indices name, in the same order.
+bool has_keys_of_index(const ScatterArgs& args, const Tensor& index) {
+  bool equal = args.updates.count() == index.count();
+  for (int d = 0; d < args.updates.ndim; ++d) equal = equal && args.updates.stride[kKey][d] == 0;
+  return equal;
+}
+
 void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
-              const Call& call) {
+              const Call& call, bool sorted) {
   run_apart(write, options, out, call, [&](ScatterArgs args) {
     join_columns(args);
+    args.sorted = sorted && has_keys_of_index(args, write.index.tensor);
     call.data_device.run(args, call.stream);
   });
 }
@@ -151,8 +159,8 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   const Call call(function, {&target, &index, &values, &out}, exec);
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");
-  if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0)
-    require_in_bounds(call, index.tensor, axis);
+  const bool sorted = options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 &&
+                      require_in_bounds(call, index.tensor, axis, true);
   if (updates == 0) {
     if (raw_out != nullptr) call.move(target.tensor, out.tensor);
     return;
@@ -163,7 +171,7 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
     if (run_offloaded(write, options, out.tensor, call, exec, progress)) return;
     if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
   }
-  run_here(write, options, out.tensor, call);
+  run_here(write, options, out.tensor, call, sorted);
   if (!out.tensor.device.cuda) progress.add(out.tensor.bytes());
 }
 

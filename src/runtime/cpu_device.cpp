@@ -50,8 +50,8 @@ class CpuDevice final : public Device {
                    [](const RavelArgs&) { return Strategy{}; },
                    [](const SelectArgs& args) { return cpu::select_strategy(args); }});
   }
-  std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream) override {
-    return cpu::first_bad_index(args);
+  IndexCheck check_indices(const IndexArgs& args, Stream) override {
+    return {.bad = cpu::first_bad_index(args)};
   }
   SlicedUpdates slice_updates(const ScatterArgs& args, int shift) override {
     return cpu::slice_updates(args, shift);

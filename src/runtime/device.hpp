@@ -43,7 +43,7 @@ class Device {
   virtual Strategy strategy(const Operation& operation) = 0;
 
   /// Waits for the stream.
-  virtual std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) = 0;
+  virtual IndexCheck check_indices(const IndexArgs& args, Stream stream) = 0;
 
   /// Sorts the updates of a scatter by slices of the target; of the CPU only. `shift` leaves at
   /// most SlicedUpdates::kMaxSlices slices.

@@ -52,9 +52,9 @@ bool DryRunDevice::run_checked(const Operation& operation, Stream stream) {
   return checks;
 }
 
-std::optional<BadIndex> DryRunDevice::first_bad_index(const IndexArgs& args, Stream /*stream*/) {
+IndexCheck DryRunDevice::check_indices(const IndexArgs& args, Stream /*stream*/) {
   explanation_.bytes_read += index_bytes(args);
-  return std::nullopt;
+  return {};
 }
 
 void* DryRunDevice::allocate(std::size_t bytes, Stream /*stream*/) {

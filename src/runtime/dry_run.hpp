@@ -27,7 +27,7 @@ class DryRunDevice final : public Device {
   bool run_checked(const Operation& operation, Stream stream) override;
   Strategy strategy(const Operation& operation) override { return real_.strategy(operation); }
   /// Reports no bad index, and reads none.
-  std::optional<BadIndex> first_bad_index(const IndexArgs& args, Stream stream) override;
+  IndexCheck check_indices(const IndexArgs& args, Stream stream) override;
 
   /// Returns an address with the alignment of the device's memory, which must not be accessed.
   void* allocate(std::size_t bytes, Stream stream) override;

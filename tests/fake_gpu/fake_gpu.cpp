@@ -114,11 +114,10 @@ void FakeGpu::run(const gpukern::Operation& operation, Stream stream) {
   });
 }
 
-std::optional<gpukern::BadIndex> FakeGpu::first_bad_index(const gpukern::IndexArgs& args,
-                                                          Stream stream) {
+gpukern::IndexCheck FakeGpu::check_indices(const gpukern::IndexArgs& args, Stream stream) {
   require_reachable(args.index);
   synchronize(stream);
-  return gpukern::cpu_device().first_bad_index(args, nullptr);
+  return gpukern::cpu_device().check_indices(args, nullptr);
 }
 
 void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {

@@ -26,8 +26,7 @@ class FakeGpu final : public gpukern::Device {
 
   void run(const gpukern::Operation& operation, Stream stream) override;
   gpukern::Strategy strategy(const gpukern::Operation& operation) override;
-  std::optional<gpukern::BadIndex> first_bad_index(const gpukern::IndexArgs& args,
-                                                   Stream stream) override;
+  gpukern::IndexCheck check_indices(const gpukern::IndexArgs& args, Stream stream) override;
   void* allocate(std::size_t bytes, Stream stream) override;
   void release(void* data, Stream stream) override;
   void upload(void* to, const void* from, std::size_t bytes, Stream stream) override;

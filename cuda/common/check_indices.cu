@@ -16,71 +16,103 @@ namespace {
 
 constexpr std::uint64_t kNone = Outcome::kNone;
 
-/// Ends a search: reduces the first bad position of each thread. The last block reports the result.
+/// What a thread has found.
+struct Found {
+  std::uint64_t bad = kNone;  ///< the first bad position
+  bool falls = false;         ///< an index is less than the one before
+};
+
+/// Ends a search: combines what the threads found. The last block reports the result.
 template <class Load>
-__device__ void report(std::uint64_t bad, SearchShared* shared, Outcome* outcome,
+__device__ void report(const Found& found, SearchShared* shared, Outcome* outcome,
                        const Load& load) {
-  if (bad != kNone) {
-    atomicMax(&shared->first, static_cast<unsigned long long>(~bad));
+  if (found.bad != kNone) {
+    atomicMax(&shared->first, static_cast<unsigned long long>(~found.bad));
     __threadfence();
   }
-  __syncthreads();
+  const bool falls = __syncthreads_or(found.falls) != 0;
   if (threadIdx.x != 0) return;
+  if (falls) {
+    atomicExch(&shared->falls, 1);
+    __threadfence();
+  }
   if (gridDim.x > 1 && atomicAdd(&shared->blocks_done, 1) != gridDim.x - 1) return;
   __threadfence();
   const std::uint64_t first = ~static_cast<std::uint64_t>(atomicExch(&shared->first, 0));
   shared->blocks_done = 0;
-  if (first != kNone) *outcome = {first, load(first)};
+  if (atomicExch(&shared->falls, 0) != 0) outcome->falls = true;
+  if (first == kNone) return;
+  outcome->position = first;
+  outcome->value = load(first);
 }
 
 /// Vectors that each thread has in flight.
 constexpr int kVectors = 4;
 
+/// Whether an element of the vector, or the one after it, is less than the one before.
+template <class Raw, int kCount>
+__device__ bool falls_within(const Vector<Raw, kCount>& vector, Raw next) {
+  bool falls = next < vector.element[kCount - 1];
+#pragma unroll
+  for (int j = 1; j < kCount; ++j) falls |= vector.element[j] < vector.element[j - 1];
+  return falls;
+}
+
 /// Contiguous indices: all threads check whole vectors; the first block checks the indices before
-/// and after these.
-template <class Raw>
+/// and after these. kOrder: an index falls where it is less than the one before as an unsigned
+/// number, or where the last one is negative, since without a fall the negative ones come last.
+template <class Raw, bool kOrder>
 __global__ void __launch_bounds__(kThreads)
-    first_bad_index_kernel(const Raw* index, std::int64_t count, std::int64_t front,
-                           AcceptedRange<Raw> accepted, bool is_signed, SearchShared* shared,
-                           Outcome* outcome) {
+    check_indices_kernel(const Raw* index, std::int64_t count, std::int64_t front,
+                         AcceptedRange<Raw> accepted, bool is_signed, SearchShared* shared,
+                         Outcome* outcome) {
   constexpr int kCount = 16 / sizeof(Raw);
   using Indices = Vector<Raw, kCount>;
   const auto* vectors = reinterpret_cast<const Indices*>(index + front);
   const std::int64_t whole = (count - front) / kCount;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads * kVectors;
-  std::uint64_t bad = kNone;
+  Found found;
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads * kVectors;
-       first < whole && bad == kNone; first += stride) {
+       first < whole && found.bad == kNone; first += stride) {
     Indices loaded[kVectors];
+    Raw next[kVectors];
     std::int64_t at[kVectors];
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       at[v] = first + v * kThreads + threadIdx.x;
       if (at[v] >= whole) at[v] = whole - 1;
       loaded[v] = vectors[at[v]];
+      if constexpr (kOrder) next[v] = index[min(front + (at[v] + 1) * kCount, count - 1)];
     }
 #pragma unroll
     for (int v = kVectors - 1; v >= 0; --v)
 #pragma unroll
       for (int j = kCount - 1; j >= 0; --j)
         if (!accepted.contains(loaded[v].element[j]))
-          bad = static_cast<std::uint64_t>(front + at[v] * kCount + j);
+          found.bad = static_cast<std::uint64_t>(front + at[v] * kCount + j);
+    if constexpr (kOrder) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) found.falls |= falls_within(loaded[v], next[v]);
+    }
   }
   if (blockIdx.x == 0) {
     const std::int64_t rest = front + whole * kCount;
     const std::int64_t edge =
         threadIdx.x < front ? threadIdx.x : rest + static_cast<std::int64_t>(threadIdx.x) - front;
-    if (edge < count && !accepted.contains(index[edge]) && static_cast<std::uint64_t>(edge) < bad)
-      bad = static_cast<std::uint64_t>(edge);
+    if (edge < count && !accepted.contains(index[edge]) &&
+        static_cast<std::uint64_t>(edge) < found.bad)
+      found.bad = static_cast<std::uint64_t>(edge);
+    if (kOrder && edge < count) found.falls |= index[min(edge + 1, count - 1)] < index[edge];
+    if (kOrder && threadIdx.x == 0) found.falls |= as_index(index[count - 1], is_signed) < 0;
   }
-  report(bad, shared, outcome,
+  report(found, shared, outcome,
          [&](std::uint64_t position) { return as_index(index[position], is_signed); });
 }
 
 /// Indices with any strides, and offsets.
 __global__ void __launch_bounds__(kThreads)
-    first_bad_strided_index_kernel(const __grid_constant__ IndexArgs args, bool aligned,
-                                   std::uint64_t count, SearchShared* shared, Outcome* outcome) {
+    check_strided_indices_kernel(const __grid_constant__ IndexArgs args, bool aligned,
+                                 std::uint64_t count, SearchShared* shared, Outcome* outcome) {
   const auto load = [&](std::uint64_t position) {
     std::int64_t offset[1];
     unravel(args.loop, position, offset);
@@ -92,11 +124,11 @@ __global__ void __launch_bounds__(kThreads)
     return is_offset(value, position > 0 ? load(position - 1) : 0, args.n);
   };
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;
-  std::uint64_t bad = kNone;
+  Found found;
   for (std::uint64_t p = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-       p < count && bad == kNone; p += stride)
-    if (!accepts(p)) bad = p;
-  report(bad, shared, outcome, load);
+       p < count && found.bad == kNone; p += stride)
+    if (!accepts(p)) found.bad = p;
+  report(found, shared, outcome, load);
 }
 
 // Enough blocks to fill any GPU; each runs a grid-stride loop.
@@ -109,35 +141,41 @@ void launch_search(const IndexArgs& args, const Mailbox& box, cudaStream_t strea
   const auto to_aligned = static_cast<std::int64_t>((16 - address % 16) % 16 / sizeof(Raw));
   const std::int64_t front = std::min(to_aligned, count);
   const std::int64_t per_block = std::int64_t{kThreads} * kVectors * 16 / sizeof(Raw);
-  launch(first_bad_index_kernel<Raw>, std::min(ceil_divide(count, per_block), kMaxBlocks), stream,
+  launch(args.check_order ? check_indices_kernel<Raw, true> : check_indices_kernel<Raw, false>,
+         std::min(ceil_divide(count, per_block), kMaxBlocks), stream,
          reinterpret_cast<const Raw*>(args.index), count, front,
          AcceptedRange<Raw>(args.index_type, args.n), args.index_type.is_signed, box.shared,
          box.outcome_on_device);
 }
 
-void search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
+/// Returns whether it looks at the order, too.
+bool search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
   const bool aligned = index_aligned(args.index, args.loop, 0, args.index_type);
   if (args.n > 0 && aligned && !args.are_offsets &&
       args.loop.contiguous(0, args.index_type.bytes)) {
     visit_index_width(args.index_type.bytes,
                       [&](auto raw) { launch_search<decltype(raw)>(args, box, stream); });
-    return;
+    return args.check_order;
   }
   const std::int64_t count = args.loop.count();
-  launch(first_bad_strided_index_kernel, std::min(ceil_divide(count, kThreads), kMaxBlocks), stream,
+  launch(check_strided_indices_kernel, std::min(ceil_divide(count, kThreads), kMaxBlocks), stream,
          args, aligned, static_cast<std::uint64_t>(count), box.shared, box.outcome_on_device);
+  return false;
 }
 
 }  // namespace
 
-std::optional<BadIndex> first_bad_index(Device& device, const IndexArgs& args,
-                                        cudaStream_t stream) {
-  if (!args.are_offsets && accepts_all(args.index_type, args.n)) return std::nullopt;
+IndexCheck check_indices(Device& device, const IndexArgs& args, cudaStream_t stream) {
+  if (!args.are_offsets && accepts_all(args.index_type, args.n)) return {};
   MailboxLease box(device, stream);
-  search(args, box.mailbox(), stream);
+  const bool checks_order = search(args, box.mailbox(), stream);
   const Outcome outcome = box.read(stream);
-  if (outcome.position == kNone) return std::nullopt;
-  return BadIndex{outcome.value, static_cast<std::int64_t>(outcome.position)};
+  IndexCheck result;
+  if (outcome.position == kNone)
+    result.sorted = checks_order && !outcome.falls;
+  else
+    result.bad = BadIndex{outcome.value, static_cast<std::int64_t>(outcome.position)};
+  return result;
 }
 
 }  // namespace gpukern::gpu
