@@ -22,29 +22,58 @@ struct Found {
   bool falls = false;         ///< an index is less than the one before
 };
 
-/// Ends a search: combines what the threads found. The last block reports the result.
-template <class Load>
-__device__ void report(const Found& found, SearchShared* shared, Outcome* outcome,
-                       const Load& load) {
-  if (found.bad != kNone) {
-    atomicMax(&shared->first, static_cast<unsigned long long>(~found.bad));
+/// Ends a search: combines what the threads found. The last block sends the result to the host.
+struct ToMailbox {
+  SearchShared* shared;
+  Outcome* outcome;
+
+  template <class Load>
+  __device__ void report(const Found& found, const Load& load) const {
+    if (found.bad != kNone) {
+      atomicMax(&shared->first, static_cast<unsigned long long>(~found.bad));
+      __threadfence();
+    }
+    const bool falls = __syncthreads_or(found.falls) != 0;
+    if (threadIdx.x != 0) return;
+    if (falls) {
+      atomicExch(&shared->falls, 1);
+      __threadfence();
+    }
+    if (gridDim.x > 1 && atomicAdd(&shared->blocks_done, 1) != gridDim.x - 1) return;
     __threadfence();
+    const std::uint64_t first = ~static_cast<std::uint64_t>(atomicExch(&shared->first, 0));
+    shared->blocks_done = 0;
+    if (atomicExch(&shared->falls, 0) != 0) outcome->falls = true;
+    if (first == kNone) return;
+    outcome->position = first;
+    outcome->value = load(first);
   }
-  const bool falls = __syncthreads_or(found.falls) != 0;
-  if (threadIdx.x != 0) return;
-  if (falls) {
-    atomicExch(&shared->falls, 1);
+};
+
+/// Ends a search: each block with a bad index updates the record, which other calls may update at
+/// the same time.
+struct ToRecord {
+  IndexOrigin origin;
+  IndexRecord* record;
+
+  template <class Load>
+  __device__ void report(const Found& found, const Load& load) const {
+    __shared__ unsigned long long first;
+    if (__syncthreads_or(found.bad != kNone) == 0) return;
+    if (threadIdx.x == 0) first = kNone;
+    __syncthreads();
+    if (found.bad != kNone) atomicMin(&first, static_cast<unsigned long long>(found.bad));
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    const BadIndex bad{load(first), static_cast<std::int64_t>(first)};
+    while (atomicCAS(&record->lock, 0U, 1U) != 0) {
+    }
     __threadfence();
+    if (record->is_after(origin, bad.position)) record->set(origin, bad);
+    __threadfence();
+    atomicExch(&record->lock, 0U);
   }
-  if (gridDim.x > 1 && atomicAdd(&shared->blocks_done, 1) != gridDim.x - 1) return;
-  __threadfence();
-  const std::uint64_t first = ~static_cast<std::uint64_t>(atomicExch(&shared->first, 0));
-  shared->blocks_done = 0;
-  if (atomicExch(&shared->falls, 0) != 0) outcome->falls = true;
-  if (first == kNone) return;
-  outcome->position = first;
-  outcome->value = load(first);
-}
+};
 
 /// Vectors that each thread has in flight.
 constexpr int kVectors = 4;
@@ -61,11 +90,10 @@ __device__ bool falls_within(const Vector<Raw, kCount>& vector, Raw next) {
 /// Contiguous indices: all threads check whole vectors; the first block checks the indices before
 /// and after these. kOrder: an index falls where it is less than the one before as an unsigned
 /// number, or where the last one is negative, since without a fall the negative ones come last.
-template <class Raw, bool kOrder>
+template <class Raw, bool kOrder, class Result>
 __global__ void __launch_bounds__(kThreads)
     check_indices_kernel(const Raw* index, std::int64_t count, std::int64_t front,
-                         AcceptedRange<Raw> accepted, bool is_signed, SearchShared* shared,
-                         Outcome* outcome) {
+                         AcceptedRange<Raw> accepted, bool is_signed, Result result) {
   constexpr int kCount = 16 / sizeof(Raw);
   using Indices = Vector<Raw, kCount>;
   const auto* vectors = reinterpret_cast<const Indices*>(index + front);
@@ -105,14 +133,15 @@ __global__ void __launch_bounds__(kThreads)
     if (kOrder && edge < count) found.falls |= index[min(edge + 1, count - 1)] < index[edge];
     if (kOrder && threadIdx.x == 0) found.falls |= as_index(index[count - 1], is_signed) < 0;
   }
-  report(found, shared, outcome,
-         [&](std::uint64_t position) { return as_index(index[position], is_signed); });
+  result.report(found,
+                [&](std::uint64_t position) { return as_index(index[position], is_signed); });
 }
 
 /// Indices with any strides, and offsets.
+template <class Result>
 __global__ void __launch_bounds__(kThreads)
     check_strided_indices_kernel(const __grid_constant__ IndexArgs args, bool aligned,
-                                 std::uint64_t count, SearchShared* shared, Outcome* outcome) {
+                                 std::uint64_t count, Result result) {
   const auto load = [&](std::uint64_t position) {
     std::int64_t offset[1];
     unravel(args.loop, position, offset);
@@ -128,39 +157,54 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t p = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
        p < count && found.bad == kNone; p += stride)
     if (!accepts(p)) found.bad = p;
-  report(found, shared, outcome, load);
+  result.report(found, load);
 }
 
 // Enough blocks to fill any GPU; each runs a grid-stride loop.
 constexpr std::int64_t kMaxBlocks = 2048;
 
-template <class Raw>
-void launch_search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
+template <class Raw, bool kOrder, class Result>
+void launch_check(const IndexArgs& args, const Result& result, cudaStream_t stream) {
   const std::int64_t count = args.loop.count();
   const auto address = reinterpret_cast<std::uintptr_t>(args.index);
   const auto to_aligned = static_cast<std::int64_t>((16 - address % 16) % 16 / sizeof(Raw));
   const std::int64_t front = std::min(to_aligned, count);
   const std::int64_t per_block = std::int64_t{kThreads} * kVectors * 16 / sizeof(Raw);
-  launch(args.check_order ? check_indices_kernel<Raw, true> : check_indices_kernel<Raw, false>,
+  launch(check_indices_kernel<Raw, kOrder, Result>,
          std::min(ceil_divide(count, per_block), kMaxBlocks), stream,
          reinterpret_cast<const Raw*>(args.index), count, front,
-         AcceptedRange<Raw>(args.index_type, args.n), args.index_type.is_signed, box.shared,
-         box.outcome_on_device);
+         AcceptedRange<Raw>(args.index_type, args.n), args.index_type.is_signed, result);
+}
+
+/// Whether a kernel for contiguous indices serves.
+bool is_vector(const IndexArgs& args, bool aligned) {
+  return args.n > 0 && aligned && !args.are_offsets &&
+         args.loop.contiguous(0, args.index_type.bytes);
+}
+
+template <class Result>
+void launch_strided_check(const IndexArgs& args, bool aligned, const Result& result,
+                          cudaStream_t stream) {
+  const std::int64_t count = args.loop.count();
+  launch(check_strided_indices_kernel<Result>, std::min(ceil_divide(count, kThreads), kMaxBlocks),
+         stream, args, aligned, static_cast<std::uint64_t>(count), result);
 }
 
 /// Returns whether it looks at the order, too.
-bool search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
+bool search(const IndexArgs& args, const ToMailbox& result, cudaStream_t stream) {
   const bool aligned = index_aligned(args.index, args.loop, 0, args.index_type);
-  if (args.n > 0 && aligned && !args.are_offsets &&
-      args.loop.contiguous(0, args.index_type.bytes)) {
-    visit_index_width(args.index_type.bytes,
-                      [&](auto raw) { launch_search<decltype(raw)>(args, box, stream); });
-    return args.check_order;
+  if (!is_vector(args, aligned)) {
+    launch_strided_check(args, aligned, result, stream);
+    return false;
   }
-  const std::int64_t count = args.loop.count();
-  launch(check_strided_indices_kernel, std::min(ceil_divide(count, kThreads), kMaxBlocks), stream,
-         args, aligned, static_cast<std::uint64_t>(count), box.shared, box.outcome_on_device);
-  return false;
+  visit_index_width(args.index_type.bytes, [&](auto raw) {
+    using Raw = decltype(raw);
+    if (args.check_order)
+      launch_check<Raw, true>(args, result, stream);
+    else
+      launch_check<Raw, false>(args, result, stream);
+  });
+  return args.check_order;
 }
 
 }  // namespace
@@ -168,7 +212,8 @@ bool search(const IndexArgs& args, const Mailbox& box, cudaStream_t stream) {
 IndexCheck check_indices(Device& device, const IndexArgs& args, cudaStream_t stream) {
   if (!args.are_offsets && accepts_all(args.index_type, args.n)) return {};
   MailboxLease box(device, stream);
-  const bool checks_order = search(args, box.mailbox(), stream);
+  const bool checks_order =
+      search(args, {box.mailbox().shared, box.mailbox().outcome_on_device}, stream);
   const Outcome outcome = box.read(stream);
   IndexCheck result;
   if (outcome.position == kNone)
@@ -176,6 +221,16 @@ IndexCheck check_indices(Device& device, const IndexArgs& args, cudaStream_t str
   else
     result.bad = BadIndex{outcome.value, static_cast<std::int64_t>(outcome.position)};
   return result;
+}
+
+void record_bad_index(const RecordIndexArgs& args, cudaStream_t stream) {
+  const auto& [index, origin, record] = args;
+  if (accepts_all(index.index_type, index.n)) return;
+  const ToRecord result{origin, record};
+  const bool aligned = index_aligned(index.index, index.loop, 0, index.index_type);
+  if (!is_vector(index, aligned)) return launch_strided_check(index, aligned, result, stream);
+  visit_index_width(index.index_type.bytes,
+                    [&](auto raw) { launch_check<decltype(raw), false>(index, result, stream); });
 }
 
 }  // namespace gpukern::gpu

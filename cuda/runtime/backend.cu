@@ -65,6 +65,7 @@ class CudaDevice final : public Device {
                    [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); },
                    [&](const GatherReduceArgs& args) { gpu::gather_reduce(*this, args, on); },
                    [&](const RavelArgs& args) { gpu::ravel_index(args, on); },
+                   [&](const RecordIndexArgs& args) { gpu::record_bad_index(args, on); },
                    [&](const SelectArgs& args) { gpu::select(*this, args, on); }});
   }
   bool run_checked(const Operation& operation, Stream stream) override {
@@ -86,6 +87,7 @@ class CudaDevice final : public Device {
                    [](const ScatterArgs& args) { return scatter_strategy(args); },
                    [](const GatherReduceArgs& args) { return gather_reduce_strategy(args); },
                    [](const RavelArgs&) { return Strategy{}; },
+                   [](const RecordIndexArgs&) { return Strategy{}; },
                    [](const SelectArgs& args) { return select_strategy(args); }});
   }
 

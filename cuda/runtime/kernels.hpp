@@ -25,6 +25,7 @@ void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t st
 Strategy gather_reduce_strategy(const GatherReduceArgs& args);
 void select(Device& device, const SelectArgs& args, cudaStream_t stream);
 Strategy select_strategy(const SelectArgs& args);
+void record_bad_index(const RecordIndexArgs& args, cudaStream_t stream);
 IndexCheck check_indices(Device& device, const IndexArgs& args, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

@@ -38,6 +38,7 @@ from gpukern._runtime.runtime import (
     reload_environment,
     set_num_threads,
 )
+from gpukern._streams.index_errors import deferred_errors
 from gpukern.errors import CompileError, ContextLostError, GpukernError
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "compress",
     "copyto",
     "count_nonzero",
+    "deferred_errors",
     "device_count",
     "elementwise",
     "empty",

@@ -23,6 +23,7 @@ from gpukern._ops.saxpy import saxpy as saxpy
 from gpukern._ops.selection.compress import compress as compress
 from gpukern._ops.selection.count_nonzero import count_nonzero as count_nonzero
 from gpukern._ops.selection.nonzero import nonzero as nonzero
+from gpukern._streams.index_errors import deferred_errors as deferred_errors
 from gpukern._typing import (
     Array,
     BasicIndex,
@@ -51,11 +52,11 @@ from gpukern.errors import GpukernError as GpukernError
 __all__ = [
     "CompileError", "ContextLostError", "DeviceArray", "Elementwise", "Explanation", "GpukernError",
     "In", "InOut", "Kernel", "Out", "Program", "__version__", "bincount", "cache_info",
-    "clear_cache", "compress", "copyto", "count_nonzero", "device_count", "elementwise", "empty",
-    "errors", "explain", "gather", "gather_reduce", "get_cmake_dir", "get_include",
-    "get_library_dir", "get_num_threads", "info", "nonzero", "pinned_empty", "put_along_axis",
-    "reload_environment", "saxpy", "scatter", "segment_reduce", "set_num_threads", "synchronize",
-    "take", "take_along_axis", "to_device", "typed",
+    "clear_cache", "compress", "copyto", "count_nonzero", "deferred_errors", "device_count",
+    "elementwise", "empty", "errors", "explain", "gather", "gather_reduce", "get_cmake_dir",
+    "get_include", "get_library_dir", "get_num_threads", "info", "nonzero", "pinned_empty",
+    "put_along_axis", "reload_environment", "saxpy", "scatter", "segment_reduce", "set_num_threads",
+    "synchronize", "take", "take_along_axis", "to_device", "typed",
 ]
 # fmt: on
 __version__: str

@@ -82,6 +82,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         uint64_t byte_offset
 
     ctypedef struct gpukern_explanation  # below
+    ctypedef struct gpukern_index_errors
 
     ctypedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes,
                                          uint64_t total_bytes) noexcept
@@ -94,6 +95,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         gpukern_progress progress
         void *progress_user
         gpukern_explanation *explanation
+        gpukern_index_errors *index_errors
 
     ctypedef struct gpukern_gather_options:
         size_t struct_size
@@ -220,6 +222,23 @@ cdef extern from "gpukern/stream.h" nogil:
     gpukern_status gpukern_event_release(gpukern_device device, gpukern_event *event)
     gpukern_status gpukern_copy_async(const gpukern_tensor *source,
                                       const gpukern_tensor *destination, const gpukern_exec *exec_)
+
+
+cdef extern from "gpukern/index_errors.h" nogil:
+    ctypedef struct gpukern_bad_index:
+        size_t struct_size
+        const char *function
+        int64_t call
+        int64_t position
+        int64_t value
+        int32_t axis
+        int64_t size
+
+    gpukern_status gpukern_index_errors_create(gpukern_device device,
+                                               gpukern_index_errors **errors)
+    gpukern_status gpukern_index_errors_check(gpukern_index_errors *errors,
+                                              gpukern_bad_index *first)
+    gpukern_status gpukern_index_errors_destroy(gpukern_index_errors *errors)
 
 
 cdef extern from "gpukern/explain.h" nogil:

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "gpukern/gpukern.h"
+#include "gpukern/index_errors.h"
 #include "gpukern/stream.h"
 #include "gpukern/tensor.hpp"
 
@@ -33,6 +34,7 @@ constexpr gpukern_exec c_exec(const ExecOptions& options) noexcept {
   exec.progress = options.progress;
   exec.progress_user = options.progress_user;
   exec.explanation = options.explanation;
+  exec.index_errors = options.index_errors;
   return exec;
 }
 
@@ -81,6 +83,32 @@ inline void synchronize(Device device, void* stream = nullptr) {
   const gpukern_exec exec = detail::c_exec({.stream = stream});
   check(gpukern_synchronize(device, &exec));
 }
+
+/// Bad indices of calls on a GPU, reported later, so that mode raise does not wait:
+/// `gather(source, index, out, {}, {.index_errors = errors})`. See gpukern/index_errors.h.
+class IndexErrors {
+ public:
+  explicit IndexErrors(Device device = cuda_device()) {
+    check(gpukern_index_errors_create(device, &errors_));
+  }
+  IndexErrors(IndexErrors&& other) noexcept : errors_(std::exchange(other.errors_, nullptr)) {}
+  IndexErrors& operator=(IndexErrors&& other) noexcept {
+    IndexErrors taken(std::move(other));
+    std::swap(errors_, taken.errors_);
+    return *this;
+  }
+  /// Waits for the calls.
+  ~IndexErrors() { gpukern_index_errors_destroy(errors_); }
+
+  /// Waits for the calls; throws IndexError for the first bad index, if there is one.
+  void check_indices() { check(gpukern_index_errors_check(errors_, nullptr)); }
+
+  /// For ExecOptions.
+  operator gpukern_index_errors*() const noexcept { return errors_; }  // NOLINT(*-explicit-*)
+
+ private:
+  gpukern_index_errors* errors_ = nullptr;
+};
 
 // ---- memory ---------------------------------------------------------------------------------
 

@@ -178,6 +178,7 @@ struct ExecOptions {
   gpukern_progress progress = nullptr;  ///< called between the parts of a call on host data
   void* progress_user = nullptr;        ///< passed to `progress`
   gpukern_explanation* explanation = nullptr;
+  gpukern_index_errors* index_errors = nullptr;  ///< see IndexErrors
 };
 
 // ---- tensors --------------------------------------------------------------------------------

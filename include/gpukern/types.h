@@ -93,6 +93,9 @@ typedef struct gpukern_tensor {
 /** What a call would do, see gpukern/explain.h. */
 typedef struct gpukern_explanation gpukern_explanation;
 
+/** A record of bad indices, see gpukern/index_errors.h. */
+typedef struct gpukern_index_errors gpukern_index_errors;
+
 /**
  * @brief Reports the progress of a call on host tensors, from the calling thread.
  *
@@ -134,10 +137,13 @@ typedef struct gpukern_exec {
   void *progress_user; /**< passed to `progress` */
   /** If not NULL, the call fills it in and computes nothing, see gpukern/explain.h. */
   gpukern_explanation *explanation;
+  /** If not NULL, calls on tensors of its device in mode GPUKERN_INDEX_RAISE do not wait, see
+   * gpukern/index_errors.h. Other calls ignore it. */
+  gpukern_index_errors *index_errors;
 } gpukern_exec;
 
 #define GPUKERN_EXEC_INIT \
-  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, 0, NULL, NULL, NULL}
+  {sizeof(gpukern_exec), {GPUKERN_DEVICE_DEFAULT, 0}, NULL, 0, NULL, NULL, NULL, NULL}
 
 /** The axis of the source flattened in C order. */
 #define GPUKERN_AXIS_NONE INT32_MIN

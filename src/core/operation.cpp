@@ -65,6 +65,8 @@ Traffic traffic_of(const RavelArgs& args) {
   return {.read = index_bytes(args.index) + (args.first ? 0 : bytes), .written = bytes};
 }
 
+Traffic traffic_of(const RecordIndexArgs& args) { return {.read = index_bytes(args.index)}; }
+
 Traffic traffic_of(const SelectArgs& args) {
   const std::int64_t count = args.loop.count();
   const std::int64_t selected = args.source != nullptr ? std::min(count, args.size) : 0;

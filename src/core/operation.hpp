@@ -12,6 +12,7 @@
 
 #include "gpukern/explain.h"
 #include "src/core/index.hpp"
+#include "src/core/index_record.hpp"
 #include "src/core/loop.hpp"
 
 namespace gpukern {
@@ -55,15 +56,16 @@ struct IndexArgs {
   bool check_order = false;  ///< whether it is of use to know that they are sorted
 };
 
-/// The first index that mode "raise" rejects.
-struct BadIndex {
-  std::int64_t value;     ///< to be interpreted as unsigned if the index type is unsigned
-  std::int64_t position;  ///< in C order
-};
-
 struct IndexCheck {
   std::optional<BadIndex> bad;
   bool sorted = false;  ///< known to be: the positions on the axis never fall, in C order
+};
+
+/// Records the first bad index, unless the record has an earlier one.
+struct RecordIndexArgs {
+  IndexArgs index;  ///< not offsets
+  IndexOrigin origin;
+  IndexRecord* record = nullptr;
 };
 
 /// One of several indices of consecutive axes: combines it with those before, as
@@ -195,6 +197,7 @@ Traffic traffic_of(const ScatterArgs& args);
 /// As if each item were in one bag: the offsets are not read.
 Traffic traffic_of(const GatherReduceArgs& args);
 Traffic traffic_of(const RavelArgs& args);
+Traffic traffic_of(const RecordIndexArgs& args);
 /// As if no element were zero.
 Traffic traffic_of(const SelectArgs& args);
 /// The number of bytes of the indices, each counted once.
@@ -209,9 +212,9 @@ struct Strategy {
 /// One of the argument structs, by reference: it must outlive the operation.
 class Operation {
  public:
-  using Args =
-      std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*, const ScatterArgs*,
-                   const GatherReduceArgs*, const RavelArgs*, const SelectArgs*>;
+  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*,
+                            const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*,
+                            const RecordIndexArgs*, const SelectArgs*>;
 
   template <class OneArgs>
   Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)

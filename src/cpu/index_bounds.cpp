@@ -154,4 +154,9 @@ std::optional<BadIndex> first_bad_index(const IndexArgs& args) {
   return found;
 }
 
+void record_bad_index(const RecordIndexArgs& args) {
+  const std::optional<BadIndex> bad = first_bad_index(args.index);
+  if (bad && args.record->is_after(args.origin, bad->position)) args.record->set(args.origin, *bad);
+}
+
 }  // namespace gpukern::cpu

@@ -41,5 +41,7 @@ Strategy select_strategy(const SelectArgs& args);
 /// Whether mode "raise" accepts all indices at positions [begin, end).
 bool all_in_bounds(const IndexArgs& args, std::int64_t begin, std::int64_t end);
 std::optional<BadIndex> first_bad_index(const IndexArgs& args);
+/// For a device in software: calls on the CPU raise.
+void record_bad_index(const RecordIndexArgs& args);
 
 }  // namespace gpukern::cpu

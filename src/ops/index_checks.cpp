@@ -173,22 +173,28 @@ IndexArgs index_args(const Tensor& index, std::int64_t n) {
   return args;
 }
 
-namespace {
-
-std::string value_text(const BadIndex& bad, const IndexArgs& args) {
-  return args.index_type.is_signed ? std::to_string(bad.value)
-                                   : std::to_string(static_cast<std::uint64_t>(bad.value));
-}
-
-}  // namespace
-
 bool require_in_bounds(const Call& call, const Tensor& index, const Axis& axis, bool check_order) {
   IndexArgs args = index_args(index, axis.n);
   args.check_order = check_order;
   const auto [bad, sorted] = call.data_device.check_indices(args, call.stream);
   if (!bad) return sorted;
-  fail(GPUKERN_INDEX_ERROR, "index ", value_text(*bad, args), " is out of bounds for axis ",
-       axis.number, " with size ", axis.n);
+  fail(GPUKERN_INDEX_ERROR, "index ", value_text(*bad, args.index_type.is_signed),
+       " is out of bounds for axis ", axis.number, " with size ", axis.n);
+}
+
+std::int32_t check_bounds(const Call& call, const char* function, const Tensor& index,
+                          const Axis& axis) {
+  if (call.index_errors == nullptr) {
+    require_in_bounds(call, index, axis);
+    return GPUKERN_INDEX_RAISE;
+  }
+  const RecordIndexArgs args{.index = index_args(index, axis.n),
+                             .origin = {function, call.number_of_index_errors(), axis.number,
+                                        index_type(index).is_signed, axis.n},
+                             .record = call.index_errors->record()};
+  call.data_device.run(args, call.stream);
+  if (call.explanation == nullptr) call.index_errors->note_use(call.stream);
+  return GPUKERN_INDEX_FILL;
 }
 
 void require_offsets(const Call& call, const Argument& offsets, std::int64_t count) {
@@ -197,7 +203,7 @@ void require_offsets(const Call& call, const Argument& offsets, std::int64_t cou
   const auto bad = call.data_device.check_indices(args, call.stream).bad;
   if (!bad) return;
   fail(GPUKERN_VALUE_ERROR, offsets.name, " must be in [0, ", count, "] and not fall, got offsets[",
-       bad->position, "] = ", value_text(*bad, args));
+       bad->position, "] = ", value_text(*bad, args.index_type.is_signed));
 }
 
 }  // namespace gpukern

@@ -65,6 +65,12 @@ IndexArgs index_args(const Tensor& index, std::int64_t n);
 bool require_in_bounds(const Call& call, const Tensor& index, const Axis& axis,
                        bool check_order = false);
 
+/// What mode "raise" does first: requires that all indices are in bounds, and waits for the stream.
+/// With call.index_errors, it has the device record the first bad one instead, and does not wait.
+/// Returns the mode in which the call goes on.
+std::int32_t check_bounds(const Call& call, const char* function, const Tensor& index,
+                          const Axis& axis);
+
 /// Requires that offsets of bags are in [0, count] and do not fall, and waits for the stream.
 void require_offsets(const Call& call, const Argument& offsets, std::int64_t count);
 

@@ -199,7 +199,7 @@ void run_indexed_reduction(const IndexedReduction& reduction,
                            const gpukern_gather_reduce_options* raw_options,
                            const gpukern_exec* exec) {
   const auto& [function, source_name, source, index, offsets, weights, out, number] = reduction;
-  const gpukern_gather_reduce_options& options = checked(function, index != nullptr, raw_options);
+  gpukern_gather_reduce_options options = checked(function, index != nullptr, raw_options);
   const auto reduce = static_cast<gpukern_reduce>(options.reduce);
   require_reduced_dtype(source, reduce);
   if (index != nullptr) {
@@ -220,7 +220,8 @@ void run_indexed_reduction(const IndexedReduction& reduction,
           "cannot do a non-empty take from an empty axes.");
   if (options.mode == GPUKERN_INDEX_RAISE) {
     require_offsets(call, offsets, items);
-    if (index != nullptr && items > 0) require_in_bounds(call, index->tensor, axis);
+    if (index != nullptr && items > 0)
+      options.mode = check_bounds(call, function, index->tensor, axis);
   }
   if (out.tensor.count() == 0) return;
   Progress progress(function, exec);

@@ -145,9 +145,10 @@ bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
 
 }  // namespace
 
-void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options& options,
+void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options& given_options,
                        const gpukern_exec* exec) {
   const auto& [function, target, index, values, raw_out, axis, shape, make_loops] = write;
+  gpukern_scatter_options options = given_options;
   require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,
           " must have the target's dtype ", dtype_name(target.tensor.dtype), ", got ",
           dtype_name(values.tensor.dtype));
@@ -159,8 +160,13 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   const Call call(function, {&target, &index, &values, &out}, exec);
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");
-  const bool sorted = options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 &&
-                      require_in_bounds(call, index.tensor, axis, true);
+  bool sorted = false;
+  if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0) {
+    if (call.index_errors == nullptr)
+      sorted = require_in_bounds(call, index.tensor, axis, true);
+    else
+      options.mode = check_bounds(call, function, index.tensor, axis);
+  }
   if (updates == 0) {
     if (raw_out != nullptr) call.move(target.tensor, out.tensor);
     return;

@@ -83,7 +83,7 @@ void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gp
 void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
                  const gpukern_exec* exec) {
   const auto& [function, source, index, out, axis, make_loop, checks_indices] = read;
-  const auto mode = static_cast<gpukern_index_mode>(options.mode);
+  auto mode = static_cast<gpukern_index_mode>(options.mode);
   Tensor from = source.tensor;
   const Call call = call_for(read, from, exec);
   const gpukern_gather_path path =
@@ -99,8 +99,9 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   const bool may_change = options.out_may_change != 0;
   // The CPU can leave the out of host arrays unchanged, a GPU cannot.
   const bool device_checks = !call.is_offloaded() && (!call.device_id.cuda || may_change);
-  const bool unchecked = raises && count > 0 && device_checks;
-  if (raises && !unchecked) require_in_bounds(call, index.tensor, axis);
+  const bool unchecked = raises && count > 0 && device_checks && call.index_errors == nullptr;
+  if (raises && !unchecked)
+    mode = static_cast<gpukern_index_mode>(check_bounds(call, function, index.tensor, axis));
   if (count == 0) return;
 
   const bool apart = may_overlap(out.tensor, from) || may_overlap(out.tensor, index.tensor) ||

@@ -77,20 +77,19 @@ Tensor RaveledIndex::broadcast_shape() const {
 }
 
 std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
-  const std::int32_t after = mode == GPUKERN_INDEX_FILL ? GPUKERN_INDEX_FILL : GPUKERN_INDEX_CLIP;
   std::vector<const Argument*> arguments;
   arguments.reserve(indices_.size());
   for (const Argument& index : indices_) arguments.push_back(&index);
   const Call& call = call_.emplace(function_, arguments, exec);
-  if (index_.tensor.count() == 0) return after;
   const auto axis_of = [&](std::size_t k) {
     const int d = axes_.first + static_cast<int>(k);
     return Axis{d, d, d + 1, array_.shape[d]};
   };
-  if (mode == GPUKERN_INDEX_RAISE)
-    for (std::size_t k = 0; k < indices_.size(); ++k)
-      require_in_bounds(call, indices_[k].tensor, axis_of(k));
-  if (axes_.n == 0) return after;  // there is no position
+  const bool raises = mode == GPUKERN_INDEX_RAISE && index_.tensor.count() > 0;
+  for (std::size_t k = 0; raises && k < indices_.size(); ++k)
+    mode = check_bounds(call, function_, indices_[k].tensor, axis_of(k));
+  const std::int32_t after = mode == GPUKERN_INDEX_FILL ? GPUKERN_INDEX_FILL : GPUKERN_INDEX_CLIP;
+  if (index_.tensor.count() == 0 || axes_.n == 0) return after;  // there is no position
   memory_.emplace(call.data_device, index_.tensor.bytes(), call.stream);
   index_.tensor = contiguous_at(memory_->data(), index_.tensor.device, index_.tensor);
   for (std::size_t k = 0; k < indices_.size(); ++k) {

@@ -45,6 +45,18 @@ DeviceChoice choose_device(const char* function, std::span<const Argument* const
   return {device, GPUKERN_RULE_ARRAYS};
 }
 
+/// exec->index_errors for tensors on a GPU, of which it must be.
+gpukern_index_errors* deferred_errors(DeviceId data_device, const gpukern_exec* exec) {
+  constexpr std::size_t kSize =
+      offsetof(gpukern_exec, index_errors) + sizeof(gpukern_index_errors*);
+  if (!data_device.cuda || exec == nullptr || exec->struct_size < kSize) return nullptr;
+  gpukern_index_errors* const errors = exec->index_errors;
+  if (errors == nullptr) return nullptr;
+  require(errors->device_id() == data_device, GPUKERN_VALUE_ERROR, "exec: index_errors must be of ",
+          device_name(data_device), ", got one of ", device_name(errors->device_id()));
+  return errors;
+}
+
 }  // namespace
 
 DefaultDevice default_device() {
@@ -80,10 +92,16 @@ Call::Call(const DeviceChoice& choice, DeviceId data_device_id, const gpukern_ex
       device(dry_run ? dry_run->device : device_for(device_id)),
       data_device(device_id == data_device_id ? device
                   : dry_run                   ? dry_run->data_device
-                                              : device_for(data_device_id)) {
+                                              : device_for(data_device_id)),
+      index_errors(deferred_errors(data_device_id, exec)) {
   if (explanation == nullptr) return;
   explanation->device = {device_id.cuda ? GPUKERN_CUDA : GPUKERN_CPU, device_id.id};
   explanation->rule = choice.rule;
+}
+
+std::int64_t Call::number_of_index_errors() const {
+  if (!number_) number_ = explanation == nullptr ? index_errors->next_call() : 0;
+  return *number_;
 }
 
 void Call::move(const Tensor& source, const Tensor& destination) const {

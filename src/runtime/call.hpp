@@ -6,12 +6,14 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "src/core/tensor.hpp"
 #include "src/runtime/buffer.hpp"
 #include "src/runtime/device.hpp"
 #include "src/runtime/dry_run.hpp"
+#include "src/runtime/index_errors.hpp"
 
 namespace gpukern {
 
@@ -45,6 +47,8 @@ struct Call {
   [[nodiscard]] bool is_offloaded() const { return &device != &data_device; }
   /// Copies an operand, see transfer().
   void move(const Tensor& source, const Tensor& destination) const;
+  /// The number of this call among those that were given index_errors.
+  [[nodiscard]] std::int64_t number_of_index_errors() const;
 
   DeviceId device_id;
   Stream stream;
@@ -52,6 +56,11 @@ struct Call {
   std::unique_ptr<DryRun> dry_run;
   Device& device;       ///< that computes
   Device& data_device;  ///< of the arguments' memory
+  /// Where mode "raise" records bad indices in place of a wait; nullptr to wait.
+  gpukern_index_errors* index_errors;
+
+ private:
+  mutable std::optional<std::int64_t> number_;
 };
 
 /// $GPUKERN_DEVICE.

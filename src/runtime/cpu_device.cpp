@@ -30,6 +30,7 @@ class CpuDevice final : public Device {
                                [](const ScatterArgs& args) { cpu::scatter(args); },
                                [](const GatherReduceArgs& args) { cpu::gather_reduce(args); },
                                [](const RavelArgs& args) { cpu::ravel_index(args); },
+                               [](const RecordIndexArgs& args) { cpu::record_bad_index(args); },
                                [](const SelectArgs& args) { cpu::select(args); }});
   }
   bool run_checked(const Operation& operation, Stream) override {
@@ -48,6 +49,7 @@ class CpuDevice final : public Device {
                    [](const ScatterArgs& args) { return cpu::scatter_strategy(args); },
                    [](const GatherReduceArgs& args) { return cpu::gather_reduce_strategy(args); },
                    [](const RavelArgs&) { return Strategy{}; },
+                   [](const RecordIndexArgs&) { return Strategy{}; },
                    [](const SelectArgs& args) { return cpu::select_strategy(args); }});
   }
   IndexCheck check_indices(const IndexArgs& args, Stream) override {

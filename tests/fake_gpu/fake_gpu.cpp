@@ -71,6 +71,9 @@ std::vector<const std::byte*> addresses(const gpukern::ScatterArgs& args) {
 std::vector<const std::byte*> addresses(const gpukern::RavelArgs& args) {
   return {args.index.index, reinterpret_cast<const std::byte*>(args.positions)};
 }
+std::vector<const std::byte*> addresses(const gpukern::RecordIndexArgs& args) {
+  return {args.index.index, reinterpret_cast<const std::byte*>(args.record)};
+}
 std::vector<const std::byte*> addresses(const gpukern::GatherReduceArgs& args) {
   std::vector<const std::byte*> all{args.offsets, args.out};
   if (args.count == 0) return all;

@@ -18,6 +18,7 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.array_type cimport ArrayType
 from gpukern._runtime.runtime cimport DEFAULT_CPU, DEFAULT_NONE, check, default_device
+from gpukern._streams.index_errors cimport errors_of_block, open_blocks
 from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
 from gpukern._streams.stream_tracker cimport (
     StreamTracker, keep_until_done, keepalive_count, release_completed,
@@ -281,6 +282,9 @@ cdef int start(CallContext *call, const Argument *out) except -1:
                 and call.device.device_type == 0 and computes_on_cpu(call)):
             return 0
         watched |= count * out.itemsize >= LONG
+    if (open_blocks.load(memory_order_relaxed) > 0
+            and call.device.device_type == GPUKERN_CUDA):
+        call.c.index_errors = errors_of_block(call.device)
     if watched:
         watch(&call.watch, &call.c)
     pin(call)
