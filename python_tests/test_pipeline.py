@@ -76,7 +76,7 @@ def test_modes(to_host, mode, rng):
     assert np.array_equal(out, expected)
 
 
-WRITES_AND_REDUCTIONS = {
+CHUNKED = {
     "scatter": lambda x, index, _offsets, **options: gpukern.scatter(
         x.copy(), index, np.arange(index.size, dtype=x.dtype)[:, None], reduce="add", **options
     ),
@@ -95,23 +95,33 @@ WRITES_AND_REDUCTIONS = {
     "segment_reduce": lambda x, _index, offsets, **options: gpukern.segment_reduce(
         x, offsets.clip(0, len(x)), **options
     ),
+    "compress": lambda x, _index, _offsets, **options: gpukern.compress(
+        x > 0, x, size=x.size * 2 // 3, fill_value=7, **options
+    ),
+    "compress_rows": lambda x, index, _offsets, **options: gpukern.compress(
+        index % 3, x, axis=0, size=len(x), **options
+    ),
+    "compress_columns": lambda x, index, _offsets, **options: gpukern.compress(
+        index % 3, x.T, axis=1, size=20_000, **options
+    ),
+    "nonzero": lambda x, _index, _offsets, **options: np.stack(gpukern.nonzero(x > 1, **options)),
 }
 
 
-@pytest.mark.parametrize("name", WRITES_AND_REDUCTIONS)
+@pytest.mark.parametrize("name", CHUNKED)
 @pytest.mark.parametrize("limit", [5000, 200_000, 2 * MI, None])
 @pytest.mark.parametrize("shape", [(40_000, 3), (300, 64), (70_000, 1)])
-def test_writes_and_reductions_have_the_bits_of_the_cpu(to_host, name, limit, shape, rng):
+def test_other_operations_have_the_bits_of_the_cpu(to_host, name, limit, shape, rng):
     x = to_host(rng.standard_normal(shape).astype(np.float32))
     index = to_host(rng.integers(-shape[0], shape[0], 30_000))
     offsets = np.sort(rng.integers(0, index.size, 3000))
-    call = WRITES_AND_REDUCTIONS[name]
+    call = CHUNKED[name]
     expected = call(x, index, offsets, device="cpu")
     out = call(x, index, offsets, device="cuda", device_memory=limit)
     assert out.tobytes() == expected.tobytes()
 
 
-def test_writes_and_reductions_are_explained(rng):
+def test_other_operations_are_explained(rng):
     x = np.zeros((40_000, 3), np.float32)
     index = rng.integers(0, 40_000, 30_000)
     options = {"device": "cuda", "device_memory": 200_000}
@@ -119,6 +129,8 @@ def test_writes_and_reductions_are_explained(rng):
         gpukern.explain(gpukern.scatter, x, index, 1.0, **options),
         gpukern.explain(gpukern.segment_reduce, x, np.arange(0, 40_001, 2), **options),
         gpukern.explain(gpukern.gather_reduce, x[:1000], index, np.arange(30_001), **options),
+        gpukern.explain(gpukern.compress, index % 2, x, axis=0, size=100, **options),
+        gpukern.explain(gpukern.nonzero, x, size=100, **options),
     ):
         assert plan.place == "cuda:0"
         assert plan.chunks > 1

@@ -102,7 +102,7 @@ def test_small_calls_report_once(device):
 
 
 def small_calls(**options):
-    """Calls that write by an index or reduce, with results of 32 bytes."""
+    """Calls with results of 32 bytes, which have several parts only in chunks on a GPU."""
     x = np.arange(4.0)
     return {
         "scatter": lambda: gpukern.scatter(x, [1, 1], 5.0, reduce="add", **options),
@@ -110,18 +110,20 @@ def small_calls(**options):
         "bincount": lambda: gpukern.bincount(np.array([0, 3]), **options),
         "gather_reduce": lambda: gpukern.gather_reduce(x, [1, 2], [0, 1, 1, 1, 2], **options),
         "segment_reduce": lambda: gpukern.segment_reduce(x, [0, 1, 1, 1, 4], **options),
+        "nonzero": lambda: gpukern.nonzero(x + 1, **options),
+        "compress": lambda: gpukern.compress([1, 0, 1], x, size=4, **options),
     }
 
 
 @pytest.mark.parametrize("device", PLACES)
 @pytest.mark.parametrize("name", small_calls())
-def test_writes_and_reductions_that_fit_report_once(device, name):
+def test_small_calls_of_other_operations_report_once(device, name):
     reports = reports_of(lambda progress: small_calls(device=device, progress=progress)[name]())
     assert reports == [(32, 32)]
 
 
 @pytest.mark.parametrize("name", small_calls())
-def test_an_exception_comes_out_of_writes_and_reductions(name):
+def test_an_exception_comes_out_of_other_operations(name):
     def stop(_done, _total):
         raise StopError("enough")
 
@@ -132,8 +134,8 @@ def test_an_exception_comes_out_of_writes_and_reductions(name):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", ["scatter", "put_along_axis", "gather_reduce", "segment_reduce"])
-def test_writes_and_reductions_report_between_chunks(name, large):
+@pytest.mark.parametrize("name", sorted(small_calls().keys() - {"bincount"}))
+def test_other_operations_report_between_chunks(name, large):
     _, out = large
     offsets = np.arange(0, out.size + 1, 4)
     index = np.arange(0, out.size, 4)
@@ -144,6 +146,8 @@ def test_writes_and_reductions_report_between_chunks(name, large):
             out[:1000], index, offsets[: index.size // 4], mode="wrap", **options
         ),
         "segment_reduce": lambda **options: gpukern.segment_reduce(out, offsets, **options),
+        "nonzero": lambda **options: gpukern.nonzero(out[: out.size // 4], **options),
+        "compress": lambda **options: gpukern.compress(out, out, **options),
     }
     out[...] = 1
     reports = reports_of(

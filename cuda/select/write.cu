@@ -44,9 +44,12 @@ struct Coordinates {
   std::byte* out;
   std::int64_t step;
   std::int64_t fill;
+  std::int64_t first;
   bool aligned;
 
-  __device__ Offset load(std::int64_t position) const { return static_cast<Offset>(position); }
+  __device__ Offset load(std::int64_t position) const {
+    return static_cast<Offset>(position + first);
+  }
   __device__ void store(std::int64_t k, Offset position) const {
     for (int d = loop.ndim - 1; d >= 0; --d) {
       const auto extent = static_cast<Offset>(loop.extent[d]);
@@ -134,8 +137,9 @@ void write_selected(const SelectCall& call) {
   bool aligned = alignment_of(args.out) >= 8 && args.step % 8 == 0;
   for (int d = 0; d < args.coordinates.ndim; ++d)
     aligned = aligned && args.coordinates.stride[0][d] % 8 == 0;
-  visit_offset(args.loop.count(), [&]<class Offset>(Offset) {
-    launch_write(call, Coordinates<Offset>{args.coordinates, args.out, args.step, fill, aligned});
+  visit_offset(args.first + args.loop.count(), [&]<class Offset>(Offset) {
+    launch_write(call, Coordinates<Offset>{args.coordinates, args.out, args.step, fill, args.first,
+                                           aligned});
   });
 }
 

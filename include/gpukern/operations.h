@@ -372,13 +372,13 @@ typedef struct gpukern_select_options {
  * are fewer, the rest of out is filled with the fill value. gpukern_count_nonzero() gives the
  * number of all of them. Where out overlaps the mask, the result is that of separate memory.
  *
- * Stream behaviour: enqueues. Host tensors computed on a GPU are copied to it as a whole, and the
+ * Stream behaviour: enqueues. Host tensors computed on a GPU pass through it in chunks, and the
  * result is ready on return. On a GPU, the call needs scratch memory of a bit for each element.
  *
  * @param[in] mask of one dimension or more, and a dtype of gpukern_count_nonzero()
  * @param[out] out int64, shape (mask.ndim, size), any strides but 0
  * @param[in] options may be NULL: the defaults of GPUKERN_SELECT_OPTIONS_INIT
- * @param[in] exec may be NULL; its progress is not called
+ * @param[in] exec may be NULL
  * @return GPUKERN_TYPE_ERROR for a mask of another dtype; GPUKERN_VALUE_ERROR for a 0-d mask
  */
 GPUKERN_API gpukern_status gpukern_nonzero(const gpukern_tensor *mask, const gpukern_tensor *out,
@@ -394,7 +394,7 @@ GPUKERN_API gpukern_status gpukern_nonzero(const gpukern_tensor *mask, const gpu
  * every dtype of x works and is preserved bit for bit. Where out overlaps an input, the result is
  * that of separate memory.
  *
- * Stream behaviour: enqueues. Host tensors computed on a GPU are copied to it as a whole, and the
+ * Stream behaviour: enqueues. Host tensors computed on a GPU pass through it in chunks, and the
  * result is ready on return. On a GPU, the call needs scratch memory of a bit for each element of
  * the mask, and of 8 bytes for each item of the output unless x is contiguous and flattened or 1-D,
  * with elements of 1, 2, 4, 8 or 16 bytes.
@@ -405,7 +405,7 @@ GPUKERN_API gpukern_status gpukern_nonzero(const gpukern_tensor *mask, const gpu
  * @param[in] axis in [-ndim, ndim), or GPUKERN_AXIS_NONE for the flattened x
  * @param[out] out of x's dtype, shape x.shape[:axis] + (size,) + x.shape[axis+1:]
  * @param[in] options may be NULL: the defaults of GPUKERN_SELECT_OPTIONS_INIT
- * @param[in] exec may be NULL; its progress is not called
+ * @param[in] exec may be NULL
  * @return GPUKERN_TYPE_ERROR for a mask of another dtype
  */
 GPUKERN_API gpukern_status gpukern_compress(const gpukern_tensor *mask, const gpukern_tensor *x,

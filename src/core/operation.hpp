@@ -163,6 +163,7 @@ struct SelectArgs {
   const std::byte* source = nullptr;  ///< contiguous; nullptr to write coordinates
   /// The extents of the mask, one or more; the strides are where the output has a coordinate.
   Loop<1> coordinates;
+  std::int64_t first = 0;  ///< the position of the first element of `loop` in these extents
   std::byte* out = nullptr;
   std::int64_t width = 8;  ///< bytes of an item: 1, 2, 4, 8 or 16, to which source, out and step
   std::int64_t step = 0;   ///< are aligned; or 8, those of a coordinate

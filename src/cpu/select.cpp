@@ -126,6 +126,7 @@ class WriteCoordinates {
       : args_(args), last_(args.coordinates.ndim - 1) {}
   void operator()(std::int64_t k, std::int64_t position) {
     const Loop<1>& loop = args_.coordinates;
+    position += args_.first;
     if (position >= end_) enter_row(position);
     std::byte* const out = args_.out + k * args_.step;
     for (int d = 0; d < last_; ++d) store(out + loop.stride[0][d], at_[d]);

@@ -28,8 +28,8 @@ Tensor selecting_part(const Argument& mask, const Tensor& x, const Axis& axis, b
 }
 
 /// Whether items can be moved without their positions.
-bool moves_directly(const SelectOperands& operands, const Axis& axis) {
-  const auto& [mask, x, out] = operands;
+bool moves_directly(const SelectOperands& operands) {
+  const auto& [mask, x, out, axis, first, stream] = operands;
   const auto item = static_cast<std::uint64_t>(x->item);
   const auto aligned = [&](std::uintptr_t number) { return number % item == 0; };
   return axis.first == 0 && axis.last == x->ndim && x->contiguous() && item <= 16 &&
@@ -40,11 +40,10 @@ bool moves_directly(const SelectOperands& operands, const Axis& axis) {
 
 class Compression {
  public:
-  Compression(const Call& call, const Axis& axis, const Tensor& fill)
-      : call_(call), axis_(axis), fill_(fill) {}
+  Compression(const Call& call, const Tensor& fill) : call_(call), fill_(fill) {}
 
   void enqueue(Device& device, const SelectOperands& operands) const {
-    if (moves_directly(operands, axis_))
+    if (moves_directly(operands))
       move_items(device, operands);
     else
       gather_items(device, operands);
@@ -52,27 +51,27 @@ class Compression {
 
  private:
   void move_items(Device& device, const SelectOperands& operands) const {
-    const auto& [mask, x, out] = operands;
+    const auto& [mask, x, out, axis, first, stream] = operands;
     SelectArgs args = mask_args(mask);
-    args.source = axis_.n > 0 ? x->data : out.data;  // of an empty x, nothing is read
+    args.source = axis.n > 0 ? x->data : out.data;  // of an empty x, nothing is read
     args.out = out.data;
     args.width = x->item;
     args.step = out.stride[0];
     args.size = out.shape[0];
     if (fill_.data != nullptr && call_.explanation == nullptr)
       std::memcpy(args.fill, fill_.data, static_cast<std::size_t>(x->item));
-    device.run(args, call_.stream);
+    device.run(args, stream);
   }
 
   /// By the positions of the items; a position out of bounds gives the fill value.
   void gather_items(Device& device, const SelectOperands& operands) const {
-    const auto& [mask, x, out] = operands;
+    const auto& [mask, x, out, axis, first, stream] = operands;
     Tensor positions;
     positions.ndim = 1;
-    positions.shape[0] = positions.total = out.shape[static_cast<std::size_t>(axis_.first)];
+    positions.shape[0] = positions.total = out.shape[static_cast<std::size_t>(axis.first)];
     positions.dtype = kPosition;
     positions.item = sizeof(std::int64_t);
-    const Buffer memory(device, positions.bytes(), call_.stream);
+    const Buffer memory(device, positions.bytes(), stream);
     positions = contiguous_at(memory.data(), out.device, positions);
 
     SelectArgs args = mask_args(mask);
@@ -82,21 +81,20 @@ class Compression {
     args.size = positions.total;
     constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min();
     std::memcpy(args.fill, &kNowhere, sizeof kNowhere);
-    device.run(args, call_.stream);
+    device.run(args, stream);
 
     // Of an empty axis nothing is read; any memory serves as the source.
-    const Axis all{axis_.first, axis_.first, axis_.first + 1, positions.total};
+    const Axis all{axis.first, axis.first, axis.first + 1, positions.total};
     GatherArgs items =
-        axis_.n > 0
-            ? gather_args({*x, positions, out, fill_}, axis_, GPUKERN_INDEX_FILL, gather_loop)
+        axis.n > 0
+            ? gather_args({*x, positions, out, fill_}, axis, GPUKERN_INDEX_FILL, gather_loop)
             : gather_args({out, positions, out, fill_}, all, GPUKERN_INDEX_FILL, gather_loop);
     items.path = GPUKERN_GATHER_DIRECT;
     join_items(items);
-    device.run(items, call_.stream);
+    device.run(items, stream);
   }
 
   const Call& call_;
-  const Axis& axis_;
   const Tensor& fill_;
 };
 
@@ -119,10 +117,8 @@ void compress(const gpukern_tensor* raw_mask, const gpukern_tensor* raw_x, std::
                           : Tensor();
   const Call call("compress", {&x, &mask, &out}, exec);
   if (out.tensor.count() == 0) return;
-  const SelectionRun selection(call, exec, part, &x.tensor, out.tensor, fill);
-  const Compression compression(call, axis, fill);
-  const std::int64_t positions = selected.shape[0] * std::int64_t{sizeof(std::int64_t)};
-  selection.run(positions + selection_scratch(part.count()),
+  const Compression compression(call, fill);
+  run_selection(call, "compress", {part, &x.tensor, out.tensor, axis}, fill, exec,
                 [&](Device& device, const SelectOperands& operands) {
                   compression.enqueue(device, operands);
                 });

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "src/ops/selection.hpp"
+#include "src/runtime/chunk_pipeline.hpp"
 
 namespace gpukern {
 namespace {
@@ -29,8 +30,12 @@ void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gp
           "stream");
   *count = mask.tensor.count();  // in a dry run
   if (mask.tensor.count() == 0) return;
-  if (!call.is_offloaded() ||
-      !fits_as_whole(call, {mask.tensor.bytes(), selection_scratch(mask.tensor.count())}, exec))
+  // An upper bound of the scratch memory of a GPU.
+  const std::int64_t scratch = mask.tensor.count() / 7 + 4096;
+  const bool fits = fits_memory({mask.tensor.bytes(), scratch}, device_memory_limit(exec));
+  if (call.is_offloaded() && !fits && call.explanation != nullptr)
+    call.explanation->rule = GPUKERN_RULE_MEMORY;
+  if (!call.is_offloaded() || !fits)
     return count_on(call.data_device, mask.tensor, *count, call.stream);
   const OperandCopy copy(call, call.device, call.device_id, mask.tensor);
   count_on(call.device, copy.tensor(), *count, call.stream);

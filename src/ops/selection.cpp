@@ -63,21 +63,22 @@ SelectArgs mask_args(const Tensor& mask) {
   return args;
 }
 
-bool fits_as_whole(const Call& call, std::initializer_list<std::int64_t> sizes,
-                   const gpukern_exec* exec) {
-  if (fits_memory(sizes, device_memory_limit(exec))) return true;
-  if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
-  return false;
-}
-
-bool SelectionRun::fits(std::int64_t scratch) const {
-  return fits_as_whole(
-      call_, {mask_.bytes(), x_ != nullptr ? x_->bytes() : 0, out_.bytes(), scratch}, exec_);
-}
-
-bool SelectionRun::must_be_apart() const {
-  return may_overlap(out_, mask_) || (x_ != nullptr && may_overlap(out_, *x_)) ||
-         (fill_.data != nullptr && may_overlap(out_, fill_));
+void run_selection(const Call& call, const char* function, const SelectOperands& operands,
+                   const Tensor& fill, const gpukern_exec* exec, const EnqueueSelection& enqueue) {
+  const auto& [mask, x, given_out, axis, first, stream] = operands;
+  const bool apart = may_overlap(given_out, mask) || (x != nullptr && may_overlap(given_out, *x)) ||
+                     (fill.data != nullptr && may_overlap(given_out, fill));
+  Output out(call, given_out, apart);
+  const SelectOperands here{mask, x, out.tensor(), axis, 0, call.stream};
+  Progress progress(function, exec);
+  progress.expect(given_out.bytes());
+  if (call.is_offloaded() && mask.count() > 0 && (x == nullptr || x->count() > 0)) {
+    select_in_chunks(call, here, device_memory_limit(exec), progress, enqueue);
+  } else {
+    enqueue(call.data_device, here);
+    if (!given_out.device.cuda) progress.add(given_out.bytes());
+  }
+  out.finish();
 }
 
 }  // namespace gpukern

@@ -14,6 +14,7 @@ from gpukern._typing import (
     OptionalDevice,
     OtherHostArray,
     OutT,
+    Progress,
     ScalarT,
     Stream,
     SupportsCudaArrayInterface,
@@ -25,33 +26,33 @@ from gpukern._typing import (
 def compress(
     mask: Array, x: Array, axis: Axis = None, *, size: SupportsIndex | None = None,
     fill_value: Any = 0, out: OutT, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def compress(
     mask: Array, x: LibraryArray[T], axis: Axis = None, *,
     size: SupportsIndex | None = None,
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def compress(
     mask: Array, x: SupportsCudaArrayInterface, axis: Axis = None, *,
     size: SupportsIndex | None = None,
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...
 @overload
 def compress(
     mask: Array, x: HostArray[ScalarT], axis: Axis = None, *,
     size: SupportsIndex | None = None,
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def compress(
     mask: Array, x: OtherHostArray, axis: Axis = None, *,
     size: SupportsIndex | None = None,
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...

@@ -34,7 +34,7 @@ from gpukern.errors import GpukernValueError
 
 
 def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=None, stream=None,
-             device_memory=None):
+             progress=None, device_memory=None):
     """Takes the items of an array along an axis for which a mask is not zero, as
     :func:`numpy.compress`; without an axis also ``x[mask]``.
 
@@ -59,7 +59,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
         Written to and returned: of the dtype of `x`, and of shape
         ``x.shape[:axis] + (size,) + x.shape[axis+1:]``. May overlap the inputs. Without `size`, its
         length must be the number of selected items, which are counted.
-    {whole_call_options}
+    {call_options}
 
     Returns
     -------
@@ -98,8 +98,9 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     cdef int ndim
     cdef object result
     if is_special(x):
-        return by_positions(mask, x, axis, size, fill_value, out, device, stream, device_memory)
-    begin_call(&call, "compress", device, stream, None, device_memory)
+        return by_positions(mask, x, axis, size, fill_value, out, device, stream, progress,
+                            device_memory)
+    begin_call(&call, "compress", device, stream, progress, device_memory)
     work.options.mode = GPUKERN_INDEX_FILL
     describe(&call, x, "x", &src)
     if src.c.dtype.code == GPUKERN_OPAQUE:
@@ -112,7 +113,8 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     else:
         count = counted_in_bounds(&call, &msk, axis_length(&src.c, work.axis))
         if count < 0:  # raises
-            return by_positions(mask, x, axis, None, 0, None, device, stream, device_memory)
+            return by_positions(mask, x, axis, None, 0, None, device, stream, progress,
+                                device_memory)
     ndim = sizes_with(&src.c, work.axis, 1, &count, 1, sizes)
     if out is None:
         result = new_result(&call, &src, None, ndim, sizes, &dst)
@@ -158,7 +160,8 @@ cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n
 
 
 cdef object by_positions(object mask, object x, object axis, object size, object fill_value,
-                         object out, object device, object stream, object device_memory):
+                         object out, object device, object stream, object progress,
+                         object device_memory):
     """By gather, which knows references and masked arrays, and raises for bad positions."""
     if not hasattr(mask, "ndim") and hasattr(mask, "__dlpack__"):
         mask = np.from_dlpack(mask)
@@ -171,7 +174,7 @@ cdef object by_positions(object mask, object x, object axis, object size, object
     positions = nonzero(mask, size=size, fill_value=-2**63, device=device, stream=stream,
                         device_memory=device_memory)[0]
     return gather(x, positions, axis=axis, mode="raise" if size is None else "fill",
-                  fill_value=fill_value, out=out, device=device, stream=stream,
+                  fill_value=fill_value, out=out, device=device, stream=stream, progress=progress,
                   device_memory=device_memory)
 
 

@@ -12,6 +12,7 @@ from gpukern._typing import (
     LibraryArray,
     OptionalDevice,
     OtherHostArray,
+    Progress,
     Stream,
     SupportsCudaArrayInterface,
     T,
@@ -21,17 +22,18 @@ from gpukern._typing import (
 @overload
 def nonzero(
     mask: LibraryArray[T], *, size: SupportsIndex | None = None, fill_value: SupportsIndex = 0,
-    device: OptionalDevice = None, stream: Stream = None, device_memory: Bytes = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
 ) -> tuple[T, ...]: ...
 @overload
 def nonzero(
     mask: SupportsCudaArrayInterface, *, size: SupportsIndex | None = None,
     fill_value: SupportsIndex = 0, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> tuple[Any, ...]: ...
 @overload
 def nonzero(
     mask: HostArray[Any] | OtherHostArray, *, size: SupportsIndex | None = None,
     fill_value: SupportsIndex = 0, device: OptionalDevice = None, stream: Stream = None,
-    device_memory: Bytes = None,
+    progress: Progress = None, device_memory: Bytes = None,
 ) -> tuple[npt.NDArray[np.int64], ...]: ...

@@ -21,7 +21,8 @@ import numpy as np
 from gpukern._ops.docstrings import complete_docstring
 
 
-def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, device_memory=None):
+def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, progress=None,
+            device_memory=None):
     """Returns the coordinates of the nonzero elements of an array, as :func:`numpy.nonzero`.
 
     Parameters
@@ -35,7 +36,7 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, device_m
         are fewer nonzero elements. By default the nonzero elements are counted first.
     fill_value : int
         For `size`.
-    {whole_call_options}
+    {call_options}
 
     Returns
     -------
@@ -68,7 +69,7 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, device_m
     cdef gpukern_tensor fill
     cdef int64_t[2] sizes
     cdef int64_t number
-    begin_call(&call, "nonzero", device, stream, None, device_memory)
+    begin_call(&call, "nonzero", device, stream, progress, device_memory)
     number = as_int64(&call, fill_value, "fill_value")
     describe_mask(&call, mask, &msk)
     fill.data = &number
