@@ -15,12 +15,13 @@ import sys
 from pathlib import Path
 
 from benchmarks import libraries, report
+from benchmarks.c_api import BenchError
 from benchmarks.implementations import implementations_of
 from benchmarks.machine import describe_machine, gpu_state
 from benchmarks.measure.device import DeviceBench
 from benchmarks.measure.host import HostBench
 from benchmarks.measure.loop import TooLargeError, measure
-from benchmarks.native import BenchError, Native
+from benchmarks.native import Native
 from benchmarks.progress import Progress
 from benchmarks.suites import SUITES, tables_of
 from benchmarks.suites.cases import DEVICE, HOST

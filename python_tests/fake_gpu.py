@@ -4,14 +4,13 @@
 """The benchmark's native side without a GPU: host memory, and peers by NumPy."""
 
 import ctypes
-import os
 import time
 from types import SimpleNamespace
 
 import numpy as np
 
-import gpukern
-from benchmarks.native import DTYPES, ITEMSIZE, BenchError, Exec, Native
+from benchmarks.c_api import BenchError, Exec, Gpukern
+from benchmarks.native import DTYPES, ITEMSIZE, Native
 
 CPU = 1
 SIZE = 1 << 24
@@ -53,8 +52,7 @@ class FakeNative(Native):
     device_type = CPU
 
     def __init__(self):
-        self.gpukern = ctypes.CDLL(os.path.join(gpukern.get_library_dir(), "libgpukern.so"))
-        self.gpukern.gpukern_last_error.restype = ctypes.c_char_p
+        Gpukern.__init__(self)
         self.stream = 0
         self.rng = np.random.default_rng()
         self.called = set()

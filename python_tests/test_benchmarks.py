@@ -13,11 +13,12 @@ import pytest
 from fake_gpu import CLASSES, FakeNative, Tensor
 
 from benchmarks import __main__ as program
-from benchmarks import native, report, suites, summary
+from benchmarks import c_api, native, report, suites, summary
 from benchmarks.implementations import implementations_of, scatter
 from benchmarks.implementations.base import OURS, PEER
 from benchmarks.libraries import LIBRARIES
-from benchmarks.measure.device import aligned, gather_operands, saxpy_operands
+from benchmarks.measure.device_data import gather_operands, saxpy_operands
+from benchmarks.measure.device_layout import aligned
 from benchmarks.profile import __main__ as profile_ncu
 from benchmarks.profile import driver as profile_driver
 from benchmarks.suites.bag_cases import LONGEST, Bags, Segments, offsets_of
@@ -136,7 +137,7 @@ def test_a_lost_gpu_ends_the_run_and_keeps_what_was_measured(bench, tmp_path):
     def lose(*arguments):
         if arguments[-1] == 200:
             bench.native.lost = True
-        raise native.BenchError("illegal address")
+        raise c_api.BenchError("illegal address")
 
     bench.native.do_saxpy_cublas = lose
     results, alive, _ = run(bench, [table], tmp_path)
@@ -254,15 +255,16 @@ def test_rates_are_written_with_the_digits_that_matter():
 
 
 def test_the_mirrored_structs_have_the_layout_of_the_header():
-    assert ctypes.sizeof(native.Tensor) == 48
-    assert ctypes.sizeof(native.Exec) == 56
-    assert ctypes.sizeof(native.GatherOptions) == 40
-    assert ctypes.sizeof(native.GatherReduceOptions) == 16
+    assert ctypes.sizeof(c_api.Tensor) == 48
+    assert ctypes.sizeof(c_api.Exec) == 56
+    assert ctypes.sizeof(c_api.GatherOptions) == 40
+    assert ctypes.sizeof(c_api.ScatterOptions) == 40
+    assert ctypes.sizeof(c_api.GatherReduceOptions) == 16
 
 
 def test_two_of_each_dtype():
     for name in native.DTYPES:
-        raw = native.scalar_two(name).raw[: native.ITEMSIZE[name]]
+        raw = c_api.scalar_two(name).raw[: native.ITEMSIZE[name]]
         if name == "bfloat16":
             assert raw == b"\x00\x40"
         else:

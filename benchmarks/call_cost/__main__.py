@@ -15,12 +15,13 @@ from pathlib import Path
 
 import gpukern
 from benchmarks import summary
+from benchmarks.c_api import BenchError
 from benchmarks.call_cost import against
 from benchmarks.call_cost.calls import BATCH, measure
 from benchmarks.call_cost.groups import N, groups
 from benchmarks.call_cost.native import native_calls
 from benchmarks.machine import describe_machine
-from benchmarks.native import BenchError, Native
+from benchmarks.native import Native
 from benchmarks.report import machine_lines
 
 

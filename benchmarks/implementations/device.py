@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from benchmarks.c_api import scalar_two
 from benchmarks.implementations.base import (
     CEILING,
     OURS,
@@ -14,7 +15,7 @@ from benchmarks.implementations.base import (
     ceiling,
     library,
 )
-from benchmarks.native import DTYPES, scalar_two
+from benchmarks.native import DTYPES
 
 # ---- saxpy --------------------------------------------------------------------------------------
 
@@ -96,7 +97,7 @@ def gather_gpukern(mode="clip", path=None, new_out=False):
         source = native.tensor(at.source, (case.m, *case.row), case.dtype)
         index = native.tensor(at.index, (case.n,), case.index)
         out = native.tensor(at.out, (case.n, *case.row), case.dtype)
-        return native.gather_call(source, index, out, mode, path, new_out)
+        return native.gather_call(source, (index,), out, mode, path, new_out)
 
     return make
 

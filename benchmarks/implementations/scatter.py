@@ -46,8 +46,8 @@ def scatter_gpukern(order):
     """Make gpukern_scatter with an order."""
 
     def make(bench, case, at):
-        tensors = scatter_arrays(bench.native.tensor, case, at)
-        return bench.native.scatter_call(*tensors, 0, case.reduce, order)
+        target, index, values = scatter_arrays(bench.native.tensor, case, at)
+        return bench.native.scatter_call(target, (index,), values, case.reduce, order)
 
     return make
 
@@ -55,7 +55,7 @@ def scatter_gpukern(order):
 def along_gpukern(bench, case, at):
     """Make gpukern_put_along_axis."""
     tensors = along_arrays(bench.native.tensor, case, at)
-    return bench.native.scatter_call(*tensors, case.axis, None, "fixed", along=True)
+    return bench.native.put_along_axis_call(*tensors, case.axis)
 
 
 # ---- peers --------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ class HostData:
     def scatter(self, case):
         """Return the reference and the sets of operands, which share the target.
 
-        The values are as in benchmarks.measure.device.scatter_operands.
+        The values are as in benchmarks.measure.device_data.scatter_operands.
         """
         sets = self.set_count(case.traffic, max(case.m, case.n))
         draw, dtype = DISTRIBUTIONS[case.distribution], np.dtype(case.index)

@@ -7,8 +7,8 @@ import itertools
 import time
 from dataclasses import asdict
 
+from benchmarks.c_api import BenchError
 from benchmarks.implementations.base import NotApplicable
-from benchmarks.native import BenchError
 
 POINT_SECONDS = 4.0  # fewer rounds if they would take longer
 LEAST_ROUNDS = 3

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import gpukern
 from benchmarks import summary
+from benchmarks.c_api import BenchError
 from benchmarks.libraries import Memory, open_libraries
 from benchmarks.machine import describe_machine, gpu_state
-from benchmarks.native import BenchError, Native
+from benchmarks.native import Native
 from benchmarks.programs import compile as program_compile
 from benchmarks.programs import forms as program_forms
 from benchmarks.programs import launch as program_launch

@@ -21,7 +21,8 @@ from benchmarks.implementations.base import (
     library,
 )
 from benchmarks.implementations.device import saxpy_gpukern
-from benchmarks.measure.device import DeviceBench, Layout, aligned, set_count
+from benchmarks.measure.device import DeviceBench
+from benchmarks.measure.device_layout import Layout, aligned, set_count
 from benchmarks.measure.loop import measure
 from benchmarks.suites.cases import MI, Saxpy, Table, size_text
 
