@@ -118,6 +118,10 @@ class Jax:
         self.saxpy = jax.jit(lambda a, x, y: a * x + y)
         # The mode without any check of the bounds: JAX's fastest.
         self.take = jax.jit(lambda s, i: s.at[i].get(mode="promise_in_bounds"))
+        self.take_along_axis = jax.jit(
+            lambda s, i, axis: jax.numpy.take_along_axis(s, i, axis, mode="promise_in_bounds"),
+            static_argnums=2,
+        )
         names = {None: "set", "add": "add", "max": "max"}
         self.scatter = jax.jit(
             lambda t, i, v, reduce: getattr(t.at[i], names[reduce])(v, mode="promise_in_bounds"),

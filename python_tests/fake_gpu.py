@@ -211,6 +211,10 @@ class Tensor(np.ndarray):
         assert (reduce, include_self) == ("amax", True)
         self.along(axis, index, lambda target, at: np.maximum.at(target, at, values))
 
+    def index_put_(self, indices, values, accumulate):
+        assert accumulate
+        np.add.at(self, indices, values)
+
     def index_copy_(self, axis, index, values):
         self[index] = values
 
@@ -229,12 +233,22 @@ class FakeTorch:
             index_select=lambda s, axis, i, out: np.take(s, i, axis=axis, out=out, mode="clip"),
             use_deterministic_algorithms=lambda on: None,
             segment_reduce=self.segment_reduce,
+            take_along_dim=self.take_along_dim,
+            nonzero=lambda mask: np.argwhere(mask).view(Tensor),
+            count_nonzero=np.count_nonzero,
+            bincount=self.bincount,
             nn=SimpleNamespace(
                 functional=SimpleNamespace(
                     embedding=self.embedding, embedding_bag=self.embedding_bag
                 )
             ),
         )
+
+    def take_along_dim(self, source, index, axis, out):
+        out[...] = np.take_along_axis(source, index, axis)
+
+    def bincount(self, index, weights, minlength):
+        return np.bincount(index, weights, minlength).view(Tensor)
 
     def embedding(self, index, source):
         return source[index]
@@ -262,6 +276,10 @@ class FakeCupy(FakeTorch):
             add=np.add,
             maximum=np.maximum,
             put_along_axis=np.put_along_axis,
+            take_along_axis=np.take_along_axis,
+            nonzero=np.nonzero,
+            count_nonzero=np.count_nonzero,
+            bincount=np.bincount,
         )
 
     def address_of(self, array):

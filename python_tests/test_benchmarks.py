@@ -10,7 +10,7 @@ import json
 
 import numpy as np
 import pytest
-from fake_gpu import CLASSES, FakeNative, Tensor
+from fake_gpu import CLASSES, FakeNative, Tensor, host
 
 from benchmarks import __main__ as program
 from benchmarks import c_api, native, report, suites, summary
@@ -21,11 +21,12 @@ from benchmarks.measure.device_data import gather_operands, saxpy_operands
 from benchmarks.measure.device_layout import aligned
 from benchmarks.profile import __main__ as profile_ncu
 from benchmarks.profile import driver as profile_driver
-from benchmarks.suites.bag_cases import LONGEST, Bags, Segments, offsets_of
-from benchmarks.suites.cases import DEVICE, Gather, Saxpy, Table, size_text
+from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis
+from benchmarks.suites.bag_cases import Bags, Segments
+from benchmarks.suites.cases import DEVICE, Gather, Saxpy, Table
 from benchmarks.suites.device import SAXPY
-from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
-from benchmarks.suites.selection import Compress
+from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
+from benchmarks.suites.selection import Compress, CountNonzero, Nonzero
 
 SUITES = [name for name in suites.SUITES if name != "host"]  # test_host_benchmarks.py has that
 
@@ -51,7 +52,13 @@ def small(case):
         return dataclasses.replace(case, m=64, n=50)
     if isinstance(case, Segments):
         return dataclasses.replace(case, n=50)
-    if isinstance(case, Compress):
+    if isinstance(case, TakeAlongAxis):
+        return dataclasses.replace(case, height=9, length=11, taken=min(case.taken, 5))
+    if isinstance(case, GatherPairs | AddPairs):
+        return dataclasses.replace(case, height=9, length=11, n=50 + case.n % 7)
+    if isinstance(case, Bincount):
+        return dataclasses.replace(case, n=50, bins=7 + case.bins % 3)
+    if isinstance(case, Compress | Nonzero | CountNonzero):
         return dataclasses.replace(case, n=200 + case.n % 7)
     return dataclasses.replace(
         case, m=64 if case.row else 512, n=max(5, min(50, 2**15 // case.width))
@@ -88,7 +95,7 @@ def test_every_case_of_a_suite_runs_and_gpukern_is_right(bench, tmp_path, suite)
                 assert result.get("right") is True, (point["label"], name, result)
                 assert result["rate"] > 0
                 assert len(result["samples"]) == 3
-            elif suite in ("scatter", "bags", "selection"):
+            elif suite in ("axes", "scatter", "bags", "selection"):
                 assert "error" not in result, (point["label"], name, result)
                 assert result.get("right") is not False, (point["label"], name)
 
@@ -177,48 +184,6 @@ def test_many_values_for_one_index_are_not_added_by_torch_in_turn(bench, tmp_pat
         assert found in results["points"][0]["results"][name]
 
 
-def test_a_rate_of_scatter_counts_what_it_moves():
-    add = Scatter(4, 3, row_bytes=64)
-    put = dataclasses.replace(add, reduce=None)
-    assert add.work("GB/s") == pytest.approx(3 * 3 * 64e-9)
-    assert put.work("GB/s") == pytest.approx(2 * 3 * 64e-9)
-    assert put.work("Gupdate/s") == pytest.approx(3e-9)
-    assert Scatter(2, 8).traffic == 8 * (8 + 4) + 2 * 2 * 4
-
-
-def test_a_rate_of_bags_counts_rows_and_results():
-    bags = Bags(20, "8", 16, 100, weights=True)
-    assert bags.bags == 3
-    assert bags.work("GB/s") == pytest.approx((20 + 3) * 64e-9)
-    assert bags.traffic == (20 + 3) * 64 + 4 * 8 + 20 * (8 + 4)
-    assert Segments(20, "all", 1).traffic == (20 + 1) * 4 + 2 * 8
-
-
-@pytest.mark.parametrize("lengths", ["1", "10", "1 to 20", "zipf", "half", "all"])
-@pytest.mark.parametrize("n", [2, 3, 50, 100_000])
-def test_bags_have_all_items_and_none_is_empty(lengths, n):
-    offsets = offsets_of(lengths, n)
-    assert offsets.dtype == np.int64
-    assert offsets[0] == 0
-    assert offsets[-1] == n
-    assert np.diff(offsets).min() > 0
-
-
-def test_lengths_of_bags_follow_their_distribution():
-    def found(lengths):
-        return np.diff(offsets_of(lengths, 10**6))
-
-    assert (found("1000") == 1000).all()
-    assert found("all").tolist() == [10**6]
-    assert sorted(set(found("1 to 20")[:-1])) == list(range(1, 21))
-    assert np.flatnonzero(found("half") != 10).size == 1
-    assert found("half").max() == 500_000
-    zipf = found("zipf")
-    assert zipf.max() <= LONGEST
-    for least in (2, 10):
-        assert np.mean(zipf >= least) == pytest.approx(1 / least, rel=0.1)
-
-
 def test_a_wrong_sum_of_bags_is_seen(bench, tmp_path):
     bag = bench.libraries["torch"].module.nn.functional
     bag.embedding_bag = lambda index, source, starts, **options: source[: starts.size]
@@ -227,6 +192,29 @@ def test_a_wrong_sum_of_bags_is_seen(bench, tmp_path):
     results, _, _ = run(bench, [table], tmp_path)
     found = results["points"][0]["results"]
     assert [found[name]["right"] for name in names] == [True, True, False, True]
+
+
+def test_a_wrong_count_is_seen(bench, tmp_path):
+    bench.libraries["torch"].module.count_nonzero = lambda mask: np.count_nonzero(mask) + 1
+    names = ("gpukern", "torch", "cupy")
+    table = Table("count nonzero", "count", "GB/s", names, (CountNonzero(100, 50),))
+    results, _, _ = run(bench, [table], tmp_path)
+    found = results["points"][0]["results"]
+    assert [found[name]["right"] for name in names] == [True, False, True]
+
+
+def test_scatter_in_mode_raise_is_named(bench, tmp_path):
+    (table,) = (t for t in suites.tables_of(["scatter"], False) if t.name == "scatter raise")
+    results, _, _ = run(bench, shrunk([table]), tmp_path)
+    for point in results["points"]:
+        assert summary.best(point["results"], OURS)[0] == "gpukern raise"
+    # An index that only this mode refuses: the first one past the target.
+    bench.native.fill_index = lambda at, itemsize, count, name, n, seed: host(at, count, "i8").fill(
+        n
+    )
+    found = run(bench, shrunk([table]), tmp_path)[0]["points"][0]["results"]
+    assert "out of bounds" in found["gpukern raise"]["error"]
+    assert "rate" in found["gpukern clip"]
 
 
 def test_quick_is_a_part_of_the_whole():
@@ -240,14 +228,6 @@ def test_every_implementation_of_a_table_is_known():
         for case in table.cases:
             names = [each.name for each in implementations_of(table, case)]
             assert tuple(names) == table.implementations
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(1, "1"), (1024, "1Ki"), (128 * 2**20, "128Mi"), (320_000_000, "320M"), (1000, "1000")],
-)
-def test_sizes_are_written_short(number, text):
-    assert size_text(number) == text
 
 
 def test_rates_are_written_with_the_digits_that_matter():

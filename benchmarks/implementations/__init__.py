@@ -3,6 +3,7 @@
 """Everything that is measured on a case: gpukern, its forced paths, the peers, the ceilings."""
 
 from benchmarks.implementations import (
+    axes,
     bags,
     device,
     host,
@@ -12,19 +13,26 @@ from benchmarks.implementations import (
     scatter,
     selection,
 )
+from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis
 from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import DEVICE, HOST, Gather, Saxpy
-from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
-from benchmarks.suites.selection import Compress
+from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
+from benchmarks.suites.selection import Compress, CountNonzero, Nonzero
 
 REGISTRY = {
     (DEVICE, Saxpy): device.SAXPY,
     (DEVICE, Gather): device.GATHER,
     (DEVICE, Scatter): scatter.SCATTER,
     (DEVICE, PutAlongAxis): scatter.PUT_ALONG_AXIS,
+    (DEVICE, Bincount): scatter.BINCOUNT,
+    (DEVICE, TakeAlongAxis): axes.TAKE_ALONG_AXIS,
+    (DEVICE, GatherPairs): axes.GATHER_PAIRS,
+    (DEVICE, AddPairs): axes.ADD_PAIRS,
     (DEVICE, Bags): bags.BAGS,
     (DEVICE, Segments): bags.SEGMENTS,
     (DEVICE, Compress): selection.COMPRESS,
+    (DEVICE, Nonzero): selection.NONZERO,
+    (DEVICE, CountNonzero): selection.COUNT_NONZERO,
     (HOST, Saxpy): host.SAXPY + offload.SAXPY,
     (HOST, Gather): host.GATHER + offload.GATHER,
     (HOST, Scatter): host_scatter.SCATTER,

@@ -13,7 +13,9 @@ from benchmarks.implementations.base import (
     Implementation,
     NotApplicable,
     ceiling,
+    copy_half,
     library,
+    returning_tensor,
 )
 from benchmarks.implementations.scatter import NO_ATOMICS
 from benchmarks.implementations.unchecked import bags_unchecked
@@ -42,12 +44,6 @@ def bags_gpukern(bench, case, at):
 def bags_plain(bench, case, at):
     """Make a kernel with a warp for a bag, or a block where one bag is long."""
     return lambda: bags_unchecked(bench.native, case, at.out, at)
-
-
-def returning_tensor(call):
-    """Mark a call of torch as one that returns its result."""
-    call.result_address = lambda result: result.data_ptr()
-    return call
 
 
 def bags_torch(bench, case, at):
@@ -113,11 +109,6 @@ def bags_jax(bench, case, at):
     return lambda: jax.bags(of.source, of.index, of.ids, of.weights, case.bags, case.reduce)
 
 
-def bags_copy(bench, case, at):
-    """Copy half of the bytes that must be read and written, so that as many are moved."""
-    return lambda: bench.native.enqueue("copy", at.copy, at.original, case.traffic // 2)
-
-
 def implementations(torch):
     """Return all implementations, given torch's."""
     return (
@@ -126,7 +117,7 @@ def implementations(torch):
         Implementation("torch", PEER, torch),
         Implementation("cupy", PEER, bags_cupy),
         Implementation("jax", PEER, bags_jax, wall=True),
-        ceiling("memcpy", bags_copy),
+        ceiling("memcpy", copy_half),
     )
 
 

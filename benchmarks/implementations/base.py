@@ -9,6 +9,8 @@ raises NotApplicable: the cell of the table stays empty.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 OURS, VARIANT, PEER, CEILING = "ours", "variant", "peer", "ceiling"
 
 
@@ -46,3 +48,32 @@ def library(bench, name):
         return bench.libraries[name]
     except KeyError:
         raise NotApplicable(f"no {name}: {bench.missing.get(name, 'not opened')}") from None
+
+
+def copy_half(bench, case, at):
+    """Copy half of the bytes that must be read and written, in words of 16 bytes."""
+    half = case.traffic // 2 // 16 * 16
+    return lambda: bench.native.enqueue("copy", at.copy, at.original, half)
+
+
+def returning_tensor(call):
+    """Mark a call of torch as one that returns its result."""
+    call.result_address = lambda result: result.data_ptr()
+    return call
+
+
+def returning_array(cupy, call):
+    """Mark a call of CuPy as one that returns its result."""
+    call.result_address = cupy.address_of
+    return call
+
+
+def returning_number(bench, at, call):
+    """Mark a call as one that returns an integer on the host; a check puts it where results are."""
+
+    def result_address(number):
+        bench.native.upload(at.out, np.array([number], np.int64))
+        return at.out
+
+    call.result_address = result_address
+    return call

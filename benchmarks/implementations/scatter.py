@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""scatter and put_along_axis of device arrays: gpukern by its C ABI, the peers, memcpy.
+"""scatter, put_along_axis and bincount of device arrays: gpukern by its C ABI, the peers, memcpy.
 
 The functions that are made write to the target `at.out`, except JAX's, which return a new array.
+The results of bincount by torch and CuPy are new arrays, too.
 """
 
 from benchmarks.implementations.base import (
@@ -12,7 +13,10 @@ from benchmarks.implementations.base import (
     Implementation,
     NotApplicable,
     ceiling,
+    copy_half,
     library,
+    returning_array,
+    returning_tensor,
 )
 from benchmarks.implementations.unchecked import along_unchecked, scatter_unchecked
 
@@ -42,12 +46,12 @@ def along_arrays(array, case, at):
 # ---- gpukern ------------------------------------------------------------------------------------
 
 
-def scatter_gpukern(order):
-    """Make gpukern_scatter with an order."""
+def scatter_gpukern(order="fixed", mode="clip"):
+    """Make gpukern_scatter with an order, in a mode."""
 
     def make(bench, case, at):
         target, index, values = scatter_arrays(bench.native.tensor, case, at)
-        return bench.native.scatter_call(target, (index,), values, case.reduce, order)
+        return bench.native.scatter_call(target, (index,), values, case.reduce, order, mode)
 
     return make
 
@@ -56,6 +60,22 @@ def along_gpukern(bench, case, at):
     """Make gpukern_put_along_axis."""
     tensors = along_arrays(bench.native.tensor, case, at)
     return bench.native.put_along_axis_call(*tensors, case.axis)
+
+
+def bincount_gpukern(order="fixed", mode="raise"):
+    """Make gpukern_scatter as gpukern.bincount calls it: ones or weights are added to zeros."""
+
+    def make(bench, case, at):
+        tensor = bench.native.tensor
+        zeros = tensor(at.zero, (case.bins,), case.dtype, strides=(0,))
+        index = tensor(at.index, (case.n,), "uint64")
+        values = tensor(at.one, (), "int64")
+        if case.weights:
+            values = tensor(at.weights, (case.n,), case.dtype)
+        out = tensor(at.out, (case.bins,), case.dtype)
+        return bench.native.scatter_call(zeros, (index,), values, "add", order, mode, out)
+
+    return make
 
 
 # ---- peers --------------------------------------------------------------------------------------
@@ -149,6 +169,28 @@ def along_plain(bench, case, at):
     return lambda: along_unchecked(bench.native, case, at.out, at)
 
 
+def bincount_arrays(array, case, at):
+    """Make the numbers, and the weights or None, by an array library."""
+    weights = array(at.weights, (case.n,), case.dtype) if case.weights else None
+    return array(at.index, (case.n,), "int64"), weights
+
+
+def bincount_torch(bench, case, at):
+    """Make torch.bincount."""
+    torch = library(bench, "torch")
+    index, weights = bincount_arrays(torch.array, case, at)
+    bincount = torch.module.bincount
+    return returning_tensor(lambda: bincount(index, weights, minlength=case.bins))
+
+
+def bincount_cupy(bench, case, at):
+    """Make cupy.bincount."""
+    cupy = library(bench, "cupy")
+    index, weights = bincount_arrays(cupy.array, case, at)
+    bincount = cupy.module.bincount
+    return returning_array(cupy, lambda: bincount(index, weights, minlength=case.bins))
+
+
 # ---- ceilings -----------------------------------------------------------------------------------
 
 
@@ -166,8 +208,10 @@ def along_copy(bench, case, at):
 
 
 SCATTER = (
-    Implementation("gpukern", OURS, scatter_gpukern("fixed")),
+    Implementation("gpukern", OURS, scatter_gpukern()),
     Implementation("gpukern any", VARIANT, scatter_gpukern("any")),
+    Implementation("gpukern raise", OURS, scatter_gpukern(mode="raise"), capturable=False),
+    Implementation("gpukern clip", VARIANT, scatter_gpukern()),
     Implementation("plain", PEER, scatter_plain),
     Implementation("torch scatter", PEER, scatter_torch),
     Implementation("torch index", PEER, scatter_torch_index),
@@ -182,4 +226,12 @@ PUT_ALONG_AXIS = (
     Implementation("torch", PEER, along_torch),
     Implementation("cupy", PEER, along_cupy),
     ceiling("memcpy", along_copy, lambda case, unit: 2e-9 * case.result_bytes),
+)
+BINCOUNT = (
+    Implementation("gpukern", OURS, bincount_gpukern(), capturable=False),
+    Implementation("gpukern fill", VARIANT, bincount_gpukern(mode="fill")),
+    Implementation("gpukern any", VARIANT, bincount_gpukern("any"), capturable=False),
+    Implementation("torch", PEER, bincount_torch, capturable=False),
+    Implementation("cupy", PEER, bincount_cupy, capturable=False),
+    ceiling("memcpy", copy_half),
 )

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels without any check that write to a target: a peer, and the reference results."""
+"""Kernels without any check: peers and a ceiling, and the reference results."""
 
 from benchmarks.native import DTYPES, ITEMSIZE
 
@@ -17,6 +17,13 @@ def scatter_unchecked(native, case, target, at):
         native.enqueue("scatter_add", DTYPES.index(case.dtype), *arguments, length)
     else:
         native.enqueue("scatter_max", *arguments, case.width // 4)
+
+
+def gather_unchecked(native, case, out, at):
+    """Gather items, or rows, without any check."""
+    name = "gather_rows" if case.row else "gather_unchecked"
+    arguments = (case.width, case.index_itemsize, at.source, at.index, out, case.n)
+    native.enqueue(name, *arguments)
 
 
 def along_unchecked(native, case, target, at):

@@ -4,10 +4,12 @@
 
 import statistics
 
-from benchmarks.measure.device_data import OPERANDS
+from benchmarks.measure import device_data, uploaded_data
 from benchmarks.measure.device_layout import SCRATCH
 from benchmarks.measure.loop import Bench
 from benchmarks.measure.timers import make_timer
+
+OPERANDS = device_data.OPERANDS | uploaded_data.OPERANDS
 
 
 class DeviceBench(Bench):

@@ -17,7 +17,6 @@ from benchmarks.native import DTYPES, ITEMSIZE
 from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import Gather, Saxpy
 from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
-from benchmarks.suites.selection import Compress
 
 
 def saxpy_operands(bench, case):
@@ -140,22 +139,6 @@ def bags_operands(bench, case):
     return reference, [at]
 
 
-def compress_operands(bench, case):
-    """Fill items and mask; return the reference and the operands."""
-    native, layout = bench.native, Layout(bench)
-    reference, out = (layout.take(case.result_bytes) for _ in range(2))
-    at = SimpleNamespace(out=out, source=layout.take(case.n * case.width))
-    native.fill(at.source, aligned(case.n * case.width), 1)
-    for name, array in (("mask", case.mask), ("positions", np.flatnonzero(case.mask))):
-        setattr(at, name, layout.take(array.nbytes))
-        native.upload(getattr(at, name), array)
-    at.original, at.copy = (layout.take(case.traffic // 2) for _ in range(2))
-    note_filled(bench, layout)
-    name = "gather_rows" if case.row else "gather_unchecked"
-    native.enqueue(name, case.width, 8, at.source, at.positions, reference, case.selected)
-    return reference, [at]
-
-
 OPERANDS = {
     Saxpy: saxpy_operands,
     Gather: gather_operands,
@@ -163,5 +146,4 @@ OPERANDS = {
     PutAlongAxis: along_operands,
     Bags: bags_operands,
     Segments: bags_operands,
-    Compress: compress_operands,
 }

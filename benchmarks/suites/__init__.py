@@ -6,7 +6,7 @@
 """
 
 import gpukern
-from benchmarks.suites import bags, device, scatter, selection
+from benchmarks.suites import axes, bags, device, scatter, selection
 from benchmarks.suites.cases import Table
 from benchmarks.suites.host import host_tables
 
@@ -15,6 +15,7 @@ SUITES = {
     "gather": device.gather_tables,
     "rows": device.rows_tables,
     "modes": device.modes_tables,
+    "axes": axes.axes_tables,
     "scatter": scatter.scatter_tables,
     "bags": bags.bags_tables,
     "selection": selection.selection_tables,

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of scatter and put_along_axis, on device and host arrays."""
+"""The tables of scatter, put_along_axis and bincount, on device and host arrays."""
 
 from dataclasses import replace
 from functools import partial
 
 from benchmarks.suites.cases import GI, HOST, KI, MI, Table
-from benchmarks.suites.scatter_cases import PutAlongAxis, Scatter
+from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
 
 ADD = (
     "gpukern", "gpukern any", "plain", "torch scatter", "torch index", "torch deterministic",
@@ -14,7 +14,9 @@ ADD = (
 )  # fmt: skip
 PUT = ("gpukern", "plain", "torch scatter", "torch index", "cupy", "jax", "memcpy")
 MAX = ("gpukern", "gpukern any", "plain", "torch scatter", "cupy", "jax")
+RAISE = ("gpukern raise", "gpukern clip", "torch index", "torch deterministic", "memcpy")
 ALONG = ("gpukern", "plain", "torch", "cupy", "memcpy")
+BINCOUNT = ("gpukern", "gpukern fill", "gpukern any", "torch", "cupy", "memcpy")
 HOST_ADD = ("gpukern", "numpy", "torch index", "torch scatter", "numba")
 
 BIG = 128 * MI
@@ -94,9 +96,33 @@ def put_tables():
     )  # fmt: skip
 
 
+def checked_tables():
+    """Tables in the default mode, which checks all indices first and waits; and of bincount."""
+    added = [
+        Scatter(m, 16 * MI, distribution=distribution, priority=1 if m == MI else 2)
+        for distribution in ("uniform", "sorted")
+        for m in (MI, 16 * MI)
+    ]
+    counted = [Bincount(16 * MI, bins, weights) for weights in (False, True) for bins in (KI, MI)]
+    note = (
+        f"{NOTE} gpukern raise is the default mode, which waits for the stream; gpukern clip only "
+        "enqueues its work. Both add in a fixed order."
+    )
+    bincount_note = (
+        "N int64 numbers in the bins, uniform. gpukern counts in mode raise, gpukern any also, but "
+        "in any order; gpukern fill only enqueues its work. torch and CuPy read the least and the "
+        "largest number first, and wait."
+    )
+    return (
+        Table("scatter raise", "scatter add in mode raise, float32", "Gupdate/s", RAISE,
+              tuple(added), note),
+        Table("bincount", "bincount", "Gitem/s", BINCOUNT, tuple(counted), bincount_note),
+    )  # fmt: skip
+
+
 def scatter_tables():
     """Tables of device arrays."""
-    return add_tables() + put_tables()
+    return add_tables() + put_tables() + checked_tables()
 
 
 def host_tables():
@@ -106,8 +132,9 @@ def host_tables():
         Scatter(m, n, memory=HOST, priority=1 if n in (KI, MI, 16 * MI) else 2) for m, n in sizes
     )
     put = tuple(replace(case, reduce=None) for case in add)
-    title = "host arrays: scatter"
+    title = "host arrays:"
     return (
-        Table("host scatter add", f"{title} add, float32", "Gupdate/s", HOST_ADD, add, NOTE),
-        Table("host scatter put", f"{title}, float32", "Gupdate/s", HOST_ADD, put, NOTE),
-    )
+        Table("host scatter add", f"{title} scatter add, float32", "Gupdate/s", HOST_ADD, add,
+              NOTE),
+        Table("host scatter put", f"{title} scatter, float32", "Gupdate/s", HOST_ADD, put, NOTE),
+    )  # fmt: skip

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that write to a target by an index."""
+"""Cases that write to a target by an index, or count one."""
 
 from dataclasses import dataclass
 
@@ -138,3 +138,44 @@ class PutAlongAxis(Case):
         """The label without the memory."""
         extents = " x ".join(map(size_text, self.shape))
         return f"put_along_axis {extents} axis={self.axis}"
+
+
+@dataclass(frozen=True)
+class Bincount(Case):
+    """``bincount`` of n int64 numbers, uniform, or the sums of their float64 weights."""
+
+    n: int
+    bins: int
+    weights: bool = False
+
+    @property
+    def dtype(self):
+        """The dtype of the result."""
+        return "float64" if self.weights else "int64"
+
+    @property
+    def result_bytes(self):
+        """Bytes of the result."""
+        return 8 * self.bins
+
+    @property
+    def traffic(self):
+        """Bytes that must be read and written."""
+        return 8 * (self.n * (1 + self.weights) + self.bins)
+
+    def work(self, unit):
+        """Units of work of one call."""
+        return {"Gitem/s": self.n * 1e-9}[unit]
+
+    def columns(self):
+        """The fields that identify this case in a table."""
+        return {
+            "N": size_text(self.n),
+            "bins": size_text(self.bins),
+            "weights": "float64" if self.weights else "none",
+        }
+
+    def text(self):
+        """The label without the memory."""
+        weighted = " weighted" if self.weights else ""
+        return f"bincount N={size_text(self.n)} bins={size_text(self.bins)}{weighted}"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cases and tables of compress: the items of an array for which a mask is True."""
+"""Cases and tables of compress, nonzero and count_nonzero: what a mask of dtype bool selects."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,11 +11,14 @@ from benchmarks.native import ITEMSIZE
 from benchmarks.suites.cases import MI, Case, Table, size_text
 
 COMPRESS = ("gpukern", "gpukern counted", "torch", "cupy", "jax", "memcpy")
+NONZERO = ("gpukern", "gpukern counted", "torch", "cupy", "memcpy")
+COUNT = ("gpukern", "torch", "cupy", "memcpy")
+COUNTED = "The size of the result is given, but `counted` counts it first, as torch and CuPy do."
 NOTE = (
     "N items; bytes of the mask and of the items read, and of the result. Of elements, all are "
-    "read; of rows, those that the mask selects. The size of the result is given, but `counted` "
-    "counts it first, as torch and CuPy do."
+    "read; of rows, those that the mask selects."
 )
+NONZERO_NOTE = "N elements; bytes of the mask and of the int64 result."
 
 
 @lru_cache(maxsize=1)
@@ -25,11 +28,70 @@ def mask_of(n, percent):
 
 
 @dataclass(frozen=True)
-class Compress(Case):
-    """``compress`` of n items, elements or rows, along axis 0."""
+class Masked(Case):
+    """The base: a 1-D mask of n elements, of which about a percentage is True."""
 
     n: int
     percent: int
+
+    @property
+    def mask(self):
+        """The mask, of dtype bool."""
+        return mask_of(self.n, self.percent)
+
+    @property
+    def selected(self):
+        """The number of True elements."""
+        return int(np.count_nonzero(self.mask))
+
+    def work(self, unit):
+        """Units of work of one call."""
+        return {"GB/s": self.traffic * 1e-9}[unit]
+
+    def columns(self):
+        """The fields that identify this case in a table."""
+        return {"N": size_text(self.n), "selected": f"{self.percent}%"}
+
+
+@dataclass(frozen=True)
+class Nonzero(Masked):
+    """``nonzero`` of the mask."""
+
+    @property
+    def result_bytes(self):
+        """Bytes of the result."""
+        return 8 * self.selected
+
+    @property
+    def traffic(self):
+        """Bytes read and written."""
+        return self.n + self.result_bytes
+
+    def text(self):
+        """The label without the memory."""
+        return f"nonzero N={size_text(self.n)} {self.percent}% selected"
+
+
+@dataclass(frozen=True)
+class CountNonzero(Masked):
+    """``count_nonzero`` of the mask, a number on the host."""
+
+    result_bytes = 8
+
+    @property
+    def traffic(self):
+        """Bytes read."""
+        return self.n
+
+    def text(self):
+        """The label without the memory."""
+        return f"count_nonzero N={size_text(self.n)} {self.percent}% selected"
+
+
+@dataclass(frozen=True)
+class Compress(Masked):
+    """``compress`` of n items, elements or rows, along axis 0."""
+
     dtype: str = "float32"
     row_length: int = 1
 
@@ -44,16 +106,6 @@ class Compress(Case):
         return self.row_length * ITEMSIZE[self.dtype]
 
     @property
-    def mask(self):
-        """The mask, of dtype bool."""
-        return mask_of(self.n, self.percent)
-
-    @property
-    def selected(self):
-        """The number of items that the mask selects."""
-        return int(np.count_nonzero(self.mask))
-
-    @property
     def result_bytes(self):
         """Bytes of the result."""
         return self.selected * self.width
@@ -63,10 +115,6 @@ class Compress(Case):
         """Bytes read and written."""
         read = self.result_bytes if self.row else self.n * self.width
         return self.n + read + self.result_bytes
-
-    def work(self, unit):
-        """Units of work of one call."""
-        return {"GB/s": self.traffic * 1e-9}[unit]
 
     def columns(self):
         """The fields that identify this case in a table."""
@@ -85,8 +133,8 @@ class Compress(Case):
         )
 
 
-def selection_tables():
-    """Tables of device arrays: shares of float32, dtypes, rows."""
+def compress_tables():
+    """Tables of compress of device arrays: shares of float32, dtypes, rows."""
     shares = [Compress(256 * MI, percent, priority=1 if percent == 50 else 2)
               for percent in (1, 10, 50, 90, 99)]  # fmt: skip
     shares += [Compress(n, 50) for n in (MI, 16 * MI)]
@@ -95,7 +143,20 @@ def selection_tables():
     ]
     others += [Compress(4 * MI, 50, row_length=length, priority=2) for length in (3, 64, 256)]
     return (
-        Table("compress", "compress of float32", "GB/s", COMPRESS, tuple(shares), NOTE),
+        Table("compress", "compress of float32", "GB/s", COMPRESS, tuple(shares),
+              f"{NOTE} {COUNTED}"),
         Table("compress dtypes", "compress, dtypes and rows", "GB/s", COMPRESS, tuple(others),
-              NOTE),
+              f"{NOTE} {COUNTED}"),
     )  # fmt: skip
+
+
+def selection_tables():
+    """Tables of device arrays."""
+    nonzero = (Nonzero(64 * MI, 50), Nonzero(64 * MI, 1))
+    count = (CountNonzero(64 * MI, 50), CountNonzero(64 * MI, 1, priority=2))
+    count_note = "N elements; bytes of the mask. The count is on the host, also that of the peers."
+    return (
+        *compress_tables(),
+        Table("nonzero", "nonzero of bool", "GB/s", NONZERO, nonzero, f"{NONZERO_NOTE} {COUNTED}"),
+        Table("count nonzero", "count_nonzero of bool", "GB/s", COUNT, count, count_note),
+    )
