@@ -95,7 +95,7 @@ help:
 	@echo "                        (default: this machine's; PTX for any without one)"
 	@echo "LIBRARIES='jax torch'   install these for the tests and examples that use them"
 	@echo "BENCH_OUT=$(BENCH_OUT)   where benchmarks write to"
-	@echo "BENCH_FLAGS=--quick     flags of python -m benchmarks; this one takes four minutes, not 14"
+	@echo "BENCH_FLAGS=--quick     flags of python -m benchmarks; this one takes six minutes, not 18"
 	@echo "PYTHON=python3 VENV=.venv"
 	@echo "OFFLINE=1               use the packages of this machine, download nothing"
 

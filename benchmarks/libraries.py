@@ -181,6 +181,43 @@ class Numba:
                 target[index[i]] += values[i]
 
         @numba.njit(parallel=True)
+        def take_along_axis(source, index, axis, out):
+            for i in numba.prange(index.shape[0]):
+                for j in range(index.shape[1]):
+                    at = index[i, j]
+                    out[i, j] = source[at, j] if axis == 0 else source[i, at]
+
+        @numba.njit(parallel=True)
+        def put_along_axis(target, index, values, axis):
+            if axis == 1:
+                for i in numba.prange(index.shape[0]):
+                    for j in range(index.shape[1]):
+                        target[i, index[i, j]] = values[i, j]
+            else:
+                for i in range(index.shape[0]):
+                    for j in range(index.shape[1]):
+                        target[index[i, j], j] = values[i, j]
+
+        @numba.njit(parallel=True)
+        def gather_pairs(source, first, second, out):
+            for i in numba.prange(first.size):
+                out[i] = source[first[i], second[i]]
+
+        @numba.njit
+        def bincount(index, weights, out):
+            out[:] = 0
+            for i in range(index.size):
+                out[index[i]] += 1 if weights is None else weights[i]
+
+        @numba.njit(parallel=True)
+        def segments(x, offsets, out):
+            for segment in numba.prange(offsets.size - 1):
+                total = x.dtype.type(0)
+                for i in range(offsets[segment], offsets[segment + 1]):
+                    total += x[i]
+                out[segment] = total
+
+        @numba.njit(parallel=True)
         def bags(source, index, offsets, out):
             for bag in numba.prange(offsets.size - 1):
                 out[bag] = 0
@@ -194,6 +231,11 @@ class Numba:
         self.scatter = scatter
         self.scatter_add = scatter_add
         self.gather_rows = gather_rows
+        self.take_along_axis = take_along_axis
+        self.put_along_axis = put_along_axis
+        self.gather_pairs = gather_pairs
+        self.bincount = bincount
+        self.segments = segments
 
 
 LIBRARIES = {"torch": Torch, "cupy": Cupy, "jax": Jax, "numba": Numba}

@@ -65,10 +65,12 @@ class Tensor(np.ndarray):
         return self
 
     def scatter_(self, axis, index, values):
-        self[index] = values
+        np.put_along_axis(self, index, values, axis)
         return self
 
-    index_copy_ = scatter_
+    def index_copy_(self, axis, index, values):
+        self[index] = values
+        return self
 
     def scatter_add_(self, axis, index, values):
         np.add.at(self, index, values)
@@ -93,6 +95,22 @@ class FakeTorch:
     def embedding_bag(self, index, source, starts, mode):
         assert mode == "sum"
         return np.add.reduceat(source[index], starts)
+
+    def segment_reduce(self, source, reduce, offsets, unsafe):
+        assert (reduce, unsafe) == ("sum", True)
+        return np.add.reduceat(source, offsets[:-1])
+
+    def take_along_dim(self, source, index, axis):
+        return np.take_along_axis(source, index, axis)
+
+    def bincount(self, index, weights, size):
+        return np.bincount(index, weights, size)
+
+    def masked_select(self, source, mask):
+        return source[mask]
+
+    def nonzero(self, mask):
+        return np.argwhere(mask)
 
     def from_numpy(self, array):
         return array.view(Tensor)

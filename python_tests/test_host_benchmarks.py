@@ -20,10 +20,12 @@ from benchmarks.implementations import offload
 from benchmarks.measure import copier as copying
 from benchmarks.measure import host as host_measure
 from benchmarks.measure import host_data, loop, timers
-from benchmarks.suites.bag_cases import Bags
+from benchmarks.suites.axes import GatherPairs, TakeAlongAxis
+from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import HOST, Saxpy, Table
 from benchmarks.suites.host import host_tables
-from benchmarks.suites.scatter_cases import Scatter
+from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
+from benchmarks.suites.selection import Compress, Nonzero
 
 CLASSES = {"cupy": FakeCupy, "torch": FakeTorch}
 
@@ -49,6 +51,14 @@ def small(case):
         return dataclasses.replace(case, m=1 + case.m % 77, n=50 + case.n % 77)
     if isinstance(case, Bags):
         return dataclasses.replace(case, m=30, n=50 + case.n % 77)
+    if isinstance(case, TakeAlongAxis | PutAlongAxis):
+        return dataclasses.replace(case, height=2 + case.height % 7, length=9)
+    if isinstance(case, GatherPairs):
+        return dataclasses.replace(case, height=7, length=9, n=50 + case.n % 77)
+    if isinstance(case, Bincount):
+        return dataclasses.replace(case, n=50 + case.n % 77, bins=5)
+    if isinstance(case, Segments | Compress | Nonzero):
+        return dataclasses.replace(case, n=50 + case.n % 77)
     return dataclasses.replace(case, m=200, n=1 + case.n % 77)
 
 

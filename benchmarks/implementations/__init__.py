@@ -7,8 +7,10 @@ from benchmarks.implementations import (
     bags,
     device,
     host,
+    host_axes,
     host_bags,
     host_scatter,
+    host_selection,
     offload,
     scatter,
     selection,
@@ -36,7 +38,14 @@ REGISTRY = {
     (HOST, Saxpy): host.SAXPY + offload.SAXPY,
     (HOST, Gather): host.GATHER + offload.GATHER,
     (HOST, Scatter): host_scatter.SCATTER,
+    (HOST, PutAlongAxis): host_scatter.PUT_ALONG_AXIS,
+    (HOST, Bincount): host_scatter.BINCOUNT,
+    (HOST, TakeAlongAxis): host_axes.TAKE_ALONG_AXIS,
+    (HOST, GatherPairs): host_axes.GATHER_PAIRS,
     (HOST, Bags): host_bags.BAGS,
+    (HOST, Segments): host_bags.SEGMENTS,
+    (HOST, Compress): host_selection.COMPRESS,
+    (HOST, Nonzero): host_selection.NONZERO,
 }
 
 

@@ -35,6 +35,13 @@ def explained(call, operation, *arguments, **options):
     return call
 
 
+def four(gpukern_call, numpy, torch, numba):
+    """Return the implementations of gpukern, NumPy, torch and Numba, one of each."""
+    peers = {"numpy": numpy, "torch": torch, "numba": numba}
+    ours = Implementation("gpukern", OURS, gpukern_call)
+    return (ours, *(Implementation(name, PEER, make) for name, make in peers.items()))
+
+
 # ---- saxpy --------------------------------------------------------------------------------------
 
 

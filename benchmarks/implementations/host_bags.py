@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""gather_reduce of host arrays on the CPU: gpukern by its Python call, and the peers.
+"""gather_reduce and segment_reduce of host arrays: gpukern by its Python call, and the peers.
 
 The results are new arrays.
 """
@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 import gpukern
-from benchmarks.implementations.base import OURS, PEER, Implementation, library
-from benchmarks.implementations.host import explained, into
+from benchmarks.implementations.base import library
+from benchmarks.implementations.host import explained, four, into
 
 
 def bags_gpukern(bench, case, at):
@@ -38,9 +38,30 @@ def bags_numba(bench, case, at):
     return into(case, at, partial(loop, at.source, at.index, at.offsets), (case.bags, *case.row))
 
 
-BAGS = (
-    Implementation("gpukern", OURS, bags_gpukern),
-    Implementation("numpy", PEER, bags_numpy),
-    Implementation("torch", PEER, bags_torch),
-    Implementation("numba", PEER, bags_numba),
-)
+def segments_gpukern(bench, case, at):
+    """Make gpukern.segment_reduce."""
+    arguments = (at.source, at.offsets)
+    call = partial(gpukern.segment_reduce, *arguments)
+    return explained(call, gpukern.segment_reduce, *arguments)
+
+
+def segments_numpy(bench, case, at):
+    """Make numpy.add.reduceat."""
+    return partial(np.add.reduceat, at.source, at.offsets[:-1])
+
+
+def segments_torch(bench, case, at):
+    """Make segment_reduce on the CPU, without a check of the offsets."""
+    torch = library(bench, "torch").module
+    source, offsets = map(torch.from_numpy, (at.source, at.offsets))
+    return partial(torch.segment_reduce, source, "sum", offsets=offsets, unsafe=True)
+
+
+def segments_numba(bench, case, at):
+    """Make a loop by Numba whose segments are computed in parallel."""
+    loop = library(bench, "numba").segments
+    return into(case, at, partial(loop, at.source, at.offsets), (case.bags, *case.row))
+
+
+BAGS = four(bags_gpukern, bags_numpy, bags_torch, bags_numba)
+SEGMENTS = four(segments_gpukern, segments_numpy, segments_torch, segments_numba)

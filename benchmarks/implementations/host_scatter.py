@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""scatter of host arrays on the CPU: gpukern by its Python call, and the peers.
+"""scatter, put_along_axis and bincount of host arrays: gpukern by its Python call, and the peers.
 
-The functions that are made write to `at.out`, the target, and return it.
+The functions that are made write to `at.out`, the target, and return it; bincount's is a new array.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ import numpy as np
 
 import gpukern
 from benchmarks.implementations.base import OURS, PEER, Implementation, library
-from benchmarks.implementations.host import explained
+from benchmarks.implementations.host import explained, four, into
 
 
 def scatter_gpukern(bench, case, at):
@@ -65,6 +65,55 @@ def scatter_numba(bench, case, at):
     return returning(partial(loop, at.out, at.index, at.values), at.out)
 
 
+def along_gpukern(bench, case, at):
+    """Make gpukern.put_along_axis."""
+    arguments = (at.out, at.index, at.values, case.axis)
+    call = partial(gpukern.put_along_axis, *arguments)
+    return explained(call, gpukern.put_along_axis, *arguments)
+
+
+def along_numpy(bench, case, at):
+    """Make numpy.put_along_axis."""
+    return returning(partial(np.put_along_axis, at.out, at.index, at.values, case.axis), at.out)
+
+
+def along_torch(bench, case, at):
+    """Make scatter_ along an axis on the CPU."""
+    target, index, values = tensors(bench, at)
+    return partial(target.scatter_, case.axis, index, values)
+
+
+def along_numba(bench, case, at):
+    """Make a loop by Numba, whose rows are written in parallel along the last axis only."""
+    loop = library(bench, "numba").put_along_axis
+    return returning(partial(loop, at.out, at.index, at.values, case.axis), at.out)
+
+
+def bincount_gpukern(bench, case, at):
+    """Make gpukern.bincount of a size."""
+    arguments = (at.index, at.weights)
+    call = partial(gpukern.bincount, *arguments, size=case.bins)
+    return explained(call, gpukern.bincount, *arguments, size=case.bins)
+
+
+def bincount_numpy(bench, case, at):
+    """Make numpy.bincount."""
+    return partial(np.bincount, at.index, at.weights, case.bins)
+
+
+def bincount_torch(bench, case, at):
+    """Make torch.bincount on the CPU."""
+    torch = library(bench, "torch").module
+    weights = None if at.weights is None else torch.from_numpy(at.weights)
+    return partial(torch.bincount, torch.from_numpy(at.index), weights, case.bins)
+
+
+def bincount_numba(bench, case, at):
+    """Make a loop by Numba on one core."""
+    loop = library(bench, "numba").bincount
+    return into(case, at, partial(loop, at.index, at.weights), (case.bins,))
+
+
 SCATTER = (
     Implementation("gpukern", OURS, scatter_gpukern),
     Implementation("numpy", PEER, scatter_numpy),
@@ -72,3 +121,5 @@ SCATTER = (
     Implementation("torch scatter", PEER, scatter_torch),
     Implementation("numba", PEER, scatter_numba),
 )
+PUT_ALONG_AXIS = four(along_gpukern, along_numpy, along_torch, along_numba)
+BINCOUNT = four(bincount_gpukern, bincount_numpy, bincount_torch, bincount_numba)

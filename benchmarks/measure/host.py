@@ -5,10 +5,10 @@
 import numpy as np
 
 from benchmarks.measure.copier import Copier, same_bytes
+from benchmarks.measure.host_arrays import OPERANDS
 from benchmarks.measure.host_data import POISON, HostData, floats_of
 from benchmarks.measure.loop import Bench
 from benchmarks.measure.timers import WallTimer
-from benchmarks.suites.bag_cases import Bags
 from benchmarks.suites.cases import Saxpy
 from benchmarks.suites.scatter_cases import Scatter
 
@@ -52,15 +52,15 @@ class HostBench(Bench):
             return self.data.saxpy(case, turns)
         if isinstance(case, Scatter):
             return self.data.scatter(case)
-        if isinstance(case, Bags):
-            return self.data.bags(case)
+        if type(case) in OPERANDS:
+            return OPERANDS[type(case)](self.data.rng, case)
         if table.name != HYBRID:
             return self.data.gather(case, turns)
         return self.data.gather(case, turns, self.data.pinned_table(case.m * case.width // 4))
 
     def is_right(self, implementation, case, at, call, reference):
         """Call once on a poisoned result and compare it with the reference."""
-        if isinstance(case, Scatter):
+        if hasattr(at, "initial"):  # written to in place
             at.out[...] = at.initial
         elif at.out is not None:
             at.out.view(np.uint8).fill(POISON)

@@ -11,8 +11,7 @@ import numpy as np
 
 import gpukern
 from benchmarks.measure.loop import TooLargeError
-from benchmarks.suites.bag_cases import Bags
-from benchmarks.suites.cases import Saxpy
+from benchmarks.suites.cases import Gather, Saxpy
 from benchmarks.suites.scatter_cases import Scatter
 
 MOST_SETS = 64
@@ -90,9 +89,9 @@ def floats_of(case, with_source=True):
         return case.n
     if isinstance(case, Scatter):
         return max(case.m, case.n)
-    if isinstance(case, Bags):
-        return 0  # its arrays are not slices of the pools
-    return max(case.m if with_source else 0, case.n) * case.width // 4
+    if isinstance(case, Gather):
+        return max(case.m if with_source else 0, case.n) * case.width // 4
+    return 0  # its arrays are not slices of the pools
 
 
 class HostData:
@@ -180,14 +179,6 @@ class HostData:
         else:
             np.add.at(reference, made[0].index, made[0].values)
         return reference, made
-
-    def bags(self, case):
-        """Return the reference and the operands; sums of small integers are exact in any order."""
-        source = self.rng.integers(-8, 9, (case.m, *case.row), np.int8).astype(case.dtype)
-        index = DISTRIBUTIONS[case.distribution](self.rng, case.m, case.n, np.dtype(np.int64))
-        reference = np.add.reduceat(source[index], case.offsets[:-1])
-        at = SimpleNamespace(source=source, index=index, offsets=case.offsets, out=None)
-        return reference, [at]
 
     def lock(self, name, size):
         """Return page-locked memory of a size, and whether it is new."""

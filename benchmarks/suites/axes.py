@@ -7,14 +7,17 @@ the same result: a kernel without checks uses it.
 """
 
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 
-from benchmarks.suites.cases import KI, MI, Case, Table, size_text
+from benchmarks.suites.cases import HOST, HOST_COUNTS, KI, MI, Case, Table, size_text
 
 READ = ("gpukern", "torch", "cupy", "jax", "unchecked", "memcpy")
 ADD = ("gpukern", "gpukern any", "plain", "torch", "cupy", "jax", "memcpy")
+HOST_READ = ("gpukern", "numpy", "torch", "numba")
 SIDE = 8 * KI
+HOST_SIDE = 4 * KI
 NOTE = "Bytes of indices and items read and of the result."
 
 
@@ -191,4 +194,25 @@ def axes_tables():
         Table("tuple gather", "gather by two indices, float32, uniform", "GB/s", READ, pairs, NOTE),
         Table("tuple add", "scatter add by two indices, float32, uniform", "Gupdate/s", ADD,
               (AddPairs(SIDE, SIDE, 16 * MI),), add_note),
+    )  # fmt: skip
+
+
+def host_tables():
+    """Tables of host arrays on all cores."""
+    options = {"memory": HOST, "new_result": True}
+    along = [
+        TakeAlongAxis(isqrt(n), isqrt(n), axis, priority=priority if axis else 2, **options)
+        for axis in (1, 0)
+        for n, priority in HOST_COUNTS.items()
+    ]
+    pairs = [
+        GatherPairs(HOST_SIDE, HOST_SIDE, n, priority=priority, **options)
+        for n, priority in HOST_COUNTS.items()
+    ]
+    title = "host arrays: {}, float32, uniform, new result"
+    return (
+        Table("host take along axis", title.format("take_along_axis"), "GB/s", HOST_READ,
+              tuple(along), NOTE),
+        Table("host tuple gather", title.format("gather by two indices"), "GB/s", HOST_READ,
+              tuple(pairs), NOTE),
     )  # fmt: skip

@@ -5,7 +5,7 @@
 from functools import partial
 
 from benchmarks.suites.bag_cases import Bags, Segments
-from benchmarks.suites.cases import GI, HOST, KI, MI, Table
+from benchmarks.suites.cases import GI, HOST, HOST_COUNTS, KI, MI, Table
 
 BAGS = ("gpukern", "plain", "torch", "cupy", "jax", "memcpy")
 HOST_BAGS = ("gpukern", "numpy", "torch", "numba")
@@ -82,5 +82,19 @@ def host_tables():
         bag(MI, "10", COLUMNS, MI, distribution="zipf", priority=2),
         bag(4 * MI, "10", 1, MI, priority=2),
     ]
-    title = "host arrays: gather_reduce, float32 sums, new result"
-    return (Table("host bags", title, "GB/s", HOST_BAGS, tuple(cases), NOTE),)
+    segments = tuple(
+        Segments(n, "10", 1, memory=HOST, new_result=True, priority=priority)
+        for n, priority in HOST_COUNTS.items()
+    )
+    title = "host arrays: {}, float32 sums, new result"
+    return (
+        Table("host bags", title.format("gather_reduce"), "GB/s", HOST_BAGS, tuple(cases), NOTE),
+        Table(
+            "host segment sum",
+            title.format("segment_reduce"),
+            "GB/s",
+            HOST_BAGS,
+            segments,
+            "N rows in segments; bytes of rows read and results written.",
+        ),
+    )

@@ -8,6 +8,8 @@ from benchmarks.native import ITEMSIZE
 
 KI, MI, GI = 2**10, 2**20, 2**30
 DEVICE, HOST = "device", "host"
+# Elements of cases on the host, with their priorities.
+HOST_COUNTS = {4 * KI: 1, 256 * KI: 2, 16 * MI: 1}
 
 
 def size_text(number):

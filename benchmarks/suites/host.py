@@ -5,7 +5,7 @@
 from dataclasses import replace
 from functools import partial
 
-from benchmarks.suites import bags, scatter
+from benchmarks.suites import axes, bags, scatter, selection
 from benchmarks.suites.cases import GI, HOST, KI, MI, Gather, Saxpy, Table
 
 HostSaxpy, HostGather = partial(Saxpy, memory=HOST), partial(Gather, memory=HOST)
@@ -113,5 +113,7 @@ def cuda_tables():
 
 def host_tables(gpu):
     """All tables for host arrays; without a GPU, those that do not need one."""
-    tables = saxpy_tables() + gather_tables() + scatter.host_tables() + bags.host_tables()
+    tables = saxpy_tables() + gather_tables()
+    for suite in (axes, scatter, bags, selection):
+        tables += suite.host_tables()
     return tables + cuda_tables() if gpu else tables

@@ -4,8 +4,9 @@
 
 from dataclasses import replace
 from functools import partial
+from math import isqrt
 
-from benchmarks.suites.cases import GI, HOST, KI, MI, Table
+from benchmarks.suites.cases import GI, HOST, HOST_COUNTS, KI, MI, Table
 from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
 
 ADD = (
@@ -17,6 +18,8 @@ MAX = ("gpukern", "gpukern any", "plain", "torch scatter", "cupy", "jax")
 RAISE = ("gpukern raise", "gpukern clip", "torch index", "torch deterministic", "memcpy")
 ALONG = ("gpukern", "plain", "torch", "cupy", "memcpy")
 BINCOUNT = ("gpukern", "gpukern fill", "gpukern any", "torch", "cupy", "memcpy")
+HOST_ALONG = ("gpukern", "numpy", "torch", "numba")
+HOST_BINCOUNT = ("gpukern", "numpy", "torch", "numba")
 HOST_ADD = ("gpukern", "numpy", "torch index", "torch scatter", "numba")
 
 BIG = 128 * MI
@@ -132,9 +135,23 @@ def host_tables():
         Scatter(m, n, memory=HOST, priority=1 if n in (KI, MI, 16 * MI) else 2) for m, n in sizes
     )
     put = tuple(replace(case, reduce=None) for case in add)
+    along = tuple(
+        PutAlongAxis(isqrt(n), isqrt(n), axis, memory=HOST, priority=priority if axis else 2)
+        for axis in (1, 0)
+        for n, priority in HOST_COUNTS.items()
+    )
+    counted = tuple(
+        Bincount(n, KI, weights, memory=HOST, new_result=True, priority=2 if weights else priority)
+        for weights in (False, True)
+        for n, priority in HOST_COUNTS.items()
+    )
     title = "host arrays:"
     return (
         Table("host scatter add", f"{title} scatter add, float32", "Gupdate/s", HOST_ADD, add,
               NOTE),
         Table("host scatter put", f"{title} scatter, float32", "Gupdate/s", HOST_ADD, put, NOTE),
+        Table("host put along axis", f"{title} put_along_axis, float32", "GB/s", HOST_ALONG, along,
+              "The index is int64 and counted."),
+        Table("host bincount", f"{title} bincount, new result", "Gitem/s", HOST_BINCOUNT, counted,
+              "N int64 numbers in the bins, uniform."),
     )  # fmt: skip

@@ -8,11 +8,13 @@ from functools import lru_cache
 import numpy as np
 
 from benchmarks.native import ITEMSIZE
-from benchmarks.suites.cases import MI, Case, Table, size_text
+from benchmarks.suites.cases import HOST, HOST_COUNTS, MI, Case, Table, size_text
 
 COMPRESS = ("gpukern", "gpukern counted", "torch", "cupy", "jax", "memcpy")
 NONZERO = ("gpukern", "gpukern counted", "torch", "cupy", "memcpy")
 COUNT = ("gpukern", "torch", "cupy", "memcpy")
+HOST_COMPRESS = ("gpukern", "numpy", "numpy x[mask]", "torch")
+HOST_NONZERO = ("gpukern", "numpy", "torch")
 COUNTED = "The size of the result is given, but `counted` counts it first, as torch and CuPy do."
 NOTE = (
     "N items; bytes of the mask and of the items read, and of the result. Of elements, all are "
@@ -160,3 +162,19 @@ def selection_tables():
         Table("nonzero", "nonzero of bool", "GB/s", NONZERO, nonzero, f"{NONZERO_NOTE} {COUNTED}"),
         Table("count nonzero", "count_nonzero of bool", "GB/s", COUNT, count, count_note),
     )
+
+
+def host_tables():
+    """Tables of host arrays on all cores."""
+    options = {"memory": HOST, "new_result": True}
+    compress, nonzero = (
+        tuple(make(n, 50, priority=priority, **options) for n, priority in HOST_COUNTS.items())
+        for make in (Compress, Nonzero)
+    )
+    title = "host arrays: {}, new result"
+    return (
+        Table("host compress", title.format("compress of float32"), "GB/s", HOST_COMPRESS,
+              compress, NOTE),
+        Table("host nonzero", title.format("nonzero of bool"), "GB/s", HOST_NONZERO, nonzero,
+              NONZERO_NOTE),
+    )  # fmt: skip
