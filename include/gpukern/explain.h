@@ -40,7 +40,7 @@ typedef enum gpukern_device_rule {
                               faster on the CPU */
   GPUKERN_RULE_KERNEL = 7, /**< the operation is a kernel, which needs a GPU */
   GPUKERN_RULE_MEMORY = 8  /**< a GPU was named, but a column of a gather_reduce's source, an
-                              element, or all arrays of nonzero, count_nonzero and compress exceed
+                              element, or the array of count_nonzero exceeds
                               gpukern_exec::device_memory_limit */
 } gpukern_device_rule;
 

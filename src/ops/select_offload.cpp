@@ -56,7 +56,8 @@ class SelectInChunks {
   void run(Progress& progress) {
     if (call_.explanation != nullptr) return explain(*call_.explanation);
     Pipeline pipeline(call_.device, call_.stream, progress, memory(), slices_.count());
-    for (std::int64_t k = 0; k < slices_.count(); ++k) pass(&pipeline, slices_[k]);
+    for (std::int64_t k = 0; k < slices_.count(); ++k)
+      if (!pass(&pipeline, slices_[k])) progress.add(0);  // it may stop the call
     pipeline.finish();
     pad(progress);
   }
@@ -170,27 +171,30 @@ class SelectInChunks {
     return begin_;
   }
 
-  void pass(Pipeline* pipeline, const Slice<4>& slice) {
+  /// Returns false if there is nothing to select.
+  bool pass(Pipeline* pipeline, const Slice<4>& slice) {
     const Range range("select: chunk");
     const std::int64_t first = slice.offset[kPosition];
     const Box box = box_of(slice.loop);
     const std::int64_t length =
         flat_ ? std::min(box.length, all_.mask.count() - first) : box.length;
-    if (length <= 0) return;
+    if (length <= 0) return false;
     const Layout layout = mask_layout(slice, length);
     const std::byte* const mask = all_.mask.data + slice.offset[kMask];
     const std::int64_t begin = begin_at(first);
+    if (begin == size_) return false;
     const bool dry = pipeline == nullptr;
     const std::int64_t selected = std::min(dry ? length : count(mask, layout), size_ - begin);
     end_ = begin + selected;
-    if (selected <= 0) return;
+    if (selected == 0) return false;
 
     const Layout out = out_layout(slice.loop, selected);
     if (dry) {
       call_.explanation->bytes_to_device += layout.bytes();
       if (all_.x != nullptr) call_.explanation->bytes_to_device += item() * slice.loop.count();
       call_.explanation->bytes_from_device += out.bytes();
-      return compute(slice, {nullptr, nullptr, nullptr}, length, selected, nullptr);
+      compute(slice, {nullptr, nullptr, nullptr}, length, selected, nullptr);
+      return true;
     }
     Pipeline::Chunk& chunk = pipeline->next();
     chunk.send(kMaskMemory, mask, layout, chunk.memory(kMaskMemory));
@@ -204,6 +208,7 @@ class SelectInChunks {
     chunk.fetch(kOutMemory, chunk.memory(kOutMemory),
                 all_.out.data + slice.offset[kOut] + begin * all_.out.stride[size_dimension()],
                 out);
+    return true;
   }
 
   void compute(const Slice<4>& slice, const std::array<std::byte*, 3>& data, std::int64_t length,
@@ -250,7 +255,14 @@ class SelectInChunks {
 
   void explain(gpukern_explanation& explanation) {
     Pipeline::explain(explanation, memory(), slices_.count());
-    for (std::int64_t k = 0; k < slices_.count(); ++k) pass(nullptr, slices_[k]);
+    std::int64_t scratch = 0;  // of the largest chunk
+    const std::int64_t allocated = explanation.bytes_allocated;
+    for (std::int64_t k = 0; k < slices_.count(); ++k) {
+      explanation.bytes_allocated = allocated;
+      pass(nullptr, slices_[k]);
+      scratch = std::max(scratch, explanation.bytes_allocated - allocated);
+    }
+    explanation.bytes_allocated = allocated + scratch;
   }
 
   const Call& call_;

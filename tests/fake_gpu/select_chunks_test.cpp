@@ -127,8 +127,8 @@ class CompressInChunksTest : public testing::Test {
 TEST_F(CompressInChunksTest, RunsOnTheGpuInsideItsLimit) {
   fake_gpu().take_peak_bytes();
   fake_gpu().take_ranges();
-  expect_compressed(call_, Placement::CudaHost);
   ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_LE(fake_gpu().take_peak_bytes(), kLimit);
   EXPECT_GT(fake_gpu().take_ranges()["select: chunk"], 10);
 }
 
@@ -142,6 +142,7 @@ TEST_F(CompressInChunksTest, IsExplained) {
   EXPECT_GT(explanation.chunks, 10);
   EXPECT_EQ(explanation.bytes_from_device, out_.count() * 4);
   EXPECT_GE(explanation.bytes_to_device, out_.count() * 4);
+  EXPECT_LE(explanation.bytes_allocated, static_cast<std::int64_t>(kLimit));
   EXPECT_TRUE(same_bytes(before, out_.storage.host));
 }
 
@@ -167,6 +168,16 @@ TEST_F(CompressInChunksTest, ReportsItsProgress) {
   ASSERT_GT(reports.done.size(), 10U);
   EXPECT_EQ(reports.done.back(), reports.total);
   EXPECT_TRUE(std::is_sorted(reports.done.begin(), reports.done.end()));
+}
+
+/// Chunks without a selected row, too.
+TEST_F(CompressInChunksTest, StopsWhereNothingIsSelected) {
+  std::fill(mask_.storage.host.begin(), mask_.storage.host.end(), std::byte{});
+  Reports reports;
+  reports.stops_after = 3;
+  exec_.progress = Reports::add;
+  exec_.progress_user = &reports;
+  expect_error(run(), GPUKERN_CANCELLED, "compress: stopped by the progress callback at 0 of ");
 }
 
 TEST_F(CompressInChunksTest, StopsBetweenChunks) {

@@ -132,7 +132,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
         work.index = &flat_mask.c
     options.struct_size = sizeof(gpukern_select_options)
     options.fill_value = work.options.fill_value
-    start(&call, largest(&msk, &dst))
+    start(&call, largest(largest(&src, &msk), &dst))
     finish(&call, gpukern_compress(work.index, work.source, work.axis, work.out, &options,
                                    &call.c))
     if is_subclass(&src) and out is None and dst.host and call.c.explanation == NULL:
