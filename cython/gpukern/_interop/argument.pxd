@@ -5,7 +5,8 @@
 
 Each type of arrays has one describer, resolved once per type (array_type.pyx), which fills an
 Argument (call.pxd) and links it into the context, or raises the exception that names the argument:
-what was expected, and what was passed. Nothing is checked here that the C side checks.
+what was expected, and what was passed. Nothing is checked here that the C side checks, but the
+layouts that other libraries describe: see layout_fault().
 
 describe() takes any array. describe_operand() takes an operand of arithmetic: masked arrays and
 subclasses of ndarray with their own arithmetic are refused, and a host array that is not in native

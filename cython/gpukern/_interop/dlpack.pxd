@@ -44,6 +44,7 @@ cdef struct ExchangeApi:
 cdef object capsule_of(object array, object stream)
 cdef Import import_capsule(object capsule)
 cdef const gpukern_tensor *dltensor_of_import(Import owner, bint *readonly) noexcept
+cdef str layout_fault(const gpukern_tensor *tensor, Py_ssize_t itemsize)
 cdef object export_dlpack(object owner, const gpukern_tensor *tensor, bint versioned, bint copied)
 
 cdef const ExchangeApi *exchange_api(object type_) except? NULL

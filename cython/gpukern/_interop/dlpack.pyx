@@ -10,6 +10,7 @@ from cpython.pycapsule cimport (
     PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName,
 )
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free
 
 from gpukern._capi cimport GPUKERN_CUDA, gpukern_tensor
@@ -23,6 +24,8 @@ cdef enum:
     MAJOR_VERSION = 1
 
 cdef tuple MAX_VERSION = (1, 1)
+# Bytes that no memory has; far enough below 2**63 for the rounding of doubles.
+cdef double END = 2.0**62
 
 
 @cython.final
@@ -73,6 +76,32 @@ cdef const gpukern_tensor *dltensor_of_import(Import owner, bint *readonly) noex
         return NULL
     readonly[0] = owner.versioned.flags & READ_ONLY
     return &owner.versioned.dl_tensor
+
+
+cdef str layout_fault(const gpukern_tensor *tensor, Py_ssize_t itemsize):
+    """Why no memory can have the layout of a tensor, as the end of a sentence; None if it can.
+
+    The C side checks layouts, too. But results are allocated, and element-wise functions computed,
+    by what Python's side has described.
+    """
+    cdef double bytes_ = itemsize, below = 0, above = 0, reach
+    cdef bint empty = False
+    for d in range(tensor.ndim - 1, -1, -1):
+        if tensor.shape[d] < 0:
+            return f"must have no negative size, got {tensor.shape[d]} in dimension {d}"
+        empty |= tensor.shape[d] == 0
+        reach = bytes_ if tensor.strides == NULL else <double>tensor.strides[d] * itemsize
+        reach *= <double>tensor.shape[d] - 1
+        below, above = below + min(reach, 0), above + max(reach, 0)
+        bytes_ *= tensor.shape[d]
+    if empty:
+        return None
+    if tensor.data == NULL:
+        return "must have data, got NULL"
+    below += <double><uintptr_t>tensor.data + tensor.byte_offset
+    if below < 0 or not max(bytes_, above, <double>tensor.byte_offset) < END:
+        return "must be in memory, got sizes, strides or an offset beyond all addresses"
+    return None
 
 
 # ---- the C exchange API ----

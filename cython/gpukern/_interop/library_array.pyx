@@ -18,6 +18,7 @@ from gpukern._interop.array_type cimport (
 )
 from gpukern._interop.dlpack cimport (
     Import, capsule_of, dltensor_of_import, exchange_stream, import_by_exchange, import_capsule,
+    layout_fault,
 )
 from gpukern._interop.dtype cimport describe_dtype
 from gpukern._interop.library_internals cimport PLAIN, REFUSED, REQUIRES_GRAD, TensorState, get
@@ -210,6 +211,8 @@ cdef int fill_from_dltensor(CallContext *call, Argument *argument,
     argument.itemsize = bits // 8
     set_host(call, argument)
     sizes = new_sizes(call, argument, tensor.ndim)
+    if tensor.shape == NULL and tensor.ndim > 0:
+        raise GpukernValueError(f"{what(call, argument)} must have a shape, got NULL")
     argument.c.shape = sizes
     for d in range(tensor.ndim):
         sizes[d] = tensor.shape[d]
@@ -217,7 +220,7 @@ cdef int fill_from_dltensor(CallContext *call, Argument *argument,
         argument.c.strides = sizes + tensor.ndim
         for d in range(tensor.ndim):
             argument.c.strides[d] = tensor.strides[d]
-    return 0
+    return require_layout(call, argument)
 
 
 cdef inline int set_host(CallContext *call, Argument *argument) except -1:
@@ -268,11 +271,9 @@ cdef int fill_from_interface(CallContext *call, ArrayType type_, dict interface,
     argument.c.shape = sizes
     for d in range(argument.c.ndim):
         sizes[d] = shape[d]
-        if sizes[d] < 0:
-            raise GpukernValueError(
-                f"{what(call, argument)} must have no negative size, got shape {shape}")
     fill_byte_strides(call, argument, interface.get("strides"))
     argument.c.data = <void *><uintptr_t>(pointer or 0)
+    require_layout(call, argument)
     argument.c.device = device_of_address(argument.c.data)
     stream = interface.get("stream")
     if stream is not None and stream == 0:
@@ -321,6 +322,13 @@ cdef int fill_byte_strides(CallContext *call, Argument *argument, object strides
 
 
 # ---- refusals ----
+
+cdef int require_layout(CallContext *call, const Argument *argument) except -1:
+    fault = layout_fault(&argument.c, argument.itemsize)
+    if fault is not None:
+        raise GpukernValueError(f"{what(call, argument)} {fault}")
+    return 0
+
 
 cdef int require_accepted(CallContext *call, ArrayType type_, object array,
                           const Argument *argument) except -1:

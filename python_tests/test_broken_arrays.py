@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Arrays that break their protocols, one fault at a time."""
+
+import numpy as np
+import pytest
+from described import MEMORY, Description
+from malformed_dlpack import PLAIN, Exports, Producer
+
+import gpukern
+
+DOUBLE = gpukern.elementwise("a + a")
+READERS = {
+    "gather": lambda array: gpukern.gather(array, [0]),
+    "saxpy": lambda array: gpukern.saxpy(1, array, array),
+    "elementwise": DOUBLE,
+    "copyto": lambda array: gpukern.copyto(np.zeros(3, "f4"), array),
+    "out": lambda array: DOUBLE(np.zeros(3, "f4"), out=array),
+}
+
+
+def imported(**changes):
+    """An array of three float32, in an old capsule, unless it is changed."""
+    right = {"data": MEMORY.address + 64, "ndim": 1, "shape": [3]}
+    return Producer(Exports(Description(**{**right, **changes}), PLAIN, False))
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"shape": None}, "must have a shape, got NULL"),
+        ({"shape": [-1]}, "must have no negative size, got -1"),
+        ({"data": 0}, "must have data, got NULL"),
+        ({"data": 0, "ndim": 0}, "must have data, got NULL"),
+        ({"strides": [2**61]}, "beyond all addresses"),
+        ({"strides": [-(2**60)]}, "beyond all addresses"),
+        ({"shape": [2**62]}, "beyond all addresses"),
+        ({"ndim": 2, "shape": [2**40, 2**40], "strides": [0, 0]}, "beyond all addresses"),
+        ({"byte_offset": 2**63}, "beyond all addresses"),
+        ({"byte_offset": 2**64 - 4}, "beyond all addresses"),
+    ],
+)
+def test_layouts_that_no_memory_has_are_refused(reader, changes, words):
+    array = imported(**changes)
+    with pytest.raises(gpukern.errors.GpukernValueError, match=words):
+        READERS[reader](array)
+    assert array.exports.release()
+
+
+def test_strides_and_offsets_within_memory_are_taken():
+    array = imported(strides=[-2], byte_offset=32)
+    expected = np.ndarray(3, "f4", MEMORY.values, 96, -8)
+    assert np.array_equal(DOUBLE(array), expected + expected)
+    assert DOUBLE(imported(data=0, shape=[0])).shape == (0,)
