@@ -54,3 +54,12 @@ def test_strides_and_offsets_within_memory_are_taken():
     expected = np.ndarray(3, "f4", MEMORY.values, 96, -8)
     assert np.array_equal(DOUBLE(array), expected + expected)
     assert DOUBLE(imported(data=0, shape=[0])).shape == (0,)
+
+
+@pytest.mark.parametrize(("code", "bits", "lanes"), [(2, 32, 2), (1, 8, 3), (17, 8, 1), (6, 64, 1)])
+def test_elements_that_numpy_lacks_are_moved_as_bytes(code, bits, lanes):
+    array = imported(code=code, bits=bits, lanes=lanes)
+    expected = np.ndarray(3, f"V{bits * lanes // 8}", MEMORY.values, 64)
+    result = gpukern.gather(array, [2, 0])
+    assert result.dtype == expected.dtype
+    assert result.tobytes() == expected[[2, 0]].tobytes()

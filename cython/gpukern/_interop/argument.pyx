@@ -217,6 +217,8 @@ cdef object new_ndarray_result(CallContext *call, const Argument *like, object d
     prepare(result, made, "the result")
     result.written = result.is_new = True
     describe_ndarray(call, None, made, result)
+    if dtype is None:  # which NumPy may not have
+        result.c.dtype = like.c.dtype
     return made
 
 
