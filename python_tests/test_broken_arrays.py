@@ -3,6 +3,8 @@
 
 """Arrays that break their protocols, one fault at a time."""
 
+import sys
+
 import numpy as np
 import pytest
 from described import MEMORY, Description
@@ -63,3 +65,23 @@ def test_elements_that_numpy_lacks_are_moved_as_bytes(code, bits, lanes):
     result = gpukern.gather(array, [2, 0])
     assert result.dtype == expected.dtype
     assert result.tobytes() == expected[[2, 0]].tobytes()
+
+
+def test_released_buffers_are_named():
+    view = memoryview(bytearray(8))
+    view.release()
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^gather: source: .* released"):
+        gpukern.gather(view, [0])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="__buffer__ is of Python 3.12")
+def test_exceptions_of_buffers_pass_through():
+    class Buffer:
+        def __buffer__(self, flags):
+            raise error
+
+    for kind in (RuntimeError, MemoryError, KeyboardInterrupt):
+        error = kind("mine")
+        with pytest.raises(kind) as caught:
+            gpukern.gather(Buffer(), [0])
+        assert caught.value is error
