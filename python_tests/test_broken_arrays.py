@@ -85,3 +85,18 @@ def test_exceptions_of_buffers_pass_through():
         with pytest.raises(kind) as caught:
             gpukern.gather(Buffer(), [0])
         assert caught.value is error
+
+
+class Boastful(np.ndarray):
+    """A subclass whose attributes are not those of the array."""
+
+    dtype = "of my own"
+
+
+def test_attributes_of_subclasses_do_not_count():
+    numbers = np.arange(3.0).view(Boastful)
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="integer dtype, got float64"):
+        gpukern.gather(np.arange(3), numbers)
+    swapped = np.array([2, 0], ">i4").view(Boastful)
+    assert gpukern.gather(np.arange(3), swapped).tolist() == [2, 0]
+    assert "gather on cpu" in str(gpukern.explain(gpukern.gather, numbers, [0]))

@@ -17,12 +17,10 @@ from gpukern._capi cimport (
     GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_KERNEL,
     GPUKERN_RULE_MEMORY, GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_explanation,
 )
+from gpukern._ops.indexing.indexed_read cimport is_special
 from gpukern._streams.call cimport request_explanation
 
-import numpy as np
-
 from gpukern._elementwise.dispatch import Elementwise
-from gpukern._interop import numpy_subclasses
 from gpukern._ops.indexing.gather import gather, take
 from gpukern._ops.indexing.put_along_axis import put_along_axis
 from gpukern._ops.indexing.scatter import bincount, scatter
@@ -190,7 +188,7 @@ def explain(op, /, *args, **kwargs):
             "explain: op must be gpukern.gather or another operation, or made by "
             f"gpukern.elementwise, got {op!r}")
     for array in () if name in REFUSING else args + tuple(kwargs.values()):
-        if isinstance(array, np.ndarray) and numpy_subclasses.special_gather(array) is not None:
+        if is_special(array):
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")
     cdef gpukern_explanation explanation

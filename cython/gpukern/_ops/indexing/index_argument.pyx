@@ -62,6 +62,8 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
     cdef int code = idx.c.dtype.code
     if (code == GPUKERN_INT or code == GPUKERN_UINT) and not idx.byte_strided:
         return 0
+    # As a plain ndarray: a subclass may override attributes.
+    array = np.asarray(array)
     if not isinstance(index, cnp.ndarray):
         array = index_of_numbers(index, array)
     if array.dtype.kind not in "iu":
