@@ -23,7 +23,8 @@ READERS = {
 
 
 def imported(**changes):
-    """An array of three float32, in an old capsule, unless it is changed."""
+    """An array of three float32, in an old capsule, unless it is changed. Keep it: its destructor
+    is in Python, and must not run while an exception is raised."""
     right = {"data": MEMORY.address + 64, "ndim": 1, "shape": [3]}
     return Producer(Exports(Description(**{**right, **changes}), PLAIN, False))
 
@@ -100,3 +101,17 @@ def test_attributes_of_subclasses_do_not_count():
     swapped = np.array([2, 0], ">i4").view(Boastful)
     assert gpukern.gather(np.arange(3), swapped).tolist() == [2, 0]
     assert "gather on cpu" in str(gpukern.explain(gpukern.gather, numbers, [0]))
+
+
+def test_masks_of_objects_come_in_by_dlpack_as_others():
+    objects = np.array([None, 1, "a"], object)
+    mask = imported(code=4, bits=16)  # bfloat16, which numpy.from_dlpack() does not know
+    assert gpukern.compress(mask, objects).tolist() == objects.tolist()
+    mask = imported(shape=[1, 3], ndim=2)
+    assert gpukern.compress(mask, objects.reshape(1, 3)).tolist() == objects.tolist()
+    mask = imported(lanes=2)
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="compress: mask must be bool"):
+        gpukern.compress(mask, objects)
+    mask = imported(shape=[1, 3], ndim=2)
+    with pytest.raises(gpukern.errors.GpukernValueError, match="without an axis the shape of x"):
+        gpukern.compress(mask, objects)

@@ -56,6 +56,7 @@ cdef bint is_special(object source)
 cdef bint is_subclass(const Argument *argument) noexcept
 cdef int prepare_work(CallContext *call, Work *work, bint aligned, object fill_value,
                       const Argument *src, const Argument *idx, const Argument *dst) except -1
+cdef object flat(CallContext *call, const Argument *src)
 cdef int sizes_with(const gpukern_tensor *source, int32_t axis, int axes, const int64_t *inner,
                     int count, int64_t *sizes) noexcept
 cdef int64_t axis_length(const gpukern_tensor *source, int32_t axis) noexcept

@@ -15,7 +15,7 @@ from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_own
 from gpukern._ops.indexing.indexed_read cimport (
-    Work, as_axis, axis_length, is_special, is_subclass, prepare_work, require_same_dtype,
+    Work, as_axis, axis_length, flat, is_special, is_subclass, prepare_work, require_same_dtype,
     sizes_with,
 )
 from gpukern._ops.indexing.indexed_write cimport largest
@@ -163,14 +163,17 @@ cdef object by_positions(object mask, object x, object axis, object size, object
                          object out, object device, object stream, object progress,
                          object device_memory):
     """By gather, which knows references and masked arrays, and raises for bad positions."""
-    if not hasattr(mask, "ndim") and hasattr(mask, "__dlpack__"):
-        mask = np.from_dlpack(mask)
-    if np.ndim(mask) != 1:
-        if axis is not None or np.shape(mask) != np.shape(x):
+    cdef CallContext call
+    cdef Argument msk
+    begin_call(&call, "compress", device, stream, None, device_memory)
+    describe_mask(&call, mask, &msk)
+    if msk.c.ndim != 1:
+        if axis is not None or shape_of(&msk.c) != np.shape(x):
             raise GpukernValueError(
                 "compress: mask must have one dimension, or without an axis the shape of x, "
-                f"{np.shape(x)}, got {np.shape(mask)}")
-        mask = np.asarray(mask).reshape(-1)
+                f"{np.shape(x)}, got {shape_of(&msk.c)}")
+        mask = flat(&call, &msk)
+    end_call(&call, None, &msk)
     positions = nonzero(mask, size=size, fill_value=-2**63, device=device, stream=stream,
                         device_memory=device_memory)[0]
     return gather(x, positions, axis=axis, mode="raise" if size is None else "fill",

@@ -55,10 +55,10 @@ def count_nonzero(mask, *, device=None, stream=None, device_memory=None):
 
 cdef int describe_mask(CallContext *call, object mask, Argument *msk) except -1:
     describe_operand(call, mask, "mask", msk)
-    # The C side sees no more than the size of an opaque dtype, and would refuse a long double in
-    # the name of count_nonzero.
+    # The C side sees no more than the size of an opaque dtype, and would refuse a long double and a
+    # vector in the name of count_nonzero.
     cdef bint is_long = msk.c.dtype.code == GPUKERN_FLOAT and msk.c.dtype.bits > 64
-    if msk.c.dtype.code == GPUKERN_OPAQUE or is_long:
+    if msk.c.dtype.code == GPUKERN_OPAQUE or is_long or msk.c.dtype.lanes != 1:
         raise GpukernTypeError(
             f"{what(call, msk)} must be bool, an integer, float16, bfloat16, float32, float64, "
             f"complex64 or complex128, got {dtype_of(msk)}")
