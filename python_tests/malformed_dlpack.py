@@ -107,6 +107,12 @@ class Exports:
             raise noted(self.device_raises)
         return self.device
 
+    def names_gpu(self):
+        return any(
+            isinstance(device, tuple) and device[:1] in ((2,), (13,))
+            for device in (self.device, self.described.device)
+        )
+
     def release(self):
         """Drops the capsules; returns whether each tensor was deleted once."""
         self.capsules.clear()

@@ -4,9 +4,11 @@
 """Arrays that break their protocols, one fault at a time."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import WITHOUT_GPU
 from described import MEMORY, Description
 from malformed_dlpack import PLAIN, Exports, Producer
 
@@ -50,6 +52,20 @@ def test_layouts_that_no_memory_has_are_refused(reader, changes, words):
     with pytest.raises(gpukern.errors.GpukernValueError, match=words):
         READERS[reader](array)
     assert array.exports.release()
+
+
+@pytest.mark.skipif(not WITHOUT_GPU, reason="a GPU would follow a false address")
+@pytest.mark.parametrize("reader", ["gather", "saxpy", "elementwise"])
+def test_arrays_of_a_missing_gpu_are_named(reader):
+    described = {"shape": (3,), "typestr": "<f4", "data": (4096, False), "version": 3}
+    arrays = [
+        imported(data=4096, device=(2, 0)),
+        imported(data=4096, device=(13, 0)),
+        SimpleNamespace(__cuda_array_interface__=described),
+    ]
+    for array in arrays:
+        with pytest.raises(gpukern.errors.GpukernDeviceError, match="there is no CUDA device"):
+            READERS[reader](array)
 
 
 def test_strides_and_offsets_within_memory_are_taken():
