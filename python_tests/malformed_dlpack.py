@@ -10,6 +10,8 @@ from collections import Counter
 from described import description, noted, sizes_memory
 
 PLAIN, VERSIONED = b"dltensor", b"dltensor_versioned"
+# A capsule keeps no copy of its name.
+API_NAME, NO_API_NAME = b"dlpack_exchange_api", b"dlpack_exchange"
 USED = {PLAIN: b"used_dltensor", VERSIONED: b"used_dltensor_versioned"}
 WRONG_NAMES = (*USED.values(), b"DLTENSOR", b"dltensor ", b"", b"arrow_array", None)
 
@@ -184,15 +186,15 @@ APIS = [exchange_api(1), exchange_api(2)]
 
 
 class ExchangeProducer(Producer):
-    __dlpack_c_exchange_api__ = NEW(ctypes.addressof(APIS[0]), b"dlpack_exchange_api", None)
+    __dlpack_c_exchange_api__ = NEW(ctypes.addressof(APIS[0]), API_NAME, None)
 
 
 class FutureProducer(Producer):
-    __dlpack_c_exchange_api__ = NEW(ctypes.addressof(APIS[1]), b"dlpack_exchange_api", None)
+    __dlpack_c_exchange_api__ = NEW(ctypes.addressof(APIS[1]), API_NAME, None)
 
 
 class NoApiProducer(Producer):
-    __dlpack_c_exchange_api__ = NEW(ctypes.addressof(APIS[0]), b"dlpack_exchange", None)
+    __dlpack_c_exchange_api__ = NEW(ctypes.addressof(APIS[0]), NO_API_NAME, None)
     __c_dlpack_exchange_api__ = "an address"
 
 

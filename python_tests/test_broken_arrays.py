@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import WITHOUT_GPU
 from described import MEMORY, Description
-from malformed_dlpack import PLAIN, Exports, Producer
+from malformed_dlpack import PLAIN, VERSIONED, ExchangeProducer, Exports, Producer
 
 import gpukern
 
@@ -131,3 +131,11 @@ def test_masks_of_objects_come_in_by_dlpack_as_others():
     mask = imported(shape=[1, 3], ndim=2)
     with pytest.raises(gpukern.errors.GpukernValueError, match="without an axis the shape of x"):
         gpukern.compress(mask, objects)
+
+
+def test_an_exchange_api_without_a_stream_is_refused():
+    described = Description(data=4096, ndim=1, shape=[3], device=(2, 0))
+    array = ExchangeProducer(Exports(described, VERSIONED, True))
+    with pytest.raises(gpukern.errors.GpukernBufferError, match="a function for the stream"):
+        gpukern.gather(array, [0])
+    assert array.exports.release()

@@ -15,6 +15,8 @@ from libc.stdlib cimport calloc, free
 
 from gpukern._capi cimport GPUKERN_CUDA, gpukern_tensor
 
+from gpukern.errors import GpukernBufferError
+
 cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
 
@@ -132,6 +134,8 @@ cdef Import import_by_exchange(object array, const ExchangeApi *api):
 cdef void *exchange_stream(const ExchangeApi *api, int device_id) except? NULL:
     """The current stream of the library on a CUDA device."""
     cdef void *stream = NULL
+    if api.current_work_stream == NULL:
+        raise GpukernBufferError("a DLPack C exchange API must have a function for the stream")
     api.current_work_stream(GPUKERN_CUDA, device_id, &stream)
     return stream
 
