@@ -139,3 +139,8 @@ def test_an_exchange_api_without_a_stream_is_refused():
     with pytest.raises(gpukern.errors.GpukernBufferError, match="a function for the stream"):
         gpukern.gather(array, [0])
     assert array.exports.release()
+
+
+def test_bins_of_elements_without_bytes_are_refused():
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="index must be of an integer dtype"):
+        gpukern.bincount(np.zeros(2, "V0"), size=3)

@@ -181,7 +181,7 @@ cdef str bad_number(const Argument *idx, object size, int64_t bins):
 
 cdef int fit_signed(CallContext *call, int64_t bins, Argument *idx) except -1:
     """Widens an index whose negative numbers would be bins when they are read as unsigned."""
-    cdef int64_t most = <int64_t>1 << (8 * idx.itemsize - 1) if idx.itemsize < 8 else bins
+    cdef int64_t most = <int64_t>1 << (8 * idx.itemsize - 1) if 0 < idx.itemsize < 8 else bins
     if idx.c.dtype.code == GPUKERN_UINT or bins <= most:
         return 0
     if not is_ndarray(idx):
