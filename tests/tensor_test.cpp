@@ -87,6 +87,14 @@ TEST_F(TensorTest, ByteOffsetIsAdded) {
   for (int k = 0; k < 4; ++k) EXPECT_EQ(other_[k], data_[3 + 2 * k]);
 }
 
+// Only the sum has to be the address of an element.
+TEST_F(TensorTest, ByteOffsetMayWrapAround) {
+  tensor_.data = data_ + 8;
+  tensor_.byte_offset = std::uint64_t{0} - 5 * sizeof(float);
+  ASSERT_EQ(call(), GPUKERN_SUCCESS) << gpukern_last_error();
+  EXPECT_EQ(other_[0], 3.0F);
+}
+
 TEST_F(TensorTest, StridesMayBeNull) {
   tensor_.strides = nullptr;
   ASSERT_EQ(call(), GPUKERN_SUCCESS) << gpukern_last_error();

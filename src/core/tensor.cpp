@@ -122,7 +122,9 @@ Tensor checked_tensor(const gpukern_tensor* raw, const ArgumentName& name) {
   set_strides(*raw, tensor, name);
   require(raw->data != nullptr || tensor.total == 0, GPUKERN_VALUE_ERROR, name,
           " must have data, got NULL for shape ", tensor.shape_text());
-  if (raw->data != nullptr) tensor.data = static_cast<std::byte*>(raw->data) + raw->byte_offset;
+  if (raw->data != nullptr)
+    tensor.data =
+        offset_by(static_cast<std::byte*>(raw->data), static_cast<std::int64_t>(raw->byte_offset));
   return tensor;
 }
 
