@@ -309,6 +309,22 @@ TEST(TakeAlongAxisErrorTest, FillValueHasNoDimensionOfAnIndex) {
                "index has length 1, got ndim 1 for an index of shape (2, 4)");
 }
 
+TEST(TakeAlongAxisErrorTest, FillValueIsCheckedFirst) {
+  const Array source(Placement::Cpu, kInt32.dtype, {3, 4});
+  const Array index(Placement::Cpu, kInt64.dtype, {3, 1});
+  const Array out(Placement::Cpu, kInt32.dtype, {3, 1});
+  gpukern_tensor fill = source.tensor();
+  const gpukern_gather_options options = gather_options(GPUKERN_INDEX_FILL, &fill);
+  const gpukern_tensor from = source.tensor();
+  const gpukern_tensor at = index.tensor();
+  const gpukern_tensor to = out.tensor();
+  for (const std::int32_t ndim : {INT32_MIN, -1, GPUKERN_MAX_NDIM + 1, INT32_MAX}) {
+    fill.ndim = ndim;
+    expect_error(gpukern_take_along_axis(&from, &at, 1, &to, &options, nullptr),
+                 GPUKERN_VALUE_ERROR, "take_along_axis: fill_value must have 0 to 64 dimensions");
+  }
+}
+
 TEST(TakeAlongAxisHppTest, OptionsAndShapes) {
   const std::vector<float> source{1, 2, 3, 4, 5, 6};
   const std::vector<int> index{2, 0, -1, 7};

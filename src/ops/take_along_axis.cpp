@@ -19,12 +19,13 @@ void along_axis_loop(const GatherOperands& operands, const Axis& axis, Loop<4>& 
 
 /// The index has one value for each element: a fill value has dimensions only where the index has
 /// stride 0.
-void require_fill_value_beside_index(const gpukern_tensor& fill_value, const Tensor& index) {
-  for (int d = index.ndim - fill_value.ndim; d < index.ndim; ++d)
+void require_fill_value_beside_index(const gpukern_tensor* raw_fill_value, const Tensor& index) {
+  const int ndim = Argument("take_along_axis", "fill_value", raw_fill_value).tensor.ndim;
+  for (int d = index.ndim - ndim; d < index.ndim; ++d)
     require(d >= 0 && index.shape[d] == 1, GPUKERN_VALUE_ERROR,
             "take_along_axis: fill_value must be a number, or have dimensions only along which "
             "index has length 1, got ndim ",
-            fill_value.ndim, " for an index of shape ", index.shape_text());
+            ndim, " for an index of shape ", index.shape_text());
 }
 
 void take_along_axis(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index,
@@ -40,7 +41,7 @@ void take_along_axis(const gpukern_tensor* raw_source, const gpukern_tensor* raw
   require_indexed_out(out, "source", source.tensor,
                       along_axis_shape("source", source.tensor, index, checked));
   if (options.mode == GPUKERN_INDEX_FILL && options.fill_value != nullptr)
-    require_fill_value_beside_index(*options.fill_value, index.tensor);
+    require_fill_value_beside_index(options.fill_value, index.tensor);
   const bool checks_indices = out.tensor.count() > 0;  // as NumPy
   run_indexed({"take_along_axis", source, index, out, checked, along_axis_loop, checks_indices},
               options, exec);
