@@ -66,6 +66,21 @@ TEST_P(NonzeroTest, EmptyMasks) {
       for (const std::int64_t more : {0, 7}) check(kMaskDtypes[0], shape, 0.5, more, layout);
 }
 
+TEST_P(NonzeroTest, EmptyMasksWithSizesWhoseProductOverflows) {
+  Array out(placement(), kPositions, {3, 2});
+  fill_random(out.storage.host, random_);
+  out.storage.commit();
+  Shape shape{std::int64_t{1} << 33, std::int64_t{1} << 33, 0};
+  const gpukern_tensor mask{nullptr, out.storage.device(), 3, kMaskDtypes[0], shape.data(), nullptr,
+                            0};
+  const gpukern_tensor to = out.tensor();
+  const gpukern_exec exec = exec_at(placement());
+  ASSERT_EQ(gpukern_nonzero(&mask, &to, nullptr, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+  out.storage.fetch();
+  for (const std::int64_t at : out.offsets())
+    EXPECT_EQ(load<std::int64_t>(out.storage.host, at), 0);
+}
+
 TEST_P(NonzeroTest, OutputOverTheMask) {
   for (const std::int64_t shift : {0, 8, 96}) {
     Array mask(placement(), kPositions, {40});

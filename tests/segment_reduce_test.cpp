@@ -56,6 +56,28 @@ TEST_P(SegmentReduceTest, ManySegments) {
       check(dtype, {items}, lengths, 0, bag_options(GPUKERN_INDEX_CLIP), layout);
 }
 
+TEST_P(SegmentReduceTest, EmptySourceWithSizesWhoseProductOverflows) {
+  Array offsets(placement(), kInt64.dtype, {3});
+  Array out(placement(), kFloat32, {2});
+  store_offsets(offsets, {0, 0, 0});
+  fill_random(out.storage.host, random_);
+  for (Memory* memory : {&offsets.storage, &out.storage}) memory->commit();
+  Shape shape{std::int64_t{1} << 33, std::int64_t{1} << 33, 0};
+  gpukern_tensor x = out.tensor();
+  x.data = nullptr;
+  x.ndim = 3;
+  x.shape = shape.data();
+  x.strides = nullptr;
+  const gpukern_tensor bounds = offsets.tensor();
+  const gpukern_tensor to = out.tensor();
+  const gpukern_exec exec = exec_at(placement());
+  ASSERT_EQ(gpukern_segment_reduce(&x, &bounds, GPUKERN_AXIS_NONE, &to, nullptr, &exec),
+            GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  out.storage.fetch();
+  for (const std::int64_t at : out.offsets()) EXPECT_EQ(load<float>(out.storage.host, at), 0);
+}
+
 /// Arguments of a call that succeeds, for one change each.
 struct Arguments {
   explicit Arguments(Placement placement)

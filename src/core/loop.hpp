@@ -32,9 +32,9 @@ struct Loop {
   }
 
   [[nodiscard]] std::int64_t count() const {
-    std::int64_t product = 1;
-    for (int d = 0; d < ndim; ++d) product *= extent[d];
-    return product;
+    std::int64_t positions = 1;
+    for (int d = 0; d < ndim; ++d) positions = product(positions, extent[d]);
+    return positions;
   }
 
   /// Drops dimensions of extent 1 and merges adjacent dimensions whose strides are compatible in
@@ -44,7 +44,7 @@ struct Loop {
     for (int d = 0; d < ndim; ++d) {
       if (extent[d] == 1) continue;
       if (kept > 0 && mergeable(kept - 1, d)) {
-        extent[kept - 1] *= extent[d];
+        extent[kept - 1] = product(extent[kept - 1], extent[d]);
         for (int k = 0; k < Operands; ++k) stride[k][kept - 1] = stride[k][d];
         continue;
       }
@@ -68,6 +68,11 @@ struct Loop {
   }
 
  private:
+  /// Overflows only in a loop with an extent of 0, where the product of all extents is 0 even so.
+  [[nodiscard]] static std::int64_t product(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
+
   [[nodiscard]] std::int64_t step(int operand, int d) const {
     return stride[operand][d] < 0 ? -stride[operand][d] : stride[operand][d];
   }
