@@ -227,6 +227,23 @@ TEST(ExplainTest, LargeGathersFromBeyondTheCacheArePartitioned) {
   EXPECT_EQ(explanation.path, GPUKERN_PATH_ITEMS);
 }
 
+TEST(ExplainTest, CountsNoMoreThanTheLargestNumber) {
+  float one = 0;
+  std::int64_t size = std::int64_t{1} << 60;  // 2^62 bytes
+  const gpukern_tensor x{&one, kCpu, 1, kFloat, &size, nullptr, 0};
+  gpukern_tensor apart = x;
+  apart.byte_offset = std::uint64_t{1} << 62;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.explanation = &explanation;
+  for (int k = 0; k < 5; ++k) {
+    ASSERT_EQ(gpukern_saxpy(&one, &x, &x, &apart, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+    ASSERT_EQ(gpukern_copy(&x, &apart, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+  }
+  EXPECT_EQ(explanation.bytes_read, INT64_MAX);
+  EXPECT_EQ(explanation.bytes_written, INT64_MAX);
+}
+
 TEST(ExplainTest, ArgumentsAreChecked) {
   Array x(Placement::Cpu, 10, kFloat);
   Array y(Placement::Cpu, 11, kFloat);

@@ -25,17 +25,22 @@ std::int64_t reported(long double bytes) {
   return bytes < static_cast<long double>(kMost) ? static_cast<std::int64_t>(bytes) : kMost;
 }
 
+void add_reported(std::int64_t& total, std::int64_t bytes) {
+  if (__builtin_add_overflow(total, bytes, &total))
+    total = std::numeric_limits<std::int64_t>::max();
+}
+
 Traffic traffic_of(const GatherArgs& args) {
   const std::int64_t moved = args.loop.count() * args.item;
   const std::int64_t indices = distinct_bytes(args.loop, kIndex, args.index_type);
-  return {.read = indices + (args.in_place ? 0 : moved),
+  return {.read = reported(static_cast<long double>(indices) + (args.in_place ? 0 : moved)),
           .written = moved,
           .from_host = args.in_place ? moved : 0};
 }
 
 Traffic traffic_of(const SaxpyArgs& args) {
   const std::int64_t bytes = args.loop.count() * args.item;
-  return {.read = 2 * bytes, .written = bytes};
+  return {.read = reported(2 * static_cast<long double>(bytes)), .written = bytes};
 }
 
 Traffic traffic_of(const CopyArgs& args) {
@@ -62,7 +67,8 @@ Traffic traffic_of(const GatherReduceArgs& args) {
 Traffic traffic_of(const RavelArgs& args) {
   const std::int64_t bytes =
       args.index.loop.count() * static_cast<std::int64_t>(sizeof(std::int64_t));
-  return {.read = index_bytes(args.index) + (args.first ? 0 : bytes), .written = bytes};
+  const auto read = static_cast<long double>(index_bytes(args.index)) + (args.first ? 0 : bytes);
+  return {.read = reported(read), .written = bytes};
 }
 
 Traffic traffic_of(const RecordIndexArgs& args) { return {.read = index_bytes(args.index)}; }

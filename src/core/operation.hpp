@@ -191,6 +191,9 @@ struct Traffic {
 /// A number of bytes that is only reported: limited, so that several can be added.
 std::int64_t reported(long double bytes);
 
+/// Adds to a number of bytes that is only reported. Of too many to count it becomes the largest.
+void add_reported(std::int64_t& total, std::int64_t bytes);
+
 Traffic traffic_of(const GatherArgs& args);
 Traffic traffic_of(const SaxpyArgs& args);
 Traffic traffic_of(const CopyArgs& args);

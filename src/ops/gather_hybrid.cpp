@@ -280,8 +280,8 @@ void explain_hybrid(const GatherCall& gather, const GatherArgs& args, std::int64
   explanation.threads = gathering_threads(cpu::thread_limit());
   explanation.chunks =
       static_cast<std::int32_t>(std::min<std::int64_t>(chunks_of(args, by_cpu), INT32_MAX));
-  explanation.bytes_from_device += by_cpu * args.index_type.bytes;
-  explanation.bytes_to_device += by_cpu * args.item;
+  add_reported(explanation.bytes_from_device, by_cpu * args.index_type.bytes);
+  add_reported(explanation.bytes_to_device, by_cpu * args.item);
 }
 
 std::int64_t split_by_throughput(SplitFacts facts, bool is_dry_run) {

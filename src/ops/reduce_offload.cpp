@@ -242,9 +242,9 @@ void explain(const Call& call, const GatherReduceArgs& args, const ReduceChunks&
   Pipeline::explain(
       explanation, {{chunks.bytes, chunks.bytes}},
       std::max(slices.count(), reported(sent + static_cast<long double>(out)) / chunks.bytes) + 1);
-  explanation.bytes_allocated += chunks.held;
-  explanation.bytes_to_device += sent;
-  explanation.bytes_from_device += out;
+  add_reported(explanation.bytes_allocated, chunks.held);
+  add_reported(explanation.bytes_to_device, sent);
+  add_reported(explanation.bytes_from_device, out);
   call.device.run(args, nullptr);
 }
 

@@ -244,8 +244,8 @@ void explain(const Call& call, const ScatterArgs& args, std::int64_t chunk_bytes
   const std::int64_t sent =
       reported(static_cast<long double>(args.updates.count()) * (row + kIndexBytes) + target);
   Pipeline::explain(explanation, {{chunk_bytes, chunk_bytes}}, sent / chunk_bytes + 1);
-  explanation.bytes_to_device += sent;
-  explanation.bytes_from_device += target;
+  add_reported(explanation.bytes_to_device, sent);
+  add_reported(explanation.bytes_from_device, target);
   ScatterArgs whole = args;
   join_columns(whole);
   call.device.run(whole, nullptr);

@@ -158,7 +158,7 @@ void Pipeline::explain(gpukern_explanation& explanation, const Operands& operand
     staged = staged || operand.staging_bytes > 0;
   }
   explanation.chunks = static_cast<std::int32_t>(std::min<std::int64_t>(chunks, INT32_MAX));
-  explanation.bytes_allocated += std::min(kSlots, chunks) * device_bytes;
+  add_reported(explanation.bytes_allocated, std::min(kSlots, chunks) * device_bytes);
   if (staged) explanation.threads = cpu::thread_limit();
 }
 

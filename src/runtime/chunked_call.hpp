@@ -183,12 +183,13 @@ class ChunkedCall {
     for (std::int64_t k = 0; k < slices_.count(); ++k) {
       const DeviceChunk<Operands> chunk = packed(slices_[k]);
       for (std::size_t i = 0; i < operands_.size(); ++i)
-        (i < input_count() ? explanation.bytes_to_device : explanation.bytes_from_device) +=
-            chunk.bytes[static_cast<std::size_t>(operands_[i].number)];
+        add_reported(
+            i < input_count() ? explanation.bytes_to_device : explanation.bytes_from_device,
+            chunk.bytes[static_cast<std::size_t>(operands_[i].number)]);
       compute(chunk);
     }
-    explanation.bytes_to_device += whole_layout_.bytes();
-    explanation.bytes_allocated += whole_layout_.bytes();
+    add_reported(explanation.bytes_to_device, whole_layout_.bytes());
+    add_reported(explanation.bytes_allocated, whole_layout_.bytes());
   }
 
   const Call& call_;

@@ -23,19 +23,20 @@ void record_transfer(gpukern_explanation& explanation, const Tensor& source,
                      const Tensor& destination) {
   const std::int64_t bytes = source.bytes();
   if (source.device == destination.device) {
-    explanation.bytes_read += bytes;
-    explanation.bytes_written += bytes;
+    add_reported(explanation.bytes_read, bytes);
+    add_reported(explanation.bytes_written, bytes);
     return;
   }
   explanation.chunks = 1;
-  (destination.device.cuda ? explanation.bytes_to_device : explanation.bytes_from_device) += bytes;
+  add_reported(
+      destination.device.cuda ? explanation.bytes_to_device : explanation.bytes_from_device, bytes);
 }
 
 void DryRunDevice::run(const Operation& operation, Stream /*stream*/) {
   const Traffic traffic = operation.traffic();
-  explanation_.bytes_read += traffic.read;
-  explanation_.bytes_written += traffic.written;
-  explanation_.bytes_to_device += traffic.from_host;
+  add_reported(explanation_.bytes_read, traffic.read);
+  add_reported(explanation_.bytes_written, traffic.written);
+  add_reported(explanation_.bytes_to_device, traffic.from_host);
   const Strategy strategy = real_.strategy(operation);
   if (strategy.path == GPUKERN_PATH_NONE) return;  // a copy is not a separate operation
   explanation_.device = {id_.cuda ? GPUKERN_CUDA : GPUKERN_CPU, id_.id};
@@ -53,25 +54,25 @@ bool DryRunDevice::run_checked(const Operation& operation, Stream stream) {
 }
 
 IndexCheck DryRunDevice::check_indices(const IndexArgs& args, Stream /*stream*/) {
-  explanation_.bytes_read += index_bytes(args);
+  add_reported(explanation_.bytes_read, index_bytes(args));
   return {};
 }
 
 void* DryRunDevice::allocate(std::size_t bytes, Stream /*stream*/) {
   // Where no array is, so that arrays of any size do not seem to overlap this memory.
   constexpr std::uintptr_t kNowhere = std::uintptr_t{1} << 62;
-  explanation_.bytes_allocated += static_cast<std::int64_t>(bytes);
+  add_reported(explanation_.bytes_allocated, static_cast<std::int64_t>(bytes));
   return reinterpret_cast<void*>(kNowhere);  // NOLINT(performance-no-int-to-ptr)
 }
 
 void DryRunDevice::release(void* /*data*/, Stream /*stream*/) {}
 
 void DryRunDevice::upload(void* /*to*/, const void* /*from*/, std::size_t bytes, Stream) {
-  explanation_.bytes_to_device += static_cast<std::int64_t>(bytes);
+  add_reported(explanation_.bytes_to_device, static_cast<std::int64_t>(bytes));
 }
 
 void DryRunDevice::download(void* /*to*/, const void* /*from*/, std::size_t bytes, Stream) {
-  explanation_.bytes_from_device += static_cast<std::int64_t>(bytes);
+  add_reported(explanation_.bytes_from_device, static_cast<std::int64_t>(bytes));
 }
 
 void DryRunDevice::synchronize(Stream /*stream*/) {}

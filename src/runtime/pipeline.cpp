@@ -100,8 +100,8 @@ gpukern_status compute(const DeviceChunk<kOperands>& chunk, std::span<const Tens
 }
 
 void explain(const DeviceChunk<kOperands>& chunk, gpukern_explanation& explanation) {
-  for (int k = 1; k < kOperands; ++k) explanation.bytes_read += chunk.bytes[k];
-  explanation.bytes_written += chunk.bytes[kPipelineOut];
+  for (int k = 1; k < kOperands; ++k) add_reported(explanation.bytes_read, chunk.bytes[k]);
+  add_reported(explanation.bytes_written, chunk.bytes[kPipelineOut]);
   explanation.path = chunk.loop.ndim <= 1 ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED;
 }
 
