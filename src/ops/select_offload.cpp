@@ -190,9 +190,10 @@ class SelectInChunks {
 
     const Layout out = out_layout(slice.loop, selected);
     if (dry) {
-      call_.explanation->bytes_to_device += layout.bytes();
-      if (all_.x != nullptr) call_.explanation->bytes_to_device += item() * slice.loop.count();
-      call_.explanation->bytes_from_device += out.bytes();
+      gpukern_explanation& explanation = *call_.explanation;
+      add_reported(explanation.bytes_to_device, layout.bytes());
+      if (all_.x != nullptr) add_reported(explanation.bytes_to_device, item() * slice.loop.count());
+      add_reported(explanation.bytes_from_device, out.bytes());
       compute(slice, {nullptr, nullptr, nullptr}, length, selected, nullptr);
       return true;
     }

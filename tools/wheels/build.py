@@ -97,7 +97,7 @@ def build_environment(source):
     library = [f"-DCMAKE_{language}_FLAGS={maps}" for language in ("C", "CXX")]
     library.append(f"-DCMAKE_CUDA_FLAGS=-Xcompiler={maps.replace(' ', ',')}")
     # Those of the modules, in place of what Python was built with: its library paths, for example.
-    flags = f"-O3 -DNDEBUG -fwrapv {maps}"
+    flags = f"-O2 -DNDEBUG -fwrapv {maps}"
     link = f"{compilers.get('CXX', 'g++')} -shared"
     return {
         **os.environ,
