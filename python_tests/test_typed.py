@@ -3,6 +3,8 @@
 
 """The functions on typed memoryviews, from Python."""
 
+import array
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,34 @@ def test_errors_are_those_of_the_functions():
         typed.scatter_into(np.zeros(5), np.array([0, 1]), np.zeros(3))
     with pytest.raises(gpukern.errors.GpukernValueError, match="saxpy: y must have the shape"):
         typed.saxpy_into(1.0, out, np.zeros(2), out)
+
+
+def test_buffers_are_checked():
+    source, index, out = np.zeros(5), np.array([0]), np.zeros(1)
+    constant = np.zeros(1)
+    constant.flags.writeable = False
+    with pytest.raises(TypeError, match=r"^gather: source must export a buffer, got list$"):
+        typed.gather_into([1.0], index, out)
+    with pytest.raises(ValueError, match=r"^gather: index must be 1-D, got 2-D$"):
+        typed.gather_into(source, index[None], out)
+    with pytest.raises(ValueError, match=r"^gather: out is read-only$"):
+        typed.gather_into(source, index, constant)
+    with pytest.raises(ValueError, match=r"^scatter: target is read-only$"):
+        typed.scatter_into(constant, index, out)
+    with pytest.raises(TypeError, match=r"^gather: out must have the source's dtype float64"):
+        typed.gather_into(source, index, out.astype("f4"))
+    with pytest.raises(TypeError, match=r"^gather: index must be of an integer dtype"):
+        typed.gather_into(source, out, out)
+    with pytest.raises(TypeError, match=r"^gather: source must hold no Python objects"):
+        typed.gather_into(source.astype(object), index, out.astype(object))
+    with pytest.raises(TypeError, match=r"^gather: source must have items of 1 to 65535 bytes"):
+        typed.gather_into(np.zeros(5, "V0"), index, np.zeros(1, "V0"))
+
+
+def test_buffers_of_other_types():
+    out = bytearray(2)
+    typed.gather_into(b"abc", array.array("i", [2, 0]), out)
+    assert out == b"ca"
 
 
 def test_a_keeps_its_kind():

@@ -1,0 +1,150 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cython: language_level=3, freethreading_compatible=True
+"""The functions of gpukern.typed for Python. Like the fused functions for Cython, they describe
+their arguments and make a call of view.pyx, but the dtypes are those of the arrays."""
+
+cimport numpy as cnp
+
+from gpukern._capi cimport gpukern_dtype
+from gpukern._interop.dtype cimport describe_dtype, require_plain
+from gpukern._interop.scalar cimport store_scalar
+from gpukern._typed.view cimport (
+    View, gather_views, reduce_views, saxpy_views, scatter_views, set_view,
+)
+
+import numpy as np
+
+from gpukern.errors import GpukernTypeError, GpukernValueError
+
+cnp.import_array()
+
+
+cdef object read(View *view, object buffer, int ndim, str name):
+    """Describes a buffer of `ndim` dimensions; the result holds its memory."""
+    cdef cnp.ndarray array
+    cdef gpukern_dtype dtype
+    if type(buffer) is cnp.ndarray:
+        array = buffer
+    else:
+        array = as_ndarray(buffer, name)
+    if cnp.PyArray_NDIM(array) != ndim:
+        raise GpukernValueError(f"{name} must be {ndim}-D, got {array.ndim}-D")
+    require_plain(array.dtype, name)
+    describe_dtype(array.dtype, &dtype)
+    if dtype.lanes == 0:
+        raise GpukernTypeError(
+            f"{name} must have items of 1 to 65535 bytes, got dtype {array.dtype}")
+    set_view(view, dtype, cnp.PyArray_DATA(array), ndim, <Py_ssize_t *>cnp.PyArray_DIMS(array),
+             <Py_ssize_t *>cnp.PyArray_STRIDES(array))
+    return array
+
+
+cdef object as_ndarray(object buffer, str name):
+    try:
+        return np.asarray(memoryview(buffer))
+    except TypeError:
+        raise GpukernTypeError(
+            f"{name} must export a buffer, got {type(buffer).__name__}") from None
+
+
+cdef object write(View *view, object buffer, int ndim, str name):
+    """Describes a buffer to write to."""
+    array = read(view, buffer, ndim, name)
+    if not cnp.PyArray_ISWRITEABLE(array):
+        raise GpukernValueError(f"{name} is read-only")
+    return array
+
+
+# A function assigns the arrays to its parameters, which keeps them until it returns.
+
+
+def gather_into(source, index, out, int mode=0):
+    """Writes ``out[i] = source[index[i]]``.
+
+    Arrays of one dimension and one dtype, by an index of an integer dtype. `mode`: 0 raise, 1 wrap,
+    2 clip, 3 fill with zeros, as in :func:`gpukern.gather`.
+    """
+    return gather(source, index, out, 1, 1, mode)
+
+
+def gather_rows_into(source, index, out, int mode=0):
+    """Writes ``out[i, :] = source[index[i], :]``; see :func:`gather_into`."""
+    return gather(source, index, out, 2, 2, mode)
+
+
+cdef object gather(object source, object index, object out, int ndim, int out_ndim, int mode):
+    cdef View source_view, index_view, out_view
+    source = read(&source_view, source, ndim, "gather: source")
+    index = read(&index_view, index, 1, "gather: index")
+    out = write(&out_view, out, out_ndim, "gather: out")
+    with nogil:
+        gather_views(&source_view, &index_view, &out_view, mode)
+
+
+def scatter_into(target, index, values, int mode=0, int reduce=0):
+    """Writes ``target[index[i]] = values[i]``, or combines the two.
+
+    Types and `mode` as in :func:`gather_into`; 3 skips values with an index out of bounds.
+    `reduce`: 0 none, 1 add, 2 multiply, 3 min, 4 max, 5 mean, as in :func:`gpukern.scatter`.
+    """
+    return scatter(target, index, values, 1, 1, mode, reduce)
+
+
+def scatter_rows_into(target, index, values, int mode=0, int reduce=0):
+    """Writes ``target[index[i], :] = values[i, :]``, or combines the two; see
+    :func:`scatter_into`."""
+    return scatter(target, index, values, 2, 2, mode, reduce)
+
+
+cdef object scatter(object target, object index, object values, int ndim, int values_ndim, int mode,
+                    int reduce):
+    cdef View target_view, index_view, values_view
+    target = write(&target_view, target, ndim, "scatter: target")
+    index = read(&index_view, index, 1, "scatter: index")
+    values = read(&values_view, values, values_ndim, "scatter: values")
+    with nogil:
+        scatter_views(&target_view, &index_view, &values_view, mode, reduce)
+
+
+def gather_reduce_rows_into(source, index, offsets, out, int mode=0, int reduce=1):
+    """Writes to ``out[b, :]`` the reduction of ``source[index[offsets[b]:offsets[b + 1]], :]``.
+
+    Numbers of one dtype, by indices and offsets of integer dtypes. `mode` as in
+    :func:`gather_into`; 3 leaves out items with an index out of bounds. `reduce`: 1 sum, 3 min,
+    4 max, 5 mean, as in :func:`gpukern.gather_reduce`.
+    """
+    cdef View source_view, index_view, offsets_view, out_view
+    source = read(&source_view, source, 2, "gather_reduce: source")
+    index = read(&index_view, index, 1, "gather_reduce: index")
+    offsets = read(&offsets_view, offsets, 1, "gather_reduce: offsets")
+    out = write(&out_view, out, 2, "gather_reduce: out")
+    with nogil:
+        reduce_views(&source_view, &index_view, &offsets_view, &out_view, mode, reduce)
+
+
+def segment_reduce_rows_into(x, offsets, out, int mode=0, int reduce=1):
+    """Writes to ``out[s, :]`` the reduction of ``x[offsets[s]:offsets[s + 1], :]``; see
+    :func:`gather_reduce_rows_into`. `mode`: 0 raise or 2 clip."""
+    cdef View x_view, offsets_view, out_view
+    x = read(&x_view, x, 2, "segment_reduce: x")
+    offsets = read(&offsets_view, offsets, 1, "segment_reduce: offsets")
+    out = write(&out_view, out, 2, "segment_reduce: out")
+    with nogil:
+        reduce_views(&x_view, NULL, &offsets_view, &out_view, mode, reduce)
+
+
+def saxpy_into(a, x, y, out):
+    """Writes ``out[i] = a * x[i] + y[i]``, rounded once.
+
+    Arrays of one dimension and of a dtype of :func:`gpukern.saxpy`.
+    """
+    cdef View x_view, y_view, out_view
+    cdef double complex scalar = 0  # of the size of the largest element
+    x = read(&x_view, x, 1, "saxpy: x")
+    y = read(&y_view, y, 1, "saxpy: y")
+    out = write(&out_view, out, 1, "saxpy: out")
+    store_scalar(a, x_view.tensor.dtype, &scalar)
+    with nogil:
+        saxpy_views(&scalar, &x_view, &y_view, &out_view)
