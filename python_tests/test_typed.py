@@ -83,6 +83,118 @@ def test_scatter_rows_into(rng, item):
         assert np.array_equal(table, expected)
 
 
+@pytest.mark.parametrize("index_dtype", ["i4", "i8"])
+@pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_several_indices(rng, item, index_dtype, ndim):
+    shape = (9, 8, 7)[:ndim]
+    table = rng.integers(0, 100, shape).astype(item)[::-1]
+    index = tuple(rng.integers(-n, n, 50).astype(index_dtype)[::2] for n in shape)
+    gather = typed.gather_pairs_into if ndim == 2 else typed.gather_triples_into
+    scatter = typed.scatter_pairs_into if ndim == 2 else typed.scatter_triples_into
+    out = np.zeros(50, item)[::2]
+    assert gather(table, *index, out) is None
+    assert np.array_equal(out, table[index])
+    expected = table.copy()
+    np.add.at(expected, index, out)
+    assert scatter(table, *index, out, reduce=1) is None
+    assert np.array_equal(table, expected)
+
+
+def test_modes_apply_to_each_index():
+    table, rows, columns = np.arange(6.0).reshape(2, 3), np.array([-1, 2, 0]), np.array([0, 1, 9])
+    for mode, name in enumerate(("wrap", "clip", "fill"), 1):
+        out = np.zeros(3)
+        typed.gather_pairs_into(table, rows, columns, out, mode)
+        assert np.array_equal(out, gpukern.gather(table, (rows, columns), mode=name))
+        ours, expected = table.copy(), table.copy()
+        typed.scatter_pairs_into(ours, rows, columns, np.full(3, 7.0), mode)
+        gpukern.scatter(expected, (rows, columns), 7.0, mode=name)
+        assert np.array_equal(ours, expected)
+    with pytest.raises(IndexError, match=r"index 2 is out of bounds for axis 0 with size 2"):
+        typed.gather_pairs_into(table, rows, columns, np.zeros(3))
+    with pytest.raises(IndexError, match=r"index 9 is out of bounds for axis 2 with size 3"):
+        typed.gather_triples_into(
+            table[None], columns[:1], columns[:1], columns[2:], np.zeros(1), 0
+        )
+
+
+@pytest.mark.parametrize("index_dtype", ["i4", "i8"])
+@pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_along_an_axis(rng, item, index_dtype, axis):
+    table = rng.integers(0, 100, (6, 14)).astype(item)[:, ::2]
+    index = rng.integers(-6, 6, (6, 7)).astype(index_dtype)
+    out = np.zeros((6, 7), item)
+    assert typed.take_along_axis_into(table, index, axis, out) is None
+    assert np.array_equal(out, np.take_along_axis(table, index, axis))
+    expected = table.copy()
+    gpukern.put_along_axis(expected, index, out, axis, reduce="add")
+    assert typed.put_along_axis_into(table, index, out, axis, reduce=1) is None
+    assert np.array_equal(table, expected)
+    typed.put_along_axis_into(table, index + 6, out, axis, mode=3)
+    gpukern.put_along_axis(expected, index + 6, out, axis, mode="fill")
+    assert np.array_equal(table, expected)
+
+
+@pytest.mark.parametrize("index_dtype", ["i1", "i4", "i8", "u2", "u8"])
+def test_bincount_into(rng, index_dtype):
+    index = rng.integers(0, 9, 200).astype(index_dtype)[::-2]
+    out = np.full(24, 7)[::2]
+    assert typed.bincount_into(index, out) is None
+    assert np.array_equal(out, np.bincount(index, minlength=12))
+    typed.bincount_into(index, out[:5], mode=3)
+    assert np.array_equal(out[:5], np.bincount(index[index < 5], minlength=5))
+
+
+def test_bincount_refuses_numbers_out_of_bounds():
+    out = np.full(3, 7)
+    for number in (-1, 3):
+        with pytest.raises(IndexError, match=r"^bincount: index must be in \[0, 3\)$"):
+            typed.bincount_into(np.array([0, number]), out)
+        assert np.array_equal(out, [7, 7, 7])
+    typed.bincount_into(np.array([0, -1, 3]), out, mode=3)
+    assert np.array_equal(out, [1, 0, 0])
+    with pytest.raises(ValueError, match=r"^bincount: mode must be 0 \(raise\) or 3 \(fill\)"):
+        typed.bincount_into(np.array([0]), out, mode=1)
+    # -128 would be number 128 of the unsigned type.
+    with pytest.raises(ValueError, match=r"at most 128 elements for an index of int8, got 129"):
+        typed.bincount_into(np.array([-128], "i1"), np.zeros(129, int))
+    with pytest.raises(TypeError, match="int64"):
+        typed.bincount_into(np.array([0]), np.zeros(3))
+
+
+@pytest.mark.parametrize("size", [0, 3, 50])
+@pytest.mark.parametrize("item", ITEMS)
+def test_selection(rng, item, size):
+    mask = rng.random(80)[::-2] < 0.5
+    x = rng.integers(1, 100, 80).astype(item)[::2]
+    count = np.count_nonzero(mask)
+    assert size == 50 or count > size
+    assert typed.count_nonzero(mask) == count
+    positions, items = np.full(2 * size, 7)[::2], np.full(2 * size, 7, item)[::2]
+    assert typed.nonzero_into(mask, positions) == count
+    assert np.array_equal(positions, gpukern.nonzero(mask, size=size)[0])
+    assert typed.compress_into(mask, x, items) == count
+    assert np.array_equal(items, gpukern.compress(mask, x, size=size))
+
+
+def test_a_mask_may_have_another_length():
+    out = np.full(3, 7.0)
+    mask = np.array([0, 1, 1, 1], "u1")
+    assert typed.compress_into(mask, np.arange(3.0), out) == 2
+    assert np.array_equal(out, [1, 2, 0])
+    assert typed.compress_into(mask[:2], np.arange(3.0), out) == 1
+    assert np.array_equal(out, [1, 0, 0])
+
+
+def test_a_selection_may_overwrite_its_mask():
+    mask = np.array([0, 1, 0, 1, 1])
+    assert typed.nonzero_into(mask, mask) == 3
+    assert np.array_equal(mask, [1, 3, 4, 0, 0])
+    assert typed.compress_into(mask, mask, mask) == 3
+
+
 def test_reductions_are_those_of_the_header():
     target, index, values = np.array([2.0, 5.0]), np.array([0, 9]), np.array([4.0, 1.0])
     for number, name in enumerate((None, "add", "multiply", "min", "max", "mean")):
@@ -104,6 +216,16 @@ def test_fields_of_packed_records(rng):
         typed.scatter_into(records["b"], np.array([0]), np.zeros(1))
 
 
+def test_fields_of_packed_records_are_compressed():
+    records = np.zeros(5, [("a", "i1"), ("b", "f8")])
+    records["b"] = np.arange(5)
+    out = np.zeros(2)
+    assert typed.compress_into(np.arange(5) % 2 == 1, records["b"], out) == 2
+    assert np.array_equal(out, [1, 3])
+    with pytest.raises(ValueError, match="multiples of the item size 8"):  # no moved bytes
+        typed.compress_into(np.ones(5, bool), records["b"], np.zeros(5, "i8"))
+
+
 def test_modes_are_those_of_the_header(rng):
     source = rng.random(5)
     index = np.array([-9, 7, 2])
@@ -122,6 +244,13 @@ def test_empty_memoryviews():
     typed.scatter_into(np.zeros(0), np.zeros(0, int), np.zeros(0))
     typed.scatter_rows_into(np.zeros((3, 0)), np.array([0]), np.zeros((1, 0)))
     typed.saxpy_into(1.0, np.zeros(0), np.zeros(0), np.zeros(0))
+    typed.gather_pairs_into(np.zeros((0, 3)), np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    typed.take_along_axis_into(np.zeros((3, 0)), np.zeros((3, 0), int), 1, np.zeros((3, 0)))
+    typed.bincount_into(np.zeros(0, int), np.zeros(0, int))
+    typed.bincount_into(np.array([1]), np.zeros(0, int), 3)
+    assert typed.count_nonzero(np.zeros(0, bool)) == 0
+    assert typed.nonzero_into(np.zeros(0, bool), np.zeros(0, int)) == 0
+    assert typed.compress_into(np.ones(3, bool), np.zeros(0), np.zeros(0)) == 0
 
 
 def test_errors_are_those_of_the_functions():
@@ -168,6 +297,7 @@ def test_buffers_of_other_types():
     out = bytearray(2)
     typed.gather_into(b"abc", array.array("i", [2, 0]), out)
     assert out == b"ca"
+    assert typed.count_nonzero(memoryview(b"\0ab")) == 2
 
 
 def test_a_keeps_its_kind():

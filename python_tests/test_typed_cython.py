@@ -40,6 +40,7 @@ ITEM_TYPES = {
     "long": "l",
     "float complex": "c8",
 }
+POSITION_TYPES = ["int64_t", "cnp.int64_t", "cnp.intp_t", "long", "long long", "Py_ssize_t"]
 IN_BRACKETS = {"long long": "cython.longlong", "float complex": "cython.floatcomplex"}
 SAXPY_TYPES = {"float": "f4", "cnp.float64_t": "f8", "int": "i", "cnp.int64_t": "i8"}
 
@@ -50,9 +51,17 @@ cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from gpukern cimport (
-    gather_into, gather_reduce_rows_into, gather_rows_into, saxpy_into, scatter_into,
-    scatter_rows_into, segment_reduce_rows_into,
+    bincount_into, compress_into, count_nonzero, gather_into, gather_pairs_into,
+    gather_reduce_rows_into, gather_rows_into, gather_triples_into, nonzero_into,
+    put_along_axis_into, saxpy_into, scatter_into, scatter_pairs_into, scatter_rows_into,
+    scatter_triples_into, segment_reduce_rows_into, take_along_axis_into,
 )
+
+def count(const uint8_t[::1] mask):
+    cdef Py_ssize_t number
+    with nogil:
+        number = count_nonzero(mask)
+    return number
 """
 INDEX = """
 def index_{n}(const float[:] source, const {t}[:] index, float[:] out):
@@ -60,6 +69,21 @@ def index_{n}(const float[:] source, const {t}[:] index, float[:] out):
 
 def contiguous_index_{n}(const float[::1] source, const {t}[::1] index, float[:] out):
     gather_into[float, {b}](source, index, out)
+
+def bincount_{n}(const {t}[:] index, long[:] out):
+    with nogil:
+        bincount_into(index, out)
+
+def contiguous_bincount_{n}(const {t}[::1] index, cnp.int64_t[::1] out):
+    bincount_into[{b}, cnp.int64_t](index, out, 3)
+"""
+POSITION = """
+def nonzero_{n}(const uint8_t[:] mask, {t}[:] out):
+    return nonzero_into(mask, out)
+
+def contiguous_nonzero_{n}(const uint8_t[::1] mask, {t}[::1] out):
+    with nogil:
+        nonzero_into[{b}](mask, out)
 """
 ITEM = """
 def item_{n}(const {t}[:] source, const long[:] index, {t}[:] out):
@@ -77,6 +101,35 @@ def add_{n}({t}[:] target, const long[:] index, const {t}[:] values):
 
 def add_rows_{n}({t}[:, ::1] target, const long[:] index, const {t}[:, ::1] values):
     scatter_rows_into[{b}, long](target, index, values, 0, 1)
+
+def pairs_{n}({t}[:, :] table, const int[:] i, const int[:] j, {t}[:] out):
+    with nogil:
+        gather_pairs_into(table, i, j, out)
+        scatter_pairs_into(table, i, j, out, 0, 1)
+
+def triples_{n}({t}[:, :, ::1] table, const int[::1] i, const int[::1] j, const int[::1] k,
+                {t}[::1] out):
+    gather_triples_into[{b}, int](table, i, j, k, out)
+    scatter_triples_into[{b}, int](table, i, j, k, out, 0, 1)
+
+def along_axis_{n}({t}[:, :] table, const long[:, :] index, int axis, {t}[:, :] out):
+    with nogil:
+        take_along_axis_into(table, index, axis, out)
+        put_along_axis_into(table, index, out, axis, 0, 1)
+
+def contiguous_along_axis_{n}({t}[:, ::1] table, const long[:, ::1] index, int axis,
+                              {t}[:, ::1] out):
+    take_along_axis_into[{b}, long](table, index, axis, out)
+    put_along_axis_into[{b}, long](table, index, out, axis, 0, 1)
+
+def compress_{n}(const uint8_t[:] mask, const {t}[:] x, {t}[:] out):
+    return compress_into(mask, x, out)
+
+def contiguous_compress_{n}(const uint8_t[::1] mask, const {t}[::1] x, {t}[::1] out):
+    cdef Py_ssize_t count
+    with nogil:
+        count = compress_into[{b}](mask, x, out)
+    return count
 """
 SAXPY = """
 def saxpy_{n}({t} a, const {t}[:] x, {t}[:] out):
@@ -110,6 +163,7 @@ def extension(tmp_path_factory):
         PROLOGUE
         + functions(INDEX, INDEX_TYPES)
         + functions(ITEM, ITEM_TYPES)
+        + functions(POSITION, POSITION_TYPES)
         + functions(SAXPY, SAXPY_TYPES)
     )
     include = f"-O0 -I{gpukern.get_include()} -I{np.get_include()}"
@@ -176,6 +230,71 @@ def test_item_types_of_scatter(extension, name, rng):
     column = np.zeros(9, values.dtype)
     getattr(extension, f"add_{n}")(column, index, values[:, 1])
     assert np.array_equal(column, expected[:, 1])
+
+
+@pytest.mark.parametrize("name", ITEM_TYPES)
+@pytest.mark.parametrize("function", ["pairs", "triples"])
+def test_several_indices(extension, name, function, rng):
+    shape = (5, 6, 7)[: 2 if function == "pairs" else 3]
+    table = rng.integers(0, 50, shape).astype(ITEM_TYPES[name])
+    index = tuple(rng.integers(0, n, 20).astype("i") for n in shape)
+    out, expected = np.zeros(20, table.dtype), table.copy()
+    np.add.at(expected, index, table[index])
+    values = table[index]
+    getattr(extension, f"{function}_{list(ITEM_TYPES).index(name)}")(table, *index, out)
+    assert np.array_equal(out, values)
+    assert np.array_equal(table, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("name", ITEM_TYPES)
+def test_along_an_axis(extension, name, axis, rng):
+    n = list(ITEM_TYPES).index(name)
+    index = rng.integers(0, 5, (5, 5))
+    for function in ("along_axis", "contiguous_along_axis"):
+        table = rng.integers(0, 50, (5, 5)).astype(ITEM_TYPES[name])
+        expected, values = table.copy(), np.take_along_axis(table, index, axis)
+        gpukern.put_along_axis(expected, index, values, axis, reduce="add")
+        out = np.zeros_like(table)
+        getattr(extension, f"{function}_{n}")(table, index, axis, out)
+        assert np.array_equal(out, values)
+        assert np.array_equal(table, expected)
+
+
+@pytest.mark.parametrize("name", INDEX_TYPES)
+def test_bincount_types(extension, name, rng):
+    n = list(INDEX_TYPES).index(name)
+    index = rng.integers(0, 9, 50).astype(INDEX_TYPES[name])
+    out = np.zeros(9, int)
+    getattr(extension, f"bincount_{n}")(index, out)
+    assert np.array_equal(out, np.bincount(index, minlength=9))
+    with pytest.raises(IndexError, match=r"^bincount: index must be in \[0, 3\)$"):
+        getattr(extension, f"bincount_{n}")(np.array([-1]).astype(index.dtype), out[:3])
+    getattr(extension, f"contiguous_bincount_{n}")(index, out[:5])
+    assert np.array_equal(out[:5], np.bincount(index[index < 5], minlength=5))
+
+
+@pytest.mark.parametrize("mask_dtype", [bool, np.uint8])
+@pytest.mark.parametrize("n", range(len(POSITION_TYPES)))
+def test_position_types(extension, n, mask_dtype, rng):
+    mask = (rng.random(30) < 0.5).astype(mask_dtype)
+    assert extension.count(mask) == mask.sum()
+    for function in ("nonzero", "contiguous_nonzero"):
+        out = np.full(30, 7)
+        counted = getattr(extension, f"{function}_{n}")(mask, out)
+        assert counted in (None, mask.sum())
+        assert np.array_equal(out, gpukern.nonzero(mask, size=30)[0])
+
+
+@pytest.mark.parametrize("name", ITEM_TYPES)
+def test_item_types_of_compress(extension, name, rng):
+    mask = rng.random(30) < 0.5
+    x = rng.integers(1, 100, 30).astype(ITEM_TYPES[name])
+    for function in ("compress", "contiguous_compress"):
+        out = np.full(4, 7, x.dtype)
+        counted = getattr(extension, f"{function}_{list(ITEM_TYPES).index(name)}")(mask, x, out)
+        assert counted == mask.sum()
+        assert np.array_equal(out, gpukern.compress(mask, x, size=4))
 
 
 @pytest.mark.parametrize("name", SAXPY_TYPES)

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False
-"""gather, scatter, gather_reduce, segment_reduce and saxpy on typed memoryviews of host memory,
-without the GIL.
+"""gather, scatter and the other operations on typed memoryviews of host memory, without the GIL.
 
 From Cython: ``from gpukern cimport gather_into``, with memoryviews in a ``nogil`` block. From
 Python, the functions of the same names take objects that export such buffers, and release the GIL.
@@ -17,19 +16,30 @@ from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
 )
 from gpukern._typed.view cimport (
-    View, dtype_of, gather_views, reduce_views, saxpy_views, scatter_views, set_view,
+    View, bincount_views, count_view, dtype_of, gather_views, put_along_axis_views, reduce_views,
+    saxpy_views, scatter_views, select_views, set_view, take_along_axis_views,
 )
 
 from gpukern._typed import functions
 
 __all__ = [
+    "bincount_into",
+    "compress_into",
+    "count_nonzero",
     "gather_into",
+    "gather_pairs_into",
     "gather_reduce_rows_into",
     "gather_rows_into",
+    "gather_triples_into",
+    "nonzero_into",
+    "put_along_axis_into",
     "saxpy_into",
     "scatter_into",
+    "scatter_pairs_into",
     "scatter_rows_into",
+    "scatter_triples_into",
     "segment_reduce_rows_into",
+    "take_along_axis_into",
 ]
 
 
@@ -65,7 +75,7 @@ cdef int gather_into(const gather_item[:] source, const gather_number[:] index, 
     set_view(&index_view, dtype_of_index[gather_number](0), &index[0], 1, index.shape,
              index.strides)
     set_view(&out_view, dtype_of_number(&out[0]), &out[0], 1, out.shape, out.strides)
-    return gather_views(&source_view, &index_view, &out_view, mode)
+    return gather_views(&source_view, &index_view, 1, &out_view, mode)
 
 
 cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:] index,
@@ -76,7 +86,45 @@ cdef int gather_rows_into(const gather_item[:, :] source, const gather_number[:]
     set_view(&index_view, dtype_of_index[gather_number](0), &index[0], 1, index.shape,
              index.strides)
     set_view(&out_view, dtype_of_number(&out[0, 0]), &out[0, 0], 2, out.shape, out.strides)
-    return gather_views(&source_view, &index_view, &out_view, mode)
+    return gather_views(&source_view, &index_view, 1, &out_view, mode)
+
+
+cdef int gather_pairs_into(const gather_item[:, :] source, const gather_number[:] i,
+                           const gather_number[:] j, gather_item[:] out,
+                           int mode=0) except -1 nogil:
+    cdef View source_view, out_view
+    cdef View index_views[2]
+    set_view(&source_view, dtype_of_number(&source[0, 0]), &source[0, 0], 2, source.shape,
+             source.strides)
+    set_view(&index_views[0], dtype_of_index[gather_number](0), &i[0], 1, i.shape, i.strides)
+    set_view(&index_views[1], dtype_of_index[gather_number](0), &j[0], 1, j.shape, j.strides)
+    set_view(&out_view, dtype_of_number(&out[0]), &out[0], 1, out.shape, out.strides)
+    return gather_views(&source_view, index_views, 2, &out_view, mode)
+
+
+cdef int gather_triples_into(const gather_item[:, :, :] source, const gather_number[:] i,
+                             const gather_number[:] j, const gather_number[:] k, gather_item[:] out,
+                             int mode=0) except -1 nogil:
+    cdef View source_view, out_view
+    cdef View index_views[3]
+    set_view(&source_view, dtype_of_number(&source[0, 0, 0]), &source[0, 0, 0], 3, source.shape,
+             source.strides)
+    set_view(&index_views[0], dtype_of_index[gather_number](0), &i[0], 1, i.shape, i.strides)
+    set_view(&index_views[1], dtype_of_index[gather_number](0), &j[0], 1, j.shape, j.strides)
+    set_view(&index_views[2], dtype_of_index[gather_number](0), &k[0], 1, k.shape, k.strides)
+    set_view(&out_view, dtype_of_number(&out[0]), &out[0], 1, out.shape, out.strides)
+    return gather_views(&source_view, index_views, 3, &out_view, mode)
+
+
+cdef int take_along_axis_into(const gather_item[:, :] source, const gather_number[:, :] index,
+                              int axis, gather_item[:, :] out, int mode=0) except -1 nogil:
+    cdef View source_view, index_view, out_view
+    set_view(&source_view, dtype_of_number(&source[0, 0]), &source[0, 0], 2, source.shape,
+             source.strides)
+    set_view(&index_view, dtype_of_index[gather_number](0), &index[0, 0], 2, index.shape,
+             index.strides)
+    set_view(&out_view, dtype_of_number(&out[0, 0]), &out[0, 0], 2, out.shape, out.strides)
+    return take_along_axis_views(&source_view, &index_view, axis, &out_view, mode)
 
 
 cdef int scatter_into(gather_item[:] target, const gather_number[:] index,
@@ -86,7 +134,7 @@ cdef int scatter_into(gather_item[:] target, const gather_number[:] index,
     set_view(&index_view, dtype_of_index[gather_number](0), &index[0], 1, index.shape,
              index.strides)
     set_view(&values_view, dtype_of_number(&values[0]), &values[0], 1, values.shape, values.strides)
-    return scatter_views(&target_view, &index_view, &values_view, mode, reduce)
+    return scatter_views(&target_view, &index_view, 1, &values_view, mode, reduce)
 
 
 cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] index,
@@ -99,7 +147,58 @@ cdef int scatter_rows_into(gather_item[:, :] target, const gather_number[:] inde
              index.strides)
     set_view(&values_view, dtype_of_number(&values[0, 0]), &values[0, 0], 2, values.shape,
              values.strides)
-    return scatter_views(&target_view, &index_view, &values_view, mode, reduce)
+    return scatter_views(&target_view, &index_view, 1, &values_view, mode, reduce)
+
+
+cdef int scatter_pairs_into(gather_item[:, :] target, const gather_number[:] i,
+                            const gather_number[:] j, const gather_item[:] values, int mode=0,
+                            int reduce=0) except -1 nogil:
+    cdef View target_view, values_view
+    cdef View index_views[2]
+    set_view(&target_view, dtype_of_number(&target[0, 0]), &target[0, 0], 2, target.shape,
+             target.strides)
+    set_view(&index_views[0], dtype_of_index[gather_number](0), &i[0], 1, i.shape, i.strides)
+    set_view(&index_views[1], dtype_of_index[gather_number](0), &j[0], 1, j.shape, j.strides)
+    set_view(&values_view, dtype_of_number(&values[0]), &values[0], 1, values.shape, values.strides)
+    return scatter_views(&target_view, index_views, 2, &values_view, mode, reduce)
+
+
+cdef int scatter_triples_into(gather_item[:, :, :] target, const gather_number[:] i,
+                              const gather_number[:] j, const gather_number[:] k,
+                              const gather_item[:] values, int mode=0,
+                              int reduce=0) except -1 nogil:
+    cdef View target_view, values_view
+    cdef View index_views[3]
+    set_view(&target_view, dtype_of_number(&target[0, 0, 0]), &target[0, 0, 0], 3, target.shape,
+             target.strides)
+    set_view(&index_views[0], dtype_of_index[gather_number](0), &i[0], 1, i.shape, i.strides)
+    set_view(&index_views[1], dtype_of_index[gather_number](0), &j[0], 1, j.shape, j.strides)
+    set_view(&index_views[2], dtype_of_index[gather_number](0), &k[0], 1, k.shape, k.strides)
+    set_view(&values_view, dtype_of_number(&values[0]), &values[0], 1, values.shape, values.strides)
+    return scatter_views(&target_view, index_views, 3, &values_view, mode, reduce)
+
+
+cdef int put_along_axis_into(gather_item[:, :] target, const gather_number[:, :] index,
+                             const gather_item[:, :] values, int axis, int mode=0,
+                             int reduce=0) except -1 nogil:
+    cdef View target_view, index_view, values_view
+    set_view(&target_view, dtype_of_number(&target[0, 0]), &target[0, 0], 2, target.shape,
+             target.strides)
+    set_view(&index_view, dtype_of_index[gather_number](0), &index[0, 0], 2, index.shape,
+             index.strides)
+    set_view(&values_view, dtype_of_number(&values[0, 0]), &values[0, 0], 2, values.shape,
+             values.strides)
+    return put_along_axis_views(&target_view, &index_view, &values_view, axis, mode, reduce)
+
+
+cdef int bincount_into(const gather_number[:] index, int64_number[:] out,
+                       int mode=0) except -1 nogil:
+    cdef View index_view, out_view
+    set_view(&index_view, dtype_of_index[gather_number](0), &index[0], 1, index.shape,
+             index.strides)
+    set_view(&out_view, dtype_of(GPUKERN_INT, sizeof(int64_number)), &out[0], 1, out.shape,
+             out.strides)
+    return bincount_views(&index_view, &out_view, mode)
 
 
 cdef int gather_reduce_rows_into(const saxpy_number[:, :] source, const gather_number[:] index,
@@ -124,6 +223,29 @@ cdef int segment_reduce_rows_into(const saxpy_number[:, :] x, const gather_numbe
              offsets.strides)
     set_view(&out_view, dtype_of_saxpy_number(&out[0, 0]), &out[0, 0], 2, out.shape, out.strides)
     return reduce_views(&x_view, NULL, &offsets_view, &out_view, mode, reduce)
+
+
+cdef Py_ssize_t count_nonzero(const uint8_t[:] mask) except -1 nogil:
+    cdef View mask_view
+    set_view(&mask_view, dtype_of(GPUKERN_UINT, 1), &mask[0], 1, mask.shape, mask.strides)
+    return count_view(&mask_view)
+
+
+cdef Py_ssize_t nonzero_into(const uint8_t[:] mask, int64_number[:] out) except -1 nogil:
+    cdef View mask_view, out_view
+    set_view(&mask_view, dtype_of(GPUKERN_UINT, 1), &mask[0], 1, mask.shape, mask.strides)
+    set_view(&out_view, dtype_of(GPUKERN_INT, sizeof(int64_number)), &out[0], 1, out.shape,
+             out.strides)
+    return select_views(&mask_view, NULL, &out_view)
+
+
+cdef Py_ssize_t compress_into(const uint8_t[:] mask, const gather_item[:] x,
+                              gather_item[:] out) except -1 nogil:
+    cdef View mask_view, x_view, out_view
+    set_view(&mask_view, dtype_of(GPUKERN_UINT, 1), &mask[0], 1, mask.shape, mask.strides)
+    set_view(&x_view, dtype_of_number(&x[0]), &x[0], 1, x.shape, x.strides)
+    set_view(&out_view, dtype_of_number(&out[0]), &out[0], 1, out.shape, out.strides)
+    return select_views(&mask_view, &x_view, &out_view)
 
 
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,

@@ -62,6 +62,8 @@ def outputs(table: Floats, index: Integers, out: Floats, maybe: Floats | None) -
     gpukern.copyto(out, [1.0, 2.0], blocking=False)
     typed.gather_into(table, index, out)
     typed.scatter_into(out, index, table, reduce=1)
+    typed.put_along_axis_into(table, index, out, 1, reduce=1)
+    assert_type(typed.compress_into(index, table, out), int)
 
 
 @gpukern.elementwise

@@ -11,7 +11,8 @@ from gpukern._capi cimport gpukern_dtype
 from gpukern._interop.dtype cimport describe_dtype, require_plain
 from gpukern._interop.scalar cimport store_scalar
 from gpukern._typed.view cimport (
-    View, gather_views, reduce_views, saxpy_views, scatter_views, set_view,
+    View, bincount_views, count_view, gather_views, put_along_axis_views, reduce_views, saxpy_views,
+    scatter_views, select_views, set_view, take_along_axis_views,
 )
 
 import numpy as np
@@ -66,21 +67,39 @@ def gather_into(source, index, out, int mode=0):
     Arrays of one dimension and one dtype, by an index of an integer dtype. `mode`: 0 raise, 1 wrap,
     2 clip, 3 fill with zeros, as in :func:`gpukern.gather`.
     """
-    return gather(source, index, out, 1, 1, mode)
+    return gather(source, (index,), out, 1, 1, mode)
 
 
 def gather_rows_into(source, index, out, int mode=0):
     """Writes ``out[i, :] = source[index[i], :]``; see :func:`gather_into`."""
-    return gather(source, index, out, 2, 2, mode)
+    return gather(source, (index,), out, 2, 2, mode)
 
 
-cdef object gather(object source, object index, object out, int ndim, int out_ndim, int mode):
-    cdef View source_view, index_view, out_view
+def gather_pairs_into(source, i, j, out, int mode=0):
+    """Writes ``out[n] = source[i[n], j[n]]``; see :func:`gather_into`."""
+    return gather(source, (i, j), out, 2, 1, mode)
+
+
+def gather_triples_into(source, i, j, k, out, int mode=0):
+    """Writes ``out[n] = source[i[n], j[n], k[n]]``; see :func:`gather_into`."""
+    return gather(source, (i, j, k), out, 3, 1, mode)
+
+
+cdef object gather(object source, tuple index, object out, int ndim, int out_ndim, int mode):
+    cdef View source_view, out_view
+    cdef View index_views[3]
+    cdef int count = len(index)
     source = read(&source_view, source, ndim, "gather: source")
-    index = read(&index_view, index, 1, "gather: index")
+    index = read_indices(index_views, index, "gather: index")
     out = write(&out_view, out, out_ndim, "gather: out")
     with nogil:
-        gather_views(&source_view, &index_view, &out_view, mode)
+        gather_views(&source_view, index_views, count, &out_view, mode)
+
+
+cdef tuple read_indices(View *views, tuple index, str name):
+    if len(index) == 1:
+        return (read(views, index[0], 1, name),)
+    return tuple([read(&views[d], each, 1, name) for d, each in enumerate(index)])
 
 
 def scatter_into(target, index, values, int mode=0, int reduce=0):
@@ -89,23 +108,79 @@ def scatter_into(target, index, values, int mode=0, int reduce=0):
     Types and `mode` as in :func:`gather_into`; 3 skips values with an index out of bounds.
     `reduce`: 0 none, 1 add, 2 multiply, 3 min, 4 max, 5 mean, as in :func:`gpukern.scatter`.
     """
-    return scatter(target, index, values, 1, 1, mode, reduce)
+    return scatter(target, (index,), values, 1, 1, mode, reduce)
 
 
 def scatter_rows_into(target, index, values, int mode=0, int reduce=0):
     """Writes ``target[index[i], :] = values[i, :]``, or combines the two; see
     :func:`scatter_into`."""
-    return scatter(target, index, values, 2, 2, mode, reduce)
+    return scatter(target, (index,), values, 2, 2, mode, reduce)
 
 
-cdef object scatter(object target, object index, object values, int ndim, int values_ndim, int mode,
+def scatter_pairs_into(target, i, j, values, int mode=0, int reduce=0):
+    """Writes ``target[i[n], j[n]] = values[n]``, or combines the two; see :func:`scatter_into`."""
+    return scatter(target, (i, j), values, 2, 1, mode, reduce)
+
+
+def scatter_triples_into(target, i, j, k, values, int mode=0, int reduce=0):
+    """Writes ``target[i[n], j[n], k[n]] = values[n]``, or combines the two; see
+    :func:`scatter_into`."""
+    return scatter(target, (i, j, k), values, 3, 1, mode, reduce)
+
+
+cdef object scatter(object target, tuple index, object values, int ndim, int values_ndim, int mode,
                     int reduce):
-    cdef View target_view, index_view, values_view
+    cdef View target_view, values_view
+    cdef View index_views[3]
+    cdef int count = len(index)
     target = write(&target_view, target, ndim, "scatter: target")
-    index = read(&index_view, index, 1, "scatter: index")
+    index = read_indices(index_views, index, "scatter: index")
     values = read(&values_view, values, values_ndim, "scatter: values")
     with nogil:
-        scatter_views(&target_view, &index_view, &values_view, mode, reduce)
+        scatter_views(&target_view, index_views, count, &values_view, mode, reduce)
+
+
+def take_along_axis_into(source, index, int axis, out, int mode=0):
+    """Writes ``out[i, k] = source[index[i, k], k]`` for axis 0, or
+    ``out[i, k] = source[i, index[i, k]]`` for axis 1.
+
+    Types and `mode` as in :func:`gather_into`, with two dimensions; see
+    :func:`gpukern.take_along_axis`.
+    """
+    cdef View source_view, index_view, out_view
+    source = read(&source_view, source, 2, "take_along_axis: source")
+    index = read(&index_view, index, 2, "take_along_axis: index")
+    out = write(&out_view, out, 2, "take_along_axis: out")
+    with nogil:
+        take_along_axis_views(&source_view, &index_view, axis, &out_view, mode)
+
+
+def put_along_axis_into(target, index, values, int axis, int mode=0, int reduce=0):
+    """Writes ``target[index[i, k], k] = values[i, k]`` for axis 0, or
+    ``target[i, index[i, k]] = values[i, k]`` for axis 1, or combines the two.
+
+    Types, `mode` and `reduce` as in :func:`scatter_into`, with two dimensions; see
+    :func:`gpukern.put_along_axis`.
+    """
+    cdef View target_view, index_view, values_view
+    target = write(&target_view, target, 2, "put_along_axis: target")
+    index = read(&index_view, index, 2, "put_along_axis: index")
+    values = read(&values_view, values, 2, "put_along_axis: values")
+    with nogil:
+        put_along_axis_views(&target_view, &index_view, &values_view, axis, mode, reduce)
+
+
+def bincount_into(index, out, int mode=0):
+    """Writes to ``out[n]`` how many numbers of the index are ``n``.
+
+    An index of an integer dtype, and int64 counts, of one dimension. `mode`: 0 raise, or 3 fill,
+    which does not count numbers outside ``[0, len(out))``; see :func:`gpukern.bincount`.
+    """
+    cdef View index_view, out_view
+    index = read(&index_view, index, 1, "bincount: index")
+    out = write(&out_view, out, 1, "bincount: out")
+    with nogil:
+        bincount_views(&index_view, &out_view, mode)
 
 
 def gather_reduce_rows_into(source, index, offsets, out, int mode=0, int reduce=1):
@@ -133,6 +208,49 @@ def segment_reduce_rows_into(x, offsets, out, int mode=0, int reduce=1):
     out = write(&out_view, out, 2, "segment_reduce: out")
     with nogil:
         reduce_views(&x_view, NULL, &offsets_view, &out_view, mode, reduce)
+
+
+def count_nonzero(mask):
+    """Returns the number of nonzero elements of a mask of one dimension; see
+    :func:`gpukern.count_nonzero`."""
+    cdef View mask_view
+    cdef Py_ssize_t count
+    mask = read(&mask_view, mask, 1, "count_nonzero: mask")
+    with nogil:
+        count = count_view(&mask_view)
+    return count
+
+
+def nonzero_into(mask, out):
+    """Writes the positions of the nonzero elements of a mask of one dimension to an array of int64,
+    and zeros beyond the last one.
+
+    Returns the number of all of them, which may be more than the array holds; see
+    :func:`gpukern.nonzero`.
+    """
+    cdef View mask_view, out_view
+    cdef Py_ssize_t count
+    mask = read(&mask_view, mask, 1, "nonzero: mask")
+    out = write(&out_view, out, 1, "nonzero: out")
+    with nogil:
+        count = select_views(&mask_view, NULL, &out_view)
+    return count
+
+
+def compress_into(mask, x, out):
+    """Writes the items of x for which a mask is not zero, and zeros beyond the last one.
+
+    Arrays of one dimension, x and out of one dtype. Returns the number of all of these items, which
+    may be more than `out` holds; see :func:`gpukern.compress`.
+    """
+    cdef View mask_view, x_view, out_view
+    cdef Py_ssize_t count
+    mask = read(&mask_view, mask, 1, "compress: mask")
+    x = read(&x_view, x, 1, "compress: x")
+    out = write(&out_view, out, 1, "compress: out")
+    with nogil:
+        count = select_views(&mask_view, &x_view, &out_view)
+    return count
 
 
 def saxpy_into(a, x, y, out):
