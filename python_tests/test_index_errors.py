@@ -3,6 +3,7 @@
 
 """deferred_errors(): a bad index on a GPU raises at the end of a block, not in its call."""
 
+import asyncio
 import gc
 import threading
 
@@ -26,6 +27,23 @@ def test_host_arrays_raise_at_once():
         errors.check()
         assert gpukern.gather(SOURCE, [3]).tolist() == [3]
     assert out.tolist() == [7, 7]
+
+
+def test_a_block_is_open_in_one_thread():
+    raised = []
+
+    def enter(errors):
+        try:
+            with errors:
+                pass
+        except ValueError as error:
+            raised.append(str(error))
+
+    with gpukern.deferred_errors() as errors:
+        other = threading.Thread(target=enter, args=(errors,))
+        other.start()
+        other.join()
+    assert raised == ["deferred_errors: the block is open in another thread"]
 
 
 def test_blocks_nest_and_let_exceptions_pass():
@@ -111,6 +129,57 @@ def test_a_block_belongs_to_its_thread(on_gpu):
         other.start()
         other.join()
     assert raised == ["index 4 is out of bounds for axis 0 with size 4"]
+
+
+@gpu
+def test_a_closed_block_takes_no_calls(on_gpu):
+    source, _, bad = on_gpu
+
+    async def later(entered):
+        await entered.wait()
+        with gpukern.deferred_errors():  # another block is open meanwhile
+            pass
+        gpukern.gather(source, bad)
+
+    async def enter():
+        entered = asyncio.Event()
+        with gpukern.deferred_errors():
+            task = asyncio.create_task(later(entered))
+            await asyncio.sleep(0)
+        other = gpukern.deferred_errors()
+        with other:
+            entered.set()
+            with pytest.raises(IndexError, match=r"^index 4 is out of bounds .* size 4$"):
+                await task
+
+    asyncio.run(enter())
+
+
+@gpu
+def test_a_graph_outlives_its_block():
+    torch = pytest.importorskip("torch")
+    source = torch.arange(4.0, device="cuda")
+    index = torch.tensor([3, 0], device="cuda")
+    out = torch.empty(2, device="cuda")
+    gpukern.gather(source, index, out=out)  # loads the kernels
+    graph = torch.cuda.CUDAGraph()
+    with gpukern.deferred_errors(), torch.cuda.graph(graph):
+        gpukern.gather(source, index, out=out)
+    gc.collect()
+    index[0] = 9
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert out.tolist() == [0, 0]
+
+
+@gpu
+def test_bincount_names_the_number():
+    with (
+        gpukern.deferred_errors(),
+        pytest.raises(IndexError, match=r"^bincount: index must not be negative"),
+    ):
+        gpukern.bincount(gpukern.to_device(np.array([1, -1])))
 
 
 @gpu

@@ -181,9 +181,12 @@ def test_selection(rng, item, size):
 
 def test_a_mask_may_have_another_length():
     out = np.full(3, 7.0)
-    mask = np.array([0, 1, 1, 1], "u1")
+    mask = np.array([0, 1, 1, 0, 1], "u1")[::-1][1:][::-1]
     assert typed.compress_into(mask, np.arange(3.0), out) == 2
     assert np.array_equal(out, [1, 2, 0])
+    mask[3] = 1
+    with pytest.raises(IndexError, match=r"^compress: mask must be zero beyond the 3 items of x"):
+        typed.compress_into(mask, np.arange(3.0), out)
     assert typed.compress_into(mask[:2], np.arange(3.0), out) == 1
     assert np.array_equal(out, [1, 0, 0])
 
@@ -250,7 +253,7 @@ def test_empty_memoryviews():
     typed.bincount_into(np.array([1]), np.zeros(0, int), 3)
     assert typed.count_nonzero(np.zeros(0, bool)) == 0
     assert typed.nonzero_into(np.zeros(0, bool), np.zeros(0, int)) == 0
-    assert typed.compress_into(np.ones(3, bool), np.zeros(0), np.zeros(0)) == 0
+    assert typed.compress_into(np.zeros(3, bool), np.zeros(0), np.zeros(0)) == 0
 
 
 def test_errors_are_those_of_the_functions():

@@ -13,12 +13,15 @@ namespace gpukern_test {
 namespace {
 
 constexpr std::int64_t kCount = 2400;
+/// More than all blocks of the check read in their first round.
+constexpr std::int64_t kLarge = 5'000'000;
 
 /// Indices of one type, after `shift` others, in device memory.
 template <class T>
 class Indices {
  public:
-  Indices(const DeviceMemory<int>& memory, std::int64_t shift) : memory_(memory), shift_(shift) {}
+  Indices(const DeviceMemory<int>& memory, std::int64_t shift, std::int64_t count)
+      : memory_(memory), shift_(shift), count_(count) {}
 
   [[nodiscard]] gpukern_tensor tensor() const {
     gpukern_tensor at = memory_.tensor();
@@ -37,7 +40,7 @@ class Indices {
  private:
   const DeviceMemory<int>& memory_;
   std::int64_t shift_;
-  std::int64_t count_ = kCount;
+  std::int64_t count_;
 };
 
 template <class T>
@@ -45,13 +48,14 @@ class ScatterSortedTest : public GpuTest {
  protected:
   /// Adds 1 to an element of two for each index, and expects the numbers of the indices.
   void check(std::int64_t shift, const std::vector<T>& positions) {
-    const DeviceMemory<int> memory(kCount * 2 + 8);
-    const Indices<T> index(memory, shift);
+    const auto count = std::ssize(positions);
+    const DeviceMemory<int> memory(count * 2 + 8);
+    const Indices<T> index(memory, shift, count);
     const DeviceMemory<float> target(2);
-    const DeviceMemory<float> values(kCount);
+    const DeviceMemory<float> values(count);
     index.write(positions);
     target.write({0, 0});
-    values.write(std::vector<float>(kCount, 1));
+    values.write(std::vector<float>(positions.size(), 1));
     std::vector<float> expected(2);
     for (const T position : positions) expected[static_cast<std::size_t>((position + 2) % 2)] += 1;
     const gpukern_tensor to = target.tensor();
@@ -66,7 +70,8 @@ class ScatterSortedTest : public GpuTest {
   }
 };
 
-using Types = testing::Types<std::uint8_t, std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
+using Types = testing::Types<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t,
+                             std::int32_t, std::uint64_t, std::int64_t>;
 TYPED_TEST_SUITE(ScatterSortedTest, Types);
 
 TYPED_TEST(ScatterSortedTest, OneIndexOutOfOrderAnywhere) {
@@ -77,6 +82,17 @@ TYPED_TEST(ScatterSortedTest, OneIndexOutOfOrderAnywhere) {
       positions[static_cast<std::size_t>(p)] = 1;
       ASSERT_NO_FATAL_FAILURE(this->check(shift, positions)) << "position " << p;
     }
+}
+
+/// At the edges of vectors, thread blocks and rounds of all blocks.
+TYPED_TEST(ScatterSortedTest, OneOfManyOutOfOrder) {
+  if constexpr (sizeof(TypeParam) == 8)
+    for (const std::int64_t edge : {2048, 4096, 2048 * 2047, 2048 * 2048})
+      for (const std::int64_t p : {edge - 2, edge - 1, edge, edge + 1}) {
+        std::vector<TypeParam> positions(kLarge);
+        positions[static_cast<std::size_t>(p)] = 1;
+        ASSERT_NO_FATAL_FAILURE(this->check(0, positions)) << "position " << p;
+      }
 }
 
 TYPED_TEST(ScatterSortedTest, SortedOnesAreAsRight) {

@@ -175,7 +175,7 @@ Way way_of(const ScatterCall& call) {
     if (has_shared_rows(args)) return Way::Rows;
     if (!is_few && stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
   }
-  if (!is_few && args.sorted) return Way::Sorted;
+  if (!is_few && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
   return is_few ? Way::Few : Way::Sorted;
 }

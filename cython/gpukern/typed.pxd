@@ -136,7 +136,7 @@ cdef Py_ssize_t count_nonzero(const uint8_t[:] mask) except -1 nogil
 cdef Py_ssize_t nonzero_into(const uint8_t[:] mask, int64_number[:] out) except -1 nogil
 
 # out[n] is the n-th item of x for which the mask is not zero, 0 beyond the last one; returns the
-# number of all of them, which may be more than out holds
+# number of all of them, which may be more than out holds. The mask is zero beyond x.
 cdef Py_ssize_t compress_into(const uint8_t[:] mask, const gather_item[:] x,
                               gather_item[:] out) except -1 nogil
 

@@ -18,8 +18,10 @@
  *
  * In such a call the mode GPUKERN_INDEX_RAISE has the effect of GPUKERN_INDEX_FILL: nothing is read
  * or written at a bad index. A gather gives zero there, a scatter skips the value, and a bag the
- * item. So its output changes even if an index is bad. CUDA graphs can capture such calls; a graph
- * records the bad indices of each launch. These functions may be called from any thread.
+ * item. So its output changes even if an index is bad. CUDA graphs can capture such calls; each
+ * launch records. The offsets of gpukern_gather_reduce() and gpukern_segment_reduce() are checked
+ * as without a record: in mode GPUKERN_INDEX_RAISE these wait, and cannot be captured. All
+ * functions may be called from any thread.
  */
 #ifndef GPUKERN_INDEX_ERRORS_H
 #define GPUKERN_INDEX_ERRORS_H
@@ -51,11 +53,11 @@ GPUKERN_API gpukern_status gpukern_index_errors_create(gpukern_device device,
                                                        gpukern_index_errors **errors);
 
 /**
- * @brief Waits for the calls that were given the record, and reports the first bad index.
+ * @brief Waits for the calls so far that were given the record, and reports the first bad index.
  *
  * The first one is that of the lowest call, axis and position. The record is then empty again;
- * calls go on to be numbered. Launches of a captured graph are not waited for: synchronize with
- * them before.
+ * calls go on to be numbered. Launches of a captured graph are not waited for: they must have
+ * completed, and none may run during the check.
  *
  * @param[in] errors the record
  * @param[out] first may be NULL; filled in if there is a bad index
@@ -67,7 +69,8 @@ GPUKERN_API gpukern_status gpukern_index_errors_check(gpukern_index_errors *erro
 /**
  * @brief Waits for the calls that were given the record, and destroys it.
  *
- * Graphs that captured such calls must not be launched afterwards.
+ * Graphs that captured such calls keep the memory that they write to, and may be launched
+ * afterwards.
  *
  * @param[in] errors may be NULL
  */

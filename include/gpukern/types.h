@@ -137,8 +137,8 @@ typedef struct gpukern_exec {
   void *progress_user; /**< passed to `progress` */
   /** If not NULL, the call fills it in and computes nothing, see gpukern/explain.h. */
   gpukern_explanation *explanation;
-  /** If not NULL, calls on tensors of its device in mode GPUKERN_INDEX_RAISE do not wait, see
-   * gpukern/index_errors.h. Other calls ignore it. */
+  /** If not NULL, calls on device tensors in mode GPUKERN_INDEX_RAISE do not wait, see
+   * gpukern/index_errors.h: it must be of their device. Other calls ignore it. */
   gpukern_index_errors *index_errors;
 } gpukern_exec;
 

@@ -29,7 +29,7 @@ Tensor selecting_part(const Argument& mask, const Tensor& x, const Axis& axis, b
 
 /// Whether items can be moved without their positions.
 bool moves_directly(const SelectOperands& operands) {
-  const auto& [mask, x, out, axis, first, stream] = operands;
+  const auto& [mask, x, out, axis, first, stream, fill] = operands;
   const auto item = static_cast<std::uint64_t>(x->item);
   const auto aligned = [&](std::uintptr_t number) { return number % item == 0; };
   return axis.first == 0 && axis.last == x->ndim && x->contiguous() && item <= 16 &&
@@ -40,7 +40,7 @@ bool moves_directly(const SelectOperands& operands) {
 
 class Compression {
  public:
-  Compression(const Call& call, const Tensor& fill) : call_(call), fill_(fill) {}
+  explicit Compression(const Call& call) : call_(call) {}
 
   void enqueue(Device& device, const SelectOperands& operands) const {
     if (moves_directly(operands))
@@ -51,21 +51,21 @@ class Compression {
 
  private:
   void move_items(Device& device, const SelectOperands& operands) const {
-    const auto& [mask, x, out, axis, first, stream] = operands;
+    const auto& [mask, x, out, axis, first, stream, fill] = operands;
     SelectArgs args = mask_args(mask);
     args.source = axis.n > 0 ? x->data : out.data;  // of an empty x, nothing is read
     args.out = out.data;
     args.width = x->item;
     args.step = out.stride[0];
     args.size = out.shape[0];
-    if (fill_.data != nullptr && call_.explanation == nullptr)
-      std::memcpy(args.fill, fill_.data, static_cast<std::size_t>(x->item));
+    if (fill != nullptr && call_.explanation == nullptr)
+      std::memcpy(args.fill, fill->data, static_cast<std::size_t>(x->item));
     device.run(args, stream);
   }
 
   /// By the positions of the items; a position out of bounds gives the fill value.
   void gather_items(Device& device, const SelectOperands& operands) const {
-    const auto& [mask, x, out, axis, first, stream] = operands;
+    const auto& [mask, x, out, axis, first, stream, fill] = operands;
     Tensor positions;
     positions.ndim = 1;
     positions.shape[0] = positions.total = out.shape[static_cast<std::size_t>(axis.first)];
@@ -84,18 +84,18 @@ class Compression {
     device.run(args, stream);
 
     // Of an empty axis nothing is read; any memory serves as the source.
+    const Tensor value = fill != nullptr ? *fill : Tensor();
     const Axis all{axis.first, axis.first, axis.first + 1, positions.total};
     GatherArgs items =
         axis.n > 0
-            ? gather_args({*x, positions, out, fill_}, axis, GPUKERN_INDEX_FILL, gather_loop)
-            : gather_args({out, positions, out, fill_}, all, GPUKERN_INDEX_FILL, gather_loop);
+            ? gather_args({*x, positions, out, value}, axis, GPUKERN_INDEX_FILL, gather_loop)
+            : gather_args({out, positions, out, value}, all, GPUKERN_INDEX_FILL, gather_loop);
     items.path = GPUKERN_GATHER_DIRECT;
     join_items(items);
     device.run(items, stream);
   }
 
   const Call& call_;
-  const Tensor& fill_;
 };
 
 void compress(const gpukern_tensor* raw_mask, const gpukern_tensor* raw_x, std::int32_t number,
@@ -117,11 +117,13 @@ void compress(const gpukern_tensor* raw_mask, const gpukern_tensor* raw_x, std::
                           : Tensor();
   const Call call("compress", {&x, &mask, &out}, exec);
   if (out.tensor.count() == 0) return;
-  const Compression compression(call, fill);
-  run_selection(call, "compress", {part, &x.tensor, out.tensor, axis}, fill, exec,
-                [&](Device& device, const SelectOperands& operands) {
-                  compression.enqueue(device, operands);
-                });
+  const Compression compression(call);
+  run_selection(
+      call, "compress",
+      {part, &x.tensor, out.tensor, axis, 0, call.stream, raw_fill != nullptr ? &fill : nullptr},
+      exec, [&](Device& device, const SelectOperands& operands) {
+        compression.enqueue(device, operands);
+      });
 }
 
 }  // namespace

@@ -188,12 +188,21 @@ std::int32_t check_bounds(const Call& call, const char* function, const Tensor& 
     require_in_bounds(call, index, axis);
     return GPUKERN_INDEX_RAISE;
   }
-  const RecordIndexArgs args{.index = index_args(index, axis.n),
-                             .origin = {function, call.number_of_index_errors(), axis.number,
-                                        index_type(index).is_signed, axis.n},
-                             .record = call.index_errors->record()};
-  call.data_device.run(args, call.stream);
-  if (call.explanation == nullptr) call.index_errors->note_use(call.stream);
+  gpukern_index_errors& errors = *call.index_errors;
+  require(errors.device_id() == index.device, GPUKERN_VALUE_ERROR, function,
+          ": exec's index_errors must be of ", device_name(index.device), ", got one of ",
+          device_name(errors.device_id()));
+  RecordIndexArgs args{.index = index_args(index, axis.n),
+                       .origin = {function, 0, axis.number, index_type(index).is_signed, axis.n}};
+  if (call.explanation != nullptr) {
+    call.data_device.run(args, call.stream);
+    return GPUKERN_INDEX_FILL;
+  }
+  args.origin.call = call.number_of_index_errors();
+  errors.use(call.stream, [&](IndexRecord* record) {
+    args.record = record;
+    call.data_device.run(args, call.stream);
+  });
   return GPUKERN_INDEX_FILL;
 }
 

@@ -40,19 +40,21 @@ void nonzero(const gpukern_tensor* raw_mask, const gpukern_tensor* raw_out,
   const Tensor fill = raw_fill != nullptr ? checked_fill_position(raw_fill) : Tensor();
   const Call call("nonzero", {&mask, &out}, exec);
   if (out.tensor.count() == 0) return;
-  run_selection(call, "nonzero", {from, nullptr, out.tensor}, fill, exec,
-                [&](Device& device, const SelectOperands& operands) {
-                  SelectArgs args = mask_args(operands.mask);
-                  for (int d = 0; d < from.ndim; ++d)
-                    args.coordinates.push(from.shape[d], {d * operands.out.stride[0]});
-                  args.first = operands.first;
-                  args.out = operands.out.data;
-                  args.step = operands.out.stride[1];
-                  args.size = operands.out.shape[1];
-                  if (fill.data != nullptr && call.explanation == nullptr)
-                    std::memcpy(args.fill, fill.data, sizeof(std::int64_t));
-                  device.run(args, operands.stream);
-                });
+  run_selection(
+      call, "nonzero",
+      {from, nullptr, out.tensor, {}, 0, call.stream, raw_fill != nullptr ? &fill : nullptr}, exec,
+      [&](Device& device, const SelectOperands& operands) {
+        SelectArgs args = mask_args(operands.mask);
+        for (int d = 0; d < from.ndim; ++d)
+          args.coordinates.push(from.shape[d], {d * operands.out.stride[0]});
+        args.first = operands.first;
+        args.out = operands.out.data;
+        args.step = operands.out.stride[1];
+        args.size = operands.out.shape[1];
+        if (operands.fill != nullptr && call.explanation == nullptr)
+          std::memcpy(args.fill, operands.fill->data, sizeof(std::int64_t));
+        device.run(args, operands.stream);
+      });
 }
 
 }  // namespace

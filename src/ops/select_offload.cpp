@@ -250,7 +250,7 @@ class SelectInChunks {
     rest.data += end_ * rest.stride[d];
     rest.total = rest.total / size_ * (size_ - end_);
     rest.shape[d] = size_ - end_;
-    enqueue_(call_.data_device, {none, all_.x, rest, all_.axis, 0, nullptr});
+    enqueue_(call_.data_device, {none, all_.x, rest, all_.axis, 0, nullptr, all_.fill});
     progress.add(rest.bytes());
   }
 

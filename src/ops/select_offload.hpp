@@ -22,6 +22,8 @@ struct SelectOperands {
   std::int64_t first =
       0;  ///< the position at which the mask begins in that of the call, in C order
   Stream stream = nullptr;
+  const Tensor* fill =
+      nullptr;  ///< for the rest of out; nullptr for zero bytes, or if there is none
 };
 
 /// Enqueues a selection on a device.

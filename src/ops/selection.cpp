@@ -64,12 +64,12 @@ SelectArgs mask_args(const Tensor& mask) {
 }
 
 void run_selection(const Call& call, const char* function, const SelectOperands& operands,
-                   const Tensor& fill, const gpukern_exec* exec, const EnqueueSelection& enqueue) {
-  const auto& [mask, x, given_out, axis, first, stream] = operands;
+                   const gpukern_exec* exec, const EnqueueSelection& enqueue) {
+  const auto& [mask, x, given_out, axis, first, stream, fill] = operands;
   const bool apart = may_overlap(given_out, mask) || (x != nullptr && may_overlap(given_out, *x)) ||
-                     (fill.data != nullptr && may_overlap(given_out, fill));
+                     (fill != nullptr && may_overlap(given_out, *fill));
   Output out(call, given_out, apart);
-  const SelectOperands here{mask, x, out.tensor(), axis, 0, call.stream};
+  const SelectOperands here{mask, x, out.tensor(), axis, 0, call.stream, fill};
   Progress progress(function, exec);
   progress.expect(given_out.bytes());
   if (call.is_offloaded() && mask.count() > 0 && (x == nullptr || x->count() > 0)) {

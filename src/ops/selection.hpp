@@ -20,8 +20,8 @@ const gpukern_tensor* checked_fill(const char* function, const gpukern_select_op
 /// The arguments that say what is selected, for the caller to complete.
 SelectArgs mask_args(const Tensor& mask);
 
-/// Runs a selection where the call says; `fill` is the fill value or a tensor without data.
+/// Runs a selection where the call says.
 void run_selection(const Call& call, const char* function, const SelectOperands& operands,
-                   const Tensor& fill, const gpukern_exec* exec, const EnqueueSelection& enqueue);
+                   const gpukern_exec* exec, const EnqueueSelection& enqueue);
 
 }  // namespace gpukern

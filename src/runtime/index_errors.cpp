@@ -4,8 +4,10 @@
 #include "src/runtime/index_errors.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 using gpukern::DeviceId;
 using gpukern::guard;
@@ -18,55 +20,129 @@ gpukern_index_errors::gpukern_index_errors(DeviceId its_device)
       device_(gpukern::device_for(its_device)),
       stream_(device_.make_stream()) {
   try {
-    record_ = static_cast<IndexRecord*>(device_.allocate_array(sizeof(IndexRecord), stream_));
-    const IndexRecord empty;
-    device_.upload(record_, &empty, sizeof empty, stream_);
-    device_.synchronize(stream_);
+    for (IndexRecord*& record : records_) record = new_record(stream_);
   } catch (...) {
-    if (record_ != nullptr) device_.release_array(record_, stream_);
-    device_.release_stream(stream_);
+    release();
     throw;
   }
 }
 
 gpukern_index_errors::~gpukern_index_errors() {
   try {
-    wait();
-    device_.release_array(record_, stream_);
-    device_.release_stream(stream_);
+    await(uses_);
   } catch (...) {
-    // CUDA has failed, and its memory with it.
+    // CUDA has failed: there is nothing to wait for.
   }
+  release();
 }
 
-void gpukern_index_errors::note_use(Stream stream) {
-  if (device_.capture_of(stream) != 0) return;  // the work has not run, and may run several times
+void gpukern_index_errors::release() noexcept {
+  const auto attempt = [](const auto& step) {
+    try {
+      step();
+    } catch (...) {
+      // CUDA has failed, and its memory with it.
+    }
+  };
+  for (const Use& use : uses_) attempt([&] { device_.release_event(use.event); });
+  for (const GraphRecord& graph : graphs_)
+    attempt([&] { device_.release_array(graph.record, stream_); });
+  for (IndexRecord* const record : records_)
+    if (record != nullptr) attempt([&] { device_.release_array(record, stream_); });
+  attempt([&] { device_.release_stream(stream_); });
+}
+
+IndexRecord* gpukern_index_errors::new_record(Stream stream) {
+  auto* const record =
+      static_cast<IndexRecord*>(device_.allocate_array(sizeof(IndexRecord), stream));
+  try {
+    const IndexRecord none;
+    device_.upload(record, &none, sizeof none, stream_);
+    device_.synchronize(stream_);
+  } catch (...) {
+    device_.release_array(record, stream_);
+    throw;
+  }
+  return record;
+}
+
+IndexRecord* gpukern_index_errors::record_of_capture(std::uint64_t capture, Stream stream) {
+  const auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const GraphRecord& graph) {
+    return graph.capture == capture;
+  });
+  if (found != graphs_.end()) return found->record;
+  graphs_.push_back({capture, nullptr});
+  try {
+    graphs_.back().record = new_record(stream);  // the graph keeps this memory
+  } catch (...) {
+    graphs_.pop_back();
+    throw;
+  }
+  return graphs_.back().record;
+}
+
+std::int64_t gpukern_index_errors::next_call() {
+  const std::scoped_lock lock(mutex_);
+  return calls_++;
+}
+
+void gpukern_index_errors::use(Stream stream, const std::function<void(IndexRecord*)>& enqueue) {
+  const std::uint64_t capture = device_.capture_of(stream);
+  const std::scoped_lock lock(mutex_);
+  if (capture != 0) return enqueue(record_of_capture(capture, stream));
   const std::uint64_t number = device_.number_of(stream);
-  const std::scoped_lock lock(mutex_);
-  auto use = std::find_if(uses_.begin(), uses_.end(),
-                          [&](const Use& other) { return other.stream == number; });
-  if (use == uses_.end()) use = uses_.insert(uses_.end(), {number, nullptr});
-  use->event = device_.record(stream, use->event);
+  enqueue(records_[current_]);
+  const auto use = std::find_if(uses_.begin(), uses_.end(),
+                                [&](const Use& other) { return other.stream == number; });
+  if (use != uses_.end())
+    use->event = device_.record(stream, use->event);
+  else
+    uses_.push_back({number, device_.record(stream, nullptr)});
 }
 
-void gpukern_index_errors::wait() {
-  const std::scoped_lock lock(mutex_);
-  while (!uses_.empty()) {
-    device_.await_event(uses_.back().event);
-    device_.release_event(uses_.back().event);
-    uses_.pop_back();
+void gpukern_index_errors::await(std::vector<Use>& uses) {
+  while (!uses.empty()) {
+    device_.await_event(uses.back().event);
+    device_.release_event(uses.back().event);
+    uses.pop_back();
   }
+}
+
+IndexRecord gpukern_index_errors::empty(IndexRecord* record) {
+  IndexRecord found;
+  device_.download(&found, record, sizeof found, stream_);
+  if (found.found == 0) return found;
+  const IndexRecord none;
+  device_.upload(record, &none, sizeof none, stream_);
+  device_.synchronize(stream_);
+  return found;
 }
 
 IndexRecord gpukern_index_errors::take() {
-  wait();
-  IndexRecord found;
-  device_.download(&found, record_, sizeof found, stream_);
-  if (found.found == 0) return found;
-  const IndexRecord empty;
-  device_.upload(record_, &empty, sizeof empty, stream_);
-  device_.synchronize(stream_);
-  return found;
+  const std::scoped_lock one_check(checks_);
+  std::vector<Use> uses;
+  std::vector<GraphRecord> graphs;
+  IndexRecord* record = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    record = records_[current_];
+    current_ = 1 - current_;
+    uses.swap(uses_);
+    graphs = graphs_;
+  }
+  try {
+    await(uses);
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    uses_.insert(uses_.end(), uses.begin(), uses.end());  // to be released
+    throw;
+  }
+  IndexRecord first = empty(record);
+  for (const GraphRecord& graph : graphs) {
+    const IndexRecord other = empty(graph.record);
+    if (other.found != 0 && first.is_after(other.origin, other.bad.position)) first = other;
+  }
+  return first;
 }
 
 extern "C" gpukern_status gpukern_index_errors_create(gpukern_device device,

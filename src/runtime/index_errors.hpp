@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Deferred index errors: a record in the memory of a GPU, and the calls that may write to it.
+// Deferred index errors: records in the memory of a GPU, and the calls that may write to them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -14,6 +14,10 @@
 #include "src/runtime/device.hpp"
 
 /// The caller's handle.
+///
+/// Calls write to one of two records. A check lets later calls write to the other one, and waits
+/// for the earlier calls without a lock. Each captured graph has a separate record, which it
+/// keeps alive.
 struct gpukern_index_errors {
  public:
   explicit gpukern_index_errors(gpukern::DeviceId its_device);
@@ -22,13 +26,12 @@ struct gpukern_index_errors {
   ~gpukern_index_errors();
 
   /// The number of the next call.
-  std::int64_t next_call() { return calls_.fetch_add(1, std::memory_order_relaxed); }
-  /// To be called when work of a call has been enqueued that writes to the record.
-  void note_use(gpukern::Stream stream);
-  /// Waits for all calls, empties the record and returns what it had.
+  std::int64_t next_call();
+  /// Calls enqueue(record), which enqueues work on the stream that writes to the record.
+  void use(gpukern::Stream stream, const std::function<void(gpukern::IndexRecord*)>& enqueue);
+  /// Waits for all calls so far, empties their records and returns the first bad index.
   gpukern::IndexRecord take();
 
-  [[nodiscard]] gpukern::IndexRecord* record() const { return record_; }
   [[nodiscard]] gpukern::DeviceId device_id() const { return device_id_; }
 
  private:
@@ -37,14 +40,26 @@ struct gpukern_index_errors {
     std::uint64_t stream;
     gpukern::Event event;
   };
+  struct GraphRecord {
+    std::uint64_t capture;
+    gpukern::IndexRecord* record;
+  };
 
-  void wait();
+  gpukern::IndexRecord* new_record(gpukern::Stream stream);
+  gpukern::IndexRecord* record_of_capture(std::uint64_t capture, gpukern::Stream stream);
+  void await(std::vector<Use>& uses);
+  /// Empties a record that no call writes to, and returns what it had.
+  gpukern::IndexRecord empty(gpukern::IndexRecord* record);
+  void release() noexcept;
 
   gpukern::DeviceId device_id_;
   gpukern::Device& device_;
   gpukern::Stream stream_;  ///< own
-  gpukern::IndexRecord* record_ = nullptr;
-  std::atomic<std::int64_t> calls_{0};
-  std::mutex mutex_;
+  std::mutex checks_;       ///< of one check at a time; locked before mutex_
+  std::mutex mutex_;        ///< of what follows
+  gpukern::IndexRecord* records_[2]{};
+  int current_ = 0;  ///< the record that calls write to
+  std::int64_t calls_ = 0;
   std::vector<Use> uses_;
+  std::vector<GraphRecord> graphs_;
 };

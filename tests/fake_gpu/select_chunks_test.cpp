@@ -78,7 +78,12 @@ TEST_F(SelectChunksTest, AnyCompressIsThatOfTheWhole) {
     Shape out_shape = flat ? Shape{0} : shape;
     out_shape[flat ? 0 : at] = any_size(mask);
     Array out(Placement::CudaHost, dtype, out_shape, output_layout());
-    Array fill(Placement::Cpu, dtype, {});
+    // Of the shape of an item, or the end of it.
+    Shape fill_shape(flat ? shape.end() : shape.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                     shape.end());
+    fill_shape.erase(fill_shape.begin(),
+                     fill_shape.begin() + between(random_, 0, std::ssize(fill_shape)));
+    Array fill(Placement::Cpu, dtype, fill_shape);
     fill_random(fill.storage.host, random_);
     with_little_memory([&] {
       expect_compressed({mask, x, axis, out, random_() % 2 == 0 ? &fill : nullptr},

@@ -232,7 +232,8 @@ cdef int describe_converted(CallContext *call, ArrayType type_, object array,
     cdef cnp.ndarray made
     try:
         made = PyArray_FROM_OF(array, cnp.NPY_ARRAY_ENSUREARRAY)
-        if made.dtype.hasobject and PyObject_CheckBuffer(array):
+        if (made.dtype.hasobject and PyObject_CheckBuffer(array)
+                and not hasattr(array, "__array__") and not hasattr(array, "__array_interface__")):
             memoryview(array)  # raises what NumPy has passed over
     except ValueError as error:  # a ragged list
         raise GpukernValueError(f"{what(call, argument)}: {error}") from error

@@ -12,7 +12,13 @@ from gpukern._runtime.runtime cimport check
 
 from contextvars import ContextVar
 
-# The innermost open block of this thread or task.
+from gpukern.errors import GpukernValueError
+
+cdef extern from "Python.h":
+    unsigned long PyThread_get_thread_ident() noexcept
+
+# The block that this thread or task has entered last. Tasks and, from Python 3.14 on, threads may
+# inherit it, and keep it when it is no longer open.
 block = ContextVar("gpukern.deferred_errors", default=None)
 
 
@@ -36,13 +42,18 @@ cdef class Record:
 cdef class DeferredErrors:
     """Bad indices of calls on GPUs; see :func:`deferred_errors`."""
     cdef dict records  # by the GPU's number
-    cdef list tokens
+    cdef list tokens   # of the times that it is open
+    cdef unsigned long thread
 
     def __cinit__(self):
         self.records = {}
         self.tokens = []
 
     def __enter__(self):
+        if not self.tokens:
+            self.thread = PyThread_get_thread_ident()
+        elif self.thread != PyThread_get_thread_ident():
+            raise GpukernValueError("deferred_errors: the block is open in another thread")
         self.tokens.append(block.set(self))
         open_blocks.fetch_add(1)
         return self
@@ -56,19 +67,25 @@ cdef class DeferredErrors:
     def check(self):
         """Waits for the calls that the block has made so far, and raises for a bad index.
 
-        Launches of a CUDA graph that was captured in the block are not waited for: synchronize
-        with them before.
+        Launches of a CUDA graph that was captured in the block are not waited for: they must have
+        completed.
 
         Raises
         ------
         IndexError
             If there was a bad index since the last check, for the first one: that of the earliest
-            call, by its position in C order. The message has the index, the axis, the function,
-            and the number of the call among those of the block on this GPU in mode ``'raise'``,
-            from 0.
+            call, by its position in C order, on the first GPU that the block used. The message has
+            the index, the axis, the function, and the number of the call among those of the block
+            on this GPU in mode ``'raise'``, from 0.
         """
+        first = None
         for record in list(self.records.values()):
-            (<Record>record).check_indices()
+            try:
+                (<Record>record).check_indices()
+            except IndexError as error:
+                first = first or error
+        if first is not None:
+            raise first
 
 
 def deferred_errors():
@@ -83,9 +100,9 @@ def deferred_errors():
     -------
     DeferredErrors
         A context manager, whose ``check()`` raises the IndexError of the first bad index. At its
-        end the block does so as well, unless it ends by an exception. It belongs to the thread or
-        task that enters it. It may be entered again; keep it as long as a graph that was captured
-        in it.
+        end the block does so as well, unless it ends by an exception; the next check then reports
+        what it left. It is for the calls of the thread that enters it, with the tasks that begin
+        inside, and may be entered again.
 
     Raises
     ------
@@ -97,8 +114,8 @@ def deferred_errors():
     ``check()`` waits for the calls of the block on all streams, and for nothing else. Its cost is
     that of one wait, whatever the number of calls.
 
-    The offsets of :func:`gather_reduce` and :func:`segment_reduce` are checked by each call, which
-    waits; in mode ``'clip'`` it does not.
+    :func:`bincount` waits in a block as well, and so do :func:`gather_reduce` and
+    :func:`segment_reduce`, to check their offsets.
 
     Examples
     --------
@@ -115,7 +132,7 @@ cdef gpukern_index_errors *errors_of_block(gpukern_device device) except? NULL:
     """Returns the record of a GPU for a call of this thread; NULL outside all blocks."""
     cdef Record record, made
     cdef DeferredErrors errors = block.get()
-    if errors is None:
+    if errors is None or not errors.tokens or errors.thread != PyThread_get_thread_ident():
         return NULL
     record = errors.records.get(device.device_id)
     if record is None:

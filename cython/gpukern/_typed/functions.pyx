@@ -6,6 +6,7 @@
 their arguments and make a call of view.pyx, but the dtypes are those of the arrays."""
 
 cimport numpy as cnp
+from cpython.buffer cimport PyObject_CheckBuffer
 
 from gpukern._capi cimport gpukern_dtype
 from gpukern._interop.dtype cimport describe_dtype, require_plain
@@ -43,11 +44,9 @@ cdef object read(View *view, object buffer, int ndim, str name):
 
 
 cdef object as_ndarray(object buffer, str name):
-    try:
-        return np.asarray(memoryview(buffer))
-    except TypeError:
-        raise GpukernTypeError(
-            f"{name} must export a buffer, got {type(buffer).__name__}") from None
+    if not PyObject_CheckBuffer(buffer):
+        raise GpukernTypeError(f"{name} must export a buffer, got {type(buffer).__name__}")
+    return np.asarray(memoryview(buffer))
 
 
 cdef object write(View *view, object buffer, int ndim, str name):
@@ -241,7 +240,8 @@ def compress_into(mask, x, out):
     """Writes the items of x for which a mask is not zero, and zeros beyond the last one.
 
     Arrays of one dimension, x and out of one dtype. Returns the number of all of these items, which
-    may be more than `out` holds; see :func:`gpukern.compress`.
+    may be more than `out` holds. IndexError for a mask that is not zero beyond x; see
+    :func:`gpukern.compress`.
     """
     cdef View mask_view, x_view, out_view
     cdef Py_ssize_t count

@@ -60,11 +60,11 @@ cdef int set_elements(View *view) except -1 nogil:
     """Describes elements, whose strides must be multiples of their size."""
     cdef Py_ssize_t itemsize = itemsize_of(view)
     cdef int d
-    if not is_whole(view):
-        with gil:
-            raise GpukernValueError(f"strides must be multiples of the item size {itemsize}, "
-                                    f"got {view.strides[0]}")
     for d in range(view.tensor.ndim):
+        if view.strides[d] % itemsize != 0:
+            with gil:
+                raise GpukernValueError(f"strides must be multiples of the item size {itemsize}, "
+                                        f"got {view.strides[d]}")
         view.strides[d] //= itemsize
     return 0
 
@@ -230,11 +230,25 @@ cdef Py_ssize_t count_view(View *mask) except -1 nogil:
     return count
 
 
+cdef int require_zeros_beyond(View *mask, Py_ssize_t length) except -1 nogil:
+    """Shortens a mask that is longer than the items."""
+    cdef View rest
+    cdef Py_ssize_t beyond = mask.shape[0] - length
+    if beyond <= 0:
+        return 0
+    set_view(&rest, mask.tensor.dtype, <char *>mask.tensor.data + length * mask.strides[0], 1,
+             &beyond, <Py_ssize_t *>mask.strides)
+    if count_view(&rest) > 0:
+        with gil:
+            raise GpukernIndexError(f"compress: mask must be zero beyond the {length} items of x")
+    mask.shape[0] = length
+    return 0
+
+
 cdef Py_ssize_t select_views(View *mask, View *x, View *out) except -1 nogil:
     cdef Py_ssize_t count
     if x != NULL:
-        # Of a longer mask only this part selects.
-        mask.shape[0] = min(mask.shape[0], x.shape[0])
+        require_zeros_beyond(mask, x.shape[0])
         set_items(x, out)
     else:
         set_elements(out)
