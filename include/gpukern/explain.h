@@ -59,8 +59,8 @@ typedef enum gpukern_compute_path {
  * @brief What a call would do, see gpukern_exec::explanation.
  *
  * Set `struct_size` to `sizeof(gpukern_explanation)` and the rest to zero (GPUKERN_EXPLANATION_INIT
- * does). The byte counts are added to their previous values. An item of gather counts as read once
- * for each index.
+ * does). The byte counts are added to their previous values, up to INT64_MAX. An item of gather
+ * counts as read once for each index.
  */
 struct gpukern_explanation {
   size_t struct_size;
