@@ -59,7 +59,7 @@ endif
 BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
-.PHONY: help demo test examples wheels check-wheel bench bench-host sanitize sanitize-host \
+.PHONY: help demo test examples wheels check-wheel bench bench-host sanitize sanitize-host fuzz \
   check-aarch64 docs docs-links docs-requirements lint words format abi-check abi-renew \
   check-sdist release clean requirements
 
@@ -76,6 +76,8 @@ help:
 	@echo "make sanitize  run the C++ tests under compute-sanitizer (needs a GPU)"
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make fuzz      run the C ABI on inputs that libFuzzer makes, FUZZ_SECONDS=60 for each test"
+	@echo "               (needs Clang 17 or later: CLANGXX=clang++-19)"
 	@echo "make check-aarch64  cross-compile the CPU library for 64-bit ARM and run its C++ tests by"
 	@echo "               emulation (needs Debian's g++-aarch64-linux-gnu, qemu-user, googletest)"
 	@echo "make docs      build the documentation site into $(DOCS) (needs Doxygen)"
@@ -170,7 +172,7 @@ sanitize: requirements
 	    "-DGPUKERN_TEST_LAUNCHER=compute-sanitizer --tool $$tool $(SANITIZER_FLAGS)" && \
 	  cmake --build $(SANITIZE_BUILD)-gpu --parallel $(JOBS) && \
 	  GTEST_FILTER="$$filter" ctest --test-dir $(SANITIZE_BUILD)-gpu --output-on-failure \
-	    --no-tests=error -LE "fake_gpu|narrow|plain|large|no_$$tool" || exit 1; \
+	    --no-tests=error -LE "fake_gpu|fuzz|narrow|plain|large|no_$$tool" || exit 1; \
 	done
 
 # The CPU backend, and pipelines on a fake GPU, without CUDA. Under ThreadSanitizer the tests of
@@ -190,6 +192,25 @@ sanitize-host: requirements
 	  TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 \
 	    ctest --test-dir $$build --output-on-failure --parallel $(JOBS) --no-tests=error \
 	    "$${labels[@]}" || exit 1; \
+	done
+
+# Inputs that reach new code are added to build/fuzz/corpus, one that fails is written to build/fuzz.
+# Debian: clang-19, libclang-rt-19-dev.
+CLANGXX ?= clang++
+FUZZ_SECONDS ?= 60
+FUZZ_BUILD := build/fuzz
+fuzz: requirements
+	flags="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"; \
+	flags="$$flags -fno-omit-frame-pointer"; \
+	cmake -B $(FUZZ_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_FUZZERS=ON -DCMAKE_BUILD_TYPE=None \
+	  -DCMAKE_CXX_COMPILER=$(CLANGXX) -DCMAKE_CXX_FLAGS="$$flags"
+	cmake --build $(FUZZ_BUILD) --target gpukern_fuzzers --parallel $(JOBS)
+	for test in operations programs cache; do \
+	  mkdir -p $(FUZZ_BUILD)/corpus/$$test; \
+	  ASAN_OPTIONS=allocator_may_return_null=1 $(FUZZ_BUILD)/tests/fuzz/$${test}_fuzz \
+	    -max_total_time=$(FUZZ_SECONDS) -max_len=512 -timeout=10 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=$(FUZZ_BUILD)/$$test- \
+	    $(FUZZ_BUILD)/corpus/$$test tests/fuzz/corpus/$$test || exit 1; \
 	done
 
 # The emulator cannot start a program anew, as death tests do, and misnames the cores of threads.
