@@ -219,11 +219,50 @@ void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threa
   if (out_of_memory.load()) throw std::bad_alloc();
 }
 
-enum class Way { Few, InOrder, Sliced };
+/// The number of keys of each position of the outermost dimension, if no two of them share a key,
+/// as along the last axis; otherwise 0.
+std::int64_t keys_of_row(const ScatterArgs& args) {
+  const Loop<3>& updates = args.updates;
+  if (updates.ndim < 2) return 0;
+  std::int64_t last = (args.n - 1) * args.key_step;
+  for (int d = 1; d < updates.ndim; ++d) last += (updates.extent[d] - 1) * updates.stride[kKey][d];
+  const std::int64_t row = updates.stride[kKey][0];
+  return last < row ? row : 0;
+}
+
+/// Shares rows that have no key in common among threads, without sorting.
+void scatter_rows(const ScatterArgs& args, const Combiner& combiner) {
+  const std::int64_t keys = keys_of_row(args);
+  const std::int64_t length = args.updates.count() / args.updates.extent[0];
+  std::atomic<bool> out_of_memory{false};
+  parallel_for(args.updates.extent[0], std::max<std::int64_t>(1, grain(args) / length),
+               [&](std::int64_t begin, std::int64_t end) {
+                 const DefaultFloatingPoint environment;
+                 const KeyRange range{begin * keys, (end - begin) * keys};
+                 const auto blocks = [&](const auto& visit) {
+                   for_each_block(args, begin * length, end * length, visit);
+                 };
+                 try {
+                   if (combiner.is_always_in_place())
+                     blocks([&](const Updates& block) { combiner.in_place(args, block); });
+                   else
+                     combiner.in_blocks(args, range, blocks);
+                 } catch (const std::bad_alloc&) {
+                   out_of_memory.store(true, std::memory_order_relaxed);
+                 }
+               });
+  if (out_of_memory.load()) throw std::bad_alloc();
+}
+
+enum class Way { Few, InOrder, Rows, Sliced };
 
 Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const std::int64_t count = args.updates.count();
   if (threads == 1 && count <= kFewUpdates) return Way::Few;
+  const std::int64_t keys = keys_of_row(args);
+  if (threads > 1 && keys > 0 && args.updates.extent[0] >= threads &&
+      (combiner.is_always_in_place() || is_dense(keys * args.updates.extent[0], count)))
+    return Way::Rows;
   const bool can_stream = combiner.is_always_in_place() || is_dense(args.keys.count(), count);
   return threads < kSortingThreads && can_stream ? Way::InOrder : Way::Sliced;
 }
@@ -238,6 +277,8 @@ void scatter(const ScatterArgs& args) {
       return scatter_few(args, combiner);
     case Way::InOrder:
       return scatter_in_order(args, combiner);
+    case Way::Rows:
+      return scatter_rows(args, combiner);
     case Way::Sliced:
       return scatter_sliced(args, combiner, threads);
   }
@@ -245,9 +286,9 @@ void scatter(const ScatterArgs& args) {
 
 Strategy scatter_strategy(const ScatterArgs& args) {
   const int threads = threads_for(args.updates.count(), grain(args));
-  const bool sliced = way_of(args, combiner_for(args), threads) == Way::Sliced;
-  return {.path = sliced ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS,
-          .threads = sliced ? threads : 1};
+  const Way way = way_of(args, combiner_for(args), threads);
+  return {.path = way == Way::Sliced ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS,
+          .threads = way == Way::Sliced || way == Way::Rows ? threads : 1};
 }
 
 }  // namespace gpukern::cpu
