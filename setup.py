@@ -33,6 +33,21 @@ PACKAGED_HEADERS = Path("_elementwise", "headers", "elementwise")
 COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
 if "-g" not in f"{os.environ.get('CFLAGS', '')} {os.environ.get('CXXFLAGS', '')}".split():
     COMPILE_FLAGS.append("-g0")
+# Modules in which no time of a short call is spent, or little: compiled for size, that of a wheel.
+FOR_SIZE = {
+    "_elementwise.specialization",
+    "_memory.creation",
+    "_ops.explain",
+    "_ops.selection.compress",
+    "_ops.selection.count_nonzero",
+    "_ops.selection.nonzero",
+    "_program.program",
+    "_runtime.runtime",
+    "_streams.index_errors",
+    "_streams.progress",
+    "_typed.functions",
+    "typed",
+}
 CYTHON_DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
@@ -66,11 +81,22 @@ def library_folder(path):
     return os.path.relpath(ROOT / SOURCES / "lib", path.parent)
 
 
+def module_of(path):
+    """Return the full name of the module of a .pyx file."""
+    return ".".join(path.relative_to(ROOT / "cython").with_suffix("").parts)
+
+
+def compile_flags(path):
+    """Return the flags of the C++ compiler for the module of a .pyx file."""
+    flags = [*COMPILE_FLAGS, *(["-Werror"] if werror() == "ON" else [])]
+    return flags + (["-Os"] if module_of(path).removeprefix("gpukern.") in FOR_SIZE else [])
+
+
 def extensions():
     """Return one extension per .pyx file of the package."""
     return [
         Extension(
-            ".".join(path.relative_to(ROOT / "cython").with_suffix("").parts),
+            module_of(path),
             [str(path.relative_to(ROOT))],
             language="c++",
             include_dirs=["include"],
@@ -79,7 +105,7 @@ def extensions():
                 str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("include/gpukern/*.h"))
             ],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
-            extra_compile_args=COMPILE_FLAGS + (["-Werror"] if werror() == "ON" else []),
+            extra_compile_args=compile_flags(path),
             # Before glibc 2.34, dlopen is in libdl.
             extra_link_args=[
                 f"-Wl,-rpath,$ORIGIN/{library_folder(path)}",

@@ -45,6 +45,10 @@ def error_of(rng):
     return rng.choice(ERRORS)("an unexpected keyword argument" if rng.random() < 0.3 else "mine")
 
 
+# Bytes of an array, such as a broadcast one, whose results a machine surely has memory for.
+MOST = 64 << 20
+
+
 class Case:
     """An array, and what is known of it: `ref`, an ndarray of the same memory; `error`, which a
     method of the array raises; whether it has to be refused; whether it may be read."""
@@ -78,7 +82,7 @@ class Case:
     def roles(self):
         if not WITHOUT_GPU and self.exports and self.exports.names_gpu():
             return []
-        if not self.readable:
+        if not self.readable or (self.exports and self.ref is not None and self.ref.nbytes > MOST):
             # Larger items are copied, to be moved.
             return [gather_nothing] if self.exports.described.itemsize < 1 << 16 else []
         return [self.rng.choice(READ), self.rng.choice(READ), self.rng.choice(WRITTEN)]
