@@ -4,6 +4,7 @@
 """Producers of DLPack that do not keep to it, and a record of what becomes of their capsules."""
 
 import ctypes
+import gc
 import struct
 from collections import Counter
 
@@ -119,6 +120,8 @@ class Exports:
         """Drops the capsules; returns whether each tensor was deleted once."""
         self.capsules.clear()
         managed, self.managed = self.managed, []
+        if any(DELETED[each.pointer] < each.due for each in managed):
+            gc.collect()  # a traceback may hold an import in a cycle
         # All of them, so that none is counted again.
         return [each.is_deleted_as_due() for each in managed].count(False) == 0
 
