@@ -46,6 +46,20 @@ def test_a_block_is_open_in_one_thread():
     assert raised == ["deferred_errors: the block is open in another thread"]
 
 
+def test_tasks_may_share_a_block():
+    async def enter(errors):
+        with errors:
+            await asyncio.sleep(0.01)
+
+    async def enter_twice():
+        errors = gpukern.deferred_errors()
+        await asyncio.gather(enter(errors), enter(errors))
+        with pytest.raises(ValueError, match=r"^deferred_errors: the block is not open$"):
+            errors.__exit__(None, None, None)
+
+    asyncio.run(enter_twice())
+
+
 def test_blocks_nest_and_let_exceptions_pass():
     with gpukern.deferred_errors() as outer:
         with pytest.raises(KeyError, match="mine"), gpukern.deferred_errors():

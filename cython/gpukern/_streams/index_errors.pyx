@@ -59,8 +59,14 @@ cdef class DeferredErrors:
         return self
 
     def __exit__(self, kind, error, traceback):
+        if not self.tokens:
+            raise GpukernValueError("deferred_errors: the block is not open")
+        token = self.tokens.pop()
         open_blocks.fetch_sub(1)
-        block.reset(self.tokens.pop())
+        try:
+            block.reset(token)
+        except ValueError:
+            pass  # of another task, which keeps a block that takes no calls when it is closed
         if kind is None:
             self.check()
 
