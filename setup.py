@@ -37,10 +37,13 @@ if "-g" not in f"{os.environ.get('CFLAGS', '')} {os.environ.get('CXXFLAGS', '')}
 FOR_SIZE = {
     "_elementwise.specialization",
     "_memory.creation",
+    "_memory.device_array",
+    "_ops.copy",
     "_ops.explain",
     "_ops.selection.compress",
     "_ops.selection.count_nonzero",
     "_ops.selection.nonzero",
+    "_program.kernel",
     "_program.program",
     "_runtime.runtime",
     "_streams.index_errors",
