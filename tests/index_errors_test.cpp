@@ -238,6 +238,7 @@ TEST_F(IndexErrorsTest, OldExecIsReadToItsSize) {
   const gpukern::TensorRef to(out);
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   exec.struct_size = offsetof(gpukern_exec, index_errors);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   exec.index_errors = reinterpret_cast<gpukern_index_errors*>(std::uintptr_t{1});
   const gpukern_tensor c_from = from.c_tensor();
   const gpukern_tensor c_at = at.c_tensor();

@@ -30,8 +30,7 @@ gpukern_index_errors::gpukern_index_errors(DeviceId its_device)
 gpukern_index_errors::~gpukern_index_errors() {
   try {
     await(uses_);
-  } catch (...) {
-    // CUDA has failed: there is nothing to wait for.
+  } catch (...) {  // NOLINT(bugprone-empty-catch): CUDA has failed, there is nothing to wait for
   }
   release();
 }
@@ -40,8 +39,7 @@ void gpukern_index_errors::release() noexcept {
   const auto attempt = [](const auto& step) {
     try {
       step();
-    } catch (...) {
-      // CUDA has failed, and its memory with it.
+    } catch (...) {  // NOLINT(bugprone-empty-catch): CUDA has failed, and its memory with it
     }
   };
   for (const Use& use : uses_) attempt([&] { device_.release_event(use.event); });
@@ -67,9 +65,7 @@ IndexRecord* gpukern_index_errors::new_record(Stream stream) {
 }
 
 IndexRecord* gpukern_index_errors::record_of_capture(std::uint64_t capture, Stream stream) {
-  const auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const GraphRecord& graph) {
-    return graph.capture == capture;
-  });
+  const auto found = std::ranges::find(graphs_, capture, &GraphRecord::capture);
   if (found != graphs_.end()) return found->record;
   graphs_.push_back({capture, nullptr});
   try {
@@ -92,8 +88,7 @@ void gpukern_index_errors::use(Stream stream, const std::function<void(IndexReco
   if (capture != 0) return enqueue(record_of_capture(capture, stream));
   const std::uint64_t number = device_.number_of(stream);
   enqueue(records_[current_]);
-  const auto use = std::find_if(uses_.begin(), uses_.end(),
-                                [&](const Use& other) { return other.stream == number; });
+  const auto use = std::ranges::find(uses_, number, &Use::stream);
   if (use != uses_.end())
     use->event = device_.record(stream, use->event);
   else

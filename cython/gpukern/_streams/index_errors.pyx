@@ -40,7 +40,7 @@ cdef class Record:
 
 
 cdef class DeferredErrors:
-    """Bad indices of calls on GPUs; see :func:`deferred_errors`."""
+    """Bad indices of calls on GPUs; see :func:`gpukern.deferred_errors`."""
     cdef dict records  # by the GPU's number
     cdef list tokens   # of the times that it is open
     cdef unsigned long thread
