@@ -86,9 +86,14 @@ struct ItemRows {
       for (int k = 0; k < kItems; ++k) position[k] = first + k;
     } else {
       load_indices<kAny>(first, number, position);
+      bool plain = true;
 #pragma unroll
       for (int k = 0; k < kItems; ++k)
-        position[k] = resolve_index(mode, position[k], index_type.is_signed, n);
+        plain = plain && static_cast<std::uint64_t>(position[k]) < static_cast<std::uint64_t>(n);
+      if (!plain) {
+#pragma unroll
+        for (int k = 0; k < kItems; ++k) position[k] = resolved(position[k]);
+      }
     }
 #pragma unroll
     for (int k = 0; k < kItems; ++k)
@@ -96,6 +101,11 @@ struct ItemRows {
   }
 
  private:
+  /// Not inlined: most indices need it not, and its code is longer than all the rest.
+  [[nodiscard]] __device__ __noinline__ std::int64_t resolved(std::int64_t value) const {
+    return resolve_index(mode, value, index_type.is_signed, n);
+  }
+
   template <bool kAny>
   [[nodiscard]] __device__ std::int64_t offset(std::int64_t position) const {
     if constexpr (kAny) return offset_at(axis, static_cast<std::uint64_t>(position));
@@ -190,14 +200,18 @@ __device__ void combine_rows(const ItemRows& rows, std::int64_t first,
       for (int c = 0; c < kCount; ++c) value[k][c] = multiplied(value[k][c], weight);
     }
   }
-  with_kind(reduction, [&](const Reduction& kind) {
+  const auto combine_all = [&](const Reduction& kind) {
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
       if (row[k] == nullptr) continue;
 #pragma unroll
       for (int c = 0; c < kCount; ++c) sum[c] = combine(kind, sum[c], value[k][c]);
     }
-  });
+  };
+  if constexpr (kAny)
+    combine_all(reduction);
+  else
+    with_kind(reduction, combine_all);
 }
 
 /// Combines `count` neighbouring elements, whose loads are vectors. Not inlined: few calls have
@@ -242,7 +256,7 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
   constexpr int kFew = 4;
   constexpr int kMany = kCount == 1 && !kAny ? 8 : 4;
   std::int64_t combined = 0;
-  if (rows.index == nullptr || group.lanes < kMany) {
+  if (kAny || rows.index == nullptr || group.lanes < kMany) {
     if (!active) return 0;
     if constexpr (!kAny && kCount == 1) {
       const std::int64_t count = items.end - items.begin;
