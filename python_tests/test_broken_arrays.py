@@ -11,6 +11,7 @@ import pytest
 from conftest import WITHOUT_GPU
 from described import MEMORY, Description
 from malformed_dlpack import PLAIN, VERSIONED, ExchangeProducer, Exports, Producer
+from malformed_objects import Shapeless
 
 import gpukern
 
@@ -117,6 +118,12 @@ def test_attributes_of_subclasses_do_not_count():
     swapped = np.array([2, 0], ">i4").view(Boastful)
     assert gpukern.gather(np.arange(3), swapped).tolist() == [2, 0]
     assert "gather on cpu" in str(gpukern.explain(gpukern.gather, numbers, [0]))
+
+
+def test_values_of_no_dimensions_are_read_whatever_their_subclass_says():
+    value = np.array(5.0).view(Shapeless)
+    assert gpukern.scatter(np.zeros(3), [1], value).tolist() == [0, 5, 0]
+    assert gpukern.gather(np.ones(3), [7], mode="fill", fill_value=value).tolist() == [5]
 
 
 def test_masks_of_objects_come_in_by_dlpack_as_others():

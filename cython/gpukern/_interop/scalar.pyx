@@ -77,7 +77,7 @@ cdef object on_host(object value, str what):
     cdef ArrayType kind = array_type_of(value)
     if kind.protocol == BY_NDARRAY:
         refuse_own_arithmetic(kind, what)
-        return value
+        return np.asarray(value)  # whatever the attributes of a subclass say
     if kind.library is None:
         return value
     why = kind.refusal or libraries.why_no_value(kind.library, value)
