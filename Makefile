@@ -59,7 +59,7 @@ endif
 BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
-.PHONY: help demo test examples wheels check-wheel bench bench-host sanitize sanitize-host fuzz \
+.PHONY: help demo test examples wheels check-wheel bench bench-host sanitize sanitize-host fuzz torture \
   check-aarch64 docs docs-links docs-requirements lint words format abi-check abi-renew \
   check-sdist release clean requirements
 
@@ -78,6 +78,7 @@ help:
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz      run the C ABI on inputs that libFuzzer makes, FUZZ_SECONDS=60 for each test"
 	@echo "               (needs Clang 17 or later: CLANGXX=clang++-19)"
+	@echo "make torture   let each fallible call of the library fail in turn, on a fake GPU"
 	@echo "make check-aarch64  cross-compile the CPU library for 64-bit ARM and run its C++ tests by"
 	@echo "               emulation (needs Debian's g++-aarch64-linux-gnu, qemu-user, googletest)"
 	@echo "make docs      build the documentation site into $(DOCS) (needs Doxygen)"
@@ -212,6 +213,11 @@ fuzz: requirements
 	    -artifact_prefix=$(FUZZ_BUILD)/$$test- \
 	    $(FUZZ_BUILD)/corpus/$$test tests/fuzz/corpus/$$test || exit 1; \
 	done
+
+torture: requirements
+	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
+	cmake --build $(BUILD) --target torture_test --parallel $(JOBS)
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error -R torture
 
 # The emulator cannot start a program anew, as death tests do, and misnames the cores of threads.
 AARCH64 := build/aarch64

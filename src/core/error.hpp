@@ -40,6 +40,7 @@ inline std::ostream& operator<<(std::ostream& text, const ArgumentName& name) {
 template <class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(gpukern_status status, const Parts&... parts) {
   std::ostringstream text;
+  text.exceptions(std::ios_base::badbit);  // without memory, not half a message
   (text << ... << parts);
   throw Error(status, text.str());
 }

@@ -68,6 +68,7 @@ Tensor RaveledIndex::broadcast_shape() const {
     }
   if (!fits) {
     std::ostringstream shapes;
+    shapes.exceptions(std::ios_base::badbit);
     for (const Argument& index : indices_) shapes << ' ' << index.tensor.shape_text();
     fail(GPUKERN_INDEX_ERROR, function_,
          ": shape mismatch: index arrays could not be broadcast together with shapes",

@@ -109,10 +109,21 @@ StreamCache& stream_cache() {
   return make_once(all_stream_caches, [] { return std::make_unique<StreamCache>(); });
 }
 
-void destroy(Device& device, const PipelineStreams& streams) {
+/// Runs a step of a release. It fails only in an unusable CUDA context, in which no transfer runs
+/// any more (the error that caused that is reported to the caller), or without memory to keep
+/// something. The other steps go on.
+template <class Step>
+void attempt(const Step& step) noexcept {
+  try {
+    step();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
+  }
+}
+
+void destroy(Device& device, const PipelineStreams& streams) noexcept {
   for (Stream stream : {streams.in, streams.work, streams.out})
-    if (stream != nullptr) device.release_stream(stream);
-  if (streams.staging != nullptr) device.release_pinned(streams.staging);
+    if (stream != nullptr) attempt([&] { device.release_stream(stream); });
+  if (streams.staging != nullptr) attempt([&] { device.release_pinned(streams.staging); });
 }
 
 void open(Device& device, PipelineStreams& streams) {
@@ -193,21 +204,19 @@ Pipeline::~Pipeline() { drain(); }
 /// All transfers must complete before host memory returns to the caller, and device memory and
 /// staging to the next call.
 void Pipeline::drain() noexcept {
-  try {
-    bool in_flight = false;
-    for (const Chunk& chunk : chunks_) in_flight = in_flight || chunk.in_flight_;
-    if (in_flight)
-      for (Stream stream : {streams_.in, streams_.work, streams_.out}) device_.synchronize(stream);
-    for (const Chunk& chunk : chunks_)
-      for (Event event : {chunk.sent_, chunk.worked_, chunk.fetched_})
-        if (event != nullptr) device_.release_event(event);
-    chunks_.clear();
-    memory_.clear();
-    if (!stream_cache().keep(device_, streams_)) destroy(device_, streams_);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
-    // Fails only in an unusable CUDA context, in which no transfer runs any more. The streams are
-    // lost with the context; the error that caused that is reported to the caller.
-  }
+  bool in_flight = false;
+  for (const Chunk& chunk : chunks_) in_flight = in_flight || chunk.in_flight_;
+  if (in_flight)
+    for (Stream stream : {streams_.in, streams_.work, streams_.out})
+      attempt([&] { device_.synchronize(stream); });
+  for (const Chunk& chunk : chunks_)
+    for (Event event : {chunk.sent_, chunk.worked_, chunk.fetched_})
+      if (event != nullptr) attempt([&] { device_.release_event(event); });
+  chunks_.clear();
+  memory_.clear();
+  bool kept = false;
+  attempt([&] { kept = stream_cache().keep(device_, streams_); });
+  if (!kept) destroy(device_, streams_);
 }
 
 CopyArgs packing(const std::byte* from, const Layout& layout, std::byte* to) {

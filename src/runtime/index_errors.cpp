@@ -6,14 +6,38 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 using gpukern::DeviceId;
+using gpukern::Error;
 using gpukern::guard;
 using gpukern::IndexRecord;
 using gpukern::require;
 using gpukern::Stream;
+
+namespace {
+
+/// Runs a step that can fail only in an unusable CUDA context.
+template <class Step>
+void attempt(const Step& step) noexcept {
+  try {
+    step();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): CUDA has failed, and its memory with it
+  }
+}
+
+Error error_of(const IndexRecord& record) {
+  const auto& [function, call, axis, is_signed, n] = record.origin;
+  return {GPUKERN_INDEX_ERROR, "index " + gpukern::value_text(record.bad, is_signed) +
+                                   " is out of bounds for axis " + std::to_string(axis) +
+                                   " with size " + std::to_string(n) + " (call " +
+                                   std::to_string(call) + ", " + function + ", index " +
+                                   std::to_string(record.bad.position) + " in C order)"};
+}
+
+}  // namespace
 
 gpukern_index_errors::gpukern_index_errors(DeviceId its_device)
     : device_id_(its_device),
@@ -28,21 +52,14 @@ gpukern_index_errors::gpukern_index_errors(DeviceId its_device)
 }
 
 gpukern_index_errors::~gpukern_index_errors() {
-  try {
-    await(uses_);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): CUDA has failed, there is nothing to wait for
-  }
+  attempt([&] { await(awaited_); });
+  attempt([&] { await(uses_); });
   release();
 }
 
 void gpukern_index_errors::release() noexcept {
-  const auto attempt = [](const auto& step) {
-    try {
-      step();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): CUDA has failed, and its memory with it
-    }
-  };
-  for (const Use& use : uses_) attempt([&] { device_.release_event(use.event); });
+  for (const std::vector<Use>* uses : {&awaited_, &uses_})
+    for (const Use& use : *uses) attempt([&] { device_.release_event(use.event); });
   for (const GraphRecord& graph : graphs_)
     attempt([&] { device_.release_array(graph.record, stream_); });
   for (IndexRecord* const record : records_)
@@ -58,7 +75,7 @@ IndexRecord* gpukern_index_errors::new_record(Stream stream) {
     device_.upload(record, &none, sizeof none, stream_);
     device_.synchronize(stream_);
   } catch (...) {
-    device_.release_array(record, stream_);
+    attempt([&] { device_.release_array(record, stream_); });
     throw;
   }
   return record;
@@ -87,57 +104,60 @@ void gpukern_index_errors::use(Stream stream, const std::function<void(IndexReco
   const std::scoped_lock lock(mutex_);
   if (capture != 0) return enqueue(record_of_capture(capture, stream));
   const std::uint64_t number = device_.number_of(stream);
-  enqueue(records_[current_]);
-  const auto use = std::ranges::find(uses_, number, &Use::stream);
-  if (use != uses_.end())
+  auto use = std::ranges::find(uses_, number, &Use::stream);
+  if (use == uses_.end()) use = uses_.insert(use, {number, nullptr});
+  try {
+    enqueue(records_[current_]);
     use->event = device_.record(stream, use->event);
-  else
-    uses_.push_back({number, device_.record(stream, nullptr)});
+  } catch (...) {
+    attempt([&] { device_.synchronize(stream); });  // enqueued work must not outlive the record
+    if (use->event == nullptr) uses_.erase(use);
+    throw;
+  }
 }
 
 void gpukern_index_errors::await(std::vector<Use>& uses) {
   while (!uses.empty()) {
     device_.await_event(uses.back().event);
-    device_.release_event(uses.back().event);
+    attempt([&] { device_.release_event(uses.back().event); });
     uses.pop_back();
   }
 }
 
-IndexRecord gpukern_index_errors::empty(IndexRecord* record) {
+void gpukern_index_errors::empty(IndexRecord* record) {
   IndexRecord found;
   device_.download(&found, record, sizeof found, stream_);
-  if (found.found == 0) return found;
+  if (found.found == 0) return;
+  if (first_.is_after(found.origin, found.bad.position)) first_ = found;
   const IndexRecord none;
   device_.upload(record, &none, sizeof none, stream_);
   device_.synchronize(stream_);
-  return found;
 }
 
-IndexRecord gpukern_index_errors::take() {
-  const std::scoped_lock one_check(checks_);
-  std::vector<Use> uses;
+void gpukern_index_errors::collect() {
+  await(awaited_);
   std::vector<GraphRecord> graphs;
-  IndexRecord* record = nullptr;
   {
     const std::scoped_lock lock(mutex_);
-    record = records_[current_];
-    current_ = 1 - current_;
-    uses.swap(uses_);
     graphs = graphs_;
+    if (!unread_) current_ = 1 - current_;
+    unread_ = true;
+    awaited_.swap(uses_);
   }
-  try {
-    await(uses);
-  } catch (...) {
-    const std::scoped_lock lock(mutex_);
-    uses_.insert(uses_.end(), uses.begin(), uses.end());  // to be released
-    throw;
-  }
-  IndexRecord first = empty(record);
-  for (const GraphRecord& graph : graphs) {
-    const IndexRecord other = empty(graph.record);
-    if (other.found != 0 && first.is_after(other.origin, other.bad.position)) first = other;
-  }
-  return first;
+  await(awaited_);
+  empty(records_[1 - current_]);
+  for (const GraphRecord& graph : graphs) empty(graph.record);
+  unread_ = false;
+}
+
+std::optional<Error> gpukern_index_errors::take(IndexRecord& first) {
+  const std::scoped_lock one_check(checks_);
+  if (unread_) collect();
+  collect();
+  if (first_.found == 0) return std::nullopt;
+  Error error = error_of(first_);  // without memory for it, the next check reports
+  first = std::exchange(first_, IndexRecord{});
+  return error;
 }
 
 extern "C" gpukern_status gpukern_index_errors_create(gpukern_device device,
@@ -161,14 +181,13 @@ extern "C" gpukern_status gpukern_index_errors_check(gpukern_index_errors* error
     require(first == nullptr || first->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
             "index_errors_check: first must have struct_size = ", kFirstSize, " or more, got ",
             first == nullptr ? 0 : first->struct_size);
-    const IndexRecord record = errors->take();
-    if (record.found == 0) return;
+    IndexRecord record;
+    const std::optional<Error> error = errors->take(record);
+    if (!error) return;
     const auto& [function, call, axis, is_signed, n] = record.origin;
     if (first != nullptr)
       *first = {first->struct_size, function, call, record.bad.position, record.bad.value, axis, n};
-    gpukern::fail(GPUKERN_INDEX_ERROR, "index ", gpukern::value_text(record.bad, is_signed),
-                  " is out of bounds for axis ", axis, " with size ", n, " (call ", call, ", ",
-                  function, ", index ", record.bad.position, " in C order)");
+    throw *error;
   });
 }
 

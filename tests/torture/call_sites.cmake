@@ -1,0 +1,35 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+# cmake -DNM= -DLIBRARY= -DWRAPPED= -P: fails if the static library calls a function that torture
+# neither lets fail nor may leave out. C functions and allocation count; other functions of the C++
+# standard library fail by the allocations in them.
+set(infallible
+    # by their specification, with the arguments that the library gives
+    atexit fegetenv fesetenv fma fmaf fmaxf fminf getenv geteuid getpid memchr memcmp memcpy memmove
+    memset nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_self
+    pthread_sigmask sched_yield sigfillset strcmp strlen sysconf time
+    # while the library is loaded
+    pthread_atfork
+    # the C library ends the process
+    __cxa_thread_atexit
+    # takes memory from a reserve
+    __cxa_allocate_exception
+    # of compilers
+    _GLOBAL_OFFSET_TABLE_ _Unwind_Resume __cpu_features2 __cpu_model __cxa_begin_catch
+    __cxa_end_catch __cxa_free_exception __cxa_guard_abort __cxa_guard_acquire __cxa_guard_release __cxa_rethrow __cxa_throw __cxa_throw_bad_array_new_length
+    __dso_handle __errno_location __gxx_personality_v0 __libc_single_threaded __popcountdi2
+    __sched_cpucount __stack_chk_fail __tls_get_addr)
+execute_process(COMMAND "${NM}" "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL " [A-TV-Za-z] [^\n]+" defined "${symbols}")
+list(TRANSFORM defined REPLACE "^ . " "")
+string(REGEX MATCHALL " U [^\n]+" called "${symbols}")
+list(TRANSFORM called REPLACE "^ U " "")
+list(REMOVE_DUPLICATES called)
+list(REMOVE_ITEM called ${defined} ${infallible} ${WRAPPED})
+# operator new and delete are the test's own.
+list(FILTER called EXCLUDE REGEX "^_ZN?K?R?(St|S[a-z]|n[wa]|d[la]|9__gnu_cxx|NSt|NKSt|T[VTI])")
+if(called)
+  list(JOIN called "\n" text)
+  message(FATAL_ERROR "torture does not let these functions fail:\n${text}")
+endif()
