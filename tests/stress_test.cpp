@@ -59,11 +59,11 @@ class Caller {
   void step() {
     // Mostly short calls, which are the most at once; some are shared with helper threads.
     if (random_() % 256 == 0) resize(pick<std::int64_t>(random_, {1, 100, 5000, 40000}));
-    static constexpr std::array kSteps{
-        &Caller::gather,    &Caller::bad_index, &Caller::take,    &Caller::scatter,
-        &Caller::put,       &Caller::bags,      &Caller::segment, &Caller::select,
-        &Caller::compress,  &Caller::saxpy,     &Caller::copy,    &Caller::memory,
-        &Caller::questions, &Caller::pipeline,  &Caller::refused};
+    static constexpr std::array kSteps{&Caller::gather,    &Caller::bad_index, &Caller::take,
+                                       &Caller::scatter,   &Caller::put,       &Caller::bags,
+                                       &Caller::segment,   &Caller::select,    &Caller::compress,
+                                       &Caller::saxpy,     &Caller::copy,      &Caller::memory,
+                                       &Caller::questions, &Caller::pipeline,  &Caller::refused};
     (this->*kSteps[random_() % kSteps.size()])();
   }
 
