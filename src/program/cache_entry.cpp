@@ -14,7 +14,7 @@ std::string_view view(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-/// Of the key too: the body of another entry is none of this one.
+/// Of the key too: the body of another entry has another sum.
 Digest checksum(const Digest& key, std::string_view body) {
   return sha256(std::string(view(key)).append(body));
 }
