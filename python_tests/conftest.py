@@ -72,6 +72,9 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "alone: measures time or memory; no other test runs meanwhile"
     )
+    config.addinivalue_line(
+        "markers", "thread_unsafe(reason): pytest-run-parallel runs it on one thread"
+    )
 
 
 def pytest_collection_modifyitems(items):

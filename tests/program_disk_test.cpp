@@ -4,9 +4,12 @@
 // The disk cache without a compiler: the owners of files it reads, and the files it removes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -153,6 +156,93 @@ TEST_F(ProgramDiskTest, AnEntryBeyondTheLimitIsNotRead) {
   fs::resize_file(entry(), std::uintmax_t{1} << 40);  // a sparse file, which occupies no space
   EXPECT_TRUE(is_rejected());
   EXPECT_FALSE(fs::exists(entry()));
+}
+
+int count_of(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::atoi(text) : otherwise;
+}
+
+/// Flips bits, cuts, extends, and mixes with another entry.
+std::string damaged(std::string bytes, const std::string& other, Random& random) {
+  const std::size_t at = random() % bytes.size();
+  switch (random() % 6) {
+    case 0:
+      return bytes.substr(0, at);
+    case 1:
+      return bytes + bytes.substr(at);
+    case 2:
+      return bytes.substr(0, at) + other.substr(std::min(at, other.size()));
+    case 3:
+      return bytes.erase(at, 1 + random() % 8);
+    case 4:
+      for (int word = 0; word < 4; ++word) bytes[random() % bytes.size()] = '\0';
+      return bytes;
+    default:
+      for (std::uint64_t bits = 1 + random() % 3; bits > 0; --bits) {
+        char& byte = bytes[random() % bytes.size()];
+        byte = static_cast<char>(byte ^ (1U << random() % 8));
+      }
+      return bytes;
+  }
+}
+
+TEST_F(ProgramDiskTest, NoDamagedEntryIsUsed) {
+  const std::string whole = read_file(entry());
+  gpukern::Compiled another = program();
+  another.ptx = "other ptx";
+  DiskCache().store(other_, another);
+  const std::string other = read_file(directory() / (digits_ + ".gpukern"));
+  Random random(std::random_device{}());
+  const int entries = count_of("GPUKERN_TEST_ENTRIES", rounds(1000));
+  for (int i = 0; i < entries; ++i) {
+    const std::string bytes = damaged(whole, other, random);
+    if (bytes == whole) continue;
+    write_file(entry(), bytes);
+    fs::permissions(entry(), fs::perms::owner_read | fs::perms::owner_write);
+    ASSERT_TRUE(is_rejected()) << testing::PrintToString(bytes);
+    ASSERT_FALSE(fs::exists(entry()));
+  }
+}
+
+/// One of many processes: stores and finds some programs by turns.
+int run_process(const std::vector<gpukern::Digest>& keys, int seed) {
+  const auto numbered = [](std::size_t k) {
+    gpukern::Compiled program;
+    program.architecture = "sm_90";
+    program.ptx = std::string(std::size_t{1} << (4 + k), static_cast<char>('a' + k));
+    return program;
+  };
+  Random random(static_cast<std::uint64_t>(seed));
+  for (int turn = 0; turn < 100; ++turn) {
+    const std::size_t k = random() % keys.size();
+    const auto found = DiskCache().find(keys[k]);
+    if (found.rejected) return 2;
+    if (found.program && found.program->ptx != numbered(k).ptx) return 3;
+    if (!found.program) DiskCache().store(keys[k], numbered(k));
+  }
+  return 0;
+}
+
+TEST_F(ProgramDiskTest, ProcessesThatStartAtOnceFindWholeEntries) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer does not follow a fork()";
+#endif
+  DiskCache().clear();
+  std::vector<gpukern::Digest> keys;
+  for (int k = 0; k < 8; ++k) keys.push_back(gpukern::sha256(std::to_string(k)));
+  const Variable limit("GPUKERN_CACHE_LIMIT", "4000");  // some are removed again and again
+  std::vector<pid_t> processes;
+  for (int i = 0; i < count_of("GPUKERN_TEST_PROCESSES", 64); ++i) {
+    processes.push_back(fork());
+    if (processes.back() == 0) _exit(run_process(keys, i));
+  }
+  for (const pid_t process : processes) {
+    int status = -1;
+    ASSERT_EQ(waitpid(process, &status, 0), process);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
 }
 
 TEST_F(ProgramDiskTest, APipeDoesNotBlock) {

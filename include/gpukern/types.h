@@ -99,7 +99,9 @@ typedef struct gpukern_index_errors gpukern_index_errors;
 /**
  * @brief Reports the progress of a call on host tensors, from the calling thread.
  *
- * May call gpukern. Must not throw.
+ * May call gpukern. Must not throw. Called after each part of the work, and on the CPU also during
+ * a part that takes more than 10 ms, with what was complete before, so that a call can be
+ * cancelled.
  *
  * @param[in] user gpukern_exec::progress_user
  * @param[in] done_bytes bytes that have been processed; never decreases, ends at `total_bytes`

@@ -13,6 +13,7 @@
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/runs.hpp"
+#include "src/threading/stop.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
@@ -118,8 +119,10 @@ class BagReduction {
 
   template <class Visit>
   void for_each_tile(const Visit& visit) const {
-    for (std::int64_t first = 0; first < columns_; first += kTileColumns)
+    for (std::int64_t first = 0; first < columns_; first += kTileColumns) {
+      if (first > 0 && is_stopped()) return;
       visit(Tile{first, std::min(kTileColumns, columns_ - first)});
+    }
   }
 
  private:
@@ -193,7 +196,9 @@ bool reduce_bags(const GatherReduceArgs& args, const BagLoops& loops, const Bags
   BagReduction reduction(args, loops);
   bool has_long = false;
   std::int64_t first = bags.offset(begin);
+  constexpr std::int64_t kStopPart = 256;
   for (std::int64_t bag = begin; bag < end; ++bag) {
+    if ((bag - begin) % kStopPart == 0 && is_stopped()) break;
     const std::int64_t next = bags.offset(bag + 1);
     const Items items{first, std::max(first, next)};
     first = next;
@@ -263,6 +268,7 @@ void gather_reduce(const GatherReduceArgs& args) {
     });
     has_long = found.load();
   }
+  throw_if_stopped();
   for (std::int64_t bag = 0; has_long && bag < args.bags; ++bag)
     if (const Items items = bags[bag]; items.count() > kUnitItems)
       reduce_long(args, loops, bag, items);

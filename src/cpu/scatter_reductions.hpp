@@ -212,7 +212,9 @@ class BlockedReduction {
 
   /// Writes the elements.
   void finish() {
+    constexpr std::size_t kPart = std::size_t{1} << 16;
     for (std::size_t element = 0; element < values_.size(); ++element) {
+      if (element % kPart == 0 && is_stopped()) return;
       if (values_[element] == 0) continue;
       const A* const row = rows_.get() + element * columns_;
       std::byte* const target =

@@ -68,7 +68,11 @@ SlicedUpdates slice_updates(const ScatterArgs& args, int shift) {
   std::vector<std::int64_t> resolved(static_cast<std::size_t>(parts));
   each_part([&](std::int64_t part, std::int64_t* numbers) {
     const std::int64_t begin = begin_of(part);
-    const std::int64_t number = resolve_updates(args, begin, end_of(part), unsorted.get() + begin);
+    std::int64_t number = 0;
+    constexpr std::int64_t kBlock = std::int64_t{1} << 14;
+    for (std::int64_t at = begin; at < end_of(part) && !is_stopped(); at += kBlock)
+      number += resolve_updates(args, at, std::min(at + kBlock, end_of(part)),
+                                unsorted.get() + begin + number);
     resolved[static_cast<std::size_t>(part)] = number;
     for (std::int64_t u = begin; u < begin + number; ++u) ++numbers[unsorted[u].key >> shift];
   });
@@ -82,9 +86,12 @@ SlicedUpdates slice_updates(const ScatterArgs& args, int shift) {
   sliced.begin[slices] = at;
   sliced.updates = std::make_unique_for_overwrite<Update[]>(static_cast<std::size_t>(at));
   each_part([&](std::int64_t part, std::int64_t* to) {
-    const std::int64_t end = begin_of(part) + resolved[static_cast<std::size_t>(part)];
-    for (std::int64_t u = begin_of(part); u < end; ++u)
-      sliced.updates[to[unsorted[u].key >> shift]++] = unsorted[u];
+    const std::int64_t begin = begin_of(part);
+    for_each_part({unsorted.get() + begin, resolved[static_cast<std::size_t>(part)]},
+                  [&](const Updates& some) {
+                    for (std::int64_t u = 0; u < some.count; ++u)
+                      sliced.updates[to[some.first[u].key >> shift]++] = some.first[u];
+                  });
   });
   return sliced;
 }

@@ -4,6 +4,7 @@
 // The updates of a scatter with their indices resolved, in order or by slices of the target.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "src/core/updates.hpp"
 #include "src/cpu/index_types.hpp"
 #include "src/cpu/runs.hpp"
+#include "src/threading/stop.hpp"
 
 namespace gpukern::cpu {
 
@@ -49,13 +51,22 @@ void for_each_column_run(const Loop<2>& columns, const ColumnRunVisitor& visit);
 std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
                              Update* to);
 
-/// Calls body(updates) for blocks of the updates at positions [begin, end), in order.
+/// Calls body(updates) for parts of resolved updates, in order, until the call is stopped.
+template <class Body>
+void for_each_part(const Updates& updates, const Body& body) {
+  constexpr std::int64_t kPart = std::int64_t{1} << 16;
+  for (std::int64_t at = 0; at < updates.count && !is_stopped(); at += kPart)
+    body(Updates{updates.first + at, std::min(kPart, updates.count - at)});
+}
+
+/// Calls body(updates) for blocks of the updates at positions [begin, end), in order, until the
+/// call is stopped.
 template <class Body>
 void for_each_block(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
                     const Body& body) {
   std::array<Update, 512> block;
   constexpr std::int64_t kBlock = block.size();
-  for (; begin < end; begin += kBlock)
+  for (; begin < end && !is_stopped(); begin += kBlock)
     body(Updates{block.data(),
                  resolve_updates(args, begin, std::min(begin + kBlock, end), block.data())});
 }

@@ -11,6 +11,7 @@
 
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
+#include "src/threading/stop.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
@@ -20,6 +21,8 @@ namespace {
 constexpr std::int64_t kPart = std::int64_t{1} << 14;
 /// Parts that justify a thread.
 constexpr std::int64_t kGrain = 4;
+/// Elements between two looks at whether the call is stopped.
+constexpr std::int64_t kStopPart = std::int64_t{1} << 16;
 /// Elements whose test precedes the moves.
 constexpr std::int64_t kBlock = 512;
 
@@ -188,8 +191,11 @@ void select(const SelectArgs& args) {
   visit_mask_word(args.item, [&]<class W>(W) {
     if (total == 0) return;                                        // no loop over positions
     if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // one pass suffices
-      return visit_move(
-          args, [&](const auto& move) { selected = select_part<W>(args, 0, total, 0, move); });
+      return visit_move(args, [&](auto move) {
+        for (std::int64_t begin = 0; begin < total && !is_stopped(); begin += kStopPart)
+          selected =
+              select_part<W>(args, begin, std::min(begin + kStopPart, total), selected, move);
+      });
     std::vector<std::int64_t> before(static_cast<std::size_t>(parts));
     const auto each_part = [&](const auto& body) {
       parallel_for(parts, kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -211,7 +217,7 @@ void select(const SelectArgs& args) {
   });
   if (args.count != nullptr)
     std::memcpy(args.count, &selected, sizeof selected);
-  else
+  else if (!is_stopped())
     pad(args, std::min(selected, args.size));
 }
 

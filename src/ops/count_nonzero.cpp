@@ -3,6 +3,7 @@
 
 #include "src/ops/selection.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
+#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 namespace {
@@ -30,6 +31,9 @@ void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gp
           "stream");
   *count = mask.tensor.count();  // in a dry run
   if (mask.tensor.count() == 0) return;
+  Progress progress("count_nonzero", exec);
+  progress.expect(1);  // not reported: there is no output to count
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
   // An upper bound of the scratch memory of a GPU.
   const std::int64_t scratch = mask.tensor.count() / 7 + 4096;
   const bool fits = fits_memory({mask.tensor.bytes(), scratch}, device_memory_limit(exec));

@@ -218,14 +218,15 @@ void run_indexed_reduction(const IndexedReduction& reduction,
   const std::int64_t items = index != nullptr ? index->tensor.count() : axis.n;
   require(axis.n > 0 || items == 0 || out.tensor.count() == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
+  Progress progress(function, exec);
+  progress.expect(out.tensor.bytes());
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
   if (options.mode == GPUKERN_INDEX_RAISE) {
     require_offsets(call, offsets, items);
     if (index != nullptr && items > 0)
       options.mode = check_bounds(call, function, index->tensor, axis);
   }
   if (out.tensor.count() == 0) return;
-  Progress progress(function, exec);
-  progress.expect(out.tensor.bytes());
   if (call.is_offloaded()) {
     if (run_offloaded(reduction, options, axis, call, exec, progress)) return;
     if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;

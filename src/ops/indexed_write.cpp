@@ -160,6 +160,9 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   const Call call(function, {&target, &index, &values, &out}, exec);
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");
+  Progress progress(function, exec);
+  progress.expect(out.tensor.bytes());
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
   bool sorted = false;
   if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0) {
     if (call.index_errors == nullptr)
@@ -171,8 +174,6 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
     if (raw_out != nullptr) call.move(target.tensor, out.tensor);
     return;
   }
-  Progress progress(function, exec);
-  progress.expect(out.tensor.bytes());
   if (call.is_offloaded()) {
     if (run_offloaded(write, options, out.tensor, call, exec, progress)) return;
     if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;

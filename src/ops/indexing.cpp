@@ -54,16 +54,15 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
 }
 
 /// `unchecked`: the indices have not been checked, and the device checks them while it gathers.
-void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gpukern_exec* exec) {
+void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gpukern_exec* exec,
+         Progress& progress) {
   const Call& call = gather.call;
-  Progress progress(gather.function, exec);
   if (call.is_offloaded()) return gather_offloaded(gather, device_memory_limit(exec), progress);
   GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode, gather.make_loop);
   args.path = gather.path;
   args.in_place = gather.host_source != nullptr;
   args.out_may_change = out_may_change;
   if (progress.wanted() && !call.device_id.cuda) {
-    progress.expect(gather.operands.out.bytes());
     if (unchecked) require_in_bounds(call, gather.operands.index, gather.axis);
     args.out_may_change = true;  // all indices are in bounds
     return gather_in_parts(call.device, args, progress);
@@ -93,6 +92,9 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
     fill = checked_fill_value(function, options.fill_value, source.tensor, axis);
 
   const std::int64_t count = out.tensor.count();
+  Progress progress(function, exec);
+  progress.expect(out.tensor.bytes());
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
   const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
@@ -116,7 +118,7 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
        path,
        make_loop,
        host_source},
-      unchecked, may_change, exec);
+      unchecked, may_change, exec, progress);
   out_here.finish();
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "src/ops/index_checks.hpp"
+#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 namespace {
@@ -82,6 +83,9 @@ std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
   arguments.reserve(indices_.size());
   for (const Argument& index : indices_) arguments.push_back(&index);
   const Call& call = call_.emplace(function_, arguments, exec);
+  Progress progress(function_, exec);
+  progress.expect(index_.tensor.bytes());
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
   const auto axis_of = [&](std::size_t k) {
     const int d = axes_.first + static_cast<int>(k);
     return Axis{d, d, d + 1, array_.shape[d]};

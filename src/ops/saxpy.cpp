@@ -70,6 +70,7 @@ void run(const Call& call, const SaxpyArgs& args, const Operands& operands,
          const gpukern_exec* exec) {
   Progress progress("saxpy", exec);
   progress.expect(args.loop.count() * args.item);
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
   if (call.is_offloaded())
     saxpy_offloaded(call, args, operands, device_memory_limit(exec), progress);
   else if (progress.wanted() && !call.device_id.cuda)

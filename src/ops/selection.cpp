@@ -68,10 +68,11 @@ void run_selection(const Call& call, const char* function, const SelectOperands&
   const auto& [mask, x, given_out, axis, first, stream, fill] = operands;
   const bool apart = may_overlap(given_out, mask) || (x != nullptr && may_overlap(given_out, *x)) ||
                      (fill != nullptr && may_overlap(given_out, *fill));
-  Output out(call, given_out, apart);
-  const SelectOperands here{mask, x, out.tensor(), axis, 0, call.stream, fill};
   Progress progress(function, exec);
   progress.expect(given_out.bytes());
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
+  Output out(call, given_out, apart);
+  const SelectOperands here{mask, x, out.tensor(), axis, 0, call.stream, fill};
   if (call.is_offloaded() && mask.count() > 0 && (x == nullptr || x->count() > 0)) {
     select_in_chunks(call, here, device_memory_limit(exec), progress, enqueue);
   } else {

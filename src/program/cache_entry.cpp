@@ -8,10 +8,15 @@
 namespace gpukern {
 namespace {
 
-constexpr std::string_view kMark = "gpukern entry 2\n";
+constexpr std::string_view kMark = "gpukern entry 3\n";
 
 std::string_view view(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+/// Of the key too: the body of another entry has another sum.
+Digest checksum(const Digest& key, std::string_view body) {
+  return sha256(std::string(view(key)).append(body));
 }
 
 void put(std::string& to, std::string_view text) {
@@ -62,7 +67,7 @@ std::string entry_of(const Digest& key, const Compiled& program) {
   }
   std::string entry(kMark);
   entry += view(key);
-  entry += view(sha256(body));
+  entry += view(checksum(key, body));
   entry += body;
   return entry;
 }
@@ -73,7 +78,7 @@ std::optional<Compiled> program_of(const Digest& key, std::string_view entry) {
   if (entry.size() < kHead || !entry.starts_with(kMark)) return {};
   const std::string_view body = entry.substr(kHead);
   if (entry.substr(kMark.size(), kDigest) != view(key)) return {};
-  if (entry.substr(kMark.size() + kDigest, kDigest) != view(sha256(body))) return {};
+  if (entry.substr(kMark.size() + kDigest, kDigest) != view(checksum(key, body))) return {};
 
   Reader reader(body);
   Compiled program;

@@ -11,6 +11,7 @@
 #include "src/core/make_once.hpp"
 #include "src/cpu/isa.hpp"
 #include "src/cpu/kernels.hpp"
+#include "src/threading/stop.hpp"
 
 namespace gpukern {
 namespace {
@@ -32,6 +33,7 @@ class CpuDevice final : public Device {
                                [](const RavelArgs& args) { cpu::ravel_index(args); },
                                [](const RecordIndexArgs& args) { cpu::record_bad_index(args); },
                                [](const SelectArgs& args) { cpu::select(args); }});
+    cpu::throw_if_stopped();
   }
   bool run_checked(const Operation& operation, Stream) override {
     return operation.visit(Overloaded{[](const GatherArgs& args) {

@@ -6,6 +6,7 @@
 #include "gpukern/stream.h"
 #include "src/runtime/call.hpp"
 #include "src/runtime/device.hpp"
+#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 namespace {
@@ -31,8 +32,12 @@ struct Copy {
   }
 
   /// Copies the elements, or explains the copy.
-  void run(const gpukern_exec* exec, decltype(transfer)& move) const {
+  void run(const char* function, const gpukern_exec* exec, decltype(transfer)& move) const {
     const Stream stream = checked_stream(exec);
+    Progress progress(function, exec);
+    progress.expect(destination.tensor.bytes());
+    const bool on_gpu = source.tensor.device.cuda || destination.tensor.device.cuda;
+    const cpu::StopScope stop(progress.stop_source({.cuda = on_gpu}));
     if (gpukern_explanation* explanation = checked_explanation(exec))
       record_transfer(*explanation, source.tensor, destination.tensor);
     else
@@ -63,7 +68,7 @@ void copy_async(const gpukern_tensor* raw_source, const gpukern_tensor* raw_dest
   if (from != to)
     require_copied_later(from.cuda ? copy.destination : copy.source,
                          device_for(from.cuda ? from : to), checked_stream(exec));
-  copy.run(exec, enqueue_transfer);
+  copy.run("copy_async", exec, enqueue_transfer);
 }
 
 /// Whether a device of the ABI means pinned memory, which exists only in a process with a GPU.
@@ -110,7 +115,8 @@ extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
 extern "C" gpukern_status gpukern_copy(const gpukern_tensor* source,
                                        const gpukern_tensor* destination,
                                        const gpukern_exec* exec) {
-  return guard([&] { gpukern::Copy("copy", source, destination).run(exec, gpukern::transfer); });
+  return guard(
+      [&] { gpukern::Copy("copy", source, destination).run("copy", exec, gpukern::transfer); });
 }
 
 extern "C" gpukern_status gpukern_copy_async(const gpukern_tensor* source,

@@ -14,8 +14,12 @@ Progress::Progress(const char* function, const gpukern_exec* exec) : function_(f
 void Progress::add(std::int64_t bytes) {
   if (callback_ == nullptr) return;
   done_ += static_cast<std::uint64_t>(bytes);
-  require(callback_(user_, done_, total_) == 0, GPUKERN_CANCELLED, function_,
-          ": stopped by the progress callback at ", done_, " of ", total_, " bytes");
+  if (ask_now()) fail();
+}
+
+void Progress::fail() const {
+  gpukern::fail(GPUKERN_CANCELLED, function_, ": stopped by the progress callback at ", done_,
+                " of ", total_, " bytes");
 }
 
 }  // namespace gpukern

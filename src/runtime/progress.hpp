@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reports progress to the caller between the parts of a call.
+// Reports progress to the caller between the parts of a call, and asks it whether to go on.
 #pragma once
 
 #include <cstdint>
 
 #include "src/core/error.hpp"
+#include "src/core/tensor.hpp"
+#include "src/threading/stop.hpp"
 
 namespace gpukern {
 
-class Progress {
+class Progress final : public cpu::StopSource {
  public:
   Progress(const char* function, const gpukern_exec* exec);
 
@@ -20,8 +22,16 @@ class Progress {
   /// Reports that another number of bytes is complete; throws GPUKERN_CANCELLED if the callback
   /// asks to stop.
   void add(std::int64_t bytes);
+  /// For a cpu::StopScope: this, which the loops of a call on the CPU ask; null without a callback
+  /// and for a GPU, whose chunks end in add().
+  [[nodiscard]] cpu::StopSource* stop_source(DeviceId computes) {
+    return wanted() && !computes.cuda ? this : nullptr;
+  }
+  [[noreturn]] void fail() const override;
 
  private:
+  bool ask() noexcept override { return callback_(user_, done_, total_) != 0; }
+
   const char* function_;
   gpukern_progress callback_ = nullptr;
   void* user_ = nullptr;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "src/threading/spin.hpp"
+#include "src/threading/stop.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
@@ -59,6 +60,7 @@ class Shares {
         const std::int64_t chunk = i == 0 ? own_chunk(remaining) : policy_.size;
         const std::int64_t begin = share.next.fetch_add(chunk, std::memory_order_relaxed);
         if (begin >= share.end) break;
+        if (is_stopped()) return done;
         const std::int64_t end = std::min(begin + chunk, share.end);
         body(begin, end);
         done += end - begin;
@@ -83,10 +85,15 @@ class Shares {
   std::vector<Share> shares_;
 };
 
-/// Runs all of a call on the calling thread; false if its check failed.
-inline bool run_serial(const RangeWork& work, std::int64_t count) {
-  if (work.check != nullptr && !work.check(work.context, 0, count)) return false;
-  work.body(work.context, 0, count);
+/// Runs all of a call on the calling thread; false if its check failed. In ranges of `size` if the
+/// call may be stopped.
+inline bool run_serial(const RangeWork& work, std::int64_t count, std::int64_t size) {
+  if (stop_source() == nullptr) size = count;
+  if (work.check != nullptr)
+    for (std::int64_t begin = 0; begin < count && !is_stopped(); begin += size)
+      if (!work.check(work.context, begin, std::min(begin + size, count))) return false;
+  for (std::int64_t begin = 0; begin < count && !is_stopped(); begin += size)
+    work.body(work.context, begin, std::min(begin + size, count));
   return true;
 }
 
@@ -102,19 +109,23 @@ class Job {
         awake_only(static_cast<int>(threads - wakeable)),
         work_(work),
         count_(count),
+        policy_(policy),
         body_shares_(count, policy, static_cast<std::size_t>(threads)) {
     if (work.check != nullptr)
       check_shares_.emplace(count, policy, static_cast<std::size_t>(threads));
   }
 
   void run(std::size_t thread) {
+    const StopScope stop(stop_source_, thread == 0);
     if (check_shares_ && !check(*check_shares_, thread)) return;
     body_shares_.run(thread, [this](std::int64_t begin, std::int64_t end) {
       work_.body(work_.context, begin, end);
     });
   }
 
-  void run_serial() { failed_.store(!cpu::run_serial(work_, count_), std::memory_order_relaxed); }
+  void run_serial() {
+    failed_.store(!cpu::run_serial(work_, count_, policy_.size), std::memory_order_relaxed);
+  }
 
   /// Whether every check returned true; final when all is done.
   [[nodiscard]] bool passed() const { return !failed_.load(std::memory_order_relaxed); }
@@ -135,15 +146,18 @@ class Job {
         failed_.store(true, std::memory_order_relaxed);
     });
     checked_.fetch_add(done);
-    const auto all_checked = [this] { return checked_.load() == count_; };
+    // Who stops leaves positions unchecked.
+    const auto all_checked = [this] { return checked_.load() == count_ || is_stopped(); };
     // Not a yield, by which a real-time thread would not give up its core.
     if (!spin_until(all_checked))
       while (!all_checked()) std::this_thread::sleep_for(kCheckPoll);
-    return passed();
+    return passed() && !is_stopped();
   }
 
   RangeWork work_;
   std::int64_t count_;
+  ChunkPolicy policy_;
+  StopSource* const stop_source_ = stop_source();  ///< of the caller
   std::optional<Shares> check_shares_;
   Shares body_shares_;
   std::atomic<std::int64_t> checked_{0};  ///< positions

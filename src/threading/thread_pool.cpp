@@ -22,6 +22,7 @@
 #include "src/threading/job.hpp"
 #include "src/threading/job_table.hpp"
 #include "src/threading/spin.hpp"
+#include "src/threading/stop.hpp"
 #include "src/threading/thread_limit.hpp"
 
 namespace gpukern::cpu {
@@ -265,7 +266,11 @@ int threads_for(std::int64_t count, std::int64_t grain) {
 
 bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work) {
   const std::int64_t threads = threads_for(count, grain);
-  if (threads <= 1) return run_serial(work, count);
+  if (threads <= 1) {
+    const bool passed = run_serial(work, count, grain);
+    throw_if_stopped();
+    return passed;
+  }
   // Half a grain or more, so that a late thread leaves a part of its grain to others; in whole
   // cache lines where there are that many positions.
   constexpr std::int64_t kLine = 64;
@@ -277,6 +282,7 @@ bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work)
                                     : std::min(threads, count / (kGrainsPerWokenThread * grain));
   Job job(work, count, {chunk, kMaxGrainsPerChunk * grain}, threads, wakeable);
   pool().run(job);
+  throw_if_stopped();
   return job.passed();
 }
 

@@ -25,7 +25,8 @@ bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work)
 /// thread_limit(), and only helpers that are spinning or worth a wake-up. The body must not throw,
 /// nor call this function. Below two grains (three where the limit is above four) it is a plain
 /// call. Concurrent callers share the helpers, and together with them stay within thread_limit(),
-/// unless the callers alone exceed it.
+/// unless the callers alone exceed it. Throws, with a part undone, if the call is stopped
+/// (stop.hpp).
 ///
 /// The threads are a pool of gpukern's rather than OpenMP's: an OpenMP call waits for every thread
 /// of its team, even one that other work keeps off its core and that has nothing left to do. Here a

@@ -13,4 +13,8 @@ extern "C" gpukern_status gpukern_set_num_threads(int32_t threads) {
   });
 }
 
-extern "C" int32_t gpukern_num_threads(void) { return gpukern::cpu::thread_limit(); }
+extern "C" int32_t gpukern_num_threads(void) {
+  int32_t threads = 1;  // without memory to read the limits at the first call
+  gpukern::guard([&] { threads = gpukern::cpu::thread_limit(); });
+  return threads;
+}

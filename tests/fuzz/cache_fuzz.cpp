@@ -42,7 +42,8 @@ void decode(const gpukern::Digest& key, const std::string& entry) {
 /// An entry with this body, whose key and checksum are right.
 std::string entry_with(const gpukern::Digest& key, const std::string& body) {
   std::string entry = gpukern::entry_of(key, {});
-  const gpukern::Digest sum = gpukern::sha256(body);
+  const std::string summed(reinterpret_cast<const char*>(key.data()), key.size());
+  const gpukern::Digest sum = gpukern::sha256(summed + body);
   constexpr std::size_t kDigest = std::tuple_size_v<gpukern::Digest>;
   entry.resize(entry.find('\n') + 1 + kDigest);
   entry.append(reinterpret_cast<const char*>(sum.data()), sum.size());

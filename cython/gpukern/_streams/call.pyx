@@ -63,9 +63,9 @@ cdef enum:
     # count as 16 bytes at least: to read each may take a cache miss.
     SHORT = 1 << 14
     SHORT_ELEMENT = 16
-    # Bytes of an output from which on a call looks at signals: some ten milliseconds of many
-    # cores, and a tenth of a second of one.
-    LONG = 1 << 28
+    # Bytes of the largest operand, counted in the same way, from which on a call looks at signals:
+    # a tenth of a second of one core that combines elements in random order.
+    LONG = 1 << 25
 
 
 # ---- the context ----
@@ -281,7 +281,7 @@ cdef int start(CallContext *call, const Argument *out) except -1:
         if (0 < count * max(out.itemsize, SHORT_ELEMENT) <= SHORT and not watched
                 and call.device.device_type == 0 and computes_on_cpu(call)):
             return 0
-        watched |= count * out.itemsize >= LONG
+        watched |= count * max(out.itemsize, SHORT_ELEMENT) >= LONG
     if (open_blocks.load(memory_order_relaxed) > 0
             and call.device.device_type == GPUKERN_CUDA):
         call.c.index_errors = errors_of_block(call.device)

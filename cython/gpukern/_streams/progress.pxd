@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from cpython.ref cimport PyObject
+from libc.stdint cimport uint64_t
 
 from gpukern._capi cimport gpukern_exec
 
@@ -10,6 +11,8 @@ cdef struct Watch:
     PyObject *progress   # borrowed, NULL for none
     PyObject *error      # what stopped the call, owned
     double next_report   # in seconds
+    double next_look     # at signals
+    uint64_t reported    # bytes
 
 # Whether the time of the next report has come, which is then moved on.
 cdef bint is_due(double *next_report) noexcept nogil

@@ -36,39 +36,52 @@ cdef extern from *:
                          uint64_t done_bytes, uint64_t total_bytes) noexcept nogil
 
 # Seconds between two reports, and between two looks at signals, for which the GIL is taken.
-cdef double INTERVAL = 0.1
+cdef double REPORTS = 0.1
+cdef double LOOKS = 0.05
 
 
 cdef void watch(Watch *watch, gpukern_exec *exec_) noexcept:
     """Lets a call report its progress and look at signals."""
     watch.next_report = 0
+    watch.next_look = now() + LOOKS
+    watch.reported = 0
     exec_.progress = between_parts
     exec_.progress_user = watch
 
 
-cdef bint is_due(double *next_report) noexcept nogil:
+cdef double now() noexcept nogil:
     cdef timespec time
-    cdef double now
     clock_gettime(CLOCK_MONOTONIC, &time)
-    now = time.tv_sec + 1e-9 * time.tv_nsec
-    if now < next_report[0]:
+    return time.tv_sec + 1e-9 * time.tv_nsec
+
+
+cdef bint is_due(double *next_report) noexcept nogil:
+    if now() < next_report[0]:
         return False
-    next_report[0] = now + INTERVAL
+    next_report[0] = now() + REPORTS
     return True
 
 
 cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
     cdef Watch *watch = <Watch *>user
-    cdef bint ends = watch.progress != NULL and done_bytes == total_bytes
-    if not is_due(&watch.next_report) and not ends:
+    if not (reports(watch, done_bytes, total_bytes) or now() >= watch.next_look):
         return 0
     return ask_or_sleep(ask_python, user, done_bytes, total_bytes)
 
 
+cdef bint reports(const Watch *watch, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
+    """Whether there is more to report, and it is time or the end."""
+    return (watch.progress != NULL and done_bytes > watch.reported
+            and (done_bytes == total_bytes or now() >= watch.next_report))
+
+
 cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
     cdef Watch *watch = <Watch *>user
+    watch.next_look = now() + LOOKS
     try:
-        if watch.progress != NULL:
+        if reports(watch, done_bytes, total_bytes):
+            watch.next_report = now() + REPORTS
+            watch.reported = done_bytes
             (<object>watch.progress)(done_bytes, total_bytes)
         PyErr_CheckSignals()
     except BaseException as error:
