@@ -9,7 +9,8 @@ try:
     import dask.array as da
     from distributed import Client, LocalCluster
 except ImportError:
-    raise SystemExit("skipped: dask and distributed are not installed") from None
+    print("skipped: dask and distributed are not installed")
+    raise SystemExit(0) from None
 
 import gpukern.dask
 
@@ -18,12 +19,14 @@ ITEMS = 1_000_000
 
 def main():
     """Gather from a table on the workers and compare."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        with Client(cluster):
-            table = (2 * da.arange(ITEMS, chunks=ITEMS // 2)).persist()
-            index = np.random.default_rng(0).integers(0, ITEMS, ITEMS)
-            lazy = gpukern.dask.gather(table, index)
-            assert (lazy.compute() == 2 * index).all()
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        table = (2 * da.arange(ITEMS, chunks=ITEMS // 2)).persist()
+        index = np.random.default_rng(0).integers(0, ITEMS, ITEMS)
+        lazy = gpukern.dask.gather(table, index)
+        assert (lazy.compute() == 2 * index).all()
     print("CPU, two workers:")
     print("  the items are those of NumPy")
 

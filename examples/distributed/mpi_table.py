@@ -10,7 +10,8 @@ import gpukern
 try:
     from mpi4py import MPI
 except ImportError:
-    raise SystemExit("skipped: mpi4py is not installed") from None
+    print("skipped: mpi4py is not installed")
+    raise SystemExit(0) from None
 
 from gpukern import distributed
 

@@ -96,7 +96,7 @@ class Agreement(AbstractContextManager["Agreement", bool]):
             self.error = error
         return True
 
-    def of_all(self, call: str = "", numbers: Sequence[int] = ()) -> Counts:
+    def of_all(self, call: str = "", numbers: Sequence[int] | Counts = ()) -> Counts:
         """Return the numbers of all ranks, by rank, or raise the first error on each of them.
 
         `call` says what the ranks do, and must be the same on all.

@@ -4,6 +4,7 @@
 """Memory that the processes of a host share."""
 
 import contextlib
+import errno
 import json
 import mmap
 import os
@@ -18,6 +19,7 @@ from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueErr
 
 CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"
 STEP = 64 << 20  # bytes to reserve at a time
+SPARE = 256 << 20  # bytes to leave to other processes
 
 
 def host_table(
@@ -72,7 +74,8 @@ def host_table(
         call.of_all("the memory of host_table")
         with call:
             if group.rank != first:
-                descriptor = _opened(*json.loads(places[first]), first)
+                process, number = json.loads(places[first])
+                descriptor = _opened(process, number, first)
             memory = _mapped(descriptor, size)
         call.of_all("the mapping of host_table")
     finally:
@@ -92,6 +95,9 @@ def _reserved(size: int) -> int:
     descriptor = os.memfd_create("gpukern_host_table")
     try:
         for begin in range(0, size, STEP):
+            # At each step, since virtual machines may get more memory as they use it.
+            if _available() < SPARE + min(STEP, size - begin):
+                raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
             os.posix_fallocate(descriptor, begin, min(STEP, size - begin))
     except OSError as error:
         os.close(descriptor)
@@ -105,6 +111,13 @@ def _cgroup_limit() -> int | None:
     with contextlib.suppress(OSError, ValueError), open(CGROUP_LIMIT, encoding="ascii") as file:
         return int(file.read())
     return None
+
+
+def _available() -> int:
+    """Return the bytes of memory that can be had now, without the death of another process."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        lines = dict(line.split(":") for line in file)
+    return int(lines["MemAvailable"].split()[0]) << 10
 
 
 def _opened(process: int, descriptor: int, rank: int) -> int:

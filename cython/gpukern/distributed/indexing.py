@@ -94,7 +94,7 @@ def bucketed(rows: Counts, starts: Counts) -> Buckets:
     kind = np.uint8 if size < 256 else np.uint16 if size < 2**16 else np.int64
     owners = np.zeros(len(rows), kind)
     for start in starts[1:-1] if size <= 16 else ():
-        owners += rows >= start
+        np.add(owners, rows >= start, out=owners)
     if size > 16:
         owners[:] = np.searchsorted(starts[1:-1], rows, "right")
     order = np.argsort(owners, kind="stable")  # a radix sort, of 16 bits at most
