@@ -70,8 +70,8 @@ cdef class IndexedRead:
         if is_special(source):
             if several:
                 raise GpukernTypeError(
-                    f"{self.name}: a tuple of indices is not supported for masked arrays, arrays of "
-                    "Python objects and distributed arrays")
+                    f"{self.name}: a tuple of indices is not supported for masked arrays, for "
+                    "arrays of Python objects and for distributed arrays")
             return numpy_subclasses.special_gather(source)(
                 self.name, self.numpys, source, index, axis=axis, mode=mode, fill_value=fill_value,
                 out=out, device=device, stream=stream, progress=progress,
