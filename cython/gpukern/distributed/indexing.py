@@ -3,6 +3,7 @@
 
 """The indices of a call on a distributed array: their rows, and the ranks that have these."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from gpukern.distributed.array import DistributedArray
 from gpukern.distributed.group import Counts
 from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
+FEW = 8  # ranks up to which a pass for each is faster than a sort
 MODES = ("raise", "wrap", "clip", "fill")
 
 
@@ -91,22 +93,24 @@ class Buckets:
 def bucketed(rows: Counts, starts: Counts) -> Buckets:
     """Order rows by the rank that has them; rows of one rank keep their order. Leaves out -1."""
     size = len(starts) - 1
-    kind = np.uint8 if size < 256 else np.uint16 if size < 2**16 else np.int64
-    owners = np.zeros(len(rows), kind)
-    for start in starts[1:-1] if size <= 16 else ():
-        np.add(owners, rows >= start, out=owners)
-    if size > 16:
-        owners[:] = np.searchsorted(starts[1:-1], rows, "right")
-    order = np.argsort(owners, kind="stable")  # a radix sort, of 16 bits at most
-    counts = np.bincount(owners, minlength=size).astype(np.int64)
-    missing = np.count_nonzero(rows < 0)
-    if missing:  # they are with those of rank 0
-        order = order[rows[order] >= 0]
-        counts[0] -= missing
-    narrow = np.int32 if np.diff(starts).max() < 2**31 else np.int64
-    local = rows[order]
-    local -= np.repeat(starts[:-1], counts)
-    return Buckets(order, local.astype(narrow, copy=False), counts)
+    if size <= FEW:
+        parts = [np.flatnonzero((rows >= a) & (rows < b)) for a, b in itertools.pairwise(starts)]
+        counts = np.array([len(part) for part in parts], np.int64)
+        order = np.concatenate(parts)
+    else:
+        kind = np.uint16 if size < 2**16 else np.int64
+        owners = np.searchsorted(starts[1:-1], rows, "right").astype(kind)
+        order = np.argsort(owners, kind="stable")  # a radix sort, of 16 bits
+        counts = np.bincount(owners, minlength=size).astype(np.int64)
+        missing = np.count_nonzero(rows < 0)
+        if missing:  # they are with those of rank 0
+            order = order[rows[order] >= 0]
+            counts[0] -= missing
+    local = np.empty(len(order), np.int32 if np.diff(starts).max() < 2**31 else np.int64)
+    for begin, count, start in zip(starts_of(counts), counts, starts[:-1], strict=True):
+        part = slice(begin, begin + count)
+        np.subtract(rows[order[part]], start, out=local[part], casting="unsafe")
+    return Buckets(order, local, counts)
 
 
 def starts_of(counts: Counts) -> Counts:
