@@ -16,6 +16,7 @@ from gpukern.distributed.liveness import Liveness
 from gpukern.errors import GpukernValueError, PeerLostError
 
 LOOK = 0.1  # seconds between two looks at the other ranks
+GRACE = 2.0  # seconds in which the other ranks see who was lost, before this one ends them
 MAX_COUNT = 2**31 - 1  # of MPI's counts
 
 # What MPI may still access after a rank has ended.
@@ -102,10 +103,11 @@ class MpiGroup:
             raise
 
     def _end(self) -> None:
-        if self._liveness is not None:
-            self._liveness.close()
         if self._error is not None:
+            time.sleep(GRACE)
             self._comm.Abort(1)
+        elif self._liveness is not None:
+            self._liveness.close()
 
 
 def from_mpi(comm: Any) -> MpiGroup:
