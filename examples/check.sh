@@ -187,5 +187,12 @@ run package torch_autograd "$python" examples/torch_autograd.py
 run package jax_callback "$python" examples/jax_callback.py
 run package jax_ffi "$python" examples/jax_ffi/example.py
 run package cupy_program "$python" examples/cupy_program.py
+if command -v mpirun > /dev/null && "$python" -c "import mpi4py" 2> "$log"; then
+  run package mpi_table env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    mpirun --oversubscribe -n 2 "$python" examples/distributed/mpi_table.py
+else
+  report package mpi_table "skipped: no mpirun or no mpi4py"
+fi
+run package dask_table "$python" examples/distributed/dask_table.py
 cython_extension
 echo "all examples ran"

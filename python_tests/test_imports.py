@@ -11,7 +11,7 @@ import pytest
 
 import gpukern
 
-OTHERS = {"torch", "cupy", "jax", "jaxlib", "numba", "ml_dtypes"}
+OTHERS = {"torch", "cupy", "jax", "jaxlib", "numba", "ml_dtypes", "mpi4py", "dask", "distributed"}
 
 IMPORT = "import gpukern"
 NUMPY_CALLS = """

@@ -82,6 +82,17 @@ class ContextLostError(GpukernCudaError):
     """
 
 
+class PeerLostError(GpukernError, RuntimeError):
+    """Another rank of a group ended during a call; the group is unusable.
+
+    ``rank`` is the number of that rank.
+    """
+
+    def __init__(self, message: str = "", rank: int = -1) -> None:
+        super().__init__(message)
+        self.rank = rank
+
+
 class GpukernInternalError(GpukernError, RuntimeError):
     """A defect of gpukern; please report it."""
 

@@ -17,7 +17,9 @@ def is_masked(array):
 
 
 def special_gather(source):
-    """The function that gathers from such an ndarray, None for any other."""
+    """The function that gathers from such an array, None for any other."""
+    if not isinstance(source, np.ndarray):
+        return source._gather
     if source.dtype.hasobject or source.dtype.kind == "T":
         return gather_references
     return gather_masked if is_masked(source) else None

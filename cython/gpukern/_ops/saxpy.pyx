@@ -8,6 +8,7 @@ from gpukern._capi cimport GPUKERN_OPAQUE, gpukern_saxpy
 from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport store_scalar
+from gpukern._ops.indexing.indexed_read cimport is_distributed
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
@@ -62,6 +63,10 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     cdef Argument xs, ys, dst
     cdef object result
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
+    if is_distributed(x) or is_distributed(y):
+        return (x if is_distributed(x) else y)._saxpy(
+            a, x, y, out, device=device, stream=stream, progress=progress,
+            device_memory=device_memory)
     begin_call(&call, "saxpy", device, stream, progress, device_memory)
     describe_numbers(&call, x, "x", &xs)
     describe_numbers(&call, y, "y", &ys)

@@ -53,6 +53,7 @@ cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSize
 
 cdef int as_mode(const CallContext *call, object mode) except -1
 cdef bint is_special(object source)
+cdef bint is_distributed(object array) noexcept
 cdef bint is_subclass(const Argument *argument) noexcept
 cdef int prepare_work(CallContext *call, Work *work, bint aligned, object fill_value,
                       const Argument *src, const Argument *idx, const Argument *dst) except -1

@@ -70,8 +70,8 @@ cdef class IndexedRead:
         if is_special(source):
             if several:
                 raise GpukernTypeError(
-                    f"{self.name}: a tuple of indices is not supported for masked arrays and for "
-                    "arrays of Python objects; index them by []")
+                    f"{self.name}: a tuple of indices is not supported for masked arrays, for "
+                    "arrays of Python objects and for distributed arrays")
             return numpy_subclasses.special_gather(source)(
                 self.name, self.numpys, source, index, axis=axis, mode=mode, fill_value=fill_value,
                 out=out, device=device, stream=stream, progress=progress,
@@ -115,10 +115,23 @@ cdef enum:
     HOLDS_REFERENCES = 1
 
 
+cdef object distributed_array = None  # the type, once gpukern.distributed is imported
+
+
+def register_distributed_array(type_):
+    """Tells which type DistributedArray is."""
+    global distributed_array
+    distributed_array = type_
+
+
+cdef bint is_distributed(object array) noexcept:
+    return type(array) is distributed_array
+
+
 cdef bint is_special(object source):
-    """Whether NumPy's rules make several calls of one: for references and masked arrays."""
+    """Whether one call makes several: for references, masked arrays and distributed arrays."""
     if not isinstance(source, cnp.ndarray):
-        return False
+        return is_distributed(source)
     if cnp.PyDataType_FLAGS(<cnp.dtype>cnp.PyArray_DESCR(source)) & HOLDS_REFERENCES:
         return True
     return type(source) is not cnp.ndarray and numpy_subclasses.is_masked(source)

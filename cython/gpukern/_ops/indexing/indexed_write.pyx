@@ -22,7 +22,9 @@ from gpukern._interop.scalar cimport elements_of
 from gpukern._ops.indexing.index_argument cimport (
     Indices, copy_to_gpu_of, describe_index, describe_indices, describe_own,
 )
-from gpukern._ops.indexing.indexed_read cimport as_axis, as_mode, require_same_dtype
+from gpukern._ops.indexing.indexed_read cimport (
+    as_axis, as_mode, is_distributed, require_same_dtype,
+)
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
@@ -62,6 +64,10 @@ cdef class IndexedWrite:
         cdef gpukern_scatter_options options
         cdef int32_t c_axis
         cdef object result
+        if is_distributed(target):
+            return target._scatter(
+                self.name, index, values, axis=axis, mode=mode, reduce=reduce, order=order,
+                unique=unique, out=out, device=device, stream=stream)
         begin_call(&call, self.name, device, stream, progress, device_memory)
         set_options(&call, &options, mode, reduce, order, unique)
         if out is None and not array_type_of(target).adopts:

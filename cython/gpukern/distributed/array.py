@@ -1,0 +1,234 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""DistributedArray: an array whose rows are divided among the ranks of a group."""
+
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from gpukern._ops.indexing.indexed_read import register_distributed_array
+from gpukern.distributed.group import Agreement, Counts, Group, require_equal
+from gpukern.errors import GpukernTypeError, GpukernValueError
+
+STAGING_MEMORY = 256 << 20
+
+
+class DistributedArray:
+    """An array whose first axis is divided among the ranks of a group, in the order of the ranks.
+
+    :func:`from_local` and :func:`empty` make it. It goes into :func:`gpukern.gather`,
+    :func:`gpukern.take`, :func:`gpukern.scatter` and :func:`gpukern.saxpy`.
+
+    Attributes
+    ----------
+    local : ndarray
+        The rows of this rank, which may be written to between two calls.
+    shape : tuple of int
+        Of the whole array.
+    dtype : dtype
+    group : group
+    starts : ndarray of int64
+        Of shape ``(size + 1,)``: the first row of each rank, then the number of rows.
+    staging_memory : int
+        Bytes that a gather may use on a rank, beside its result and its index.
+
+    """
+
+    def __init__(
+        self, local: npt.NDArray[Any], starts: Counts, group: Group, staging_memory: int
+    ) -> None:
+        self.local = local
+        self.starts = starts
+        self.group = group
+        self.staging_memory = staging_memory
+        self.dtype = local.dtype
+        self.shape: tuple[int, ...] = (int(starts[-1]), *local.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def row_range(self) -> range:
+        """The rows of this rank."""
+        return range(int(self.starts[self.group.rank]), int(self.starts[self.group.rank + 1]))
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of a row."""
+        return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+
+    def has_layout_of(self, other: "DistributedArray") -> bool:
+        """Whether each row is on the same rank as in another array of the same shape."""
+        return self.shape == other.shape and np.array_equal(self.starts, other.starts)
+
+    def like(self, local: npt.NDArray[Any]) -> "DistributedArray":
+        """Return an array of the same layout."""
+        return DistributedArray(local, self.starts, self.group, self.staging_memory)
+
+    def _gather(
+        self,
+        name: str,
+        numpys: object,
+        source: object,
+        index: Any,
+        /,
+        *,
+        device: Any,
+        stream: Any,
+        device_memory: Any,
+        **options: Any,
+    ) -> Any:
+        """Do what gpukern.gather does."""
+        from gpukern.distributed.routed_gather import gather
+
+        _require_rows_of(name, "gather", device, stream)
+        return gather(self, index, **options)
+
+    def _scatter(
+        self, name: str, index: Any, values: Any, /, *, device: Any, stream: Any, **options: Any
+    ) -> "DistributedArray":
+        """Do what gpukern.scatter does."""
+        from gpukern.distributed.routed_scatter import scatter
+
+        _require_rows_of(name, "scatter", device, stream)
+        return scatter(self, index, values, **options)
+
+    def _saxpy(self, a: Any, x: Any, y: Any, out: Any, **options: Any) -> "DistributedArray":
+        """Do what gpukern.saxpy does, on the rows of this rank."""
+        from gpukern import saxpy
+
+        for each in (x, y, *(() if out is None else (out,))):
+            if not isinstance(each, DistributedArray):
+                raise GpukernTypeError(
+                    "saxpy: x, y and out must all be distributed arrays, got a "
+                    f"{type(each).__name__}"
+                )
+            if not self.has_layout_of(each):
+                raise GpukernValueError(
+                    f"saxpy: distributed arrays must have one layout, got {self!r} and {each!r}"
+                )
+        local = saxpy(a, x.local, y.local, out=None if out is None else out.local, **options)
+        return self.like(local) if out is None else out
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        rows = self.row_range
+        return (
+            f"DistributedArray(shape={self.shape}, dtype={self.dtype}, rows {rows.start} to "
+            f"{rows.stop} on rank {self.group.rank} of {self.group.size})"
+        )
+
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> object:
+        raise GpukernTypeError(
+            "a DistributedArray is on several ranks: pass its .local for the rows of this rank"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise GpukernTypeError(
+            "a DistributedArray cannot be pickled: other processes have its rows; send its .local"
+        )
+
+
+def _require_rows_of(name: str, function: str, device: Any, stream: Any) -> None:
+    if name != function:
+        raise GpukernTypeError(f"{name}: a DistributedArray is not supported; pass its .local")
+    if device is not None or stream is not None:
+        raise GpukernValueError(f"{name}: a DistributedArray takes neither device nor stream")
+
+
+register_distributed_array(DistributedArray)
+
+
+def from_local(
+    array: npt.ArrayLike, group: Group, *, staging_memory: int = STAGING_MEMORY
+) -> DistributedArray:
+    """Make a distributed array of a part on each rank. Each rank must call it.
+
+    Parameters
+    ----------
+    array : ndarray
+        The rows of this rank, not copied: of any fixed-width dtype, of one dimension or more. The
+        number of rows may differ between the ranks and be 0.
+    group : group
+        See :class:`Group`.
+    staging_memory : int
+        Bytes that a gather may use on a rank, beside its result and its index; it exchanges what
+        needs more in several rounds.
+
+    Returns
+    -------
+    DistributedArray
+
+    Raises
+    ------
+    ValueError
+        On each rank, for dtypes or rows that differ; it names the ranks.
+    TypeError
+        On each rank, for arrays that cannot be distributed.
+
+    """
+    agreement = Agreement(group, "from_local")
+    local = np.empty(0, np.uint8)
+    with agreement:
+        local = _plain(array)
+        if staging_memory < 1:
+            raise GpukernValueError(
+                f"from_local: staging_memory must be at least 1, got {staging_memory}"
+            )
+    numbers = agreement.of_all("from_local", [local.shape[0]])
+    rows = [f"{local.dtype.str} {np.dtype(local.dtype).descr} rows of shape {local.shape[1:]}"]
+    named = group.all_gather(rows[0].encode())
+    require_equal("from_local", "arrays", [each.decode() for each in named])
+    limits = group.all_gather(str(staging_memory).encode())
+    require_equal("from_local", "limits of staging memory", [each.decode() for each in limits])
+    starts = np.concatenate(([0], np.cumsum(numbers[:, 0]))).astype(np.int64)
+    return DistributedArray(local, starts, group, int(staging_memory))
+
+
+def _plain(array: npt.ArrayLike) -> npt.NDArray[Any]:
+    local = np.asarray(array)
+    if local.ndim == 0:
+        raise GpukernValueError("from_local: array must have at least one dimension")
+    if local.dtype.hasobject or local.dtype.kind == "T":
+        raise GpukernTypeError(
+            f"from_local: array must be of a fixed-width dtype, got {local.dtype}"
+        )
+    return local
+
+
+def empty(
+    shape: int | tuple[int, ...],
+    dtype: npt.DTypeLike,
+    group: Group,
+    *,
+    staging_memory: int = STAGING_MEMORY,
+) -> DistributedArray:
+    """Make a distributed array of uninitialized host memory. Each rank must call it.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Of the whole array; each rank has the same number of rows, the last ones up to that less.
+    dtype : dtype
+        Of any fixed-width type.
+    group : group
+        See :class:`Group`.
+    staging_memory : int
+        As in :func:`from_local`.
+
+    Returns
+    -------
+    DistributedArray
+
+    """
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    each = -(-sizes[0] // group.size)
+    first = min(group.rank * each, sizes[0])
+    rows = min(each, sizes[0] - first)
+    return from_local(np.empty((rows, *sizes[1:]), dtype), group, staging_memory=staging_memory)

@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The indices of a call on a distributed array: their rows, and the ranks that have these."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpukern.distributed.array import DistributedArray
+from gpukern.distributed.group import Counts
+from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
+
+FEW = 8  # ranks up to which a pass for each is faster than a sort
+MODES = ("raise", "wrap", "clip", "fill")
+
+
+def as_index(function: str, index: Any) -> npt.NDArray[Any]:
+    """Return the index as an ndarray of an integer dtype."""
+    if isinstance(index, tuple):
+        raise GpukernTypeError(f"{function}: a DistributedArray takes one index, got a tuple")
+    made = np.asarray(index)
+    if made.size == 0 and isinstance(index, list):
+        return made.astype(np.int64)
+    if made.dtype.kind not in "iu":
+        raise GpukernTypeError(f"{function}: index must be of an integer dtype, got {made.dtype}")
+    return made
+
+
+def require_rows(function: str, table: DistributedArray, axis: Any, mode: Any) -> None:
+    """Raise an error for an axis that is not the first, and for an unknown mode."""
+    if mode not in MODES:
+        raise GpukernValueError(
+            f"{function}: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}"
+        )
+    if axis not in (0, -table.ndim) and not (axis is None and table.ndim == 1):
+        raise GpukernValueError(
+            f"{function}: axis of a DistributedArray must be 0, which is divided among the ranks, "
+            f"got {axis}"
+        )
+
+
+def rows_of(index: npt.NDArray[Any], length: int, mode: str, rank: int) -> Counts:
+    """Return the row of each index, in C order; -1 for one out of bounds in mode 'fill'.
+
+    Raises an IndexError in mode 'raise', and in any for an index into an empty axis.
+    """
+    flat = np.ascontiguousarray(index).reshape(-1)
+    if flat.size == 0:
+        return flat.astype(np.int64)
+    least, greatest = int(flat.min()), int(flat.max())
+    if least >= 0 and greatest < length:
+        return flat.astype(np.int64, copy=False)
+    if mode == "clip" and length:
+        bound: Counts = np.clip(flat, 0, min(length - 1, np.iinfo(flat.dtype).max))
+        return bound.astype(np.int64)
+    if mode == "wrap" and length:
+        if flat.dtype == np.uint64:
+            return (flat % np.uint64(length)).astype(np.int64)
+        wrapped: Counts = flat.astype(np.int64) % length
+        return wrapped
+    good = flat < length
+    if flat.dtype.kind == "i":
+        good &= flat.astype(np.int64, copy=False) >= -length
+    bad = np.flatnonzero(~good)
+    if bad.size and (mode != "fill" or not length):
+        raise GpukernIndexError(
+            f"index {flat[bad[0]]} is out of bounds for axis 0 with size {length} "
+            f"(rank {rank}, index {bad[0]} in C order)"
+        )
+    rows = flat.astype(np.int64)
+    rows[rows < 0] += length
+    rows[bad] = -1
+    return rows
+
+
+@dataclass
+class Buckets:
+    """Rows by the rank that has them.
+
+    `order` has the positions of the rows that are asked for, by rank; `rows` their numbers within
+    that rank; `counts` their number for each rank.
+    """
+
+    order: Counts
+    rows: npt.NDArray[Any]
+    counts: Counts
+
+
+def bucketed(rows: Counts, starts: Counts) -> Buckets:
+    """Order rows by the rank that has them; rows of one rank keep their order. Leaves out -1."""
+    size = len(starts) - 1
+    if size <= FEW:
+        parts = [np.flatnonzero((rows >= a) & (rows < b)) for a, b in itertools.pairwise(starts)]
+        counts = np.array([len(part) for part in parts], np.int64)
+        order = np.concatenate(parts)
+    else:
+        kind = np.uint16 if size < 2**16 else np.int64
+        owners = np.searchsorted(starts[1:-1], rows, "right").astype(kind)
+        order = np.argsort(owners, kind="stable")  # a radix sort, of 16 bits
+        counts = np.bincount(owners, minlength=size).astype(np.int64)
+        missing = np.count_nonzero(rows < 0)
+        if missing:  # they are with those of rank 0
+            order = order[rows[order] >= 0]
+            counts[0] -= missing
+    local = np.empty(len(order), np.int32 if np.diff(starts).max() < 2**31 else np.int64)
+    for begin, count, start in zip(starts_of(counts), counts, starts[:-1], strict=True):
+        part = slice(begin, begin + count)
+        np.subtract(rows[order[part]], start, out=local[part], casting="unsafe")
+    return Buckets(order, local, counts)
+
+
+def starts_of(counts: Counts) -> Counts:
+    """Return the position of the first of each count."""
+    starts: Counts = np.cumsum(counts) - counts
+    return starts

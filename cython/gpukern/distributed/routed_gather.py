@@ -1,0 +1,199 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""gather from a distributed array: each rank asks the others for rows, in bounded rounds."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import gpukern
+from gpukern.distributed import indexing
+from gpukern.distributed.array import DistributedArray
+from gpukern.distributed.group import Agreement, Counts, exchange_rows
+from gpukern.errors import GpukernTypeError, GpukernValueError
+
+INDEX_BYTES = 32  # of scratch memory for each index of a round
+REPORT = 0.1  # seconds between two reports
+SAMPLE = 4096
+
+
+def gather(
+    table: DistributedArray,
+    index: Any,
+    *,
+    axis: Any,
+    mode: str,
+    fill_value: Any,
+    out: npt.NDArray[Any] | None,
+    progress: Callable[[int, int], object] | None,
+) -> Any:
+    """Do what :func:`gpukern.gather` does, for the index of each rank."""
+    call = Agreement(table.group, "gather")
+    numbers, rows, result, fill = [0], np.empty(0, np.int64), np.empty(0), np.empty(0)
+    with call:
+        indexing.require_rows("gather", table, axis, mode)
+        wanted = indexing.as_index("gather", index)
+        fill = _fill_item(table, mode, fill_value)
+        result = _result(table, wanted, out)
+        rows = indexing.rows_of(wanted, len(table), mode, table.group.rank)
+        numbers = [len(rows)]
+    what = f"gather with mode={mode!r} of {table.dtype.str} {table.shape}"
+    longest = int(call.of_all(what, numbers).max())
+    flat = result.reshape(len(rows), *table.shape[1:])
+    limit = max(table.staging_memory // (2 * (table.row_bytes + INDEX_BYTES)), 1)
+    report = _Report(progress, len(rows) * table.row_bytes)
+    for begin in range(0, longest, limit) if table.row_bytes else ():
+        part = slice(begin, begin + limit)
+        _gather_part(call, table, rows[part], flat[part], fill, limit)
+        with call:
+            report(min(begin + limit, len(rows)) * table.row_bytes)
+    call.of_all("the end of gather")
+    if out is None:
+        return result[()] if result.ndim == 0 else result
+    if not np.may_share_memory(result, out):
+        out[...] = result
+    return out
+
+
+def _fill_item(table: DistributedArray, mode: str, fill_value: Any) -> npt.NDArray[Any]:
+    """Return an array of one item, the fill value as gather converts it."""
+    if mode != "fill":
+        return np.empty(0)
+    none = np.empty((1, *table.shape[1:]), table.dtype)
+    filled: npt.NDArray[Any] = gpukern.gather(none, [1], mode="fill", fill_value=fill_value)
+    return filled
+
+
+def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> npt.NDArray[Any]:
+    """Return C-contiguous memory for the result: that of `out` where nothing else reads it."""
+    shape = (*index.shape, *table.shape[1:])
+    if out is None:
+        return np.empty(shape, table.dtype)
+    if not isinstance(out, np.ndarray):
+        raise GpukernTypeError(f"gather: out must be an ndarray, got {type(out).__name__}")
+    if out.dtype != table.dtype:
+        raise GpukernTypeError(f"gather: out must be of dtype {table.dtype}, got {out.dtype}")
+    if out.shape != shape:
+        raise GpukernValueError(f"gather: out must have shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise GpukernValueError("gather: out is read-only")
+    if not out.flags.c_contiguous or np.may_share_memory(out, table.local):
+        return np.empty(shape, table.dtype)
+    return out
+
+
+class _Report:
+    """Calls back, at most ten times a second and at the end."""
+
+    def __init__(self, progress: Callable[[int, int], object] | None, total: int) -> None:
+        self.progress, self.total, self.next = progress, total, 0.0
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if self.progress is not None and (now >= self.next or done >= self.total):
+            self.next = now + REPORT
+            self.progress(done, self.total)
+
+
+def _gather_part(
+    call: Agreement,
+    table: DistributedArray,
+    rows: Counts,
+    out: npt.NDArray[Any],
+    fill: npt.NDArray[Any],
+    limit: int,
+) -> None:
+    """Gather some rows; the other ranks gather theirs."""
+    rank, size = table.group.rank, table.group.size
+    asked, counts = indexing.Buckets(rows, rows, rows), np.zeros(size, np.int64)
+    positions: Counts | None = None
+    found = np.empty(0, np.uint8)
+    with call:
+        distinct, positions = distinct_rows(rows, len(table), table.row_bytes)
+        asked = indexing.bucketed(distinct, table.starts)
+        counts = asked.counts.copy()
+        counts[rank] = 0  # these do not leave the rank
+        found = np.empty((len(asked.rows), *out.shape[1:]), table.dtype)
+    matrix = call.of_all("a part of gather", counts)
+    begins = indexing.starts_of(asked.counts)
+    with call:
+        own = slice(begins[rank], begins[rank] + asked.counts[rank])
+        gpukern.gather(table.local, asked.rows[own], mode="clip", out=found[own])
+    for done, now in rounds(matrix, limit):
+        _exchange(call, table, asked.rows, found, begins + done[rank], now)
+    with call:
+        if len(asked.order) < len(distinct):
+            out[rows < 0] = fill[0]
+        if positions is None:
+            gpukern.scatter(out, asked.order, found, unique=True)
+        else:
+            place = np.empty(len(distinct), np.int64)
+            place[asked.order] = np.arange(len(asked.order))
+            gpukern.gather(found, place[positions], mode="clip", out=out)
+
+
+def rounds(matrix: Counts, limit: int) -> Iterator[tuple[Counts, Counts]]:
+    """Yield the rows that are done and those to do in each round, for each two ranks.
+
+    No rank is asked for more than `limit` rows in a round, or for one row by each rank.
+    """
+    busiest = int(matrix.sum(axis=0).max())
+    most = max(limit // len(matrix), 1) if busiest > limit else limit
+    for begin in range(0, int(matrix.max()), most):
+        yield np.minimum(matrix, begin), np.clip(matrix - begin, 0, most)
+
+
+def _exchange(
+    call: Agreement,
+    table: DistributedArray,
+    asked: npt.NDArray[Any],
+    found: npt.NDArray[Any],
+    begins: Counts,
+    now: Counts,
+) -> None:
+    """Ask the other ranks for rows, and answer them."""
+    group = table.group
+    counts, served = now[group.rank], np.ascontiguousarray(now[:, group.rank])
+    served_begins = indexing.starts_of(served)
+    numbers = np.empty((int(served.sum()), asked.itemsize), np.uint8)
+    questions = asked.view(np.uint8).reshape(len(asked), asked.itemsize)
+    exchange_rows(group, questions, begins, counts, numbers, served_begins, served)
+    answers = np.empty((len(numbers), *found.shape[1:]), found.dtype)
+    with call:
+        wanted = numbers.view(asked.dtype).reshape(-1)
+        gpukern.gather(table.local, wanted, mode="clip", out=answers)
+    exchange_rows(group, as_bytes(answers), served_begins, served, as_bytes(found), begins, counts)
+
+
+def as_bytes(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return C-contiguous rows as an array of bytes, of two dimensions."""
+    width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+    flat = rows.reshape(-1).view(np.dtype((np.void, rows.dtype.itemsize)))
+    return flat.view(np.uint8).reshape(len(rows), width)
+
+
+def distinct_rows(rows: Counts, length: int, row_bytes: int) -> tuple[Counts, Counts | None]:
+    """Return each row once, and the positions in these; the rows and None where this is slower.
+
+    A sample tells: of s rows, s**2 / 2 / d pairs are equal where d rows are equally frequent.
+    """
+    count = len(rows)
+    if count < SAMPLE or row_bytes < 16 or (rows < 0).any():
+        return rows, None
+    sample = rows[:: count // SAMPLE][:SAMPLE]
+    pairs = SAMPLE - len(np.unique(sample))
+    likely = min(SAMPLE**2 / 2 / max(pairs, 1), length)
+    if likely > count / 2 or (length > 8 * count and row_bytes < 256):
+        return rows, None
+    if length > 8 * count:
+        return np.unique(rows, return_inverse=True)
+    present = np.zeros(length, bool)
+    present[rows] = True
+    distinct = gpukern.nonzero(present)[0]
+    place = np.empty(length, np.int64)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[rows]

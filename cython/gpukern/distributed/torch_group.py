@@ -1,0 +1,43 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Groups of torch.distributed."""
+
+from typing import Any
+
+
+class TorchGroup:
+    """A process group of torch.distributed as a group."""
+
+    def __init__(self, process_group: Any) -> None:
+        import torch.distributed
+
+        self._distributed: Any = torch.distributed
+        self._process_group = process_group
+        self.rank: int = torch.distributed.get_rank(process_group)
+        self.size: int = torch.distributed.get_world_size(process_group)
+
+    def all_gather(self, data: bytes) -> list[bytes]:
+        """Return the data of all ranks, by rank; through the current GPU with NCCL."""
+        gathered: list[Any] = [None] * self.size
+        self._distributed.all_gather_object(gathered, bytes(data), group=self._process_group)
+        return gathered
+
+
+def from_torch(process_group: Any = None) -> TorchGroup:
+    """Make a group of a process group of torch.distributed, which must be initialized.
+
+    It has the three members of a group only, so rows on the host reach all ranks. A rank that ends
+    gives the others the error of torch's backend, after its timeout at the latest.
+
+    Parameters
+    ----------
+    process_group : torch.distributed.ProcessGroup, optional
+        By default that of all ranks.
+
+    Returns
+    -------
+    group
+
+    """
+    return TorchGroup(process_group)

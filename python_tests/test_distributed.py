@@ -1,0 +1,285 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distributed arrays on groups of threads: equal to NumPy on the whole table."""
+
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from conftest import CASES_PER_TEST
+
+import gpukern
+from gpukern import distributed
+from gpukern.distributed import host, routed_gather
+from gpukern.errors import PeerLostError
+
+DTYPES = ["u1", "f4", ">i8", "c16", "S3", [("a", "i4"), ("b", "f8")], "M8[s]"]
+
+
+class AllGatherOnly:
+    """A group with the three members that any group has."""
+
+    def __init__(self, group):
+        self.rank, self.size, self.all_gather = group.rank, group.size, group.all_gather
+
+
+def on_ranks(function, size, wrap=lambda group: group):
+    """Call a function with the group of each rank; return the results or exceptions, by rank."""
+    results = [None] * size
+
+    def run(group):
+        try:
+            results[group.rank] = function(wrap(group))
+        except Exception as error:
+            results[group.rank] = error
+
+    threads = [threading.Thread(target=run, args=(group,)) for group in distributed.threads(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    return results
+
+
+def without_errors(results):
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+    return results
+
+
+def parts_of(rng, rows, size):
+    cuts = np.sort(rng.integers(0, rows + 1, size - 1))
+    return np.concatenate(([0], cuts, [rows])).astype(int)
+
+
+def random_table(rng, rows):
+    dtype = np.dtype(DTYPES[rng.integers(len(DTYPES))])
+    trailing = [(), (3,), (2, 5), (0,)][rng.integers(4)]
+    count = rows * int(np.prod(trailing, dtype=int))
+    data = rng.integers(1, 127, count * dtype.itemsize, dtype=np.uint8)
+    return data.view(dtype).reshape(rows, *trailing)
+
+
+def random_index(rng, rows, mode):
+    dtype = np.dtype(["i1", "u2", "i4", "u4", "i8", "u8"][rng.integers(6)])
+    limits = np.iinfo(dtype)
+    low, high = (-rows, rows) if mode == "raise" else (-3 * rows - 3, 3 * rows + 3)
+    if rng.integers(4) == 0 and rows:  # one row
+        low, high = rows - 1, rows
+    low, high = max(low, limits.min), min(high, limits.max + 1)
+    shape = [(0,), (), (1,), (7,), (50,), (3, 11)][rng.integers(6)]
+    return rng.integers(low, max(high, low + 1), shape, dtype=dtype)
+
+
+def test_gather_is_that_of_the_whole_table(rng, cases):
+    for case in range(max(CASES_PER_TEST // 5, 20)):
+        size = int(rng.integers(1, 6)) if case % 8 else 10  # many ranks are sorted
+        rows = int(rng.integers(1, 60))
+        mode = ["raise", "wrap", "clip", "fill"][rng.integers(4)]
+        table = random_table(rng, rows)
+        cuts = parts_of(rng, rows, size)
+        indices = [random_index(rng, rows, mode) for _ in range(size)]
+        staging = int([1, 500, 1 << 20][rng.integers(3)])
+
+        def call(group, table=table, cuts=cuts, indices=indices, staging=staging, mode=mode):
+            local = table[cuts[group.rank] : cuts[group.rank + 1]]
+            shared = distributed.from_local(local, group, staging_memory=staging)
+            return gpukern.gather(shared, indices[group.rank], mode=mode)
+
+        wrap = AllGatherOnly if case % 3 == 0 else lambda group: group
+        for index, got in zip(indices, without_errors(on_ranks(call, size, wrap)), strict=True):
+            expected = gpukern.gather(table, index, mode=mode)
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)
+            assert np.shape(got) == np.shape(expected)
+        cases["distributed gather", "cpu"] += size
+
+
+@pytest.mark.parametrize("rows", [2000, 10_000_000])
+def test_equal_rows_are_asked_for_once(rng, rows):
+    table = np.arange(rows, dtype=np.int64)[:, np.newaxis] + np.zeros(33, np.int64)[:1]
+    table = np.repeat(table, 2, axis=1) if rows > 2000 else np.repeat(table, 33, axis=1)
+    index = rng.integers(0, 1500, 20000)
+    distinct, positions = routed_gather.distinct_rows(index, rows, 8 * 33)
+    assert len(distinct) < 1501
+    np.testing.assert_array_equal(distinct[positions], index)
+    assert routed_gather.distinct_rows(rng.permutation(20000), 20000, 512)[1] is None
+
+    def call(group):
+        half = rows // 2
+        local = table[:half] if group.rank == 0 else table[half:]
+        return gpukern.gather(distributed.from_local(local, group), index)
+
+    for got in without_errors(on_ranks(call, 2)):
+        np.testing.assert_array_equal(got, table[index])
+
+
+def test_a_bad_index_raises_on_all_ranks_and_the_next_call_works():
+    times = max(CASES_PER_TEST, 10)
+
+    def call(group):
+        table = distributed.from_local(np.arange(5) + 5 * group.rank, group)
+        for _ in range(times):
+            index = [0, 15, 3] if group.rank == 1 else [1, 2]
+            message = r"^index 15 is out of bounds for axis 0 with size 15 \(rank 1, index 1 in C"
+            with pytest.raises(IndexError, match=message):
+                gpukern.gather(table, index)
+            assert gpukern.gather(table, [-1, 7]).tolist() == [14, 7]
+        return True
+
+    assert on_ranks(call, 3) == [True] * 3
+
+
+def test_arguments_are_checked_on_all_ranks():
+    def call(group):
+        table = distributed.from_local(np.zeros((3, 2)), group)
+        with pytest.raises(ValueError, match=r"the calls of the ranks differ.*on rank 1"):
+            gpukern.gather(table, [0], mode="wrap" if group.rank == 1 else "clip")
+        with pytest.raises(TypeError, match="index must be of an integer dtype, got float64"):
+            gpukern.gather(table, [0.5] if group.rank == 2 else [0])
+        with pytest.raises(ValueError, match=r"out must have shape \(1, 2\), got \(1, 3\)"):
+            gpukern.gather(table, [0], out=np.zeros((1, 3 if group.rank == 0 else 2)))
+        with pytest.raises(ValueError, match="axis of a DistributedArray must be 0"):
+            gpukern.gather(table, [0], axis=1)
+        with pytest.raises(ValueError, match=r"arrays of the ranks differ: .* on rank 2"):
+            distributed.from_local(np.zeros((1, 2 + (group.rank == 2))), group)
+        with pytest.raises(ValueError, match=r"arrays of the ranks differ: .*f4.* on rank 0"):
+            distributed.from_local(np.zeros(1, "f4" if group.rank == 0 else "f8"), group)
+        with pytest.raises(TypeError, match="fixed-width"):
+            distributed.from_local(np.array([None]), group)
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(table)
+        with pytest.raises(TypeError, match=r"pass its \.local"):
+            np.asarray(table)
+        with pytest.raises(TypeError, match="take_along_axis: a DistributedArray is not supported"):
+            gpukern.take_along_axis(table, [[0]])
+        with pytest.raises(TypeError, match="explain"):
+            gpukern.explain(gpukern.gather, table, [0])
+        return gpukern.gather(table, [4], out=np.ones((1, 2))).tolist()
+
+    assert on_ranks(call, 3) == [[[0, 0]]] * 3
+
+
+def test_out_may_overlap_the_table():
+    def call(group):
+        local = np.arange(4) + 4 * group.rank
+        table = distributed.from_local(local, group)
+        assert gpukern.gather(table, np.arange(8)[::-2], out=local) is local
+        return local.tolist()
+
+    assert on_ranks(call, 2) == [[7, 5, 3, 1]] * 2
+
+
+def test_progress_reports_and_stops():
+    def call(group):
+        table = distributed.from_local(np.arange(100.0), group, staging_memory=400)
+        reports = []
+        index = np.arange(50 + 50 * group.rank)
+        gpukern.gather(table, index, progress=lambda *report: reports.append(report))
+        assert reports[-1] == (8 * len(index),) * 2
+
+        def stop(done, total):
+            raise KeyError(done)
+
+        error = KeyError if group.rank == 0 else gpukern.errors.GpukernCancelledError
+        with pytest.raises(error, match=None if group.rank == 0 else "rank 0 stopped: KeyError"):
+            gpukern.gather(table, index, progress=stop if group.rank == 0 else None)
+        return gpukern.gather(table, [101]).tolist()
+
+    assert on_ranks(call, 2) == [[1.0]] * 2
+
+
+@pytest.mark.parametrize("reduce", [None, "add", "mean", "max"])
+def test_scatter_is_that_of_the_whole_table(rng, reduce):
+    for _ in range(max(CASES_PER_TEST // 50, 5)):
+        size, rows = int(rng.integers(1, 5)), int(rng.integers(1, 30))
+        mode = ["raise", "wrap", "clip", "fill"][rng.integers(4)]
+        table = rng.standard_normal((rows, 3)).astype(np.float32)
+        cuts = parts_of(rng, rows, size)
+        indices = [random_index(rng, rows, mode).astype(np.int64).ravel() for _ in range(size)]
+        values = [rng.standard_normal((len(index), 3)).astype(np.float32) for index in indices]
+
+        def call(group, table=table, cuts=cuts, indices=indices, values=values, mode=mode):
+            local = table[cuts[group.rank] : cuts[group.rank + 1]].copy()
+            shared = distributed.from_local(local, group)
+            index, value = indices[group.rank], values[group.rank]
+            assert gpukern.scatter(shared, index, value, mode=mode, reduce=reduce) is shared
+            return local
+
+        got = np.concatenate(without_errors(on_ranks(call, size)))
+        args = np.concatenate(indices), np.concatenate(values)
+        expected = gpukern.scatter(table.copy(), *args, mode=mode, reduce=reduce)
+        assert got.tobytes() == expected.tobytes()
+
+
+def test_scatter_of_scalars_and_errors():
+    def call(group):
+        table = distributed.from_local(np.zeros(3), group)
+        gpukern.scatter(table, [0, 5], 1, reduce="add")
+        with pytest.raises(IndexError, match=r"index 6 .*\(rank 1"):
+            gpukern.scatter(table, [6 * group.rank], 1)
+        with pytest.raises(TypeError, match="values must"):
+            gpukern.scatter(table, [0], np.zeros(1, "f4"))
+        return table.local.tolist()
+
+    assert on_ranks(call, 2) == [[2, 0, 0], [0, 0, 2]]
+
+
+def test_saxpy_of_one_layout():
+    def call(group):
+        x = distributed.empty((5, 2), np.float32, group)
+        x.local[...] = group.rank
+        made = gpukern.saxpy(2, x, x)
+        assert made.row_range == x.row_range
+        assert (made.local == 3 * group.rank).all()
+        with pytest.raises(ValueError, match="one layout"):
+            gpukern.saxpy(2, x, distributed.from_local(np.zeros((1 + group.rank, 2), "f4"), group))
+        with pytest.raises(TypeError, match="must all be distributed"):
+            gpukern.saxpy(2, x, np.zeros((5, 2), "f4"))
+        return made.shape, x.row_range
+
+    shapes = without_errors(on_ranks(call, 3))
+    assert shapes == [((5, 2), range(2)), ((5, 2), range(2, 4)), ((5, 2), range(4, 5))]
+
+
+def test_a_thread_that_ends_is_named():
+    def call(group):
+        table = distributed.from_local(np.zeros(3), group)
+        return None if group.rank == 1 else gpukern.gather(table, [0])
+
+    results = on_ranks(call, 3)
+    for rank in (0, 2):
+        assert isinstance(results[rank], PeerLostError)
+        assert results[rank].rank == 1
+        assert "rank 1 of 3 has ended" in str(results[rank])
+
+
+def test_host_table_of_threads():
+    def call(group):
+        table = distributed.host_table((4, 3), np.int32, group)
+        table[group.rank] = group.rank + 1
+        group.all_gather(b"")
+        assert not table[2:].any()
+        with pytest.raises(ValueError, match="the calls of the ranks differ"):
+            distributed.host_table(3 + group.rank, "f4", group)
+        return gpukern.gather(table, [1, 0])[:, 0].tolist()
+
+    before = len(os.listdir("/proc/self/fd"))
+    assert on_ranks(call, 2) == [[2, 1]] * 2
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_host_table_without_memory(monkeypatch):
+    def call(group):
+        message = "host_table: this host has no memory for 9 bytes: Cannot allocate"
+        with pytest.raises(MemoryError, match=message):
+            distributed.host_table(9, "u1", group)
+        return True
+
+    monkeypatch.setattr(host, "SPARE", 2**60)
+    assert on_ranks(call, 2) == [True] * 2
