@@ -12,6 +12,8 @@ OFFLINE ?=
 WERROR ?= $(if $(CI),ON,OFF)
 # Array libraries to install for the tests and examples that use them: torch, jax, cupy-cuda13x.
 LIBRARIES ?=
+# nvcc would link what an environment variable of this name holds.
+unexport LIBRARIES
 
 BUILD := build/cmake-$(shell echo $(CUDA) | tr A-Z a-z)
 REPORTS := build/reports
