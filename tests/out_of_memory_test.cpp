@@ -49,7 +49,7 @@ TEST_F(OutOfMemoryTest, TheNextCallsWork) {
   }
 }
 
-TEST_F(OutOfMemoryTest, ThePoolGivesBackWhatItKeeps) {
+TEST_F(OutOfMemoryTest, ALargeBlockAfterManySmallOnes) {
   fill(64 * kMiB);
   const std::size_t all = held_.size() * 64 * kMiB;
   release_all();  // the pool keeps some of these small pieces

@@ -13,17 +13,8 @@ namespace gpukern::gpu {
 
 void* allocate_on(int device, cudaMemPool_t pool, std::size_t bytes, cudaStream_t stream) {
   void* data = nullptr;
-  const auto allocate = [&] {
-    return pool != nullptr ? cudaMallocFromPoolAsync(&data, bytes, pool, stream)
-                           : cudaMalloc(&data, bytes);
-  };
-  cudaError_t error = allocate();
-  // What the pool keeps may be in pieces that are too small.
-  if (error == cudaErrorMemoryAllocation && pool != nullptr) {
-    static_cast<void>(cudaGetLastError());
-    check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
-    error = allocate();
-  }
+  const cudaError_t error = pool != nullptr ? cudaMallocFromPoolAsync(&data, bytes, pool, stream)
+                                            : cudaMalloc(&data, bytes);
   if (error == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());
     fail(GPUKERN_MEMORY_ERROR, "cuda:", device, " is out of memory (", bytes, " bytes wanted)");

@@ -71,8 +71,7 @@ class ArrayMemory {
   std::atomic<bool> any_pending_{false};
 };
 
-/// cudaMallocFromPoolAsync(), a second time with the pool trimmed if memory is short; cudaMalloc()
-/// without a pool.
+/// cudaMallocFromPoolAsync(), or cudaMalloc() without a pool.
 void* allocate_on(int device, cudaMemPool_t pool, std::size_t bytes, cudaStream_t stream);
 
 }  // namespace gpukern::gpu
