@@ -10,6 +10,8 @@ import gpukern
 
 da = pytest.importorskip("dask.array")
 gd = pytest.importorskip("gpukern.dask")
+# Dask changes how exceptions are pickled.
+pytestmark = pytest.mark.alone
 
 
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
