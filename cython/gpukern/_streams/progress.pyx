@@ -5,6 +5,7 @@
 """Progress callbacks and signals between the parts of a call's work."""
 
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.pystate cimport PyThreadState, PyThreadState_Get
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uint64_t
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
@@ -22,18 +23,24 @@ cdef extern from *:
 
     // Before Python 3.14, pthread_exit() ends a thread that requests the GIL while the interpreter
     // ends. That would unwind the library, which lets nothing through and so would end the process.
-    // The thread sleeps until that has ended by itself, as it does since Python 3.14.
+    // The thread sleeps until that has ended by itself, as it does since Python 3.14. It requests
+    // the GIL for the state that it had before the call: PyGILState_Ensure() fails once the
+    // interpreter has ended.
     template <class Ask>
-    static int32_t ask_or_sleep(Ask ask, void *user, uint64_t done_bytes, uint64_t total_bytes) {
+    static int32_t ask_or_sleep(Ask ask, PyThreadState *thread, void *user, uint64_t done_bytes,
+                                uint64_t total_bytes) {
       int32_t stops = 1;
       pthread_cleanup_push(sleep_for_good, nullptr);
+      PyEval_RestoreThread(thread);
       stops = ask(user, done_bytes, total_bytes);
+      PyEval_SaveThread();
       pthread_cleanup_pop(0);
       return stops;
     }
     """
-    int32_t ask_or_sleep(int32_t (*ask)(void *, uint64_t, uint64_t) noexcept with gil, void *user,
-                         uint64_t done_bytes, uint64_t total_bytes) noexcept nogil
+    int32_t ask_or_sleep(int32_t (*ask)(void *, uint64_t, uint64_t) noexcept,
+                         PyThreadState *thread, void *user, uint64_t done_bytes,
+                         uint64_t total_bytes) noexcept nogil
 
 # Seconds between two reports, and between two looks at signals, for which the GIL is taken.
 cdef double REPORTS = 0.1
@@ -45,6 +52,7 @@ cdef void watch(Watch *watch, gpukern_exec *exec_) noexcept:
     watch.next_report = 0
     watch.next_look = now() + LOOKS
     watch.reported = 0
+    watch.thread = PyThreadState_Get()
     exec_.progress = between_parts
     exec_.progress_user = watch
 
@@ -66,7 +74,7 @@ cdef int32_t between_parts(void *user, uint64_t done_bytes, uint64_t total_bytes
     cdef Watch *watch = <Watch *>user
     if not (reports(watch, done_bytes, total_bytes) or now() >= watch.next_look):
         return 0
-    return ask_or_sleep(ask_python, user, done_bytes, total_bytes)
+    return ask_or_sleep(ask_python, watch.thread, user, done_bytes, total_bytes)
 
 
 cdef bint reports(const Watch *watch, uint64_t done_bytes, uint64_t total_bytes) noexcept nogil:
@@ -75,7 +83,7 @@ cdef bint reports(const Watch *watch, uint64_t done_bytes, uint64_t total_bytes)
             and (done_bytes == total_bytes or now() >= watch.next_report))
 
 
-cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept with gil:
+cdef int32_t ask_python(void *user, uint64_t done_bytes, uint64_t total_bytes) noexcept:
     cdef Watch *watch = <Watch *>user
     watch.next_look = now() + LOOKS
     try:
