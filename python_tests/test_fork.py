@@ -220,3 +220,37 @@ int main(void) {
   return threads < 1 || status != 0;
 }
 """
+
+
+FORK_IN_A_HANDLER = """
+import os, signal
+import numpy as np
+import gpukern
+
+gpukern.set_num_threads(2)
+x = np.ones((1 << 20, 16), "f4")
+offsets = np.arange(0, len(x) + 1, 1 << 14)
+child = None
+
+def fork(*_):
+    global child
+    child = os.fork()
+
+signal.signal(signal.SIGALRM, fork)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+try:
+    while child is None:
+        gpukern.segment_reduce(x, offsets)
+        gpukern.saxpy(1, x, x, out=x)
+except gpukern.GpukernError as error:
+    assert child == 0 and "child" in str(error), (child, error)
+assert gpukern.gather(x, [3])[0, 3] >= 1
+if child == 0:
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+
+
+def test_a_signal_handler_may_fork_during_a_call():
+    for _ in range(5):
+        subprocess.run([sys.executable, "-c", FORK_IN_A_HANDLER], check=True, timeout=60)

@@ -341,7 +341,7 @@ GPUKERN_API gpukern_status gpukern_segment_reduce(const gpukern_tensor *x,
  *            complex64 or complex128
  * @param[out] count one number in host memory; 0 for an empty mask. With an explanation (see
  *             ::gpukern_exec) the number of all elements.
- * @param[in] exec may be NULL; its progress is not called
+ * @param[in] exec may be NULL; its progress is only asked whether to go on: 0 of 1 bytes are done
  * @return GPUKERN_TYPE_ERROR for a mask of another dtype
  */
 GPUKERN_API gpukern_status gpukern_count_nonzero(const gpukern_tensor *mask, int64_t *count,

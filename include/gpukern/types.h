@@ -101,10 +101,11 @@ typedef struct gpukern_index_errors gpukern_index_errors;
  *
  * May call gpukern. Must not throw. Called after each part of the work, and on the CPU also during
  * a part that takes more than 10 ms, with what was complete before, so that a call can be
- * cancelled.
+ * cancelled. In a child process that it forks the call returns GPUKERN_CANCELLED.
  *
  * @param[in] user gpukern_exec::progress_user
- * @param[in] done_bytes bytes that have been processed; never decreases, ends at `total_bytes`
+ * @param[in] done_bytes bytes that have been processed. Never decreases, and ends at `total_bytes`;
+ *            gpukern_copy() and gpukern_count_nonzero() only ask whether to go on, and pass 0
  * @param[in] total_bytes of out or the target, and of a source that all chunks on the GPU read
  * @return 0 to continue. Any other value cancels the call, even after the last chunk: it returns
  *         GPUKERN_CANCELLED, out or the target is partly written, and all resources of the call are

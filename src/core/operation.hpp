@@ -121,6 +121,8 @@ struct ScatterArgs {
   bool any_order = false;
   bool unique = false;  ///< no two updates have the same key
   bool sorted = false;  ///< the keys of the updates did not fall when the indices were checked
+
+  [[nodiscard]] std::int64_t row_bytes() const { return columns.count() * item; }
 };
 
 /// The operands of GatherReduceArgs::columns.

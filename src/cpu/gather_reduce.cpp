@@ -196,16 +196,23 @@ bool reduce_bags(const GatherReduceArgs& args, const BagLoops& loops, const Bags
   BagReduction reduction(args, loops);
   bool has_long = false;
   std::int64_t first = bags.offset(begin);
-  constexpr std::int64_t kStopPart = 256;
+  constexpr std::int64_t kStopPart = std::int64_t{1} << 16;  // elements
+  const std::int64_t columns = args.columns.count();
+  std::int64_t part = kStopPart;
   for (std::int64_t bag = begin; bag < end; ++bag) {
-    if ((bag - begin) % kStopPart == 0 && is_stopped()) break;
+    if (part >= kStopPart) {
+      if (is_stopped()) break;
+      part = 0;
+    }
     const std::int64_t next = bags.offset(bag + 1);
     const Items items{first, std::max(first, next)};
     first = next;
-    if (items.count() > kUnitItems)
+    if (items.count() > kUnitItems) {
       has_long = true;
-    else
+    } else {
       reduction.reduce_bag(bag, items);
+      part += (items.count() + 1) * columns;
+    }
   }
   return has_long;
 }

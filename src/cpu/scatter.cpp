@@ -104,7 +104,7 @@ void combine_sparse(const ScatterArgs& args, const Updates& updates) {
   if (is_in_target<T>(reduce) && fit_one_block(updates))
     return combine_in_place<T, reduce>(args, updates);
   BlockedReduction<T, reduce> reduction(args, 0, updates.count, false);
-  for_each_part(updates, [&](const Updates& part) { reduction.add(part); });
+  for_each_part(updates, args.row_bytes(), [&](const Updates& part) { reduction.add(part); });
   reduction.finish();
 }
 
@@ -145,9 +145,11 @@ bool is_dense(std::int64_t keys, std::int64_t updates) { return keys <= 4 * upda
 void combine_all(const ScatterArgs& args, const Combiner& combiner, const KeyRange& keys,
                  const Updates& updates) {
   if (combiner.is_always_in_place())
-    for_each_part(updates, [&](const Updates& part) { combiner.in_place(args, part); });
+    for_each_part(updates, args.row_bytes(),
+                  [&](const Updates& part) { combiner.in_place(args, part); });
   else if (is_dense(keys.count, updates.count))
-    combiner.in_blocks(args, keys, [&](const auto& visit) { for_each_part(updates, visit); });
+    combiner.in_blocks(args, keys,
+                       [&](const auto& visit) { for_each_part(updates, args.row_bytes(), visit); });
   else
     combiner.sparse(args, updates);
 }

@@ -87,7 +87,7 @@ SlicedUpdates slice_updates(const ScatterArgs& args, int shift) {
   sliced.updates = std::make_unique_for_overwrite<Update[]>(static_cast<std::size_t>(at));
   each_part([&](std::int64_t part, std::int64_t* to) {
     const std::int64_t begin = begin_of(part);
-    for_each_part({unsorted.get() + begin, resolved[static_cast<std::size_t>(part)]},
+    for_each_part({unsorted.get() + begin, resolved[static_cast<std::size_t>(part)]}, 1,
                   [&](const Updates& some) {
                     for (std::int64_t u = 0; u < some.count; ++u)
                       sliced.updates[to[some.first[u].key >> shift]++] = some.first[u];

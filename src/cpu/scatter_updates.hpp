@@ -51,12 +51,18 @@ void for_each_column_run(const Loop<2>& columns, const ColumnRunVisitor& visit);
 std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
                              Update* to);
 
-/// Calls body(updates) for parts of resolved updates, in order, until the call is stopped.
+/// Updates that take about 100 microseconds.
+inline std::int64_t part_of(std::int64_t row_bytes) {
+  constexpr std::int64_t kBytes = std::int64_t{256} << 10;
+  return std::clamp(kBytes / std::max<std::int64_t>(row_bytes, 1), std::int64_t{1}, kBytes / 4);
+}
+
+/// Calls body(updates) for parts of resolved updates of rows, in order, until the call is stopped.
 template <class Body>
-void for_each_part(const Updates& updates, const Body& body) {
-  constexpr std::int64_t kPart = std::int64_t{1} << 16;
-  for (std::int64_t at = 0; at < updates.count && !is_stopped(); at += kPart)
-    body(Updates{updates.first + at, std::min(kPart, updates.count - at)});
+void for_each_part(const Updates& updates, std::int64_t row_bytes, const Body& body) {
+  const std::int64_t part = part_of(row_bytes);
+  for (std::int64_t at = 0; at < updates.count && !is_stopped(); at += part)
+    body(Updates{updates.first + at, std::min(part, updates.count - at)});
 }
 
 /// Calls body(updates) for blocks of the updates at positions [begin, end), in order, until the
@@ -65,10 +71,10 @@ template <class Body>
 void for_each_block(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
                     const Body& body) {
   std::array<Update, 512> block;
-  constexpr std::int64_t kBlock = block.size();
-  for (; begin < end && !is_stopped(); begin += kBlock)
+  const std::int64_t part = std::min<std::int64_t>(block.size(), part_of(args.row_bytes()));
+  for (; begin < end && !is_stopped(); begin += part)
     body(Updates{block.data(),
-                 resolve_updates(args, begin, std::min(begin + kBlock, end), block.data())});
+                 resolve_updates(args, begin, std::min(begin + part, end), block.data())});
 }
 
 }  // namespace gpukern::cpu

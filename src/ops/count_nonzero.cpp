@@ -32,7 +32,7 @@ void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gp
   *count = mask.tensor.count();  // in a dry run
   if (mask.tensor.count() == 0) return;
   Progress progress("count_nonzero", exec);
-  progress.expect(1);  // not reported: there is no output to count
+  progress.expect(1);  // there is no output to count: the callback is only asked
   const cpu::StopScope stop(progress.stop_source(call.device_id));
   // An upper bound of the scratch memory of a GPU.
   const std::int64_t scratch = mask.tensor.count() / 7 + 4096;

@@ -18,6 +18,9 @@ void Progress::add(std::int64_t bytes) {
 }
 
 void Progress::fail() const {
+  if (is_forked())
+    gpukern::fail(GPUKERN_CANCELLED, function_,
+                  ": cannot go on in a child of the fork() that its progress callback called");
   gpukern::fail(GPUKERN_CANCELLED, function_, ": stopped by the progress callback at ", done_,
                 " of ", total_, " bytes");
 }

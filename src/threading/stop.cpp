@@ -3,11 +3,13 @@
 
 #include "src/threading/stop.hpp"
 
+#include <unistd.h>
+
 namespace gpukern::cpu {
 namespace {
 
 thread_local constinit StopSource* current = nullptr;
-thread_local constinit bool is_owned = false;
+thread_local constinit bool asks_here = false;
 
 }  // namespace
 
@@ -20,27 +22,30 @@ bool StopSource::ask_again() {
 
 bool StopSource::ask_now() {
   const StopScope none(nullptr);  // the answer may need other calls
-  if (ask()) stopped_.store(true, std::memory_order_relaxed);
+  const pid_t process = getpid();
+  const bool stop = ask();
+  forked_ = forked_ || getpid() != process;
+  if (stop || forked_) stopped_.store(true, std::memory_order_relaxed);
   next_ = Clock::now() + kStopInterval;
   return has_stopped();
 }
 
-StopScope::StopScope(StopSource* source, bool owned) noexcept
-    : source_before_(current), owned_before_(is_owned) {
+StopScope::StopScope(StopSource* source, bool asks) noexcept
+    : source_before_(current), asked_before_(asks_here) {
   current = source;
-  is_owned = owned;
+  asks_here = asks;
 }
 
 StopScope::~StopScope() {
   current = source_before_;
-  is_owned = owned_before_;
+  asks_here = asked_before_;
 }
 
 StopSource* stop_source() noexcept { return current; }
 
 bool is_stopped() noexcept {
   if (current == nullptr) return false;
-  return is_owned ? current->ask_again() : current->has_stopped();
+  return asks_here ? current->ask_again() : current->has_stopped();
 }
 
 void throw_if_stopped() {

@@ -5,10 +5,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 
 #include "src/threading/spin.hpp"
 
 namespace gpukern::cpu {
+
+/// Between two questions: a tenth of what a person notices.
+constexpr std::chrono::milliseconds kStopInterval{10};
 
 /// What may stop a call: a question that its thread asks from time to time.
 class StopSource {
@@ -20,6 +24,8 @@ class StopSource {
   /// Throws the call's error.
   [[noreturn]] virtual void fail() const = 0;
   [[nodiscard]] bool has_stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  /// Whether the answer came from a child of a fork(), in which no call can go on.
+  [[nodiscard]] bool is_forked() const { return forked_; }
   /// For the thread of the call: asks, unless the last question, or the first call of this
   /// function, was within kStopInterval.
   bool ask_again();
@@ -32,25 +38,23 @@ class StopSource {
   bool ask_now();
 
  private:
-  /// A tenth of what a person notices.
-  static constexpr std::chrono::milliseconds kStopInterval{10};
-
   std::atomic<bool> stopped_{false};
+  bool forked_ = false;
   Clock::time_point next_;
 };
 
-/// Makes a source that of the work of this thread; null for none. `owned`: it is the call's thread,
-/// which asks; others are told.
+/// Sets the source that may stop this thread's work; null for none. `asks`: it is the call's
+/// thread; others are told.
 class StopScope {
  public:
-  explicit StopScope(StopSource* source, bool owned = true) noexcept;
+  explicit StopScope(StopSource* source, bool asks = true) noexcept;
   StopScope(const StopScope&) = delete;
   StopScope& operator=(const StopScope&) = delete;
   ~StopScope();
 
  private:
   StopSource* source_before_;
-  bool owned_before_;
+  bool asked_before_;
 };
 
 /// The source of this thread's work, null for none.

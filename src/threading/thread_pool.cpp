@@ -127,23 +127,39 @@ class Pool {
       start_helpers(job.tickets - awake_only, job.caller_core);
       wake_helpers(helpers_to_wake());
       job.run(0);
+      if (is_forked()) return;
       job.departed.fetch_sub(table_.close(slot));
     }
     busy_cores_.remove(job.caller_core);
     threads_.fetch_sub(kWorking);
     wake_helpers(helpers_to_wake());  // for other jobs: this thread made room
     if (slot == JobTable::kNone) return;
-    wait_for_helpers(job);
-    table_.release(slot);
+    if (wait_for_helpers(job)) table_.release(slot);
   }
 
-  void wait_for_helpers(const Job& job) {
+  /// Returns whether they have finished: not in a child of fork(), which has none.
+  bool wait_for_helpers(const Job& job) {
     const auto finished = [&job] { return job.departed.load() == 0; };
-    if (spin_until(finished)) return;
-    std::unique_lock lock(mutex_);
-    ++waiting_callers_;
-    helpers_departed_.wait(lock, finished);
-    --waiting_callers_;
+    while (!spin_until(finished)) {
+      std::unique_lock lock(mutex_);
+      ++waiting_callers_;
+      if (stop_source() == nullptr) helpers_departed_.wait(lock, finished);
+      // By the system's clock: older C libraries have no wait by a steady one.
+      const bool has_finished = helpers_departed_.wait_until(
+          lock, std::chrono::system_clock::now() + kStopInterval, finished);
+      --waiting_callers_;
+      lock.unlock();
+      if (has_finished) break;
+      is_stopped();  // the helpers ask nobody
+      if (is_forked()) return false;
+    }
+    return true;
+  }
+
+  /// Whether this is the child of a fork() that a call's StopSource did. It has no helpers, and
+  /// their part of the call is lost: the StopSource stops it.
+  [[nodiscard]] static bool is_forked() {
+    return stop_source() != nullptr && stop_source()->is_forked();
   }
 
   void start_helpers(int wanted, int caller_core) {

@@ -6,9 +6,9 @@
 # standard library fail by the allocations in them.
 set(infallible
     # by their specification, with the arguments that the library gives
-    atexit fegetenv fesetenv fma fmaf fmaxf fminf getenv geteuid getpid memchr memcmp memcpy memmove
-    memset nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_self
-    pthread_sigmask sched_yield sigfillset strcmp strlen sysconf time
+    fegetenv fesetenv fma fmaf fmaxf fminf getenv geteuid getpid memchr memcmp memcpy memmove
+    memset nanosleep pthread_cond_timedwait pthread_mutex_lock pthread_mutex_trylock
+    pthread_mutex_unlock pthread_self pthread_sigmask sched_yield sigfillset strcmp strlen sysconf time
     # while the library is loaded
     pthread_atfork
     # the C library ends the process
