@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Programs, and their cache in memory and on disk.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "case.hpp"
@@ -20,13 +20,8 @@ constexpr char kAdd[] =
 
 /// A cache of the test's own in a directory that does not exist yet.
 void use_own_cache() {
-  static const std::string directory = [] {
-    std::string name = "/tmp/gpukern-torture-" + std::string(6, 'X');
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    return name;
-  }();
-  static const auto remove = [] { std::filesystem::remove_all(directory); };
-  std::atexit(remove);
+  const std::string directory = directory_of(getpid());
+  static_cast<void>(mkdir(directory.c_str(), 0700));
   setenv("GPUKERN_CACHE_DIR", (directory + "/a/b").c_str(), 1);
   if (gpukern_reload_environment() != GPUKERN_SUCCESS) std::abort();
 }

@@ -4,6 +4,8 @@
 // A call of the library that can be repeated, and its operands.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -25,6 +27,11 @@ inline constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
 inline constexpr gpukern_dtype kFloat{GPUKERN_FLOAT, 32, 1};
 inline constexpr gpukern_dtype kInt64{GPUKERN_INT, 64, 1};
 inline constexpr gpukern_dtype kBool{GPUKERN_BOOL, 8, 1};
+
+/// The files of a process, which its parent removes.
+inline std::string directory_of(pid_t process) {
+  return "/tmp/gpukern-torture-" + std::to_string(process);
+}
 
 /// Where operands are, and where they are computed.
 enum class Placement { Cpu, HostOnGpu, Gpu };

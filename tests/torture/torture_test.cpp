@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <new>
 #include <ostream>
@@ -60,6 +61,7 @@ Shared& shared() {
 
 /// Runs the function in a child process. Returns false if that did not end well.
 bool in_child(const std::function<void()>& function) {
+  std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
     alarm(kSeconds);
@@ -69,6 +71,7 @@ bool in_child(const std::function<void()>& function) {
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return false;
+  std::filesystem::remove_all(directory_of(child));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return shared().problem[0] == '\0';
   if (shared().problem[0] == '\0')
     std::snprintf(shared().problem, sizeof Shared::problem, "the process ended with status %#x%s",
