@@ -101,7 +101,7 @@ struct ItemRows {
   }
 
  private:
-  /// Not inlined: most indices need it not, and its code is longer than all the rest.
+  /// Not inlined: few indices need it, and its code is longer than all the rest.
   [[nodiscard]] __device__ __noinline__ std::int64_t resolved(std::int64_t value) const {
     return resolve_index(mode, value, index_type.is_signed, n);
   }
