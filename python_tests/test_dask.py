@@ -10,8 +10,6 @@ import gpukern
 
 da = pytest.importorskip("dask.array")
 gd = pytest.importorskip("gpukern.dask")
-# Dask changes how exceptions are pickled.
-pytestmark = pytest.mark.alone
 
 
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
@@ -28,6 +26,10 @@ def test_gather_is_that_of_the_whole_table(rng, mode):
                 assert got.shape == expected.shape
                 assert got.dtype == expected.dtype
                 np.testing.assert_array_equal(got.compute(scheduler="sync"), expected)
+
+
+def test_an_item_of_a_table_of_items():
+    assert gd.gather(da.arange(20, chunks=7), 13).compute(scheduler="sync") == 13
 
 
 def test_errors():
