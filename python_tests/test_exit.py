@@ -127,7 +127,7 @@ CASES = [pytest.param(live, "cpu", id=f"{name}-cpu") for name, live in LIVE.item
 @pytest.mark.parametrize(("live", "device"), CASES)
 def test_an_interpreter_ends_with_live_objects(live, device):
     code = COMMON.format(device=device) + live + "\nsys.exit(3)\n"
-    folder = os.path.dirname(__file__)
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
     for _ in range(EXITS):
         ended = subprocess.run(
             [sys.executable, "-X", "faulthandler", "-W", "ignore::DeprecationWarning", "-c", code],
@@ -135,7 +135,7 @@ def test_an_interpreter_ends_with_live_objects(live, device):
             text=True,
             check=False,
             timeout=60,
-            env={**os.environ, "PYTHONPATH": folder},
+            env={**os.environ, "PYTHONPATH": path},
         )
         assert (ended.returncode, ended.stderr) == (3, ""), ended.stderr
 
