@@ -175,6 +175,48 @@ def test_out_may_overlap_the_table():
     assert on_ranks(call, 2) == [[7, 5, 3, 1]] * 2
 
 
+def test_out_may_overlap_the_index():
+    def call(group):
+        local = 2 * (np.arange(8) + 8 * group.rank) % 16
+        table = distributed.from_local(local, group, staging_memory=200)
+        memory = np.append(np.arange(16)[::-1], 0)
+        expected = gpukern.gather(table, memory[:-1].copy())
+        return np.array_equal(gpukern.gather(table, memory[:-1], out=memory[1:]), expected)
+
+    assert on_ranks(call, 2) == [True] * 2
+
+
+def test_indices_of_another_byte_order_wrap():
+    def call(group):
+        table = distributed.from_local(np.arange(10) + 10 * group.rank, group)
+        index = np.array([2**64 - 1], ">u8")
+        return gpukern.gather(table, index, mode="wrap").tolist()
+
+    assert on_ranks(call, 2) == [[(2**64 - 1) % 20]] * 2
+
+
+def test_the_tables_of_a_call_are_one():
+    def call(group):
+        tables = [distributed.from_local(np.zeros(n), group) for n in (4, 1 + 6 * group.rank)]
+        with pytest.raises(ValueError, match="calls of the ranks differ"):
+            gpukern.gather(tables[group.rank], [0, 7, 5])
+
+    assert on_ranks(call, 2) == [None] * 2
+
+
+def test_shapes_of_empty():
+    def call(group):
+        with pytest.raises(ValueError, match="calls of the ranks differ"):
+            distributed.empty(100 if group.rank == 0 else 10, "f8", group)
+        for shape in [(), (-1,), (2, -1)]:
+            with pytest.raises(ValueError, match="shape must have one dimension or more"):
+                distributed.empty(shape, "f8", group)
+        assert distributed.empty(np.int64(5), "f8", group).shape == (5,)
+        return distributed.empty([5, 2], "f8", group).local.shape
+
+    assert on_ranks(call, 2) == [(3, 2), (2, 2)]
+
+
 def test_progress_reports_and_stops():
     def call(group):
         table = distributed.from_local(np.arange(100.0), group, staging_memory=400)

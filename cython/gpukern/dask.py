@@ -163,7 +163,7 @@ def _assemble(
     for rows in found:
         gpukern.scatter(out, order[begin : begin + len(rows)], rows, unique=True)
         begin += len(rows)
-    return out.reshape(*shape, *trailing)
+    return out.reshape((*shape, *trailing))
 
 
 def saxpy(a: Any, x: da.Array, y: da.Array) -> da.Array:

@@ -3,6 +3,9 @@
 
 """DistributedArray: an array whose rows are divided among the ranks of a group."""
 
+import operator
+import secrets
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,16 +36,24 @@ class DistributedArray:
         Of shape ``(size + 1,)``: the first row of each rank, then the number of rows.
     staging_memory : int
         Bytes that a gather may use on a rank, beside its result and its index.
+    number : int
+        The same on all ranks, and another for each array that from_local makes.
 
     """
 
     def __init__(
-        self, local: npt.NDArray[Any], starts: Counts, group: Group, staging_memory: int
+        self,
+        local: npt.NDArray[Any],
+        starts: Counts,
+        group: Group,
+        staging_memory: int,
+        number: int,
     ) -> None:
         self.local = local
         self.starts = starts
         self.group = group
         self.staging_memory = staging_memory
+        self.number = number
         self.dtype = local.dtype
         self.shape: tuple[int, ...] = (int(starts[-1]), *local.shape[1:])
 
@@ -67,7 +78,7 @@ class DistributedArray:
 
     def like(self, local: npt.NDArray[Any]) -> "DistributedArray":
         """Return an array of the same layout."""
-        return DistributedArray(local, self.starts, self.group, self.staging_memory)
+        return DistributedArray(local, self.starts, self.group, self.staging_memory, self.number)
 
     def _gather(
         self,
@@ -181,14 +192,14 @@ def from_local(
             raise GpukernValueError(
                 f"from_local: staging_memory must be at least 1, got {staging_memory}"
             )
-    numbers = agreement.of_all("from_local", [local.shape[0]])
+    numbers = agreement.of_all("from_local", [local.shape[0], secrets.randbits(62)])
     rows = [f"{local.dtype.str} {np.dtype(local.dtype).descr} rows of shape {local.shape[1:]}"]
     named = group.all_gather(rows[0].encode())
     require_equal("from_local", "arrays", [each.decode() for each in named])
     limits = group.all_gather(str(staging_memory).encode())
     require_equal("from_local", "limits of staging memory", [each.decode() for each in limits])
     starts = np.concatenate(([0], np.cumsum(numbers[:, 0]))).astype(np.int64)
-    return DistributedArray(local, starts, group, int(staging_memory))
+    return DistributedArray(local, starts, group, int(staging_memory), int(numbers[0, 1]))
 
 
 def _plain(array: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -227,8 +238,17 @@ def empty(
     DistributedArray
 
     """
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    each = -(-sizes[0] // group.size)
-    first = min(group.rank * each, sizes[0])
-    rows = min(each, sizes[0] - first)
-    return from_local(np.empty((rows, *sizes[1:]), dtype), group, staging_memory=staging_memory)
+    call = Agreement(group, "empty")
+    what, local = "", np.empty(0)
+    with call:
+        sizes = tuple(map(operator.index, shape if isinstance(shape, Sequence) else (shape,)))
+        if not sizes or min(sizes) < 0:
+            raise GpukernValueError(
+                f"empty: shape must have one dimension or more, and no negative size, got {sizes}"
+            )
+        each = -(-sizes[0] // group.size)
+        first = min(group.rank * each, sizes[0])
+        local = np.empty((min(each, sizes[0] - first), *sizes[1:]), dtype)
+        what = f"empty of {local.dtype.str} {sizes}"
+    call.of_all(what)
+    return from_local(local, group, staging_memory=staging_memory)

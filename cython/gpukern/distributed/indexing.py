@@ -48,7 +48,7 @@ def rows_of(index: npt.NDArray[Any], length: int, mode: str, rank: int) -> Count
 
     Raises an IndexError in mode 'raise', and in any for an index into an empty axis.
     """
-    flat = np.ascontiguousarray(index).reshape(-1)
+    flat = np.ascontiguousarray(index, index.dtype.newbyteorder("=")).reshape(-1)
     if flat.size == 0:
         return flat.astype(np.int64)
     least, greatest = int(flat.min()), int(flat.max())

@@ -41,7 +41,7 @@ def gather(
         result = _result(table, wanted, out)
         rows = indexing.rows_of(wanted, len(table), mode, table.group.rank)
         numbers = [len(rows)]
-    what = f"gather with mode={mode!r} of {table.dtype.str} {table.shape}"
+    what = f"gather with mode={mode!r} of {table.dtype.str} {table.shape}, table {table.number}"
     longest = int(call.of_all(what, numbers).max())
     flat = result.reshape(len(rows), *table.shape[1:])
     limit = max(table.staging_memory // (2 * (table.row_bytes + INDEX_BYTES)), 1)
@@ -81,7 +81,8 @@ def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> npt.N
         raise GpukernValueError(f"gather: out must have shape {shape}, got {out.shape}")
     if not out.flags.writeable:
         raise GpukernValueError("gather: out is read-only")
-    if not out.flags.c_contiguous or np.may_share_memory(out, table.local):
+    read = (table.local, index)  # in later rounds, too
+    if not out.flags.c_contiguous or any(np.may_share_memory(out, each) for each in read):
         return np.empty(shape, table.dtype)
     return out
 

@@ -47,7 +47,10 @@ def scatter(
         asked = indexing.bucketed(rows, table.starts)
         given = _values(table, wanted.shape, values)[asked.order]
         counts = asked.counts
-    what = f"scatter with mode={mode!r}, {how} to {table.dtype.str} {table.shape}"
+    what = (
+        f"scatter with mode={mode!r}, {how} to {table.dtype.str} {table.shape}, "
+        f"table {table.number}"
+    )
     matrix = call.of_all(what, counts)
     mine = np.ascontiguousarray(matrix[:, rank])
     numbers, received = np.empty(0, asked.rows.dtype), given
