@@ -22,8 +22,8 @@ class Group(Protocol):
     """The ranks that share a table.
 
     ``all_gather(data)`` returns the data of every rank, by rank; each rank must call it. A group
-    may also have ``exchange_rows``, as :func:`exchange_rows` describes; without it, rows go to all
-    ranks by ``all_gather``.
+    may also have ``exchange_rows``, with the arguments of ``exchange_rows()`` of this module behind
+    the group; without it, rows go to all ranks by ``all_gather``.
     """
 
     @property

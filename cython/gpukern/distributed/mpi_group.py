@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpukern.distributed.group import Bytes, Counts
+from gpukern.distributed.group import Bytes, Counts, Group
 from gpukern.distributed.liveness import Liveness
 from gpukern.errors import GpukernValueError, PeerLostError
 
@@ -110,7 +110,7 @@ class MpiGroup:
             self._liveness.close()
 
 
-def from_mpi(comm: Any) -> MpiGroup:
+def from_mpi(comm: Any) -> Group:
     """Make a group of an intracommunicator of mpi4py. Each of its ranks must call this.
 
     Each two processes keep a connection. Where a rank ends during a call, the others get a

@@ -5,7 +5,7 @@
 
 import threading
 
-from gpukern.distributed.group import Bytes, Counts
+from gpukern.distributed.group import Bytes, Counts, Group
 from gpukern.errors import GpukernValueError, PeerLostError
 
 LOOK = 0.1  # seconds between two looks at the other threads
@@ -74,7 +74,7 @@ class ThreadGroup:
         self._meeting.exchange(self.rank, None)  # the rows may change from now on
 
 
-def threads(count: int) -> list[ThreadGroup]:
+def threads(count: int) -> list[Group]:
     """Make a group of threads of this process: one object for each, by rank.
 
     A thread that ends without making the call that the others wait in gives them a

@@ -5,6 +5,8 @@
 
 from typing import Any
 
+from gpukern.distributed.group import Group
+
 
 class TorchGroup:
     """A process group of torch.distributed as a group."""
@@ -24,7 +26,7 @@ class TorchGroup:
         return gathered
 
 
-def from_torch(process_group: Any = None) -> TorchGroup:
+def from_torch(process_group: Any = None) -> Group:
     """Make a group of a process group of torch.distributed, which must be initialized.
 
     It has the three members of a group only, so rows on the host reach all ranks. A rank that ends
