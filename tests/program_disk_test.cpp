@@ -160,7 +160,7 @@ TEST_F(ProgramDiskTest, AnEntryBeyondTheLimitIsNotRead) {
 
 int count_of(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
-  return text != nullptr ? std::atoi(text) : otherwise;
+  return text != nullptr ? static_cast<int>(std::strtol(text, nullptr, 10)) : otherwise;
 }
 
 /// Flips bits, cuts, extends, and mixes with another entry.
@@ -230,6 +230,7 @@ TEST_F(ProgramDiskTest, ProcessesThatStartAtOnceFindWholeEntries) {
 #endif
   DiskCache().clear();
   std::vector<gpukern::Digest> keys;
+  keys.reserve(8);
   for (int k = 0; k < 8; ++k) keys.push_back(gpukern::sha256(std::to_string(k)));
   const Variable limit("GPUKERN_CACHE_LIMIT", "4000");  // some are removed again and again
   std::vector<pid_t> processes;

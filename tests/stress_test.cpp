@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <latch>
 #include <thread>
 
@@ -24,7 +25,7 @@ constexpr int kThreads = 16;
 
 int calls_per_thread() {
   const char* text = std::getenv("GPUKERN_TEST_CALLS");
-  return text != nullptr ? std::atoi(text) : rounds(2000);
+  return text != nullptr ? static_cast<int>(std::strtol(text, nullptr, 10)) : rounds(2000);
 }
 
 template <class T>
@@ -112,8 +113,10 @@ class Caller {
     gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
     options.reduce = GPUKERN_REDUCE_ADD;
     expect_success(gpukern_scatter(bins, bin, x_, 0, nullptr, &options, nullptr));
-    for (std::size_t b = 0; b < 8; ++b)
-      ASSERT_EQ(bins[b], static_cast<float>(b * (n_ / 8 + (b < n_ % 8 ? 1 : 0))));
+    for (std::size_t b = 0; b < 8; ++b) {
+      const std::size_t sum = b * (n_ / 8 + (b < n_ % 8 ? 1 : 0));
+      ASSERT_EQ(bins[b], static_cast<float>(sum));
+    }
   }
   void put() {
     Vector<float> target(n_);

@@ -11,7 +11,7 @@ the table, and one for each chunk of the result. Only this module imports dask.
 import itertools
 import sys
 import uuid
-from typing import Any
+from typing import Any, cast
 
 import dask
 import dask.array as da
@@ -89,13 +89,13 @@ def gather(
 def _stacked(blocks: npt.NDArray[Any], numblocks: tuple[int, ...]) -> da.Array:
     """Join blocks along the axes of the index."""
     if not numblocks:
-        return blocks[()]
+        return cast("da.Array", blocks[()])
     for _ in numblocks:
         joined = np.empty(blocks.shape[:-1], object)
         for place in np.ndindex(joined.shape):
             joined[place] = da.concatenate(list(blocks[place]), axis=blocks.ndim - 1)
         blocks = joined
-    return blocks[()]
+    return cast("da.Array", blocks[()])
 
 
 def _as_dask(index: Any, parts: int) -> da.Array:

@@ -53,13 +53,13 @@ class Outside {
 /// Within an Outside scope, calls count again while this exists.
 class Inside {
  public:
-  Inside() : before_(Outside::depth) { Outside::depth = 0; }
+  Inside() { Outside::depth = 0; }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
   ~Inside() { Outside::depth = before_; }
 
  private:
-  int before_;
+  int before_ = Outside::depth;
 };
 
 /// What a plan made fail.

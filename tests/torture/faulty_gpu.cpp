@@ -236,7 +236,9 @@ class FakePrograms final : public gpukern::ProgramBackend {
 }  // namespace gpukern_torture
 
 // In place of the functions of the fake GPU that cuda/runtime/backend.hpp and
-// cuda/program/program.hpp declare.
+// cuda/program/program.hpp declare. The linker sets the names.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+// NOLINTBEGIN(clang-diagnostic-return-type-c-linkage)
 extern "C" {
 
 gpukern::Device& __wrap__ZN7gpukern3gpu7backendEi(int /*device_id*/) {
@@ -271,3 +273,5 @@ gpukern::ProgramBackend& __wrap__ZN7gpukern3gpu8programsEv() {
   return programs;
 }
 }
+// NOLINTEND(clang-diagnostic-return-type-c-linkage)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

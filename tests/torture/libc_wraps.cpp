@@ -138,7 +138,8 @@ GPUKERN_TORTURE_WRAP(sched_getcpu, Tolerated, File, 0)
 GPUKERN_TORTURE_WRAP(pthread_getaffinity_np, Tolerated, File, 0)
 GPUKERN_TORTURE_WRAP(pthread_setaffinity_np, Tolerated, File, 0)
 
-// Functions with "...", and members of C++ classes.
+// Functions with "...", and members of C++ classes. The linker sets the names.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 
 extern "C" int __real_open(const char* path, int flags, ...);
 extern "C" int __wrap_open(const char* path, int flags, ...) {
@@ -194,3 +195,4 @@ extern "C" void* __wrap__ZNSt13basic_filebufIcSt11char_traitsIcEE4openEPKcSt13_I
   return __real__ZNSt13basic_filebufIcSt11char_traitsIcEE4openEPKcSt13_Ios_Openmode(file, path,
                                                                                     mode);
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -135,8 +135,9 @@ class Tortured {
     // The library may do without memory.
     if (!failures.gpu && (!failures.memory || status == expected.status))
       return check_complete(status, "the call");
-    if (!(failures.memory && status == GPUKERN_MEMORY_ERROR) &&
-        !(failures.gpu && status == GPUKERN_CUDA_ERROR))
+    const bool is_due = (failures.memory && status == GPUKERN_MEMORY_ERROR) ||
+                        (failures.gpu && status == GPUKERN_CUDA_ERROR);
+    if (!is_due)
       return note(std::string("the call returned ") + gpukern_status_name(status) + ": " +
                   gpukern_last_error());
     if (gpukern_last_error()[0] == '\0') return note("there is no message");

@@ -31,7 +31,7 @@ class MpiGroup:
 
         if comm.Is_inter():
             raise GpukernValueError("from_mpi: comm must be an intracommunicator")
-        self._mpi = MPI
+        self._mpi: Any = MPI
         self._comm = comm.Dup()
         self.rank: int = self._comm.Get_rank()
         self.size: int = self._comm.Get_size()
