@@ -15,6 +15,7 @@
 
 #include "src/core/environment.hpp"
 #include "src/core/make_once.hpp"
+#include "src/runtime/attempt.hpp"
 #include "src/runtime/profiler_range.hpp"
 #include "src/threading/thread_limit.hpp"
 
@@ -107,17 +108,6 @@ constinit std::atomic<StreamCache*> all_stream_caches{nullptr};
 // Never destroyed: CUDA may be gone before static destructors run.
 StreamCache& stream_cache() {
   return make_once(all_stream_caches, [] { return std::make_unique<StreamCache>(); });
-}
-
-/// Runs a step of a release. It fails only in an unusable CUDA context, in which no transfer runs
-/// any more (the error that caused that is reported to the caller), or without memory to keep
-/// something. The other steps go on.
-template <class Step>
-void attempt(const Step& step) noexcept {
-  try {
-    step();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
-  }
 }
 
 void destroy(Device& device, const PipelineStreams& streams) noexcept {

@@ -10,6 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "src/runtime/attempt.hpp"
+
+using gpukern::attempt;
 using gpukern::DeviceId;
 using gpukern::Error;
 using gpukern::guard;
@@ -18,15 +21,6 @@ using gpukern::require;
 using gpukern::Stream;
 
 namespace {
-
-/// Runs a step that can fail only in an unusable CUDA context.
-template <class Step>
-void attempt(const Step& step) noexcept {
-  try {
-    step();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): CUDA has failed, and its memory with it
-  }
-}
 
 Error error_of(const IndexRecord& record) {
   const auto& [function, call, axis, is_signed, n] = record.origin;
