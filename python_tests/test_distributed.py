@@ -204,6 +204,11 @@ def test_the_tables_of_a_call_are_one():
     assert on_ranks(call, 2) == [None] * 2
 
 
+def test_a_group_is_required():
+    with pytest.raises(TypeError, match="from_local: group must have rank, size and all_gather"):
+        distributed.from_local(np.ones(3), 5)
+
+
 def test_shapes_of_empty():
     def call(group):
         with pytest.raises(ValueError, match="calls of the ranks differ"):

@@ -81,6 +81,12 @@ class Agreement(AbstractContextManager["Agreement", bool]):
     """
 
     def __init__(self, group: Group, function: str) -> None:
+        for member in ("rank", "size", "all_gather"):
+            if not hasattr(group, member):
+                raise errors.GpukernTypeError(
+                    f"{function}: group must have rank, size and all_gather, "
+                    f"got {type(group).__name__}"
+                )
         self.group = group
         self.function = function
         self.error: BaseException | None = None

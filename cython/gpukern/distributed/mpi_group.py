@@ -27,8 +27,12 @@ class MpiGroup:
     """A communicator of mpi4py as a group; it has its own duplicate."""
 
     def __init__(self, comm: Any) -> None:
-        from mpi4py import MPI
-
+        try:
+            from mpi4py import MPI
+        except ImportError as error:
+            raise ImportError(
+                f"from_mpi needs mpi4py: pip install 'gpukern[mpi]' ({error})"
+            ) from error
         if comm.Is_inter():
             raise GpukernValueError("from_mpi: comm must be an intracommunicator")
         self._mpi: Any = MPI
