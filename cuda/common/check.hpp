@@ -50,4 +50,9 @@ inline void check(cudaError_t error, const char* call) {
        cudaGetErrorName(error), ")", advice_for(error));
 }
 
+/// For a call whose failure nobody can act on, such as a release. Clears CUDA's last error as well.
+inline void ignore(cudaError_t error) {
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 }  // namespace gpukern::gpu

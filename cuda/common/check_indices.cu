@@ -214,7 +214,7 @@ IndexCheck check_indices(Device& device, const IndexArgs& args, cudaStream_t str
   MailboxLease box(device, stream);
   const bool checks_order =
       search(args, {box.mailbox().shared, box.mailbox().outcome_on_device}, stream);
-  const Outcome outcome = box.read(stream);
+  const Outcome outcome = box.read();
   IndexCheck result;
   if (outcome.position == kNone)
     result.sorted = checks_order && !outcome.falls;

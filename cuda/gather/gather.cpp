@@ -59,7 +59,7 @@ bool gather_checked(Device& device, const GatherArgs& args, cudaStream_t stream)
   GatherArgs checked = args;
   checked.bad = &box.mailbox().outcome_on_device->position;
   gather(device, checked, stream);
-  return box.read(stream).position == Outcome::kNone;
+  return box.read().position == Outcome::kNone;
 }
 
 }  // namespace gpukern::gpu

@@ -86,7 +86,7 @@ void ArrayMemory::hold(cudaGraph_t graph, Held* held) {
     drop_reference(held, false);
   } else {
     error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
-    if (error != cudaSuccess) static_cast<void>(cudaUserObjectRelease(object, 1));
+    if (error != cudaSuccess) ignore(cudaUserObjectRelease(object, 1));
   }
   check(error, "cudaGraphRetainUserObject");
 }
@@ -198,7 +198,7 @@ cudaStream_t ArrayMemory::own_stream() {
     own_stream_ = made;
     return made;
   }
-  static_cast<void>(cudaStreamDestroy(made));
+  ignore(cudaStreamDestroy(made));
   return own_stream_;
 }
 

@@ -16,6 +16,7 @@
 
 #include "src/core/environment.hpp"
 #include "src/core/error.hpp"
+#include "src/core/file.hpp"
 #include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {
@@ -105,10 +106,11 @@ std::string builtins_next_to(const fs::path& library) {
   const std::size_t dot = name.rfind(".so");
   if (dot == name.npos) return {};
   const std::string prefix = "libnvrtc-builtins" + name.substr(dot) + ".";
-  std::error_code error;
-  for (fs::directory_iterator file(library.parent_path(), error), end; !error && file != end;
-       file.increment(error))
-    if (file->path().filename().string().starts_with(prefix)) return file->path().string();
+  const Listing listing(opendir(library.parent_path().c_str()));
+  if (listing == nullptr) return {};
+  while (const dirent* file = readdir(listing.get()))
+    if (std::string_view(file->d_name).starts_with(prefix))
+      return (library.parent_path() / file->d_name).string();
   return {};
 }
 

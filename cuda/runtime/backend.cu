@@ -220,7 +220,7 @@ class CudaDevice final : public Device {
     std::uint64_t keeps = total / kPoolKeepsPart;
     const cudaError_t error =
         cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keeps);
-    if (error != cudaSuccess) static_cast<void>(cudaMemPoolDestroy(pool_));
+    if (error != cudaSuccess) ignore(cudaMemPoolDestroy(pool_));
     check(error, "cudaMemPoolSetAttribute");
   }
 

@@ -20,7 +20,7 @@ class RelaxedCapture {
   ~RelaxedCapture() { exchange(); }
 
  private:
-  void exchange() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  void exchange() { ignore(cudaThreadExchangeStreamCaptureMode(&mode_)); }
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 

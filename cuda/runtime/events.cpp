@@ -28,7 +28,7 @@ void EventCache::give_back(cudaEvent_t event) noexcept {
     const std::lock_guard lock(mutex_);
     events_.push_back(event);
   } catch (...) {  // no memory to cache it
-    static_cast<void>(cudaEventDestroy(event));
+    ignore(cudaEventDestroy(event));
   }
 }
 

@@ -13,6 +13,22 @@
 #include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {
+
+/// As many as the maximum number of concurrent callers.
+class Mailboxes {
+ public:
+  Mailbox take(Device& device, cudaStream_t stream);
+  void give_back(const Mailbox& box) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(box);  // there is room
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Mailbox> idle_;
+  std::size_t made_ = 0;
+};
+
 namespace {
 
 Mailbox make_mailbox(Device& device, cudaStream_t stream) {
@@ -20,42 +36,19 @@ Mailbox make_mailbox(Device& device, cudaStream_t stream) {
   void* pinned = nullptr;
   check(cudaHostAlloc(&pinned, sizeof(Outcome), cudaHostAllocMapped | cudaHostAllocPortable),
         "cudaHostAlloc");
-  // Frees the host memory if the allocation of device memory fails.
-  const auto release = [](void* memory) { static_cast<void>(cudaFreeHost(memory)); };
-  std::unique_ptr<void, decltype(release)> outcome(pinned, release);
+  const auto release_pinned = [](void* memory) { ignore(cudaFreeHost(memory)); };
+  std::unique_ptr<void, decltype(release_pinned)> outcome(pinned, release_pinned);
   Mailbox box;
   box.outcome = static_cast<Outcome*>(pinned);
   check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&box.outcome_on_device), pinned, 0),
         "cudaHostGetDevicePointer");
   box.shared = static_cast<SearchShared*>(device.allocate(sizeof(SearchShared), stream));
-  check(cudaMemsetAsync(box.shared, 0, sizeof(SearchShared), stream), "cudaMemsetAsync");
+  const cudaError_t error = cudaMemsetAsync(box.shared, 0, sizeof(SearchShared), stream);
+  if (error != cudaSuccess) device.release(box.shared, stream);
+  check(error, "cudaMemsetAsync");
   static_cast<void>(outcome.release());
   return box;
 }
-
-/// The unused mailboxes of a device: as many as the maximum number of concurrent callers.
-class Mailboxes {
- public:
-  Mailbox take(Device& device, cudaStream_t stream) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        const Mailbox box = idle_.back();
-        idle_.pop_back();
-        return box;
-      }
-    }
-    return make_mailbox(device, stream);
-  }
-  void give_back(const Mailbox& box) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(box);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Mailbox> idle_;
-};
 
 /// The mailboxes of all devices. Never destroyed: CUDA may be gone before static destructors run.
 struct AllMailboxes {
@@ -75,17 +68,38 @@ Mailboxes& mailboxes_of_current_device() {
 
 }  // namespace
 
+Mailbox Mailboxes::take(Device& device, cudaStream_t stream) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      const Mailbox box = idle_.back();
+      idle_.pop_back();
+      return box;
+    }
+    idle_.reserve(++made_);
+  }
+  return make_mailbox(device, stream);
+}
+
 MailboxLease::MailboxLease(Device& device, cudaStream_t stream)
-    : box_(mailboxes_of_current_device().take(device, stream)) {
+    : cache_(mailboxes_of_current_device()), stream_(stream), box_(cache_.take(device, stream)) {
   box_.outcome->position = Outcome::kNone;
   box_.outcome->falls = false;
 }
 
-Outcome MailboxLease::read(cudaStream_t stream) {
+MailboxLease::~MailboxLease() {
+  if (!in_use_) return;
   const RelaxedCapture relaxed;
-  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  ignore(cudaStreamSynchronize(stream_));
+  cache_.give_back(box_);
+}
+
+Outcome MailboxLease::read() {
+  const RelaxedCapture relaxed;
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   const Outcome outcome{box_.outcome->position, box_.outcome->value, box_.outcome->falls};
-  mailboxes_of_current_device().give_back(box_);
+  in_use_ = false;
+  cache_.give_back(box_);
   return outcome;
 }
 

@@ -36,22 +36,28 @@ struct Mailbox {
   Outcome* outcome_on_device = nullptr;
 };
 
+/// The unused mailboxes of a device.
+class Mailboxes;
+
 /// Holds a mailbox of the current device for one call; its position is initially kNone.
 class MailboxLease {
  public:
   MailboxLease(Device& device, cudaStream_t stream);
   MailboxLease(const MailboxLease&) = delete;
   MailboxLease& operator=(const MailboxLease&) = delete;
-  /// A mailbox that was not read is not reused: work on the stream may still write to it.
-  ~MailboxLease() = default;
+  /// Waits for the stream if the mailbox was not read: work may still write to it.
+  ~MailboxLease();
 
   [[nodiscard]] const Mailbox& mailbox() const { return box_; }
 
-  /// Waits for the stream and returns the mailbox to the cache; must be called at most once.
-  Outcome read(cudaStream_t stream);
+  /// Waits for the stream; must be called at most once.
+  Outcome read();
 
  private:
+  Mailboxes& cache_;
+  cudaStream_t stream_;
   Mailbox box_;
+  bool in_use_ = true;
 };
 
 }  // namespace gpukern::gpu

@@ -4,9 +4,11 @@
 // Open files and directories.
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <memory>
 #include <utility>
 
 namespace gpukern {
@@ -34,5 +36,13 @@ class File {
  private:
   int handle_;
 };
+
+struct CloseListing {
+  void operator()(DIR* listing) const { closedir(listing); }
+};
+
+/// The names in a directory, by readdir(). std::filesystem::directory_iterator ends the process if
+/// memory runs out.
+using Listing = std::unique_ptr<DIR, CloseListing>;
 
 }  // namespace gpukern

@@ -3,7 +3,6 @@
 
 #include "src/program/disk_cache.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,17 +132,13 @@ struct CacheFile {
   std::chrono::nanoseconds used;  ///< since the epoch
 };
 
-struct CloseListing {
-  void operator()(DIR* listing) const { closedir(listing); }
-};
-
 /// The cache's files in a directory. Other processes may add and remove some in the meantime.
 std::vector<CacheFile> files_in(const File& directory) {
   std::vector<CacheFile> found;
   if (!directory) return found;
   File to_read(directory, ".", O_RDONLY | O_DIRECTORY);
   if (!to_read) return found;
-  const std::unique_ptr<DIR, CloseListing> listing(fdopendir(to_read.handle()));
+  const Listing listing(fdopendir(to_read.handle()));
   if (listing == nullptr) return found;
   static_cast<void>(to_read.release());
   while (const dirent* file = readdir(listing.get())) {

@@ -13,8 +13,8 @@ constinit std::atomic<bool> for_good{false};
 constinit std::atomic<std::int64_t> chosen{0};
 constinit std::atomic<std::int64_t> calls{0};
 constinit std::atomic<const Site*> first{nullptr};
-constinit std::atomic<bool> memory_failed{false};
-constinit std::atomic<bool> gpu_failed{false};
+/// For each Kind, whether a call of it failed.
+constinit std::array<std::atomic<bool>, 8> failed{};
 constinit std::array<std::atomic<std::int64_t>, std::tuple_size_v<Holdings>> held{};
 
 }  // namespace
@@ -28,8 +28,7 @@ bool fails(const Site& site) {
   if (wanted == 0 || (for_good.load() ? number < wanted : number != wanted)) return false;
   const Site* none = nullptr;
   first.compare_exchange_strong(none, &site);
-  if (site.kind == Kind::Memory) memory_failed.store(true);
-  if (site.kind == Kind::Gpu) gpu_failed.store(true);
+  failed[static_cast<std::size_t>(site.kind)].store(true);
   return true;
 }
 
@@ -46,8 +45,7 @@ Holdings holdings() {
 void start(std::int64_t number, bool all_later) {
   calls.store(0);
   first.store(nullptr);
-  memory_failed.store(false);
-  gpu_failed.store(false);
+  for (std::atomic<bool>& kind : failed) kind.store(false);
   chosen.store(number);
   for_good.store(all_later);
   counting.store(true);
@@ -55,7 +53,15 @@ void start(std::int64_t number, bool all_later) {
 
 Failures stop() {
   counting.store(false);
-  return {calls.load(), first.load(), memory_failed.load(), gpu_failed.load()};
+  const auto any = [](auto... kinds) {
+    return (failed[static_cast<std::size_t>(kinds)].load() || ...);
+  };
+  return {.calls = calls.load(),
+          .first = first.load(),
+          .memory = any(Kind::Memory),
+          .gpu = any(Kind::Gpu, Kind::Wait),
+          .query = any(Kind::Query, Kind::Absent),
+          .absent = any(Kind::Absent)};
 }
 
 }  // namespace gpukern_torture

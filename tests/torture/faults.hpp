@@ -15,6 +15,9 @@ namespace gpukern_torture {
 enum class Kind {
   Memory,     ///< GPUKERN_MEMORY_ERROR, unless the library can do without the memory
   Gpu,        ///< GPUKERN_CUDA_ERROR
+  Wait,       ///< GPUKERN_CUDA_ERROR; reports a failure after it has waited
+  Query,      ///< GPUKERN_CUDA_ERROR, unless the library can do without the answer
+  Absent,     ///< GPUKERN_DEVICE_ERROR or GPUKERN_CUDA_ERROR, unless the library can do without it
   Release,    ///< nothing: there is nothing left to do; reports a failure after it has released
   Tolerated,  ///< nothing: the library does without what it asked for
 };
@@ -67,7 +70,9 @@ struct Failures {
   std::int64_t calls = 0;       ///< that were counted
   const Site* first = nullptr;  ///< the first call that failed
   bool memory = false;          ///< a call of Kind::Memory failed
-  bool gpu = false;             ///< a call of Kind::Gpu failed
+  bool gpu = false;             ///< a call of Kind::Gpu or Kind::Wait failed
+  bool query = false;           ///< a call of Kind::Query or Kind::Absent failed
+  bool absent = false;          ///< a call of Kind::Absent failed
 };
 
 /// Starts to count calls. The call with this number, from 1, fails, and all later ones if

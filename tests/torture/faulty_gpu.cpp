@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "backend.hpp"
 #include "cuda/program/program.hpp"
 #include "cuda/runtime/backend.hpp"
 #include "faults.hpp"
@@ -97,7 +98,7 @@ class FaultyGpu final : public gpukern::Device {
     attempt(kSite, [&] { fake_gpu().download(to, from, bytes, stream); });
   }
   void synchronize(Stream stream) override {
-    GPUKERN_TORTURE_SITE("synchronize", Gpu);
+    GPUKERN_TORTURE_SITE("synchronize", Wait);
     act_then_fail(kSite, [&] { fake_gpu().synchronize(stream); });
   }
   Stream make_stream() override {
@@ -162,7 +163,7 @@ class FaultyGpu final : public gpukern::Device {
     return attempt(kSite, [&] { return fake_gpu().is_done(event); });
   }
   void await_event(Event event) override {
-    GPUKERN_TORTURE_SITE("await_event", Gpu);
+    GPUKERN_TORTURE_SITE("await_event", Wait);
     act_then_fail(kSite, [&] { fake_gpu().await_event(event); });
   }
   void release_event(Event event) override {
@@ -233,6 +234,18 @@ class FakePrograms final : public gpukern::ProgramBackend {
 };
 
 }  // namespace
+
+const unsigned kSecondsOfChild = 60;
+const int kColdStep = 1;
+
+bool runs_cold(std::string_view /*scenario*/) { return true; }
+
+bool is_known(std::string_view /*scenario*/) { return true; }
+
+std::uintptr_t thread_state() { return 0; }
+
+std::vector<Named> backend_scenarios() { return {}; }
+
 }  // namespace gpukern_torture
 
 // In place of the functions of the fake GPU that cuda/runtime/backend.hpp and

@@ -24,12 +24,6 @@
 namespace gpukern_torture {
 namespace {
 
-/// The error of a failed call: not ENOENT or EEXIST, which the library expects.
-int refuse() {
-  errno = EIO;
-  return -1;
-}
-
 constexpr Site kNew{"operator new", Kind::Memory};
 
 /// Precedes each block of operator new.
@@ -68,25 +62,6 @@ void delete_block(void* data, std::size_t alignment) {
 
 }  // namespace
 
-template <>
-struct FailedCall<int> {
-  static int result(const Site&) { return refuse(); }
-  static bool succeeded(int result) { return result >= 0; }
-};
-template <>
-struct FailedCall<ssize_t> {
-  static ssize_t result(const Site&) { return refuse(); }
-  static bool succeeded(ssize_t result) { return result >= 0; }
-};
-template <class T>
-struct FailedCall<T*> {
-  static T* result(const Site&) {
-    refuse();
-    return nullptr;
-  }
-  static bool succeeded(T* result) { return result != nullptr; }
-};
-
 }  // namespace gpukern_torture
 
 void* operator new(std::size_t bytes) { return gpukern_torture::new_or_throw(bytes, 0); }
@@ -124,6 +99,7 @@ GPUKERN_TORTURE_WRAP(read, Tolerated, File, 0)
 GPUKERN_TORTURE_WRAP(write, Tolerated, File, 0)
 GPUKERN_TORTURE_WRAP(close, Release, File, -1)
 GPUKERN_TORTURE_WRAP(closedir, Release, File, -1)
+GPUKERN_TORTURE_WRAP(opendir, Tolerated, File, 1)
 GPUKERN_TORTURE_WRAP(fdopendir, Tolerated, File, 0)
 GPUKERN_TORTURE_WRAP(readdir, Tolerated, File, 0)
 GPUKERN_TORTURE_WRAP(fstat, Tolerated, File, 0)

@@ -5,6 +5,9 @@
 // turns the library's references to `name` into references to `__wrap_name`.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cerrno>
 #include <type_traits>
 
 #include "faults.hpp"
@@ -14,6 +17,31 @@ namespace gpukern_torture {
 /// How calls of one interface fail: `error` makes the result of a failed call.
 template <class Result>
 struct FailedCall;
+
+/// The error of a failed call: not ENOENT or EEXIST, which the library expects.
+inline int refuse() {
+  errno = EIO;
+  return -1;
+}
+
+template <>
+struct FailedCall<int> {
+  static int result(const Site&) { return refuse(); }
+  static bool succeeded(int result) { return result >= 0; }
+};
+template <>
+struct FailedCall<ssize_t> {
+  static ssize_t result(const Site&) { return refuse(); }
+  static bool succeeded(ssize_t result) { return result >= 0; }
+};
+template <class T>
+struct FailedCall<T*> {
+  static T* result(const Site&) {
+    refuse();
+    return nullptr;
+  }
+  static bool succeeded(T* result) { return result != nullptr; }
+};
 
 /// A function that counts its calls for `site`, and calls `real` unless it must fail.
 template <auto& site, auto real, Resource resource, int change,
@@ -25,7 +53,8 @@ struct Stub<site, real, resource, change, Result(Arguments...)> {
   static Result call(Arguments... arguments) {
     if (Outside::active()) return real(arguments...);
     const bool failed = fails(site);
-    if (failed && site.kind != Kind::Release) return FailedCall<Result>::result(site);
+    const bool acts_first = site.kind == Kind::Release || site.kind == Kind::Wait;
+    if (failed && !acts_first) return FailedCall<Result>::result(site);
     const Outside outside;
     const Result result = real(arguments...);
     if (change != 0 && FailedCall<Result>::succeeded(result)) hold(resource, change);
@@ -50,8 +79,12 @@ struct Stub<site, real, resource, change, Result(Arguments...) noexcept>
 #endif
 
 /// Defines __wrap_<name> for a C function whose declaration is included.
-#define GPUKERN_TORTURE_WRAP(name, kind, resource, change)                        \
-  extern "C" decltype(name) __real_##name;                                        \
+#define GPUKERN_TORTURE_WRAP(name, kind, resource, change) \
+  GPUKERN_TORTURE_WRAP_AS(name, decltype(name), kind, resource, change)
+
+/// The same for a function of a type that must be named, since there are overloads.
+#define GPUKERN_TORTURE_WRAP_AS(name, type, kind, resource, change)               \
+  extern "C" std::type_identity_t<type> __real_##name;                            \
   namespace gpukern_torture {                                                     \
   static constexpr Site site_##name{#name, Kind::kind};                           \
   }                                                                               \
