@@ -81,6 +81,7 @@ help:
 	@echo "make fuzz      run the C ABI on inputs that libFuzzer makes, FUZZ_SECONDS=60 for each test"
 	@echo "               (needs Clang 17 or later: CLANGXX=clang++-19)"
 	@echo "make torture   let each fallible call of the library fail in turn, on a fake GPU"
+	@echo "               and on the GPU of this machine"
 	@echo "make check-aarch64  cross-compile the CPU library for 64-bit ARM and run its C++ tests by"
 	@echo "               emulation (needs Debian's g++-aarch64-linux-gnu, qemu-user, googletest)"
 	@echo "make docs      build the documentation site into $(DOCS) (needs Doxygen)"
@@ -218,7 +219,7 @@ fuzz: requirements
 
 torture: requirements
 	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
-	cmake --build $(BUILD) --target torture_test --parallel $(JOBS)
+	cmake --build $(BUILD) --target torture --parallel $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error -R torture
 
 # The emulator cannot start a program anew, as death tests do, and misnames the cores of threads.

@@ -12,6 +12,9 @@
 
 namespace gpukern_torture {
 
+/// Whether this machine has the GPU. Must not be called in a process that forks later.
+bool is_present();
+
 /// In which a child process must end.
 extern const unsigned kSecondsOfChild;
 

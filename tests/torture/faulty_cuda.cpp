@@ -193,6 +193,11 @@ void allocate_mapped(Case& given) {
 
 }  // namespace
 
+bool is_present() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
 const unsigned kSecondsOfChild = 300;
 const int kColdStep = 3;
 

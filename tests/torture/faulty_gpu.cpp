@@ -235,6 +235,8 @@ class FakePrograms final : public gpukern::ProgramBackend {
 
 }  // namespace
 
+bool is_present() { return true; }
+
 const unsigned kSecondsOfChild = 60;
 const int kColdStep = 1;
 

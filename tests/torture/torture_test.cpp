@@ -49,6 +49,7 @@ struct Shared {
   std::int64_t number;  ///< of the call that fails
   bool for_good;        ///< all later ones fail, too
   bool is_last;         ///< no call had this number
+  bool has_gpu;
   char site[100];       ///< the call that failed
   char problem[2000];
 };
@@ -205,6 +206,8 @@ class WarmTest : public testing::TestWithParam<Scenario> {
  protected:
   void SetUp() override {
     shared().problem[0] = '\0';
+    ASSERT_TRUE(in_child([] { shared().has_gpu = is_present(); })) << shared().problem;
+    if (!shared().has_gpu) GTEST_SKIP() << "no CUDA device";
     ASSERT_TRUE(in_child([] { Tortured(GetParam()).store_expected(); })) << shared().problem;
   }
   static std::string where() {
