@@ -15,7 +15,7 @@ import pytest
 import gpukern
 
 # A release runs more signals in each call.
-SIGNALS = int(os.environ.get("GPUKERN_TEST_SIGNALS", "3"))
+SIGNALS = int(os.environ.get("GPUKERN_TEST_SIGNALS", "2"))
 COUNT = 1 << 25
 LATENCY = 0.1  # in seconds
 
@@ -90,6 +90,37 @@ def latency(call):
         with contextlib.suppress(KeyboardInterrupt):
             thread.join()
     raise AssertionError("no KeyboardInterrupt")
+
+
+@contextlib.contextmanager
+def alarms(seconds):
+    """Send a signal again and again; collect when its handler ran: where a call asks, and once
+    after the call."""
+    ran = []
+    before = signal.signal(signal.SIGALRM, lambda *_: ran.append(time.monotonic()))
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield ran
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_long_calls_ask_again_and_again(name, long_calls):
+    gpukern.set_num_threads(1)
+    try:
+        with alarms(LATENCY / 5) as ran:
+            start = time.monotonic()
+            long_calls[name]()
+            end = time.monotonic()
+    finally:
+        gpukern.set_num_threads(None)
+    asked = [when for when in ran if when < end]
+    if end - start > 3 * LATENCY:
+        # In each half, so that the time from one to the next is not the whole call.
+        assert len([when for when in asked if when < (start + end) / 2]) > 1, name
+        assert len([when for when in asked if when >= (start + end) / 2]) > 1, name
 
 
 @pytest.mark.parametrize("threads", [1, 0])
