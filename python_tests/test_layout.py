@@ -13,7 +13,7 @@ SUFFIXES = {".py", ".pyi", ".pyx", ".pxd"}
 MAX_EXTENSION_MODULES = 42
 MAX_FILES_OF_A_FOLDER = 33
 MAX_LINES = 17000
-# Python over groups of processes, a room of its own.
+# Python over groups of processes.
 MAX_LINES_DISTRIBUTED = 2000
 # The command line measures peers that may fail in any way. Calls catch what they can name.
 CATCHES_ALL = re.compile(r"^\s*except(?::|.*\b(?:Base)?Exception\b)", re.MULTILINE)

@@ -24,7 +24,7 @@ pytestmark = [
     ),
 ]
 
-# A call without a failure is the last one: none of so many in turn may have one.
+# The loop ends after this number of calls in a row without a failure.
 LAST_ONES = 30
 VALUES = np.arange(40, dtype=np.float64)
 INDEX = np.array([3, 1, -1, 39], dtype=np.int64)

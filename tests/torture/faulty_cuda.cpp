@@ -69,9 +69,9 @@ struct FoundStub<site, Result (*)(Arguments...)> {
   }
 };
 
-#define GPUKERN_TORTURE_FOUND(name, member, kind)          \
-  [] {                                                     \
-    static constexpr Site kSite{#name, Kind::kind};        \
+#define GPUKERN_TORTURE_FOUND(name, member, kind)              \
+  [] {                                                         \
+    static constexpr Site kSite{#name, Kind::kind};            \
     return FoundStub<kSite, decltype(Table::member)>::found(); \
   }()
 
@@ -164,9 +164,8 @@ void captured(Case& given) {
       gpukern_scatter_options add = GPUKERN_SCATTER_OPTIONS_INIT;
       add.mode = GPUKERN_INDEX_WRAP;
       add.reduce = GPUKERN_REDUCE_ADD;
-      return in_order(
-          [&] { return gpukern_gather(source, index, 0, out, &options, &exec); },
-          [&] { return gpukern_scatter(target, index, out, 0, nullptr, &add, &exec); });
+      return in_order([&] { return gpukern_gather(source, index, 0, out, &options, &exec); },
+                      [&] { return gpukern_scatter(target, index, out, 0, nullptr, &add, &exec); });
     }();
     cudaGraph_t graph = nullptr;
     require(cudaStreamEndCapture(stream, &graph));
@@ -184,8 +183,7 @@ void captured(Case& given) {
 void allocate_mapped(Case& given) {
   given.call = [] {
     void* data = nullptr;
-    const gpukern_status status =
-        gpukern_allocate(kPinned, std::size_t{65} << 20, nullptr, &data);
+    const gpukern_status status = gpukern_allocate(kPinned, std::size_t{65} << 20, nullptr, &data);
     gpukern_release(kPinned, data, nullptr);
     return status;
   };
@@ -245,26 +243,26 @@ GPUKERN_TORTURE_WRAP(cudaGetDevice, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaGetDeviceCount, Absent, File, 0)
 GPUKERN_TORTURE_WRAP(cudaGetDeviceProperties, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaGraphRetainUserObject, Query, File, 0)
-GPUKERN_TORTURE_WRAP_AS(cudaHostAlloc, cudaError_t(void**, std::size_t, unsigned),
-                        Memory, GpuMemory, 1)
-GPUKERN_TORTURE_WRAP_AS(cudaHostGetDevicePointer, cudaError_t(void**, void*, unsigned),
-                        Query, File, 0)
+GPUKERN_TORTURE_WRAP_AS(cudaHostAlloc, cudaError_t(void**, std::size_t, unsigned), Memory,
+                        GpuMemory, 1)
+GPUKERN_TORTURE_WRAP_AS(cudaHostGetDevicePointer, cudaError_t(void**, void*, unsigned), Query, File,
+                        0)
 GPUKERN_TORTURE_WRAP(cudaHostRegister, Tolerated, GpuMemory, 1)
 GPUKERN_TORTURE_WRAP(cudaHostUnregister, Release, GpuMemory, -1)
 GPUKERN_TORTURE_WRAP(cudaLaunchHostFunc, Gpu, File, 0)
 GPUKERN_TORTURE_WRAP(cudaLaunchKernelExC, Gpu, File, 0)
-GPUKERN_TORTURE_WRAP_AS(cudaMalloc, cudaError_t(void**, std::size_t),
-                        Memory, GpuMemory, 1)
-GPUKERN_TORTURE_WRAP_AS(cudaMallocFromPoolAsync, cudaError_t(void**, std::size_t, cudaMemPool_t, cudaStream_t),
-                        Memory, GpuMemory, 1)
+GPUKERN_TORTURE_WRAP_AS(cudaMalloc, cudaError_t(void**, std::size_t), Memory, GpuMemory, 1)
+GPUKERN_TORTURE_WRAP_AS(cudaMallocFromPoolAsync,
+                        cudaError_t(void**, std::size_t, cudaMemPool_t, cudaStream_t), Memory,
+                        GpuMemory, 1)
 GPUKERN_TORTURE_WRAP(cudaMemGetInfo, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaMemPoolCreate, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaMemPoolDestroy, Release, File, 0)
 GPUKERN_TORTURE_WRAP(cudaMemPoolSetAttribute, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaMemcpyAsync, Gpu, File, 0)
 GPUKERN_TORTURE_WRAP(cudaMemsetAsync, Gpu, File, 0)
-GPUKERN_TORTURE_WRAP_AS(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cudaError_t(int*, const void*, int, std::size_t, unsigned),
-                        Query, File, 0)
+GPUKERN_TORTURE_WRAP_AS(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                        cudaError_t(int*, const void*, int, std::size_t, unsigned), Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaRuntimeGetVersion, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaSetDevice, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaStreamCreateWithFlags, Query, Stream, 1)
@@ -278,7 +276,7 @@ GPUKERN_TORTURE_WRAP(cudaUserObjectRelease, Release, File, 0)
 GPUKERN_TORTURE_WRAP(madvise, Tolerated, File, 0)
 GPUKERN_TORTURE_WRAP(munmap, Release, File, 0)
 
-// Functions whose failures have a form of their own. The linker sets the names.
+// Functions that fail in another way. The linker sets the names.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 
@@ -289,8 +287,7 @@ cudaError_t __wrap_cudaGetDriverEntryPointByVersion(const char* name, void** fun
   using gpukern_torture::Outside;
   static constexpr gpukern_torture::Site kSite{"cudaGetDriverEntryPointByVersion",
                                                gpukern_torture::Kind::Query};
-  if (gpukern_torture::fails(kSite))
-    return gpukern_torture::FailedCall<cudaError_t>::result(kSite);
+  if (gpukern_torture::fails(kSite)) return gpukern_torture::FailedCall<cudaError_t>::result(kSite);
   const bool is_test = Outside::active();
   const Outside outside;
   const cudaError_t result =

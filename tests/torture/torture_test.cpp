@@ -5,8 +5,8 @@
 // once, and with all calls after it. Each failure has its status, changes no operand but results,
 // and holds nothing; the next call is right.
 //
-// Each scenario runs in child processes, in which nothing of the library has been used: in ColdTest a
-// new one for each n, in WarmTest one for all. A child that crashes or hangs fails the test.
+// Each scenario runs in child processes, in which nothing of the library has been used: in ColdTest
+// a new one for each n, in WarmTest one for all. A child that crashes or hangs fails the test.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ struct Shared {
   bool for_good;        ///< all later ones fail, too
   bool is_last;         ///< no call had this number
   bool has_gpu;
-  char site[100];       ///< the call that failed
+  char site[100];  ///< the call that failed
   char problem[2000];
 };
 
@@ -168,7 +168,7 @@ std::string difference(const Holdings& before, const Holdings& after) {
 /// Caches may grow once, leaks grow each time.
 constexpr int kRepeats = 4;
 
-/// Where threads share work, the number of calls varies: so many in turn must lack the n-th one.
+/// Where threads share work, the number of calls varies: three calls in a row must lack the n-th one.
 constexpr int kLastOnes = 3;
 
 void torture_warm(const Scenario& scenario) {
