@@ -24,6 +24,8 @@ MAY_CATCH_ALL = {
     "_elementwise/specialization.pyx",
     "_interop/dlpack.pyx",
     "_streams/progress.pyx",
+    "distributed/group.py",
+    "distributed/thread_group.py",
 }
 
 

@@ -3,11 +3,13 @@
 
 """Distributed arrays on MPI: this file starts itself on 2 and 4 ranks by mpirun."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -58,10 +60,25 @@ def test_on_ranks(program, ranks):
 
 
 @needs_mpi
-@pytest.mark.parametrize("program", ["lose_a_rank", "leave_early"])
-def test_a_lost_rank_is_named(program):
+@pytest.mark.parametrize("program", ["check_a_rank_that_is_done_first", "check_close"])
+def test_on_three_ranks(program):
+    test_on_ranks(program, 3)
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("lose_a_rank", "has ended"),
+        ("lose_a_parent", "has ended"),
+        ("leave_early", "has ended"),
+        ("interrupt_a_rank", "stopped in a call: KeyboardInterrupt"),
+        ("raise_in_a_with", "stopped: ZeroDivisionError"),
+    ],
+)
+def test_a_lost_rank_is_named(program, text):
     done, seconds = run(program, 3, "--enable-recovery")
-    assert done.stdout.count("rank 1 of 3 has ended") == 2, done.stdout + done.stderr
+    assert done.stdout.count(f"rank 1 of 3 {text}") == 2, done.stdout + done.stderr
     assert seconds < 30
     for line in done.stdout.splitlines():
         assert float(line.split()[0]) < 10
@@ -120,24 +137,96 @@ def check_host_table(group):
     group.all_gather(b"")
 
 
+def check_a_rank_that_is_done_first(group):
+    """Rank 1 takes part without rows, and ends while the others are in the call."""
+    size = group.size
+    rows, received = np.full((3 << 20, 10), group.rank, np.uint8), np.empty((3 << 20, 10), "u1")
+    counts = np.zeros(size, np.int64)
+    if group.rank != 1:
+        counts[2 - group.rank] = len(rows)
+    if group.rank == 2:
+        time.sleep(1)
+    zeros = np.zeros(size, np.int64)
+    group.exchange_rows(rows, zeros, counts, received, zeros, counts)
+    assert group.rank == 1 or (received == 2 - group.rank).all()
+
+
+def check_close(group):
+    from mpi4py import MPI
+
+    from gpukern.distributed import from_local, from_mpi
+
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(10):
+        with from_mpi(MPI.COMM_WORLD) as made:
+            table = from_local(np.arange(3) + 3 * group.rank, made)
+            assert gpukern.gather(table, [4, -1]).tolist() == [4, 3 * group.size - 1]
+        assert len(os.listdir("/proc/self/fd")) == before
+    made.close()
+    with pytest.raises(gpukern.errors.PeerLostError, match=f"rank {group.rank} of 3 has closed"):
+        gpukern.gather(table, [0])
+
+
+def report(call, began):
+    try:
+        call()
+    except gpukern.errors.PeerLostError as error:
+        print(f"{time.monotonic() - began:.1f} {error}\n", end="", flush=True)
+
+
 def lose_a_rank(group, leave=False):
     from gpukern import distributed
 
     table = distributed.from_local(np.zeros((1000, 8)), group)
-    began = time.monotonic()
-    try:
+    began = time.monotonic() + 0.3
+
+    def call():
         while True:
-            if group.rank == 1 and time.monotonic() > began + 0.3:
+            if group.rank == 1 and time.monotonic() > began:
                 if leave:
                     return
                 os.kill(os.getpid(), signal.SIGKILL)
             gpukern.gather(table, np.arange(3000))
-    except gpukern.errors.PeerLostError as error:
-        print(f"{time.monotonic() - began - 0.3:.1f} {error}\n", end="", flush=True)
+
+    report(call, began)
 
 
 def leave_early(group):
     lose_a_rank(group, leave=True)
+
+
+def lose_a_parent(group):
+    if group.rank == 1 and os.fork() == 0:
+        with pytest.raises(gpukern.errors.PeerLostError, match="in a forked process"):
+            group.all_gather(b"")
+        os.closerange(0, 3)  # mpirun waits for their end
+        time.sleep(15)
+        os._exit(0)
+    lose_a_rank(group)
+
+
+def interrupt_a_rank(group):
+    from gpukern import distributed
+
+    table = distributed.from_local(np.zeros((1000, 8)), group)
+    began = time.monotonic()
+    if group.rank != 1:
+        time.sleep(1)
+        report(lambda: gpukern.gather(table, [0]), began)
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        gpukern.gather(table, [0])  # waits for the others
+    with pytest.raises(gpukern.errors.PeerLostError, match="rank 1 of 3 stopped in a call: Keyb"):
+        gpukern.gather(table, [0])
+    time.sleep(4)  # longer than the others
+
+
+def raise_in_a_with(group):
+    began = time.monotonic()
+    with contextlib.suppress(ZeroDivisionError), group:
+        report(lambda: 1 / 0 if group.rank == 1 else group.all_gather(b""), began)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ class ContextLostError(GpukernCudaError):
 
 
 class PeerLostError(GpukernError, RuntimeError):
-    """Another rank of a group ended during a call; the group is unusable.
+    """A rank of a group ended, or left a call by an exception; the group is unusable.
 
     ``rank`` is the number of that rank.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
-def is_masked(array):
+def is_masked(array: object) -> bool:
     """Whether it is a numpy.ma.MaskedArray, without importing numpy.ma."""
     masked = sys.modules.get("numpy.ma")
     return masked is not None and isinstance(array, masked.MaskedArray)

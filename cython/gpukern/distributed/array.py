@@ -5,14 +5,19 @@
 
 import operator
 import secrets
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from gpukern._ops.indexing.indexed_read import register_distributed_array
-from gpukern.distributed.group import Agreement, Counts, Group, require_equal
+from gpukern.distributed.group import (
+    Counts,
+    Group,
+    collective,
+    refuse_masked,
+    sizes_of,
+)
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 STAGING_MEMORY = 256 << 20
@@ -88,25 +93,19 @@ class DistributedArray:
         index: Any,
         /,
         *,
-        device: Any,
-        stream: Any,
         device_memory: Any,
         **options: Any,
     ) -> Any:
         """Do what gpukern.gather does."""
         from gpukern.distributed.routed_gather import gather
 
-        _require_rows_of(name, "gather", device, stream)
-        return gather(self, index, **options)
+        return gather(self, name, index, **options)
 
-    def _scatter(
-        self, name: str, index: Any, values: Any, /, *, device: Any, stream: Any, **options: Any
-    ) -> "DistributedArray":
+    def _scatter(self, name: str, index: Any, values: Any, /, **options: Any) -> "DistributedArray":
         """Do what gpukern.scatter does."""
         from gpukern.distributed.routed_scatter import scatter
 
-        _require_rows_of(name, "scatter", device, stream)
-        return scatter(self, index, values, **options)
+        return scatter(self, name, index, values, **options)
 
     def _saxpy(self, a: Any, x: Any, y: Any, out: Any, **options: Any) -> "DistributedArray":
         """Do what gpukern.saxpy does, on the rows of this rank."""
@@ -146,13 +145,6 @@ class DistributedArray:
         )
 
 
-def _require_rows_of(name: str, function: str, device: Any, stream: Any) -> None:
-    if name != function:
-        raise GpukernTypeError(f"{name}: a DistributedArray is not supported; pass its .local")
-    if device is not None or stream is not None:
-        raise GpukernValueError(f"{name}: a DistributedArray takes neither device nor stream")
-
-
 register_distributed_array(DistributedArray)
 
 
@@ -184,25 +176,23 @@ def from_local(
         On each rank, for arrays that cannot be distributed.
 
     """
-    agreement = Agreement(group, "from_local")
-    local = np.empty(0, np.uint8)
-    with agreement:
-        local = _plain(array)
-        if staging_memory < 1:
-            raise GpukernValueError(
-                f"from_local: staging_memory must be at least 1, got {staging_memory}"
-            )
-    numbers = agreement.of_all("from_local", [local.shape[0], secrets.randbits(62)])
-    rows = [f"{local.dtype.str} {np.dtype(local.dtype).descr} rows of shape {local.shape[1:]}"]
-    named = group.all_gather(rows[0].encode())
-    require_equal("from_local", "arrays", [each.decode() for each in named])
-    limits = group.all_gather(str(staging_memory).encode())
-    require_equal("from_local", "limits of staging memory", [each.decode() for each in limits])
+    local, what = np.empty(0, np.uint8), ""
+    with collective(group, "from_local") as call:
+        with call:
+            local = _plain(array)
+            if operator.index(staging_memory) < 1:
+                raise GpukernValueError(
+                    f"from_local: staging_memory must be at least 1, got {staging_memory}"
+                )
+            # The repr of a dtype says everything: names, places, units, names of other packages.
+            what = f"{local.dtype!r} rows of shape {local.shape[1:]}, {staging_memory=}"
+        numbers = call.of_all(what, [local.shape[0], secrets.randbits(62)])
     starts = np.concatenate(([0], np.cumsum(numbers[:, 0]))).astype(np.int64)
     return DistributedArray(local, starts, group, int(staging_memory), int(numbers[0, 1]))
 
 
 def _plain(array: npt.ArrayLike) -> npt.NDArray[Any]:
+    refuse_masked("from_local", array=array)
     local = np.asarray(array)
     if local.ndim == 0:
         raise GpukernValueError("from_local: array must have at least one dimension")
@@ -238,17 +228,15 @@ def empty(
     DistributedArray
 
     """
-    call = Agreement(group, "empty")
     what, local = "", np.empty(0)
-    with call:
-        sizes = tuple(map(operator.index, shape if isinstance(shape, Sequence) else (shape,)))
-        if not sizes or min(sizes) < 0:
-            raise GpukernValueError(
-                f"empty: shape must have one dimension or more, and no negative size, got {sizes}"
-            )
-        each = -(-sizes[0] // group.size)
-        first = min(group.rank * each, sizes[0])
-        local = np.empty((min(each, sizes[0] - first), *sizes[1:]), dtype)
-        what = f"empty of {local.dtype.str} {sizes}"
-    call.of_all(what)
+    with collective(group, "empty") as call:
+        with call:
+            sizes = sizes_of("empty", shape)
+            if not sizes:
+                raise GpukernValueError("empty: shape must have one dimension or more, got ()")
+            each = -(-sizes[0] // group.size)
+            first = min(group.rank * each, sizes[0])
+            local = np.empty((min(each, sizes[0] - first), *sizes[1:]), dtype)
+            what = f"empty of {local.dtype!r} {sizes}"
+        call.of_all(what)
     return from_local(local, group, staging_memory=staging_memory)

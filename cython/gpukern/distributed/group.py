@@ -4,8 +4,9 @@
 """Groups of ranks: what they are, how they agree, and how they exchange rows."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import operator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpukern import errors
+from gpukern._interop.numpy_subclasses import is_masked
 
 Bytes = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]
@@ -23,7 +25,8 @@ class Group(Protocol):
 
     ``all_gather(data)`` returns the data of every rank, by rank; each rank must call it. A group
     may also have ``exchange_rows``, with the arguments of ``exchange_rows()`` of this module behind
-    the group; without it, rows go to all ranks by ``all_gather``.
+    the group; without it, rows go to all ranks by ``all_gather``. It may have ``leave(reason)``,
+    which makes its later calls raise, on all ranks if it can: it is called for an error on one.
     """
 
     @property
@@ -74,6 +77,46 @@ def exchange_rows(
         received[a : a + n] = part.reshape(n, rows.shape[1])
 
 
+class LeavableGroup:
+    """A group whose calls raise once this rank has left it, as an error within a call does."""
+
+    rank: int
+    size: int
+    _error: errors.PeerLostError | None = None
+
+    def leave(self, reason: str) -> None:
+        """Make the later calls of this rank raise a PeerLostError; those of the others, too."""
+        self._fail(errors.PeerLostError(f"rank {self.rank} of {self.size} {reason}", self.rank))
+
+    def _fail(self, error: errors.PeerLostError) -> None:
+        self._error = self._error or error
+
+    @contextmanager
+    def _call(self) -> Iterator[None]:
+        """Leave the group for an error of the block, since other ranks may not have it."""
+        if self._error is not None:
+            raise errors.PeerLostError(str(self._error), self._error.rank)
+        try:
+            yield
+        except BaseException as error:
+            self.leave(f"stopped in a call: {type(error).__name__}")
+            raise
+
+
+@contextmanager
+def collective(group: Group, function: str) -> Iterator["Agreement"]:
+    """Agree in a call of all ranks; leave the group after an error that not all of them have."""
+    call = Agreement(group, function)
+    try:
+        yield call
+    except BaseException as error:
+        if error is not call.agreed and hasattr(group, "leave"):
+            group.leave(f"stopped in {function}: {type(error).__name__}")
+        raise
+    finally:
+        call.agreed = call.error = None  # their tracebacks hold the arrays of the call
+
+
 class Agreement(AbstractContextManager["Agreement", bool]):
     """What a rank does between two exchanges, so that the error of one reaches all.
 
@@ -89,7 +132,9 @@ class Agreement(AbstractContextManager["Agreement", bool]):
                 )
         self.group = group
         self.function = function
+        self.checked = False  # whether the ranks have agreed on the arguments
         self.error: BaseException | None = None
+        self.agreed: BaseException | None = None
 
     def __exit__(
         self,
@@ -105,35 +150,63 @@ class Agreement(AbstractContextManager["Agreement", bool]):
     def of_all(self, call: str = "", numbers: Sequence[int] | Counts = ()) -> Counts:
         """Return the numbers of all ranks, by rank, or raise the first error on each of them.
 
-        `call` says what the ranks do, and must be the same on all.
+        `call` says what the ranks do, and must be the same on all. The errors of arguments, which
+        come before the first agreement, are the same on all ranks; others name their rank.
         """
-        failed = None if self.error is None else [type(self.error).__name__, str(self.error)]
+        failed = None if self.error is None else self._sent(self.error)
         message = json.dumps([call, [int(number) for number in numbers], failed])
         replies = [json.loads(reply) for reply in self.group.all_gather(message.encode())]
-        for rank, (_, _, failure) in enumerate(replies):
-            if failure is not None:
-                self._raise(rank, *failure)
-        require_equal(self.function, "calls", [reply[0] for reply in replies])
+        failures = [(rank, *reply[2]) for rank, reply in enumerate(replies) if reply[2]]
+        if failures:
+            self.agreed = self._received(*failures[0])
+        else:
+            self.agreed = self._difference([reply[0] for reply in replies])
+        if self.agreed is not None:
+            raise self.agreed
+        self.checked = True
         return np.array([reply[1] for reply in replies], np.int64)
 
-    def _raise(self, rank: int, name: str, text: str) -> None:
-        error, self.error = self.error, None
+    def _sent(self, error: BaseException) -> list[str]:
+        """Return the kind of error that the other ranks raise, or '', and its text."""
+        for each in type(error).__mro__:
+            own = each.__module__ == errors.__name__
+            kind = each.__name__ if own else f"Gpukern{each.__name__}"
+            if hasattr(errors, kind) and (own or not self.checked or each is MemoryError):
+                named = self.checked or issubclass(each, MemoryError)
+                return [kind, f"rank {self.group.rank}: {error}" if named else str(error)]
+        return ["", f"{type(error).__name__}: {error}"]
+
+    def _received(self, rank: int, kind: str, text: str) -> BaseException:
+        error = self.error
         if error is not None and (rank == self.group.rank or not isinstance(error, Exception)):
-            raise error
-        kind: Callable[[str], Exception] | None = getattr(errors, name, None)
-        if kind is None or name == "GpukernAxisError":
-            raise errors.GpukernCancelledError(
-                f"{self.function}: rank {rank} stopped: {name}: {text}"
-            )
-        raise kind(text)
+            return error
+        if not kind:
+            kind, text = "GpukernCancelledError", f"{self.function}: rank {rank} stopped: {text}"
+        made: BaseException = getattr(errors, kind)(text)
+        made.__cause__ = error
+        return made
 
-
-def require_equal(function: str, what: str, values: Sequence[Any]) -> None:
-    """Raise a ValueError that names the ranks whose value is not that of most ranks."""
-    texts = [str(value) for value in values]
-    usual = max(texts, key=texts.count)
-    others = [f"{text} on rank {rank}" for rank, text in enumerate(texts) if text != usual]
-    if others:
-        raise errors.GpukernValueError(
-            f"{function}: the {what} of the ranks differ: {usual}, but {', '.join(others)}"
+    def _difference(self, calls: Sequence[str]) -> BaseException | None:
+        """Return an error that names the ranks whose call is not that of most ranks."""
+        usual = max(calls, key=calls.count)
+        others = [f"{call} on rank {rank}" for rank, call in enumerate(calls) if call != usual]
+        if not others:
+            return None
+        return errors.GpukernValueError(
+            f"{self.function}: the calls of the ranks differ: {usual}, but {', '.join(others)}"
         )
+
+
+def sizes_of(function: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape as Python's integers, which are exact."""
+    sizes = tuple(map(operator.index, shape if isinstance(shape, Sequence) else (shape,)))
+    if min(sizes, default=0) < 0:
+        raise errors.GpukernValueError(f"{function}: shape must not be negative, got {sizes}")
+    return sizes
+
+
+def refuse_masked(function: str, **arrays: Any) -> None:
+    """Raise a TypeError for a masked array, whose mask would be lost."""
+    for name, array in arrays.items():
+        if is_masked(array):
+            raise errors.GpukernTypeError(f"{function}: {name} must not be a masked array")

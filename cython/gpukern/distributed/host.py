@@ -5,19 +5,21 @@
 
 import contextlib
 import errno
-import json
+import math
 import mmap
 import os
+import sys
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpukern.distributed.group import Agreement, Group
+from gpukern.distributed.group import Group, collective, sizes_of
 from gpukern.distributed.liveness import network
 from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
 
 CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"
+GROWTH = 16  # times the memory that a virtual machine says to have
 STEP = 64 << 20  # bytes to reserve at a time
 SPARE = 256 << 20  # bytes to leave to other processes
 
@@ -53,71 +55,69 @@ def host_table(
         On each rank, for invalid arguments.
 
     """
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    kind = np.dtype(dtype)
-    call = Agreement(group, "host_table")
-    with call:
-        if kind.hasobject or kind.kind == "T":
-            raise GpukernTypeError(f"host_table: dtype must be of a fixed width, got {kind}")
-        if min(sizes, default=0) < 0:
-            raise GpukernValueError(f"host_table: shape must not be negative, got {sizes}")
-    call.of_all(f"host_table of {sizes} {kind}")
-    hosts = group.all_gather(network().encode())
-    first = hosts.index(hosts[group.rank])
-    size = max(int(np.prod(sizes, dtype=np.int64)) * kind.itemsize, 1)
-    descriptor = -1
-    with call:
-        if group.rank == first:
-            descriptor = _reserved(size)
-    places = group.all_gather(json.dumps([os.getpid(), descriptor]).encode())
-    try:
-        call.of_all("the memory of host_table")
+    sizes: tuple[int, ...] = ()
+    kind: np.dtype[Any] = np.dtype("u1")
+    size, network_name = 0, ""
+    memory: mmap.mmap | bytes = b""
+    with contextlib.ExitStack() as opened, collective(group, "host_table") as call:
+        with call:
+            kind = np.dtype(dtype)
+            if kind.hasobject or kind.kind == "T":
+                raise GpukernTypeError(f"host_table: dtype must be of a fixed width, got {kind}")
+            sizes = sizes_of("host_table", shape)
+            size = math.prod(sizes) * kind.itemsize
+            _require_possible(size)
+            network_name = network()
+        call.of_all(f"host_table of {sizes} {kind!r}")
+        hosts = group.all_gather(network_name.encode())
+        first = hosts.index(hosts[group.rank])
+        descriptor = -1
+        with call:
+            if group.rank == first:
+                descriptor = os.memfd_create("gpukern_host_table")
+                opened.callback(os.close, descriptor)
+                _reserve(descriptor, max(size, 1))
+        places = call.of_all("the memory of host_table", [os.getpid(), descriptor])
         with call:
             if group.rank != first:
-                process, number = json.loads(places[first])
-                descriptor = _opened(process, number, first)
-            memory = _mapped(descriptor, size)
+                descriptor = _opened(int(places[first, 0]), int(places[first, 1]), first)
+                opened.callback(os.close, descriptor)
+            memory = _mapped(descriptor, max(size, 1))
         call.of_all("the mapping of host_table")
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-    count = int(np.prod(sizes, dtype=np.int64))
-    return np.frombuffer(memory, np.uint8)[: count * kind.itemsize].view(kind).reshape(sizes)
+    return np.frombuffer(memory, np.uint8)[:size].view(kind).reshape(sizes)
 
 
-def _reserved(size: int) -> int:
-    """Return the descriptor of new memory, all of which exists."""
-    limit = _cgroup_limit()
-    if limit is not None and size > limit:
+def _require_possible(size: int) -> None:
+    """Raise a MemoryError for a size that this host cannot have, before any is reserved."""
+    # Virtual machines may get more memory as they use it, so MemTotal itself is no limit.
+    limits = [sys.maxsize, GROWTH * _memory_info("MemTotal")]
+    with contextlib.suppress(OSError, ValueError), open(CGROUP_LIMIT, encoding="ascii") as file:
+        limits.append(int(file.read()))
+    if size > min(limits):
         raise GpukernMemoryError(
-            f"host_table: {size} bytes exceed the {limit} bytes that {CGROUP_LIMIT} allows"
+            f"host_table: {size} bytes exceed the {min(limits)} bytes that this host can have"
         )
-    descriptor = os.memfd_create("gpukern_host_table")
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Make all memory of a file exist."""
     try:
         for begin in range(0, size, STEP):
-            # At each step, since virtual machines may get more memory as they use it.
-            if _available() < SPARE + min(STEP, size - begin):
+            # At each step, for the same virtual machines.
+            if _memory_info("MemAvailable") < SPARE + min(STEP, size - begin):
                 raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
             os.posix_fallocate(descriptor, begin, min(STEP, size - begin))
     except OSError as error:
-        os.close(descriptor)
         raise GpukernMemoryError(
             f"host_table: this host has no memory for {size} bytes: {error.strerror}"
         ) from None
-    return descriptor
 
 
-def _cgroup_limit() -> int | None:
-    with contextlib.suppress(OSError, ValueError), open(CGROUP_LIMIT, encoding="ascii") as file:
-        return int(file.read())
-    return None
-
-
-def _available() -> int:
-    """Return the bytes of memory that can be had now, without the death of another process."""
+def _memory_info(name: str) -> int:
+    """Return bytes; MemAvailable can be had without the death of another process."""
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file)
-    return int(lines["MemAvailable"].split()[0]) << 10
+    return int(lines[name].split()[0]) << 10
 
 
 def _opened(process: int, descriptor: int, rank: int) -> int:

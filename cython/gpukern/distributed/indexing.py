@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import Counts
+from gpukern.distributed.group import Counts, refuse_masked
 from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
 FEW = 8  # ranks up to which a pass for each is faster than a sort
@@ -22,6 +22,7 @@ def as_index(function: str, index: Any) -> npt.NDArray[Any]:
     """Return the index as an ndarray of an integer dtype."""
     if isinstance(index, tuple):
         raise GpukernTypeError(f"{function}: a DistributedArray takes one index, got a tuple")
+    refuse_masked(function, index=index)
     made = np.asarray(index)
     if made.size == 0 and isinstance(index, list):
         return made.astype(np.int64)
@@ -30,15 +31,28 @@ def as_index(function: str, index: Any) -> npt.NDArray[Any]:
     return made
 
 
-def require_rows(function: str, table: DistributedArray, axis: Any, mode: Any) -> None:
-    """Raise an error for an axis that is not the first, and for an unknown mode."""
+def require_rows(
+    table: DistributedArray,
+    name: str,
+    function: str,
+    *,
+    axis: Any,
+    mode: Any,
+    device: Any,
+    stream: Any,
+) -> None:
+    """Raise an error for another function and for options that are not supported."""
+    if name != function:
+        raise GpukernTypeError(f"{name}: a DistributedArray is not supported; pass its .local")
+    if device is not None or stream is not None:
+        raise GpukernValueError(f"{name}: a DistributedArray takes neither device nor stream")
     if mode not in MODES:
         raise GpukernValueError(
-            f"{function}: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}"
+            f"{name}: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}"
         )
     if axis not in (0, -table.ndim) and not (axis is None and table.ndim == 1):
         raise GpukernValueError(
-            f"{function}: axis of a DistributedArray must be 0, which is divided among the ranks, "
+            f"{name}: axis of a DistributedArray must be 0, which is divided among the ranks, "
             f"got {axis}"
         )
 

@@ -3,8 +3,9 @@
 
 """Which processes of a group still run: a connection between each two, which ends with either.
 
-The kernel closes the connections of a process that ends in any way. Those between hosts also have
-keep-alive probes, for a host that stops.
+The kernel closes the connections of a process that ends in any way; before, a process that can says
+in how many calls it has taken part. Connections between hosts also have keep-alive probes, for a
+host that stops.
 """
 
 import contextlib
@@ -13,41 +14,67 @@ import os
 import secrets
 import select
 import socket
+import struct
+import time
+from dataclasses import dataclass
 
-from gpukern.distributed.group import Group
+from gpukern.distributed.group import Agreement, Group, collective
 from gpukern.errors import PeerLostError
 
 KEY_BYTES = 16
 RANK_BYTES = 4
 PATIENCE = 30.0  # seconds for all to connect
+GRACE = 5.0  # seconds to complete a call that a rank took part in before it ended
 # An idle connection to a host that stopped ends after 3 + 2 * 2 seconds.
 PROBES = ((socket.TCP_KEEPIDLE, 3), (socket.TCP_KEEPINTVL, 2), (socket.TCP_KEEPCNT, 2))
+# How many calls a rank has taken part in, the rank whose fault it is, and what happened to that.
+FAREWELL = struct.Struct("<qq112s")
+NEVER = float("inf")
+
+
+@dataclass
+class Peer:
+    """Another rank, and what is known of its end."""
+
+    rank: int
+    socket: socket.socket
+    calls: float = NEVER  # that it takes part in
+    ended: float = NEVER  # when the connection did
+    error: PeerLostError | None = None
 
 
 class Liveness:
     """The connections of this process to the others of its group. All ranks make one together."""
 
     def __init__(self, group: Group) -> None:
-        self.size = group.size
-        self.peers: dict[int, tuple[int, socket.socket]] = {}  # rank and socket, by descriptor
+        self.rank, self.size = group.rank, group.size
+        self.peers: dict[int, Peer] = {}  # by descriptor
         self.poll = select.poll()
-        if group.size == 1:
-            return
+        if group.size > 1:
+            with contextlib.ExitStack() as opened, collective(group, "from_mpi") as call:
+                opened.callback(self.close)
+                self._connect(group, call)
+                opened.pop_all()
+
+    def _connect(self, group: Group, call: Agreement) -> None:
         hosts = group.all_gather(network().encode())
         local = len(set(hosts)) == 1
         with socket.create_server(("127.0.0.1" if local else "", 0), backlog=group.size) as server:
-            key = secrets.token_hex(KEY_BYTES)
-            mine = [socket.gethostname(), server.getsockname()[1], key]
+            key = secrets.token_bytes(KEY_BYTES)
+            mine = [socket.gethostname(), server.getsockname()[1], key.hex()]
             known = [json.loads(each) for each in group.all_gather(json.dumps(mine).encode())]
-            for rank in range(group.rank):  # towards the lower ranks
-                name, port, key = known[rank]
-                address = "127.0.0.1" if hosts[rank] == hosts[group.rank] else name
-                peer = socket.create_connection((address, port), PATIENCE)
-                peer.sendall(bytes.fromhex(key) + group.rank.to_bytes(RANK_BYTES, "little"))
-                self._add(rank, peer)
-            server.settimeout(PATIENCE)
-            while len(self.peers) < group.size - 1:
-                self._accept(server, bytes.fromhex(mine[2]))
+            with call:
+                for rank in range(group.rank):  # towards the lower ranks
+                    name, port, other = known[rank]
+                    address = "127.0.0.1" if hosts[rank] == hosts[group.rank] else name
+                    peer = socket.create_connection((address, port), PATIENCE)
+                    self._add(rank, peer)
+                    hello = bytes.fromhex(other) + group.rank.to_bytes(RANK_BYTES, "little")
+                    peer.sendall(hello)
+                server.settimeout(PATIENCE)
+                while len(self.peers) < group.size - 1:
+                    self._accept(server, key)
+            call.of_all("the connections of from_mpi")
 
     def _accept(self, server: socket.socket, key: bytes) -> None:
         peer = server.accept()[0]
@@ -62,21 +89,50 @@ class Liveness:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in PROBES:
             peer.setsockopt(socket.IPPROTO_TCP, option, value)
-        self.peers[peer.fileno()] = rank, peer
+        self.peers[peer.fileno()] = Peer(rank, peer)
         self.poll.register(peer, select.POLLIN)
 
-    def require_all(self) -> None:
-        """Raise a PeerLostError that names a process that has ended."""
-        # Nothing is ever sent, so a connection with an event has ended.
-        lost = sorted(self.peers[descriptor][0] for descriptor, _ in self.poll.poll(0))
-        if lost:
-            raise PeerLostError(f"rank {lost[0]} of {self.size} has ended", lost[0])
+    def lost(self, call: int, began: float) -> PeerLostError | None:
+        """Return an error if a rank takes no part in a call, by its number and start.
+
+        The call of a rank that took part is completed, unless its process was killed thereafter.
+        """
+        for descriptor, _ in self.poll.poll(0):
+            self._hear(self.peers[descriptor])
+        now = time.monotonic()
+        for peer in sorted(self.peers.values(), key=lambda peer: peer.rank):
+            if call > peer.calls or now > max(peer.ended, began) + GRACE:
+                return peer.error or self.ended(peer.rank)
+        return None
+
+    def ended(self, rank: int) -> PeerLostError:
+        """Return the error for the end of a process."""
+        return PeerLostError(f"rank {rank} of {self.size} has ended", rank)
+
+    def _hear(self, peer: Peer) -> None:
+        said = b""
+        with contextlib.suppress(OSError):
+            said = peer.socket.recv(FAREWELL.size)
+        if len(said) == FAREWELL.size:
+            peer.calls, rank, text = FAREWELL.unpack(said)
+            peer.error = PeerLostError(text.rstrip(b"\0").decode(errors="replace"), rank)
+            return
+        peer.ended = time.monotonic()
+        if peer.error is None:  # it did not say farewell
+            peer.calls = -1
+        self.poll.unregister(peer.socket)
+
+    def say(self, calls: int, error: PeerLostError) -> None:
+        """Tell the other ranks that this one takes part in no more calls, and why."""
+        for peer in self.peers.values():
+            with contextlib.suppress(OSError):
+                peer.socket.sendall(FAREWELL.pack(calls, error.rank, str(error).encode()))
 
     def close(self) -> None:
-        """Tell the other ranks that this process ends."""
-        for _, peer in self.peers.values():
-            with contextlib.suppress(OSError):
-                peer.close()
+        """Close the connections. A process that ends leaves this to the kernel."""
+        for peer in self.peers.values():
+            peer.socket.close()
+        self.peers, self.poll = {}, select.poll()
 
 
 def network() -> str:

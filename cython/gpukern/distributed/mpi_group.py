@@ -4,14 +4,17 @@
 """Groups of mpi4py: nonblocking calls, which end with an error where a rank has ended."""
 
 import atexit
+import contextlib
 import itertools
 import os
 import time
+import weakref
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from gpukern.distributed.group import Bytes, Counts, Group
+from gpukern.distributed.group import Bytes, Counts, LeavableGroup
 from gpukern.distributed.liveness import Liveness
 from gpukern.errors import GpukernValueError, PeerLostError
 
@@ -23,7 +26,7 @@ MAX_COUNT = 2**31 - 1  # of MPI's counts
 _kept: list[Any] = []
 
 
-class MpiGroup:
+class MpiGroup(LeavableGroup):
     """A communicator of mpi4py as a group; it has its own duplicate."""
 
     def __init__(self, comm: Any) -> None:
@@ -39,10 +42,12 @@ class MpiGroup:
         self._comm = comm.Dup()
         self.rank: int = self._comm.Get_rank()
         self.size: int = self._comm.Get_size()
-        self._error: PeerLostError | None = None
+        self._calls = 0  # that are complete
+        self._pending = False  # whether a call of MPI never completes
         self._types: dict[int, Any] = {}
         self._liveness: Liveness | None = None
         self._liveness = Liveness(self)
+        _groups.add(self)
         # Before MPI ends: it would wait for a rank that has ended.
         atexit.register(self._end)
 
@@ -50,14 +55,16 @@ class MpiGroup:
         """Return the data of all ranks, by rank."""
         sizes = np.empty(self.size, np.int64)
         own = np.array([len(data)], np.int64)
-        self._wait(lambda: self._comm.Iallgather(own, sizes), own, sizes)
+        with self._call():
+            self._wait(lambda: self._comm.Iallgather(own, sizes), own, sizes)
         if sizes.sum() > MAX_COUNT:
             raise GpukernValueError("all_gather: the data of all ranks exceed 2 GiB")
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        gathered = np.empty(starts[-1], np.uint8)
-        mine = np.frombuffer(data, np.uint8)
-        target = [gathered, (sizes, starts[:-1]), self._mpi.BYTE]
-        self._wait(lambda: self._comm.Iallgatherv([mine, self._mpi.BYTE], target), mine, target)
+        with self._call():
+            starts = np.concatenate(([0], np.cumsum(sizes)))
+            gathered = np.empty(starts[-1], np.uint8)
+            mine = np.frombuffer(data, np.uint8)
+            target = [gathered, (sizes, starts[:-1]), self._mpi.BYTE]
+            self._wait(lambda: self._comm.Iallgatherv([mine, self._mpi.BYTE], target), mine, target)
         return [gathered[a:b].tobytes() for a, b in itertools.pairwise(starts)]
 
     def exchange_rows(
@@ -70,10 +77,11 @@ class MpiGroup:
         received_counts: Counts,
     ) -> None:
         """Send and receive rows; counts are of rows, since they have 32 bits."""
-        kind = self._row_type(rows.shape[1])
-        send = [rows, (counts, starts), kind]
-        receive = [received, (received_counts, received_starts), kind]
-        self._wait(lambda: self._comm.Ialltoallv(send, receive), send, receive)
+        with self._call():
+            kind = self._row_type(rows.shape[1])
+            send = [rows, (counts, starts), kind]
+            receive = [received, (received_counts, received_starts), kind]
+            self._wait(lambda: self._comm.Ialltoallv(send, receive), send, receive)
 
     def _row_type(self, row_bytes: int) -> Any:
         if row_bytes not in self._types:
@@ -82,44 +90,101 @@ class MpiGroup:
 
     def _wait(self, start: Any, *buffers: Any) -> None:
         """Start a call of MPI and wait until it is complete or a rank has ended."""
-        if self._error is not None:
-            raise PeerLostError(str(self._error), self._error.rank)
         request, complete = start(), False
-        look = time.monotonic() + LOOK
+        began = time.monotonic()
+        look = began + LOOK
         try:
             while not request.Test():
                 os.sched_yield()  # MPI makes progress in Test() only
                 if time.monotonic() >= look:
-                    self._require_all()
+                    self._require_all(request, began)
                     look = time.monotonic() + LOOK
             complete = True
+            self._calls += 1
         finally:
             if not complete:
+                self._pending = True
                 _kept.append((request, buffers))
 
-    def _require_all(self) -> None:
-        if self._liveness is None:
-            return
-        try:
-            self._liveness.require_all()
-        except PeerLostError as error:
-            self._error = error
-            raise
+    def _require_all(self, request: Any, began: float) -> None:
+        lost = None if self._liveness is None else self._liveness.lost(self._calls + 1, began)
+        if lost is not None and not request.Test():
+            self._fail(lost)
+            raise PeerLostError(str(lost), lost.rank)
+
+    def _fail(self, error: PeerLostError) -> None:
+        if self._error is None and self._liveness is not None:
+            self._liveness.say(self._calls, error)
+            self._liveness.close()
+        super()._fail(error)
+
+    def close(self) -> None:
+        """Free the connections and the communicator; each rank calls it. Later calls raise.
+
+        It waits until each rank has called it or has ended. A second time it does nothing.
+        """
+        if self._error is None:
+            with contextlib.suppress(PeerLostError):
+                self.all_gather(b"")
+        if self._error is None:
+            self.leave("has closed the group")
+            atexit.unregister(self._end)
+            for kind in self._types.values():
+                kind.Free()
+            self._comm.Free()
+
+    def __enter__(self) -> "MpiGroup":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the group; after an error, leave it, since other ranks may not have the error."""
+        if kind is None:
+            self.close()
+        else:
+            self.leave(f"stopped: {kind.__name__}")
 
     def _end(self) -> None:
-        if self._error is not None:
+        if self._pending and not self._mpi.Is_finalized():
             time.sleep(GRACE)
             self._comm.Abort(1)
-        elif self._liveness is not None:
+        elif self._error is None and self._liveness is not None:
+            # The kernel closes the connections, once MPI has ended: until then calls may complete.
+            self._liveness.say(self._calls, self._liveness.ended(self.rank))
+
+    def _after_fork(self) -> None:
+        """In a child: its copies of the connections would outlive the process."""
+        if self._liveness is not None:
             self._liveness.close()
+        self._error = PeerLostError("a group cannot be used in a forked process", self.rank)
+        atexit.unregister(self._end)
 
 
-def from_mpi(comm: Any) -> Group:
+_groups: "weakref.WeakSet[MpiGroup]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for group in _groups:
+        group._after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def from_mpi(comm: Any) -> MpiGroup:
     """Make a group of an intracommunicator of mpi4py. Each of its ranks must call this.
 
-    Each two processes keep a connection. Where a rank ends during a call, the others get a
-    :class:`gpukern.errors.PeerLostError` that names it; the group is unusable then, and at its end
-    such a process calls MPI_Abort, since MPI_Finalize would wait for the lost rank.
+    Each two processes keep a connection. Where a rank ends during a call, or leaves it by an
+    exception such as KeyboardInterrupt, the others get a :class:`gpukern.errors.PeerLostError` that
+    names it; the group is unusable then, and at its end such a process calls MPI_Abort, since
+    MPI_Finalize would wait for the lost rank.
+
+    The group lives until its ``close()``, which each rank calls, or the end of the process; in a
+    ``with`` statement it is closed at the end. It cannot be used in a forked process.
 
     Parameters
     ----------
@@ -128,7 +193,7 @@ def from_mpi(comm: Any) -> Group:
 
     Returns
     -------
-    group
+    MpiGroup
 
     """
     return MpiGroup(comm)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import gpukern
 from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import Agreement, Counts, exchange_rows
+from gpukern.distributed.group import Agreement, Counts, collective, exchange_rows, refuse_masked
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 INDEX_BYTES = 32  # of scratch memory for each index of a round
@@ -23,35 +23,36 @@ SAMPLE = 4096
 
 def gather(
     table: DistributedArray,
+    name: str,
     index: Any,
     *,
-    axis: Any,
     mode: str,
     fill_value: Any,
     out: npt.NDArray[Any] | None,
     progress: Callable[[int, int], object] | None,
+    **options: Any,
 ) -> Any:
     """Do what :func:`gpukern.gather` does, for the index of each rank."""
-    call = Agreement(table.group, "gather")
     numbers, rows, result, fill = [0], np.empty(0, np.int64), np.empty(0), np.empty(0)
-    with call:
-        indexing.require_rows("gather", table, axis, mode)
-        wanted = indexing.as_index("gather", index)
-        fill = _fill_item(table, mode, fill_value)
-        result = _result(table, wanted, out)
-        rows = indexing.rows_of(wanted, len(table), mode, table.group.rank)
-        numbers = [len(rows)]
-    what = f"gather with mode={mode!r} of {table.dtype.str} {table.shape}, table {table.number}"
-    longest = int(call.of_all(what, numbers).max())
-    flat = result.reshape(len(rows), *table.shape[1:])
-    limit = max(table.staging_memory // (2 * (table.row_bytes + INDEX_BYTES)), 1)
-    report = _Report(progress, len(rows) * table.row_bytes)
-    for begin in range(0, longest, limit) if table.row_bytes else ():
-        part = slice(begin, begin + limit)
-        _gather_part(call, table, rows[part], flat[part], fill, limit)
+    with collective(table.group, name) as call:
         with call:
-            report(min(begin + limit, len(rows)) * table.row_bytes)
-    call.of_all("the end of gather")
+            indexing.require_rows(table, name, "gather", mode=mode, **options)
+            wanted = indexing.as_index("gather", index)
+            fill = _fill_item(table, mode, fill_value)
+            result = _result(table, wanted, out)
+            rows = indexing.rows_of(wanted, len(table), mode, table.group.rank)
+            numbers = [len(rows)]
+        what = f"{name} with mode={mode!r} of {table.dtype.str} {table.shape}, table {table.number}"
+        longest = int(call.of_all(what, numbers).max())
+        flat = result.reshape(len(rows), *table.shape[1:])
+        limit = max(table.staging_memory // (2 * (table.row_bytes + INDEX_BYTES)), 1)
+        report = _Report(progress, len(rows) * table.row_bytes)
+        for begin in range(0, longest, limit) if table.row_bytes else ():
+            part = slice(begin, begin + limit)
+            _gather_part(call, table, rows[part], flat[part], fill, limit)
+            with call:
+                report(min(begin + limit, len(rows)) * table.row_bytes)
+        call.of_all("the end of gather")
     if out is None:
         return result[()] if result.ndim == 0 else result
     if not np.may_share_memory(result, out):
@@ -71,6 +72,7 @@ def _fill_item(table: DistributedArray, mode: str, fill_value: Any) -> npt.NDArr
 def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> npt.NDArray[Any]:
     """Return C-contiguous memory for the result: that of `out` where nothing else reads it."""
     shape = (*index.shape, *table.shape[1:])
+    refuse_masked("gather", out=out)
     if out is None:
         return np.empty(shape, table.dtype)
     if not isinstance(out, np.ndarray):
@@ -121,11 +123,17 @@ def _gather_part(
         found = np.empty((len(asked.rows), *out.shape[1:]), table.dtype)
     matrix = call.of_all("a part of gather", counts)
     begins = indexing.starts_of(asked.counts)
+    numbers, answers = found, found
     with call:
         own = slice(begins[rank], begins[rank] + asked.counts[rank])
         gpukern.gather(table.local, asked.rows[own], mode="clip", out=found[own])
+        most = max((int(now[:, rank].sum()) for _, now in rounds(matrix, limit)), default=0)
+        numbers = np.empty((most, asked.rows.itemsize), np.uint8)
+        answers = np.empty((most, *out.shape[1:]), table.dtype)
+    if matrix.any():
+        call.of_all("the memory of gather")
     for done, now in rounds(matrix, limit):
-        _exchange(call, table, asked.rows, found, begins + done[rank], now)
+        _exchange(call, table, asked.rows, found, begins + done[rank], now, numbers, answers)
     with call:
         if len(asked.order) < len(distinct):
             out[rows < 0] = fill[0]
@@ -155,15 +163,16 @@ def _exchange(
     found: npt.NDArray[Any],
     begins: Counts,
     now: Counts,
+    numbers: npt.NDArray[np.uint8],
+    answers: npt.NDArray[Any],
 ) -> None:
     """Ask the other ranks for rows, and answer them."""
     group = table.group
     counts, served = now[group.rank], np.ascontiguousarray(now[:, group.rank])
     served_begins = indexing.starts_of(served)
-    numbers = np.empty((int(served.sum()), asked.itemsize), np.uint8)
+    numbers, answers = numbers[: served.sum()], answers[: served.sum()]
     questions = asked.view(np.uint8).reshape(len(asked), asked.itemsize)
     exchange_rows(group, questions, begins, counts, numbers, served_begins, served)
-    answers = np.empty((len(numbers), *found.shape[1:]), found.dtype)
     with call:
         wanted = numbers.view(asked.dtype).reshape(-1)
         gpukern.gather(table.local, wanted, mode="clip", out=answers)

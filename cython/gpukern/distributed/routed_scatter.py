@@ -11,7 +11,7 @@ import numpy.typing as npt
 import gpukern
 from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import Agreement, exchange_rows
+from gpukern.distributed.group import collective, exchange_rows, refuse_masked
 from gpukern.distributed.routed_gather import as_bytes, rounds
 from gpukern.errors import GpukernValueError
 
@@ -20,65 +20,67 @@ MAX_ROWS = 2**31 - 1  # of an exchange, by MPI's counts
 
 def scatter(
     table: DistributedArray,
+    name: str,
     index: Any,
     values: Any,
     *,
-    axis: Any,
     mode: str,
     reduce: str | None,
     order: str,
     unique: bool,
     out: Any,
+    **options: Any,
 ) -> DistributedArray:
     """Do what :func:`gpukern.scatter` does with the indices and values of all ranks, by rank."""
     group, rank = table.group, table.group.rank
-    call = Agreement(group, "scatter")
     how: dict[str, Any] = {"reduce": reduce, "order": order, "unique": unique}
     counts, given = np.zeros(group.size, np.int64), np.empty(0, table.dtype)
     asked = indexing.Buckets(counts, counts, counts)
-    with call:
-        if out is not None:
-            raise GpukernValueError("scatter: out is not supported for a DistributedArray")
-        indexing.require_rows("scatter", table, axis, mode)
-        wanted = indexing.as_index("scatter", index)
-        none = np.empty((0, *table.shape[1:]), table.dtype)
-        gpukern.scatter(table.local, np.empty(0, np.int64), none, **how)  # refuses what it must
-        rows = indexing.rows_of(wanted, len(table), mode, rank)
-        asked = indexing.bucketed(rows, table.starts)
-        given = _values(table, wanted.shape, values)[asked.order]
-        counts = asked.counts
-    what = (
-        f"scatter with mode={mode!r}, {how} to {table.dtype.str} {table.shape}, "
-        f"table {table.number}"
-    )
-    matrix = call.of_all(what, counts)
-    mine = np.ascontiguousarray(matrix[:, rank])
-    numbers, received = np.empty(0, asked.rows.dtype), given
-    with call:
-        numbers = np.empty(int(mine.sum()), asked.rows.dtype)
-        received = np.empty((len(numbers), *table.shape[1:]), table.dtype)
-    call.of_all("the memory of scatter")
-    begins, mine_begins = indexing.starts_of(counts), indexing.starts_of(mine)
-    for done, now in rounds(matrix, MAX_ROWS):
-        for source, target in ((asked.rows, numbers), (given, received)):
-            if table.row_bytes or source is asked.rows:
-                exchange_rows(
-                    group,
-                    as_bytes(source),
-                    begins + done[rank],
-                    now[rank],
-                    as_bytes(target),
-                    mine_begins + done[:, rank],
-                    np.ascontiguousarray(now[:, rank]),
-                )
-    with call:
-        gpukern.scatter(table.local, numbers, received, **how)
-    call.of_all("the end of scatter")
+    with collective(group, name) as call:
+        with call:
+            if out is not None:
+                raise GpukernValueError("scatter: out is not supported for a DistributedArray")
+            indexing.require_rows(table, name, "scatter", mode=mode, **options)
+            wanted = indexing.as_index("scatter", index)
+            none = np.empty((0, *table.shape[1:]), table.dtype)
+            gpukern.scatter(table.local, np.empty(0, np.int64), none, **how)  # refuses what it must
+            rows = indexing.rows_of(wanted, len(table), mode, rank)
+            asked = indexing.bucketed(rows, table.starts)
+            given = _values(table, wanted.shape, values)[asked.order]
+            counts = asked.counts
+        what = (
+            f"{name} with mode={mode!r}, {how} to {table.dtype.str} {table.shape}, "
+            f"table {table.number}"
+        )
+        matrix = call.of_all(what, counts)
+        mine = np.ascontiguousarray(matrix[:, rank])
+        numbers, received = np.empty(0, asked.rows.dtype), given
+        with call:
+            numbers = np.empty(int(mine.sum()), asked.rows.dtype)
+            received = np.empty((len(numbers), *table.shape[1:]), table.dtype)
+        call.of_all("the memory of scatter")
+        begins, mine_begins = indexing.starts_of(counts), indexing.starts_of(mine)
+        for done, now in rounds(matrix, MAX_ROWS):
+            for source, target in ((asked.rows, numbers), (given, received)):
+                if table.row_bytes or source is asked.rows:
+                    exchange_rows(
+                        group,
+                        as_bytes(source),
+                        begins + done[rank],
+                        now[rank],
+                        as_bytes(target),
+                        mine_begins + done[:, rank],
+                        np.ascontiguousarray(now[:, rank]),
+                    )
+        with call:
+            gpukern.scatter(table.local, numbers, received, **how)
+        call.of_all("the end of scatter")
     return table
 
 
 def _values(table: DistributedArray, shape: tuple[int, ...], values: Any) -> npt.NDArray[Any]:
     """Return a value for each index, as scatter converts and broadcasts them."""
+    refuse_masked("scatter", values=values)
     whole = (*shape, *table.shape[1:])
     if not (
         isinstance(values, np.ndarray) and values.shape == whole and values.dtype == table.dtype

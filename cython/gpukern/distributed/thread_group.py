@@ -20,11 +20,13 @@ class _Meeting:
         self.slots: list[object] = [None] * size
         self.arrived: set[int] = set()
         self.round = 0
+        self.error: PeerLostError | None = None
 
     def exchange(self, rank: int, value: object) -> list[object]:
         """Return the values of all threads, by rank."""
         with self.changed:
-            self.threads[rank] = threading.current_thread()
+            self._require_usable()
+            self._begin(rank)
             self.slots[rank] = value
             self.arrived.add(rank)
             if len(self.arrived) == len(self.slots):
@@ -33,16 +35,38 @@ class _Meeting:
                 self.round += 1
                 self.changed.notify_all()
                 return self.values
-            began = self.round
-            while self.round == began:
-                if not self.changed.wait(LOOK):
-                    self._require_alive()
+            try:
+                self._wait(self.round)
+            except BaseException as error:
+                self.fail(rank, f"stopped in a call: {type(error).__name__}")
+                raise
             return self.values
 
-    def _require_alive(self) -> None:
-        for rank, thread in enumerate(self.threads):
-            if thread is not None and rank not in self.arrived and not thread.is_alive():
-                raise PeerLostError(f"rank {rank} of {len(self.slots)} has ended", rank)
+    def _begin(self, rank: int) -> None:
+        before, now = self.threads[rank], threading.current_thread()
+        if before is not None and before is not now and not before.is_alive():
+            # Other threads use the group after those that have ended.
+            self.threads = [each if each and each.is_alive() else None for each in self.threads]
+        self.threads[rank] = now
+
+    def _wait(self, began: int) -> None:
+        while self.round == began:
+            self._require_usable()
+            if not self.changed.wait(LOOK):
+                for rank, thread in enumerate(self.threads):
+                    if thread and rank not in self.arrived and not thread.is_alive():
+                        self.fail(rank, "has ended")
+
+    def fail(self, rank: int, reason: str) -> None:
+        """Make the calls of all threads raise, from now on."""
+        with self.changed:
+            text = f"rank {rank} of {len(self.slots)} {reason}"
+            self.error = self.error or PeerLostError(text, rank)
+            self.changed.notify_all()
+
+    def _require_usable(self) -> None:
+        if self.error is not None:
+            raise PeerLostError(str(self.error), self.error.rank)
 
 
 class ThreadGroup:
@@ -52,6 +76,10 @@ class ThreadGroup:
         self.rank = rank
         self.size = len(meeting.slots)
         self._meeting = meeting
+
+    def leave(self, reason: str) -> None:
+        """Make the later calls of all threads raise a PeerLostError."""
+        self._meeting.fail(self.rank, reason)
 
     def all_gather(self, data: bytes) -> list[bytes]:
         """Return the data of all threads, by rank."""
@@ -78,7 +106,8 @@ def threads(count: int) -> list[Group]:
     """Make a group of threads of this process: one object for each, by rank.
 
     A thread that ends without making the call that the others wait in gives them a
-    :class:`gpukern.errors.PeerLostError`, once it has made one call.
+    :class:`gpukern.errors.PeerLostError`, once it has made one call. Other threads may use the
+    group after these have ended.
 
     Parameters
     ----------

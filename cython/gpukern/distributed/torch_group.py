@@ -5,10 +5,10 @@
 
 from typing import Any
 
-from gpukern.distributed.group import Group
+from gpukern.distributed.group import Group, LeavableGroup
 
 
-class TorchGroup:
+class TorchGroup(LeavableGroup):
     """A process group of torch.distributed as a group."""
 
     def __init__(self, process_group: Any) -> None:
@@ -22,15 +22,16 @@ class TorchGroup:
     def all_gather(self, data: bytes) -> list[bytes]:
         """Return the data of all ranks, by rank; through the current GPU with NCCL."""
         gathered: list[Any] = [None] * self.size
-        self._distributed.all_gather_object(gathered, bytes(data), group=self._process_group)
+        with self._call():
+            self._distributed.all_gather_object(gathered, bytes(data), group=self._process_group)
         return gathered
 
 
 def from_torch(process_group: Any = None) -> Group:
     """Make a group of a process group of torch.distributed, which must be initialized.
 
-    It has the three members of a group only, so rows on the host reach all ranks. A rank that ends
-    gives the others the error of torch's backend, after its timeout at the latest.
+    Rows on the host reach all ranks, by ``all_gather``. A rank that ends, or leaves a call by an
+    exception, gives the others the error of torch's backend, after its timeout at the latest.
 
     Parameters
     ----------

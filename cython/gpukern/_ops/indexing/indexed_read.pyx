@@ -68,10 +68,10 @@ cdef class IndexedRead:
         cdef object result
         cdef bint several = isinstance(index, tuple) and not self.aligned
         if is_special(source):
-            if several:
+            if several and not is_distributed(source):  # that one refuses it on all ranks
                 raise GpukernTypeError(
-                    f"{self.name}: a tuple of indices is not supported for masked arrays, for "
-                    "arrays of Python objects and for distributed arrays")
+                    f"{self.name}: a tuple of indices is not supported for masked arrays and for "
+                    "arrays of Python objects")
             return numpy_subclasses.special_gather(source)(
                 self.name, self.numpys, source, index, axis=axis, mode=mode, fill_value=fill_value,
                 out=out, device=device, stream=stream, progress=progress,

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""host_table on groups of threads."""
+
+import mmap
+import os
+
+import numpy as np
+import pytest
+from ranks import on_ranks
+
+import gpukern
+from gpukern import distributed
+from gpukern.distributed import host
+
+
+@pytest.mark.parametrize("shape", [2**60, (2**40, 2**40), (2**32, 2**32), 2**63 - 1, 2**200])
+def test_host_table_of_a_size_that_cannot_be(shape, monkeypatch):
+    def call(group):
+        with pytest.raises(MemoryError, match="bytes that this host can have"):
+            distributed.host_table(shape, "f8", group)
+        return True
+
+    monkeypatch.delattr(os, "memfd_create")  # no memory is reserved
+    assert on_ranks(call, 2) == [True] * 2
+
+
+def test_host_table_closes_its_memory(monkeypatch):
+    def fail(*args):
+        raise ValueError("failed")
+
+    def call(group):
+        error = gpukern.errors.GpukernCancelledError if group.rank else ValueError
+        with pytest.raises(error, match="failed"):
+            distributed.host_table(9, "u1", group)
+        return True
+
+    before = len(os.listdir("/proc/self/fd"))
+    for module, name in [(os, "posix_fallocate"), (mmap, "mmap")]:
+        with monkeypatch.context() as context:
+            context.setattr(module, name, fail)
+            assert on_ranks(call, 2) == [True] * 2
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_host_table_of_threads():
+    def call(group):
+        table = distributed.host_table((4, 3), np.int32, group)
+        table[group.rank] = group.rank + 1
+        group.all_gather(b"")
+        assert not table[2:].any()
+        with pytest.raises(ValueError, match="the calls of the ranks differ"):
+            distributed.host_table(3 + group.rank, "f4", group)
+        return gpukern.gather(table, [1, 0])[:, 0].tolist()
+
+    before = len(os.listdir("/proc/self/fd"))
+    assert on_ranks(call, 2) == [[2, 1]] * 2
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_host_table_without_memory(monkeypatch):
+    def call(group):
+        message = "host_table: this host has no memory for 9 bytes: Cannot allocate"
+        with pytest.raises(MemoryError, match=message):
+            distributed.host_table(9, "u1", group)
+        return True
+
+    monkeypatch.setattr(host, "SPARE", 2**60)
+    assert on_ranks(call, 2) == [True] * 2
