@@ -17,7 +17,7 @@ from gpukern._capi cimport (
     GPUKERN_RULE_ARRAYS, GPUKERN_RULE_ENVIRONMENT, GPUKERN_RULE_HOST, GPUKERN_RULE_KERNEL,
     GPUKERN_RULE_MEMORY, GPUKERN_RULE_NO_GPU, GPUKERN_RULE_SOURCE, gpukern_explanation,
 )
-from gpukern._ops.indexing.indexed_read cimport is_special
+from gpukern._ops.indexing.indexed_read cimport is_distributed, is_special
 from gpukern._streams.call cimport request_explanation
 
 from gpukern._elementwise.dispatch import Elementwise
@@ -171,8 +171,8 @@ def explain(op, /, *args, **kwargs):
     Raises
     ------
     TypeError
-        For another `op`, and for object arrays and masked arrays, which are gathered in several
-        calls. An exception that the call would raise for its arguments is raised here as well,
+        For another `op`, and for object arrays, masked arrays and distributed arrays, which are
+        gathered in several calls. An exception that the call would raise for its arguments is raised here as well,
         except for indices out of bounds, which are not read.
 
     Examples
@@ -187,8 +187,11 @@ def explain(op, /, *args, **kwargs):
         raise GpukernTypeError(
             "explain: op must be gpukern.gather or another operation, or made by "
             f"gpukern.elementwise, got {op!r}")
-    for array in () if name in REFUSING else args + tuple(kwargs.values()):
-        if is_special(array):
+    for array in args + tuple(kwargs.values()):
+        if is_distributed(array):
+            raise GpukernTypeError(
+                f"explain: {name} of a DistributedArray is several calls; pass its .local")
+        if name not in REFUSING and is_special(array):
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")
     cdef gpukern_explanation explanation
