@@ -35,7 +35,7 @@ def test_an_item_of_a_table_of_items():
 def test_errors():
     table = da.arange(10, chunks=5)
     lazy = gd.gather(table, [3, 12])
-    with pytest.raises(IndexError, match=r"index 12 .* size 10 \(chunk \(1,\) of the index"):
+    with pytest.raises(IndexError, match=r"index 12 .* size 10 \(chunk \(0,\) of the index"):
         lazy.compute(scheduler="sync")
     with pytest.raises(TypeError, match="integer dtype"):
         gd.gather(table, [0.5])
@@ -45,10 +45,64 @@ def test_errors():
         gd.gather(table, [0], axis=1)
     with pytest.raises(ValueError, match="mode"):
         gd.gather(table, [0], mode="wraps")
-    with pytest.raises(ValueError, match="known lengths"):
-        gd.gather(table[table > 3], [0])
     with pytest.raises(ValueError, match="one shape"):
         gd.saxpy(2, table, table[:3])
+    for index in [([0], [1]), np.ma.masked_array([1], [True])]:
+        with pytest.raises(TypeError, match="index must"):
+            gd.gather(table, index)
+    with pytest.raises(TypeError, match="fill_value"):
+        gd.gather(table, [0], mode="fill", fill_value="x")
+    with pytest.raises(TypeError, match="fixed-width"):
+        gd.gather(da.from_array(np.array([None, 1]), 1), [0])
+    for args in [(2, np.arange(10), table), (2, table, 3)]:
+        with pytest.raises(TypeError, match=r"must be a dask\.array"):
+            gd.saxpy(*args)
+    with pytest.raises(TypeError, match="y must have the dtype of x"):
+        gd.saxpy(2, table, table.astype("f4"))
+    with pytest.raises(TypeError, match="saxpy: a"):
+        gd.saxpy(2.5, table, table)
+
+
+def test_unknown_sizes():
+    table, wide = da.arange(10, chunks=5), da.ones((4, 4), chunks=2)
+    unknown = table[table > 3]
+    for function, args in [
+        (gd.gather, (unknown, [0])),
+        (gd.gather, (wide[:, wide[0] > 0], [0])),
+        (gd.gather, (table, unknown)),
+        (gd.saxpy, (2, unknown, unknown)),
+    ]:
+        with pytest.raises(ValueError, match=r"known sizes; its compute_chunk_sizes\(\)"):
+            function(*args)
+
+
+def test_masked_chunks_are_refused():
+    plain, masked = np.arange(4), np.ma.masked_array(np.arange(4), [0, 1, 0, 0])
+    known, hidden = (
+        da.from_array(masked, 2),
+        da.from_array(plain, 2).map_blocks(
+            lambda block: np.ma.masked_array(block, block == 1), meta=plain[:0]
+        ),
+    )
+    for array in (known, hidden):
+        for function, args in [
+            (gd.gather, (array, [0])),
+            (gd.gather, (da.from_array(plain, 2), array)),
+            (gd.saxpy, (2, array, array)),
+        ]:
+            with pytest.raises(TypeError, match="must not be a masked array"):
+                function(*args).compute(scheduler="sync")
+
+
+@pytest.mark.parametrize(
+    ("index", "tasks"), [(np.arange(50) * 7 % 100, 400), (np.arange(500_000) // 5000, 900)]
+)
+def test_graphs_are_as_large_as_they_need_to_be(index, tasks):
+    """Few indices are one chunk; sorted indices meet few chunks of the table."""
+    table = da.arange(100, chunks=1)
+    lazy = gd.gather(table, index)
+    assert len(dict(lazy.__dask_graph__())) < tasks
+    np.testing.assert_array_equal(lazy.compute(scheduler="sync"), index)
 
 
 def test_saxpy(rng):
@@ -72,3 +126,9 @@ def test_two_worker_processes(rng):
         np.testing.assert_array_equal(lazy.compute(), index)
         with pytest.raises(IndexError, match="index 100000 is out of bounds"):
             gd.gather(table, [100_000]).compute()
+        persisted = lazy.persist()
+        del lazy, values  # and with them what the client holds of the index
+        np.testing.assert_array_equal(persisted.compute(), index)
+        local = gd.gather(da.arange(100_000, chunks=50_000), index)
+        for scheduler in ("sync", "threads"):
+            np.testing.assert_array_equal(local.compute(scheduler=scheduler), index)

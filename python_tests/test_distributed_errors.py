@@ -72,8 +72,8 @@ def test_arguments_are_checked_on_all_ranks():
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
-        (TypeError, "takes one index, got a tuple", lambda t: gpukern.gather(t, ([0], [0]))),
-        (TypeError, "takes one index", lambda t: gpukern.scatter(t, ([0], [0]), 1.0)),
+        (TypeError, "must be one array, got a tuple", lambda t: gpukern.gather(t, ([0], [0]))),
+        (TypeError, "must be one array", lambda t: gpukern.scatter(t, ([0], [0]), 1.0)),
         (ValueError, "neither device nor stream", lambda t: gpukern.gather(t, [0], device="cpu")),
         (ValueError, "neither device", lambda t: gpukern.scatter(t, [0], 1.0, device="cpu")),
         (TypeError, "is not supported", lambda t: gpukern.take_along_axis(t, [0])),

@@ -4,25 +4,31 @@
 """gather and saxpy of Dask arrays, whose chunks are host arrays.
 
 Results are lazy. A gather has a task for each chunk of the index, which orders the indices by the
-chunk of the table, one for each pair of chunks, which gathers on the worker that has the chunk of
-the table, and one for each chunk of the result. Only this module imports dask.
+chunk of the table, two for each pair of chunks, of which one gathers on the worker that has the
+chunk of the table, and one for each chunk of the result. Only this module imports dask.
 """
 
+import functools
 import itertools
+import math
+import operator
 import sys
 import uuid
 from typing import Any, cast
 
-import dask
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
+from dask.highlevelgraph import HighLevelGraph
 
 import gpukern
-from gpukern.distributed.indexing import MODES, bucketed, rows_of
+from gpukern.distributed.group import refuse_masked
+from gpukern.distributed.indexing import MODES, as_index, bucketed, rows_of
 from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
 __all__ = ["gather", "saxpy"]
+
+LEAST = 1 << 17  # indices of a chunk of a host array: fewer are not worth the tasks
 
 
 def gather(
@@ -33,12 +39,12 @@ def gather(
     Parameters
     ----------
     table : dask.array.Array
-        Its chunks are NumPy arrays of known length. Chunks along other axes are merged.
+        Its chunks are NumPy arrays of known size. Chunks along other axes are merged.
     index : dask.array.Array or array_like of an integer dtype
         Of any shape. With a client of dask.distributed, chunks of a host array go to its workers at
-        once; the graph has their futures only.
+        once, and the graph has their keys only.
     axis : int
-        Only 0.
+        Only the first.
     mode : {'raise', 'wrap', 'clip', 'fill'}
         As in :func:`gpukern.gather`; 'raise' raises when the result is computed.
     fill_value : scalar
@@ -54,91 +60,151 @@ def gather(
     IndexError
         In mode 'raise', when the result is computed.
     TypeError, ValueError
-        For other invalid arguments.
+        For other invalid arguments, at once.
+
+    Notes
+    -----
+    The graph has two tasks for each pair of chunks of the index and the table. Those pairs are left
+    out of which the least and the greatest index of a chunk of a host array tell that they have
+    nothing in common; so few are left where the index is sorted.
 
     """
-    if not isinstance(table, da.Array):
-        raise GpukernTypeError(f"gather: table must be a dask.array, got {type(table).__name__}")
+    _require("gather", table=table)
     if mode not in MODES:
         raise GpukernValueError(f"gather: mode must be one of {MODES}, got {mode!r}")
-    if axis != 0 or table.ndim == 0:
+    if table.ndim == 0 or axis not in (0, -table.ndim):
         raise GpukernValueError(f"gather: axis of a Dask array must be 0, got {axis}")
-    if any(np.isnan(size) for size in table.chunks[0]):
-        raise GpukernValueError("gather: the chunks of table must have known lengths")
-    asked = _as_dask(index, table.numblocks[0])
-    if asked.dtype.kind not in "iu":
-        raise GpukernTypeError(f"gather: index must be of an integer dtype, got {asked.dtype}")
+    trailing = table.shape[1:]
+    if mode == "fill":
+        _fill_item(trailing, table.dtype, fill_value)  # refuses what it must
     table = table.rechunk(dict.fromkeys(range(1, table.ndim), -1))
     starts = np.concatenate(([0], np.cumsum(table.chunks[0]))).astype(np.int64)
-    parts = table.to_delayed(optimize_graph=False).reshape(-1)
-    trailing = table.shape[1:]
-    # Optimizing would leave the keys of futures only, and nothing to keep their data.
-    blocks = asked.to_delayed(optimize_graph=False)
-    result = np.empty(blocks.shape, object)
-    route, serve = dask.delayed(_route, nout=len(parts) + 1), dask.delayed(_serve)
-    assemble = dask.delayed(_assemble)
-    for place in np.ndindex(blocks.shape):
-        shape = tuple(sizes[n] for sizes, n in zip(asked.chunks, place, strict=True))
-        order, *rows = route(blocks[place], starts, mode, place)
-        found = [serve(part, row) for part, row in zip(parts, rows, strict=True)]
-        made = assemble(order, found, shape, trailing, table.dtype, fill_value)
-        result[place] = da.from_delayed(made, (*shape, *trailing), table.dtype)
-    return _stacked(result, asked.numblocks)
-
-
-def _stacked(blocks: npt.NDArray[Any], numblocks: tuple[int, ...]) -> da.Array:
-    """Join blocks along the axes of the index."""
-    if not numblocks:
-        return cast("da.Array", blocks[()])
-    for _ in numblocks:
-        joined = np.empty(blocks.shape[:-1], object)
-        for place in np.ndindex(joined.shape):
-            joined[place] = da.concatenate(list(blocks[place]), axis=blocks.ndim - 1)
-        blocks = joined
-    return cast("da.Array", blocks[()])
-
-
-def _as_dask(index: Any, parts: int) -> da.Array:
+    parts: dict[tuple[int, ...], tuple[int, int]] = {}
     if isinstance(index, da.Array):
-        return index
-    array = np.asarray(index)
-    if array.size == 0 and isinstance(index, list):
-        array = array.astype(np.int64)
-    sizes = [-(-array.shape[0] // parts)] if array.ndim and array.size else []
-    chunks = da.core.normalize_chunks(
-        tuple(sizes) + array.shape[len(sizes) :], array.shape, dtype=array.dtype
-    )
+        _require("gather", index=index)
+        if index.dtype.kind not in "iu":
+            raise GpukernTypeError(f"gather: index must be of an integer dtype, got {index.dtype}")
+        asked = index
+    else:
+        asked, parts = _divided(as_index("gather", index), starts)
+    name, zeros = f"gpukern-gather-{uuid.uuid4().hex}", (0,) * len(trailing)
+    graph: dict[Any, Any] = {f"{name}-starts": starts}
+    item = {"trailing": trailing, "dtype": table.dtype, "fill_value": fill_value}
+    for place in np.ndindex(asked.numblocks):
+        first, last = parts.get(place, (0, len(starts) - 1))
+        route, found = (f"{name}-route", *place), []
+        work = functools.partial(_route, mode=mode, place=place, first=first, last=last)
+        graph[route] = (work, (asked.name, *place), f"{name}-starts")
+        for part in range(first, last):
+            rows, served = (f"{name}-rows", *place, part), (f"{name}-serve", *place, part)
+            graph[rows] = (operator.getitem, route, part - first + 1)
+            graph[served] = (_serve, (table.name, part, *zeros), rows)
+            found.append(served)
+        graph[(f"{name}-order", *place)] = (operator.getitem, route, 0)
+        shape = tuple(sizes[n] for sizes, n in zip(asked.chunks, place, strict=True))
+        finish = functools.partial(_assemble, shape=shape, **item)
+        graph[(name, *place, *zeros)] = (finish, (f"{name}-order", *place), found)
+    whole = HighLevelGraph.from_collections(name, graph, dependencies=[table, asked])
+    chunks = (*asked.chunks, *((size,) for size in trailing))
+    return da.Array(whole, name, chunks, dtype=table.dtype)
+
+
+def _require(function: str, **arrays: Any) -> None:
+    """Raise an error for what is not a Dask array of NumPy arrays of known sizes."""
+    for name, array in arrays.items():
+        if not isinstance(array, da.Array):
+            raise GpukernTypeError(
+                f"{function}: {name} must be a dask.array, got {type(array).__name__}"
+            )
+        refuse_masked(function, **{f"a chunk of {name}": array._meta})
+        if not isinstance(array._meta, np.ndarray) or array.dtype.hasobject:
+            raise GpukernTypeError(
+                f"{function}: {name} must be of NumPy arrays of a fixed-width dtype, got "
+                f"{type(array._meta).__name__} of {array.dtype}"
+            )
+        if any(np.isnan(size) for size in array.shape):
+            raise GpukernValueError(
+                f"{function}: the chunks of {name} must have known sizes; "
+                "its compute_chunk_sizes() finds them"
+            )
+
+
+class _Sent:
+    """A chunk that a client has sent to workers, under its key in the graph.
+
+    The scheduler of the client has that key. Another one, such as "sync", computes with this
+    object instead.
+    """
+
+    def __init__(self, future: Any = None) -> None:
+        self.future = future
+
+    def __reduce__(self) -> Any:
+        return _Sent, ()
+
+
+def _divided(
+    array: npt.NDArray[Any], starts: npt.NDArray[np.int64]
+) -> tuple[da.Array, dict[tuple[int, ...], tuple[int, int]]]:
+    """Return the index as a Dask array, and for each chunk the range of the table's chunks."""
+    ends = [0, *array.shape[:1]]
+    if array.ndim and array.size:
+        least = -(-LEAST // math.prod(array.shape[1:]))
+        rows = max(-(-len(array) // (len(starts) - 1)), least)
+        ends = [*range(0, len(array), rows), len(array)]
+    chunks = (tuple(b - a for a, b in itertools.pairwise(ends)), *((n,) for n in array.shape[1:]))
+    chunks = chunks[: array.ndim]
+    name = f"gpukern-index-{uuid.uuid4().hex}"
+    graph: dict[Any, Any] = {}
+    parts = {}
+    for place in np.ndindex(*map(len, chunks)):
+        part = array[ends[place[0]] : ends[place[0] + 1]] if place else array
+        graph[(name, *place)], parts[place] = part, _parts_of(part, starts)
     distributed = sys.modules.get("distributed")
     try:
         client = None if distributed is None else distributed.get_client()
     except ValueError:  # there is none
         client = None
-    if client is None:
-        return da.from_array(array, chunks)
-    name = f"gpukern-index-{uuid.uuid4().hex}"
-    graph = {}
-    ends = [np.cumsum((0, *each)) for each in chunks]
-    for place in np.ndindex(*map(len, chunks)):
-        part = array[tuple(slice(e[n], e[n + 1]) for e, n in zip(ends, place, strict=True))]
-        graph[(name, *place)] = client.scatter(part, hash=False)
-    return da.Array(graph, name, chunks, dtype=array.dtype)
+    if client is not None:
+        graph = {key: _Sent(each) for key, each in client.scatter(graph, hash=False).items()}
+    return da.Array(graph, name, chunks, dtype=array.dtype), parts
+
+
+def _parts_of(index: npt.NDArray[Any], starts: npt.NDArray[np.int64]) -> tuple[int, int]:
+    least, greatest = (int(index.min()), int(index.max())) if index.size else (0, 0)
+    if least < 0 or greatest >= starts[-1]:
+        return 0, len(starts) - 1
+    first, last = np.searchsorted(starts, [least, greatest], "right")
+    return int(first) - 1, int(last)
 
 
 def _route(
-    index: npt.NDArray[Any], starts: npt.NDArray[np.int64], mode: str, place: tuple[int, ...]
+    index: Any,
+    starts: npt.NDArray[np.int64],
+    *,
+    mode: str,
+    place: tuple[int, ...],
+    first: int,
+    last: int,
 ) -> tuple[Any, ...]:
     """Return the positions of the indices by chunk of the table, and the rows of each."""
+    if isinstance(index, _Sent):
+        if index.future is None:
+            raise GpukernValueError("gather: the workers have lost a chunk of index")
+        index = index.future.result()
+    refuse_masked("gather", **{"a chunk of index": index})
     try:
         rows = rows_of(index, int(starts[-1]), mode, 0)
     except GpukernIndexError as error:
         text = str(error).replace("(rank 0, index", f"(chunk {place} of the index, index")
         raise GpukernIndexError(text) from None
-    asked = bucketed(rows, starts)
+    asked = bucketed(rows, starts[first : last + 1])
     ends = [0, *itertools.accumulate(asked.counts.tolist())]
     return asked.order, *(asked.rows[a:b] for a, b in itertools.pairwise(ends))
 
 
 def _serve(table: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    refuse_masked("gather", **{"a chunk of table": table})
     if len(rows) == 0:  # of an empty chunk, too
         return np.empty((0, *table.shape[1:]), table.dtype)
     found: npt.NDArray[Any] = gpukern.gather(table, rows, mode="clip")
@@ -148,22 +214,30 @@ def _serve(table: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _assemble(
     order: npt.NDArray[np.int64],
     found: list[npt.NDArray[Any]],
+    *,
     shape: tuple[int, ...],
     trailing: tuple[int, ...],
     dtype: np.dtype[Any],
     fill_value: Any,
 ) -> npt.NDArray[Any]:
     """Put the rows into the order of the indices."""
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
     out = np.empty((count, *trailing), dtype)
     if len(order) < count:
-        none = np.empty((1, *trailing), dtype)
-        out[...] = gpukern.gather(none, [1], mode="fill", fill_value=fill_value)
+        out[...] = _fill_item(trailing, dtype, fill_value)
     begin = 0
     for rows in found:
         gpukern.scatter(out, order[begin : begin + len(rows)], rows, unique=True)
         begin += len(rows)
     return out.reshape((*shape, *trailing))
+
+
+def _fill_item(
+    trailing: tuple[int, ...], dtype: np.dtype[Any], fill_value: Any
+) -> npt.NDArray[Any]:
+    none = np.empty((1, *trailing), dtype)
+    item: npt.NDArray[Any] = gpukern.gather(none, [1], mode="fill", fill_value=fill_value)
+    return item
 
 
 def saxpy(a: Any, x: da.Array, y: da.Array) -> da.Array:
@@ -181,11 +255,14 @@ def saxpy(a: Any, x: da.Array, y: da.Array) -> da.Array:
     dask.array.Array
 
     """
+    _require("saxpy", x=x, y=y)
     if x.shape != y.shape:
         raise GpukernValueError(f"saxpy: x and y must have one shape, got {x.shape} and {y.shape}")
-    return da.map_blocks(_saxpy_of_blocks, x, y.rechunk(x.chunks), a=a, dtype=x.dtype, meta=x._meta)
+    gpukern.saxpy(a, np.empty(0, x.dtype), np.empty(0, y.dtype))  # refuses what it must
+    made = da.map_blocks(_saxpy_of_blocks, x, y.rechunk(x.chunks), a=a, dtype=x.dtype, meta=x._meta)
+    return cast("da.Array", made)
 
 
 def _saxpy_of_blocks(x: npt.NDArray[Any], y: npt.NDArray[Any], a: Any) -> npt.NDArray[Any]:
-    made: npt.NDArray[Any] = gpukern.saxpy(a, x, y)
-    return made
+    refuse_masked("saxpy", **{"a chunk of x": x, "a chunk of y": y})
+    return np.asarray(gpukern.saxpy(a, x, y))

@@ -21,7 +21,7 @@ MODES = ("raise", "wrap", "clip", "fill")
 def as_index(function: str, index: Any) -> npt.NDArray[Any]:
     """Return the index as an ndarray of an integer dtype."""
     if isinstance(index, tuple):
-        raise GpukernTypeError(f"{function}: a DistributedArray takes one index, got a tuple")
+        raise GpukernTypeError(f"{function}: index must be one array, got a tuple")
     refuse_masked(function, index=index)
     made = np.asarray(index)
     if made.size == 0 and isinstance(index, list):
