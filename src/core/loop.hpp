@@ -84,7 +84,7 @@ struct Loop {
 
   [[nodiscard]] bool mergeable(int outer, int inner) const {
     for (int k = 0; k < Operands; ++k)
-      if (stride[k][outer] != stride[k][inner] * extent[inner]) return false;
+      if (stride[k][outer] != product(stride[k][inner], extent[inner])) return false;
     return true;
   }
 };
