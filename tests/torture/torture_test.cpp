@@ -168,7 +168,8 @@ std::string difference(const Holdings& before, const Holdings& after) {
 /// Caches may grow once, leaks grow each time.
 constexpr int kRepeats = 4;
 
-/// Where threads share work, the number of calls varies: three calls in a row must lack the n-th one.
+/// Where threads share work, the number of calls varies: three calls in a row must lack the n-th
+/// one.
 constexpr int kLastOnes = 3;
 
 void torture_warm(const Scenario& scenario) {

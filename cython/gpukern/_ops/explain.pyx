@@ -172,8 +172,8 @@ def explain(op, /, *args, **kwargs):
     ------
     TypeError
         For another `op`, and for object arrays, masked arrays and distributed arrays, which are
-        gathered in several calls. An exception that the call would raise for its arguments is raised here as well,
-        except for indices out of bounds, which are not read.
+        gathered in several calls. An exception that the call would raise for its arguments is
+        raised here as well, except for indices out of bounds, which are not read.
 
     Examples
     --------
