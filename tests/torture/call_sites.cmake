@@ -12,6 +12,8 @@ set(infallible
     sigaction sigaddset sigemptyset snprintf strerror
     # while the library is loaded
     pthread_atfork
+    # asked once: the answer holds for the life of the process
+    cudaGetDeviceCount
     # CUDA: only with a context that is lost, or an argument that is wrong
     cudaGetErrorName cudaGetErrorString cudaGetLastError cudaPeekAtLastError
     cudaStreamGetCaptureInfo cudaThreadExchangeStreamCaptureMode

@@ -240,7 +240,6 @@ GPUKERN_TORTURE_WRAP(cudaFreeHost, Release, GpuMemory, -1)
 GPUKERN_TORTURE_WRAP(cudaFuncGetAttributes, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaFuncSetAttribute, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaGetDevice, Query, File, 0)
-GPUKERN_TORTURE_WRAP(cudaGetDeviceCount, Absent, File, 0)
 GPUKERN_TORTURE_WRAP(cudaGetDeviceProperties, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaGraphRetainUserObject, Query, File, 0)
 GPUKERN_TORTURE_WRAP_AS(cudaHostAlloc, cudaError_t(void**, std::size_t, unsigned), Memory,

@@ -14,13 +14,14 @@ module, and this module imports neither mpi4py nor torch.
 from gpukern.distributed.array import DistributedArray, empty, from_local
 from gpukern.distributed.group import Group
 from gpukern.distributed.host import host_table
-from gpukern.distributed.mpi_group import from_mpi
+from gpukern.distributed.mpi_group import MpiGroup, from_mpi
 from gpukern.distributed.thread_group import threads
 from gpukern.distributed.torch_group import from_torch
 
 __all__ = [
     "DistributedArray",
     "Group",
+    "MpiGroup",
     "empty",
     "from_local",
     "from_mpi",
