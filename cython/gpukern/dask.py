@@ -104,7 +104,8 @@ def gather(
         shape = tuple(sizes[n] for sizes, n in zip(asked.chunks, place, strict=True))
         finish = functools.partial(_assemble, shape=shape, **item)
         graph[(name, *place, *zeros)] = (finish, (f"{name}-order", *place), found)
-    whole = HighLevelGraph.from_collections(name, graph, dependencies=[table, asked])
+    inputs: list[Any] = [table, asked]  # Dask does not declare its arrays as collections
+    whole = HighLevelGraph.from_collections(name, graph, dependencies=inputs)
     chunks = (*asked.chunks, *((size,) for size in trailing))
     return da.Array(whole, name, chunks, dtype=table.dtype)
 
