@@ -66,6 +66,7 @@ class Managed:
             text = tensor + end
         self.memory = ctypes.create_string_buffer(text, len(text))
         self.pointer = ctypes.addressof(self.memory)
+        DELETED[self.pointer] = 0  # a tensor of another test may have been here
         self.due = 1 if with_deleter else 0
 
     def is_deleted_as_due(self):
