@@ -52,5 +52,5 @@ def run(action):
     cache = cache_info()
     if cache["directory"]:
         return ACTIONS[action](cache)
-    print("programs are cached in memory only; $GPUKERN_CACHE_DIR sets a directory")
+    print("programs are cached in memory only; set $GPUKERN_CACHE_DIR to a directory that is yours alone")
     return True

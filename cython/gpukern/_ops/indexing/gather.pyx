@@ -96,8 +96,8 @@ def take(a, indices, axis=None, out=None, mode="raise", *, device=None, stream=N
     array
         `out`, or a new array; a scalar for a 0-d result of NumPy arrays.
     """
-    if mode == "fill":
-        raise GpukernValueError("take: mode must be 'raise', 'wrap' or 'clip'; gather has 'fill'")
+    if not isinstance(mode, str) or mode not in ("raise", "wrap", "clip"):
+        raise GpukernValueError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     if isinstance(indices, tuple):  # a sequence, as in NumPy
         indices = list(indices)
     return GATHER.run(a, indices, axis, mode, 0, out, device, stream, progress, device_memory)
