@@ -11,6 +11,8 @@ import gpukern
 from gpukern.__main__ import main
 from gpukern._cli import bench
 
+pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
+
 SHRINK = "100000"
 WITHOUT_GPU = not gpukern.info()["devices"]
 

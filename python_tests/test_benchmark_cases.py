@@ -14,6 +14,8 @@ from benchmarks.suites.cases import size_text
 from benchmarks.suites.scatter_cases import Bincount, Scatter
 from benchmarks.suites.selection import CountNonzero, Nonzero
 
+pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
+
 
 def test_a_rate_of_scatter_counts_what_it_moves():
     add = Scatter(4, 3, row_bytes=64)

@@ -28,6 +28,8 @@ from benchmarks.suites.device import SAXPY
 from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
 from benchmarks.suites.selection import Compress, CountNonzero, Nonzero
 
+pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
+
 SUITES = [name for name in suites.SUITES if name != "host"]  # test_host_benchmarks.py has that
 
 

@@ -15,6 +15,8 @@ from benchmarks.call_cost import __main__ as call_cost
 from benchmarks.call_cost import against, groups
 from benchmarks.call_cost.calls import Call, measure
 
+pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
+
 MACHINE = {
     "cpu": "a processor",
     "cpus": 2,

@@ -219,6 +219,7 @@ def test_parts_of_an_array_are_copied(expression, dtype, size):
     assert (elementwise(expression)(a[0]), *result[1:]) == tuple(result)
 
 
+@pytest.mark.thread_unsafe(reason="has a handler of signals")
 def test_an_error_of_a_signals_handler_comes_out():
     """And nothing is computed twice: the output may be an input."""
     f = elementwise("a + 1")

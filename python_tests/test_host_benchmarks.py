@@ -27,6 +27,8 @@ from benchmarks.suites.host import host_tables
 from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
 from benchmarks.suites.selection import Compress, Nonzero
 
+pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
+
 CLASSES = {"cupy": FakeCupy, "torch": FakeTorch}
 
 

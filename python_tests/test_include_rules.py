@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.thread_unsafe(reason="a copy of the sources is changed")
+
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 CYTHON_EXTERN = re.compile(r"^[ \t]*cdef extern from [\"']([^\"']+)[\"']", re.MULTILINE)

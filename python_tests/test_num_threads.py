@@ -38,6 +38,7 @@ def default_in_a_process(prefix=(), **environment):
     return first
 
 
+@pytest.mark.thread_unsafe(reason="sets a number of the process")
 @pytest.mark.usefixtures("restored")
 def test_a_number_is_kept():
     default = gpukern.get_num_threads()

@@ -22,6 +22,8 @@ from benchmarks.programs import launch as program_launch
 from benchmarks.programs import processes
 from benchmarks.programs import seeds as program_seeds
 
+pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
+
 KERNEL = re.compile(r"(?:extern \"C\" )?(__global__.*?\n})", re.DOTALL)
 
 

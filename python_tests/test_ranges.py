@@ -100,6 +100,7 @@ def ranges(profiler, tmp_path):
     return run
 
 
+@pytest.mark.thread_unsafe(reason="the threads share a file")
 @needs_nvrtc
 def test_a_compilation_has_a_range(ranges):
     code = "for _ in range(2): gpukern.Program(SOURCE, architecture='sm_90')"

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.thread_unsafe(reason="a repository is changed")
+
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "tag_release.py"
 TODAY = datetime.date.today().isoformat()
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - {}\n\n- **New**: a thing.\n# as it is\n"
