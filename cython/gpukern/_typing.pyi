@@ -20,6 +20,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 ScalarT = TypeVar("ScalarT", bound=np.generic, default=Any)
 OutT = TypeVar("OutT", bound=Output)
+NDArrayT = TypeVar("NDArrayT", bound=npt.NDArray[Any])
 
 @type_check_only
 class SupportsDLPack(Protocol):

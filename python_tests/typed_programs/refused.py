@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import gpukern
+from gpukern.distributed import DistributedArray
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
@@ -46,6 +47,12 @@ def operations(
     gpukern.set_num_threads("4")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     kernel[1](x)  # type: ignore[index]  # pyright: ignore[reportArgumentType]
     kernel[1, 2, 3, None, 5](x)  # type: ignore[index]  # pyright: ignore[reportArgumentType]
+
+
+def distributed_arrays(x: DistributedArray, i: Integers, array: jax.Array) -> None:
+    gpukern.gather(x, (i, i))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    gpukern.gather(x, i, device="cuda")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    gpukern.saxpy(2.0, x, x.local)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def classes(x: gpukern.DeviceArray) -> None:

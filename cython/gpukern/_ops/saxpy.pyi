@@ -21,6 +21,7 @@ from gpukern._typing import (
     SupportsCudaArrayInterface,
     T,
 )
+from gpukern.distributed.array import DistributedArray
 
 # fmt: off
 @overload
@@ -49,3 +50,9 @@ def saxpy(
     a: Scalar, x: OtherHostArray, y: Array, *, out: None = None, device: OptionalDevice = None,
     stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...
+@overload
+def saxpy(
+    a: Scalar, x: DistributedArray, y: DistributedArray, *, out: DistributedArray | None = None,
+    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
+    device_memory: Bytes = None,
+) -> DistributedArray: ...

@@ -14,8 +14,10 @@ from gpukern._typing import (
     HostIndices,
     Index,
     Indices,
+    Int,
     LibraryArray,
     Mode,
+    NDArrayT,
     OptionalDevice,
     OtherHostArray,
     OtherIndex,
@@ -28,6 +30,7 @@ from gpukern._typing import (
     T,
     TakeMode,
 )
+from gpukern.distributed.array import DistributedArray
 
 # fmt: off
 @overload
@@ -66,6 +69,18 @@ def gather(
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...
+@overload
+def gather(
+    source: DistributedArray, index: HostIndex | Int, *, axis: Axis = 0, mode: Mode = "raise",
+    fill_value: Any = 0, out: None = None, device: None = None, stream: None = None,
+    progress: Progress = None, device_memory: Bytes = None,
+) -> npt.NDArray[Any]: ...
+@overload
+def gather(
+    source: DistributedArray, index: HostIndex | Int, *, axis: Axis = 0, mode: Mode = "raise",
+    fill_value: Any = 0, out: NDArrayT, device: None = None, stream: None = None,
+    progress: Progress = None, device_memory: Bytes = None,
+) -> NDArrayT: ...
 @overload
 def take(
     a: Array, indices: Index, axis: Axis = None, *, out: OutT, mode: TakeMode = "raise",
@@ -108,3 +123,9 @@ def take(
     mode: TakeMode = "raise", *, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...
+@overload
+def take(
+    a: DistributedArray, indices: HostIndex | Int, axis: Axis = None, out: None = None,
+    mode: TakeMode = "raise", *, device: None = None, stream: None = None,
+    progress: Progress = None, device_memory: Bytes = None,
+) -> npt.NDArray[Any]: ...

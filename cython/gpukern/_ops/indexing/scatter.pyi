@@ -12,6 +12,7 @@ from gpukern._typing import (
     HostIndex,
     Index,
     Indices,
+    Int,
     JaxArray,
     LibraryArray,
     Mode,
@@ -25,6 +26,7 @@ from gpukern._typing import (
     Stream,
     T,
 )
+from gpukern.distributed.array import DistributedArray
 
 # fmt: off
 @overload
@@ -48,6 +50,13 @@ def scatter(
     device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
     device_memory: Bytes = None,
 ) -> OutT: ...
+@overload
+def scatter(
+    target: DistributedArray, index: HostIndex | Int, values: Array | Scalar, *, axis: Axis = 0,
+    mode: Mode = "raise", reduce: Reduction = None, order: Order = "fixed", unique: bool = False,
+    out: None = None, device: None = None, stream: None = None, progress: Progress = None,
+    device_memory: Bytes = None,
+) -> DistributedArray: ...
 
 @overload
 def bincount(
