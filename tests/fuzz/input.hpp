@@ -95,15 +95,15 @@ class SizedStruct {
     memory_ = std::make_unique<std::byte[]>(bytes);
     std::memset(memory_.get(), 0xee, bytes);
     std::memcpy(memory_.get(), &value, std::min(bytes, sizeof value));
-    whole_ = value.struct_size >= sizeof(T);
+    size_ = value.struct_size;
   }
   [[nodiscard]] T* get() const { return reinterpret_cast<T*>(memory_.get()); }
-  /// The struct if it has all of its fields.
-  [[nodiscard]] const T* whole() const { return whole_ ? get() : nullptr; }
+  /// Whether there is a struct whose size covers a field that ends at this offset.
+  [[nodiscard]] bool covers(std::size_t end) const { return memory_ != nullptr && size_ >= end; }
 
  private:
   std::unique_ptr<std::byte[]> memory_;
-  bool whole_ = false;
+  std::size_t size_ = 0;
 };
 
 }  // namespace gpukern_fuzz

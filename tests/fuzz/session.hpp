@@ -5,6 +5,7 @@
 // optional tensors.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -40,7 +41,8 @@ struct Session {
                               std::in_place, input, gpukern_explanation GPUKERN_EXPLANATION_INIT)
                         : std::nullopt),
         exec(input, exec_fields(input, explanation ? explanation->get() : nullptr)),
-        explains(exec.whole() != nullptr && explanation && explanation->whole() != nullptr),
+        explains(exec.covers(offsetof(gpukern_exec, explanation) + sizeof(void*)) && explanation &&
+                 explanation->covers(sizeof(gpukern_explanation))),
         tensors(input, explains) {}
 
   /// An axis of an array, mostly within its range.
