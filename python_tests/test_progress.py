@@ -95,6 +95,8 @@ def test_small_calls_report_once(device):
     x = np.arange(100.0)
     saxpy = reports_of(lambda progress: gpukern.saxpy(2, x, x, device=device, progress=progress))
     assert saxpy == [(800, 800)]
+    function = gpukern.elementwise("a + a")
+    assert reports_of(lambda progress: function(x, progress=progress)) == [(800, 800)]
     gather = reports_of(
         lambda progress: gpukern.gather(x, [1, 2], mode="wrap", device=device, progress=progress)
     )
@@ -110,6 +112,7 @@ def small_calls(**options):
         "bincount": lambda: gpukern.bincount(np.array([0, 3]), **options),
         "gather_reduce": lambda: gpukern.gather_reduce(x, [1, 2], [0, 1, 1, 1, 2], **options),
         "segment_reduce": lambda: gpukern.segment_reduce(x, [0, 1, 1, 1, 4], **options),
+        "elementwise": lambda: gpukern.elementwise("a + 1")(x, out=x.copy(), **options),
         "nonzero": lambda: gpukern.nonzero(x + 1, **options),
         "compress": lambda: gpukern.compress([1, 1, 1, 1], x, **options),
     }

@@ -210,6 +210,29 @@ def test_values_convert_without_changing_kind(place):
                 scatter(np.zeros(3), [0, 1], values)
 
 
+@pytest.mark.parametrize("dtype", list("?bhilqBHILQefdFD"))
+@pytest.mark.parametrize(
+    "value", [3, -3, True, 2.5, 1e38, -1e300, 2**53 + 1, 2**70, np.inf, np.nan, 1j], ids=repr
+)
+def test_a_number_becomes_an_element_as_in_numpy(dtype, value):
+    expected, error = np.zeros(1, dtype), None
+    with np.errstate(all="ignore"):
+        try:
+            np.copyto(expected, value, casting="same_kind")
+        except (TypeError, OverflowError) as refused:
+            error = type(refused)
+        if error is None:
+            assert scatter(np.ones(1, dtype), [0], value).tobytes() == expected.tobytes()
+        else:
+            with pytest.raises(error, match=r"^scatter: values: "):
+                scatter(np.ones(1, dtype), [0], value)
+
+
+def test_a_number_that_overflows_warns_as_in_numpy():
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        scatter(np.ones(1, "f4"), [0], 1e300)
+
+
 def test_values_broadcast(place):
     target = np.zeros((2, 3))
     assert put_at(place, target, [1, 0], 7.0).tolist() == [[7] * 3] * 2

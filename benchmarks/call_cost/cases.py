@@ -230,6 +230,29 @@ def scatter_cases():
     yield Case("put_along_axis", "put_along_axis(out2, i_along, x2)", peers)
 
 
+def reduction_and_selection_cases():
+    """Yield the cases of the other operations on an index, offsets or a mask."""
+    along = dict.fromkeys(("numpy", "cupy"), "take_along_axis_peer(x2, i_along, 1)")
+    along["torch"] = "take_along_dim(x2, i_along, 1)"
+    yield Case("take_along_axis", "take_along_axis(x2, i_along, 1)", along)
+    bins = dict.fromkeys(("numpy", "torch", "cupy"), "bincount_peer(i64, minlength=10)")
+    yield Case("bincount, size=", "bincount(i64, size=10)", bins)
+    yield Case("bincount", "bincount(i_readonly)", {"numpy": "bincount_peer(i_readonly)"})
+    sums = {"numpy": "add_reduceat(x, starts)", "torch": "segment_peer(x, 'sum', offsets=offsets)"}
+    yield Case("segment_reduce", "segment_reduce(x, offsets)", sums)
+    yield Case("gather_reduce", "gather_reduce(x, i64, offsets)")
+    found = dict.fromkeys(("numpy", "cupy"), "nonzero_peer(mask)")
+    found["torch"] = "nonzero_peer(mask, as_tuple=True)"
+    yield Case("nonzero", "nonzero(mask)", found)
+    yield Case("nonzero, size=", "nonzero(mask, size=4)")
+    count = dict.fromkeys(("numpy", "torch", "cupy"), "count_nonzero_peer(mask)")
+    yield Case("count_nonzero", "count_nonzero(mask)", count)
+    yield Case(
+        "compress", "compress(mask, x)", dict.fromkeys(("numpy", "torch", "cupy"), "x[mask]")
+    )
+    yield Case("compress, size=", "compress(mask, x, size=4)")
+
+
 def other_cases():
     """Yield the cases of copyto, explain and launches."""
     copies = {"numpy": "copyto_peer({d}, {s})", "torch": "{d}.copy_({s})", "cupy": "{d}[...] = {s}"}
@@ -258,5 +281,6 @@ def cases():
     yield from buffer_cases()
     yield from gather_cases()
     yield from scatter_cases()
+    yield from reduction_and_selection_cases()
     yield from arithmetic_cases("elementwise", "function", {**LAYOUTS, **BROADCASTS})
     yield from other_cases()

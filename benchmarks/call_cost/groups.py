@@ -63,11 +63,15 @@ class Group:
                 yield Call(self.name, case.name, cost)
 
 
+COUNTS = ("bincount", "nonzero", "count_nonzero")
 METHODS = {
     "item", "long", "copy_", "set", "launch",
     "index_copy_", "index_add_", "index_fill_", "scatter_",
 }  # fmt: skip
-OPERATIONS = ("saxpy", "gather", "scatter", "put_along_axis", "copyto", "explain")
+OPERATIONS = (
+    "saxpy", "gather", "take_along_axis", "scatter", "put_along_axis", "bincount", "gather_reduce",
+    "segment_reduce", "nonzero", "count_nonzero", "compress", "copyto", "explain",
+)  # fmt: skip
 
 
 def progress(done, total):
@@ -115,6 +119,9 @@ def contiguous(make, dtypes):
         "i2": make(index.reshape(2, -1)),
         "i0": make(np.array(3)),
         "i_rows": make(np.array([1, 0])),
+        "starts": make(np.array([0, 4])),
+        "offsets": make(np.array([0, 4, N])),
+        "mask": make(np.arange(N) % 3 > 0),
     }
 
 
@@ -142,10 +149,17 @@ class Subclass(np.ndarray):
     """A subclass that changes nothing."""
 
 
+def peers_of_counts(library):
+    """Return a library's functions that gpukern has under the same name."""
+    return {f"{name}_peer": getattr(library, name) for name in COUNTS}
+
+
 def host_arrays():
     """Return arrays and buffers that exist on the host only."""
     floats = np.arange(N, dtype=np.float32)
     records = np.zeros(N, [("x", "f4"), ("y", "f4")])
+    readonly = np.arange(N)
+    readonly.flags.writeable = False
     names = {"x_record": records, "x_field": records["x"], "y_field": records["y"]}
     for name in ("x", "y"):
         names[f"{name}_unaligned"] = np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32)
@@ -161,6 +175,7 @@ def host_arrays():
         "x_object": floats.astype(object),
         "x_subclass": floats.view(Subclass),
         "x_masked": np.ma.array(floats, mask=floats > 5),
+        "i_readonly": readonly,
         "asarray": np.asarray,
     }
 
@@ -179,6 +194,8 @@ def numpy_group():
     names |= {**reversed_views(np.array), **host_arrays()}
     names |= {"take": np.take, "add": np.add, "multiply": np.multiply, "where": np.where}
     names |= {"add_at": np.add.at, "put_along_axis_peer": np.put_along_axis}
+    names |= {"take_along_axis_peer": np.take_along_axis, "add_reduceat": np.add.reduceat}
+    names |= peers_of_counts(np)
     return Group("numpy", "numpy", {**names, "copyto_peer": np.copyto, "device": "cpu"})
 
 
@@ -192,7 +209,8 @@ def torch_group(device):
     names = {**common(), **contiguous(make, DTYPES), **views(make, torch.Tensor.expand)}
     names |= {"xb": names["x"].bfloat16(), "yb": names["y"].bfloat16()}
     names |= {"add": torch.add, "index_select": torch.index_select, "take": torch.take}
-    names |= {"index_copy": torch.index_copy}
+    names |= {"index_copy": torch.index_copy, "take_along_dim": torch.take_along_dim}
+    names |= {"segment_peer": torch.segment_reduce, **peers_of_counts(torch)}
     names |= {"device": device, "as_tensor": torch.as_tensor}
     if device == "cuda":
         names |= gpu_names(torch.cuda.current_stream())
@@ -206,7 +224,8 @@ def cupy_group():
     names = {**common(), **contiguous(cupy.array, DTYPES), **views(cupy.array, cupy.broadcast_to)}
     names |= reversed_views(cupy.array)
     names |= {"take": cupy.take, "kernel": cupy.ElementwiseKernel(*RAW_SAXPY)}
-    names |= {"add_at": cupy.add.at}
+    names |= {"add_at": cupy.add.at, "take_along_axis_peer": cupy.take_along_axis}
+    names |= peers_of_counts(cupy)
     if hasattr(cupy, "put_along_axis"):
         names |= {"put_along_axis_peer": cupy.put_along_axis}
     names |= gpu_names(cupy.cuda.get_current_stream())

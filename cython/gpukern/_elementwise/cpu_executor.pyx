@@ -126,11 +126,11 @@ cdef class HostFunction:
             if out is not None:
                 self.given(arguments, out, shape, progress)
                 return out
-            if progress is None and self.uses_all:
+            if self.uses_all:
                 if shape.contiguous and shape.count <= self.alike_few:
-                    return quietly(self.compute_alike, arguments)
+                    return reported(quietly(self.compute_alike, arguments), progress)
                 if shape.count <= self.few:
-                    return quietly(self.compute, arguments)
+                    return reported(quietly(self.compute, arguments), progress)
             out = empty_like_any(arguments, sizes_of(shape), host_dtype(self.out_type))
             self.into(arguments, out, (), progress)
             return out if shape.ndim > 0 else out[()]
@@ -141,9 +141,10 @@ cdef class HostFunction:
                    object progress) except -1:
         """Computes into an array that the caller gave, of the result's shape."""
         cdef Py_ssize_t size = shape.count
-        if size <= self.few and progress is None:
+        if size <= self.few:
             # Only the last operation writes, and NumPy minds what overlaps it.
             quietly(self.write, (*arguments, out))
+            reported(out, progress)
             return 0
         separate, aliased = separated(arguments, out)
         if "int" in self.typed.types:
@@ -182,6 +183,13 @@ cdef class HostFunction:
     def threads(self, Py_ssize_t size):
         """The number of threads that compute `size` elements."""
         return max(min(get_num_threads(), size * self.cost // LEAST_FOR_THREAD), 1)
+
+
+cdef object reported(object result, object progress):
+    """The result of a call in one part, after its report."""
+    if progress is not None and result.nbytes > 0:
+        progress(result.nbytes, result.nbytes)
+    return result
 
 
 def suggestion(name):

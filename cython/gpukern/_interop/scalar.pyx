@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, gpukern_dtype,
 )
-from gpukern._interop.argument cimport dtype_of
+from gpukern._interop.argument cimport dtype_of, new_ndarray
 from gpukern._interop.array_type cimport (
     BY_NDARRAY, ArrayType, array_type_of, refuse_own_arithmetic,
 )
@@ -34,6 +34,7 @@ cdef enum:
     RANK_COMPLEX = 3
 
 cdef enum:
+    HALF_MAX = 65504  # of float16; the largest value that every type holds
     EXACT = 0x20000000000000  # 2**53: float64 holds all integers up to it
 
 cdef dict RANK_OF_CODE = {GPUKERN_INT: RANK_INT, GPUKERN_FLOAT: RANK_FLOAT,
@@ -54,6 +55,13 @@ cdef dict PLAIN_NUMBERS = {int: "bhilqBHILQefdFD", float: "efdFD"}
 cdef object elements_of(CallContext *call, object value, str name, const Argument *like):
     """A scalar, a list or an array as an ndarray whose bytes are elements of the dtype of `like`.
     `name` is that of the value in errors."""
+    cdef cnp.ndarray element
+    # Most values; NumPy warns of some larger ones.
+    if ((type(value) is float or type(value) is int) and -1e38 < value < 1e38
+            and like.c.dtype.lanes == 1):
+        element = new_ndarray(dtype_of(like), 0, NULL)
+        if store_number(value, like.c.dtype, cnp.PyArray_DATA(element)):
+            return element
     name = f"{<object>call.function}: {name}"
     if numpy_subclasses.is_masked(value):
         raise GpukernTypeError(f"{name} must not be masked")
@@ -260,6 +268,8 @@ cdef bytes element_bytes(object value, int rank, gpukern_dtype dtype):
                                        f"{value.bit_length()} bits") from None
     if dtype.code == GPUKERN_BFLOAT:
         return bfloat16_bits(float(value)).tobytes()
+    if isinstance(value, (int, float)) and -HALF_MAX <= value <= HALF_MAX:
+        return np.array(value, numpy_dtype(dtype)).tobytes()
     # Too large for the type is infinity, as for a result that overflows; no warning for either.
     with np.errstate(over="ignore"):
         return np.array(value, numpy_dtype(dtype)).tobytes()

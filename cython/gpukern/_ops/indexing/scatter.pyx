@@ -4,6 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """scatter, and bincount by it: the Python functions."""
 
+cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
@@ -16,16 +17,19 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_index, describe_own
 from gpukern._ops.indexing.indexed_write cimport IndexedWrite, new_indexed_write, set_options
+from gpukern._ops.selection.count_nonzero cimport as_size
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, keep, start, what,
 )
-
-import operator
 
 import numpy as np
 
 from gpukern._ops.docstrings import complete_docstring
 from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
+
+cdef object ZERO = np.zeros((), np.int64)
+cdef object ONE = np.ones((), np.int64)
+cdef int FEW = 32  # numbers, of which Python finds the largest one before NumPy
 
 
 def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="fixed",
@@ -142,18 +146,20 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     set_options(&call, &options, mode, "add", order, False)
     if options.mode != GPUKERN_INDEX_RAISE and options.mode != GPUKERN_INDEX_FILL:
         raise GpukernValueError(f"bincount: mode must be 'raise' or 'fill', got {mode!r}")
-    if isinstance(index, (int, np.integer)):  # the result is an ndarray, as for a list
+    if type(index) is not cnp.ndarray and isinstance(index, (int, np.integer)):
+        # The result is an ndarray, as for a list.
         index = np.asarray(index)
     describe_index(&call, index, &idx, &idx)
     refuse_masked(&call, &idx)
     bins = number_of_bins(&call, size, &idx)
     fit_signed(&call, bins, &idx)
     if weights is None:
-        describe_own(&call, np.ones((), np.int64), "weights", &vals)
+        describe_own(&call, ONE, "weights", &vals)
         copy_to_gpu_of(&call, &idx, &vals)
     else:
         describe_weights(&call, weights, &idx, &vals)
-    describe_own(&call, np.zeros((), dtype_of(&vals)), "zeros", &zero)
+    zeros = ZERO if weights is None else np.zeros((), dtype_of(&vals))
+    describe_own(&call, zeros, "zeros", &zero)
     zero.c.dtype = vals.c.dtype  # which NumPy may not have
     copy_to_gpu_of(&call, &idx, &zero)
     repeat(&zero, bins)
@@ -193,24 +199,21 @@ cdef int fit_signed(CallContext *call, int64_t bins, Argument *idx) except -1:
     return fill_from_ndarray(call, idx, array)
 
 
+cdef object largest_number(cnp.ndarray array):
+    if cnp.PyArray_NDIM(array) == 1 and cnp.PyArray_SIZE(array) <= FEW:
+        return max(array.tolist())
+    return int(array.max())
+
+
 cdef int64_t number_of_bins(const CallContext *call, object size, const Argument *idx) except -1:
     if size is None:
         if not is_ndarray(idx):
             raise GpukernValueError("bincount: size is required, but for an index of NumPy")
-        array = <object>idx.owner
-        size = max(int(array.max()) + 1, 0) if array.size else 0
+        array = <cnp.ndarray>idx.owner
+        size = max(largest_number(array) + 1, 0) if cnp.PyArray_SIZE(array) > 0 else 0
         if size >= 2**60:
             raise GpukernValueError(f"bincount: index must be less than 2**60 - 1, got {size - 1}")
-    if isinstance(size, (bool, np.bool)):
-        raise GpukernTypeError(f"bincount: size must be an int, got {type(size).__name__}")
-    try:
-        bins = operator.index(size)
-    except TypeError:
-        raise GpukernTypeError(
-            f"bincount: size must be an int, got {type(size).__name__}") from None
-    if not 0 <= bins < 2**60:
-        raise GpukernValueError(f"bincount: size must be in [0, 2**60), got {bins}")
-    return bins
+    return as_size(call, size)
 
 
 cdef int describe_weights(CallContext *call, object weights, const Argument *idx,

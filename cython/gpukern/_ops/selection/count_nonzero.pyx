@@ -82,6 +82,8 @@ cdef int64_t as_size(const CallContext *call, object size) except -1:
 
 
 cdef int64_t as_int64(const CallContext *call, object number, str name) except? -1:
+    if type(number) is int and -2**63 <= number < 2**63:
+        return number
     try:
         if isinstance(number, (bool, np.bool)):
             raise TypeError

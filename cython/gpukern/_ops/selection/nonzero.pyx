@@ -20,6 +20,8 @@ import numpy as np
 
 from gpukern._ops.docstrings import complete_docstring
 
+cdef object INT64 = np.dtype(np.int64)
+
 
 def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, progress=None,
             device_memory=None):
@@ -82,7 +84,7 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, progress
     options.fill_value = &fill
     sizes[0] = msk.c.ndim
     sizes[1] = as_size(&call, size) if size is not None else counted(&call, &msk, &msk.c)
-    result = new_result(&call, &msk, np.dtype(np.int64), 2, sizes, &dst)
+    result = new_result(&call, &msk, INT64, 2, sizes, &dst)
     start(&call, largest(&msk, &dst))
     finish(&call, gpukern_nonzero(&msk.c, &dst.c, &options, &call.c))
     rows = end_call(&call, result, &dst)
