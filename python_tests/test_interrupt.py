@@ -47,6 +47,7 @@ def calls(x, index, out, mask):
         "gather wrap": lambda: gpukern.gather(x, index, mode="wrap", out=out),
         "gather rows": lambda: gpukern.gather(rows, places),
         "gather of two indices": lambda: gpukern.gather(rows, pair),
+        "gather of two indices wrap": lambda: gpukern.gather(rows, pair, mode="wrap", out=out),
         "take_along_axis": lambda: gpukern.take_along_axis(x, index, axis=0, out=out),
         "scatter": lambda: gpukern.scatter(target, index, x),
         "scatter add": lambda: gpukern.scatter(target, index, x, reduce="add"),

@@ -204,6 +204,33 @@ def test_layouts_of_bytes(rng):
         assert np.array_equal(gather(source, (i, j)), source[i, j])
 
 
+@pytest.mark.parametrize("mode", MODES[1:])
+@pytest.mark.parametrize("dtype", "bBhHiIqQ")
+def test_limits_of_every_dtype(dtype, mode):
+    limits = np.iinfo(dtype)
+    ends = [limits.min, limits.min + 1, limits.max // 2, limits.max // 2 + 1, limits.max]
+    for size in 2, 31, 32, 127, 128, 255, 256, 8191, 8193:
+        numbers = [n for n in [*ends, 0, size - 1, size, -size] if limits.min <= n <= limits.max]
+        near = np.arange(300) % min(size, limits.max)
+        # Blocks of positions alone, and with others.
+        index = np.concatenate([near, np.resize(np.array(numbers, object), 300), near])
+        index = index.astype(dtype)
+        x = np.arange(3.0 * size).reshape(size, 3)
+        at = [oracle.resolve(int(i), size, mode) for i in index]
+        column = np.arange(index.size) % 3
+        missing = np.array([i is None for i in at])
+        expected = np.where(missing, 0, x[[i or 0 for i in at], column])
+        assert np.array_equal(gather(x, (index, column), mode=mode), expected)
+        assert np.array_equal(gather(x.T, (column, index), mode=mode, axis=0), expected)
+        written = np.zeros(size)
+        scatter(written, index, np.arange(float(index.size)), mode=mode)
+        wanted = np.zeros(size)
+        for k, i in enumerate(at):
+            if i is not None:
+                wanted[i] = k
+        assert np.array_equal(written, wanted)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrays_of_every_library(kind):
@@ -231,9 +258,10 @@ def test_explain():
     x, i = np.zeros((4, 5)), np.zeros(100, np.int64)
     line = str(explain(gather, x, (i, i)))
     assert line.startswith("gather on cpu")
-    assert "allocates 800 B" in line
+    assert "allocates" not in line
     line = str(explain(scatter, x, (i, i), 1.0))
     assert line.startswith("scatter on cpu")
+    assert "allocates 800 B" in line
 
 
 # ---- errors ----

@@ -90,6 +90,17 @@ def test_parts_on_the_cpu_are_small(large):
     assert np.diff([0] + [done for done, _ in reports]).max() <= 32 << 20
 
 
+@pytest.mark.parametrize("source", [np.s_[:, :, 1], np.s_[:, :, ::3]], ids=["items", "rows"])
+def test_parts_of_a_gather_by_a_tuple(rng, source):
+    x = rng.random((3, 700, 4))[source]
+    index = rng.integers(-3, 3, (6_000, 1)), rng.integers(-700, 700, (6_000, 1_000))[:, ::-1]
+    found = np.empty((6_000, 1_000, *x.shape[2:]))
+    reports = reports_of(lambda progress: gpukern.gather(x, index, out=found, progress=progress))
+    require_whole(reports, found.nbytes)
+    assert len(reports) > 1
+    assert np.array_equal(found, x[index])
+
+
 @pytest.mark.parametrize("device", PLACES)
 def test_small_calls_report_once(device):
     x = np.arange(100.0)

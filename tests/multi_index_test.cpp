@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "gpukern/explain.h"
 #include "scatter_oracle.hpp"
 
 namespace gpukern_test {
@@ -158,6 +159,97 @@ TEST_P(MultiIndexTest, IndicesBroadcast) {
 TEST_P(MultiIndexTest, ManyUpdates) {
   check({{300, 200}, 0, 2}, {{70000}, {70000}}, {70000}, {kInt32});
   check({{30, 20, 64}, 0, 2}, {{5000}, {5000}}, {5000}, {kInt64});
+}
+
+// The CPU combines the indices in blocks of 256 positions.
+TEST_P(MultiIndexTest, EndsOfBlocks) {
+  for (const std::int64_t count : {255, 256, 257, 511, 512, 513, 3000}) {
+    SCOPED_TRACE(std::to_string(count) + " positions");
+    for (const Layout layout : {Layout::Contiguous, Layout::Reversed, Layout::Unaligned})
+      check({{20, 30, 4}, 0, 3}, {{count}, {count}, {count}}, {count}, {kInt64, kInt32}, layout);
+    check({{6, 20, 30}, 1, 2}, {{count, 1}, {3}}, {count, 3}, {kIndexTypes[7], kIndexTypes[0]});
+    check({{9, 7, 11}, 0, 2}, {{count}, {count}}, {count}, {kInt64});
+  }
+  check({{3, 2, 40000}, 0, 2}, {{5}, {5}}, {5}, {kInt64});  // items that several threads share
+  check({{2, 2, 40000}, 0, 2}, {{5}, {5}}, {5}, {kInt32}, Layout::Reversed);
+}
+
+TEST_P(MultiIndexTest, ABadIndexAtTheEndLeavesOutUnchanged) {
+  constexpr std::int64_t kCount = 70000;
+  const Axes axes{{400, 300}, 0, 2};
+  Array source(placement(), kFloat32, axes.shape);
+  Array out(placement(), kFloat32, {kCount});
+  fill_random(source.storage.host, random_);
+  fill_random(out.storage.host, random_);
+  const Bytes before = out.storage.host;
+  source.memory->commit();
+  out.memory->commit();
+  for (const std::size_t bad : {0U, 1U}) {
+    draw(axes, {{kCount}, {kCount}}, {kInt64}, Layout::Contiguous, GPUKERN_INDEX_RAISE, {kCount});
+    store_index(indices_[bad]->storage.host, kGuard + 8 * (kCount - 1), kInt64.dtype, -401);
+    indices_[bad]->memory->commit();
+    gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE, nullptr);
+    add_further(options);
+    const gpukern_exec exec = exec_at(placement());
+    const gpukern_tensor from = source.tensor();
+    const gpukern_tensor to = out.tensor();
+    EXPECT_EQ(gpukern_gather(&from, tensors_.data(), 0, &to, &options, &exec), GPUKERN_INDEX_ERROR);
+    EXPECT_EQ(std::string(gpukern_last_error()),
+              bad == 0 ? "index -401 is out of bounds for axis 0 with size 400"
+                       : "index -401 is out of bounds for axis 1 with size 300");
+    out.memory->fetch();
+    EXPECT_TRUE(same_bytes(before, out.storage.host));
+    options.out_may_change = 1;
+    EXPECT_EQ(gpukern_gather(&from, tensors_.data(), 0, &to, &options, &exec), GPUKERN_INDEX_ERROR);
+    out.memory->host = before;
+    out.memory->commit();
+  }
+}
+
+TEST_P(MultiIndexTest, OutMayOverlapAnIndex) {
+  constexpr std::int64_t kCount = 1000;
+  const Axes axes{{30, 30}, 0, 2};
+  for (const std::size_t which : {0U, 1U}) {
+    draw(axes, {{kCount}, {kCount}}, {kInt64}, Layout::Contiguous, GPUKERN_INDEX_RAISE, {kCount});
+    Array source(placement(), kInt64.dtype, axes.shape);
+    fill_random(source.storage.host, random_);
+    source.memory->commit();
+    const Array& out = *indices_[which];
+    const Expected expected =
+        gather_oracle({axes.flattened(source), *positions_, 0, GPUKERN_INDEX_RAISE, out});
+    gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE, nullptr);
+    add_further(options);
+    const gpukern_exec exec = exec_at(placement());
+    const gpukern_tensor from = source.tensor();
+    const gpukern_tensor to = out.tensor();
+    ASSERT_EQ(gpukern_gather(&from, tensors_.data(), 0, &to, &options, &exec), GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    out.memory->fetch();
+    EXPECT_TRUE(same_bytes(expected.out, out.memory->host));
+  }
+}
+
+TEST(MultiIndexMemoryTest, TheCpuNeedsNone) {
+  std::int64_t shape[] = {3, 4};
+  std::int64_t count = 1000000;
+  std::vector<std::int64_t> index(static_cast<std::size_t>(count));
+  float data[12]{};
+  std::vector<float> result(static_cast<std::size_t>(count));
+  const gpukern_tensor source{data, kCpu, 2, kFloat32, shape, nullptr, 0};
+  const gpukern_tensor at{index.data(), kCpu, 1, kInt64.dtype, &count, nullptr, 0};
+  const gpukern_tensor out{result.data(), kCpu, 1, kFloat32, &count, nullptr, 0};
+  const gpukern_tensor* const further[] = {&at};
+  gpukern_gather_options options = gather_options(GPUKERN_INDEX_CLIP, nullptr);
+  options.further_index_count = 1;
+  options.further_indices = further;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
+  gpukern_exec exec = exec_at(Placement::Cpu);
+  exec.explanation = &explanation;
+  ASSERT_EQ(gpukern_gather(&source, &at, 0, &out, &options, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(explanation.bytes_allocated, 0);
+  EXPECT_EQ(explanation.bytes_read, (16 + 4) * count);
+  EXPECT_EQ(explanation.bytes_written, 4 * count);
 }
 
 TEST_P(MultiIndexTest, TheFirstBadIndexIsNamedAndNothingIsWritten) {

@@ -32,7 +32,11 @@ void add_reported(std::int64_t& total, std::int64_t bytes) {
 
 Traffic traffic_of(const GatherArgs& args) {
   const std::int64_t moved = args.loop.count() * args.item;
-  const std::int64_t indices = distinct_bytes(args.loop, kIndex, args.index_type);
+  std::int64_t indices = 0;
+  if (args.tuple == nullptr)
+    indices = distinct_bytes(args.loop, kIndex, args.index_type);
+  else
+    for (const auto& axis : args.tuple->axes) add_reported(indices, index_bytes(axis.index));
   return {.read = reported(static_cast<long double>(indices) + (args.in_place ? 0 : moved)),
           .written = moved,
           .from_host = args.in_place ? moved : 0};

@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "gpukern/explain.h"
 #include "src/core/index.hpp"
@@ -16,6 +17,25 @@
 #include "src/core/loop.hpp"
 
 namespace gpukern {
+
+struct IndexArgs {
+  const std::byte* index = nullptr;
+  Loop<1> loop;  ///< coalesced, C order
+  std::int64_t n = 0;
+  IndexType index_type;
+  bool are_offsets = false;  ///< of bags of n items, see is_offset()
+  bool check_order = false;  ///< whether it is of use to know that they are sorted
+};
+
+/// An index for each of several axes, all of the same number of positions.
+struct IndexTuple {
+  struct OfAxis {
+    IndexArgs index;
+    std::int64_t step;  ///< bytes of the source from one position on the axis to the next
+  };
+  std::vector<OfAxis> axes;
+  const std::byte* base = nullptr;  ///< position p is at base + 8 * p, where nothing is read
+};
 
 /// The operands of GatherArgs::loop.
 enum GatherOperand { kSource, kIndex, kOut, kFillValue };
@@ -31,6 +51,7 @@ struct GatherArgs {
   Loop<1> axis;           ///< unravels a position on the axis into an offset of the source
   std::int64_t n = 0;     ///< length of the axis, positive
   IndexType index_type;
+  const IndexTuple* tuple = nullptr;  ///< in place of the index; for the CPU only
   gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
   bool out_may_change = true;             ///< if an index is bad, see Device::run_checked()
@@ -45,15 +66,6 @@ struct GatherArgs {
     const int d = loop.ndim - 1;
     return d >= 0 && loop.stride[kSource][d] != 0 && loop.stride[kIndex][d] != 0;
   }
-};
-
-struct IndexArgs {
-  const std::byte* index = nullptr;
-  Loop<1> loop;  ///< coalesced, C order
-  std::int64_t n = 0;
-  IndexType index_type;
-  bool are_offsets = false;  ///< of bags of n items, see is_offset()
-  bool check_order = false;  ///< whether it is of use to know that they are sorted
 };
 
 struct IndexCheck {

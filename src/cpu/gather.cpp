@@ -8,8 +8,10 @@
 #include "src/cpu/gather_cost.hpp"
 #include "src/cpu/gather_items.hpp"
 #include "src/cpu/gather_rows.hpp"
+#include "src/cpu/index_tuple.hpp"
 #include "src/cpu/index_types.hpp"
 #include "src/cpu/kernels.hpp"
+#include "src/cpu/resolve_run.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/thread_limit.hpp"
 #include "src/threading/thread_pool.hpp"
@@ -17,31 +19,7 @@
 namespace gpukern::cpu {
 namespace {
 
-/// Resolves the indices of a run to positions. Like all functions below that return bool, it
-/// returns false if mode "raise" rejects an index.
-using ResolveRun = bool (*)(const std::byte* index, std::int64_t step, std::int64_t count,
-                            std::int64_t n, std::int64_t* position);
-
-template <class T, gpukern_index_mode mode>
-bool resolve_run(const std::byte* index, std::int64_t step, std::int64_t count, std::int64_t n,
-                 std::int64_t* position) {
-  std::int64_t bad = 0;
-  for (std::int64_t i = 0; i < count; ++i)
-    position[i] = Resolve<T, mode>::position(index + i * step, n, bad);
-  return bad == 0;
-}
-
-ResolveRun resolve_for(IndexType type, gpukern_index_mode mode) {
-  ResolveRun chosen = nullptr;
-  visit_index_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    static constexpr std::array<ResolveRun, 4> by_mode{
-        resolve_run<T, GPUKERN_INDEX_RAISE>, resolve_run<T, GPUKERN_INDEX_WRAP>,
-        resolve_run<T, GPUKERN_INDEX_CLIP>, resolve_run<T, GPUKERN_INDEX_FILL>};
-    chosen = by_mode[static_cast<std::size_t>(mode)];
-  });
-  return chosen;
-}
+// All functions below that return bool return false if mode "raise" rejects an index.
 
 /// The source's byte offset of a position on the axis, for an axis of any number of dimensions.
 std::int64_t axis_offset(const Loop<1>& axis, std::int64_t position) {
@@ -51,6 +29,21 @@ std::int64_t axis_offset(const Loop<1>& axis, std::int64_t position) {
     position /= axis.extent[d];
   }
   return axis.ndim > 0 ? offset + position * axis.stride[0][0] : 0;
+}
+
+/// The number of the position of a tuple.
+std::int64_t position_of(const IndexTuple& tuple, const std::byte* index) {
+  return (index - tuple.base) / static_cast<std::int64_t>(sizeof(std::int64_t));
+}
+
+/// Finds the offset in the source of what one index refers to, or kMissing.
+bool find_item(const GatherArgs& args, ResolveRun resolve, const std::byte* index,
+               std::int64_t& offset) {
+  if (args.tuple != nullptr)
+    return tuple_offsets(*args.tuple, args.mode, position_of(*args.tuple, index), 1, &offset);
+  const bool good = resolve(index, 0, 1, args.n, &offset);
+  if (offset != kMissing) offset = axis_offset(args.axis, offset);
+  return good;
 }
 
 /// Writes `bytes` bytes of the fill value, starting at byte `phase` of its period.
@@ -135,8 +128,8 @@ constexpr bool kIsShortWidth<std::integral_constant<std::size_t, bytes>> = bytes
 struct GatherFunctions {
   explicit GatherFunctions(const GatherArgs& args)
       : resolve(resolve_for(args.index_type, args.mode)),
-        resolved(args.axis.ndim > 1 || args.moves_both() || args.index_type.bytes < 4 ||
-                 !args.index_type.is_signed),
+        resolved(args.tuple != nullptr || args.axis.ndim > 1 || args.moves_both() ||
+                 args.index_type.bytes < 4 || !args.index_type.is_signed),
         far(reach_of(args) == Reach::Far) {
     const bool packed =
         !resolved && is_packed(args.item, source_step(args), args.index_type.bytes,
@@ -163,18 +156,53 @@ bool copy_run(const GatherArgs& args, const GatherFunctions& functions, const It
               std::int64_t fill) {
   const std::int64_t source_step = run_stride(args.loop, kSource);
   const std::int64_t fill_step = run_stride(args.loop, kFillValue);
-  std::int64_t position = 0;
-  const bool good = functions.resolve(run.index, 0, 1, args.n, &position);
-  const std::byte* source = run.source + (position < 0 ? 0 : axis_offset(args.axis, position));
+  std::int64_t item = 0;
+  const bool good = find_item(args, functions.resolve, run.index, item);
+  const std::byte* source = run.source + (item == kMissing ? 0 : item);
   visit_width(args.item, [&](auto width) {
     for (std::int64_t i = 0; i < run.count; ++i) {
       std::byte* out = run.out + i * run.out_step;
-      if (position >= 0)
+      if (item != kMissing)
         std::memcpy(out, source + i * source_step, width);
       else
         fill_item(args, fill + i * fill_step, 0, out, width);
     }
   });
+  return good;
+}
+
+/// Moves short items by their offsets in the source. `far`: fetches all of them first, since each
+/// waits for memory otherwise.
+void move_offsets(const ItemRun& given, std::int64_t item, const std::int64_t* offset, bool far) {
+  const ItemRun run = given;  // a copy that the stores to out cannot alias
+  for (std::int64_t i = 0; far && i < run.count; ++i)
+    prefetch<CacheLevel::Second>(run.source + offset[i]);
+  visit_width(item, [&](auto width) {
+    for (std::int64_t i = 0; i < run.count; ++i)
+      std::memcpy(run.out + i * run.out_step, run.source + offset[i], width);
+  });
+}
+
+/// Moves a run along a tuple of indices, whose offsets are found in blocks.
+bool move_tuple(const GatherArgs& args, const GatherFunctions& functions, const ItemRun& given,
+                std::int64_t fill) {
+  constexpr std::int64_t kShort = 16;
+  std::array<std::int64_t, kTupleBlock> block;
+  const IndexTuple& tuple = *args.tuple;
+  const std::int64_t first = position_of(tuple, given.index);
+  ItemRun run = given;
+  run.source_step = 1;
+  run.index = reinterpret_cast<const std::byte*>(block.data());
+  bool good = true;
+  for (std::int64_t done = 0; done < given.count; done += kTupleBlock) {
+    run.count = std::min(kTupleBlock, given.count - done);
+    good = tuple_offsets(tuple, args.mode, first + done, run.count, block.data()) && good;
+    if (args.item <= kShort && args.mode != GPUKERN_INDEX_FILL)
+      move_offsets(run, args.item, block.data(), functions.far);
+    else
+      functions.move(args, run, fill);
+    run.out += run.count * run.out_step;
+  }
   return good;
 }
 
@@ -227,7 +255,10 @@ bool gather_range(const GatherArgs& args, const GatherFunctions& functions, std:
                       out_step,
                       length,
                       args.n};
-    const auto way = index_step == 0 ? copy_run : functions.resolved ? move_resolved : move_at_once;
+    const auto way = index_step == 0         ? copy_run
+                     : args.tuple != nullptr ? move_tuple
+                     : functions.resolved    ? move_resolved
+                                             : move_at_once;
     good = way(args, functions, run, offset[kFillValue]) && good;
   });
   return good;
@@ -241,14 +272,14 @@ bool gather_long_items(const GatherArgs& args, ResolveRun resolve, std::int64_t 
     const std::int64_t at = p % pieces * kPiece;
     const auto bytes = static_cast<std::size_t>(std::min(kPiece, args.item - at));
     for_each_run(args.loop, p / pieces, p / pieces + 1, [&](const auto& offset, std::int64_t) {
-      std::int64_t position = 0;
-      good = resolve(args.index + offset[kIndex], 0, 1, args.n, &position) && good;
+      std::int64_t item = 0;
+      good = find_item(args, resolve, args.index + offset[kIndex], item) && good;
       std::byte* out = args.out + offset[kOut] + at;
       const std::byte* source = args.source + offset[kSource] + at;
-      if (position < 0)
+      if (item == kMissing)
         fill_item(args, offset[kFillValue], at, out, bytes);
       else
-        std::memcpy(out, source + axis_offset(args.axis, position), bytes);
+        std::memcpy(out, source + item, bytes);
     });
   }
   return good;
@@ -285,7 +316,8 @@ bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices) {
   const GatherFunctions functions(args);
   std::atomic<bool> good{true};  // cleared if another thread changes the indices during the call
   auto check = [&](std::int64_t begin, std::int64_t end) {
-    return all_in_bounds(indices, begin, end);
+    return args.tuple != nullptr ? all_in_bounds(*args.tuple, begin, end)
+                                 : all_in_bounds(indices, begin, end);
   };
   auto move = [&](std::int64_t begin, std::int64_t end) {
     if (!gather_range(args, functions, begin, end)) good.store(false, std::memory_order_relaxed);

@@ -26,8 +26,8 @@ constexpr std::int64_t kMost = std::int64_t{12} << 10;
 /// near the core. For other sources prefetching gains more than reading the indices once.
 bool is_for_copy(const GatherArgs& args) {
   const bool signed_word = args.index_type.is_signed && args.index_type.bytes >= 4;
-  return args.mode == GPUKERN_INDEX_RAISE && args.loop.ndim <= 1 && !args.moves_both() &&
-         args.loop.count() <= kMost && args.axis.ndim == 1 && signed_word &&
+  return args.tuple == nullptr && args.mode == GPUKERN_INDEX_RAISE && args.loop.ndim <= 1 &&
+         !args.moves_both() && args.loop.count() <= kMost && args.axis.ndim == 1 && signed_word &&
          args.n <= near_cache_bytes() / args.item &&
          std::has_single_bit(static_cast<std::uint64_t>(args.item)) &&
          is_packed(args.item, args.axis.stride[0][0], args.index_type.bytes,

@@ -13,8 +13,9 @@ namespace gpukern::cpu {
 
 /// Returns false if mode "raise" rejects an index, which is then treated as 0.
 bool gather(const GatherArgs& args);
-/// As gather() in mode "raise" if all `indices`, one for each position, are in bounds. Otherwise
-/// returns false, and `out` is unchanged unless another thread writes to the indices.
+/// As gather() in mode "raise" if all `indices`, or those of the tuple, one for each position, are
+/// in bounds. Otherwise returns false, and `out` is unchanged unless another thread writes to the
+/// indices.
 bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices);
 /// As gather() in mode "raise", with `out` unchanged if it returns false: if an index is out of
 /// bounds, or if checking the indices in the same pass is not faster.

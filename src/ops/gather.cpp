@@ -30,10 +30,9 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
     require_indexed_out(
         out, "source", source.tensor,
         indexed_shape("gather", source.tensor, raveled.index().tensor, raveled.axes()));
-    gpukern_gather_options after = options;
-    after.mode = raveled.ravel(options.mode, exec);
-    return run_indexed({"gather", source, raveled.index(), out, raveled.axes(), gather_loop, true},
-                       after, exec);
+    return run_indexed(
+        {"gather", source, raveled.index(), out, raveled.axes(), gather_loop, true, &raveled},
+        options, exec);
   }
   const Axis checked = checked_axis(source.tensor, axis);
   require_indexed_out(out, "source", source.tensor,

@@ -66,6 +66,7 @@ GatherArgs part_of(const GatherArgs& args, const Slice<4>& slice) {
                   .axis = args.axis,
                   .n = args.n,
                   .index_type = args.index_type,
+                  .tuple = args.tuple,
                   .mode = args.mode,
                   .path = args.path,
                   .in_place = args.in_place,

@@ -43,6 +43,7 @@ struct GatherCall {
   gpukern_index_mode mode;
   gpukern_gather_path path;
   MakeLoop make_loop;
+  const IndexTuple* tuple;       ///< in place of the index
   const std::byte* host_source;  ///< a source that the GPU reads in place, as the CPU sees it
 };
 

@@ -9,6 +9,7 @@
 #include "src/core/environment.hpp"
 #include "src/ops/gather_hybrid.hpp"
 #include "src/ops/gather_offload.hpp"
+#include "src/ops/raveled_index.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
 #include "src/runtime/progress.hpp"
 
@@ -39,7 +40,7 @@ bool reads_in_place(const IndexedRead& read) {
 
 /// Where the call runs. Sets `from` to the source as that device accesses it.
 Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
-  const auto& [function, source, index, out, axis, make_loop, checks_indices] = read;
+  const auto& [function, source, index, out, axis, make_loop, checks_indices, tuple] = read;
   if (!reads_in_place(read)) return {function, {&source, &index, &out}, exec};
   Call call(function, {&index, &out}, exec);
   from.device = call.device_id;
@@ -53,17 +54,25 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
   return call;
 }
 
+/// What mode "raise" does first; returns the mode in which the call goes on.
+std::int32_t check(const IndexedRead& read, const Call& call, bool is_tuple) {
+  if (!is_tuple) return check_bounds(call, read.function, read.index.tensor, read.axis);
+  read.tuple->require_in_bounds(call);
+  return GPUKERN_INDEX_RAISE;
+}
+
 /// `unchecked`: the indices have not been checked, and the device checks them while it gathers.
-void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gpukern_exec* exec,
-         Progress& progress) {
+void run(const IndexedRead& read, const GatherCall& gather, bool unchecked, bool out_may_change,
+         const gpukern_exec* exec, Progress& progress) {
   const Call& call = gather.call;
   if (call.is_offloaded()) return gather_offloaded(gather, device_memory_limit(exec), progress);
   GatherArgs args = gather_args(gather.operands, gather.axis, gather.mode, gather.make_loop);
+  args.tuple = gather.tuple;
   args.path = gather.path;
   args.in_place = gather.host_source != nullptr;
   args.out_may_change = out_may_change;
   if (progress.wanted() && !call.device_id.cuda) {
-    if (unchecked) require_in_bounds(call, gather.operands.index, gather.axis);
+    if (unchecked) check(read, call, gather.tuple != nullptr);
     args.out_may_change = true;  // all indices are in bounds
     return gather_in_parts(call.device, args, progress);
   }
@@ -71,7 +80,7 @@ void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gp
   const std::int64_t by_cpu = items_for_cpu(gather, args);
   if (unchecked) {
     if (by_cpu == 0 && call.device.run_checked(args, call.stream)) return;
-    require_in_bounds(call, gather.operands.index, gather.axis);
+    check(read, call, gather.tuple != nullptr);
   }
   if (by_cpu > 0) return hybrid_gather(gather, args, by_cpu);
   call.device.run(args, call.stream);
@@ -81,10 +90,14 @@ void run(const GatherCall& gather, bool unchecked, bool out_may_change, const gp
 
 void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
                  const gpukern_exec* exec) {
-  const auto& [function, source, index, out, axis, make_loop, checks_indices] = read;
+  const auto& [function, source, index, out, axis, make_loop, checks_indices, tuple] = read;
   auto mode = static_cast<gpukern_index_mode>(options.mode);
   Tensor from = source.tensor;
   const Call call = call_for(read, from, exec);
+  const bool is_tuple = tuple != nullptr && !call.device_id.cuda;
+  if (tuple != nullptr && !is_tuple)
+    mode = static_cast<gpukern_index_mode>(tuple->ravel(mode, exec));
+  const IndexTuple* const indices = is_tuple ? &tuple->tuple(exec) : nullptr;
   const gpukern_gather_path path =
       reads_in_place(read) ? GPUKERN_GATHER_DIRECT : path_of(options, index.tensor.count());
   Tensor fill;
@@ -95,28 +108,33 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
+  const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
+  // As NumPy's indexing, whose message names the index.
+  if (is_tuple && raises && axis.n == 0) check(read, call, is_tuple);
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
-  const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
   const bool may_change = options.out_may_change != 0;
   // The CPU can leave the out of host arrays unchanged, a GPU cannot.
   const bool device_checks = !call.is_offloaded() && (!call.device_id.cuda || may_change);
   const bool unchecked = raises && count > 0 && device_checks && call.index_errors == nullptr;
-  if (raises && !unchecked)
-    mode = static_cast<gpukern_index_mode>(check_bounds(call, function, index.tensor, axis));
+  if (raises && !unchecked) mode = static_cast<gpukern_index_mode>(check(read, call, is_tuple));
   if (count == 0) return;
 
-  const bool apart = may_overlap(out.tensor, from) || may_overlap(out.tensor, index.tensor) ||
-                     (fill.data != nullptr && may_overlap(out.tensor, fill));
+  const bool apart =
+      may_overlap(out.tensor, from) ||
+      (is_tuple ? tuple->overlaps(out.tensor) : may_overlap(out.tensor, index.tensor)) ||
+      (fill.data != nullptr && may_overlap(out.tensor, fill));
   Output out_here(call, out.tensor, apart);
   const std::byte* const host_source = reads_in_place(read) ? source.tensor.data : nullptr;
-  run({function,
+  run(read,
+      {function,
        call,
        {from, index.tensor, out_here.tensor(), fill},
        axis,
        mode,
        path,
        make_loop,
+       indices,
        host_source},
       unchecked, may_change, exec, progress);
   out_here.finish();

@@ -11,6 +11,8 @@
 
 namespace gpukern {
 
+class RaveledIndex;
+
 /// An operation whose dtypes and shapes have been checked.
 struct IndexedRead {
   const char* function;  ///< its name in messages
@@ -19,7 +21,8 @@ struct IndexedRead {
   const Argument& out;
   Axis axis;
   MakeLoop make_loop;
-  bool checks_indices;  ///< in mode "raise"; NumPy's functions differ if nothing is read
+  bool checks_indices;            ///< in mode "raise"; NumPy's functions differ if nothing is read
+  RaveledIndex* tuple = nullptr;  ///< whose index() `index` is, not computed yet
 };
 
 /// Checks the fill value and, in mode "raise", the indices, and runs the operation on the device

@@ -78,18 +78,48 @@ Tensor RaveledIndex::broadcast_shape() const {
   return broadcast_to(shape, shape, index_.name);
 }
 
-std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
+Axis RaveledIndex::axis_of(std::size_t k) const {
+  const int d = axes_.first + static_cast<int>(k);
+  return {d, d, d + 1, array_.shape[d]};
+}
+
+const Call& RaveledIndex::make_call(const gpukern_exec* exec) {
   std::vector<const Argument*> arguments;
   arguments.reserve(indices_.size());
   for (const Argument& index : indices_) arguments.push_back(&index);
-  const Call& call = call_.emplace(function_, arguments, exec);
+  return call_.emplace(function_, arguments, exec);
+}
+
+const IndexTuple& RaveledIndex::tuple(const gpukern_exec* exec) {
+  make_call(exec);
+  tuple_.base = indices_.front().tensor.data;
+  index_.tensor = contiguous_at(indices_.front().tensor.data, index_.tensor.device, index_.tensor);
+  tuple_.axes.reserve(indices_.size());
+  for (std::size_t k = 0; k < indices_.size(); ++k) {
+    const Argument& index = indices_[k];
+    const Axis axis = axis_of(k);
+    tuple_.axes.push_back(
+        {index_args(broadcast_to(index.tensor, index_.tensor, index.name), axis.n),
+         array_.stride[axis.first]});
+  }
+  return tuple_;
+}
+
+void RaveledIndex::require_in_bounds(const Call& call) const {
+  for (std::size_t k = 0; k < indices_.size(); ++k)
+    gpukern::require_in_bounds(call, indices_[k].tensor, axis_of(k));
+}
+
+bool RaveledIndex::overlaps(const Tensor& out) const {
+  return std::ranges::any_of(indices_,
+                             [&](const Argument& index) { return may_overlap(out, index.tensor); });
+}
+
+std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
+  const Call& call = make_call(exec);
   Progress progress(function_, exec);
   progress.expect(index_.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
-  const auto axis_of = [&](std::size_t k) {
-    const int d = axes_.first + static_cast<int>(k);
-    return Axis{d, d, d + 1, array_.shape[d]};
-  };
   const bool raises = mode == GPUKERN_INDEX_RAISE && index_.tensor.count() > 0;
   for (std::size_t k = 0; raises && k < indices_.size(); ++k)
     mode = check_bounds(call, function_, indices_[k].tensor, axis_of(k));

@@ -30,7 +30,17 @@ class RaveledIndex {
   /// mode in which it is to be used.
   std::int32_t ravel(std::int32_t mode, const gpukern_exec* exec);
 
+  /// For a CPU that combines the indices where it uses them, instead of ravel(): their positions
+  /// stand in for the index, whose data is not read.
+  const IndexTuple& tuple(const gpukern_exec* exec);
+  /// In mode "raise" the call fails with the first bad index.
+  void require_in_bounds(const Call& call) const;
+  [[nodiscard]] bool overlaps(const Tensor& out) const;
+
  private:
+  [[nodiscard]] Axis axis_of(std::size_t k) const;
+  /// Requires that all indices are on one device.
+  const Call& make_call(const gpukern_exec* exec);
   [[nodiscard]] Tensor broadcast_shape() const;
 
   const char* function_;
@@ -39,6 +49,7 @@ class RaveledIndex {
   std::vector<Argument> indices_;
   Axis axes_;
   Argument index_;
+  IndexTuple tuple_;
   std::optional<Call> call_;
   std::optional<Buffer> memory_;
 };
