@@ -41,6 +41,8 @@ def calls(x, index, out, mask):
     pair = index >> 6, index & 63
     places = pair[0][: COUNT // 8]
     ones = index * 0
+    units = np.broadcast_to(np.int64(1), (COUNT, 8))
+    keys, counts = index & 1023, np.zeros((1024, 8), np.int64)
     into = np.empty((8, COUNT), np.float32)
     return {
         "gather": lambda: gpukern.gather(x, index, out=out),
@@ -52,6 +54,8 @@ def calls(x, index, out, mask):
         "scatter": lambda: gpukern.scatter(target, index, x),
         "scatter add": lambda: gpukern.scatter(target, index, x, reduce="add"),
         "scatter mean": lambda: gpukern.scatter(target, index, x, reduce="mean"),
+        "scatter to few": lambda: gpukern.scatter(counts, keys, units),
+        "scatter to few add": lambda: gpukern.scatter(counts, keys, units, reduce="add"),
         "scatter to one": lambda: gpukern.scatter(target, ones, x, reduce="add"),
         "put_along_axis": lambda: gpukern.put_along_axis(target, index, x, axis=0),
         "bincount": lambda: gpukern.bincount(index),

@@ -219,6 +219,32 @@ TEST_P(ScatterTest, PutsToALargeTarget) {
     }
 }
 
+// With several threads, each has a table of the keys, which are few.
+TEST_P(ScatterTest, ManyUpdatesOfFewKeys) {
+  EXPECT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS);
+  for (const auto& [keys, count] : {std::pair<std::int64_t, std::int64_t>{1, 70000},
+                                    {7, 65537},
+                                    {1000, 90001},
+                                    {30000, 120000}})
+    for (const gpukern_index_mode mode : kModes)
+      for (const Layout layout : {Layout::Contiguous, Layout::Reversed}) {
+        SCOPED_TRACE(std::to_string(keys) + " keys, mode " + std::to_string(mode));
+        const Layouts layouts{layout, layout, layout};
+        check(bytes_dtype(4), {keys}, kInt64.dtype, {count}, 0, scatter_options(mode), layouts);
+        check(bytes_dtype(3), {keys, 2}, kInt32.dtype, {count}, 0, scatter_options(mode), layouts);
+        check(kReducedDtypes[7], {keys}, kInt64.dtype, {count}, 0,
+              scatter_options(mode, GPUKERN_REDUCE_ADD), layouts);
+      }
+  for (const gpukern_reduce reduce :
+       {GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MULTIPLY, GPUKERN_REDUCE_MIN, GPUKERN_REDUCE_MAX}) {
+    for (const std::size_t dtype : {4U, 9U, 6U, 11U})
+      check(kReducedDtypes[dtype], {3, 50}, kInt64.dtype, {70000}, 1,
+            scatter_options(GPUKERN_INDEX_WRAP, reduce));
+    check(kFloat32, {50}, kInt64.dtype, {70000}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
+  }
+  EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+}
+
 TEST_P(ScatterTest, ValuesBroadcast) {
   for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD})
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{6}, Shape{11, 1}, Shape{11, 6}, Shape{1, 6},

@@ -13,6 +13,7 @@
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/scatter_reductions.hpp"
+#include "src/cpu/scatter_tables.hpp"
 #include "src/cpu/scatter_updates.hpp"
 #include "src/threading/thread_pool.hpp"
 
@@ -36,6 +37,8 @@ struct Combiner {
   void (*in_blocks)(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks);
   /// In blocks, for any keys.
   void (*sparse)(const ScatterArgs& args, const Updates& updates);
+  /// See TableCombiner.
+  void (*write_identity)(std::byte* element);
 
   [[nodiscard]] bool is_always_in_place() const { return in_blocks == nullptr; }
 };
@@ -108,13 +111,21 @@ void combine_sparse(const ScatterArgs& args, const Updates& updates) {
   reduction.finish();
 }
 
+template <class T, gpukern_reduce reduce>
+void write_identity(std::byte* element) {
+  store_as<T>(element, reduce == GPUKERN_REDUCE_MULTIPLY ? T{1} : identity<T>(reduce));
+}
+
 template <class Element, gpukern_reduce reduce>
 Combiner combiner_with() {
   using T = typename ReducedAs<Element, reduce>::Type;
   if constexpr (depends_on_order<T>(reduce))
-    return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>};
-  else
-    return {combine_in_place<T, reduce>, nullptr, nullptr};
+    return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>,
+            nullptr};
+  else if constexpr (std::is_integral_v<T>)
+    return {combine_in_place<T, reduce>, nullptr, nullptr, write_identity<T, reduce>};
+  else  // a NaN without updates has to keep its bits
+    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr};
 }
 
 template <class T>
@@ -130,7 +141,7 @@ Combiner combiner_of(gpukern_reduce reduce) {
 }
 
 Combiner combiner_for(const ScatterArgs& args) {
-  Combiner combiner{put, nullptr, nullptr};
+  Combiner combiner{put, nullptr, nullptr, nullptr};
   if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
     combiner = combiner_of<typename decltype(tag)::type>(args.reduce);
@@ -256,7 +267,11 @@ void scatter_rows(const ScatterArgs& args, const Combiner& combiner) {
   if (out_of_memory.load()) throw std::bad_alloc();
 }
 
-enum class Way { Few, InOrder, Rows, Sliced };
+enum class Way { Few, Tables, InOrder, Rows, Sliced };
+
+bool can_use_tables(const ScatterArgs& args, const Combiner& combiner) {
+  return combiner.write_identity != nullptr || args.reduce == GPUKERN_REDUCE_NONE;
+}
 
 Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const std::int64_t count = args.updates.count();
@@ -265,6 +280,7 @@ Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
   if (threads > 1 && keys > 0 && args.updates.extent[0] >= threads &&
       (combiner.is_always_in_place() || is_dense(keys * args.updates.extent[0], count)))
     return Way::Rows;
+  if (can_use_tables(args, combiner) && tables_for(args, threads) > 0) return Way::Tables;
   const bool can_stream = combiner.is_always_in_place() || is_dense(args.keys.count(), count);
   return threads < kSortingThreads && can_stream ? Way::InOrder : Way::Sliced;
 }
@@ -277,6 +293,9 @@ void scatter(const ScatterArgs& args) {
   switch (way_of(args, combiner, threads)) {
     case Way::Few:
       return scatter_few(args, combiner);
+    case Way::Tables:
+      return scatter_by_tables(args, {combiner.in_place, combiner.write_identity},
+                               tables_for(args, threads));
     case Way::InOrder:
       return scatter_in_order(args, combiner);
     case Way::Rows:
@@ -290,7 +309,7 @@ Strategy scatter_strategy(const ScatterArgs& args) {
   const int threads = threads_for(args.updates.count(), grain(args));
   const Way way = way_of(args, combiner_for(args), threads);
   return {.path = way == Way::Sliced ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS,
-          .threads = way == Way::Sliced || way == Way::Rows ? threads : 1};
+          .threads = way == Way::Few || way == Way::InOrder ? 1 : threads};
 }
 
 }  // namespace gpukern::cpu

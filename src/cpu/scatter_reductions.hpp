@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "src/core/reduce.hpp"
+#include "src/cpu/cache.hpp"
 #include "src/cpu/elements.hpp"
 #include "src/cpu/scatter_updates.hpp"
 
@@ -35,21 +37,29 @@ void for_each_column(const Loop<2>& columns, const Visit& visit) {
 /// variables: stores of bytes could change any others.
 template <class Body>
 void for_each_update(const ScatterArgs& args, const Updates& updates, const Body& body) {
-  constexpr std::int64_t kAhead = 16;
+  constexpr std::int64_t kFetched = 128;  // longer blocks delay what the body itself waits for
   std::byte* const target = args.target;
   const std::byte* const values = args.values;
-  const Update* const update = updates.first;
   const std::int64_t count = updates.count;
   if (args.keys.ndim > 1) {
-    for (std::int64_t u = 0; u < count; ++u)
-      body(update[u].key, target + offset_of(args.keys, update[u].key), values + update[u].value);
+    for (std::int64_t u = 0; u < count; ++u) {
+      const Update update = updates.at(u);
+      body(update.key, target + offset_of(args.keys, update.key), values + update.value);
+    }
     return;
   }
   const std::int64_t step = run_stride(args.keys, 0);
-  for (std::int64_t u = 0; u < count; ++u) {
-    if (u + kAhead < count) __builtin_prefetch(target + update[u + kAhead].key * step, 1);
-    body(update[u].key, target + update[u].key * step, values + update[u].value);
-  }
+  const std::int64_t bytes = std::max<std::int64_t>(1, std::abs(step));
+  const bool is_far = args.keys.count() > core_cache_bytes() / bytes;
+  visit_updates(updates, [&](const auto key, const auto value) {
+    for (std::int64_t at = 0; at < count; at += kFetched) {
+      const std::int64_t end = std::min(at + kFetched, count);
+      for (std::int64_t u = at; is_far && u < end; ++u)
+        __builtin_prefetch(target + key(u) * step, 1);
+      for (std::int64_t u = at; u < end; ++u)
+        body(key(u), target + key(u) * step, values + value(u));
+    }
+  });
 }
 
 /// Joins the full blocks of an element: level k holds the combination of 2^k of them, or nothing.

@@ -3,32 +3,61 @@
 
 #include "src/cpu/scatter_updates.hpp"
 
-#include <type_traits>
+#include <algorithm>
 #include <utility>
 
+#include "src/cpu/cache.hpp"
+#include "src/cpu/gather_items.hpp"
 #include "src/threading/thread_limit.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 namespace {
 
-template <class T>
+template <class T, gpukern_index_mode mode>
 std::int64_t resolve(const ScatterArgs& args, std::int64_t begin, std::int64_t end, Update* to) {
   const Update* const first = to;
+  // In local variables: stores to `to` could change those of args.
+  const std::int64_t n = args.n;
+  const std::int64_t scale = args.key_step;
   const std::int64_t index_step = run_stride(args.updates, kUpdateIndex);
   const std::int64_t value_step = run_stride(args.updates, kUpdateValue);
   const std::int64_t key_step = run_stride(args.updates, kKey);
+  std::int64_t bad = 0;  // was checked before; position 0 stands for an index that changed since
   for_each_run(args.updates, begin, end, [&](const auto& offset, std::int64_t length) {
-    const std::byte* index = args.index + offset[kUpdateIndex];
+    const std::byte* const index = args.index + offset[kUpdateIndex];
+    const std::int64_t key = offset[kKey];
+    const std::int64_t value = offset[kUpdateValue];
     for (std::int64_t i = 0; i < length; ++i) {
-      const std::int64_t position =
-          resolve_index(args.mode, load<T>(index + i * index_step), std::is_signed_v<T>, args.n);
-      *to = {position * args.key_step + offset[kKey] + i * key_step,
-             offset[kUpdateValue] + i * value_step};
-      to += position >= 0 ? 1 : 0;
+      const std::int64_t position = Resolve<T, mode>::position(index + i * index_step, n, bad);
+      const bool is_kept = mode != GPUKERN_INDEX_FILL || position != kMissing;
+      *to = {(is_kept ? position : 0) * scale + key + i * key_step, value + i * value_step};
+      to += is_kept ? 1 : 0;
     }
   });
   return to - first;
+}
+
+template <class T>
+std::int64_t resolve_in_mode(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
+                             Update* to) {
+  switch (args.mode) {
+    case GPUKERN_INDEX_WRAP:
+      return resolve<T, GPUKERN_INDEX_WRAP>(args, begin, end, to);
+    case GPUKERN_INDEX_CLIP:
+      return resolve<T, GPUKERN_INDEX_CLIP>(args, begin, end, to);
+    case GPUKERN_INDEX_FILL:
+      return resolve<T, GPUKERN_INDEX_FILL>(args, begin, end, to);
+    case GPUKERN_INDEX_RAISE:
+      break;
+  }
+  return resolve<T, GPUKERN_INDEX_RAISE>(args, begin, end, to);
+}
+
+/// Prefetches what the next block reads, unless it is far more than a block.
+void fetch(const std::byte* begin, std::int64_t bytes) {
+  constexpr std::int64_t kMost = 8192;
+  for (std::int64_t at = 0; at < bytes && bytes <= kMost; at += kCacheLine) prefetch(begin + at);
 }
 
 }  // namespace
@@ -41,9 +70,62 @@ std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::i
                              Update* to) {
   std::int64_t count = 0;
   visit_index_type(args.index_type, [&](auto tag) {
-    count = resolve<typename decltype(tag)::type>(args, begin, end, to);
+    count = resolve_in_mode<typename decltype(tag)::type>(args, begin, end, to);
   });
   return count;
+}
+
+UpdateReader::UpdateReader(const ScatterArgs& args)
+    : args_(args), resolve_(resolve_for(args.index_type, args.mode)) {
+  constexpr std::int64_t kShort = 64;
+  const Loop<3>& loop = args.updates;
+  run_ = loop.ndim == 0 ? 1 : loop.extent[loop.ndim - 1];
+  if (run_ < kShort) run_ = 0;
+}
+
+Updates UpdateReader::read(std::int64_t& begin, std::int64_t end) {
+  if (run_ > 0) end = std::min(end, begin + run_ - begin % run_);
+  const Updates updates =
+      run_ > 0 ? read_run(begin, end)
+               : Updates{list_.data(), resolve_updates(args_, begin, end, list_.data())};
+  begin = end;
+  return updates;
+}
+
+Updates UpdateReader::read_run(std::int64_t begin, std::int64_t end) {
+  const std::int64_t step = run_stride(args_.updates, kUpdateIndex);
+  const std::int64_t key_step = run_stride(args_.updates, kKey);
+  const std::int64_t value_step = run_stride(args_.updates, kUpdateValue);
+  std::int64_t* const keys = keys_.data();
+  Updates updates{list_.data(), 0};
+  for_each_run(args_.updates, begin, end, [&](const auto& offset, std::int64_t length) {
+    const std::byte* const index = args_.index + offset[kUpdateIndex];
+    const std::int64_t value = offset[kUpdateValue];
+    fetch(index + length * step, length * step);
+    fetch(args_.values + value + length * value_step, length * value_step);
+    resolve_(index, step, length, args_.n, keys);
+    // Of a missing position the key is not used, and may wrap.
+    const auto key_of = [&](std::int64_t i) {
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(keys[i]) *
+                                           static_cast<std::uint64_t>(args_.key_step) +
+                                       static_cast<std::uint64_t>(offset[kKey] + i * key_step));
+    };
+    if (args_.mode == GPUKERN_INDEX_FILL &&
+        std::find(keys, keys + length, kMissing) != keys + length) {
+      std::int64_t count = 0;
+      for (std::int64_t i = 0; i < length; ++i) {
+        const std::int64_t is_kept = keys[i] != kMissing ? 1 : 0;
+        list_[static_cast<std::size_t>(count)] = {key_of(i), value + i * value_step};
+        count += is_kept;
+      }
+      updates.count = count;
+      return;
+    }
+    if (args_.key_step != 1 || key_step != 0 || offset[kKey] != 0)
+      for (std::int64_t i = 0; i < length; ++i) keys[i] = key_of(i);
+    updates = {nullptr, length, keys, value, value_step};
+  });
+  return updates;
 }
 
 SlicedUpdates slice_updates(const ScatterArgs& args, int shift) {

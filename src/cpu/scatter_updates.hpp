@@ -11,17 +11,38 @@
 
 #include "src/core/operation.hpp"
 #include "src/core/updates.hpp"
-#include "src/cpu/index_types.hpp"
+#include "src/cpu/resolve_run.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/stop.hpp"
 
 namespace gpukern::cpu {
 
-/// The updates of a block or of a slice, in order.
+/// The updates of a block or of a slice, in order: a list, or keys of values that are `step` bytes
+/// apart.
 struct Updates {
-  const Update* first;
+  const Update* first;  ///< of a list
   std::int64_t count;
+  const std::int64_t* keys = nullptr;  ///< null for a list
+  std::int64_t value = 0;              ///< offset of the first one
+  std::int64_t step = 0;
+
+  [[nodiscard]] Update at(std::int64_t u) const {
+    return keys == nullptr ? first[u] : Update{keys[u], value + u * step};
+  }
 };
+
+/// Calls visit(key, value) with functions of the number of an update, for loops that are compiled
+/// for each form.
+template <class Visit>
+void visit_updates(const Updates& updates, const Visit& visit) {
+  if (updates.keys == nullptr)
+    visit([first = updates.first](std::int64_t u) { return first[u].key; },
+          [first = updates.first](std::int64_t u) { return first[u].value; });
+  else
+    visit(
+        [keys = updates.keys](std::int64_t u) { return keys[u]; },
+        [first = updates.value, step = updates.step](std::int64_t u) { return first + u * step; });
+}
 
 using ColumnOffsets = std::array<std::int64_t, 2>;
 
@@ -51,13 +72,34 @@ void for_each_column_run(const Loop<2>& columns, const ColumnRunVisitor& visit);
 std::int64_t resolve_updates(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
                              Update* to);
 
+/// Resolves updates in blocks of up to kBlock.
+class UpdateReader {
+ public:
+  static constexpr std::int64_t kBlock = 512;
+
+  explicit UpdateReader(const ScatterArgs& args);
+  /// The first of the updates at positions [begin, end), without those that are skipped. Sets
+  /// `begin` to the position of the next one.
+  Updates read(std::int64_t& begin, std::int64_t end);
+
+ private:
+  /// Those of one run, as a list if some are skipped.
+  Updates read_run(std::int64_t begin, std::int64_t end);
+
+  const ScatterArgs& args_;
+  ResolveRun resolve_;
+  std::int64_t run_;  ///< updates of a run, 0 if it is too short to pay
+  std::array<std::int64_t, kBlock> keys_;
+  std::array<Update, kBlock> list_;
+};
+
 /// Updates that take about 100 microseconds.
 inline std::int64_t part_of(std::int64_t row_bytes) {
   constexpr std::int64_t kBytes = std::int64_t{256} << 10;
   return std::clamp(kBytes / std::max<std::int64_t>(row_bytes, 1), std::int64_t{1}, kBytes / 4);
 }
 
-/// Calls body(updates) for parts of resolved updates of rows, in order, until the call is stopped.
+/// Calls body(updates) for parts of a list of updates of rows, in order, until the call is stopped.
 template <class Body>
 void for_each_part(const Updates& updates, std::int64_t row_bytes, const Body& body) {
   const std::int64_t part = part_of(row_bytes);
@@ -70,11 +112,9 @@ void for_each_part(const Updates& updates, std::int64_t row_bytes, const Body& b
 template <class Body>
 void for_each_block(const ScatterArgs& args, std::int64_t begin, std::int64_t end,
                     const Body& body) {
-  std::array<Update, 512> block;
-  const std::int64_t part = std::min<std::int64_t>(block.size(), part_of(args.row_bytes()));
-  for (; begin < end && !is_stopped(); begin += part)
-    body(Updates{block.data(),
-                 resolve_updates(args, begin, std::min(begin + part, end), block.data())});
+  UpdateReader reader(args);
+  const std::int64_t part = std::min(UpdateReader::kBlock, part_of(args.row_bytes()));
+  while (begin < end && !is_stopped()) body(reader.read(begin, std::min(begin + part, end)));
 }
 
 }  // namespace gpukern::cpu

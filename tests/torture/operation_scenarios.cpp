@@ -97,6 +97,19 @@ void scatter_add(Case& given) { scatter(given, valid_index(given), GPUKERN_REDUC
 void scatter_mean(Case& given) { scatter(given, valid_index(given), GPUKERN_REDUCE_MEAN); }
 void scatter_bad_index(Case& given) { scatter(given, any_index(given), GPUKERN_REDUCE_ADD); }
 
+/// Of integers, whose order does not matter.
+void scatter_integers(Case& given) {
+  const gpukern_tensor* const target = given.integers({kRows, kWidth}, -9, 9);
+  const gpukern_tensor* const index = valid_index(given);
+  const gpukern_tensor* const values = given.integers({kCount, kWidth}, -9, 9);
+  const gpukern_tensor* const out = given.result(kInt64, {kRows, kWidth});
+  given.call = [=, &given] {
+    gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
+    options.reduce = GPUKERN_REDUCE_ADD;
+    return gpukern_scatter(target, index, values, 0, out, &options, &given.exec);
+  };
+}
+
 /// One target larger than a chunk.
 void scatter_large(Case& given) {
   const gpukern_tensor* const target = given.floats({2 * kCount, kWidth});
@@ -211,6 +224,7 @@ std::vector<Named> operation_scenarios() {
           {"scatter_add", scatter_add},
           {"scatter_mean", scatter_mean},
           {"scatter_bad_index", scatter_bad_index},
+          {"scatter_integers", scatter_integers},
           {"scatter_large", scatter_large},
           {"put_along_axis", put_along_axis},
           {"gather_reduce", gather_reduce},
