@@ -59,7 +59,8 @@ def test_out_has_the_dtype_of_the_source():
 
 @pytest.mark.parametrize("mode", ["fill", "RAISE", None])
 def test_other_modes_are_refused(mode):
-    with pytest.raises(ValueError, match=f"^take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}$"):
+    message = f"^take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}$"
+    with pytest.raises(ValueError, match=message):
         take(np.zeros(3), [0], mode=mode)
 
 

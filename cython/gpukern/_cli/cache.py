@@ -52,5 +52,8 @@ def run(action):
     cache = cache_info()
     if cache["directory"]:
         return ACTIONS[action](cache)
-    print("programs are cached in memory only; set $GPUKERN_CACHE_DIR to a directory that is yours alone")
+    print(
+        "programs are cached in memory only; "
+        "set $GPUKERN_CACHE_DIR to a directory that is yours alone"
+    )
     return True
