@@ -215,6 +215,8 @@ def test_scatter_of_scalars_and_errors():
             gpukern.scatter(table, [6 * group.rank], 1)
         with pytest.raises(TypeError, match="values must"):
             gpukern.scatter(table, [0], np.zeros(1, "f4"))
+        with pytest.raises(ValueError, match="progress is not supported for a DistributedArray"):
+            gpukern.scatter(table, [0], 1, progress=print)
         return table.local.tolist()
 
     assert on_ranks(call, 2) == [[2, 0, 0], [0, 0, 2]]

@@ -232,8 +232,9 @@ TEST_P(ScatterTest, ManyUpdatesOfFewKeys) {
         const Layouts layouts{layout, layout, layout};
         check(bytes_dtype(4), {keys}, kInt64.dtype, {count}, 0, scatter_options(mode), layouts);
         check(bytes_dtype(3), {keys, 2}, kInt32.dtype, {count}, 0, scatter_options(mode), layouts);
-        check(kReducedDtypes[7], {keys}, kInt64.dtype, {count}, 0,
-              scatter_options(mode, GPUKERN_REDUCE_ADD), layouts);
+        for (const Shape& shape : {Shape{keys}, Shape{keys, 3}})
+          check(kReducedDtypes[7], shape, kInt64.dtype, {count}, 0,
+                scatter_options(mode, GPUKERN_REDUCE_ADD), layouts);
       }
   for (const gpukern_reduce reduce :
        {GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MULTIPLY, GPUKERN_REDUCE_MIN, GPUKERN_REDUCE_MAX}) {

@@ -57,8 +57,8 @@ typedef struct gpukern_gather_options {
   int32_t further_index_count;
   /** Tensors like `index`, for the axes after `axis`: `source[index, further_indices[0], ...]`. All
    * index tensors broadcast against each other, and their shape replaces all of these axes.
-   * GPUKERN_INDEX_RAISE checks one after the other, unless that shape is empty. They take scratch
-   * memory of 8 bytes for each item. */
+   * GPUKERN_INDEX_RAISE checks one after the other, unless that shape is empty. In scatter, and on
+   * a GPU, they take 8 bytes of scratch memory for each item. */
   const gpukern_tensor *const *further_indices;
 } gpukern_gather_options;
 

@@ -49,9 +49,10 @@ def operations(
     kernel[1, 2, 3, None, 5](x)  # type: ignore[index]  # pyright: ignore[reportArgumentType]
 
 
-def distributed_arrays(x: DistributedArray, i: Integers, array: jax.Array) -> None:
+def distributed_arrays(x: DistributedArray, i: Integers) -> None:
     gpukern.gather(x, (i, i))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
     gpukern.gather(x, i, device="cuda")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    gpukern.scatter(x, i, 1.0, out=x)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
     gpukern.saxpy(2.0, x, x.local)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 

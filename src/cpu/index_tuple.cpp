@@ -23,7 +23,7 @@ struct AxisRun {
   std::int64_t count;
   std::int64_t n;              ///< length of the axis
   std::int64_t step;           ///< bytes of the source from one position to the next
-  const std::int64_t* before;  ///< offsets of the axes before, null for the first
+  const std::int64_t* before;  ///< offsets of the axes before, not read for the first
   std::int64_t* to;            ///< with this axis; apart from `before`
 };
 

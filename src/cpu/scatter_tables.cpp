@@ -131,11 +131,13 @@ void reduce_by_tables(const ScatterArgs& args, const TableCombiner& combiner, st
 
 std::int64_t tables_for(const ScatterArgs& args, int threads) {
   constexpr std::int64_t kTablesPerThread = 4;  // a late thread leaves some to others
+  constexpr std::int64_t kUpdatesPerEntry = 4;
+  constexpr std::int64_t kLeast = 8;  // parallel_for() wakes no thread for fewer
   const std::int64_t keys = args.keys.count();
-  const std::int64_t updates_of_key = args.updates.count() / keys;
-  if (threads == 1 || updates_of_key < threads || keys > core_cache_bytes() / 2 / entry_bytes(args))
-    return 0;
-  return std::clamp<std::int64_t>(updates_of_key / 4, threads, kTablesPerThread * threads);
+  if (threads == 1 || keys > core_cache_bytes() / 2 / entry_bytes(args)) return 0;
+  const std::int64_t tables =
+      std::min(args.updates.count() / keys / kUpdatesPerEntry, kTablesPerThread * threads);
+  return tables < std::max<std::int64_t>(kLeast, threads) ? 0 : tables;
 }
 
 void scatter_by_tables(const ScatterArgs& args, const TableCombiner& combiner,

@@ -21,8 +21,8 @@ struct TableCombiner {
   void (*write_identity)(std::byte* element);
 };
 
-/// The number of tables that pay, in the place of sorting by this number of threads; 0 for none.
-/// They take up to twice the second-level caches of the cores, and up to an entry for each update.
+/// The number of tables that pay with this number of threads; 0 for none. They take up to twice the
+/// second-level caches of the cores, and an entry for at least 4 updates.
 std::int64_t tables_for(const ScatterArgs& args, int threads);
 
 /// Allocates the tables first, and then changes the target.

@@ -23,7 +23,7 @@ class RaveledIndex {
 
   /// All the axes.
   [[nodiscard]] const Axis& axes() const { return axes_; }
-  /// Of the shape to which the indices broadcast. It has no data before ravel().
+  /// Of the shape to which the indices broadcast. Only ravel() gives it data that may be read.
   [[nodiscard]] const Argument& index() const { return index_; }
 
   /// Computes the index; in mode "raise" requires first that all indices are in bounds. Returns the

@@ -126,7 +126,7 @@ cdef class HostFunction:
             if out is not None:
                 self.given(arguments, out, shape, progress)
                 return out
-            if self.uses_all:
+            if self.uses_all and (progress is None or shape.count <= FEW):
                 if shape.contiguous and shape.count <= self.alike_few:
                     return reported(quietly(self.compute_alike, arguments), progress)
                 if shape.count <= self.few:
@@ -141,7 +141,7 @@ cdef class HostFunction:
                    object progress) except -1:
         """Computes into an array that the caller gave, of the result's shape."""
         cdef Py_ssize_t size = shape.count
-        if size <= self.few:
+        if size <= self.few and (progress is None or size <= FEW):
             # Only the last operation writes, and NumPy minds what overlaps it.
             quietly(self.write, (*arguments, out))
             reported(out, progress)

@@ -29,6 +29,7 @@ def scatter(
     order: str,
     unique: bool,
     out: Any,
+    progress: Any,
     **options: Any,
 ) -> DistributedArray:
     """Do what :func:`gpukern.scatter` does with the indices and values of all ranks, by rank."""
@@ -40,6 +41,8 @@ def scatter(
         with call:
             if out is not None:
                 raise GpukernValueError("scatter: out is not supported for a DistributedArray")
+            if progress is not None:
+                raise GpukernValueError("scatter: progress is not supported for a DistributedArray")
             indexing.require_rows(table, name, "scatter", mode=mode, **options)
             wanted = indexing.as_index("scatter", index)
             none = np.empty((0, *table.shape[1:]), table.dtype)

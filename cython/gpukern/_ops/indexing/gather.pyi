@@ -71,10 +71,16 @@ def gather(
 ) -> Any: ...
 @overload
 def gather(
-    source: DistributedArray, index: HostIndex | Int, *, axis: Axis = 0, mode: Mode = "raise",
+    source: DistributedArray, index: HostIndex, *, axis: Axis = 0, mode: Mode = "raise",
     fill_value: Any = 0, out: None = None, device: None = None, stream: None = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...
+@overload
+def gather(
+    source: DistributedArray, index: Int, *, axis: Axis = 0, mode: Mode = "raise",
+    fill_value: Any = 0, out: None = None, device: None = None, stream: None = None,
+    progress: Progress = None, device_memory: Bytes = None,
+) -> Any: ...
 @overload
 def gather(
     source: DistributedArray, index: HostIndex | Int, *, axis: Axis = 0, mode: Mode = "raise",
@@ -125,7 +131,25 @@ def take(
 ) -> Any: ...
 @overload
 def take(
-    a: DistributedArray, indices: HostIndex | Int, axis: Axis = None, out: None = None,
+    a: DistributedArray, indices: HostIndex, axis: Axis = None, out: None = None,
     mode: TakeMode = "raise", *, device: None = None, stream: None = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...
+@overload
+def take(
+    a: DistributedArray, indices: Int, axis: Axis = None, out: None = None,
+    mode: TakeMode = "raise", *, device: None = None, stream: None = None,
+    progress: Progress = None, device_memory: Bytes = None,
+) -> Any: ...
+@overload
+def take(
+    a: DistributedArray, indices: HostIndex | Int, axis: Axis = None, *, out: NDArrayT,
+    mode: TakeMode = "raise", device: None = None, stream: None = None,
+    progress: Progress = None, device_memory: Bytes = None,
+) -> NDArrayT: ...
+@overload
+def take(
+    a: DistributedArray, indices: HostIndex | Int, axis: Axis, out: NDArrayT,
+    mode: TakeMode = "raise", *, device: None = None, stream: None = None,
+    progress: Progress = None, device_memory: Bytes = None,
+) -> NDArrayT: ...

@@ -54,7 +54,7 @@ def scatter(
 def scatter(
     target: DistributedArray, index: HostIndex | Int, values: Array | Scalar, *, axis: Axis = 0,
     mode: Mode = "raise", reduce: Reduction = None, order: Order = "fixed", unique: bool = False,
-    out: None = None, device: None = None, stream: None = None, progress: Progress = None,
+    out: None = None, device: None = None, stream: None = None, progress: None = None,
     device_memory: Bytes = None,
 ) -> DistributedArray: ...
 
