@@ -5,6 +5,7 @@
 
 import array
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -137,6 +138,17 @@ def test_masked_array_keeps_its_mask():
     assert isinstance(ours, np.ma.MaskedArray)
     assert np.array_equal(ours.mask, numpys.mask)
     assert np.array_equal(ours.data, numpys.data)
+
+
+def test_a_call_while_another_thread_imports_numpy_ma(monkeypatch):
+    class Subclass(np.ndarray):
+        """A type that no call has seen."""
+
+    monkeypatch.setitem(sys.modules, "numpy.ma", types.ModuleType("numpy.ma"))
+    source = np.arange(3.0).view(Subclass)
+    assert gather(source, [2]).tolist() == [2]
+    assert gather(np.array([None, "a"], object), [1]).tolist() == ["a"]
+    assert gpukern.scatter(np.zeros(2), [1], [5]).tolist() == [0, 5]
 
 
 @pytest.mark.parametrize("out", [np.zeros(2, np.int64), gpukern.empty(2, np.int64, "cpu")])

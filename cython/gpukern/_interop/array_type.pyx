@@ -12,9 +12,7 @@ from cpython.ref cimport PyObject
 from gpukern._interop.dlpack cimport exchange_api
 from gpukern._interop.library_internals cimport cupy_attributes, torch_state
 
-import sys
-
-from gpukern._interop import libraries
+from gpukern._interop import libraries, numpy_subclasses
 from gpukern.errors import GpukernTypeError
 
 cnp.import_array()
@@ -83,8 +81,7 @@ cdef ArrayType new_array_type(object type_):
     made.is_builtin = type_.__module__ == "builtins"
     if issubclass(type_, cnp.ndarray):
         made.protocol = BY_NDARRAY
-        masked = sys.modules.get("numpy.ma")
-        made.is_masked = masked is not None and issubclass(type_, masked.MaskedArray)
+        made.is_masked = issubclass(type_, numpy_subclasses.masked_array_type())
         made.overrides_ufuncs = type_.__array_ufunc__ is not cnp.ndarray.__array_ufunc__
         return made
     made.library = libraries.library_of(type_)

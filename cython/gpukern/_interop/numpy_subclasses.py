@@ -10,10 +10,17 @@ import numpy as np
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
+def masked_array_type() -> type | tuple[()]:
+    """Return numpy.ma.MaskedArray, without importing numpy.ma; no type if nobody has.
+
+    While another thread imports numpy.ma, the module is there and the class is not.
+    """
+    return getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())
+
+
 def is_masked(array: object) -> bool:
-    """Whether it is a numpy.ma.MaskedArray, without importing numpy.ma."""
-    masked = sys.modules.get("numpy.ma")
-    return masked is not None and isinstance(array, masked.MaskedArray)
+    """Whether it is a numpy.ma.MaskedArray."""
+    return isinstance(array, masked_array_type())
 
 
 def special_gather(source):
