@@ -163,6 +163,14 @@ def test_wrong_usage(arguments, capsys):
     assert capsys.readouterr().err.startswith("usage: gpukern")
 
 
+def test_a_closed_output():
+    found = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -m gpukern info >&-', sys.executable],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+
+
 def test_an_error_is_one_line():
     found = run("cache", "size", GPUKERN_CACHE_LIMIT="much")
     assert found.returncode == 1

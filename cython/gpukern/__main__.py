@@ -100,7 +100,8 @@ def main(arguments=None):
             options = command_line().parse_args(arguments)
             succeeded = options.run(options)
         finally:
-            sys.stdout.flush()  # here a closed pipe is caught, for --help as well
+            if sys.stdout is not None:  # it is None if it was closed before Python began
+                sys.stdout.flush()  # here a closed pipe is caught, for --help as well
     except KeyboardInterrupt:
         print(file=sys.stderr)  # a line below the progress bar
         return 130

@@ -23,6 +23,7 @@ from gpukern._streams.call cimport (
 
 import numpy as np
 
+from gpukern._interop import numpy_subclasses
 from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueError
 
 cdef extern from "numpy/arrayobject.h":
@@ -117,9 +118,14 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
         describe_ndarray(call, None, array, argument)
     if argument.readonly:
         raise GpukernValueError(f"{what(call, argument)} is read-only")
+    made = None
     if temporary and needs_copy(argument):
-        argument.target = argument.owner
         made = native_like(argument)
+    elif (argument.c.dtype.code == GPUKERN_OPAQUE and is_ndarray(argument)
+            and numpy_subclasses.is_view_of_fields(<object>argument.owner)):
+        made = np.empty_like(<object>argument.owner, order="C", subok=False)
+    if made is not None:
+        argument.target = argument.owner
         keep(call, <object>argument.owner)
         keep(call, made)
         fill_from_ndarray(call, argument, made)

@@ -23,6 +23,22 @@ def is_masked(array: object) -> bool:
     return isinstance(array, masked_array_type())
 
 
+def is_view_of_fields(array: np.ndarray) -> bool:
+    """Whether the bytes between the fields may be other fields, as in ``records[["a", "c"]]``.
+
+    Those must not be written, and NumPy, which copies by fields, does not.
+    """
+    dtype = array.dtype
+    if dtype.names is None or array.base is None:
+        return False
+    if isinstance(array.base, np.ndarray) and array.base.dtype == dtype:
+        return False
+    covered = np.zeros(dtype.itemsize, bool)
+    for field, offset, *_ in dtype.fields.values():
+        covered[offset : offset + field.itemsize] = True
+    return not covered.all()
+
+
 def special_gather(source):
     """The function that gathers from such an array, None for any other."""
     if not isinstance(source, np.ndarray):
