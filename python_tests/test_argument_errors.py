@@ -70,6 +70,17 @@ def test_indices_that_no_integer_dtype_holds():
     for index in (2**70, -(2**70), [2**70], [-1, 2**63]):
         with pytest.raises(gpukern.errors.GpukernIndexError, match="fits no integer dtype"):
             gpukern.gather(X, index)
+    for call in (gpukern.segment_reduce, lambda x, offsets: gpukern.gather_reduce(x, [0], offsets)):
+        with pytest.raises(gpukern.errors.GpukernValueError, match=f"offsets: {2**70} fits no"):
+            call(X, [0, 2**70])
+
+
+def test_lists_of_numbers_that_only_uint64_holds():
+    assert gpukern.gather(X, [2**63, 0], mode="clip").tolist() == [X[-1], X[0]]
+    with pytest.raises(IndexError, match=f"index {2**63} is out of bounds"):
+        gpukern.gather(X, [2**63, 0])
+    with pytest.raises(IndexError, match=f"index {2**63} fits no integer dtype together with neg"):
+        gpukern.gather(X, [2**63, -1])
 
 
 def test_ragged_lists():

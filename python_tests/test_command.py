@@ -205,7 +205,12 @@ def test_a_defect_keeps_its_traceback(monkeypatch):
 @pytest.mark.alone
 def test_ctrl_c():
     with subprocess.Popen(
-        [*MODULE, "bench"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*MODULE, "bench"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell lets its background jobs ignore Ctrl-C, and the tests may be one.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         process.stdout.readline()  # it has begun
         process.send_signal(signal.SIGINT)

@@ -35,7 +35,7 @@ cdef int describe_index(CallContext *call, object index, const Argument *src, Ar
         if not overflow:
             fill_scalar_index(call, index, name, value, idx)
             return copy_to_gpu_of(call, src, idx)
-        require_held(index)
+        require_held(call, name, index)
     describe(call, index, name, idx)
     if is_ndarray(idx):
         fit_index(call, index, idx)
@@ -65,7 +65,7 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
     # As a plain ndarray: a subclass may override attributes.
     array = np.asarray(array)
     if not isinstance(index, cnp.ndarray):
-        array = index_of_numbers(index, array)
+        array = index_of_numbers(call, <object>idx.name, index, array)
     if array.dtype.kind not in "iu":
         raise GpukernTypeError(
             f"{what(call, idx)} must be of an integer dtype, got {array.dtype}"
@@ -78,27 +78,37 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
     return fill_from_ndarray(call, idx, array)
 
 
-cdef cnp.ndarray index_of_numbers(object index, cnp.ndarray array):
+cdef cnp.ndarray index_of_numbers(const CallContext *call, object name, object index,
+                                  cnp.ndarray array):
     """Corrects the dtype that NumPy gave Python's numbers."""
     # An empty list has no dtype; NumPy's guess is float64.
     if array.size == 0 and isinstance(index, (list, tuple)):
         return array.astype(np.intp)
     if array.dtype.hasobject:
         for number in array.flat:
-            require_held(number)
+            require_held(call, name, number)
     elif array.dtype.kind == "f" and isinstance(index, (list, tuple)):
-        # NumPy makes floats of negative ints and such from 2**63 on in one list.
-        for number in np.array(index, object).flat:
-            if isinstance(number, int) and number >= 2**63:
-                raise GpukernIndexError(
-                    f"index {number} fits no integer dtype together with negative ones")
+        # NumPy makes floats of ints where int64 does not hold all of them.
+        numbers = np.array(index, object)
+        if all([isinstance(number, int) for number in numbers.flat]):
+            if numbers.min() >= 0:
+                return numbers.astype(np.uint64)
+            raise not_held(call, name, numbers.max(), " together with negative ones")
     return array
 
 
-cdef int require_held(object number) except -1:
+cdef int require_held(const CallContext *call, object name, object number) except -1:
     if isinstance(number, int) and not -2**63 <= number < 2**64:
-        raise GpukernIndexError(f"index {number} fits no integer dtype")
+        raise not_held(call, name, number, "")
     return 0
+
+
+cdef object not_held(const CallContext *call, object name, object number, str end):
+    """The error for a number that no dtype of an index holds."""
+    if name == "offsets":
+        return GpukernValueError(
+            f"{<object>call.function}: offsets: {number} fits no integer dtype{end}")
+    return GpukernIndexError(f"index {number} fits no integer dtype{end}")
 
 
 cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argument) except -1:
