@@ -199,7 +199,7 @@ void select(const SelectArgs& args) {
     std::vector<std::int64_t> before(static_cast<std::size_t>(parts));
     const auto each_part = [&](const auto& body) {
       parallel_for(parts, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t part = begin; part < end; ++part)
+        for (std::int64_t part = begin; part < end && !is_stopped(); ++part)
           body(before[static_cast<std::size_t>(part)], part * kPart,
                std::min(total, (part + 1) * kPart));
       });
