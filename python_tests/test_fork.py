@@ -150,9 +150,9 @@ def work():
 results = []
 thread = threading.Thread(target=lambda: results.append(compiled(LONG)))
 thread.start()
-while gpukern.cache_info()["misses"] < 2:
+clock = time.pthread_getcpuclockid(thread.ident)
+while time.clock_gettime(clock) < 0.05:  # seconds: it is in the compiler by then
     time.sleep(0.001)
-time.sleep(0.1)  # from the count to the compiler
 code = in_child(work)
 assert thread.is_alive() and code == 1, code
 thread.join()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpukern
+from gpukern._streams import stream
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [
@@ -90,3 +91,10 @@ def test_no_call_of_it(pattern):
         if re.search(pattern, re.sub(r"//.*", "", path.read_text(encoding="utf-8")))
     }
     assert users == REFUSED[pattern]
+
+
+def test_the_collector_leaves_streams_to_the_arrays_that_use_them():
+    """What holds a stream's owner is not in cycles: an owner's finalizer would destroy the stream
+    before the memory is freed on it. On a GPU, test_keep.py."""
+    have_gc = 1 << 14  # Py_TPFLAGS_HAVE_GC
+    assert not stream.Stream.__flags__ & have_gc

@@ -90,6 +90,19 @@ def test_calls_with_out_release_as_well():
     assert alive() is None
 
 
+def test_the_collector_frees_an_array_before_its_stream():
+    """Both are in a cycle, as in the frames of a traceback; the stream has a finalizer."""
+    for _ in range(20):
+        stream = cuda_driver.Stream()
+        array = gpukern.empty(COUNT, np.float32, stream=stream)
+        gpukern.saxpy(1, array, array, out=array, stream=stream)
+        cycle = [stream, array]
+        cycle.append(cycle)
+        del stream, array, cycle
+        gc.collect()
+    assert (gpukern.to_device(np.arange(COUNT)).numpy() == np.arange(COUNT)).all()
+
+
 def test_jax_arrays_are_kept():
     jax = pytest.importorskip("jax")
     if jax.default_backend() != "gpu":

@@ -77,6 +77,7 @@ def test_the_environment_sets_the_default(text, number):
     assert default_in_a_process(OMP_NUM_THREADS=text) == expected
 
 
+@pytest.mark.thread_unsafe(reason="sets a number of the process")
 @pytest.mark.usefixtures("restored")
 def test_shares_of_threads_are_what_is_free():
     gpukern.set_num_threads(4)

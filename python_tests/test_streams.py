@@ -56,8 +56,7 @@ def test_calls_on_three_streams_are_put_in_order(streams, form, reverse):
 def test_readers_do_not_wait_for_each_other(streams, reverse):
     slow, fast, _ = streams
     x = gpukern.to_device(np.arange(COUNT, dtype=np.float32))
-    one, two = (gpukern.empty(COUNT, np.float32) for _ in range(2))
-    one.numpy()
+    one, two = (gpukern.to_device(np.zeros(COUNT, np.float32)) for _ in range(2))
     slow.delay(500_000)
     gpukern.gather(x, reverse, mode="clip", out=one, stream=slow)
     gpukern.gather(x, reverse, mode="clip", out=two, stream=fast)
@@ -212,8 +211,7 @@ def test_a_capture_keeps_imported_arrays_alive(streams):
     """The array is released during a capture, for which its owner stream cannot wait."""
     stream = streams[0]
     x = gpukern.to_device(np.arange(COUNT, dtype=np.int32))
-    out = gpukern.empty(COUNT, np.int32)
-    out.numpy()
+    out = gpukern.to_device(np.zeros(COUNT, np.int32))
     source, target = (array.__cuda_array_interface__["data"][0] for array in (x, out))
     capsule = x.__dlpack__(stream=stream.handle)
     stream.synchronize()

@@ -208,6 +208,7 @@ def build_sdist(folder):
 
 
 def test_sdist_holds_what_a_build_needs(tmp_path):
+    pytest.importorskip("setuptools")
     archive = build_sdist(tmp_path / "first")
     assert archive.read_bytes() == build_sdist(tmp_path / "second").read_bytes()
     names = subprocess.check_output(["tar", "-tzf", archive], text=True).splitlines()

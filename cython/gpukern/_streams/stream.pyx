@@ -24,8 +24,9 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 cdef void *PER_THREAD = <void *>2
 
 
-# The collector must not take the owner away before the last user of the stream is gone.
-@cython.no_gc_clear
+# Not part of reference cycles: the collector runs the finalizers of all that it found before it
+# clears any of it, and so would destroy the owner's stream before the memory is freed on it.
+@cython.no_gc
 cdef class Stream:
     """A CUDA stream's handle, and the object that keeps it alive.
 
