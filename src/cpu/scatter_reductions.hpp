@@ -33,11 +33,17 @@ void for_each_column(const Loop<2>& columns, const Visit& visit) {
   for_each_column_run(columns, ColumnRunVisitor(visit_run));
 }
 
-/// Calls body(key, target, value) for updates in order. The loop's invariants are in local
-/// variables: stores of bytes could change any others.
-template <class Body>
-void for_each_update(const ScatterArgs& args, const Updates& updates, const Body& body) {
-  constexpr std::int64_t kFetched = 128;  // longer blocks delay what the body itself waits for
+struct FetchNothing {
+  void operator()(std::int64_t /*key*/) const {}
+};
+
+/// Calls body(key, target, value) for updates in order. Where the target is larger than a core's
+/// cache, its elements are fetched before, and fetch(key) fetches what else the body accesses. The
+/// loop's invariants are in local variables: stores of bytes could change any others.
+template <class Body, class Fetch = FetchNothing>
+void for_each_update(const ScatterArgs& args, const Updates& updates, const Body& body,
+                     const Fetch& fetch = {}) {
+  constexpr std::int64_t kFetched = 256;  // longer blocks delay what the body itself waits for
   std::byte* const target = args.target;
   const std::byte* const values = args.values;
   const std::int64_t count = updates.count;
@@ -54,8 +60,10 @@ void for_each_update(const ScatterArgs& args, const Updates& updates, const Body
   visit_updates(updates, [&](const auto key, const auto value) {
     for (std::int64_t at = 0; at < count; at += kFetched) {
       const std::int64_t end = std::min(at + kFetched, count);
-      for (std::int64_t u = at; is_far && u < end; ++u)
+      for (std::int64_t u = at; is_far && u < end; ++u) {
         __builtin_prefetch(target + key(u) * step, 1);
+        fetch(key(u));
+      }
       for (std::int64_t u = at; u < end; ++u)
         body(key(u), target + key(u) * step, values + value(u));
     }
@@ -159,7 +167,8 @@ class CountedReduction {
             combine_element<T, reduce>(target, value, 1);
           else
             row_.combine_in_place(target, value, 1);
-        });
+        },
+        [values, first](std::int64_t key) { __builtin_prefetch(values + (key - first), 1); });
   }
 
   void finish() {
@@ -217,6 +226,12 @@ class BlockedReduction {
             *row = combine(reduce, *row, widened(load_as<T>(value + from)));
             ++row;
           });
+        },
+        [&](std::int64_t key) {
+          if (!dense_) return;
+          const std::size_t element = this->element(key);
+          __builtin_prefetch(&values_[element], 1);
+          __builtin_prefetch(rows_.get() + element * columns_, 1);
         });
   }
 
