@@ -117,7 +117,7 @@ class Row {
   using A = Accumulator<T>;
 
  public:
-  explicit Row(const ScatterArgs& args) : args_(args) {}
+  explicit Row(const ScatterArgs& args) : args_(args), contiguous_(contiguous_bytes(args)) {}
 
   [[nodiscard]] std::byte* target(std::int64_t key) const {
     return args_.target + offset_of(args_.keys, key);
@@ -137,13 +137,28 @@ class Row {
   }
   /// As combine_element(), for all columns.
   void combine_in_place(std::byte* target, const std::byte* value, std::int64_t count) const {
+    if (contiguous_ > 0) {  // vectorized
+      for (std::int64_t at = 0; at < contiguous_; at += std::int64_t{sizeof(T)})
+        combine_element<T, reduce>(target + at, value + at, count);
+      return;
+    }
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
       combine_element<T, reduce>(target + to, value + from, count);
     });
   }
 
  private:
+  /// The bytes of a row if it is contiguous in the target and in the values, else 0.
+  static std::int64_t contiguous_bytes(const ScatterArgs& args) {
+    const Loop<2>& columns = args.columns;
+    constexpr std::int64_t kItem = sizeof(T);
+    const bool is_contiguous = columns.ndim == 1 && run_stride(columns, kTargetColumn) == kItem &&
+                               run_stride(columns, kValueColumn) == kItem;
+    return is_contiguous ? columns.count() * kItem : 0;
+  }
+
   const ScatterArgs& args_;
+  std::int64_t contiguous_;
 };
 
 /// Reduces in the target itself, of which the current block of each element takes the place. For
