@@ -190,6 +190,18 @@ def raw(array):
     return array.view(f"V{array.dtype.itemsize}")
 
 
+def write(out, items):
+    """Assign items as plain bytes, but for those between the fields of records: other fields,
+    perhaps, which are not written."""
+    if out.dtype.names is None:
+        raw(out)[...] = items
+        return
+    records = np.empty_like(out)
+    raw(records)[...] = items
+    for name in out.dtype.names:
+        out[name] = records[name]
+
+
 def gather_positions(index, size, axis, mode):
     """Where the items of the result come from, and which of them have no source."""
     found = [resolve(number, size, mode) for number in index.reshape(-1).tolist()]

@@ -92,7 +92,7 @@ def check_plan(plan, rng, places, cases):
         error = str(raised)
     after = {name: memory.copy() for name, memory in memories.items()}
     if out_window is not None:
-        oracle.raw(out_window.on(after[out_memory]))[...] = result
+        oracle.write(out_window.on(after[out_memory]), result)
     for place in places:
         if place.on_device and not mask.dtype.isnative:
             continue

@@ -56,7 +56,7 @@ class Case:
             self.error = str(error)
         self.after = {name: memory.copy() for name, memory in self.memories.items()}
         if self.plan.out is not None and self.error is None:
-            oracle.raw(self.plan.out.on(self.after[self.plan.out_memory]))[...] = self.result
+            oracle.write(self.plan.out.on(self.after[self.plan.out_memory]), self.result)
 
     @property
     def options(self):

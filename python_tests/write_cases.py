@@ -109,7 +109,7 @@ class WriteCase:
             written = arrays[0] if plan.out is None else arrays[3]
             if plan.reduce is not None:  # back to the byte order
                 self.result = oracle.raw(self.result.astype(written.dtype))
-            oracle.raw(written)[...] = self.result
+            oracle.write(written, self.result)
 
     def arrays(self, memories, on=None):
         """target, index, values and out (or None) on the memories."""
