@@ -114,7 +114,7 @@ def test_bits_depend_on_neither_threads_nor_run(rng):
     results = set()
     before = gpukern.get_num_threads()
     try:
-        for threads in (1, 2, 3, 8):  # more than two sort the updates
+        for threads in (1, 2, 3, 8):
             gpukern.set_num_threads(threads)
             for _ in range(3):
                 table = np.repeat(target[:, None], 3, 1)

@@ -246,6 +246,32 @@ TEST_P(ScatterTest, ManyUpdatesOfFewKeys) {
   EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
 }
 
+// With several threads, each has a range of the keys.
+TEST_P(ScatterTest, ManyUpdatesOfManyKeys) {
+  if (placement() != Placement::Cpu) GTEST_SKIP() << "threads of the CPU";
+  constexpr std::int64_t kCount = 140001;
+  for (const int threads : {2, 20}) {
+    SCOPED_TRACE(std::to_string(threads) + " threads");
+    EXPECT_EQ(gpukern_set_num_threads(threads), GPUKERN_SUCCESS);
+    for (const auto& [name, pattern] : kPatterns) {
+      SCOPED_TRACE(name);
+      check_pattern(pattern, kFloat32, 50001, kCount, 1, GPUKERN_REDUCE_ADD);
+      check_pattern(pattern, kReducedDtypes[0], 50001, kCount, 1, GPUKERN_REDUCE_MEAN);
+      check_pattern(pattern, kFloat32, 1, kCount, 1, GPUKERN_REDUCE_ADD);
+    }
+    for (const gpukern_index_mode mode : kModes) {
+      check(kFloat32, {2000003}, kInt64.dtype, {kCount}, 0,
+            scatter_options(mode, GPUKERN_REDUCE_ADD));
+      check(kFloat32, {7, 20001}, kInt64.dtype, {50001}, 1,
+            scatter_options(mode, GPUKERN_REDUCE_MULTIPLY));
+      check(kFloat32, {20001, 3}, kInt32.dtype, {50001}, 0, scatter_options(mode),
+            {Layout::Reversed, Layout::Reversed, Layout::Reversed});
+    }
+    check(kInt64.dtype, {5000003}, kInt32.dtype, {kCount}, 0, scatter_options(GPUKERN_INDEX_FILL));
+  }
+  EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+}
+
 TEST_P(ScatterTest, ValuesBroadcast) {
   for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD})
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{6}, Shape{11, 1}, Shape{11, 6}, Shape{1, 6},

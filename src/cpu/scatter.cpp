@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "src/cpu/kernels.hpp"
@@ -39,6 +40,8 @@ struct Combiner {
   void (*sparse)(const ScatterArgs& args, const Updates& updates);
   /// See TableCombiner.
   void (*write_identity)(std::byte* element);
+  /// Keys for each update with which in_blocks still costs less than to sort the updates.
+  std::int64_t most_keys = 0;
 
   [[nodiscard]] bool is_always_in_place() const { return in_blocks == nullptr; }
 };
@@ -121,7 +124,7 @@ Combiner combiner_with() {
   using T = typename ReducedAs<Element, reduce>::Type;
   if constexpr (depends_on_order<T>(reduce))
     return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>,
-            nullptr};
+            nullptr, is_in_target<T>(reduce) ? 32 : 4};
   else if constexpr (std::is_integral_v<T>)
     return {combine_in_place<T, reduce>, nullptr, nullptr, write_identity<T, reduce>};
   else  // a NaN without updates has to keep its bits
@@ -165,6 +168,34 @@ void combine_all(const ScatterArgs& args, const Combiner& combiner, const KeyRan
     combiner.sparse(args, updates);
 }
 
+/// Combines blocks of updates whose keys are in a range.
+void combine_blocks(const ScatterArgs& args, const Combiner& combiner, const KeyRange& keys,
+                    const ForEachBlock& blocks) {
+  if (combiner.is_always_in_place())
+    blocks([&](const Updates& block) { combiner.in_place(args, block); });
+  else
+    combiner.in_blocks(args, keys, blocks);
+}
+
+/// Lets work on several threads, which must not throw, run out of memory.
+class MemoryErrors {
+ public:
+  template <class Body>
+  void collect(const Body& body) {
+    try {
+      body();
+    } catch (const std::bad_alloc&) {
+      found_.store(true, std::memory_order_relaxed);
+    }
+  }
+  void rethrow() const {
+    if (found_.load()) throw std::bad_alloc();
+  }
+
+ private:
+  std::atomic<bool> found_{false};
+};
+
 /// Updates that justify a thread.
 std::int64_t grain(const ScatterArgs& args) {
   constexpr std::int64_t kUpdates = 16384;
@@ -175,8 +206,17 @@ std::int64_t grain(const ScatterArgs& args) {
 /// As many updates are resolved on the stack.
 constexpr std::int64_t kFewUpdates = 4096;
 
-/// Sorting the updates takes two threads as long as combining them takes one.
-constexpr int kSortingThreads = 3;
+/// The number of threads that share the keys; each of them reads all indices.
+int sharing_threads(const ScatterArgs& args, int threads) {
+  constexpr std::int64_t kElements = std::int64_t{1} << 17;  // fewer do not justify the threads
+  constexpr int kMost = 16;
+  const std::int64_t columns = args.columns.count();
+  if (args.updates.count() * columns < kElements) return 1;
+  // To put an item takes about as long as to read its index, unless the target is far away.
+  const bool is_near = args.keys.count() * args.item <= 8 * core_cache_bytes();
+  if (args.reduce == GPUKERN_REDUCE_NONE && columns == 1 && (is_near || threads == 2)) return 1;
+  return std::min(threads, kMost);
+}
 
 /// The largest slices whose part of the target stays in a core's cache, but enough for all threads.
 int slice_shift(const ScatterArgs& args, int threads) {
@@ -201,23 +241,57 @@ void scatter_few(const ScatterArgs& args, const Combiner& combiner) {
 /// On the calling thread, without sorting.
 void scatter_in_order(const ScatterArgs& args, const Combiner& combiner) {
   const DefaultFloatingPoint environment;
-  const auto blocks = [&](const auto& visit) {
-    for_each_block(args, 0, args.updates.count(), visit);
-  };
-  if (combiner.is_always_in_place())
-    blocks([&](const Updates& block) { combiner.in_place(args, block); });
-  else
-    combiner.in_blocks(args, {0, args.keys.count()}, blocks);
+  combine_blocks(args, combiner, {0, args.keys.count()},
+                 [&](const auto& visit) { for_each_block(args, 0, args.updates.count(), visit); });
 }
 
+/// Calls visit(updates) for the updates whose keys are in a range, in order.
+void for_each_block_in(const ScatterArgs& args, const KeyRange& keys,
+                       const std::function<void(const Updates&)>& visit) {
+  std::array<Update, 2 * UpdateReader::kBlock> kept;  // NOLINT(*-member-init): the first `count`
+  std::int64_t count = 0;
+  const auto flush = [&] { visit({kept.data(), std::exchange(count, 0)}); };
+  for_each_block(args, 0, args.updates.count(), [&](const Updates& updates) {
+    visit_updates(updates, [&](const auto key, const auto value) {
+      Update* const to = kept.data();
+      std::int64_t at = count;
+      for (std::int64_t u = 0; u < updates.count; ++u) {  // without a branch
+        to[at] = {key(u), value(u)};
+        at += static_cast<std::uint64_t>(key(u) - keys.first) <
+              static_cast<std::uint64_t>(keys.count);
+      }
+      count = at;
+    });
+    if (count > UpdateReader::kBlock) flush();
+  });
+  flush();
+}
+
+/// Shares ranges of keys among threads, each of which reads all indices.
+void scatter_ranges(const ScatterArgs& args, const Combiner& combiner, int threads) {
+  const std::int64_t keys = args.keys.count();
+  MemoryErrors errors;
+  parallel_pieces(threads, [&](std::int64_t piece) {
+    const DefaultFloatingPoint environment;
+    const std::int64_t first = keys / threads * piece;
+    const KeyRange range{first, piece + 1 < threads ? keys / threads : keys - first};
+    errors.collect([&] {
+      combine_blocks(args, combiner, range,
+                     [&](const auto& visit) { for_each_block_in(args, range, visit); });
+    });
+  });
+  errors.rethrow();
+}
+
+/// Sorts the updates by slices of the keys, which threads share.
 void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const int shift = slice_shift(args, threads);
   const SlicedUpdates sliced = slice_updates(args, shift);
   const std::int64_t keys = args.keys.count();
-  std::atomic<bool> out_of_memory{false};
+  MemoryErrors errors;
   parallel_for(sliced.slices(), 1, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatingPoint environment;
-    try {
+    errors.collect([&] {
       for (std::int64_t slice = begin; slice < end; ++slice) {
         const std::int64_t first = slice << shift;
         const std::int64_t range = std::min(std::int64_t{1} << shift, keys - first);
@@ -225,11 +299,9 @@ void scatter_sliced(const ScatterArgs& args, const Combiner& combiner, int threa
         combine_all(args, combiner, {first, range},
                     {sliced.updates.get() + from, sliced.begin_of(slice + 1) - from});
       }
-    } catch (const std::bad_alloc&) {
-      out_of_memory.store(true, std::memory_order_relaxed);
-    }
+    });
   });
-  if (out_of_memory.load()) throw std::bad_alloc();
+  errors.rethrow();
 }
 
 /// The number of keys of each position of the outermost dimension, if no two of them share a key,
@@ -247,27 +319,21 @@ std::int64_t keys_of_row(const ScatterArgs& args) {
 void scatter_rows(const ScatterArgs& args, const Combiner& combiner) {
   const std::int64_t keys = keys_of_row(args);
   const std::int64_t length = args.updates.count() / args.updates.extent[0];
-  std::atomic<bool> out_of_memory{false};
+  MemoryErrors errors;
   parallel_for(args.updates.extent[0], std::max<std::int64_t>(1, grain(args) / length),
                [&](std::int64_t begin, std::int64_t end) {
                  const DefaultFloatingPoint environment;
-                 const KeyRange range{begin * keys, (end - begin) * keys};
-                 const auto blocks = [&](const auto& visit) {
-                   for_each_block(args, begin * length, end * length, visit);
-                 };
-                 try {
-                   if (combiner.is_always_in_place())
-                     blocks([&](const Updates& block) { combiner.in_place(args, block); });
-                   else
-                     combiner.in_blocks(args, range, blocks);
-                 } catch (const std::bad_alloc&) {
-                   out_of_memory.store(true, std::memory_order_relaxed);
-                 }
+                 errors.collect([&] {
+                   combine_blocks(args, combiner, {begin * keys, (end - begin) * keys},
+                                  [&](const auto& visit) {
+                                    for_each_block(args, begin * length, end * length, visit);
+                                  });
+                 });
                });
-  if (out_of_memory.load()) throw std::bad_alloc();
+  errors.rethrow();
 }
 
-enum class Way { Few, Tables, InOrder, Rows, Sliced };
+enum class Way { Few, Tables, InOrder, Rows, Ranges, Sliced };
 
 bool can_use_tables(const ScatterArgs& args, const Combiner& combiner) {
   return combiner.write_identity != nullptr || args.reduce == GPUKERN_REDUCE_NONE;
@@ -281,8 +347,10 @@ Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
       (combiner.is_always_in_place() || is_dense(keys * args.updates.extent[0], count)))
     return Way::Rows;
   if (can_use_tables(args, combiner) && tables_for(args, threads) > 0) return Way::Tables;
-  const bool can_stream = combiner.is_always_in_place() || is_dense(args.keys.count(), count);
-  return threads < kSortingThreads && can_stream ? Way::InOrder : Way::Sliced;
+  const bool can_stream =
+      combiner.is_always_in_place() || args.keys.count() / combiner.most_keys <= count;
+  if (!can_stream) return Way::Sliced;
+  return sharing_threads(args, threads) > 1 ? Way::Ranges : Way::InOrder;
 }
 
 }  // namespace
@@ -300,6 +368,8 @@ void scatter(const ScatterArgs& args) {
       return scatter_in_order(args, combiner);
     case Way::Rows:
       return scatter_rows(args, combiner);
+    case Way::Ranges:
+      return scatter_ranges(args, combiner, sharing_threads(args, threads));
     case Way::Sliced:
       return scatter_sliced(args, combiner, threads);
   }
@@ -308,8 +378,11 @@ void scatter(const ScatterArgs& args) {
 Strategy scatter_strategy(const ScatterArgs& args) {
   const int threads = threads_for(args.updates.count(), grain(args));
   const Way way = way_of(args, combiner_for(args), threads);
+  const bool is_serial = way == Way::Few || way == Way::InOrder;
   return {.path = way == Way::Sliced ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS,
-          .threads = way == Way::Few || way == Way::InOrder ? 1 : threads};
+          .threads = is_serial            ? 1
+                     : way == Way::Ranges ? sharing_threads(args, threads)
+                                          : threads};
 }
 
 }  // namespace gpukern::cpu

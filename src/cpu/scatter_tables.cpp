@@ -28,12 +28,10 @@ std::int64_t entry_bytes(const ScatterArgs& args) {
 template <class Fill>
 void fill_tables(const ScatterArgs& args, std::int64_t tables, const Fill& fill) {
   const std::int64_t count = args.updates.count();
-  parallel_for(tables, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t table = first; table < last; ++table) {
-      const std::int64_t begin = count / tables * table;
-      const std::int64_t end = table + 1 < tables ? begin + count / tables : count;
-      fill(table, [&](const auto& visit) { for_each_block(args, begin, end, visit); });
-    }
+  parallel_pieces(tables, [&](std::int64_t table) {
+    const std::int64_t begin = count / tables * table;
+    const std::int64_t end = table + 1 < tables ? begin + count / tables : count;
+    fill(table, [&](const auto& visit) { for_each_block(args, begin, end, visit); });
   });
 }
 
@@ -132,12 +130,11 @@ void reduce_by_tables(const ScatterArgs& args, const TableCombiner& combiner, st
 std::int64_t tables_for(const ScatterArgs& args, int threads) {
   constexpr std::int64_t kTablesPerThread = 4;  // a late thread leaves some to others
   constexpr std::int64_t kUpdatesPerEntry = 4;
-  constexpr std::int64_t kLeast = 8;  // parallel_for() wakes no thread for fewer
   const std::int64_t keys = args.keys.count();
   if (threads == 1 || keys > core_cache_bytes() / 2 / entry_bytes(args)) return 0;
   const std::int64_t tables =
       std::min(args.updates.count() / keys / kUpdatesPerEntry, kTablesPerThread * threads);
-  return tables < std::max<std::int64_t>(kLeast, threads) ? 0 : tables;
+  return tables < threads ? 0 : tables;
 }
 
 void scatter_by_tables(const ScatterArgs& args, const TableCombiner& combiner,

@@ -302,6 +302,17 @@ bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work)
   return job.passed();
 }
 
+void run_pieces(std::int64_t pieces, const RangeWork& work) {
+  const std::int64_t threads = std::min<std::int64_t>(thread_limit(), pieces);
+  if (threads <= 1) {
+    run_serial(work, pieces, 1);
+  } else {
+    Job job(work, pieces, {1, 1}, threads, threads);
+    pool().run(job);
+  }
+  throw_if_stopped();
+}
+
 ExternalSpinner::ExternalSpinner() { pool().add_external(1); }
 ExternalSpinner::~ExternalSpinner() { pool().add_external(-1); }
 

@@ -19,6 +19,7 @@ struct RangeWork {
   const void* context;
 };
 bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work);
+void run_pieces(std::int64_t pieces, const RangeWork& work);
 
 /// Calls body(begin, end) for ranges that cover [0, count), and returns when all are done. It runs
 /// on the caller and on helper threads: at most one thread per `grain` positions, within
@@ -43,6 +44,17 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
                   (*static_cast<const Body*>(context))(begin, end);
                 },
                 &body});
+}
+
+/// As parallel_for(), but calls body(piece) for each of a few pieces of work, each of which takes
+/// long enough for a thread.
+template <class Body>
+void parallel_pieces(std::int64_t pieces, const Body& body) {
+  run_pieces(pieces, {nullptr,
+                      [](const void* context, std::int64_t begin, std::int64_t end) {
+                        for (; begin < end; ++begin) (*static_cast<const Body*>(context))(begin);
+                      },
+                      &body});
 }
 
 /// As parallel_for(), but calls check(begin, end) for ranges that cover [0, count) first, and the

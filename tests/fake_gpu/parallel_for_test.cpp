@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// parallel_for(): each position is visited once, and none before all are checked.
+// parallel_for() and parallel_pieces(): each position is visited once, and none before all are
+// checked.
 
 #include <atomic>
 #include <cstdint>
@@ -51,6 +52,14 @@ TEST_F(ParallelForTest, VisitsEachPositionOnce) {
     Visits visits(count);
     parallel_for(count, kGrain,
                  [&](std::int64_t begin, std::int64_t end) { visits.add(begin, end); });
+    visits.expect(1);
+  }
+}
+
+TEST_F(ParallelForTest, VisitsEachPieceOnce) {
+  for (const std::int64_t pieces : {0, 1, 2, 3, 4, 5, 100}) {
+    Visits visits(pieces);
+    gpukern::cpu::parallel_pieces(pieces, [&](std::int64_t k) { visits.add(k, k + 1); });
     visits.expect(1);
   }
 }
