@@ -75,7 +75,7 @@ help:
 	@echo "make bench     measure gpukern, its peers and the ceilings, the cost of a call, and"
 	@echo "               programs (needs a GPU)"
 	@echo "make bench-host  measure host arrays, on any machine"
-	@echo "make sanitize  run the C++ tests under compute-sanitizer (needs a GPU)"
+	@echo "make sanitize  run the tests under compute-sanitizer (needs a GPU)"
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz      run the C ABI on inputs that libFuzzer makes, FUZZ_SECONDS=60 for each test"
@@ -165,11 +165,13 @@ bench-host: requirements
 
 # On a GPU machine: the C++ tests under each tool of compute-sanitizer, but those that take
 # gigabytes, those that a tool cannot follow, and death tests, whose processes it waits for.
-# Racecheck is slow, and host arrays run the same kernels.
+# Racecheck is slow, and host arrays run the same kernels. Then the Python tests under memcheck, but
+# those of new processes, which would wait for the tool, and of kernels that fault.
 SANITIZE_BUILD := build/sanitize
 SANITIZER_FLAGS := --require-cuda-init no --report-api-errors no --error-exitcode 1
+NOT_SANITIZED := context_lost exit fork pinned release seed_programs
 sanitize: requirements
-	$(INSTALL) .
+	$(INSTALL) .$(if $(OFFLINE),,[test])
 	for tool in memcheck initcheck synccheck racecheck; do \
 	  filter='-*DeathTest.*'; [ $$tool != racecheck ] || filter="$$filter:*/cuda_host"; \
 	  cmake -B $(SANITIZE_BUILD)-gpu -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_TEST_BY_PROGRAM=ON \
@@ -178,6 +180,9 @@ sanitize: requirements
 	  GTEST_FILTER="$$filter" ctest --test-dir $(SANITIZE_BUILD)-gpu --output-on-failure \
 	    --no-tests=error -LE "fake_gpu|fuzz|narrow|plain|large|no_$$tool" || exit 1; \
 	done
+	GPUKERN_TEST_CASES=50 compute-sanitizer --target-processes application-only \
+	  $(SANITIZER_FLAGS) $(BIN)/python -m pytest -m "gpu and not alone" -k "not at_exit" \
+	  $(NOT_SANITIZED:%=--ignore=python_tests/test_%.py) python_tests
 
 # The CPU backend, and pipelines on a fake GPU, without CUDA. Under ThreadSanitizer the tests of
 # several callers; those that fork() skip there by themselves.
