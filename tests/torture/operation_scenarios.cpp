@@ -121,6 +121,20 @@ void scatter_large(Case& given) {
   };
 }
 
+/// Threads of the CPU share the keys.
+void scatter_shared(Case& given) {
+  const std::int64_t count = given.exec.device.device_type == GPUKERN_CPU ? 1 << 17 : kCount;
+  const gpukern_tensor* const target = given.floats({4096});
+  const gpukern_tensor* const index = given.integers({count}, 0, 4096);
+  const gpukern_tensor* const values = given.floats({count});
+  const gpukern_tensor* const out = given.result(kFloat, {4096});
+  given.call = [=, &given] {
+    gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
+    options.reduce = GPUKERN_REDUCE_ADD;
+    return gpukern_scatter(target, index, values, 0, out, &options, &given.exec);
+  };
+}
+
 void put_along_axis(Case& given) {
   const gpukern_tensor* const target = given.floats({20, 300});
   const gpukern_tensor* const index = given.integers({20, 100}, -300, 300);
@@ -226,6 +240,7 @@ std::vector<Named> operation_scenarios() {
           {"scatter_bad_index", scatter_bad_index},
           {"scatter_integers", scatter_integers},
           {"scatter_large", scatter_large},
+          {"scatter_shared", scatter_shared},
           {"put_along_axis", put_along_axis},
           {"gather_reduce", gather_reduce},
           {"segment_reduce", segment_reduce},
