@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpukern
-from gpukern._streams import stream
+from gpukern._streams import stream, stream_tracker
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [
@@ -93,8 +93,9 @@ def test_no_call_of_it(pattern):
     assert users == REFUSED[pattern]
 
 
-def test_the_collector_leaves_streams_to_the_arrays_that_use_them():
-    """What holds a stream's owner is not in cycles: an owner's finalizer would destroy the stream
-    before the memory is freed on it. On a GPU, test_keep.py."""
+@pytest.mark.parametrize("kind", [stream.Stream, stream_tracker.StreamTracker])
+def test_the_collector_leaves_streams_to_the_arrays_that_use_them(kind):
+    """The uses of an array and the owners of their streams are not in cycles, where an owner's
+    finalizer destroys the stream before the memory is freed on it. On a GPU, test_keep.py."""
     have_gc = 1 << 14  # Py_TPFLAGS_HAVE_GC
-    assert not stream.Stream.__flags__ & have_gc
+    assert not kind.__flags__ & have_gc

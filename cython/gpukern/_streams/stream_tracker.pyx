@@ -52,8 +52,9 @@ cdef class PendingUse:
     """Work on a stream other than the owner: all of it, or up to an event if the stream is None."""
 
 
-# The collector must not clear it before the release, which reads it.
-@cython.no_gc_clear
+# Not part of reference cycles: the collector would clear its lists before the release, which reads
+# them.
+@cython.no_gc
 @cython.final
 cdef class StreamTracker:
     """The uses of one piece of device memory. All functions may be called from any thread."""
