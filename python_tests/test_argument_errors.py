@@ -155,3 +155,34 @@ def test_async_functions():
         gpukern.errors.GpukernValueError, match="expected a plain function, f is an async"
     ):
         gpukern.elementwise(f)
+
+
+def resizing(array, result):
+    """An argument whose conversion frees another argument's memory."""
+
+    class Resizing:
+        def __array__(self, dtype=None, copy=None):
+            array.resize(16, refcheck=False)
+            return result
+
+    return Resizing()
+
+
+RESIZED = {
+    "saxpy": lambda x, ones, other: gpukern.saxpy(1.0, x, other(np.ones(len(x)))),
+    "gather": lambda x, ones, other: gpukern.gather(x, other(ones)),
+    "gather of few": lambda x, ones, other: gpukern.gather(x, other(ones[:10])),
+    "take_along_axis": lambda x, ones, other: gpukern.take_along_axis(x, other(ones), axis=0),
+    "scatter": lambda x, ones, other: gpukern.scatter(x, ones, other(np.ones(len(ones)))),
+    "put_along_axis": lambda x, ones, other: gpukern.put_along_axis(x, ones, other(1.0 * ones), 0),
+    "gather_reduce": lambda x, ones, other: gpukern.gather_reduce(x, ones, other(ones[:1] * 0)),
+}
+
+
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+@pytest.mark.parametrize("name", RESIZED)
+def test_an_array_that_another_argument_resizes(name, size):
+    x = np.ones(size)
+    ones = np.ones(min(size, 1000) if name == "gather" else size, np.int64)
+    with pytest.raises(ValueError, match="was resized while the other arguments were read"):
+        RESIZED[name](x, ones, lambda result: resizing(x, result))

@@ -66,6 +66,7 @@ cdef inline int prepare(Argument *argument, object array, object name) except -1
     argument.byte_strided = argument.unordered = False
     argument.array = <PyObject *>array
     argument.name = argument.owner = argument.type = argument.dtype = NULL
+    argument.described = NULL
     argument.tracker = argument.target = NULL
     argument.torch = argument.stream = NULL
     argument.previous = NULL

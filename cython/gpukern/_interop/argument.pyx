@@ -18,7 +18,7 @@ from gpukern._interop.array_type cimport (
 )
 from gpukern._interop.dtype cimport describe_dtype, is_native, numpy_dtype
 from gpukern._streams.call cimport (
-    INLINE_NDIM, Argument, CallContext, keep, link_host, new_memory, what,
+    INLINE_NDIM, Argument, CallContext, elements_in, keep, link_host, new_memory, what,
 )
 
 import numpy as np
@@ -177,7 +177,9 @@ cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray ar
     argument.host = True
     argument.readonly = not cnp.PyArray_ISWRITEABLE(array)
     argument.byte_strided = argument.c.dtype.lanes == 0
-    argument.owner = <PyObject *>array
+    argument.owner = argument.described = <PyObject *>array
+    argument.memory = argument.c.data
+    argument.elements = elements_in(array)
     for d in range(ndim):
         sizes[d] = shape[d]
     # NumPy's strides mean nothing where sizes are 0 or 1.

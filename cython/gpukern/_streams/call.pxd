@@ -31,6 +31,7 @@ for the call, tells the libraries which arrays were written to, and returns the 
 The context releases what it holds when the function returns, also by an exception.
 """
 
+cimport numpy as cnp
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
@@ -91,6 +92,9 @@ cdef struct Argument:
     int position
     PyObject *array      # what was passed
     PyObject *owner      # what holds the memory: an ndarray, a DeviceArray, `array` or an Import
+    PyObject *described  # the ndarray whose memory was described, else NULL
+    void *memory         # of it then
+    Py_ssize_t elements  # of it then
     PyObject *type       # the ArrayType of `array`, NULL for an ndarray
     PyObject *dtype      # NumPy's, NULL if it is to be derived: see dtype_of()
     PyObject *tracker    # the StreamTracker of a DeviceArray on a GPU, else NULL
@@ -100,6 +104,13 @@ cdef struct Argument:
     void *stream         # the current stream of the array's library, NULL on the host
     Argument *previous   # of the context
     int64_t sizes[2 * INLINE_NDIM]  # c.shape and c.strides, unless there are more dimensions
+
+cdef inline Py_ssize_t elements_in(cnp.ndarray array) noexcept:
+    cdef Py_ssize_t elements = 1
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(array)):
+        elements *= cnp.PyArray_DIM(array, d)
+    return elements
 
 cdef struct CallContext:
     gpukern_exec c             # for the C ABI

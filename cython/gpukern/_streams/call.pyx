@@ -280,7 +280,7 @@ cdef int start(CallContext *call, const Argument *out) except -1:
             count *= out.c.shape[d]
         if (0 < count * max(out.itemsize, SHORT_ELEMENT) <= SHORT and not watched
                 and call.device.device_type == 0 and computes_on_cpu(call)):
-            return 0
+            return check_memory(call)
         watched |= count * max(out.itemsize, SHORT_ELEMENT) >= LONG
     if (open_blocks.load(memory_order_relaxed) > 0
             and call.device.device_type == GPUKERN_CUDA):
@@ -289,6 +289,19 @@ cdef int start(CallContext *call, const Argument *out) except -1:
         watch(&call.watch, &call.c)
     pin(call)
     call.held.released = PyEval_SaveThread()
+    return 0
+
+
+cdef int check_memory(CallContext *call) except -1:
+    """Raises if an ndarray was resized after it was described, by what a later argument runs."""
+    cdef const Argument *argument = call.arguments
+    while argument != NULL:
+        if argument.described != NULL and argument.described == argument.owner and (
+                cnp.PyArray_DATA(<cnp.ndarray>argument.owner) != argument.memory
+                or elements_in(<cnp.ndarray>argument.owner) != argument.elements):
+            raise GpukernValueError(
+                f"{what(call, argument)} was resized while the other arguments were read")
+        argument = argument.previous
     return 0
 
 
@@ -302,6 +315,7 @@ cdef int pin(CallContext *call) except -1:
     cdef const Argument *argument = call.arguments
     cdef Py_ssize_t count = 0
     cdef object pins, reference
+    check_memory(call)
     while argument != NULL:
         count += argument.host and not argument.is_new
         argument = argument.previous
