@@ -105,6 +105,7 @@ cdef struct Argument:
     Argument *previous   # of the context
     int64_t sizes[2 * INLINE_NDIM]  # c.shape and c.strides, unless there are more dimensions
 
+# Cheaper than a call of NumPy's function.
 cdef inline Py_ssize_t elements_in(cnp.ndarray array) noexcept:
     cdef Py_ssize_t elements = 1
     cdef int d
