@@ -151,3 +151,24 @@ def test_an_exchange_api_without_a_stream_is_refused():
 def test_bins_of_elements_without_bytes_are_refused():
     with pytest.raises(gpukern.errors.GpukernTypeError, match="index must be of an integer dtype"):
         gpukern.bincount(np.zeros(2, "V0"), size=3)
+
+
+def test_types_that_claim_to_be_equal():
+    """A metaclass may say so; the protocol of one is not that of another."""
+
+    class Equal(type):
+        def __hash__(cls):
+            return 42
+
+        def __eq__(cls, other):
+            return True
+
+    class Array(np.ndarray, metaclass=Equal):
+        pass
+
+    class NoArray(metaclass=Equal):
+        pass
+
+    assert gpukern.gather(np.arange(5).view(Array), [1]) == 1
+    with pytest.raises(TypeError, match="NoArray"):
+        gpukern.gather(NoArray(), [1])

@@ -8,6 +8,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.object cimport Py_TYPE, PyTypeObject
 from cpython.ref cimport PyObject
+from libc.stdint cimport uintptr_t
 
 from gpukern._interop.dlpack cimport exchange_api
 from gpukern._interop.library_internals cimport cupy_attributes, torch_state
@@ -17,8 +18,9 @@ from gpukern.errors import GpukernTypeError
 
 cnp.import_array()
 
-# All array types, which keep their types for good: a program has few. The table in front finds
-# those in use by the type's address; each slot is one word, so that any thread may write it.
+# All array types, which keep their types for good: a program has few. They are found by the type's
+# address, since a metaclass may say that types are equal. The table in front has those in use; each
+# slot is one word, so that any thread may write it.
 cdef dict known_types = {}
 cdef enum:
     SLOTS = 64
@@ -47,10 +49,11 @@ cdef ArrayType array_type_of(object array):
 
 
 cdef ArrayType look_up(object type_, size_t slot):
-    found = known_types.get(type_)
+    address = <uintptr_t><PyObject *>type_
+    found = known_types.get(address)
     if found is None:
         # Another thread may be as far as this: all keep the one that came first.
-        found = known_types.setdefault(type_, new_array_type(type_))
+        found = known_types.setdefault(address, new_array_type(type_))
     recent[slot] = <PyObject *>found
     return found
 
@@ -69,7 +72,7 @@ cdef int register_device_array(object type_) except -1:
     cdef ArrayType made = ArrayType.__new__(ArrayType)
     made.type = type_
     made.protocol = BY_DEVICE_ARRAY
-    known_types[type_] = made
+    known_types[<uintptr_t><PyObject *>type_] = made
     return 0
 
 
