@@ -332,6 +332,7 @@ def test_jax_arrays_are_not_written_to(program):
             "programmatic_launch must be 0",
         ),
         (lambda k: gpukern.Kernel(), TypeError, "made by Program.kernel"),
+        (lambda k: type(k[1, 1])(), TypeError, "made by kernel"),
     ],
 )
 def test_wrong_launches(program, launch, error, words):

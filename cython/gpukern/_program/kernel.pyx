@@ -191,6 +191,9 @@ cdef class Kernel:
 cdef class Launcher:
     """A kernel with a grid and a block. Calling it with arguments launches the kernel."""
 
+    def __init__(self):
+        raise GpukernTypeError("a launcher is made by kernel[grid, block]")
+
     def __call__(self, *args):
         """Enqueues the kernel; see :class:`Kernel`."""
         launch(self.kernel, &self.shape, self.stream, args)
