@@ -303,6 +303,7 @@ cdef void begin_anew() noexcept nogil:
 pthread_atfork(NULL, NULL, begin_anew)
 
 
+@cython.final
 cdef class ThreadShare:
     """The caller's thread, and as many more, up to `wanted` in all, as are free in the process.
 

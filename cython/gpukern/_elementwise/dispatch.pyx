@@ -32,7 +32,9 @@ from gpukern._memory.device_array cimport allocate_device_array
 from gpukern._runtime.runtime cimport (
     DEFAULT_CUDA, DEFAULT_NONE, DefaultDevice, check, checked_default_device,
 )
-from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, new_memory, what
+from gpukern._streams.call cimport (
+    Argument, CallContext, begin_call, check_memory, end_call, new_memory, what,
+)
 
 import numpy as np
 
@@ -357,6 +359,8 @@ cdef object call_on_cpu(CallContext *call, Specialization found, tuple arguments
             out = new_output(call, found, operands)
     if out is not None:
         memory = host_view(target)
+    if out is not None or not operands.all_numpy:
+        check_memory(call)  # reading an argument may have run any code
     result = host.call(arguments, memory, &operands.shape, progress)
     return result if out is None else end_call(call, out, target)
 

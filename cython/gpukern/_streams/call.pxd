@@ -131,6 +131,7 @@ cdef int begin_call(CallContext *call, str function, object device, object strea
                     object device_memory) except -1
 cdef int link(CallContext *call, Argument *argument) except -1
 cdef int start(CallContext *call, const Argument *out) except -1
+cdef int check_memory(CallContext *call) except -1
 cdef int pin(CallContext *call) except -1
 cdef int finish(CallContext *call, gpukern_status status) except -1
 cdef int order_back(CallContext *call) except -1
