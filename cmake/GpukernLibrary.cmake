@@ -113,8 +113,10 @@ endif()
 if(GPUKERN_BUILD_TESTS)
   add_library(gpukern_on_fake_gpu STATIC EXCLUDE_FROM_ALL
               ${GPUKERN_BACKEND_FRONTS} "${PROJECT_SOURCE_DIR}/tests/fake_gpu/fake_gpu.cpp"
+              "${PROJECT_SOURCE_DIR}/tests/fake_gpu/fake_virtual_memory.cpp"
               $<TARGET_OBJECTS:gpukern_objects>)
   gpukern_use_own_settings(gpukern_on_fake_gpu)
   target_compile_definitions(gpukern_on_fake_gpu PRIVATE GPUKERN_HAVE_CUDA=1)
   target_link_libraries(gpukern_on_fake_gpu PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+  set_target_properties(gpukern_on_fake_gpu PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endif()

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "src/runtime/device.hpp"
+#include "src/runtime/virtual_memory.hpp"
 
 namespace gpukern::gpu {
 
@@ -22,5 +23,7 @@ gpukern_device pointer_device(const void* data);
 // As the functions with these names in src/runtime/device.hpp.
 int pinning_device(int wanted);
 void release_pinned(void* data);
+
+VirtualMemory& virtual_memory();
 
 }  // namespace gpukern::gpu

@@ -17,6 +17,7 @@
 #include "gpukern/gpukern.h"
 #include "gpukern/index_errors.h"
 #include "gpukern/stream.h"
+#include "gpukern/table.h"
 #include "gpukern/tensor.hpp"
 
 namespace gpukern::inline abi1 {
@@ -203,6 +204,49 @@ template <Element T>
 TensorRef<T>::TensorRef(const DeviceBuffer<std::remove_const_t<T>>& buffer) noexcept
   requires std::is_const_v<T>
     : TensorRef(buffer.data(), Dims(buffer.size()), buffer.device()) {}
+
+/// Memory of several GPUs at one range of addresses; see gpukern/table.h.
+class Table {
+ public:
+  /// Parts of these sizes in bytes on these devices, -1 for parts of other processes, accessed by
+  /// `devices`.
+  Table(std::span<const std::int64_t> part_bytes, std::span<const std::int32_t> part_devices,
+        std::span<const std::int32_t> devices, bool exported = false) {
+    if (part_bytes.size() != part_devices.size())
+      throw ValueError("Table: part_bytes and part_devices must have one size");
+    const gpukern_table_desc desc{
+        sizeof desc,         static_cast<std::int32_t>(part_bytes.size()), part_bytes.data(),
+        part_devices.data(), static_cast<std::int32_t>(devices.size()),    devices.data(),
+        exported ? 1 : 0};
+    check(gpukern_table_create(&desc, &table_));
+  }
+  Table(Table&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}
+  Table& operator=(Table&& other) noexcept {
+    Table taken(std::move(other));
+    std::swap(table_, taken.table_);
+    return *this;
+  }
+  /// All work on the table must have run.
+  ~Table() { gpukern_table_destroy(table_); }
+
+  /// The address of the first part.
+  [[nodiscard]] void* data() const noexcept { return gpukern_table_data(table_); }
+
+  /// Names the memory of a part of this process to others; see gpukern_table_export().
+  [[nodiscard]] gpukern_table_handle export_part(
+      std::int32_t part, gpukern_handle_type type = GPUKERN_HANDLE_FILE) const {
+    gpukern_table_handle handle{};
+    check(gpukern_table_export(table_, part, type, &handle));
+    return handle;
+  }
+  /// Maps a part of another process.
+  void import_part(std::int32_t part, const gpukern_table_handle& handle) {
+    check(gpukern_table_import(table_, part, &handle));
+  }
+
+ private:
+  gpukern_table* table_ = nullptr;
+};
 
 }  // namespace gpukern::inline abi1
 

@@ -9,6 +9,7 @@
 #include "src/core/make_once.hpp"
 #include "src/runtime/cpu_device.hpp"
 #include "src/runtime/profiler_range.hpp"
+#include "src/runtime/virtual_memory.hpp"
 #ifdef GPUKERN_HAVE_CUDA
 #include "cuda/runtime/backend.hpp"
 #endif
@@ -30,6 +31,7 @@ void query_device(int, gpukern_device_info&) { backend(0); }
 gpukern_device pointer_device(const void*) { return {GPUKERN_CPU, 0}; }
 int pinning_device(int wanted) { return wanted; }
 void release_pinned(void*) { backend(0); }
+VirtualMemory& virtual_memory() { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
 }  // namespace
 }  // namespace gpu
 #endif
@@ -74,5 +76,10 @@ gpukern_device pointer_device(const void* data) {
 int pinning_device(int wanted) { return gpu::pinning_device(wanted); }
 
 void release_pinned(void* data) { gpu::release_pinned(data); }
+
+VirtualMemory& virtual_memory() {
+  require_cuda_device(0);
+  return gpu::virtual_memory();
+}
 
 }  // namespace gpukern

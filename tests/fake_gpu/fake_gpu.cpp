@@ -3,6 +3,8 @@
 
 #include "fake_gpu.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -16,9 +18,20 @@ namespace gpukern_test {
 using gpukern::Event;
 using gpukern::Stream;
 
-FakeGpu& fake_gpu() {
-  static auto& gpu = *new FakeGpu;
-  return gpu;
+namespace {
+
+constexpr int kMostDevices = 8;
+
+int device_count() {
+  const char* const given = std::getenv("GPUKERN_FAKE_GPUS");
+  return given == nullptr ? 1 : std::min(std::atoi(given), kMostDevices);
+}
+
+}  // namespace
+
+FakeGpu& fake_gpu(int device) {
+  static auto& all = *new FakeGpu[kMostDevices];
+  return (&all)[device];
 }
 
 FakeGpu::Queue& FakeGpu::queue_of(Stream stream) { return queues_[stream]; }
@@ -254,6 +267,16 @@ gpukern_device FakeGpu::device_of(const void* data) {
   return {GPUKERN_CPU, 0};
 }
 
+void FakeGpu::add_memory(const std::byte* data, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  device_memory_.emplace(data, bytes);
+}
+
+void FakeGpu::remove_memory(const std::byte* data) {
+  const std::scoped_lock lock(mutex_);
+  device_memory_.erase(data);
+}
+
 std::size_t FakeGpu::take_peak_bytes() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(peak_, in_use_);
@@ -291,12 +314,14 @@ std::size_t FakeGpu::waiting() {
 
 namespace gpukern::gpu {
 
-Device& backend(int /*device_id*/) { return gpukern_test::fake_gpu(); }
+Device& backend(int device_id) { return gpukern_test::fake_gpu(device_id); }
 
 void begin_range(const char* name) { gpukern_test::fake_gpu().begin_range(name); }
 void end_range() { gpukern_test::fake_gpu().end_range(); }
 
-CudaStatus query_status() { return {.built = true, .device_count = 1, .reason = ""}; }
+CudaStatus query_status() {
+  return {.built = true, .device_count = gpukern_test::device_count(), .reason = ""};
+}
 
 void query_device(int /*device_id*/, gpukern_device_info& info) {
   std::memcpy(info.name, "fake GPU", sizeof "fake GPU");
@@ -309,6 +334,28 @@ int pinning_device(int wanted) { return wanted; }
 
 void release_pinned(void* data) { gpukern_test::fake_gpu().release_pinned(data); }
 
-ProgramBackend& programs() { fail(GPUKERN_DEVICE_ERROR, "the fake GPU runs no programs"); }
+namespace {
+
+constexpr const char* kNoPrograms = "the fake GPU runs no programs";
+
+class NoPrograms final : public ProgramBackend {
+ public:
+  Compiled compile(const ProgramRequest& /*request*/) override { refuse(); }
+  std::string compiler_identity() override { refuse(); }
+  CompilerInfo compiler() override { return {0, "", kNoPrograms}; }
+  void search(const char* /*directory*/) override {}
+  int compute_capability(int /*device*/) override { refuse(); }
+  std::unique_ptr<Module> load(const Compiled& /*compiled*/, int /*device*/) override { refuse(); }
+
+ private:
+  [[noreturn]] static void refuse() { fail(GPUKERN_DEVICE_ERROR, kNoPrograms); }
+};
+
+}  // namespace
+
+ProgramBackend& programs() {
+  static auto& none = *new NoPrograms;
+  return none;
+}
 
 }  // namespace gpukern::gpu

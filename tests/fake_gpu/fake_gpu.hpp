@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A fake GPU: it computes on the CPU, but as late as its streams and events allow. A missing wait,
-// or memory that is reused too early, thus gives wrong results on any machine.
+// or memory that is reused too early, thus gives wrong results on any machine. Several devices have
+// separate streams, and access each other's memory.
 #pragma once
 
 #include <atomic>
@@ -50,6 +51,9 @@ class FakeGpu final : public gpukern::Device {
   std::uint64_t capture_of(Stream stream) override;
 
   gpukern_device device_of(const void* data);
+  /// Memory of the device that others allocate.
+  void add_memory(const std::byte* data, std::size_t bytes);
+  void remove_memory(const std::byte* data);
   /// Pretends that all streams are being captured; their work runs nevertheless.
   void capture(bool captured) { captured_ = captured; }
   /// Lets one upload fail, after this number of uploads.
@@ -92,10 +96,12 @@ class FakeGpu final : public gpukern::Device {
   void require_reachable(const void* data);
   static Memory::const_iterator find(const Memory& memory, const void* data);
 
-  std::recursive_mutex mutex_;
+  // Of all devices.
+  static inline std::recursive_mutex mutex_;
+  static inline Memory device_memory_;
+  static inline Memory pinned_memory_;
+
   std::map<Stream, Queue> queues_;
-  Memory device_memory_;
-  Memory pinned_memory_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
   std::atomic<std::size_t> launches_{0};
@@ -106,6 +112,7 @@ class FakeGpu final : public gpukern::Device {
   bool captured_ = false;
 };
 
-FakeGpu& fake_gpu();
+/// A device; there are as many as $GPUKERN_FAKE_GPUS says, by default one.
+FakeGpu& fake_gpu(int device = 0);
 
 }  // namespace gpukern_test
