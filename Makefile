@@ -117,6 +117,7 @@ test: requirements
 	@rm -rf $(REPORTS); mkdir -p $(REPORTS)
 	@status=0; \
 	export GPUKERN_TEST_TOOLKIT=$$(echo $(abspath $(VENV))/lib/python*/site-packages/nvidia/cu13); \
+	export GPUKERN_TEST_FAKE_GPU=$(abspath $(BUILD))/tests/fake/libgpukern.so; \
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error \
 	  --output-junit $(abspath $(REPORTS))/ctest.xml || status=1; \
 	workers=; [ $(PYTEST_JOBS) = 1 ] || ! $(BIN)/python -c "import xdist" 2> /dev/null || \

@@ -1,11 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls on groups of threads."""
+"""Calls on groups of threads and of processes."""
 
+import multiprocessing
+import os
 import threading
+import traceback
 
 from gpukern import distributed
+from gpukern.errors import PeerLostError
 
 
 def on_ranks(function, size, wrap=lambda group: group):
@@ -32,3 +36,63 @@ def without_errors(results):
         if isinstance(result, Exception):
             raise result
     return results
+
+
+class PipeGroup:
+    """A rank that exchanges through a pipe to the process that started it."""
+
+    def __init__(self, rank, size, pipe):
+        self.rank, self.size, self.pipe = rank, size, pipe
+
+    def all_gather(self, data):
+        self.pipe.send(data)
+        reply = self.pipe.recv()
+        if isinstance(reply, int):
+            raise PeerLostError(f"rank {reply} of {self.size} has ended", reply)
+        return reply
+
+
+def _run(function, rank, size, pipe):
+    try:
+        function(PipeGroup(rank, size, pipe))
+        pipe.send(("done", ""))
+    except Exception:
+        pipe.send(("failed", traceback.format_exc()))
+
+
+def on_processes(function, size):
+    """Call a function of a module in new processes; return 'done' or how each has failed."""
+    context = multiprocessing.get_context("spawn")
+    pipes, processes = [], []
+    for rank in range(size):
+        ours, theirs = context.Pipe()
+        processes.append(context.Process(target=_run, args=(function, rank, size, theirs)))
+        processes[-1].start()
+        theirs.close()
+        pipes.append(ours)
+    results = {}
+    while len(results) < size:
+        messages = {}
+        for rank in set(range(size)) - set(results):
+            try:
+                assert pipes[rank].poll(100), f"rank {rank} does not answer"
+                messages[rank] = pipes[rank].recv()
+            except EOFError:
+                results[rank] = "lost"
+        for rank, message in list(messages.items()):
+            if isinstance(message, tuple):
+                results[rank] = message[1] or message[0]
+                del messages[rank]
+        gone = min(results, default=None)
+        reply = [messages[rank] for rank in range(size)] if gone is None else gone
+        for rank in messages:
+            pipes[rank].send(reply)
+    for process in processes:
+        process.join(60)
+        assert not process.is_alive()
+    return [results[rank] for rank in range(size)]
+
+
+def die():
+    """End this process without a word."""
+    os._exit(1)

@@ -241,6 +241,31 @@ cdef extern from "gpukern/index_errors.h" nogil:
     gpukern_status gpukern_index_errors_destroy(gpukern_index_errors *errors)
 
 
+cdef extern from "gpukern/table.h" nogil:
+    ctypedef struct gpukern_table:
+        pass
+    ctypedef struct gpukern_table_desc:
+        size_t struct_size
+        int32_t part_count
+        const int64_t *part_bytes
+        const int32_t *part_devices
+        int32_t device_count
+        const int32_t *devices
+        int32_t exported
+    ctypedef struct gpukern_table_handle:
+        int32_t type
+        int32_t file
+        unsigned char fabric[64]
+
+    gpukern_status gpukern_table_create(const gpukern_table_desc *desc, gpukern_table **table)
+    void *gpukern_table_data(const gpukern_table *table) noexcept
+    gpukern_status gpukern_table_export(const gpukern_table *table, int32_t part, int32_t type,
+                                        gpukern_table_handle *handle)
+    gpukern_status gpukern_table_import(gpukern_table *table, int32_t part,
+                                        const gpukern_table_handle *handle)
+    gpukern_status gpukern_table_destroy(gpukern_table *table)
+
+
 cdef extern from "gpukern/explain.h" nogil:
     ctypedef enum gpukern_device_rule:
         GPUKERN_RULE_NONE

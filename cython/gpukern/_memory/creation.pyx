@@ -2,24 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""to_device(), empty() and pinned_empty()."""
+"""to_device(), empty() and pinned_empty(), and memory of several GPUs."""
 
 cimport cython
 cimport numpy as cnp
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from gpukern._capi cimport (
-    GPUKERN_CUDA_HOST, GPUKERN_DEVICE_DEFAULT, GPUKERN_MAX_NDIM, gpukern_allocate, gpukern_device,
-    gpukern_release,
+    GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_DEVICE_DEFAULT, GPUKERN_MAX_NDIM, gpukern_allocate,
+    gpukern_device, gpukern_release, gpukern_table, gpukern_table_create, gpukern_table_data,
+    gpukern_table_desc, gpukern_table_destroy, gpukern_table_export, gpukern_table_handle,
+    gpukern_table_import,
 )
 from gpukern._interop.argument cimport (
     describe, dtype_of, fill_from_ndarray, new_ndarray, refuse_masked,
 )
 from gpukern._interop.dtype cimport require_plain
-from gpukern._memory.device_array cimport allocate_device_array, copy_to_device
+from gpukern._memory.device_array cimport allocate_device_array, copy_to_device, new_array_at
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport Argument, CallContext, begin_call, keep, order_back
-from gpukern._streams.stream cimport as_device
+from gpukern._streams.stream cimport as_device, legacy_stream
+from gpukern._streams.stream_tracker cimport StreamTracker, new_stream_tracker
 
 import operator
 
@@ -152,6 +156,74 @@ cdef class PinnedMemory:
         # the end of the process CUDA may be gone, and the memory with it, so errors are ignored.
         with nogil:
             gpukern_release(PINNED, self.data, NULL)
+
+
+@cython.no_gc
+@cython.final
+cdef class TableMemory:
+    """Memory of several GPUs at one range of addresses; see gpukern/table.h.
+
+    `part_devices` has -1 for the parts of other processes, `devices` access the memory. It is freed
+    with the last array in it, after the work on that.
+    """
+
+    cdef gpukern_table *table
+    cdef dict trackers  # by device
+
+    def __cinit__(self, const int64_t[::1] part_bytes, const int32_t[::1] part_devices,
+                  const int32_t[::1] devices, bint exported):
+        cdef gpukern_table_desc desc
+        cdef StreamTracker tracker
+        desc.struct_size = sizeof(desc)
+        desc.part_count, desc.device_count = <int32_t>len(part_devices), <int32_t>len(devices)
+        desc.part_bytes, desc.part_devices = &part_bytes[0], &part_devices[0]
+        desc.devices, desc.exported = &devices[0], exported
+        with nogil:
+            check(gpukern_table_create(&desc, &self.table))
+        self.trackers = {
+            device: new_stream_tracker(gpukern_device(GPUKERN_CUDA, device), legacy_stream())
+            for device in devices}
+        for tracker in self.trackers.values():
+            tracker.mark_new_complete()
+            tracker.elsewhere = [each for each in self.trackers.values() if each is not tracker]
+
+    def __dealloc__(self):
+        cdef StreamTracker tracker
+        for tracker in (self.trackers or {}).values():
+            tracker.await_uses()
+            tracker.elsewhere = None  # a cycle, and the collector does not follow it
+        with nogil:
+            gpukern_table_destroy(self.table)
+
+    def export_part(self, int32_t part, int32_t kind):
+        """The kind of the handle, its file descriptor, which the caller closes, and its bytes."""
+        cdef gpukern_table_handle handle
+        with nogil:
+            check(gpukern_table_export(self.table, part, kind, &handle))
+        return handle.type, handle.file, (<char *>handle.fabric)[:sizeof(handle.fabric)]
+
+    def import_part(self, int32_t part, int32_t kind, int32_t file, bytes fabric):
+        cdef gpukern_table_handle handle
+        handle.type, handle.file = kind, file
+        memcpy(handle.fabric, <char *>fabric, min(len(fabric), sizeof(handle.fabric)))
+        with nogil:
+            check(gpukern_table_import(self.table, part, &handle))
+
+    def synchronize(self):
+        """Waits for the work on the memory by the devices of this process."""
+        cdef StreamTracker tracker
+        for tracker in self.trackers.values():
+            tracker.synchronize()
+
+    def array(self, int device, shape, dtype, int64_t offset=0):
+        """A C-contiguous array in the memory, from a byte on, as a device sees it."""
+        cdef int64_t[GPUKERN_MAX_NDIM] sizes
+        cdef cnp.dtype kind = as_dtype(dtype, "empty")
+        cdef int ndim = fill_sizes(sizes, shape, kind, "empty")
+        cdef char *data = <char *>gpukern_table_data(self.table)
+        require_device_dtype(kind, "empty: dtype")
+        return new_array_at(data + offset if data != NULL else NULL, self, self.trackers[device],
+                            kind, ndim, sizes)
 
 
 cdef cnp.dtype as_dtype(object dtype, str function):

@@ -13,6 +13,7 @@ cdef class DeviceArray:
     cdef cnp.dtype element_dtype
     cdef StreamTracker tracker  # None on the CPU; views share that of the base
     cdef DeviceArray base       # whose memory a view is in, None for an array with memory
+    cdef object memory          # what owns the memory of an array without base, None for the array
     cdef bint contiguous
     cdef object __weakref__
     cdef DeviceArray copy_at(self, gpukern_device device)
@@ -21,4 +22,6 @@ cdef class DeviceArray:
 
 cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device, cnp.dtype dtype,
                                        int ndim, const int64_t *shape)
+cdef DeviceArray new_array_at(void *data, object memory, StreamTracker tracker, cnp.dtype dtype,
+                              int ndim, const int64_t *shape)
 cdef DeviceArray copy_to_device(CallContext *call, const Argument *source, gpukern_device device)

@@ -25,7 +25,7 @@ from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, finish, link, pin, start, stream_of_call,
 )
 from gpukern._streams.stream cimport Stream, consumer_stream, current_streams, legacy_stream
-from gpukern._streams.stream_tracker cimport new_stream_tracker
+from gpukern._streams.stream_tracker cimport StreamTracker, new_stream_tracker
 
 import operator
 from types import SimpleNamespace
@@ -79,7 +79,7 @@ cdef class DeviceArray:
         raise GpukernTypeError("DeviceArray is made by to_device(), empty() and the operations")
 
     def __dealloc__(self):
-        if self.c.data != NULL and self.base is None:
+        if self.c.data != NULL and self.base is None and self.memory is None:
             if self.tracker is not None:
                 self.tracker.release(self.c.data)
             else:
@@ -369,6 +369,16 @@ cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device,
     if made.c.device.device_type != GPUKERN_CPU:
         made.tracker = new_stream_tracker(
             made.c.device, stream_of_call(call) if call.has_stream else legacy_stream())
+    return made
+
+
+cdef DeviceArray new_array_at(void *data, object memory, StreamTracker tracker, cnp.dtype dtype,
+                              int ndim, const int64_t *shape):
+    """An array in memory that another object owns, on the device of the tracker."""
+    cdef DeviceArray made = DeviceArray.__new__(DeviceArray)
+    set_layout(made, dtype, ndim, shape)
+    made.c.device, made.c.data = tracker.device, data
+    made.memory, made.tracker = memory, tracker
     return made
 
 

@@ -171,9 +171,9 @@ def explain(op, /, *args, **kwargs):
     Raises
     ------
     TypeError
-        For another `op`, and for object arrays, masked arrays and distributed arrays, which are
-        gathered in several calls. An exception that the call would raise for its arguments is
-        raised here as well, except for indices out of bounds, which are not read.
+        For another `op`, and for object arrays, masked arrays and distributed arrays in host
+        memory, which are gathered in several calls. An exception that the call would raise for its
+        arguments is raised here as well, except for indices out of bounds, which are not read.
 
     Examples
     --------
@@ -187,10 +187,10 @@ def explain(op, /, *args, **kwargs):
         raise GpukernTypeError(
             "explain: op must be gpukern.gather or another operation, or made by "
             f"gpukern.elementwise, got {op!r}")
+    everything = args + tuple(kwargs.values())
+    args = tuple([as_explained(name, each, everything) for each in args])
+    kwargs = {key: as_explained(name, each, everything) for key, each in kwargs.items()}
     for array in args + tuple(kwargs.values()):
-        if is_distributed(array):
-            raise GpukernTypeError(
-                f"explain: {name} of a DistributedArray is several calls; pass its .local")
         if name not in REFUSING and is_special(array):
             raise GpukernTypeError(
                 f"explain: {name} of an array of objects or a masked array is several calls")
@@ -203,3 +203,7 @@ def explain(op, /, *args, **kwargs):
     finally:
         request_explanation(NULL)
     return new_explanation(name, &explanation)
+
+
+cdef object as_explained(str name, object argument, object arguments):
+    return argument._explained(name, arguments) if is_distributed(argument) else argument

@@ -23,6 +23,9 @@ cdef class StreamTracker:
     cdef uint64_t begun
     cdef list pending
     cdef list consumers
+    cdef list elsewhere
+    cdef Stream joined
+    cdef list joined_uses
     cdef cython.pymutex lock
     cdef int begin(self, Stream stream, bint writes, uint64_t *number=*) except -1
     cdef int end(self, Stream stream, bint writes) except -1
@@ -31,6 +34,11 @@ cdef class StreamTracker:
     cdef void mark_new_complete(self) noexcept
     cdef int add_consumers(self, list streams) except -1
     cdef void release(self, void *data) noexcept
+    cdef void await_uses(self) noexcept
+    cdef void wait_for_others(self, void *waiter) noexcept
+    cdef int synchronize(self) except -1
+    cdef int join(self, Stream stream) except -1
+    cdef gpukern_event *mark(self) except? NULL
     cdef Stream capturing(self)
     cdef int begin_on_owner(self, bint writes) except -1
     cdef int begin_on_other(self, Stream stream, bint writes) except -1

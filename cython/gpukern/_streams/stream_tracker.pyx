@@ -15,6 +15,9 @@ freed is marked after each use.
 
 In a stream that captures a CUDA graph nothing runs yet: only work on the owner stream is noted.
 
+Memory that several GPUs access has a tracker for each of them. A use on one waits for all uses on
+the others.
+
 Imported arrays have no tracker. Most libraries free memory in the order of a stream that they name,
 behind which gpukern orders its work. One that names none (JAX, an unknown exporter) does not know
 the call's stream either, and would free or reuse an array that the caller drops right after a call,
@@ -62,6 +65,8 @@ cdef class StreamTracker:
     cdef int begin(self, Stream stream, bint writes, uint64_t *number=NULL) except -1:
         """Orders what will be enqueued on a stream behind the uses that it conflicts with. The
         `number` of this use is for mark_complete()."""
+        if self.elsewhere is not None:
+            self.join(stream)
         with self.lock:
             self.begun += 1
             if number != NULL:
@@ -74,6 +79,51 @@ cdef class StreamTracker:
             if writes:
                 self.wrote = True
                 self.version += 1
+        return 0
+
+    cdef int join(self, Stream stream) except -1:
+        """Orders what will be enqueued on a stream behind all uses on other devices."""
+        cdef StreamTracker other
+        cdef gpukern_event *event
+        cdef list uses = [(<StreamTracker>each).begun for each in self.elsewhere]
+        if (self.joined is not None and same_stream(stream, self.joined)
+                and uses == self.joined_uses):
+            return 0
+        for other in self.elsewhere:
+            event = other.mark()
+            try:
+                with nogil:
+                    check(gpukern_stream_wait_event(self.device, stream.handle, event))
+            finally:
+                with nogil:
+                    gpukern_event_release(other.device, event)
+        self.joined, self.joined_uses = stream, uses
+        return 0
+
+    cdef gpukern_event *mark(self) except? NULL:
+        """An event behind all uses, NULL if there are none."""
+        cdef gpukern_event *event = NULL
+        with self.lock:
+            if self.busy or self.pending:
+                self.begin_on_owner(True)
+                with nogil:
+                    check(gpukern_event_record(self.device, self.owner.handle, &event))
+        return event
+
+    cdef int synchronize(self) except -1:
+        """Waits on the host for all uses, and for the streams of consumers."""
+        cdef gpukern_exec where = in_order_of(PER_THREAD)
+        cdef gpukern_event *event = self.mark()
+        cdef Stream stream
+        try:
+            for stream in list(self.consumers):
+                wait_outside(self.device, PER_THREAD, stream.handle)
+            with nogil:
+                check(gpukern_stream_wait_event(self.device, PER_THREAD, event))
+                check(gpukern_synchronize(self.device, &where))
+        finally:
+            with nogil:
+                gpukern_event_release(self.device, event)
         return 0
 
     cdef int end(self, Stream stream, bint writes) except -1:
@@ -224,21 +274,29 @@ cdef class StreamTracker:
         Errors are ignored, as in a destructor: only a broken context or the end of the process
         causes them, and then the memory is lost or returned anyway.
         """
-        cdef gpukern_exec where
-        cdef Stream holder = self.owner
+        cdef gpukern_exec where = in_order_of(self.owner.handle)
+        cdef Stream holder = self.capturing() if self.pending or self.consumers else None
+        if holder is not None:
+            # A graph cannot wait for work outside it; this one case is left to the host.
+            self.await_uses()
+            where.stream = holder.handle
+        else:
+            self.wait_for_others(self.owner.handle)
+        with nogil:
+            gpukern_release(self.device, data, &where)
+
+    cdef void await_uses(self) noexcept:
+        """Waits on the host for all uses, those in captures excepted."""
+        cdef gpukern_exec where = in_order_of(PER_THREAD)
+        self.wait_for_others(PER_THREAD)
+        wait_outside(self.device, PER_THREAD, self.owner.handle)
+        with nogil:
+            gpukern_synchronize(self.device, &where)
+
+    cdef void wait_for_others(self, void *waiter) noexcept:
+        """Orders a stream behind the uses on all but the owner, which are then forgotten."""
         cdef Stream stream
         cdef PendingUse use
-        cdef void *waiter = self.owner.handle
-        memset(&where, 0, sizeof(where))
-        where.struct_size = sizeof(where)
-        where.device.device_type = GPUKERN_DEVICE_DEFAULT
-        if self.pending or self.consumers:
-            holder = self.capturing()
-            if holder is None:
-                holder = self.owner
-            else:
-                # A graph cannot wait for work outside it; this one case is left to the host.
-                waiter = PER_THREAD
         for stream in self.consumers:
             wait_outside(self.device, waiter, stream.handle)
         for use in self.pending:
@@ -248,14 +306,6 @@ cdef class StreamTracker:
                 with nogil:
                     gpukern_stream_wait_event(self.device, waiter, use.event)
             forget(self.device, use)
-        if holder is not self.owner:
-            wait_outside(self.device, waiter, self.owner.handle)
-        with nogil:
-            if waiter == PER_THREAD:
-                where.stream = waiter
-                gpukern_synchronize(self.device, &where)
-            where.stream = holder.handle
-            gpukern_release(self.device, data, &where)
 
     cdef Stream capturing(self):
         """A stream that captures a CUDA graph, which then keeps the memory: the owner before the
@@ -271,6 +321,15 @@ cdef class StreamTracker:
             if use.stream is not None and captures(self.device, use.stream.handle):
                 return use.stream
         return None
+
+
+cdef gpukern_exec in_order_of(void *stream) noexcept:
+    cdef gpukern_exec where
+    memset(&where, 0, sizeof(where))
+    where.struct_size = sizeof(where)
+    where.device.device_type = GPUKERN_DEVICE_DEFAULT
+    where.stream = stream
+    return where
 
 
 cdef bint captures(gpukern_device device, void *stream) noexcept:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables over several processes: one part on each rank of a group.
+"""Tables over several GPUs and processes: one part or more on each rank of a group.
 
 A group is any object with `rank`, `size` and ``all_gather(bytes)``; :func:`from_mpi`,
 :func:`from_torch` and :func:`threads` make groups. A :class:`DistributedArray` of
@@ -12,6 +12,7 @@ module, and this module imports neither mpi4py nor torch.
 """
 
 from gpukern.distributed.array import DistributedArray, empty, from_local
+from gpukern.distributed.device_table import DeviceTable
 from gpukern.distributed.group import Group
 from gpukern.distributed.host import host_table
 from gpukern.distributed.mpi_group import MpiGroup, from_mpi
@@ -19,6 +20,7 @@ from gpukern.distributed.thread_group import threads
 from gpukern.distributed.torch_group import from_torch
 
 __all__ = [
+    "DeviceTable",
     "DistributedArray",
     "Group",
     "MpiGroup",

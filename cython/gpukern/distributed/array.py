@@ -5,7 +5,8 @@
 
 import operator
 import secrets
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ from gpukern.distributed.group import (
     sizes_of,
 )
 from gpukern.errors import GpukernTypeError, GpukernValueError
+
+if TYPE_CHECKING:
+    from gpukern.distributed.device_table import DeviceTable
 
 STAGING_MEMORY = 256 << 20
 
@@ -111,6 +115,11 @@ class DistributedArray:
         """Do what gpukern.saxpy does, on the rows of this rank."""
         from gpukern import saxpy
 
+        self._require_layout(x, y, out)
+        local = saxpy(a, x.local, y.local, out=None if out is None else out.local, **options)
+        return self.like(local) if out is None else out
+
+    def _require_layout(self, x: Any, y: Any, out: Any) -> None:
         for each in (x, y, *(() if out is None else (out,))):
             if not isinstance(each, DistributedArray):
                 raise GpukernTypeError(
@@ -121,8 +130,12 @@ class DistributedArray:
                 raise GpukernValueError(
                     f"saxpy: distributed arrays must have one layout, got {self!r} and {each!r}"
                 )
-        local = saxpy(a, x.local, y.local, out=None if out is None else out.local, **options)
-        return self.like(local) if out is None else out
+
+    def _explained(self, name: str, arguments: Sequence[Any]) -> object:
+        """Return what gpukern.explain explains in place of this array."""
+        raise GpukernTypeError(
+            f"explain: {name} of a DistributedArray is several calls; pass its .local"
+        )
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -203,31 +216,70 @@ def _plain(array: npt.ArrayLike) -> npt.NDArray[Any]:
     return local
 
 
+@overload
 def empty(
     shape: int | tuple[int, ...],
     dtype: npt.DTypeLike,
     group: Group,
     *,
     staging_memory: int = STAGING_MEMORY,
+) -> DistributedArray: ...
+@overload
+def empty(
+    shape: int | tuple[int, ...],
+    dtype: npt.DTypeLike,
+    group: Group | None = None,
+    *,
+    devices: int | str | Sequence[int | str],
+    rows: Sequence[int] | None = None,
+) -> "DeviceTable": ...
+def empty(
+    shape: int | tuple[int, ...],
+    dtype: npt.DTypeLike,
+    group: Group | None = None,
+    *,
+    devices: int | str | Sequence[int | str] | None = None,
+    rows: Sequence[int] | None = None,
+    staging_memory: int = STAGING_MEMORY,
 ) -> DistributedArray:
-    """Make a distributed array of uninitialized host memory. Each rank must call it.
+    """Make a distributed array of uninitialized memory. Each rank must call it.
 
     Parameters
     ----------
     shape : int or tuple of int
-        Of the whole array; each rank has the same number of rows, the last ones up to that less.
+        Of the whole array.
     dtype : dtype
-        Of any fixed-width type.
-    group : group
-        See :class:`Group`.
+        Of any fixed-width type; on GPUs of 1 to 65535 bytes.
+    group : group, optional
+        See :class:`Group`. By default this process alone, which then needs `devices`.
+    devices : int, str or sequence, optional
+        The CUDA devices of this rank; one may be given several times. By default the memory is that
+        of the host.
+    rows : sequence of int, optional
+        The number of rows on each device of this rank. By default the same number on each device of
+        all ranks, or in the memory of each rank; the last ones have up to that less.
     staging_memory : int
-        As in :func:`from_local`.
+        As in :func:`from_local`, of an array in host memory.
 
     Returns
     -------
     DistributedArray
+        A :class:`DeviceTable` on GPUs.
+
+    Raises
+    ------
+    gpukern.errors.GpukernDeviceError
+        On each rank, for devices that cannot access each other's memory.
+    MemoryError
+        On each rank, if a device lacks memory.
 
     """
+    if devices is not None:
+        from gpukern.distributed import device_table
+
+        return device_table.empty(shape, dtype, group, devices, rows)
+    if group is None or rows is not None:
+        raise GpukernValueError("empty: an array without devices must have a group and no rows")
     what, local = "", np.empty(0)
     with collective(group, "empty") as call:
         with call:

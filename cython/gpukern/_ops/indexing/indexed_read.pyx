@@ -6,6 +6,7 @@
 
 cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongAndOverflow
+from cpython.object cimport PyObject_TypeCheck, PyTypeObject
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
@@ -125,7 +126,8 @@ def register_distributed_array(type_):
 
 
 cdef bint is_distributed(object array) noexcept:
-    return type(array) is distributed_array
+    return distributed_array is not None and PyObject_TypeCheck(
+        array, <PyTypeObject *>distributed_array)
 
 
 cdef bint is_special(object source):

@@ -1,0 +1,444 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""DeviceTable: a distributed array in the memory of the GPUs of one host."""
+
+import math
+import operator
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import gpukern
+from gpukern._memory.creation import TableMemory
+from gpukern.distributed import indexing
+from gpukern.distributed.array import DistributedArray
+from gpukern.distributed.group import (
+    Agreement,
+    Counts,
+    Group,
+    collective,
+    exchange_rows,
+    sizes_of,
+)
+from gpukern.distributed.handles import share
+from gpukern.errors import GpukernDeviceError, GpukernMemoryError, GpukernValueError
+
+CUDA_DEVICES = (2, 13)  # DLPack's numbers of device and of managed memory
+
+
+class DeviceTable(DistributedArray):
+    """A distributed array in the memory of the GPUs of one host, at one range of addresses.
+
+    :func:`empty` makes it. Each GPU of the ranks accesses all rows, those of other GPUs over NVLink
+    or PCIe. The memory is uninitialized.
+
+    Attributes
+    ----------
+    devices : tuple of int
+        The CUDA devices of this rank, one for each of its parts.
+
+    """
+
+    def __init__(
+        self,
+        memory: TableMemory,
+        layout: "_Layout",
+        row_shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        group: Group,
+        number: int,
+    ) -> None:
+        self._memory = memory
+        self._layout = layout
+        self.group = group
+        self.number = number
+        self.dtype = dtype
+        self.starts = layout.rank_starts
+        self.shape = (int(layout.part_starts[-1]), *row_shape)
+        self.devices = layout.devices
+        self._views = {
+            device: memory.array(device, self.shape, dtype)
+            for device in dict.fromkeys(self.devices)
+        }
+
+    def on(self, device: int | str | None = None) -> gpukern.DeviceArray:
+        """Return the whole array, as a device of this rank accesses it.
+
+        Parameters
+        ----------
+        device : int or str, optional
+            A CUDA device of this rank; by default its first.
+
+        """
+        number = self.devices[0] if device is None else _ordinal(device)
+        if number not in self._views:
+            raise GpukernValueError(
+                f"device must be one of this rank, {self.devices}, got cuda:{number}"
+            )
+        view: gpukern.DeviceArray = self._views[number]
+        return view
+
+    @property
+    def local(self) -> gpukern.DeviceArray:  # type: ignore[override]
+        """The rows of this rank, as its first device accesses them."""
+        rows = self.row_range
+        return self.on()[rows.start : rows.stop]
+
+    @property
+    def parts(self) -> tuple[gpukern.DeviceArray, ...]:
+        """The rows in the memory of each device of this rank, on that device."""
+        starts, first = self._layout.part_starts, self._layout.first_part
+        return tuple(
+            self.on(device)[int(starts[first + i]) : int(starts[first + i + 1])]
+            for i, device in enumerate(self.devices)
+        )
+
+    def synchronize(self) -> None:
+        """Wait for the work on this rank's devices, then for the other ranks. Each must call it.
+
+        Rows that one rank has written are then there for all.
+        """
+        with collective(self.group, "synchronize") as call:
+            with call:
+                self._memory.synchronize()
+            call.of_all(f"synchronize of table {self.number}")
+
+    def has_layout_of(self, other: DistributedArray) -> bool:
+        """Whether each row is on the same device as in another array of the same shape."""
+        return (
+            isinstance(other, DeviceTable)
+            and super().has_layout_of(other)
+            and self._layout.equals(other._layout)
+        )
+
+    def _explained(self, name: str, arguments: Sequence[Any]) -> gpukern.DeviceArray:
+        return self.on(_device_of(*arguments))
+
+    def _gather(
+        self,
+        name: str,
+        numpys: object,
+        source: object,
+        index: Any,
+        /,
+        **options: Any,
+    ) -> Any:
+        """Do what gpukern.gather does; in mode 'raise', all ranks together."""
+        mode, out, device = (options.pop(key) for key in ("mode", "out", "device"))
+        operation = gpukern.take_along_axis if name == "take_along_axis" else gpukern.gather
+        view = self.on(_device_of(index, out) if device is None else device)
+        if self.group.size == 1 or mode != "raise":
+            return operation(view, index, mode=mode, out=out, **options)
+        result: Any = None
+        with collective(self.group, name) as call:
+            with call:
+                if out is not None:
+                    gpukern.explain(operation, view, index, mode=mode, out=out, **options)
+                try:
+                    result = operation(view, index, mode=mode, **options)
+                except IndexError as error:
+                    raise type(error)(f"{error} (rank {self.group.rank})") from None
+            call.of_all(f"{name} of {self.dtype.str} {self.shape}, table {self.number}")
+        if out is None:
+            return result
+        gpukern.copyto(out, result)
+        return out
+
+    def _scatter(self, name: str, index: Any, values: Any, /, **options: Any) -> "DeviceTable":
+        """Do what gpukern.scatter does, with the indices and values of all ranks, by rank."""
+        if options["out"] is not None:
+            raise GpukernValueError(f"{name}: out is not supported for a DistributedArray")
+        if self.group.size > 1:
+            return _scatter_of_ranks(self, name, index, values, **options)
+        view = self.on(
+            _device_of(index, values) if options["device"] is None else options["device"]
+        )
+        options["device"] = options["out"] = None
+        if name == "put_along_axis":
+            kept = {key: options[key] for key in ("mode", "stream", "reduce", "order")}
+            gpukern.put_along_axis(view, index, values, options["axis"], **kept)
+        else:
+            gpukern.scatter(view, index, values, **options)
+        return self
+
+    def _saxpy(self, a: Any, x: Any, y: Any, out: Any, **options: Any) -> "DeviceTable":
+        """Do what gpukern.saxpy does, on each device; without `out`, all ranks together."""
+        self._require_layout(x, y, out)
+        if out is None:
+            out = _new(
+                "saxpy",
+                self.group,
+                self.devices,
+                np.diff(self._layout.own_starts),
+                self.shape[1:],
+                self.dtype,
+            )
+        for ours, theirs, result in zip(x.parts, y.parts, out.parts, strict=True):
+            gpukern.saxpy(a, ours, theirs, out=result, **options)
+        table: DeviceTable = out
+        return table
+
+
+class _Layout:
+    """The rows of each part, and the parts of each rank."""
+
+    def __init__(self, rows: list[Counts], rank: int, devices: tuple[int, ...]) -> None:
+        firsts = np.concatenate(([0], np.cumsum([len(each) for each in rows])))
+        self.part_starts = np.concatenate(([0], np.cumsum(np.concatenate(rows)))).astype(np.int64)
+        self.rank_starts: Counts = self.part_starts[firsts]
+        self.firsts = firsts
+        self.first_part = int(firsts[rank])
+        self.devices = devices
+        self.own_starts: Counts = self.part_starts[
+            self.first_part : self.first_part + len(devices) + 1
+        ]
+
+    def equals(self, other: "_Layout") -> bool:
+        """Whether the parts have the same rows and devices."""
+        return self.devices == other.devices and np.array_equal(self.part_starts, other.part_starts)
+
+
+def empty(
+    shape: Any,
+    dtype: npt.DTypeLike,
+    group: Group | None,
+    devices: int | str | Sequence[int | str],
+    rows: Sequence[int] | None,
+) -> DeviceTable:
+    """Make a DeviceTable; see gpukern.distributed.empty."""
+    group = _Alone() if group is None else group
+    own: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
+    kind: np.dtype[Any] = np.dtype("u1")
+    with collective(group, "empty") as call:
+        with call:
+            sizes = sizes_of("empty", shape)
+            if not sizes:
+                raise GpukernValueError("empty: shape must have one dimension or more, got ()")
+            kind = np.dtype(dtype)
+            given: Any = (devices,) if np.ndim(devices) == 0 else devices
+            own = tuple(map(_ordinal, given))
+            if not own:
+                raise GpukernValueError("empty: devices must not be empty")
+            if rows is not None and len(rows) != len(own):
+                raise GpukernValueError(
+                    f"empty: rows must have a number for each of {len(own)} devices, "
+                    f"got {len(rows)}"
+                )
+        what = f"empty of {sizes} {kind!r}, {'even' if rows is None else 'given'} rows"
+        parts = call.of_all(what, [len(own)])[:, 0]
+        if rows is None:
+            each = -(-sizes[0] // int(parts.sum()))
+            first = int(parts[: group.rank].sum()) + np.arange(len(own) + 1)
+            counts = np.diff(np.minimum(first * each, sizes[0]))
+        else:
+            counts = np.array(rows, np.int64)
+        sums = call.of_all("the rows of empty", [int(counts.sum()), int(counts.min())])
+        with call:
+            if sums[:, 1].min() < 0 or sums[:, 0].sum() != sizes[0]:
+                raise GpukernValueError(
+                    f"empty: the rows of all devices must be {sizes[0]} in all and not negative, "
+                    f"got {sums[:, 0].sum()}"
+                )
+        call.of_all("the sum of the rows")
+    return _new("empty", group, own, counts, sizes[1:], kind)
+
+
+def _new(
+    function: str,
+    group: Group,
+    devices: tuple[int, ...],
+    counts: Counts,
+    row_shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+) -> DeviceTable:
+    """Allocate the rows of this rank, and map those of the others. Each rank must call it."""
+    memory: Any = None
+    part_bytes = np.empty(0, np.int64)
+    with collective(group, function) as call:
+        known = call.of_all(f"the parts of {function}", [len(devices), secrets.randbits(62)])
+        numbers, number = known[:, 0], int(known[0, 1])
+        padded = np.zeros(numbers.max(), np.int64)
+        padded[: len(devices)] = counts
+        table = call.of_all(f"the rows of {function}", padded)
+        rows = [row[:count] for row, count in zip(table, numbers, strict=True)]
+        layout = _Layout(rows, group.rank, devices)
+        with call:
+            # Of a row of no bytes, too, the dtype must be one that a GPU has.
+            gpukern.empty(0, dtype, devices[0])
+            row_bytes = dtype.itemsize * math.prod(row_shape)
+            if row_bytes * int(layout.part_starts[-1]) >= 2**63:
+                raise GpukernMemoryError(f"{function}: the array takes 2**63 bytes or more")
+            part_bytes = row_bytes * np.concatenate(rows)
+            owners = np.full(len(part_bytes), -1, np.int32)
+            owners[layout.first_part : layout.first_part + len(devices)] = devices
+            access = np.array(list(dict.fromkeys(devices)), np.int32)
+            memory = TableMemory(part_bytes, owners, access, group.size > 1)
+        call.of_all(f"the memory of {function}")
+        if group.size > 1:
+            share(call, memory, layout.firsts)
+        _verify(call, memory, layout, part_bytes, number)
+    return DeviceTable(memory, layout, row_shape, dtype, group, number)
+
+
+def _verify(call: Agreement, memory: Any, layout: _Layout, part_bytes: Counts, number: int) -> None:
+    """Let each device read what another has written: CUDA may say that it can where it cannot."""
+    begins = np.cumsum(part_bytes) - part_bytes
+    lengths = np.minimum(part_bytes, 8)
+    if lengths.sum() == 0 or len(part_bytes) == 1:
+        return
+    views = {
+        device: memory.array(device, int(part_bytes.sum()), np.uint8)
+        for device in dict.fromkeys(layout.devices)
+    }
+
+    def mark(part: int) -> npt.NDArray[np.uint8]:
+        value = np.array([number + part * 0x0101010101], np.int64)
+        return value.view(np.uint8)[: int(lengths[part])]
+
+    with call:
+        for i, device in enumerate(layout.devices):
+            part = layout.first_part + i
+            begin = int(begins[part])
+            gpukern.copyto(views[device][begin : begin + int(lengths[part])], mark(part))
+        memory.synchronize()
+    call.of_all("writing to the parts")
+    with call:
+        for device, view in views.items():
+            for part, length in enumerate(lengths):
+                index = int(begins[part]) + np.arange(int(length))
+                found = gpukern.gather(view, gpukern.to_device(index, device), mode="clip")
+                if not np.array_equal(found.numpy(), mark(part)):
+                    raise GpukernDeviceError(
+                        f"cuda:{device} does not read what the GPU of part {part} has written"
+                    )
+    call.of_all("reading from the parts")
+
+
+def _scatter_of_ranks(
+    table: DeviceTable,
+    name: str,
+    index: Any,
+    values: Any,
+    *,
+    mode: str,
+    reduce: str | None,
+    order: str,
+    unique: bool,
+    out: Any,
+    progress: Any,
+    **options: Any,
+) -> DeviceTable:
+    """Scatter the values of all ranks: each rank takes those for its rows from the others.
+
+    The indices go through the host, the values from GPU to GPU.
+    """
+    group, rank = table.group, table.group.rank
+    how: dict[str, Any] = {"reduce": reduce, "order": order, "unique": unique}
+    device = table.devices[0]
+    asked = indexing.Buckets(
+        np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(group.size, np.int64)
+    )
+    given: Any = None
+    with collective(group, name) as call:
+        with call:
+            if progress is not None:
+                raise GpukernValueError("scatter: progress is not supported for a DistributedArray")
+            indexing.require_rows(table, name, "scatter", mode=mode, **options)
+            wanted = indexing.as_index("scatter", _on_host(index))
+            none = gpukern.empty((0, *table.shape[1:]), table.dtype, device)
+            gpukern.scatter(table.local, np.empty(0, np.int64), none, **how)
+            rows = indexing.rows_of(wanted, len(table), mode, rank)
+            asked = indexing.bucketed(rows, table.starts)
+            given = _rows_of_values(table, wanted.shape, values, asked.order)
+        what = f"{name} with {mode=}, {how} to {table.dtype.str} {table.shape}, {table.number}"
+        matrix = call.of_all(what, asked.counts)
+        staging = _new(
+            "scatter",
+            group,
+            (device,),
+            matrix[rank].sum(keepdims=True),
+            table.shape[1:],
+            table.dtype,
+        )
+        received: Any = None
+        numbers = np.empty(0, asked.rows.dtype)
+        mine = np.ascontiguousarray(matrix[:, rank])
+        with call:
+            gpukern.copyto(staging.local, given)
+            received = gpukern.empty((int(mine.sum()), *table.shape[1:]), table.dtype, device)
+            numbers = np.empty(len(received), asked.rows.dtype)
+        call.of_all("the memory of scatter")
+        exchange_rows(
+            group,
+            asked.rows.view(np.uint8).reshape(len(asked.rows), -1),
+            indexing.starts_of(asked.counts),
+            asked.counts,
+            numbers.view(np.uint8).reshape(len(numbers), asked.rows.itemsize),
+            indexing.starts_of(mine),
+            mine,
+        )
+        staging.synchronize()
+        with call:
+            done = 0
+            for source in range(group.size):
+                begin = int(staging.starts[source] + matrix[source, :rank].sum())
+                count = int(mine[source])
+                part = staging.on()[begin : begin + count]
+                gpukern.copyto(received[done : done + count], part)
+                done += count
+            gpukern.scatter(table.local, numbers, received, **how)
+            table._memory.synchronize()
+        call.of_all("the end of scatter")
+    return table
+
+
+def _rows_of_values(
+    table: DeviceTable, shape: tuple[int, ...], values: Any, order: Counts
+) -> gpukern.DeviceArray:
+    """Return a value for each index, in this order, as scatter converts and broadcasts them."""
+    made = gpukern.empty((1, *shape, *table.shape[1:]), table.dtype, table.devices[0])
+    gpukern.scatter(made, [0], values)
+    flat = made.reshape(int(np.prod(shape, dtype=np.int64)), *table.shape[1:])
+    return gpukern.gather(flat, order)
+
+
+def _on_host(index: Any) -> Any:
+    """Return an index as NumPy takes it."""
+    device = _device_of(index)
+    return index if device is None else gpukern.to_device(index, device).numpy()
+
+
+def _device_of(*arrays: Any) -> int | None:
+    """Return the number of the GPU of the first array that is on one."""
+    for array in arrays:
+        where = getattr(array, "__dlpack_device__", None)
+        if where is not None and not isinstance(array, np.ndarray):
+            kind, number = where()
+            if int(kind) in CUDA_DEVICES:
+                return int(number)
+    return None
+
+
+def _ordinal(device: Any) -> int:
+    """Return the number of a CUDA device."""
+    given = device if isinstance(device, str) else operator.index(device)
+    name = gpukern.empty(0, np.uint8, given).device
+    if name == "cpu":
+        raise GpukernValueError(f"devices must be CUDA devices, got {device!r}")
+    return int(name.removeprefix("cuda:"))
+
+
+class _Alone:
+    """The group of one process that shares with no other."""
+
+    rank = 0
+    size = 1
+
+    def all_gather(self, data: bytes) -> list[bytes]:
+        """Return the data of this rank."""
+        return [data]
