@@ -364,6 +364,25 @@ def with_a_rank_that_dies(group):
 
 
 @on_gpus
+def test_gpus_read_a_pinned_host_table_in_place(rng):
+    values = rng.random((3000, 40))
+
+    def call(group):
+        table = distributed.host_table(values.shape, float, group, pinned=True)
+        if group.rank == 0:
+            table[:] = values
+        group.all_gather(b"")
+        index = gpukern.to_device(rng.integers(0, 3000, 500), devices_of(1, group.rank)[0])
+        assert gpukern.explain(gpukern.gather, table, index).place.startswith("cuda")
+        got = gpukern.gather(table, index)
+        require_equal(got, values[index.numpy()])
+        return True
+
+    assert without_errors(on_ranks(call, 2)) == [True] * 2
+    gc.collect()
+
+
+@on_gpus
 @pytest.mark.thread_unsafe(reason="starts processes")
 def test_processes():
     assert on_processes(in_a_process, 2) == ["done"] * 2

@@ -50,6 +50,31 @@ TEST_P(AllocateTest, TooMuchIsAMemoryError) {
   EXPECT_EQ(gpukern_release(device(), data, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
 }
 
+TEST(PinTest, LocksMemoryOfTheCaller) {
+  constexpr gpukern_device kPinned{GPUKERN_CUDA_HOST, 0};
+  Bytes memory(100000);
+  std::byte* const data = memory.data() + 64;
+  ASSERT_EQ(gpukern_pin(kPinned, data, 50000), GPUKERN_SUCCESS) << gpukern_last_error();
+  gpukern_device found{};
+  ASSERT_EQ(gpukern_pointer_device(data + 49999, &found), GPUKERN_SUCCESS);
+  EXPECT_EQ(found.device_type, cuda_devices() > 0 ? GPUKERN_CUDA_HOST : GPUKERN_CPU);
+  if (cuda_devices() > 0)
+    expect_error(gpukern_release(kPinned, data, nullptr), GPUKERN_VALUE_ERROR, "release: data");
+  ASSERT_EQ(gpukern_unpin(data), GPUKERN_SUCCESS) << gpukern_last_error();
+  ASSERT_EQ(gpukern_pointer_device(data, &found), GPUKERN_SUCCESS);
+  EXPECT_EQ(found.device_type, GPUKERN_CPU);
+  if (cuda_devices() > 0) {
+    expect_error(gpukern_unpin(data), GPUKERN_VALUE_ERROR, "unpin: data must be memory of");
+    void* ours = nullptr;
+    ASSERT_EQ(gpukern_allocate(kPinned, 64, nullptr, &ours), GPUKERN_SUCCESS);
+    expect_error(gpukern_unpin(ours), GPUKERN_VALUE_ERROR, "unpin: data must be memory of");
+    ASSERT_EQ(gpukern_release(kPinned, ours, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+  }
+  expect_error(gpukern_pin(kCpu, data, 1), GPUKERN_VALUE_ERROR, "pin: device must be");
+  expect_error(gpukern_pin(kPinned, nullptr, 1), GPUKERN_VALUE_ERROR, "pin: data must not be");
+  expect_error(gpukern_pin(kPinned, data, 0), GPUKERN_VALUE_ERROR, "pin: data must not be");
+}
+
 TEST_P(AllocateTest, RequiresAPointer) {
   expect_error(gpukern_allocate(device(), 16, nullptr, nullptr), GPUKERN_VALUE_ERROR, "allocate: ");
 }

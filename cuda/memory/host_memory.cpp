@@ -101,6 +101,7 @@ struct Piece {
   std::byte* data = nullptr;
   std::size_t mapped = 0;       ///< bytes mapped by map_shared(); 0 for memory of cudaHostAlloc
   CUcontext context = nullptr;  ///< in which it was locked and must be unlocked
+  bool of_caller = false;       ///< and only locked here
 };
 
 /// Returns null data if this fails; cudaHostAlloc then reports the reason.
@@ -142,34 +143,66 @@ Pieces& pieces() {
   return make_once(all_pieces, [] { return std::make_unique<Pieces>(); });
 }
 
-}  // namespace
-
-void* allocate_pinned(std::size_t bytes) {
+/// Adds the piece that `lock` returns.
+template <class Lock>
+void* add_piece(const Lock& lock_memory) {
   const RelaxedCapture relaxed;
   std::map<void*, Piece> fresh{
       {nullptr, {}}};  // allocated first: nothing may throw once memory is locked
   auto node = fresh.extract(nullptr);
   CUcontext context = nullptr;
   check(driver().get_current(&context), "cuCtxGetCurrent");
-  Piece& piece = node.mapped();
-  if (bytes >= kMapFrom) piece = lock_mapped(bytes);
-  if (piece.data == nullptr) piece = lock_by_cuda(bytes);
-  piece.context = context;
-  node.key() = piece.data;
+  node.mapped() = lock_memory();
+  node.mapped().context = context;
+  node.key() = node.mapped().data;
   const std::scoped_lock lock(pieces().mutex);
   return pieces().at.insert(std::move(node)).position->first;
 }
 
-void release_pinned(void* data) {
+/// Removes a piece, that of a caller or that of allocate_pinned().
+Piece take_piece(void* data, bool of_caller, const char* message) {
   require_no_fork();
-  Piece piece;
-  {
-    const std::scoped_lock lock(pieces().mutex);
-    const auto node = pieces().at.extract(data);
-    require(!node.empty(), GPUKERN_VALUE_ERROR,
-            "release: data must be page-locked memory of gpukern_allocate()");
-    piece = node.mapped();
+  const std::scoped_lock lock(pieces().mutex);
+  const auto found = pieces().at.find(data);
+  require(found != pieces().at.end() && found->second.of_caller == of_caller, GPUKERN_VALUE_ERROR,
+          message);
+  return pieces().at.extract(found).mapped();
+}
+
+Piece lock_of_caller(void* data, std::size_t bytes) {
+  const cudaError_t error = cudaHostRegister(data, bytes, cudaHostRegisterPortable);
+  if (error == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    fail(GPUKERN_MEMORY_ERROR, "pin: ", bytes, " bytes of host memory cannot be page-locked");
   }
+  check(error, "cudaHostRegister");
+  return {.data = static_cast<std::byte*>(data), .of_caller = true};
+}
+
+}  // namespace
+
+void* allocate_pinned(std::size_t bytes) {
+  return add_piece([bytes] {
+    Piece piece;
+    if (bytes >= kMapFrom) piece = lock_mapped(bytes);
+    return piece.data != nullptr ? piece : lock_by_cuda(bytes);
+  });
+}
+
+void pin(void* data, std::size_t bytes) {
+  add_piece([data, bytes] { return lock_of_caller(data, bytes); });
+}
+
+void unpin(void* data) {
+  const Piece piece = take_piece(data, true, "unpin: data must be memory of gpukern_pin()");
+  const ContextGuard guard(piece.context);
+  const RelaxedCapture relaxed;
+  check(cudaHostUnregister(data), "cudaHostUnregister");
+}
+
+void release_pinned(void* data) {
+  const Piece piece =
+      take_piece(data, false, "release: data must be page-locked memory of gpukern_allocate()");
   const ContextGuard guard(piece.context);
   const RelaxedCapture relaxed;
   if (piece.mapped == 0) return check(cudaFreeHost(data), "cudaFreeHost");

@@ -155,6 +155,10 @@ class CudaDevice final : public Device {
     return gpu::allocate_pinned(bytes);
   }
   void release_pinned(void* data) override { gpu::release_pinned(data); }
+  void pin(void* data, std::size_t bytes) override {
+    const ContextGuard guard(context_);
+    gpu::pin(data, bytes);
+  }
   std::byte* pinned_view(const std::byte* begin, const std::byte* end) override {
     const ContextGuard guard(context_);
     return gpu::pinned_view(begin, end);

@@ -23,6 +23,7 @@ gpukern_device pointer_device(const void* data);
 // As the functions with these names in src/runtime/device.hpp.
 int pinning_device(int wanted);
 void release_pinned(void* data);
+void unpin(void* data);
 
 VirtualMemory& virtual_memory();
 

@@ -157,6 +157,8 @@ cdef extern from "gpukern/gpukern.h" nogil:
     gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
                                     const gpukern_exec *exec_, void **data)
     gpukern_status gpukern_release(gpukern_device device, void *data, const gpukern_exec *exec_)
+    gpukern_status gpukern_pin(gpukern_device device, void *data, size_t bytes_)
+    gpukern_status gpukern_unpin(void *data)
     gpukern_status gpukern_copy(const gpukern_tensor *source, const gpukern_tensor *destination,
                                 const gpukern_exec *exec_)
     gpukern_status gpukern_synchronize(gpukern_device device, const gpukern_exec *exec_)

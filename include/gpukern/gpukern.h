@@ -167,6 +167,26 @@ GPUKERN_API gpukern_status gpukern_release(gpukern_device device, void *data,
                                            const gpukern_exec *exec);
 
 /**
+ * @brief Page-locks host memory that the caller has, as GPUKERN_CUDA_HOST memory is.
+ *
+ * For memory that several processes share: each of them that has a GPU locks it. Without a GPU the
+ * call does nothing.
+ *
+ * @param[in] device GPUKERN_CUDA_HOST, and an ordinal as for gpukern_allocate()
+ * @param[in] data the first byte; no part may be page-locked already
+ * @param[in] bytes at least 1
+ * @return GPUKERN_MEMORY_ERROR if the memory cannot be locked, as for a limit of the system
+ */
+GPUKERN_API gpukern_status gpukern_pin(gpukern_device device, void *data, size_t bytes);
+
+/**
+ * @brief Undoes gpukern_pin(), before the memory is freed or unmapped. All work on it must have
+ * run.
+ * @param[in] data as it was given to gpukern_pin()
+ */
+GPUKERN_API gpukern_status gpukern_unpin(void *data);
+
+/**
  * @brief Copies a tensor, element by element, between any two devices and layouts.
  *
  * Waits for the copy if one tensor is in host memory and the other on a GPU; enqueues it if both

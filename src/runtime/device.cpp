@@ -31,6 +31,7 @@ void query_device(int, gpukern_device_info&) { backend(0); }
 gpukern_device pointer_device(const void*) { return {GPUKERN_CPU, 0}; }
 int pinning_device(int wanted) { return wanted; }
 void release_pinned(void*) { backend(0); }
+void unpin(void*) { backend(0); }
 VirtualMemory& virtual_memory() { fail(GPUKERN_INTERNAL_ERROR, "there is no CUDA backend"); }
 }  // namespace
 }  // namespace gpu
@@ -76,6 +77,8 @@ gpukern_device pointer_device(const void* data) {
 int pinning_device(int wanted) { return gpu::pinning_device(wanted); }
 
 void release_pinned(void* data) { gpu::release_pinned(data); }
+
+void unpin(void* data) { gpu::unpin(data); }
 
 VirtualMemory& virtual_memory() {
   require_cuda_device(0);

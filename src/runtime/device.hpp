@@ -67,6 +67,8 @@ class Device {
   virtual void release_stream(Stream /*stream*/) {}
   virtual void* allocate_pinned(std::size_t bytes) { return allocate(bytes, nullptr); }
   virtual void release_pinned(void* data) { release(data, nullptr); }
+  /// Page-locks host memory of the caller.
+  virtual void pin(void* /*data*/, std::size_t /*bytes*/) {}
   virtual void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
     upload(to, pinned, bytes, stream);
   }
@@ -130,5 +132,8 @@ int pinning_device(int wanted);
 
 /// Releases the memory that allocate_pinned() of any device returned.
 void release_pinned(void* data);
+
+/// Undoes Device::pin() of any device.
+void unpin(void* data);
 
 }  // namespace gpukern

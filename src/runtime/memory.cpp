@@ -112,6 +112,23 @@ extern "C" gpukern_status gpukern_release(gpukern_device device, void* data,
   return guard([&] { gpukern::release(device, data, checked_stream(exec)); });
 }
 
+extern "C" gpukern_status gpukern_pin(gpukern_device device, void* data, size_t bytes) {
+  return guard([&] {
+    gpukern::require(device.device_type == GPUKERN_CUDA_HOST, GPUKERN_VALUE_ERROR,
+                     "pin: device must be GPUKERN_CUDA_HOST, got ", device.device_type);
+    gpukern::require(data != nullptr && bytes > 0, GPUKERN_VALUE_ERROR,
+                     "pin: data must not be NULL, nor bytes 0");
+    if (!gpukern::is_pinned(device)) return;
+    gpukern::device_for({true, gpukern::pinning_device(device.device_id)}).pin(data, bytes);
+  });
+}
+
+extern "C" gpukern_status gpukern_unpin(void* data) {
+  return guard([&] {
+    if (gpukern::cuda_status().device_count > 0) gpukern::unpin(data);
+  });
+}
+
 extern "C" gpukern_status gpukern_copy(const gpukern_tensor* source,
                                        const gpukern_tensor* destination,
                                        const gpukern_exec* exec) {

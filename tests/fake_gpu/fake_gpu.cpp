@@ -188,8 +188,24 @@ void* FakeGpu::allocate_pinned(std::size_t bytes) {
 
 void FakeGpu::release_pinned(void* data) {
   const std::scoped_lock lock(mutex_);
-  pinned_memory_.erase(static_cast<std::byte*>(data));
+  auto* const begin = static_cast<std::byte*>(data);
+  gpukern::require(callers_memory_.count(begin) == 0 && pinned_memory_.erase(begin) == 1,
+                   GPUKERN_VALUE_ERROR,
+                   "release: data must be page-locked memory of gpukern_allocate()");
   ::operator delete(data, std::align_val_t{4096});
+}
+
+void FakeGpu::pin(void* data, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  callers_memory_.emplace(static_cast<std::byte*>(data), bytes);
+  pinned_memory_.emplace(static_cast<std::byte*>(data), bytes);
+}
+
+void FakeGpu::unpin(void* data) {
+  const std::scoped_lock lock(mutex_);
+  gpukern::require(callers_memory_.erase(static_cast<std::byte*>(data)) == 1, GPUKERN_VALUE_ERROR,
+                   "unpin: data must be memory of gpukern_pin()");
+  pinned_memory_.erase(static_cast<std::byte*>(data));
 }
 
 void FakeGpu::enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
@@ -333,6 +349,8 @@ gpukern_device pointer_device(const void* data) { return gpukern_test::fake_gpu(
 int pinning_device(int wanted) { return wanted; }
 
 void release_pinned(void* data) { gpukern_test::fake_gpu().release_pinned(data); }
+
+void unpin(void* data) { gpukern_test::FakeGpu::unpin(data); }
 
 namespace {
 

@@ -37,6 +37,8 @@ class FakeGpu final : public gpukern::Device {
   void release_stream(Stream stream) override;
   void* allocate_pinned(std::size_t bytes) override;
   void release_pinned(void* data) override;
+  void pin(void* data, std::size_t bytes) override;
+  static void unpin(void* data);
   void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) override;
   void enqueue_download(void* pinned, const void* from, std::size_t bytes, Stream stream) override;
   void enqueue_host(gpukern::HostFunction function, void* context, Stream stream) override;
@@ -99,7 +101,8 @@ class FakeGpu final : public gpukern::Device {
   // Of all devices.
   static inline std::recursive_mutex mutex_;
   static inline Memory device_memory_;
-  static inline Memory pinned_memory_;
+  static inline Memory pinned_memory_;  ///< also that of callers
+  static inline Memory callers_memory_;
 
   std::map<Stream, Queue> queues_;
   std::size_t in_use_ = 0;

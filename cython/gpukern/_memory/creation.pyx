@@ -11,9 +11,9 @@ from libc.string cimport memcpy
 
 from gpukern._capi cimport (
     GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_DEVICE_DEFAULT, GPUKERN_MAX_NDIM, gpukern_allocate,
-    gpukern_device, gpukern_release, gpukern_table, gpukern_table_create, gpukern_table_data,
+    gpukern_device, gpukern_pin, gpukern_release, gpukern_table, gpukern_table_create, gpukern_table_data,
     gpukern_table_desc, gpukern_table_destroy, gpukern_table_export, gpukern_table_handle,
-    gpukern_table_import,
+    gpukern_table_import, gpukern_unpin,
 )
 from gpukern._interop.argument cimport (
     describe, dtype_of, fill_from_ndarray, new_ndarray, refuse_masked,
@@ -156,6 +156,37 @@ cdef class PinnedMemory:
         # the end of the process CUDA may be gone, and the memory with it, so errors are ignored.
         with nogil:
             gpukern_release(PINNED, self.data, NULL)
+
+
+@cython.no_gc
+@cython.final
+cdef class PinnedView:
+    """Memory of another object, page-locked until the last array that views it is gone."""
+
+    cdef object owner
+    cdef void *data
+
+    def __dealloc__(self):
+        if self.data != NULL:
+            with nogil:
+                gpukern_unpin(self.data)
+
+
+def pinned_array(memory, int64_t size, dtype, shape):
+    """An ndarray in a writable buffer, of which `size` bytes are page-locked."""
+    cdef int64_t[GPUKERN_MAX_NDIM] sizes
+    cdef cnp.dtype kind = np.dtype(dtype)
+    cdef int ndim = fill_sizes(sizes, shape, kind, "host_table")
+    cdef unsigned char[::1] data = memory
+    cdef PinnedView view = PinnedView.__new__(PinnedView)
+    cdef void *address = &data[0]
+    view.owner = data
+    with nogil:
+        check(gpukern_pin(PINNED, address, size))
+    view.data = address
+    array = new_ndarray(kind, ndim, sizes, address)
+    cnp.set_array_base(array, view)
+    return array
 
 
 @cython.no_gc

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpukern._memory.creation import pinned_array
 from gpukern.distributed.group import Group, collective, sizes_of
 from gpukern.distributed.liveness import network
 from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
@@ -25,7 +26,11 @@ SPARE = 256 << 20  # bytes to leave to other processes
 
 
 def host_table(
-    shape: int | tuple[int, ...], dtype: npt.DTypeLike, group: Group
+    shape: int | tuple[int, ...],
+    dtype: npt.DTypeLike,
+    group: Group,
+    *,
+    pinned: bool = False,
 ) -> npt.NDArray[Any]:
     """Make an array of zeros whose memory the processes of a host share.
 
@@ -42,6 +47,10 @@ def host_table(
         Of any fixed-width type; the same on each rank.
     group : group
         See :class:`Group`.
+    pinned : bool
+        Whether to page-lock the memory for the GPUs of this rank, which read it in place then. It
+        creates a CUDA context and takes tens of milliseconds for each gigabyte; without a GPU it
+        does nothing.
 
     Returns
     -------
@@ -50,7 +59,7 @@ def host_table(
     Raises
     ------
     MemoryError
-        On each rank, if a host does not have the memory.
+        On each rank, if a host does not have the memory, or it cannot be page-locked.
     TypeError, ValueError
         On each rank, for invalid arguments.
 
@@ -58,7 +67,7 @@ def host_table(
     sizes: tuple[int, ...] = ()
     kind: np.dtype[Any] = np.dtype("u1")
     size, network_name = 0, ""
-    memory: mmap.mmap | bytes = b""
+    array: npt.NDArray[Any] = np.empty(0, kind)
     with contextlib.ExitStack() as opened, collective(group, "host_table") as call:
         with call:
             kind = np.dtype(dtype)
@@ -83,8 +92,12 @@ def host_table(
                 descriptor = _opened(int(places[first, 0]), int(places[first, 1]), first)
                 opened.callback(os.close, descriptor)
             memory = _mapped(descriptor, max(size, 1))
+            if pinned and size:
+                array = pinned_array(memory, size, kind, sizes)
+            else:
+                array = np.frombuffer(memory, np.uint8)[:size].view(kind).reshape(sizes)
         call.of_all("the mapping of host_table")
-    return np.frombuffer(memory, np.uint8)[:size].view(kind).reshape(sizes)
+    return array
 
 
 def _require_possible(size: int) -> None:
@@ -132,7 +145,7 @@ def _opened(process: int, descriptor: int, rank: int) -> int:
 
 
 def _mapped(descriptor: int, size: int) -> mmap.mmap:
-    """Map the memory; the place where it would be page-locked for GPUs."""
+    """Map the memory, by huge pages if the kernel has them."""
     memory = mmap.mmap(descriptor, size)
     with contextlib.suppress(OSError):  # kernels without huge pages
         memory.madvise(mmap.MADV_HUGEPAGE)
