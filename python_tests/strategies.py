@@ -40,7 +40,8 @@ GATHER_DTYPES = [
         "S3,c16,?",
     )
 ] + [
-    np.dtype([("a", "u1"), ("b", "f8"), ("c", "i2")], align=True),
+    # Without padding, which is unspecified: NumPy 2.5 assigns it, earlier ones do not.
+    np.dtype([("a", "f8"), ("b", "f8"), ("c", "i4"), ("d", "i2"), ("e", "i2")], align=True),
     np.dtype([("grid", "i2", (2, 3)), ("name", "U2")]),
     np.dtype(np.longdouble),
     np.dtype(np.clongdouble),
