@@ -11,9 +11,9 @@ from libc.string cimport memcpy
 
 from gpukern._capi cimport (
     GPUKERN_CUDA, GPUKERN_CUDA_HOST, GPUKERN_DEVICE_DEFAULT, GPUKERN_MAX_NDIM, gpukern_allocate,
-    gpukern_device, gpukern_pin, gpukern_release, gpukern_table, gpukern_table_create, gpukern_table_data,
-    gpukern_table_desc, gpukern_table_destroy, gpukern_table_export, gpukern_table_handle,
-    gpukern_table_import, gpukern_unpin,
+    gpukern_device, gpukern_pin, gpukern_release, gpukern_table, gpukern_table_create,
+    gpukern_table_data, gpukern_table_desc, gpukern_table_destroy, gpukern_table_export,
+    gpukern_table_handle, gpukern_table_import, gpukern_unpin,
 )
 from gpukern._interop.argument cimport (
     describe, dtype_of, fill_from_ndarray, new_ndarray, refuse_masked,
