@@ -94,7 +94,7 @@ def test_the_collector_frees_an_array_before_its_stream():
     """Both are in a cycle, as in the frames of a traceback; the stream has a finalizer."""
     for _ in range(20):
         stream = cuda_driver.Stream()
-        array = gpukern.empty(COUNT, np.float32, stream=stream)
+        array = gpukern.to_device(np.ones(COUNT, np.float32), stream=stream)
         gpukern.saxpy(1, array, array, out=array, stream=stream)
         cycle = [stream, array]
         cycle.append(cycle)

@@ -72,6 +72,7 @@ TEST_F(IndexErrorsGraphTest, CallsOnSeveralStreams) {
   const DeviceMemory<float> source(1000);
   const DeviceMemory<int> good(kCount);
   const DeviceMemory<int> bad(kCount);
+  source.write(std::vector<float>(1000, 1));
   good.write(std::vector<int>(kCount, 999));
   bad.write(std::vector<int>(kCount, 1000));
   const DeviceMemory<float> outs[] = {DeviceMemory<float>(kCount), DeviceMemory<float>(kCount),
