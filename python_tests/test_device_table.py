@@ -363,6 +363,66 @@ def with_a_rank_that_dies(group):
     require_equal(gpukern.gather(array, [99, 0], mode="clip"), np.array([99.0, 0.0]))
 
 
+def gpu_parts(table, group, cuts):
+    """The part of each rank, on a GPU."""
+    device = devices_of(1, group.rank)[0]
+    local = gpukern.to_device(table[cuts[group.rank] : cuts[group.rank + 1]], device)
+    return distributed.from_local(local, group, staging_memory=100_000), device
+
+
+@on_gpus
+def test_parts_on_gpus_exchange_rows(rng, cases):
+    for _ in range(max(CASES_PER_TEST // 50, 5)):
+        size, rows = int(rng.integers(2, 5)), int(rng.integers(1, 700))
+        table, mode = random_table(rng, rows), MODES[rng.integers(4)]
+        cuts = np.cumsum([0, *random_rows(rng, rows, size)])
+        indices = [random_index(rng, rows, mode) for _ in range(size)]
+
+        def call(group, table=table, mode=mode, cuts=cuts, indices=indices):
+            array, device = gpu_parts(table, group, cuts)
+            index = indices[group.rank]
+            got = gpukern.gather(array, index, mode=mode)
+            out = gpukern.empty(got.shape, got.dtype, device)
+            there = gpukern.to_device(index, device)
+            assert gpukern.gather(array, there, mode=mode, out=out) is out
+            np.testing.assert_array_equal(out.numpy(), got.numpy())
+            return got
+
+        for index, got in zip(indices, without_errors(on_ranks(call, size)), strict=True):
+            require_equal(got, gpukern.gather(table, index, mode=mode))
+        cases["distributed gather", "cuda"] += 2 * size
+
+
+@on_gpus
+def test_scatter_to_parts_on_gpus(rng):
+    table = rng.standard_normal((90, 5), np.float32)
+    indices = [rng.integers(-90, 90, 70), rng.integers(-90, 90, 33)]
+    values = [rng.standard_normal((len(index), 5), np.float32) for index in indices]
+    cuts = [0, 20, 90]
+
+    def call(group):
+        array, device = gpu_parts(table, group, cuts)
+        mine = values[group.rank]
+        mine = gpukern.to_device(mine, device) if group.rank else mine
+        assert gpukern.scatter(array, indices[group.rank], mine, reduce="add") is array
+        gpukern.scatter(array, [3], 7.0)
+        twice = gpukern.saxpy(1, array, array)
+        with pytest.raises(TypeError, match="out must be an array on cuda"):
+            gpukern.gather(array, [0], out=np.empty((1, 5), np.float32))
+        with pytest.raises(ValueError, match="out must have shape"):
+            gpukern.gather(array, [0], out=gpukern.empty((2, 5), "f4", device))
+        with pytest.raises(IndexError, match="index 90 is out of bounds"):
+            gpukern.gather(array, [90 * group.rank])
+        return twice.local.numpy()
+
+    expected = gpukern.scatter(
+        table.copy(), np.concatenate(indices), np.concatenate(values), reduce="add"
+    )
+    expected[3] = 7
+    got = np.concatenate(without_errors(on_ranks(call, 2)))
+    np.testing.assert_array_equal(got, 2 * expected)
+
+
 @on_gpus
 def test_gpus_read_a_pinned_host_table_in_place(rng):
     values = rng.random((3000, 40))
@@ -402,6 +462,7 @@ def test_on_gpus_in_software():
         **os.environ,
         "LD_PRELOAD": FAKE,
         "GPUKERN_FAKE_GPUS": "3",
+        "GPUKERN_NCCL": "",
         "GPUKERN_TEST_CASES": "300",
     }
     done = subprocess.run(

@@ -14,7 +14,7 @@ from ranks import on_ranks, without_errors
 
 import gpukern
 from gpukern import distributed
-from gpukern.distributed import indexing, liveness, routed_gather, routed_scatter
+from gpukern.distributed import indexing, liveness, storage
 from gpukern.errors import PeerLostError
 
 
@@ -120,7 +120,7 @@ def test_an_argument_of_one_rank_is_an_error_of_all(error, message, call):
     assert len(set(texts)) == 1
 
 
-@pytest.mark.parametrize("module", [routed_gather, routed_scatter, indexing])
+@pytest.mark.parametrize("module", [storage, indexing])
 def test_memory_that_runs_out_on_one_rank(module, monkeypatch):
     class Numpy:
         """NumPy, in which one call of empty() fails on one rank."""

@@ -53,7 +53,7 @@ def distributed_arrays(x: DistributedArray, i: Integers) -> None:
     gpukern.gather(x, (i, i))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
     gpukern.gather(x, i, device="cuda")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
     gpukern.scatter(x, i, 1.0, out=x)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
-    gpukern.saxpy(2.0, x, x.local)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    gpukern.saxpy(2.0, x, [1.0])  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def classes(x: gpukern.DeviceArray) -> None:

@@ -23,6 +23,7 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 
 if TYPE_CHECKING:
     from gpukern.distributed.device_table import DeviceTable
+    from gpukern.distributed.storage import HostStorage
 
 STAGING_MEMORY = 256 << 20
 
@@ -35,7 +36,7 @@ class DistributedArray:
 
     Attributes
     ----------
-    local : ndarray
+    local : array
         The rows of this rank, which may be written to between two calls.
     shape : tuple of int
         Of the whole array.
@@ -52,18 +53,21 @@ class DistributedArray:
 
     def __init__(
         self,
-        local: npt.NDArray[Any],
+        local: Any,
+        dtype: np.dtype[Any],
         starts: Counts,
         group: Group,
+        storage: "HostStorage",
         staging_memory: int,
         number: int,
     ) -> None:
         self.local = local
         self.starts = starts
         self.group = group
+        self.storage = storage
         self.staging_memory = staging_memory
         self.number = number
-        self.dtype = local.dtype
+        self.dtype = dtype
         self.shape: tuple[int, ...] = (int(starts[-1]), *local.shape[1:])
 
     @property
@@ -85,9 +89,17 @@ class DistributedArray:
         """Whether each row is on the same rank as in another array of the same shape."""
         return self.shape == other.shape and np.array_equal(self.starts, other.starts)
 
-    def like(self, local: npt.NDArray[Any]) -> "DistributedArray":
+    def like(self, local: Any) -> "DistributedArray":
         """Return an array of the same layout."""
-        return DistributedArray(local, self.starts, self.group, self.staging_memory, self.number)
+        return DistributedArray(
+            local,
+            self.dtype,
+            self.starts,
+            self.group,
+            self.storage,
+            self.staging_memory,
+            self.number,
+        )
 
     def _gather(
         self,
@@ -162,15 +174,16 @@ register_distributed_array(DistributedArray)
 
 
 def from_local(
-    array: npt.ArrayLike, group: Group, *, staging_memory: int = STAGING_MEMORY
+    array: Any, group: Group, *, staging_memory: int = STAGING_MEMORY
 ) -> DistributedArray:
     """Make a distributed array of a part on each rank. Each rank must call it.
 
     Parameters
     ----------
-    array : ndarray
-        The rows of this rank, not copied: of any fixed-width dtype, of one dimension or more. The
-        number of rows may differ between the ranks and be 0.
+    array : array
+        The rows of this rank, not copied: an ndarray of any fixed-width dtype, or an array on a
+        GPU, as gather takes it, on all ranks; of one dimension or more. The number of rows may
+        differ between the ranks and be 0.
     group : group
         See :class:`Group`.
     staging_memory : int
@@ -189,19 +202,40 @@ def from_local(
         On each rank, for arrays that cannot be distributed.
 
     """
-    local, what = np.empty(0, np.uint8), ""
+    from gpukern.distributed.storage import HostStorage, device_of, gpu_storage
+
+    local: Any = np.empty(0, np.uint8)
+    what, dtype = "", np.dtype(np.uint8)
+    device: int | None = None
     with collective(group, "from_local") as call:
         with call:
-            local = _plain(array)
+            device = device_of(array)
+            local = _plain(array) if device is None else array
+            dtype = _dtype_of(local, device)
             if operator.index(staging_memory) < 1:
                 raise GpukernValueError(
                     f"from_local: staging_memory must be at least 1, got {staging_memory}"
                 )
             # The repr of a dtype says everything: names, places, units, names of other packages.
-            what = f"{local.dtype!r} rows of shape {local.shape[1:]}, {staging_memory=}"
+            place = "" if device is None else " on a GPU"
+            what = f"{dtype!r} rows of shape {tuple(local.shape[1:])}{place}, {staging_memory=}"
         numbers = call.of_all(what, [local.shape[0], secrets.randbits(62)])
+    storage = HostStorage(group) if device is None else gpu_storage(group, device)
     starts = np.concatenate(([0], np.cumsum(numbers[:, 0]))).astype(np.int64)
-    return DistributedArray(local, starts, group, int(staging_memory), int(numbers[0, 1]))
+    return DistributedArray(
+        local, dtype, starts, group, storage, int(staging_memory), int(numbers[0, 1])
+    )
+
+
+def _dtype_of(local: Any, device: int | None) -> np.dtype[Any]:
+    if device is None:
+        dtype: np.dtype[Any] = local.dtype
+        return dtype
+    from gpukern import to_device
+
+    if len(local.shape) == 0:
+        raise GpukernValueError("from_local: array must have at least one dimension")
+    return to_device(local[:0], device).dtype
 
 
 def _plain(array: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -222,6 +256,8 @@ def empty(
     dtype: npt.DTypeLike,
     group: Group,
     *,
+    devices: None = None,
+    rows: None = None,
     staging_memory: int = STAGING_MEMORY,
 ) -> DistributedArray: ...
 @overload
@@ -232,6 +268,7 @@ def empty(
     *,
     devices: int | str | Sequence[int | str],
     rows: Sequence[int] | None = None,
+    staging_memory: int = STAGING_MEMORY,
 ) -> "DeviceTable": ...
 def empty(
     shape: int | tuple[int, ...],

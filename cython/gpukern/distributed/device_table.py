@@ -25,9 +25,8 @@ from gpukern.distributed.group import (
     sizes_of,
 )
 from gpukern.distributed.handles import share
+from gpukern.distributed.storage import as_bytes, device_of
 from gpukern.errors import GpukernDeviceError, GpukernMemoryError, GpukernValueError
-
-CUDA_DEVICES = (2, 13)  # DLPack's numbers of device and of managed memory
 
 
 class DeviceTable(DistributedArray):
@@ -83,7 +82,7 @@ class DeviceTable(DistributedArray):
         return view
 
     @property
-    def local(self) -> gpukern.DeviceArray:  # type: ignore[override]
+    def local(self) -> gpukern.DeviceArray:
         """The rows of this rank, as its first device accesses them."""
         rows = self.row_range
         return self.on()[rows.start : rows.stop]
@@ -116,7 +115,7 @@ class DeviceTable(DistributedArray):
         )
 
     def _explained(self, name: str, arguments: Sequence[Any]) -> gpukern.DeviceArray:
-        return self.on(_device_of(*arguments))
+        return self.on(device_of(*arguments))
 
     def _gather(
         self,
@@ -130,7 +129,7 @@ class DeviceTable(DistributedArray):
         """Do what gpukern.gather does; in mode 'raise', all ranks together."""
         mode, out, device = (options.pop(key) for key in ("mode", "out", "device"))
         operation = gpukern.take_along_axis if name == "take_along_axis" else gpukern.gather
-        view = self.on(_device_of(index, out) if device is None else device)
+        view = self.on(device_of(index, out) if device is None else device)
         if self.group.size == 1 or mode != "raise":
             return operation(view, index, mode=mode, out=out, **options)
         result: Any = None
@@ -154,9 +153,7 @@ class DeviceTable(DistributedArray):
             raise GpukernValueError(f"{name}: out is not supported for a DistributedArray")
         if self.group.size > 1:
             return _scatter_of_ranks(self, name, index, values, **options)
-        view = self.on(
-            _device_of(index, values) if options["device"] is None else options["device"]
-        )
+        view = self.on(device_of(index, values) if options["device"] is None else options["device"])
         options["device"] = options["out"] = None
         if name == "put_along_axis":
             kept = {key: options[key] for key in ("mode", "stream", "reduce", "order")}
@@ -349,7 +346,7 @@ def _scatter_of_ranks(
             if progress is not None:
                 raise GpukernValueError("scatter: progress is not supported for a DistributedArray")
             indexing.require_rows(table, name, "scatter", mode=mode, **options)
-            wanted = indexing.as_index("scatter", _on_host(index))
+            wanted = indexing.as_index("scatter", index)
             none = gpukern.empty((0, *table.shape[1:]), table.dtype, device)
             gpukern.scatter(table.local, np.empty(0, np.int64), none, **how)
             rows = indexing.rows_of(wanted, len(table), mode, rank)
@@ -375,10 +372,10 @@ def _scatter_of_ranks(
         call.of_all("the memory of scatter")
         exchange_rows(
             group,
-            asked.rows.view(np.uint8).reshape(len(asked.rows), -1),
+            as_bytes(asked.rows),
             indexing.starts_of(asked.counts),
             asked.counts,
-            numbers.view(np.uint8).reshape(len(numbers), asked.rows.itemsize),
+            as_bytes(numbers),
             indexing.starts_of(mine),
             mine,
         )
@@ -405,23 +402,6 @@ def _rows_of_values(
     gpukern.scatter(made, [0], values)
     flat = made.reshape(int(np.prod(shape, dtype=np.int64)), *table.shape[1:])
     return gpukern.gather(flat, order)
-
-
-def _on_host(index: Any) -> Any:
-    """Return an index as NumPy takes it."""
-    device = _device_of(index)
-    return index if device is None else gpukern.to_device(index, device).numpy()
-
-
-def _device_of(*arrays: Any) -> int | None:
-    """Return the number of the GPU of the first array that is on one."""
-    for array in arrays:
-        where = getattr(array, "__dlpack_device__", None)
-        if where is not None and not isinstance(array, np.ndarray):
-            kind, number = where()
-            if int(kind) in CUDA_DEVICES:
-                return int(number)
-    return None
 
 
 def _ordinal(device: Any) -> int:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import gpukern
 from gpukern.distributed.array import DistributedArray
 from gpukern.distributed.group import Counts, refuse_masked
+from gpukern.distributed.storage import device_of
 from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
 FEW = 8  # ranks up to which a pass for each is faster than a sort
@@ -19,11 +21,12 @@ MODES = ("raise", "wrap", "clip", "fill")
 
 
 def as_index(function: str, index: Any) -> npt.NDArray[Any]:
-    """Return the index as an ndarray of an integer dtype."""
+    """Return the index as an ndarray of an integer dtype, in host memory."""
     if isinstance(index, tuple):
         raise GpukernTypeError(f"{function}: index must be one array, got a tuple")
     refuse_masked(function, index=index)
-    made = np.asarray(index)
+    device = device_of(index)
+    made = np.asarray(index if device is None else gpukern.to_device(index, device).numpy())
     if made.size == 0 and isinstance(index, list):
         return made.astype(np.int64)
     if made.dtype.kind not in "iu":

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import gpukern
 from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import Agreement, Counts, collective, exchange_rows, refuse_masked
+from gpukern.distributed.group import Agreement, Counts, collective, refuse_masked
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 INDEX_BYTES = 32  # of scratch memory for each index of a round
@@ -33,7 +33,8 @@ def gather(
     **options: Any,
 ) -> Any:
     """Do what :func:`gpukern.gather` does, for the index of each rank."""
-    numbers, rows, result, fill = [0], np.empty(0, np.int64), np.empty(0), np.empty(0)
+    numbers, rows, fill = [0], np.empty(0, np.int64), np.empty(0)
+    result: Any = fill
     with collective(table.group, name) as call:
         with call:
             indexing.require_rows(table, name, "gather", mode=mode, **options)
@@ -54,9 +55,9 @@ def gather(
                 report(min(begin + limit, len(rows)) * table.row_bytes)
         call.of_all("the end of gather")
     if out is None:
-        return result[()] if result.ndim == 0 else result
-    if not np.may_share_memory(result, out):
-        out[...] = result
+        return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
+    if result is not out:
+        gpukern.copyto(out, result)
     return out
 
 
@@ -69,12 +70,23 @@ def _fill_item(table: DistributedArray, mode: str, fill_value: Any) -> npt.NDArr
     return filled
 
 
-def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> npt.NDArray[Any]:
+def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> Any:
     """Return C-contiguous memory for the result: that of `out` where nothing else reads it."""
     shape = (*index.shape, *table.shape[1:])
     refuse_masked("gather", out=out)
+    storage = table.storage
     if out is None:
-        return np.empty(shape, table.dtype)
+        return storage.empty(shape, table.dtype)
+    if storage.device is not None:
+        if not storage.is_out(out):
+            raise GpukernTypeError(
+                f"gather: out must be an array on cuda:{storage.device}, got {type(out).__name__}"
+            )
+        # What is wrong with it otherwise.
+        one = storage.empty((1, *table.shape[1:]), table.dtype)
+        zeros = np.zeros(index.shape, np.int64)
+        gpukern.explain(gpukern.gather, one, zeros, mode="clip", out=out)
+        return storage.empty(shape, table.dtype)
     if not isinstance(out, np.ndarray):
         raise GpukernTypeError(f"gather: out must be an ndarray, got {type(out).__name__}")
     if out.dtype != table.dtype:
@@ -106,7 +118,7 @@ def _gather_part(
     call: Agreement,
     table: DistributedArray,
     rows: Counts,
-    out: npt.NDArray[Any],
+    out: Any,
     fill: npt.NDArray[Any],
     limit: int,
 ) -> None:
@@ -114,29 +126,31 @@ def _gather_part(
     rank, size = table.group.rank, table.group.size
     asked, counts = indexing.Buckets(rows, rows, rows), np.zeros(size, np.int64)
     positions: Counts | None = None
-    found = np.empty(0, np.uint8)
+    storage = table.storage
+    found: Any = None
     with call:
         distinct, positions = distinct_rows(rows, len(table), table.row_bytes)
         asked = indexing.bucketed(distinct, table.starts)
         counts = asked.counts.copy()
         counts[rank] = 0  # these do not leave the rank
-        found = np.empty((len(asked.rows), *out.shape[1:]), table.dtype)
+        found = storage.empty((len(asked.rows), *out.shape[1:]), table.dtype)
     matrix = call.of_all("a part of gather", counts)
     begins = indexing.starts_of(asked.counts)
-    numbers, answers = found, found
+    questions, numbers, answers = found, found, found
     with call:
         own = slice(begins[rank], begins[rank] + asked.counts[rank])
         gpukern.gather(table.local, asked.rows[own], mode="clip", out=found[own])
         most = max((int(now[:, rank].sum()) for _, now in rounds(matrix, limit)), default=0)
-        numbers = np.empty((most, asked.rows.itemsize), np.uint8)
-        answers = np.empty((most, *out.shape[1:]), table.dtype)
+        questions = storage.put(asked.rows)
+        numbers = storage.empty((most,), asked.rows.dtype)
+        answers = storage.empty((most, *out.shape[1:]), table.dtype)
     if matrix.any():
         call.of_all("the memory of gather")
     for done, now in rounds(matrix, limit):
-        _exchange(call, table, asked.rows, found, begins + done[rank], now, numbers, answers)
+        _exchange(call, table, questions, found, begins + done[rank], now, numbers, answers)
     with call:
         if len(asked.order) < len(distinct):
-            out[rows < 0] = fill[0]
+            gpukern.scatter(out, np.flatnonzero(rows < 0), storage.put(fill)[0])
         if positions is None:
             gpukern.scatter(out, asked.order, found, unique=True)
         else:
@@ -159,31 +173,22 @@ def rounds(matrix: Counts, limit: int) -> Iterator[tuple[Counts, Counts]]:
 def _exchange(
     call: Agreement,
     table: DistributedArray,
-    asked: npt.NDArray[Any],
-    found: npt.NDArray[Any],
+    asked: Any,
+    found: Any,
     begins: Counts,
     now: Counts,
-    numbers: npt.NDArray[np.uint8],
-    answers: npt.NDArray[Any],
+    numbers: Any,
+    answers: Any,
 ) -> None:
     """Ask the other ranks for rows, and answer them."""
-    group = table.group
-    counts, served = now[group.rank], np.ascontiguousarray(now[:, group.rank])
+    rank, exchange = table.group.rank, table.storage.exchange
+    counts, served = now[rank], np.ascontiguousarray(now[:, rank])
     served_begins = indexing.starts_of(served)
-    numbers, answers = numbers[: served.sum()], answers[: served.sum()]
-    questions = asked.view(np.uint8).reshape(len(asked), asked.itemsize)
-    exchange_rows(group, questions, begins, counts, numbers, served_begins, served)
+    numbers, answers = numbers[: int(served.sum())], answers[: int(served.sum())]
+    exchange(asked, begins, counts, numbers, served_begins, served)
     with call:
-        wanted = numbers.view(asked.dtype).reshape(-1)
-        gpukern.gather(table.local, wanted, mode="clip", out=answers)
-    exchange_rows(group, as_bytes(answers), served_begins, served, as_bytes(found), begins, counts)
-
-
-def as_bytes(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Return C-contiguous rows as an array of bytes, of two dimensions."""
-    width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
-    flat = rows.reshape(-1).view(np.dtype((np.void, rows.dtype.itemsize)))
-    return flat.view(np.uint8).reshape(len(rows), width)
+        gpukern.gather(table.local, numbers, mode="clip", out=answers)
+    exchange(answers, served_begins, served, found, begins, counts)
 
 
 def distinct_rows(rows: Counts, length: int, row_bytes: int) -> tuple[Counts, Counts | None]:

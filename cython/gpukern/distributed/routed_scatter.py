@@ -6,13 +6,13 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import gpukern
 from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import collective, exchange_rows, refuse_masked
-from gpukern.distributed.routed_gather import as_bytes, rounds
+from gpukern.distributed.group import collective, refuse_masked
+from gpukern.distributed.routed_gather import rounds
+from gpukern.distributed.storage import device_of
 from gpukern.errors import GpukernValueError
 
 MAX_ROWS = 2**31 - 1  # of an exchange, by MPI's counts
@@ -35,7 +35,10 @@ def scatter(
     """Do what :func:`gpukern.scatter` does with the indices and values of all ranks, by rank."""
     group, rank = table.group, table.group.rank
     how: dict[str, Any] = {"reduce": reduce, "order": order, "unique": unique}
-    counts, given = np.zeros(group.size, np.int64), np.empty(0, table.dtype)
+    counts = np.zeros(group.size, np.int64)
+    storage = table.storage
+    given: Any = None
+    numbers, received, questions = given, given, given
     asked = indexing.Buckets(counts, counts, counts)
     with collective(group, name) as call:
         with call:
@@ -45,11 +48,11 @@ def scatter(
                 raise GpukernValueError("scatter: progress is not supported for a DistributedArray")
             indexing.require_rows(table, name, "scatter", mode=mode, **options)
             wanted = indexing.as_index("scatter", index)
-            none = np.empty((0, *table.shape[1:]), table.dtype)
+            none = storage.empty((0, *table.shape[1:]), table.dtype)
             gpukern.scatter(table.local, np.empty(0, np.int64), none, **how)  # refuses what it must
             rows = indexing.rows_of(wanted, len(table), mode, rank)
             asked = indexing.bucketed(rows, table.starts)
-            given = _values(table, wanted.shape, values)[asked.order]
+            given = gpukern.gather(_values(table, wanted.shape, values), asked.order, mode="clip")
             counts = asked.counts
         what = (
             f"{name} with mode={mode!r}, {how} to {table.dtype.str} {table.shape}, "
@@ -57,21 +60,20 @@ def scatter(
         )
         matrix = call.of_all(what, counts)
         mine = np.ascontiguousarray(matrix[:, rank])
-        numbers, received = np.empty(0, asked.rows.dtype), given
         with call:
-            numbers = np.empty(int(mine.sum()), asked.rows.dtype)
-            received = np.empty((len(numbers), *table.shape[1:]), table.dtype)
+            questions = storage.put(asked.rows)
+            numbers = storage.empty((int(mine.sum()),), asked.rows.dtype)
+            received = storage.empty((len(numbers), *table.shape[1:]), table.dtype)
         call.of_all("the memory of scatter")
         begins, mine_begins = indexing.starts_of(counts), indexing.starts_of(mine)
         for done, now in rounds(matrix, MAX_ROWS):
-            for source, target in ((asked.rows, numbers), (given, received)):
-                if table.row_bytes or source is asked.rows:
-                    exchange_rows(
-                        group,
-                        as_bytes(source),
+            for source, target in ((questions, numbers), (given, received)):
+                if table.row_bytes or source is questions:
+                    storage.exchange(
+                        source,
                         begins + done[rank],
                         now[rank],
-                        as_bytes(target),
+                        target,
                         mine_begins + done[:, rank],
                         np.ascontiguousarray(now[:, rank]),
                     )
@@ -81,15 +83,17 @@ def scatter(
     return table
 
 
-def _values(table: DistributedArray, shape: tuple[int, ...], values: Any) -> npt.NDArray[Any]:
+def _values(table: DistributedArray, shape: tuple[int, ...], values: Any) -> Any:
     """Return a value for each index, as scatter converts and broadcasts them."""
     refuse_masked("scatter", values=values)
     whole = (*shape, *table.shape[1:])
+    storage = table.storage
+    if storage.device is not None and device_of(values) is None:
+        values = storage.put(np.asarray(values, table.dtype))
     if not (
         isinstance(values, np.ndarray) and values.shape == whole and values.dtype == table.dtype
     ):
-        made = np.empty((1, *whole), table.dtype)
+        made = storage.empty((1, *whole), table.dtype)
         gpukern.scatter(made, [0], values)
         values = made[0]
-    given: npt.NDArray[Any] = values.reshape(int(np.prod(shape, dtype=np.int64)), *table.shape[1:])
-    return given
+    return values.reshape(int(np.prod(shape, dtype=np.int64)), *table.shape[1:])

@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows from GPU to GPU through NCCL, which is opened when the first array needs it.
+
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html
+"""
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import gpukern
+from gpukern.distributed.cuda_driver import LEGACY_STREAM, Driver
+from gpukern.distributed.group import Counts, Group, collective
+from gpukern.distributed.liveness import Liveness
+from gpukern.errors import GpukernCudaError, PeerLostError
+
+LOOK = 0.1  # seconds between two looks at the other ranks
+SPIN = 0.002  # seconds without sleep in a wait
+PATIENCE = 120.0  # seconds for all to connect
+LIBRARY = "libnccl.so.2"
+ID_BYTES = 128
+UINT8 = 1  # ncclDataType_t
+SUCCESS, IN_PROGRESS = 0, 7  # ncclResult_t
+MAGIC, FIRST_VERSION = 0xCAFEBEEF, 21400  # of ncclConfig_t, which has grown since
+
+
+def _structure(*fields: tuple[str, Any]) -> Any:
+    """Return a structure of C."""
+    return type("Structure", (ctypes.Structure,), {"_fields_": fields})
+
+
+def open_library() -> ctypes.CDLL | None:
+    """Open $GPUKERN_NCCL, or else that of nvidia-nccl-cu* or of the system; None without one."""
+    given = os.environ.get("GPUKERN_NCCL")
+    found = [LIBRARY] if given is None else [given] if given else []
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec("nvidia.nccl") if given is None else None
+    for folder in [] if spec is None else spec.submodule_search_locations or []:
+        found.insert(0, str(Path(folder) / "lib" / LIBRARY))
+    for name in found:
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(name)
+    return None
+
+
+class Nccl:
+    """A communicator of one device of each rank. All ranks make one together.
+
+    Calls do not block in NCCL: where a rank has ended, the others get a PeerLostError.
+    """
+
+    def __init__(self, library: ctypes.CDLL, group: Group, driver: Driver) -> None:
+        self._library = library
+        self._driver = driver
+        self._rank, self._size = group.rank, group.size
+        self._comm = ctypes.c_void_p()
+        self._calls = 0
+        self._error: PeerLostError | None = None
+        self._liveness = Liveness(group)
+        library.ncclGetErrorString.restype = ctypes.c_char_p
+        identity = _structure(("data", ctypes.c_char * ID_BYTES))()
+        config = _structure(
+            ("size", ctypes.c_size_t),
+            ("magic", ctypes.c_uint),
+            ("version", ctypes.c_uint),
+            ("blocking", ctypes.c_int),
+        )()
+        with collective(group, "NCCL") as call:
+            with call:
+                if group.rank == 0:
+                    self._require(
+                        library.ncclGetUniqueId(ctypes.byref(identity)), "ncclGetUniqueId"
+                    )
+            call.of_all("the identity of a communicator")
+            # Byte by byte: it is no text, and may have zeros.
+            raw = group.all_gather(bytes(memoryview(identity).cast("B")))[0]
+            ctypes.memmove(ctypes.byref(identity), raw, ID_BYTES)
+            with call, driver.current():
+                config.size, config.blocking = ctypes.sizeof(config), 0
+                config.magic, config.version = MAGIC, FIRST_VERSION
+                result = library.ncclCommInitRankConfig(
+                    ctypes.byref(self._comm), group.size, identity, group.rank, ctypes.byref(config)
+                )
+                self._finish(result, "ncclCommInitRank", PATIENCE)
+            call.of_all("a communicator of NCCL")
+
+    def exchange(
+        self,
+        rows: gpukern.DeviceArray,
+        starts: Counts,
+        counts: Counts,
+        received: gpukern.DeviceArray,
+        received_starts: Counts,
+        received_counts: Counts,
+        row_bytes: int,
+    ) -> None:
+        """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
+        if self._error is not None:
+            raise PeerLostError(str(self._error), self._error.rank)
+        source, target = _address(rows), _address(received)
+        library = self._library
+        with self._driver.current(), self._driver.event() as done:
+            self._require(library.ncclGroupStart(), "ncclGroupStart")
+            try:
+                for peer in range(self._size):
+                    for function, address, first, count in (
+                        (library.ncclSend, source, starts[peer], counts[peer]),
+                        (library.ncclRecv, target, received_starts[peer], received_counts[peer]),
+                    ):
+                        if count:
+                            result = function(
+                                ctypes.c_void_p(address + int(first) * row_bytes),
+                                ctypes.c_size_t(int(count) * row_bytes),
+                                UINT8,
+                                peer,
+                                self._comm,
+                                LEGACY_STREAM,
+                            )
+                            if result != IN_PROGRESS:
+                                self._require(result, "ncclSend")
+            finally:
+                ended = library.ncclGroupEnd()
+            self._finish(ended, "ncclGroupEnd")
+            self._driver.call("cuEventRecord", done, LEGACY_STREAM)
+            self._wait(lambda: self._driver.is_done(done))
+        self._calls += 1
+
+    def _finish(self, result: int, name: str, patience: float = float("inf")) -> None:
+        """Wait until a call that has begun is complete."""
+        state = ctypes.c_int(result)
+
+        def is_done() -> bool:
+            if state.value == IN_PROGRESS:
+                code = self._library.ncclCommGetAsyncError(self._comm, ctypes.byref(state))
+                self._require(code, "ncclCommGetAsyncError")
+            return state.value != IN_PROGRESS
+
+        self._wait(is_done, patience)
+        self._require(state.value, name)
+
+    def _wait(self, is_done: Any, patience: float = float("inf")) -> None:
+        began = time.monotonic()
+        look = began + LOOK
+        while not is_done():
+            now = time.monotonic()
+            if now > began + SPIN:
+                time.sleep(SPIN / 10)
+            if now < look:
+                continue
+            look = now + LOOK
+            lost = self._liveness.lost(self._calls + 1, began)
+            if lost is None and now > began + patience:
+                lost = PeerLostError(f"NCCL did not connect the ranks in {patience:.0f} s", -1)
+            if lost is not None and not is_done():
+                self._error = lost
+                self._liveness.say(self._calls, lost)
+                self._library.ncclCommAbort(self._comm)
+                raise PeerLostError(str(lost), lost.rank)
+
+    def _require(self, result: int, name: str) -> None:
+        if result != SUCCESS:
+            text = self._library.ncclGetErrorString(result).decode()
+            raise GpukernCudaError(f"{name} failed: {text} ({result})")
+
+
+def _address(rows: gpukern.DeviceArray) -> int:
+    """Order the legacy stream behind the work on the rows, and return their address."""
+    rows.__dlpack__(stream=LEGACY_STREAM.value)
+    address: int = rows.__cuda_array_interface__["data"][0]
+    return address

@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the parts of a distributed array are, and how rows get from one rank to another."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import gpukern
+from gpukern.distributed.cuda_driver import Driver
+from gpukern.distributed.group import Counts, Group, collective, exchange_rows
+from gpukern.distributed.nccl import Nccl, open_library
+
+CUDA_DEVICES = (2, 13)  # DLPack's numbers of device and of managed memory
+
+
+def device_of(*arrays: Any) -> int | None:
+    """Return the number of the GPU of the first array that is on one."""
+    for array in arrays:
+        where = getattr(array, "__dlpack_device__", None)
+        if where is not None and not isinstance(array, np.ndarray):
+            kind, number = where()
+            if int(kind) in CUDA_DEVICES:
+                return int(number)
+    return None
+
+
+class HostStorage:
+    """Rows in host memory, which the group exchanges."""
+
+    device: int | None = None
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array, not initialized."""
+        return np.empty(shape, dtype)
+
+    def put(self, array: npt.NDArray[Any]) -> Any:
+        """Return an array of the host as one of this storage."""
+        return array
+
+    def is_out(self, out: Any) -> bool:
+        """Whether an array can be an output."""
+        return isinstance(out, np.ndarray)
+
+    def exchange(
+        self,
+        rows: Any,
+        starts: Counts,
+        counts: Counts,
+        received: Any,
+        received_starts: Counts,
+        received_counts: Counts,
+    ) -> None:
+        """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
+        exchange_rows(
+            self._group,
+            as_bytes(rows),
+            starts,
+            counts,
+            as_bytes(received),
+            received_starts,
+            received_counts,
+        )
+
+
+class GpuStorage(HostStorage):
+    """Rows on a GPU: NCCL exchanges them, or the group by way of the host."""
+
+    def __init__(self, group: Group, device: int, nccl: Nccl | None) -> None:
+        super().__init__(group)
+        self.device, self._gpu = device, device
+        self._nccl = nccl
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array, not initialized."""
+        return gpukern.empty(shape, dtype, self._gpu)
+
+    def put(self, array: npt.NDArray[Any]) -> Any:
+        """Return an array of the host as one of this storage."""
+        return gpukern.to_device(array, self._gpu)
+
+    def is_out(self, out: Any) -> bool:
+        """Whether an array can be an output."""
+        return device_of(out) == self.device
+
+    def exchange(
+        self,
+        rows: Any,
+        starts: Counts,
+        counts: Counts,
+        received: Any,
+        received_starts: Counts,
+        received_counts: Counts,
+    ) -> None:
+        """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
+        places = (received_starts, received_counts)
+        if self._nccl is not None:
+            row_bytes = rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+            self._nccl.exchange(rows, starts, counts, received, *places, row_bytes)
+            return
+        found = np.empty(received.shape, received.dtype)
+        super().exchange(rows.numpy(), starts, counts, found, *places)
+        for begin, count in zip(received_starts, received_counts, strict=True):
+            part = slice(int(begin), int(begin + count))  # the others keep their rows
+            gpukern.copyto(received[part], found[part])
+
+
+def gpu_storage(group: Group, device: int) -> GpuStorage:
+    """Return the storage of a device of each rank, which all ranks make together.
+
+    A group keeps its communicators: making one takes seconds.
+    """
+    known: dict[int, GpuStorage] = group.__dict__.setdefault("_gpukern_storages", {})
+    library, identity = None, ""
+    driver: Driver | None = None
+    with collective(group, "from_local") as call:
+        with call:
+            library = open_library() if group.size > 1 and device not in known else None
+            if library is not None:
+                driver = Driver(device)
+                identity = driver.identity()
+        state = [device in known, library is not None]
+        states = call.of_all("the GPUs of from_local", state)
+        if states[:, 0].all():
+            return known[device]
+        identities = group.all_gather(identity.encode())
+        # NCCL needs another GPU for each rank.
+        if library is None or not states[:, 1].all() or len(set(identities)) < group.size:
+            known[device] = GpuStorage(group, device, None)
+        else:
+            assert driver is not None
+            known[device] = GpuStorage(group, device, Nccl(library, group, driver))
+    return known[device]
+
+
+def as_bytes(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return C-contiguous rows as an array of bytes, of two dimensions."""
+    width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+    flat = rows.reshape(-1).view(np.dtype((np.void, rows.dtype.itemsize)))
+    return flat.view(np.uint8).reshape(len(rows), width)
