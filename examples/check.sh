@@ -194,5 +194,6 @@ else
   report package mpi_table "skipped: no mpirun or no mpi4py"
 fi
 run package dask_table "$python" examples/distributed/dask_table.py
+run package gpu_table "$python" examples/distributed/gpu_table.py
 cython_extension
 echo "all examples ran"

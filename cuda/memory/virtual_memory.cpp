@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "src/runtime/virtual_memory.hpp"
-
-#include <cuda.h>
+#include "cuda/memory/virtual_memory.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "cuda/runtime/capture.hpp"
 #include "cuda/runtime/driver.hpp"
 #include "src/core/make_once.hpp"
+#include "src/runtime/virtual_memory.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -35,30 +34,30 @@ CUmemAllocationProp properties_of(int device, CUmemAllocationHandleType handles)
 class CudaVirtualMemory final : public VirtualMemory {
  public:
   CudaVirtualMemory() {
-    find("cuMemAddressReserve", reserve_);
-    find("cuMemAddressFree", free_);
-    find("cuMemCreate", create_);
-    find("cuMemRelease", release_);
-    find("cuMemMap", map_);
-    find("cuMemUnmap", unmap_);
-    find("cuMemSetAccess", set_access_);
-    find("cuMemGetAllocationGranularity", granularity_);
-    find("cuMemExportToShareableHandle", export_);
-    find("cuMemImportFromShareableHandle", import_);
+    find("cuMemAddressReserve", driver_.reserve);
+    find("cuMemAddressFree", driver_.free);
+    find("cuMemCreate", driver_.create);
+    find("cuMemRelease", driver_.release);
+    find("cuMemMap", driver_.map);
+    find("cuMemUnmap", driver_.unmap);
+    find("cuMemSetAccess", driver_.set_access);
+    find("cuMemGetAllocationGranularity", driver_.granularity);
+    find("cuMemExportToShareableHandle", driver_.export_handle);
+    find("cuMemImportFromShareableHandle", driver_.import_handle);
   }
 
   std::byte* reserve(std::size_t bytes) override {
     require_no_fork();
     const RelaxedCapture relaxed;
     CUdeviceptr range = 0;
-    const CUresult result = reserve_(&range, bytes, kTablePage, 0, 0);
+    const CUresult result = driver_.reserve(&range, bytes, kTablePage, 0, 0);
     require(result == CUDA_SUCCESS, GPUKERN_MEMORY_ERROR, "there are no addresses for a table of ",
             bytes, " bytes (driver error ", static_cast<int>(result), ")");
     return reinterpret_cast<std::byte*>(range);
   }
   void free(std::byte* range, std::size_t bytes) override {
     const RelaxedCapture relaxed;
-    check(free_(pointer(range), bytes), "cuMemAddressFree");
+    check(driver_.free(pointer(range), bytes), "cuMemAddressFree");
   }
 
   Allocation allocate(int device, std::size_t bytes, bool exported) override {
@@ -77,14 +76,14 @@ class CudaVirtualMemory final : public VirtualMemory {
   }
   void release(Allocation allocation) override {
     const RelaxedCapture relaxed;
-    check(release_(allocation), "cuMemRelease");
+    check(driver_.release(allocation), "cuMemRelease");
   }
 
   gpukern_table_handle export_handle(Allocation allocation, gpukern_handle_type type) override {
     gpukern_table_handle handle{.type = type, .file = -1, .fabric = {}};
     void* const to = type == GPUKERN_HANDLE_FILE ? static_cast<void*>(&handle.file) : handle.fabric;
     const CUresult result =
-        export_(to, allocation, static_cast<CUmemAllocationHandleType>(type), 0);
+        driver_.export_handle(to, allocation, static_cast<CUmemAllocationHandleType>(type), 0);
     require(result == CUDA_SUCCESS, GPUKERN_DEVICE_ERROR, "this system has no ",
             type == GPUKERN_HANDLE_FILE ? "file" : "fabric",
             " handles of GPU memory (driver error ", static_cast<int>(result), ")");
@@ -96,25 +95,25 @@ class CudaVirtualMemory final : public VirtualMemory {
     void* const from = handle.type == GPUKERN_HANDLE_FILE
                            ? reinterpret_cast<void*>(static_cast<std::intptr_t>(handle.file))
                            : const_cast<unsigned char*>(handle.fabric);
-    check(import_(&made, from, static_cast<CUmemAllocationHandleType>(handle.type)),
+    check(driver_.import_handle(&made, from, static_cast<CUmemAllocationHandleType>(handle.type)),
           "cuMemImportFromShareableHandle");
     return made;
   }
 
   void map(std::byte* at, std::size_t bytes, Allocation allocation) override {
     const RelaxedCapture relaxed;
-    check(map_(pointer(at), bytes, 0, allocation, 0), "cuMemMap");
+    check(driver_.map(pointer(at), bytes, 0, allocation, 0), "cuMemMap");
   }
   void unmap(std::byte* at, std::size_t bytes) override {
     const RelaxedCapture relaxed;
-    check(unmap_(pointer(at), bytes), "cuMemUnmap");
+    check(driver_.unmap(pointer(at), bytes), "cuMemUnmap");
   }
   void allow(std::byte* at, std::size_t bytes, std::span<const int> devices) override {
     const RelaxedCapture relaxed;
     for (const int device : devices) {
       const CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-      const CUresult result = set_access_(pointer(at), bytes, &access, 1);
+      const CUresult result = driver_.set_access(pointer(at), bytes, &access, 1);
       require(result == CUDA_SUCCESS, GPUKERN_DEVICE_ERROR, "cuda:", device,
               " cannot access the memory of another GPU of the table: they need NVLink, or peer "
               "access over PCIe (driver error ",
@@ -126,28 +125,19 @@ class CudaVirtualMemory final : public VirtualMemory {
   CUresult create(CUmemGenericAllocationHandle& made, int device, std::size_t bytes,
                   CUmemAllocationHandleType handles) const {
     const CUmemAllocationProp properties = properties_of(device, handles);
-    return create_(&made, bytes, &properties, 0);
+    return driver_.create(&made, bytes, &properties, 0);
   }
 
   void require_page(int device) const {
     std::size_t page = 0;
     const CUmemAllocationProp properties = properties_of(device, CU_MEM_HANDLE_TYPE_NONE);
-    check(granularity_(&page, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+    check(driver_.granularity(&page, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
           "cuMemGetAllocationGranularity");
     require(page > 0 && kTablePage % page == 0, GPUKERN_DEVICE_ERROR, "cuda:", device,
             " has pages of ", page, " bytes, which do not divide those of a table, ", kTablePage);
   }
 
-  decltype(&cuMemAddressReserve) reserve_ = nullptr;
-  decltype(&cuMemAddressFree) free_ = nullptr;
-  decltype(&cuMemCreate) create_ = nullptr;
-  decltype(&cuMemRelease) release_ = nullptr;
-  decltype(&cuMemMap) map_ = nullptr;
-  decltype(&cuMemUnmap) unmap_ = nullptr;
-  decltype(&cuMemSetAccess) set_access_ = nullptr;
-  decltype(&cuMemGetAllocationGranularity) granularity_ = nullptr;
-  decltype(&cuMemExportToShareableHandle) export_ = nullptr;
-  decltype(&cuMemImportFromShareableHandle) import_ = nullptr;
+  VirtualMemoryDriver driver_;
 };
 
 constinit std::atomic<CudaVirtualMemory*> instance{nullptr};

@@ -15,6 +15,7 @@
 #include <iterator>
 
 #include "backend.hpp"
+#include "cuda/memory/virtual_memory.hpp"
 #include "cuda/program/driver.hpp"
 #include "cuda/program/nvrtc_library.hpp"
 #include "cuda/runtime/driver.hpp"
@@ -86,6 +87,20 @@ std::vector<Found> driver_functions() {
           GPUKERN_TORTURE_FOUND(cuGetErrorString, error_string, Tolerated)};
 }
 
+std::vector<Found> memory_functions() {
+  using Table = gpukern::gpu::VirtualMemoryDriver;
+  return {GPUKERN_TORTURE_FOUND(cuMemAddressReserve, reserve, Memory),
+          GPUKERN_TORTURE_FOUND(cuMemAddressFree, free, Release),
+          GPUKERN_TORTURE_FOUND(cuMemCreate, create, Query),
+          GPUKERN_TORTURE_FOUND(cuMemRelease, release, Release),
+          GPUKERN_TORTURE_FOUND(cuMemMap, map, Gpu),
+          GPUKERN_TORTURE_FOUND(cuMemUnmap, unmap, Release),
+          GPUKERN_TORTURE_FOUND(cuMemSetAccess, set_access, Absent),
+          GPUKERN_TORTURE_FOUND(cuMemGetAllocationGranularity, granularity, Query),
+          GPUKERN_TORTURE_FOUND(cuMemExportToShareableHandle, export_handle, Absent),
+          GPUKERN_TORTURE_FOUND(cuMemImportFromShareableHandle, import_handle, Gpu)};
+}
+
 std::vector<Found> program_functions() {
   using Table = gpukern::gpu::ProgramDriver;
   return {GPUKERN_TORTURE_FOUND(cuModuleLoadDataEx, load, Gpu),
@@ -125,7 +140,8 @@ constexpr const char* kInfallible[] = {"cuCtxGetCurrent", "cuCtxPushCurrent", "c
 
 /// What the library gets as the address of a function.
 void* stub_of(const char* name, void* real) {
-  for (const auto& functions : {driver_functions(), program_functions(), compiler_functions()})
+  for (const auto& functions :
+       {driver_functions(), memory_functions(), program_functions(), compiler_functions()})
     for (const Found& found : functions)
       if (std::strcmp(found.name, name) == 0) {
         *found.real = real;

@@ -13,6 +13,7 @@
 #include "cuda/runtime/backend.hpp"
 #include "faults.hpp"
 #include "tests/fake_gpu/fake_gpu.hpp"
+#include "tests/fake_gpu/fake_virtual_memory.hpp"
 
 namespace gpukern_torture {
 namespace {
@@ -123,6 +124,16 @@ class FaultyGpu final : public gpukern::Device {
     hold(Resource::GpuMemory, -1);
     act_then_fail(kSite, [&] { fake_gpu().release_pinned(data); });
   }
+  void pin(void* data, std::size_t bytes) override {
+    GPUKERN_TORTURE_SITE("pin", Memory);
+    attempt(kSite, [&] { fake_gpu().pin(data, bytes); });
+    hold(Resource::GpuMemory, 1);
+  }
+  static void unpin(void* data) {
+    GPUKERN_TORTURE_SITE("unpin", Release);
+    hold(Resource::GpuMemory, -1);
+    act_then_fail(kSite, [&] { gpukern_test::FakeGpu::unpin(data); });
+  }
   void enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) override {
     GPUKERN_TORTURE_SITE("enqueue_upload", Gpu);
     attempt(kSite, [&] { fake_gpu().enqueue_upload(to, pinned, bytes, stream); });
@@ -171,6 +182,60 @@ class FaultyGpu final : public gpukern::Device {
     hold(Resource::Event, -1);
     act_then_fail(kSite, [&] { fake_gpu().release_event(event); });
   }
+};
+
+class FaultyVirtualMemory final : public gpukern::VirtualMemory {
+ public:
+  std::byte* reserve(std::size_t bytes) override {
+    GPUKERN_TORTURE_SITE("reserve", Memory);
+    std::byte* const range = attempt(kSite, [&] { return real().reserve(bytes); });
+    hold(Resource::GpuMemory, 1);
+    return range;
+  }
+  void free(std::byte* range, std::size_t bytes) override {
+    GPUKERN_TORTURE_SITE("free", Release);
+    hold(Resource::GpuMemory, -1);
+    act_then_fail(kSite, [&] { real().free(range, bytes); });
+  }
+  Allocation allocate(int device, std::size_t bytes, bool exported) override {
+    GPUKERN_TORTURE_SITE("allocate_pages", Memory);
+    const Allocation made =
+        attempt(kSite, [&] { return real().allocate(device, bytes, exported); });
+    hold(Resource::GpuMemory, 1);
+    return made;
+  }
+  void release(Allocation allocation) override {
+    GPUKERN_TORTURE_SITE("release_pages", Release);
+    hold(Resource::GpuMemory, -1);
+    act_then_fail(kSite, [&] { real().release(allocation); });
+  }
+  gpukern_table_handle export_handle(Allocation allocation, gpukern_handle_type type) override {
+    GPUKERN_TORTURE_SITE("export_handle", Gpu);
+    return attempt(kSite, [&] { return real().export_handle(allocation, type); });
+  }
+  Allocation import_handle(const gpukern_table_handle& handle) override {
+    GPUKERN_TORTURE_SITE("import_handle", Gpu);
+    const Allocation made = attempt(kSite, [&] { return real().import_handle(handle); });
+    hold(Resource::GpuMemory, 1);
+    return made;
+  }
+  void map(std::byte* at, std::size_t bytes, Allocation allocation) override {
+    GPUKERN_TORTURE_SITE("map", Gpu);
+    attempt(kSite, [&] { real().map(at, bytes, allocation); });
+    hold(Resource::GpuMemory, 1);
+  }
+  void unmap(std::byte* at, std::size_t bytes) override {
+    GPUKERN_TORTURE_SITE("unmap", Release);
+    hold(Resource::GpuMemory, -1);
+    act_then_fail(kSite, [&] { real().unmap(at, bytes); });
+  }
+  void allow(std::byte* at, std::size_t bytes, std::span<const int> devices) override {
+    GPUKERN_TORTURE_SITE("allow", Gpu);
+    attempt(kSite, [&] { real().allow(at, bytes, devices); });
+  }
+
+ private:
+  static gpukern::VirtualMemory& real() { return gpukern_test::fake_virtual_memory(); }
 };
 
 FaultyGpu& faulty_gpu() {
@@ -266,6 +331,14 @@ gpukern::Device& __wrap__ZN7gpukern3gpu7backendEi(int /*device_id*/) {
 
 void __wrap__ZN7gpukern3gpu14release_pinnedEPv(void* data) {
   gpukern_torture::faulty_gpu().release_pinned(data);
+}
+
+void __wrap__ZN7gpukern3gpu5unpinEPv(void* data) { gpukern_torture::FaultyGpu::unpin(data); }
+
+gpukern::VirtualMemory& __wrap__ZN7gpukern3gpu14virtual_memoryEv() {
+  static auto& memory =
+      *gpukern_torture::outside([] { return new gpukern_torture::FaultyVirtualMemory; });
+  return memory;
 }
 
 void __wrap__ZN7gpukern3gpu11begin_rangeEPKc(const char* name) {

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Calls that need a GPU: copies, memory, events, deferred index errors, pipelines, hybrid gathers.
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "case.hpp"
+#include "faults.hpp"
 #include "gpukern/index_errors.h"
 #include "gpukern/pipeline.h"
+#include "gpukern/table.h"
 
 namespace gpukern_torture {
 namespace {
@@ -165,6 +169,43 @@ void queries(Case& given) {
   };
 }
 
+/// Two parts, the second of which another table has.
+void table(Case& given) {
+  given.call = [] {
+    const std::int64_t bytes[] = {100, 5'000'000};
+    const std::int32_t first[] = {0, -1};
+    const std::int32_t second[] = {-1, 0};
+    const std::int32_t device = 0;
+    gpukern_table_desc desc{sizeof desc, 2, bytes, first, 1, &device, 1};
+    gpukern_table_desc other = desc;
+    other.part_devices = second;
+    gpukern_table* ours = nullptr;
+    gpukern_table* theirs = nullptr;
+    gpukern_table_handle handle{};
+    const gpukern_status status =
+        in_order([&] { return gpukern_table_create(&desc, &ours); },
+                 [&] { return gpukern_table_create(&other, &theirs); },
+                 [&] { return gpukern_table_export(theirs, 1, GPUKERN_HANDLE_FILE, &handle); },
+                 [&] { return gpukern_table_import(ours, 1, &handle); });
+    if (handle.type == GPUKERN_HANDLE_FILE) {
+      const Outside test;
+      close(handle.file);
+    }
+    gpukern_table_destroy(ours);
+    gpukern_table_destroy(theirs);
+    return status;
+  };
+}
+
+void pin(Case& given) {
+  given.call = [] {
+    static std::byte memory[10'000];
+    const gpukern_status status = gpukern_pin(kPinned, memory, sizeof memory);
+    if (status == GPUKERN_SUCCESS) gpukern_unpin(memory);
+    return status;
+  };
+}
+
 }  // namespace
 
 std::vector<Named> gpu_scenarios() {
@@ -179,7 +220,9 @@ std::vector<Named> gpu_scenarios() {
           {"pipeline", pipeline},
           {"hybrid_raise", hybrid_raise},
           {"hybrid_fill", hybrid_fill},
-          {"queries", queries}};
+          {"queries", queries},
+          {"table", table},
+          {"pin", pin}};
 }
 
 }  // namespace gpukern_torture

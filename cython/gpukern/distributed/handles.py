@@ -95,11 +95,24 @@ def _share_files(call: Agreement, memory: Any, firsts: npt.NDArray[np.int64], ow
         serving = threading.Thread(target=_serve, args=(server, group.size - 1, kinds, files))
         serving.start()
         opened.callback(serving.join)
+        opened.callback(_stop, server)
         with call:
             for rank, (_, other) in enumerate(replies):
-                if rank != group.rank:
+                if rank == group.rank:
+                    continue
+                try:
                     _receive(memory, int(firsts[rank]), int(firsts[rank + 1]), "\0" + other)
+                except OSError as error:
+                    raise GpukernDeviceError(
+                        f"rank {rank} did not send the handles of its memory: {error}"
+                    ) from None
         call.of_all("mapping the memory of other ranks")
+
+
+def _stop(server: socket.socket) -> None:
+    """Let accept() return: all other ranks have come, or one will not."""
+    with contextlib.suppress(OSError):
+        server.shutdown(socket.SHUT_RDWR)
 
 
 def _serve(server: socket.socket, others: int, kinds: list[int], files: list[int]) -> None:

@@ -1,0 +1,151 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distributed arrays on GPUs of several processes, or over several hosts, and tables of a host.
+
+test_gpus_in_software.py runs this file where there is no GPU.
+"""
+
+import gc
+import time
+
+import numpy as np
+import pytest
+from conftest import CASES_PER_TEST
+from gpu_tables import (
+    MODES,
+    devices_of,
+    random_index,
+    random_rows,
+    random_table,
+    require_equal,
+    shared,
+)
+from ranks import die, on_processes, on_ranks, without_errors
+
+import gpukern
+from gpukern import distributed
+from gpukern.errors import PeerLostError
+
+pytestmark = pytest.mark.gpu
+
+
+def in_a_process(group):
+    rng = np.random.default_rng(3)
+    table = rng.random((5000, 300))
+    array = shared(table, group, devices_of(2, group.rank), [1000 + 500 * group.rank] * 2)
+    for seed in range(20):
+        mode = MODES[seed % 4]
+        index = np.random.default_rng([seed, group.rank]).integers(-5000, 5000, 777)
+        require_equal(
+            gpukern.gather(array, index, mode=mode), gpukern.gather(table, index, mode=mode)
+        )
+    array.synchronize()
+    gpukern.scatter(array, [4999, 0], 1.0, reduce="add")
+    gpukern.scatter(table, [4999, 0] * group.size, 1.0, reduce="add")
+    require_equal(gpukern.gather(array, [0, 4999]), table[[0, 4999]])
+    array.synchronize()
+    if group.rank == 0:  # the memory of an array that is gone stays for the others
+        del array
+        gc.collect()
+        group.all_gather(b"")
+    else:
+        group.all_gather(b"")
+        require_equal(gpukern.gather(array, [0, 1], mode="clip"), table[[0, 1]])
+
+
+def with_a_rank_that_dies(group):
+    array = shared(np.arange(100.0), group)
+    if group.rank == 1:
+        die()
+    began = time.monotonic()
+    with pytest.raises(PeerLostError, match="rank 1 of 2 has ended"):
+        gpukern.gather(array, [99])
+    assert time.monotonic() - began < 10
+    require_equal(gpukern.gather(array, [99, 0], mode="clip"), np.array([99.0, 0.0]))
+
+
+@pytest.mark.thread_unsafe(reason="starts processes")
+def test_processes():
+    assert on_processes(in_a_process, 2) == ["done"] * 2
+
+
+@pytest.mark.thread_unsafe(reason="starts processes")
+def test_a_process_that_dies():
+    assert on_processes(with_a_rank_that_dies, 2) == ["done", "lost"]
+
+
+def gpu_parts(table, group, cuts):
+    """The part of each rank, on a GPU."""
+    device = devices_of(1, group.rank)[0]
+    local = gpukern.to_device(table[cuts[group.rank] : cuts[group.rank + 1]], device)
+    return distributed.from_local(local, group, staging_memory=100_000), device
+
+
+def test_parts_on_gpus_exchange_rows(rng, cases):
+    for _ in range(max(CASES_PER_TEST // 50, 5)):
+        size, rows = int(rng.integers(2, 5)), int(rng.integers(1, 700))
+        table, mode = random_table(rng, rows), MODES[rng.integers(4)]
+        cuts = np.cumsum([0, *random_rows(rng, rows, size)])
+        indices = [random_index(rng, rows, mode) for _ in range(size)]
+
+        def call(group, table=table, mode=mode, cuts=cuts, indices=indices):
+            array, device = gpu_parts(table, group, cuts)
+            index = indices[group.rank]
+            got = gpukern.gather(array, index, mode=mode)
+            out = gpukern.empty(got.shape, got.dtype, device)
+            there = gpukern.to_device(index, device)
+            assert gpukern.gather(array, there, mode=mode, out=out) is out
+            np.testing.assert_array_equal(out.numpy(), got.numpy())
+            return got
+
+        for index, got in zip(indices, without_errors(on_ranks(call, size)), strict=True):
+            require_equal(got, gpukern.gather(table, index, mode=mode))
+        cases["distributed gather", "cuda"] += 2 * size
+
+
+def test_scatter_to_parts_on_gpus(rng):
+    table = rng.standard_normal((90, 5), np.float32)
+    indices = [rng.integers(-90, 90, 70), rng.integers(-90, 90, 33)]
+    values = [rng.standard_normal((len(index), 5), np.float32) for index in indices]
+    cuts = [0, 20, 90]
+
+    def call(group):
+        array, device = gpu_parts(table, group, cuts)
+        mine = values[group.rank]
+        mine = gpukern.to_device(mine, device) if group.rank else mine
+        assert gpukern.scatter(array, indices[group.rank], mine, reduce="add") is array
+        gpukern.scatter(array, [3], 7.0)
+        twice = gpukern.saxpy(1, array, array)
+        with pytest.raises(TypeError, match="out must be an array on cuda"):
+            gpukern.gather(array, [0], out=np.empty((1, 5), np.float32))
+        with pytest.raises(ValueError, match="out must have shape"):
+            gpukern.gather(array, [0], out=gpukern.empty((2, 5), "f4", device))
+        with pytest.raises(IndexError, match="index 90 is out of bounds"):
+            gpukern.gather(array, [90 * group.rank])
+        return twice.local.numpy()
+
+    expected = gpukern.scatter(
+        table.copy(), np.concatenate(indices), np.concatenate(values), reduce="add"
+    )
+    expected[3] = 7
+    got = np.concatenate(without_errors(on_ranks(call, 2)))
+    np.testing.assert_array_equal(got, 2 * expected)
+
+
+def test_gpus_read_a_pinned_host_table_in_place(rng):
+    values = rng.random((3000, 40))
+
+    def call(group):
+        table = distributed.host_table(values.shape, float, group, pinned=True)
+        if group.rank == 0:
+            table[:] = values
+        group.all_gather(b"")
+        index = gpukern.to_device(rng.integers(0, 3000, 500), devices_of(1, group.rank)[0])
+        assert gpukern.explain(gpukern.gather, table, index).place.startswith("cuda")
+        got = gpukern.gather(table, index)
+        require_equal(got, values[index.numpy()])
+        return True
+
+    assert without_errors(on_ranks(call, 2)) == [True] * 2
+    gc.collect()
