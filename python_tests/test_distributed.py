@@ -14,7 +14,7 @@ from ranks import on_ranks, without_errors
 
 import gpukern
 from gpukern import distributed
-from gpukern.distributed import routed_gather
+from gpukern.distributed import indexing
 from gpukern.errors import PeerLostError
 
 DTYPES = ["u1", "f4", ">i8", "c16", "S3", [("a", "i4"), ("b", "f8")], "M8[s]"]
@@ -80,10 +80,10 @@ def test_equal_rows_are_asked_for_once(rng, rows):
     table = np.arange(rows, dtype=np.int64)[:, np.newaxis] + np.zeros(33, np.int64)[:1]
     table = np.repeat(table, 2, axis=1) if rows > 2000 else np.repeat(table, 33, axis=1)
     index = rng.integers(0, 1500, 20000)
-    distinct, positions = routed_gather.distinct_rows(index, rows, 8 * 33)
+    distinct, positions = indexing.distinct_rows(index, rows, 8 * 33)
     assert len(distinct) < 1501
     np.testing.assert_array_equal(distinct[positions], index)
-    assert routed_gather.distinct_rows(rng.permutation(20000), 20000, 512)[1] is None
+    assert indexing.distinct_rows(rng.permutation(20000), 20000, 512)[1] is None
 
     def call(group):
         half = rows // 2

@@ -290,6 +290,15 @@ cdef class DeviceArray:
         return copy_to_device(&call, &source, device)
 
 
+def address_for(DeviceArray array, stream):
+    """The address of an array, for work of others on `stream`, DLPack's number of it, which is then
+    ordered behind the work on the array."""
+    cdef Stream consumer = consumer_stream(stream, array.c.device.device_id)
+    array.tracker.begin(consumer, True)
+    array.tracker.add_consumers([consumer])
+    return <uintptr_t>array.c.data
+
+
 cdef object as_basic_index(object part):
     """A part of an index that gives views: of integers a Python int, for which NumPy reads no
     element."""

@@ -202,7 +202,8 @@ def from_local(
         On each rank, for arrays that cannot be distributed.
 
     """
-    from gpukern.distributed.storage import HostStorage, device_of, gpu_storage
+    from gpukern.distributed.indexing import device_of
+    from gpukern.distributed.storage import HostStorage, gpu_storage
 
     local: Any = np.empty(0, np.uint8)
     what, dtype = "", np.dtype(np.uint8)

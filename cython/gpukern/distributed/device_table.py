@@ -25,7 +25,8 @@ from gpukern.distributed.group import (
     sizes_of,
 )
 from gpukern.distributed.handles import share
-from gpukern.distributed.storage import as_bytes, device_of
+from gpukern.distributed.indexing import device_of
+from gpukern.distributed.storage import as_bytes
 from gpukern.errors import GpukernDeviceError, GpukernMemoryError, GpukernValueError
 
 

@@ -13,11 +13,24 @@ import numpy.typing as npt
 import gpukern
 from gpukern.distributed.array import DistributedArray
 from gpukern.distributed.group import Counts, refuse_masked
-from gpukern.distributed.storage import device_of
 from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
 FEW = 8  # ranks up to which a pass for each is faster than a sort
+CUDA_DEVICES = (2, 13)  # DLPack's numbers of device and of managed memory
+SAMPLE = 4096
+LEAST_DISTINCT = 16  # bytes of a row from which it may pay to send it once
 MODES = ("raise", "wrap", "clip", "fill")
+
+
+def device_of(*arrays: Any) -> int | None:
+    """Return the number of the GPU of the first array that is on one."""
+    for array in arrays:
+        where = getattr(array, "__dlpack_device__", None)
+        if where is not None and not isinstance(array, np.ndarray):
+            kind, number = where()
+            if int(kind) in CUDA_DEVICES:
+                return int(number)
+    return None
 
 
 def as_index(function: str, index: Any) -> npt.NDArray[Any]:
@@ -99,11 +112,11 @@ class Buckets:
     """Rows by the rank that has them.
 
     `order` has the positions of the rows that are asked for, by rank; `rows` their numbers within
-    that rank; `counts` their number for each rank.
+    that rank; `counts` their number for each rank. The first two are where the indices are.
     """
 
-    order: Counts
-    rows: npt.NDArray[Any]
+    order: Any
+    rows: Any
     counts: Counts
 
 
@@ -123,14 +136,46 @@ def bucketed(rows: Counts, starts: Counts) -> Buckets:
         if missing:  # they are with those of rank 0
             order = order[rows[order] >= 0]
             counts[0] -= missing
-    local = np.empty(len(order), np.int32 if np.diff(starts).max() < 2**31 else np.int64)
+    local = np.empty(len(order), number_type(starts))
     for begin, count, start in zip(starts_of(counts), counts, starts[:-1], strict=True):
         part = slice(begin, begin + count)
         np.subtract(rows[order[part]], start, out=local[part], casting="unsafe")
     return Buckets(order, local, counts)
 
 
+def number_type(starts: Counts) -> type[np.signedinteger[Any]]:
+    """Return the dtype of a row's number within its rank, which all ranks send and expect."""
+    return np.int32 if np.diff(starts).max() < 2**31 else np.int64
+
+
 def starts_of(counts: Counts) -> Counts:
     """Return the position of the first of each count."""
     starts: Counts = np.cumsum(counts) - counts
     return starts
+
+
+def distinct_rows(rows: Counts, length: int, row_bytes: int) -> tuple[Counts, Counts | None]:
+    """Return each row once, and the positions in these; the rows and None where this is slower."""
+    count = len(rows)
+    if count < SAMPLE or row_bytes < LEAST_DISTINCT or (rows < 0).any():
+        return rows, None
+    if not pays(rows[:: count // SAMPLE][:SAMPLE], count, length, row_bytes):
+        return rows, None
+    if length > 8 * count:
+        return np.unique(rows, return_inverse=True)
+    present = np.zeros(length, bool)
+    present[rows] = True
+    distinct = gpukern.nonzero(present)[0]
+    place = np.empty(length, np.int64)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[rows]
+
+
+def pays(sample: Counts, count: int, length: int, row_bytes: int) -> bool:
+    """Whether to send each of `count` rows once.
+
+    A sample tells: of s rows, s**2 / 2 / d pairs are equal where d rows are equally frequent.
+    """
+    pairs = SAMPLE - len(np.unique(sample))
+    likely = min(SAMPLE**2 / 2 / max(pairs, 1), length)
+    return likely <= count / 2 and (length <= 8 * count or row_bytes >= 256)

@@ -10,11 +10,13 @@ import contextlib
 import ctypes
 import importlib.util
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import gpukern
+from gpukern._memory.device_array import address_for
 from gpukern.distributed.cuda_driver import LEGACY_STREAM, Driver
 from gpukern.distributed.group import Counts, Group, collective
 from gpukern.distributed.liveness import Liveness
@@ -91,6 +93,13 @@ class Nccl:
                 self._finish(result, "ncclCommInitRank", PATIENCE)
             call.of_all("a communicator of NCCL")
 
+    def __del__(self) -> None:
+        """Free the communicator; at the end of the process CUDA may be gone."""
+        if hasattr(self, "_liveness"):
+            self._liveness.close()
+        if self._comm and self._error is None and not sys.is_finalizing():
+            self._library.ncclCommAbort(self._comm)
+
     def exchange(
         self,
         rows: gpukern.DeviceArray,
@@ -104,7 +113,7 @@ class Nccl:
         """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
         if self._error is not None:
             raise PeerLostError(str(self._error), self._error.rank)
-        source, target = _address(rows), _address(received)
+        source, target = (address_for(each, LEGACY_STREAM.value) for each in (rows, received))
         library = self._library
         with self._driver.current(), self._driver.event() as done:
             self._require(library.ncclGroupStart(), "ncclGroupStart")
@@ -168,10 +177,3 @@ class Nccl:
         if result != SUCCESS:
             text = self._library.ncclGetErrorString(result).decode()
             raise GpukernCudaError(f"{name} failed: {text} ({result})")
-
-
-def _address(rows: gpukern.DeviceArray) -> int:
-    """Order the legacy stream behind the work on the rows, and return their address."""
-    rows.__dlpack__(stream=LEGACY_STREAM.value)
-    address: int = rows.__cuda_array_interface__["data"][0]
-    return address

@@ -18,7 +18,6 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 
 INDEX_BYTES = 32  # of scratch memory for each index of a round
 REPORT = 0.1  # seconds between two reports
-SAMPLE = 4096
 
 
 def gather(
@@ -33,15 +32,15 @@ def gather(
     **options: Any,
 ) -> Any:
     """Do what :func:`gpukern.gather` does, for the index of each rank."""
-    numbers, rows, fill = [0], np.empty(0, np.int64), np.empty(0)
+    numbers, fill = [0], np.empty(0)
+    rows: Any = fill
     result: Any = fill
     with collective(table.group, name) as call:
         with call:
             indexing.require_rows(table, name, "gather", mode=mode, **options)
-            wanted = indexing.as_index("gather", index)
             fill = _fill_item(table, mode, fill_value)
-            result = _result(table, wanted, out)
-            rows = indexing.rows_of(wanted, len(table), mode, table.group.rank)
+            shape, rows = table.storage.rows_of("gather", index, len(table), mode)
+            result = _result(table, shape, rows, out)
             numbers = [len(rows)]
         what = f"{name} with mode={mode!r} of {table.dtype.str} {table.shape}, table {table.number}"
         longest = int(call.of_all(what, numbers).max())
@@ -70,9 +69,9 @@ def _fill_item(table: DistributedArray, mode: str, fill_value: Any) -> npt.NDArr
     return filled
 
 
-def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> Any:
+def _result(table: DistributedArray, wanted: tuple[int, ...], rows: Any, out: Any) -> Any:
     """Return C-contiguous memory for the result: that of `out` where nothing else reads it."""
-    shape = (*index.shape, *table.shape[1:])
+    shape = (*wanted, *table.shape[1:])
     refuse_masked("gather", out=out)
     storage = table.storage
     if out is None:
@@ -84,7 +83,7 @@ def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> Any:
             )
         # What is wrong with it otherwise.
         one = storage.empty((1, *table.shape[1:]), table.dtype)
-        zeros = np.zeros(index.shape, np.int64)
+        zeros = np.zeros(wanted, np.int64)
         gpukern.explain(gpukern.gather, one, zeros, mode="clip", out=out)
         return storage.empty(shape, table.dtype)
     if not isinstance(out, np.ndarray):
@@ -95,7 +94,7 @@ def _result(table: DistributedArray, index: npt.NDArray[Any], out: Any) -> Any:
         raise GpukernValueError(f"gather: out must have shape {shape}, got {out.shape}")
     if not out.flags.writeable:
         raise GpukernValueError("gather: out is read-only")
-    read = (table.local, index)  # in later rounds, too
+    read = (table.local, rows)  # in later rounds, too; the rows may be the index itself
     if not out.flags.c_contiguous or any(np.may_share_memory(out, each) for each in read):
         return np.empty(shape, table.dtype)
     return out
@@ -117,7 +116,7 @@ class _Report:
 def _gather_part(
     call: Agreement,
     table: DistributedArray,
-    rows: Counts,
+    rows: Any,
     out: Any,
     fill: npt.NDArray[Any],
     limit: int,
@@ -129,8 +128,8 @@ def _gather_part(
     storage = table.storage
     found: Any = None
     with call:
-        distinct, positions = distinct_rows(rows, len(table), table.row_bytes)
-        asked = indexing.bucketed(distinct, table.starts)
+        distinct, positions = storage.distinct(rows, len(table), table.row_bytes)
+        asked = storage.bucketed(distinct, table.starts)
         counts = asked.counts.copy()
         counts[rank] = 0  # these do not leave the rank
         found = storage.empty((len(asked.rows), *out.shape[1:]), table.dtype)
@@ -150,7 +149,7 @@ def _gather_part(
         _exchange(call, table, questions, found, begins + done[rank], now, numbers, answers)
     with call:
         if len(asked.order) < len(distinct):
-            gpukern.scatter(out, np.flatnonzero(rows < 0), storage.put(fill)[0])
+            gpukern.scatter(out, storage.missing(rows), storage.put(fill)[0])
         if positions is None:
             gpukern.scatter(out, asked.order, found, unique=True)
         else:
@@ -189,26 +188,3 @@ def _exchange(
     with call:
         gpukern.gather(table.local, numbers, mode="clip", out=answers)
     exchange(answers, served_begins, served, found, begins, counts)
-
-
-def distinct_rows(rows: Counts, length: int, row_bytes: int) -> tuple[Counts, Counts | None]:
-    """Return each row once, and the positions in these; the rows and None where this is slower.
-
-    A sample tells: of s rows, s**2 / 2 / d pairs are equal where d rows are equally frequent.
-    """
-    count = len(rows)
-    if count < SAMPLE or row_bytes < 16 or (rows < 0).any():
-        return rows, None
-    sample = rows[:: count // SAMPLE][:SAMPLE]
-    pairs = SAMPLE - len(np.unique(sample))
-    likely = min(SAMPLE**2 / 2 / max(pairs, 1), length)
-    if likely > count / 2 or (length > 8 * count and row_bytes < 256):
-        return rows, None
-    if length > 8 * count:
-        return np.unique(rows, return_inverse=True)
-    present = np.zeros(length, bool)
-    present[rows] = True
-    distinct = gpukern.nonzero(present)[0]
-    place = np.empty(length, np.int64)
-    place[distinct] = np.arange(len(distinct))
-    return distinct, place[rows]

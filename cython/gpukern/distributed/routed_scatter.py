@@ -11,8 +11,8 @@ import gpukern
 from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
 from gpukern.distributed.group import collective, refuse_masked
+from gpukern.distributed.indexing import device_of
 from gpukern.distributed.routed_gather import rounds
-from gpukern.distributed.storage import device_of
 from gpukern.errors import GpukernValueError
 
 MAX_ROWS = 2**31 - 1  # of an exchange, by MPI's counts
@@ -47,12 +47,11 @@ def scatter(
             if progress is not None:
                 raise GpukernValueError("scatter: progress is not supported for a DistributedArray")
             indexing.require_rows(table, name, "scatter", mode=mode, **options)
-            wanted = indexing.as_index("scatter", index)
             none = storage.empty((0, *table.shape[1:]), table.dtype)
             gpukern.scatter(table.local, np.empty(0, np.int64), none, **how)  # refuses what it must
-            rows = indexing.rows_of(wanted, len(table), mode, rank)
-            asked = indexing.bucketed(rows, table.starts)
-            given = gpukern.gather(_values(table, wanted.shape, values), asked.order, mode="clip")
+            shape, rows = storage.rows_of("scatter", index, len(table), mode)
+            asked = storage.bucketed(rows, table.starts)
+            given = gpukern.gather(_values(table, shape, values), asked.order, mode="clip")
             counts = asked.counts
         what = (
             f"{name} with mode={mode!r}, {how} to {table.dtype.str} {table.shape}, "

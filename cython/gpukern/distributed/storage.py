@@ -9,22 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 import gpukern
+from gpukern.distributed import indexing
 from gpukern.distributed.cuda_driver import Driver
 from gpukern.distributed.group import Counts, Group, collective, exchange_rows
+from gpukern.distributed.indexing import device_of
 from gpukern.distributed.nccl import Nccl, open_library
-
-CUDA_DEVICES = (2, 13)  # DLPack's numbers of device and of managed memory
-
-
-def device_of(*arrays: Any) -> int | None:
-    """Return the number of the GPU of the first array that is on one."""
-    for array in arrays:
-        where = getattr(array, "__dlpack_device__", None)
-        if where is not None and not isinstance(array, np.ndarray):
-            kind, number = where()
-            if int(kind) in CUDA_DEVICES:
-                return int(number)
-    return None
+from gpukern.errors import CompileError, GpukernDeviceError
 
 
 class HostStorage:
@@ -39,13 +29,32 @@ class HostStorage:
         """Return an array, not initialized."""
         return np.empty(shape, dtype)
 
-    def put(self, array: npt.NDArray[Any]) -> Any:
+    def put(self, array: Any) -> Any:
         """Return an array of the host as one of this storage."""
         return array
 
     def is_out(self, out: Any) -> bool:
         """Whether an array can be an output."""
         return isinstance(out, np.ndarray)
+
+    def rows_of(
+        self, function: str, index: Any, length: int, mode: str
+    ) -> tuple[tuple[int, ...], Any]:
+        """Return the shape of an index, and the row of each in C order."""
+        wanted = indexing.as_index(function, index)
+        return wanted.shape, indexing.rows_of(wanted, length, mode, self._group.rank)
+
+    def distinct(self, rows: Any, length: int, row_bytes: int) -> tuple[Any, Counts | None]:
+        """Return each row once and the positions in these, where a sample says that this pays."""
+        return indexing.distinct_rows(rows, length, row_bytes)
+
+    def bucketed(self, rows: Any, starts: Counts) -> "indexing.Buckets":
+        """Order rows by the rank that has them."""
+        return indexing.bucketed(rows, starts)
+
+    def missing(self, rows: Any) -> Any:
+        """Return the positions of -1."""
+        return np.flatnonzero(rows < 0)
 
     def exchange(
         self,
@@ -75,18 +84,69 @@ class GpuStorage(HostStorage):
         super().__init__(group)
         self.device, self._gpu = device, device
         self._nccl = nccl
+        self._has_programs = True
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return an array, not initialized."""
         return gpukern.empty(shape, dtype, self._gpu)
 
-    def put(self, array: npt.NDArray[Any]) -> Any:
+    def put(self, array: Any) -> Any:
         """Return an array of the host as one of this storage."""
-        return gpukern.to_device(array, self._gpu)
+        return gpukern.to_device(array, self._gpu) if isinstance(array, np.ndarray) else array
 
     def is_out(self, out: Any) -> bool:
         """Whether an array can be an output."""
         return device_of(out) == self.device
+
+    def rows_of(
+        self, function: str, index: Any, length: int, mode: str
+    ) -> tuple[tuple[int, ...], Any]:
+        """Return the shape of an index, and the row of each, on the GPU if it has programs."""
+        from gpukern.distributed import device_indexing
+
+        if isinstance(index, tuple) or length == 0 or not self._has_programs:
+            return super().rows_of(function, index, length, mode)
+        if device_of(index) is None:
+            index = indexing.as_index(function, index)
+        there = gpukern.to_device(index, self._gpu)
+        if there.dtype.kind not in "iu" or there.dtype == np.uint64:
+            return super().rows_of(function, index, length, mode)
+        try:
+            rows = device_indexing.rows_of(there, self.empty((there.size,), np.int64), length, mode)
+        except (CompileError, GpukernDeviceError):  # without NVRTC
+            self._has_programs = False
+            return super().rows_of(function, index, length, mode)
+        if mode == "raise" and device_indexing.any_missing(rows):
+            return super().rows_of(function, index, length, mode)  # which raises
+        return there.shape, rows
+
+    def distinct(self, rows: Any, length: int, row_bytes: int) -> tuple[Any, Counts | None]:
+        """Return each row once and the positions in these, where a sample says that this pays."""
+        if isinstance(rows, np.ndarray):
+            return super().distinct(rows, length, row_bytes)
+        count = len(rows)
+        if count < indexing.SAMPLE or row_bytes < indexing.LEAST_DISTINCT:
+            return rows, None
+        sample = rows[:: count // indexing.SAMPLE][: indexing.SAMPLE].numpy()
+        if not indexing.pays(sample, count, length, row_bytes):
+            return rows, None
+        return super().distinct(rows.numpy(), length, row_bytes)
+
+    def bucketed(self, rows: Any, starts: Counts) -> "indexing.Buckets":
+        """Order rows by the rank that has them."""
+        from gpukern.distributed import device_indexing
+
+        if isinstance(rows, np.ndarray):
+            return super().bucketed(rows, starts)
+        return device_indexing.bucketed(rows, starts, self.empty)
+
+    def missing(self, rows: Any) -> Any:
+        """Return the positions of -1."""
+        from gpukern.distributed import device_indexing
+
+        if isinstance(rows, np.ndarray):
+            return super().missing(rows)
+        return device_indexing.missing(rows)
 
     def exchange(
         self,
