@@ -27,6 +27,7 @@ WITHOUT_STATUS = {
     "gpukern_abi_version": "return GPUKERN_ABI_VERSION;",
     "gpukern_version": "return GPUKERN_VERSION;",
     "gpukern_last_error": "return gpukern::last_message.data();",
+    "gpukern_table_data": "return table == nullptr ? nullptr : table->data();",
     "gpukern_status_name": "static constexpr std::array names",
     "gpukern_device_count": None,
     "gpukern_num_threads": None,

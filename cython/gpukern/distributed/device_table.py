@@ -129,20 +129,28 @@ class DeviceTable(DistributedArray):
     ) -> Any:
         """Do what gpukern.gather does; in mode 'raise', all ranks together."""
         mode, out, device = (options.pop(key) for key in ("mode", "out", "device"))
+        stream = options["stream"]
         operation = gpukern.take_along_axis if name == "take_along_axis" else gpukern.gather
         view = self.on(device_of(index, out) if device is None else device)
         if self.group.size == 1 or mode != "raise":
             return operation(view, index, mode=mode, out=out, **options)
         result: Any = None
+        # Without its bytes, a gather from the first axis only checks the indices.
+        checks = name == "gather" and options["axis"] in (0, -self.ndim) and self.row_bytes > 0
         with collective(self.group, name) as call:
             with call:
                 if out is not None:
                     gpukern.explain(operation, view, index, mode=mode, out=out, **options)
                 try:
-                    result = operation(view, index, mode=mode, **options)
+                    if checks and not isinstance(index, tuple):
+                        gpukern.gather(view.reshape(len(self), -1)[:, :0], index, stream=stream)
+                    else:
+                        result = operation(view, index, mode=mode, **options)
                 except IndexError as error:
                     raise type(error)(f"{error} (rank {self.group.rank})") from None
             call.of_all(f"{name} of {self.dtype.str} {self.shape}, table {self.number}")
+        if result is None:
+            return operation(view, index, mode="wrap", out=out, **options)
         if out is None:
             return result
         gpukern.copyto(out, result)
