@@ -129,13 +129,31 @@ def test_a_group_of_torch(monkeypatch):
     torch.distributed = types.ModuleType("torch.distributed")
     torch.distributed.get_rank = lambda group: group.rank
     torch.distributed.get_world_size = lambda group: group.size
+    torch.distributed.get_backend = lambda group: "gloo"
+    torch.uint8 = np.uint8
 
-    def all_gather_object(gathered, value, group):
-        if value == b"interrupt":
+    class Tensor:
+        def __init__(self, array):
+            self.array = array
+
+        def cpu(self):
+            return self
+
+        def numpy(self):
+            return self.array
+
+    torch.frombuffer = lambda data, dtype: Tensor(np.frombuffer(data, dtype))
+    torch.empty = lambda size, dtype: Tensor(np.empty(size, dtype))
+
+    def all_gather(received, sent, group):
+        data = sent.array.tobytes()
+        if b"interrupt" in data:
             raise KeyboardInterrupt
-        gathered[:] = group.all_gather(value)
+        for tensor, reply in zip(received, group.all_gather(data), strict=True):
+            assert len(reply) == len(data)
+            tensor.array[:] = np.frombuffer(reply, np.uint8)
 
-    torch.distributed.all_gather_object = all_gather_object
+    torch.distributed.all_gather = all_gather
 
     def wrap(process_group):
         with monkeypatch.context() as context:
@@ -146,6 +164,8 @@ def test_a_group_of_torch(monkeypatch):
     def call(group):
         table = distributed.from_local(np.arange(3) + 3 * group.rank, group)
         got = gpukern.gather(table, [5, -6]).tolist()
+        lengths = [len(data) for data in group.all_gather(bytes(3000 * group.rank))]
+        assert lengths == [0, 3000]
         with pytest.raises(KeyboardInterrupt):
             group.all_gather(b"interrupt")
         with pytest.raises(PeerLostError, match=f"rank {group.rank} of 2 stopped in a call: Keyb"):

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from gpukern.distributed.device_table import DeviceTable
     from gpukern.distributed.storage import HostStorage
 
+# On a GPU a round waits for the other ranks several times, for as long as it moves 100 MB.
 STAGING_MEMORY = 256 << 20
+STAGING_MEMORY_OF_GPU = 1 << 30
 
 
 class DistributedArray:
@@ -173,9 +175,7 @@ class DistributedArray:
 register_distributed_array(DistributedArray)
 
 
-def from_local(
-    array: Any, group: Group, *, staging_memory: int = STAGING_MEMORY
-) -> DistributedArray:
+def from_local(array: Any, group: Group, *, staging_memory: int | None = None) -> DistributedArray:
     """Make a distributed array of a part on each rank. Each rank must call it.
 
     Parameters
@@ -186,9 +186,9 @@ def from_local(
         differ between the ranks and be 0.
     group : group
         See :class:`Group`.
-    staging_memory : int
+    staging_memory : int, optional
         Bytes that a gather may use on a rank, beside its result and its index; it exchanges what
-        needs more in several rounds.
+        needs more in several rounds. By default 256 MiB, and 1 GiB of a GPU.
 
     Returns
     -------
@@ -213,6 +213,8 @@ def from_local(
             device = device_of(array)
             local = _plain(array) if device is None else array
             dtype = _dtype_of(local, device)
+            if staging_memory is None:
+                staging_memory = STAGING_MEMORY if device is None else STAGING_MEMORY_OF_GPU
             if operator.index(staging_memory) < 1:
                 raise GpukernValueError(
                     f"from_local: staging_memory must be at least 1, got {staging_memory}"
@@ -223,9 +225,8 @@ def from_local(
         numbers = call.of_all(what, [local.shape[0], secrets.randbits(62)])
     storage = HostStorage(group) if device is None else gpu_storage(group, device)
     starts = np.concatenate(([0], np.cumsum(numbers[:, 0]))).astype(np.int64)
-    return DistributedArray(
-        local, dtype, starts, group, storage, int(staging_memory), int(numbers[0, 1])
-    )
+    most = operator.index(staging_memory or STAGING_MEMORY)
+    return DistributedArray(local, dtype, starts, group, storage, most, int(numbers[0, 1]))
 
 
 def _dtype_of(local: Any, device: int | None) -> np.dtype[Any]:
@@ -259,7 +260,7 @@ def empty(
     *,
     devices: None = None,
     rows: None = None,
-    staging_memory: int = STAGING_MEMORY,
+    staging_memory: int | None = None,
 ) -> DistributedArray: ...
 @overload
 def empty(
@@ -269,7 +270,7 @@ def empty(
     *,
     devices: int | str | Sequence[int | str],
     rows: Sequence[int] | None = None,
-    staging_memory: int = STAGING_MEMORY,
+    staging_memory: int | None = None,
 ) -> "DeviceTable": ...
 def empty(
     shape: int | tuple[int, ...],
@@ -278,7 +279,7 @@ def empty(
     *,
     devices: int | str | Sequence[int | str] | None = None,
     rows: Sequence[int] | None = None,
-    staging_memory: int = STAGING_MEMORY,
+    staging_memory: int | None = None,
 ) -> DistributedArray:
     """Make a distributed array of uninitialized memory. Each rank must call it.
 
