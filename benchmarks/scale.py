@@ -5,7 +5,8 @@
 
 One process for each GPU; all gather at once, by random indices into the whole table. Beside it: the
 same by torch and NCCL's all-to-all, gpukern over NCCL, one GPU alone, and a copy from the next GPU.
-Gigabytes of rows per second and GPU: the median of the slowest GPU. Needs torch. Writes scale.json.
+Gigabytes of rows per second and GPU: the median of the slowest GPU. Needs torch. Writes scale.json
+and scale.md.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import os
 import socket
 import statistics
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -21,11 +23,13 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import gpukern
+from benchmarks.machine import describe_machine
 from gpukern import distributed
 
 ROW_BYTES = (4, 16, 64, 128, 256, 1024)
 WORD = 4
 MOST_INDICES = 64 << 20
+HOST_ROW_BYTES, HOST_TABLE = 256, "gpukern, host table"
 
 
 class Case:
@@ -104,6 +108,24 @@ def measure_rows(case, nccl):
     return rates
 
 
+def measure_host_table(group, device, table_bytes, out_bytes):
+    """Return the rate of a gather from a page-locked table of the host, by all GPUs at once."""
+    words = HOST_ROW_BYTES // WORD
+    rows = table_bytes // HOST_ROW_BYTES
+    table = distributed.host_table((rows, words), np.float32, group, pinned=True)
+    if group.rank == 0:
+        table[:] = (np.arange(rows) % (1 << 20))[:, np.newaxis]
+    group.all_gather(b"")
+    case = SimpleNamespace(group=group, device=device)
+    generator = torch.Generator(device).manual_seed(group.rank)
+    count = out_bytes // HOST_ROW_BYTES
+    case.index = torch.randint(rows, (count,), device=device, generator=generator)
+    case.out = torch.empty((count, words), dtype=torch.float32, device=device)
+    rate = Case.measure(case, lambda: gpukern.gather(table, case.index, out=case.out), 6)
+    group.all_gather(b"")
+    return rate
+
+
 def on_rank(rank, size, port, arguments):
     """Measure on one GPU, while the others do the same."""
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
@@ -121,7 +143,10 @@ def on_rank(rank, size, port, arguments):
                 print(f"{name:<24} {row_bytes:>5} B {rate:8.1f} GB/s", flush=True)
         del case
         torch.cuda.empty_cache()
+    host = measure_host_table(group, device, arguments.table_bytes // 4, arguments.out_bytes // 2)
     if rank == 0:
+        print(f"{HOST_TABLE:<24} {HOST_ROW_BYTES:>5} B {host:8.1f} GB/s", flush=True)
+        rates[HOST_ROW_BYTES][HOST_TABLE] = host
         write(arguments.out, rates, size)
     dist.destroy_process_group()
 
@@ -145,17 +170,25 @@ def peer_copy():
 
 
 def write(folder, rates, size):
-    """Write the results with the machine and the versions."""
+    """Write the rates, the machine and the versions."""
+    machine = describe_machine({"torch": SimpleNamespace(version=torch.__version__)})
     Path(folder).mkdir(parents=True, exist_ok=True)
-    properties = torch.cuda.get_device_properties(0)
-    result = {
-        "gpus": size,
-        "gpu": properties.name,
-        "versions": {"gpukern": gpukern.__version__, "torch": torch.__version__},
-        "host": socket.gethostname(),
-        "GB/s of rows by their bytes": rates,
-    }
+    result = {"machine": machine, "gpus": size, "GB/s by bytes of a row": rates}
     Path(folder, "scale.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    names = list(dict.fromkeys(name for each in rates.values() for name in each))
+    lines = [
+        f"# Tables over {size} x {machine['gpu']['name']}, commit {machine['commit']}",
+        "",
+        f"`make bench-scale GPUS={size}`, {machine['date'][:10]}. GB/s of rows that each GPU gets,",
+        "all at once, by random indices into the whole table, by the bytes of a row:",
+        "",
+        "| | " + " | ".join(map(str, rates)) + " |",
+        "|---|" + "---:|" * len(rates),
+    ]
+    for name in names:
+        cells = [f"{each[name]:.1f}" if name in each else "" for each in rates.values()]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    Path(folder, "scale.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main():

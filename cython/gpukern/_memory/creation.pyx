@@ -177,9 +177,9 @@ def pinned_array(memory, int64_t size, dtype, shape):
     cdef int64_t[GPUKERN_MAX_NDIM] sizes
     cdef cnp.dtype kind = np.dtype(dtype)
     cdef int ndim = fill_sizes(sizes, shape, kind, "host_table")
-    cdef unsigned char[::1] data = memory
+    cdef cnp.ndarray data = np.frombuffer(memory, np.uint8)
     cdef PinnedView view = PinnedView.__new__(PinnedView)
-    cdef void *address = &data[0]
+    cdef void *address = cnp.PyArray_DATA(data)
     view.owner = data
     with nogil:
         check(gpukern_pin(PINNED, address, size))
@@ -201,19 +201,24 @@ cdef class TableMemory:
     cdef gpukern_table *table
     cdef dict trackers  # by device
 
-    def __cinit__(self, const int64_t[::1] part_bytes, const int32_t[::1] part_devices,
-                  const int32_t[::1] devices, bint exported):
+    def __cinit__(self, part_bytes, part_devices, devices, bint exported):
+        # Not memoryviews, whose code takes 60 KB.
+        cdef cnp.ndarray sizes = np.ascontiguousarray(part_bytes, np.int64)
+        cdef cnp.ndarray owners = np.ascontiguousarray(part_devices, np.int32)
+        cdef cnp.ndarray access = np.ascontiguousarray(devices, np.int32)
         cdef gpukern_table_desc desc
         cdef StreamTracker tracker
         desc.struct_size = sizeof(desc)
-        desc.part_count, desc.device_count = <int32_t>len(part_devices), <int32_t>len(devices)
-        desc.part_bytes, desc.part_devices = &part_bytes[0], &part_devices[0]
-        desc.devices, desc.exported = &devices[0], exported
+        desc.part_count, desc.device_count = <int32_t>len(owners), <int32_t>len(access)
+        desc.part_bytes = <const int64_t *>cnp.PyArray_DATA(sizes)
+        desc.part_devices = <const int32_t *>cnp.PyArray_DATA(owners)
+        desc.devices = <const int32_t *>cnp.PyArray_DATA(access)
+        desc.exported = exported
         with nogil:
             check(gpukern_table_create(&desc, &self.table))
         self.trackers = {
             device: new_stream_tracker(gpukern_device(GPUKERN_CUDA, device), legacy_stream())
-            for device in devices}
+            for device in access.tolist()}
         for tracker in self.trackers.values():
             tracker.mark_new_complete()
             tracker.elsewhere = [each for each in self.trackers.values() if each is not tracker]
