@@ -240,8 +240,9 @@ cdef class TableMemory:
 
     def import_part(self, int32_t part, int32_t kind, int32_t file, bytes fabric):
         cdef gpukern_table_handle handle
+        cdef Py_ssize_t most = sizeof(handle.fabric)
         handle.type, handle.file = kind, file
-        memcpy(handle.fabric, <char *>fabric, min(len(fabric), sizeof(handle.fabric)))
+        memcpy(handle.fabric, <char *>fabric, min(len(fabric), most))
         with nogil:
             check(gpukern_table_import(self.table, part, &handle))
 
