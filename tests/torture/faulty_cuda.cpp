@@ -15,7 +15,7 @@
 #include <iterator>
 
 #include "backend.hpp"
-#include "cuda/memory/virtual_memory.hpp"
+#include "cuda/runtime/virtual_memory.hpp"
 #include "cuda/program/driver.hpp"
 #include "cuda/program/nvrtc_library.hpp"
 #include "cuda/runtime/driver.hpp"

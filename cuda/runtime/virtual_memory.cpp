@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/memory/virtual_memory.hpp"
+#include "cuda/runtime/virtual_memory.hpp"
 
 #include <atomic>
 #include <cstdint>
