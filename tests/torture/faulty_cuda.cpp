@@ -15,10 +15,10 @@
 #include <iterator>
 
 #include "backend.hpp"
-#include "cuda/runtime/virtual_memory.hpp"
 #include "cuda/program/driver.hpp"
 #include "cuda/program/nvrtc_library.hpp"
 #include "cuda/runtime/driver.hpp"
+#include "cuda/runtime/virtual_memory.hpp"
 #include "stub.hpp"
 
 // Of the code that nvcc generates for a launch. It takes errors from cudaGetLastError().
