@@ -42,7 +42,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("c:identifier", r"u?int\d+_t|size_t"),
     ("cpp:identifier", r"gpukern_.*|GPUKERN_.*|detail\b.*|.*element_t<.*"),  # of C, and internal
-    ("py:.*", r"numpy\..*"),
+    ("py:.*", r"(numpy|collections)\..*"),
 ]
 highlight_language = "none"
 
