@@ -39,6 +39,7 @@ class TableTest : public testing::Test {
 
   static std::vector<std::int32_t> devices_of(std::size_t parts) {
     std::vector<std::int32_t> devices;
+    devices.reserve(parts);
     for (std::size_t i = 0; i < parts; ++i) devices.push_back(device_of(i));
     return devices;
   }
@@ -130,6 +131,7 @@ TEST_F(TableTest, GatherReadsAllParts) {
   constexpr std::int64_t kRow = 300;
   const std::vector<std::int64_t> rows{9000, 0, 7001, 1, 12000};
   std::vector<std::int64_t> bytes;
+  bytes.reserve(rows.size());
   for (const std::int64_t each : rows) bytes.push_back(each * kRow);
   std::int64_t count = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
   ASSERT_EQ(create(bytes, devices_of(bytes.size())), GPUKERN_SUCCESS) << gpukern_last_error();

@@ -24,7 +24,9 @@ constexpr int kMostDevices = 8;
 
 int device_count() {
   const char* const given = std::getenv("GPUKERN_FAKE_GPUS");
-  return given == nullptr ? 1 : std::min(std::atoi(given), kMostDevices);
+  return given == nullptr
+             ? 1
+             : std::clamp(static_cast<int>(std::strtol(given, nullptr, 10)), 0, kMostDevices);
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ FakeGpu& fake_gpu(int device) {
 FakeGpu::Queue& FakeGpu::queue_of(Stream stream) { return queues_[stream]; }
 
 void FakeGpu::enqueue(Stream stream, std::function<void()> run) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   queue_of(stream).steps.push_back({std::move(run)});
 }
 
@@ -61,9 +63,9 @@ FakeGpu::Memory::const_iterator FakeGpu::find(const Memory& memory, const void* 
 
 /// In a real context, a kernel that reads pageable memory would cause an error.
 void FakeGpu::require_reachable(const void* data) {
-  const std::scoped_lock lock(mutex_);
-  gpukern::require(find(device_memory_, data) != device_memory_.end() ||
-                       find(pinned_memory_, data) != pinned_memory_.end(),
+  const std::scoped_lock lock(mutex);
+  gpukern::require(find(device_memory, data) != device_memory.end() ||
+                       find(pinned_memory, data) != pinned_memory.end(),
                    GPUKERN_CUDA_ERROR, "an illegal memory access was encountered");
 }
 
@@ -137,22 +139,22 @@ gpukern::IndexCheck FakeGpu::check_indices(const gpukern::IndexArgs& args, Strea
 }
 
 void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   gpukern::require(bytes < std::size_t{1} << 40, GPUKERN_MEMORY_ERROR, "out of memory");
   auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{256}));
   std::memset(data, 0xcd, bytes);
-  device_memory_.emplace(data, bytes);
+  device_memory.emplace(data, bytes);
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
   return data;
 }
 
 void FakeGpu::release(void* data, Stream stream) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   // Released for the caller now, and for the GPU in stream order.
-  const auto found = device_memory_.find(static_cast<std::byte*>(data));
+  const auto found = device_memory.find(static_cast<std::byte*>(data));
   in_use_ -= found->second;
-  auto memory = device_memory_.extract(found);
+  auto memory = device_memory.extract(found);
   enqueue(stream, [data] { ::operator delete(data, std::align_val_t{256}); });
 }
 
@@ -166,7 +168,7 @@ void FakeGpu::download(void* to, const void* from, std::size_t bytes, Stream str
 }
 
 void FakeGpu::synchronize(Stream stream) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   Queue& queue = queue_of(stream);
   run_until(queue, queue.end());
 }
@@ -174,38 +176,38 @@ void FakeGpu::synchronize(Stream stream) {
 Stream FakeGpu::make_stream() { return new char; }
 
 void FakeGpu::release_stream(Stream stream) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   synchronize(stream);
 }
 
 void* FakeGpu::allocate_pinned(std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   gpukern::require(bytes <= most_pinned_, GPUKERN_MEMORY_ERROR, "out of pinned memory");
   auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{4096}));
-  pinned_memory_.emplace(data, bytes);
+  pinned_memory.emplace(data, bytes);
   return data;
 }
 
 void FakeGpu::release_pinned(void* data) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   auto* const begin = static_cast<std::byte*>(data);
-  gpukern::require(callers_memory_.count(begin) == 0 && pinned_memory_.erase(begin) == 1,
+  gpukern::require(!callers_memory.contains(begin) && pinned_memory.erase(begin) == 1,
                    GPUKERN_VALUE_ERROR,
                    "release: data must be page-locked memory of gpukern_allocate()");
   ::operator delete(data, std::align_val_t{4096});
 }
 
 void FakeGpu::pin(void* data, std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
-  callers_memory_.emplace(static_cast<std::byte*>(data), bytes);
-  pinned_memory_.emplace(static_cast<std::byte*>(data), bytes);
+  const std::scoped_lock lock(mutex);
+  callers_memory.emplace(static_cast<std::byte*>(data), bytes);
+  pinned_memory.emplace(static_cast<std::byte*>(data), bytes);
 }
 
 void FakeGpu::unpin(void* data) {
-  const std::scoped_lock lock(mutex_);
-  gpukern::require(callers_memory_.erase(static_cast<std::byte*>(data)) == 1, GPUKERN_VALUE_ERROR,
+  const std::scoped_lock lock(mutex);
+  gpukern::require(callers_memory.erase(static_cast<std::byte*>(data)) == 1, GPUKERN_VALUE_ERROR,
                    "unpin: data must be memory of gpukern_pin()");
-  pinned_memory_.erase(static_cast<std::byte*>(data));
+  pinned_memory.erase(static_cast<std::byte*>(data));
 }
 
 void FakeGpu::enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
@@ -226,20 +228,20 @@ void FakeGpu::enqueue_host(gpukern::HostFunction function, void* context, Stream
 }
 
 std::byte* FakeGpu::pinned_view(const std::byte* begin, const std::byte* end) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = find(pinned_memory_, begin);
-  const bool all = found != pinned_memory_.end() && end <= found->first + found->second;
+  const std::scoped_lock lock(mutex);
+  const auto found = find(pinned_memory, begin);
+  const bool all = found != pinned_memory.end() && end <= found->first + found->second;
   return all ? const_cast<std::byte*>(begin) : nullptr;
 }
 
 void FakeGpu::wait(Stream stream, Stream other) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   Queue& before = queue_of(other);
   if (stream != other) queue_of(stream).steps.push_back({nullptr, &before, before.end()});
 }
 
 Event FakeGpu::record(Stream stream, Event event) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   if (captured_) {
     if (event != nullptr) release_event(event);
     return nullptr;
@@ -251,19 +253,19 @@ Event FakeGpu::record(Stream stream, Event event) {
 }
 
 void FakeGpu::wait_event(Stream stream, Event event) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   const Mark& mark = *static_cast<Mark*>(event);
   queue_of(stream).steps.push_back({nullptr, mark.queue, mark.position});
 }
 
 bool FakeGpu::is_done(Event event) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   const Mark& mark = *static_cast<Mark*>(event);
   return mark.queue->done >= mark.position;
 }
 
 void FakeGpu::await_event(Event event) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   const Mark& mark = *static_cast<Mark*>(event);
   run_until(*mark.queue, mark.position);
 }
@@ -277,50 +279,50 @@ gpukern::Strategy FakeGpu::strategy(const gpukern::Operation& operation) {
 std::uint64_t FakeGpu::capture_of(Stream /*stream*/) { return captured_ ? 1 : 0; }
 
 gpukern_device FakeGpu::device_of(const void* data) {
-  const std::scoped_lock lock(mutex_);
-  if (find(device_memory_, data) != device_memory_.end()) return {GPUKERN_CUDA, 0};
-  if (find(pinned_memory_, data) != pinned_memory_.end()) return {GPUKERN_CUDA_HOST, 0};
+  const std::scoped_lock lock(mutex);
+  if (find(device_memory, data) != device_memory.end()) return {GPUKERN_CUDA, 0};
+  if (find(pinned_memory, data) != pinned_memory.end()) return {GPUKERN_CUDA_HOST, 0};
   return {GPUKERN_CPU, 0};
 }
 
 void FakeGpu::add_memory(const std::byte* data, std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
-  device_memory_.emplace(data, bytes);
+  const std::scoped_lock lock(mutex);
+  device_memory.emplace(data, bytes);
 }
 
 void FakeGpu::remove_memory(const std::byte* data) {
-  const std::scoped_lock lock(mutex_);
-  device_memory_.erase(data);
+  const std::scoped_lock lock(mutex);
+  device_memory.erase(data);
 }
 
 std::size_t FakeGpu::take_peak_bytes() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   return std::exchange(peak_, in_use_);
 }
 
 std::size_t FakeGpu::bytes_in_use() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   return in_use_;
 }
 
 void FakeGpu::begin_range(const char* name) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   ++ranges_[name];
   ++open_ranges_;
 }
 
 void FakeGpu::end_range() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   --open_ranges_;
 }
 
 std::map<std::string, int> FakeGpu::take_ranges() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   return std::exchange(ranges_, {});
 }
 
 std::size_t FakeGpu::waiting() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex);
   std::size_t steps = 0;
   for (const auto& [stream, queue] : queues_) steps += queue.steps.size();
   return steps;

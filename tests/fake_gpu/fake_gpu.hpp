@@ -99,10 +99,10 @@ class FakeGpu final : public gpukern::Device {
   static Memory::const_iterator find(const Memory& memory, const void* data);
 
   // Of all devices.
-  static inline std::recursive_mutex mutex_;
-  static inline Memory device_memory_;
-  static inline Memory pinned_memory_;  ///< also that of callers
-  static inline Memory callers_memory_;
+  static inline std::recursive_mutex mutex;
+  static inline Memory device_memory;
+  static inline Memory pinned_memory;  ///< also that of callers
+  static inline Memory callers_memory;
 
   std::map<Stream, Queue> queues_;
   std::size_t in_use_ = 0;

@@ -89,7 +89,8 @@ void FakeVirtualMemory::map(std::byte* at, std::size_t bytes, Allocation allocat
 }
 
 void FakeVirtualMemory::unmap(std::byte* at, std::size_t bytes) {
-  mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  static_cast<void>(
+      mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   if (allowed_.erase(at) != 0) fake_gpu().remove_memory(at);
   --in_use_;
 }
