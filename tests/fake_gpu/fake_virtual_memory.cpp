@@ -89,8 +89,9 @@ void FakeVirtualMemory::map(std::byte* at, std::size_t bytes, Allocation allocat
 }
 
 void FakeVirtualMemory::unmap(std::byte* at, std::size_t bytes) {
-  static_cast<void>(
-      mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  const void* const found =
+      mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  require(found != MAP_FAILED, GPUKERN_CUDA_ERROR, "not unmapped");
   if (allowed_.erase(at) != 0) fake_gpu().remove_memory(at);
   --in_use_;
 }
