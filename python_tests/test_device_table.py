@@ -223,6 +223,7 @@ def test_local_goes_to_other_libraries_by_dlpack(rng):
         ({"devices": "cpu"}, ValueError, "must be CUDA devices, got 'cpu'"),
         ({"devices": [0, None]}, TypeError, "None"),
         ({"rows": [3]}, ValueError, "a number for each of 2 devices, got 1"),
+        ({"rows": [3.0, 3.0]}, TypeError, "float"),
         ({"rows": [3, 4]}, ValueError, "must be 6 in all and not negative, got 7"),
         ({"rows": [-1, 7]}, ValueError, "must be 6 in all and not negative"),
         ({"shape": 2**50}, MemoryError, "no addresses|out of memory"),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import CASES_PER_TEST
 from gpu_tables import (
+    GPUS,
     MODES,
     devices_of,
     random_index,
@@ -25,6 +26,7 @@ from ranks import die, on_processes, on_ranks, without_errors
 
 import gpukern
 from gpukern import distributed
+from gpukern.distributed.storage import gpu_storage
 from gpukern.errors import PeerLostError
 
 pytestmark = pytest.mark.gpu
@@ -102,6 +104,17 @@ def test_parts_on_gpus_exchange_rows(rng, cases):
         for index, got in zip(indices, without_errors(on_ranks(call, size)), strict=True):
             require_equal(got, gpukern.gather(table, index, mode=mode))
         cases["distributed gather", "cuda"] += 2 * size
+
+
+def test_a_group_keeps_a_storage_for_the_devices_of_all_ranks():
+    def call(group):
+        first = gpu_storage(group, 0)
+        other = gpu_storage(group, devices_of(1, group.rank)[0])
+        assert gpu_storage(group, 0) is first
+        assert (other is first) == (GPUS == 1)
+        return True
+
+    assert without_errors(on_ranks(call, 2)) == [True] * 2
 
 
 def test_scatter_to_parts_on_gpus(rng):

@@ -14,19 +14,11 @@ import numpy.typing as npt
 
 import gpukern
 from gpukern._memory.creation import TableMemory
-from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import (
-    Agreement,
-    Counts,
-    Group,
-    collective,
-    exchange_rows,
-    sizes_of,
-)
+from gpukern.distributed.group import Agreement, Counts, Group, collective, sizes_of
 from gpukern.distributed.handles import share
 from gpukern.distributed.indexing import device_of
-from gpukern.distributed.storage import as_bytes
+from gpukern.distributed.storage import gpu_storage
 from gpukern.errors import GpukernDeviceError, GpukernMemoryError, GpukernValueError
 
 
@@ -158,10 +150,13 @@ class DeviceTable(DistributedArray):
 
     def _scatter(self, name: str, index: Any, values: Any, /, **options: Any) -> "DeviceTable":
         """Do what gpukern.scatter does, with the indices and values of all ranks, by rank."""
+        if self.group.size > 1:
+            self.storage = gpu_storage(self.group, self.devices[0])
+            super()._scatter(name, index, values, **options)
+            self.synchronize()
+            return self
         if options["out"] is not None:
             raise GpukernValueError(f"{name}: out is not supported for a DistributedArray")
-        if self.group.size > 1:
-            return _scatter_of_ranks(self, name, index, values, **options)
         view = self.on(device_of(index, values) if options["device"] is None else options["device"])
         options["device"] = options["out"] = None
         if name == "put_along_axis":
@@ -220,6 +215,7 @@ def empty(
     own: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     kind: np.dtype[Any] = np.dtype("u1")
+    counts = np.empty(0, np.int64)
     with collective(group, "empty") as call:
         with call:
             sizes = sizes_of("empty", shape)
@@ -230,19 +226,19 @@ def empty(
             own = tuple(map(_ordinal, given))
             if not own:
                 raise GpukernValueError("empty: devices must not be empty")
-            if rows is not None and len(rows) != len(own):
-                raise GpukernValueError(
-                    f"empty: rows must have a number for each of {len(own)} devices, "
-                    f"got {len(rows)}"
-                )
+            if rows is not None:
+                if len(rows) != len(own):
+                    raise GpukernValueError(
+                        f"empty: rows must have a number for each of {len(own)} devices, "
+                        f"got {len(rows)}"
+                    )
+                counts = np.array([operator.index(each) for each in rows], np.int64)
         what = f"empty of {sizes} {kind!r}, {'even' if rows is None else 'given'} rows"
         parts = call.of_all(what, [len(own)])[:, 0]
         if rows is None:
             each = -(-sizes[0] // int(parts.sum()))
             first = int(parts[: group.rank].sum()) + np.arange(len(own) + 1)
             counts = np.diff(np.minimum(first * each, sizes[0]))
-        else:
-            counts = np.array(rows, np.int64)
         sums = call.of_all("the rows of empty", [int(counts.sum()), int(counts.min())])
         with call:
             if sums[:, 1].min() < 0 or sums[:, 0].sum() != sizes[0]:
@@ -323,94 +319,6 @@ def _verify(call: Agreement, memory: Any, layout: _Layout, part_bytes: Counts, n
                         f"cuda:{device} does not read what the GPU of part {part} has written"
                     )
     call.of_all("reading from the parts")
-
-
-def _scatter_of_ranks(
-    table: DeviceTable,
-    name: str,
-    index: Any,
-    values: Any,
-    *,
-    mode: str,
-    reduce: str | None,
-    order: str,
-    unique: bool,
-    out: Any,
-    progress: Any,
-    **options: Any,
-) -> DeviceTable:
-    """Scatter the values of all ranks: each rank takes those for its rows from the others.
-
-    The indices go through the host, the values from GPU to GPU.
-    """
-    group, rank = table.group, table.group.rank
-    how: dict[str, Any] = {"reduce": reduce, "order": order, "unique": unique}
-    device = table.devices[0]
-    asked = indexing.Buckets(
-        np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(group.size, np.int64)
-    )
-    given: Any = None
-    with collective(group, name) as call:
-        with call:
-            if progress is not None:
-                raise GpukernValueError("scatter: progress is not supported for a DistributedArray")
-            indexing.require_rows(table, name, "scatter", mode=mode, **options)
-            wanted = indexing.as_index("scatter", index)
-            none = gpukern.empty((0, *table.shape[1:]), table.dtype, device)
-            gpukern.scatter(table.local, np.empty(0, np.int64), none, **how)
-            rows = indexing.rows_of(wanted, len(table), mode, rank)
-            asked = indexing.bucketed(rows, table.starts)
-            given = _rows_of_values(table, wanted.shape, values, asked.order)
-        what = f"{name} with {mode=}, {how} to {table.dtype.str} {table.shape}, {table.number}"
-        matrix = call.of_all(what, asked.counts)
-        staging = _new(
-            "scatter",
-            group,
-            (device,),
-            matrix[rank].sum(keepdims=True),
-            table.shape[1:],
-            table.dtype,
-        )
-        received: Any = None
-        numbers = np.empty(0, asked.rows.dtype)
-        mine = np.ascontiguousarray(matrix[:, rank])
-        with call:
-            gpukern.copyto(staging.local, given)
-            received = gpukern.empty((int(mine.sum()), *table.shape[1:]), table.dtype, device)
-            numbers = np.empty(len(received), asked.rows.dtype)
-        call.of_all("the memory of scatter")
-        exchange_rows(
-            group,
-            as_bytes(asked.rows),
-            indexing.starts_of(asked.counts),
-            asked.counts,
-            as_bytes(numbers),
-            indexing.starts_of(mine),
-            mine,
-        )
-        staging.synchronize()
-        with call:
-            done = 0
-            for source in range(group.size):
-                begin = int(staging.starts[source] + matrix[source, :rank].sum())
-                count = int(mine[source])
-                part = staging.on()[begin : begin + count]
-                gpukern.copyto(received[done : done + count], part)
-                done += count
-            gpukern.scatter(table.local, numbers, received, **how)
-            table._memory.synchronize()
-        call.of_all("the end of scatter")
-    return table
-
-
-def _rows_of_values(
-    table: DeviceTable, shape: tuple[int, ...], values: Any, order: Counts
-) -> gpukern.DeviceArray:
-    """Return a value for each index, in this order, as scatter converts and broadcasts them."""
-    made = gpukern.empty((1, *shape, *table.shape[1:]), table.dtype, table.devices[0])
-    gpukern.scatter(made, [0], values)
-    flat = made.reshape(int(np.prod(shape, dtype=np.int64)), *table.shape[1:])
-    return gpukern.gather(flat, order)
 
 
 def _ordinal(device: Any) -> int:

@@ -61,7 +61,7 @@ class Nccl:
     def __init__(self, library: ctypes.CDLL, group: Group, driver: Driver) -> None:
         self._library = library
         self._driver = driver
-        self._rank, self._size = group.rank, group.size
+        self._size = group.size
         self._comm = ctypes.c_void_p()
         self._calls = 0
         self._error: PeerLostError | None = None

@@ -87,12 +87,11 @@ def _values(table: DistributedArray, shape: tuple[int, ...], values: Any) -> Any
     refuse_masked("scatter", values=values)
     whole = (*shape, *table.shape[1:])
     storage = table.storage
-    if storage.device is not None and device_of(values) is None:
-        values = storage.put(np.asarray(values, table.dtype))
     if not (
         isinstance(values, np.ndarray) and values.shape == whole and values.dtype == table.dtype
     ):
-        made = storage.empty((1, *whole), table.dtype)
+        empty = np.empty if device_of(values) is None else storage.empty
+        made = empty((1, *whole), table.dtype)
         gpukern.scatter(made, [0], values)
         values = made[0]
-    return values.reshape(int(np.prod(shape, dtype=np.int64)), *table.shape[1:])
+    return storage.put(values.reshape(int(np.prod(shape, dtype=np.int64)), *table.shape[1:]))

@@ -175,27 +175,28 @@ def gpu_storage(group: Group, device: int) -> GpuStorage:
 
     A group keeps its communicators: making one takes seconds.
     """
-    known: dict[int, GpuStorage] = group.__dict__.setdefault("_gpukern_storages", {})
+    known: dict[tuple[int, ...], GpuStorage] = getattr(group, "__dict__", {}).setdefault(
+        "_gpukern_storages", {}
+    )
     library, identity = None, ""
     driver: Driver | None = None
-    with collective(group, "from_local") as call:
+    with collective(group, "NCCL") as call:
+        devices = tuple(call.of_all("the GPUs of NCCL", [device])[:, 0].tolist())
+        if devices in known:
+            return known[devices]
         with call:
-            library = open_library() if group.size > 1 and device not in known else None
+            library = open_library() if group.size > 1 else None
             if library is not None:
                 driver = Driver(device)
                 identity = driver.identity()
-        state = [device in known, library is not None]
-        states = call.of_all("the GPUs of from_local", state)
-        if states[:, 0].all():
-            return known[device]
-        identities = group.all_gather(identity.encode())
-        # NCCL needs another GPU for each rank.
-        if library is None or not states[:, 1].all() or len(set(identities)) < group.size:
-            known[device] = GpuStorage(group, device, None)
-        else:
-            assert driver is not None
-            known[device] = GpuStorage(group, device, Nccl(library, group, driver))
-    return known[device]
+        call.of_all("the library of NCCL")
+        identities = [each.decode() for each in group.all_gather(identity.encode())]
+        nccl: Nccl | None = None
+        # Without NCCL on a rank, or another GPU for each, rows go through the host.
+        if library is not None and driver is not None and len({*identities, ""}) > group.size:
+            nccl = Nccl(library, group, driver)
+        known[devices] = GpuStorage(group, device, nccl)
+    return known[devices]
 
 
 def as_bytes(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
