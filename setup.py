@@ -35,6 +35,7 @@ if "-g" not in f"{os.environ.get('CFLAGS', '')} {os.environ.get('CXXFLAGS', '')}
     COMPILE_FLAGS.append("-g0")
 # Modules in which no time of a short call is spent, or little: compiled for size, that of a wheel.
 FOR_SIZE = {
+    "_elementwise.cpu_executor",
     "_elementwise.specialization",
     "_memory.creation",
     "_memory.device_array",

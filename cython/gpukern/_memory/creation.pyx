@@ -252,15 +252,14 @@ cdef class TableMemory:
         for tracker in self.trackers.values():
             tracker.synchronize()
 
-    def array(self, int device, shape, dtype, int64_t offset=0):
-        """A C-contiguous array in the memory, from a byte on, as a device sees it."""
+    def array(self, int device, shape, dtype):
+        """A C-contiguous array at the begin of the memory, as a device sees it."""
         cdef int64_t[GPUKERN_MAX_NDIM] sizes
         cdef cnp.dtype kind = as_dtype(dtype, "empty")
         cdef int ndim = fill_sizes(sizes, shape, kind, "empty")
-        cdef char *data = <char *>gpukern_table_data(self.table)
         require_device_dtype(kind, "empty: dtype")
-        return new_array_at(data + offset if data != NULL else NULL, self, self.trackers[device],
-                            kind, ndim, sizes)
+        return new_array_at(gpukern_table_data(self.table), self, self.trackers[device], kind, ndim,
+                            sizes)
 
 
 cdef cnp.dtype as_dtype(object dtype, str function):
