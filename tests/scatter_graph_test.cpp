@@ -24,12 +24,13 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"few puts", 1, 1 << 20, 1000, GPUKERN_REDUCE_NONE},
-    {"puts by a table", 1, 3000, 20000, GPUKERN_REDUCE_NONE},
+    {"hashed puts", 1, 1 << 20, 1000, GPUKERN_REDUCE_NONE},
+    {"puts by a table", 1, 3000, 70000, GPUKERN_REDUCE_NONE},
     {"puts along rows", 400, 100, 150, GPUKERN_REDUCE_NONE},
-    {"sorted puts", 1, 1 << 20, 20000, GPUKERN_REDUCE_NONE},
-    {"few sums", 1, 100, 1000, GPUKERN_REDUCE_ADD},
-    {"sorted sums", 1, 100, 20000, GPUKERN_REDUCE_ADD},
+    {"sorted puts", 1, 1 << 22, 70000, GPUKERN_REDUCE_NONE},
+    {"hashed sums", 1, 5000, 60000, GPUKERN_REDUCE_ADD},
+    {"hashed sums of few keys", 1, 50, 60000, GPUKERN_REDUCE_ADD},
+    {"sorted sums", 1, 100, 70000, GPUKERN_REDUCE_ADD},
     {"sums in any order", 1, 100, 20000, GPUKERN_REDUCE_ADD, GPUKERN_ORDER_ANY},
 };
 

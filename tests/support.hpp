@@ -192,10 +192,11 @@ struct View {
   [[nodiscard]] std::vector<std::int64_t> offsets() const {
     std::vector<std::int64_t> found{offset};
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      std::vector<std::int64_t> next;
-      next.reserve(found.size() * static_cast<std::size_t>(shape[d]));
+      const std::int64_t step = strides[d] * item();
+      std::vector<std::int64_t> next(found.size() * static_cast<std::size_t>(shape[d]));
+      auto* place = next.data();  // push_back() is several times slower under sanitizers
       for (const auto start : found)
-        for (std::int64_t i = 0; i < shape[d]; ++i) next.push_back(start + i * strides[d] * item());
+        for (std::int64_t i = 0; i < shape[d]; ++i) *place++ = start + i * step;
       found = std::move(next);
     }
     return found;
@@ -277,8 +278,10 @@ inline std::int64_t between(Random& random, std::int64_t low, std::int64_t high)
 
 /// Compares whole memories: the result, and every byte that must not have changed.
 inline testing::AssertionResult same_bytes(const Bytes& expected, const Bytes& actual) {
+  // std::mismatch() goes byte by byte: only where there is a difference.
+  if (expected.empty() || std::memcmp(expected.data(), actual.data(), expected.size()) == 0)
+    return testing::AssertionSuccess();
   const auto [left, right] = std::mismatch(expected.begin(), expected.end(), actual.begin());
-  if (left == expected.end()) return testing::AssertionSuccess();
   return testing::AssertionFailure()
          << "byte " << left - expected.begin() << " of " << expected.size() << " is "
          << std::to_integer<int>(*right) << ", expected " << std::to_integer<int>(*left);

@@ -16,13 +16,13 @@ __global__ void __launch_bounds__(kThreads)
                       const __grid_constant__ UpdateValues values,
                       const __grid_constant__ TargetElements elements,
                       const __grid_constant__ RowColumns<1> words, std::int64_t count, int lanes,
-                      const std::uint32_t* last) {
+                      const __grid_constant__ LastUpdates last) {
+  wait_for_previous();
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t update = thread / lanes;
   if (update >= count) return;
   const std::int64_t key = key_of(update);
-  if (key < 0) return;
-  if (last != nullptr && last[key] != static_cast<std::uint32_t>(update) + 1) return;
+  if (key < 0 || !last.is_last(update, key)) return;
   copy_words<W>(values.at(static_cast<std::uint64_t>(update)),
                 elements.at(static_cast<std::uint64_t>(key)), words, thread % lanes, lanes);
 }
@@ -76,22 +76,24 @@ bool has_atomic(const ScatterArgs& args) {
   return has;
 }
 
-void scatter_put_direct(const ScatterCall& call, const std::uint32_t* last) {
+void scatter_put_direct(const ScatterCall& call, const LastUpdates& last) {
   const ScatterArgs& args = call.args;
   const ScatterWords words = scatter_words(args);
   const std::int64_t count = words.columns.count();
-  const int lanes = word_lanes(count);
+  const int lanes = lanes_of(count);
   visit_word(words.bytes, [&](auto word) {
-    launch(put_direct_kernel<decltype(word)>, ceil_divide(call.count * lanes, kThreads),
-           call.stream, key_of(args), update_values(args), target_elements(args),
-           RowColumns<1>{words.columns, count, true}, call.count, lanes, last);
+    const Grid grid{.blocks = ceil_divide(call.count * lanes, kThreads),
+                    .programmatic_launch = true};
+    launch(put_direct_kernel<decltype(word)>, grid, call.stream, key_of(args), update_values(args),
+           target_elements(args), RowColumns<1>{words.columns, count, true}, call.count, lanes,
+           last);
   });
 }
 
 void scatter_direct(const ScatterCall& call, bool atomic) {
   const ScatterArgs& args = call.args;
-  if (args.reduce == GPUKERN_REDUCE_NONE) return scatter_put_direct(call, nullptr);
-  const int lanes = word_lanes(call.columns);
+  if (args.reduce == GPUKERN_REDUCE_NONE) return scatter_put_direct(call, {});
+  const int lanes = lanes_of(call.columns);
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch(combine_direct_kernel<T>, ceil_divide(call.count * lanes, kThreads), call.stream,

@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-#include <bit>
-
 #include "cuda/scatter/words.cuh"
 
 namespace gpukern::gpu {
@@ -29,7 +26,7 @@ void launch_put(const ScatterCall& call, const void* keys, const void* updates) 
   const ScatterArgs& args = call.args;
   const ScatterWords words = scatter_words(args);
   const std::int64_t count = words.columns.count();
-  const int lanes = word_lanes(count);
+  const int lanes = lanes_of(count);
   visit_word(words.bytes, [&](auto word) {
     launch(put_rows_kernel<decltype(word), Key>, ceil_divide(call.count * lanes, kThreads),
            call.stream,

@@ -1,13 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-#include <bit>
-#include <type_traits>
-
-#include "cuda/common/reduction.cuh"
 #include "cuda/scatter/blocks.cuh"
-#include "cuda/scatter/rows.cuh"
+#include "cuda/scatter/combine_columns.cuh"
 
 namespace gpukern::gpu {
 namespace {
@@ -17,40 +12,6 @@ constexpr int kPositions = 256;
 
 /// Values that a thread has in flight.
 constexpr int kInFlight = 4;
-
-/// Combines up to kInFlight values, all loaded before the first use.
-template <class T, int kCount, class Load>
-__device__ void combine_batch(int count, const Reduction& reduction, const Load& load,
-                              Accumulator<T> (&sum)[kCount]) {
-  Accumulator<T> next[kInFlight][kCount];
-#pragma unroll
-  for (int k = 0; k < kInFlight; ++k)
-    if (k < count) load(k, next[k]);
-#pragma unroll
-  for (int k = 0; k < kInFlight; ++k)
-    if (k < count)
-#pragma unroll
-      for (int c = 0; c < kCount; ++c) sum[c] = combine(reduction, sum[c], next[k][c]);
-}
-
-/// Combines the values of one block, for kCount neighbouring columns.
-template <class T, int kCount, class Key>
-__device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t column,
-                                const std::byte* own, const UpdateValues& values, const Key* update,
-                                int count, const Reduction& reduction,
-                                Accumulator<T> (&sum)[kCount]) {
-  using A = Accumulator<T>;
-  const std::int64_t from = columns.value_offset(column);
-  int done = 0;
-  if (own != nullptr)
-    load_columns<T>(own + columns.target_offset(column), columns.aligned, sum);
-  else
-    load_columns<T>(values.at(update[done++]) + from, columns.aligned, sum);
-  const auto load = [&](int k, A(&to)[kCount]) {
-    load_columns<T>(values.at(update[done + k]) + from, columns.aligned, to);
-  };
-  for (; done < count; done += kInFlight) combine_batch<T>(count - done, reduction, load, sum);
-}
 
 template <class T, int kCount, class Key>
 __global__ void __launch_bounds__(kRowThreads)
@@ -78,8 +39,8 @@ __global__ void __launch_bounds__(kRowThreads)
     for (std::int64_t column = std::int64_t{lane} * kCount; column < columns.count;
          column += std::int64_t{lanes} * kCount) {
       A sum[kCount];
-      combine_columns<T>(columns, column, block.first ? row : nullptr, values, update + block.begin,
-                         count, reduction, sum);
+      combine_columns<T, kInFlight>(columns, column, block.first ? row : nullptr, values,
+                                    update + block.begin, count, reduction, sum);
       if (whole) {
         store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
                          count + 1, sum);
@@ -97,8 +58,7 @@ void launch_rows(const ScatterCall& call, const void* keys, const void* updates,
                  const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
   const RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-  const auto groups = static_cast<std::uint64_t>(ceil_divide(call.columns, kCount));
-  const int lanes = static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(groups), 32));
+  const int lanes = lanes_of(ceil_divide(call.columns, kCount));
   launch(reduce_rows_kernel<T, kCount, Key>, Grid{ceil_divide(call.count, kPositions), kRowThreads},
          call.stream,
          SortedKeys<Key>{static_cast<const Key*>(keys), call.count,

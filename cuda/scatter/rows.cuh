@@ -4,6 +4,9 @@
 // The columns of an update: operands of cuda/common/elements.cuh's RowColumns.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+
 #include "cuda/scatter/scatter.cuh"
 
 namespace gpukern::gpu {
@@ -15,6 +18,12 @@ template <class T, int kCount>
 bool has_column_vectors(const ScatterArgs& args, std::int64_t columns) {
   return are_vectors<T, kCount>(args.columns, columns) &&
          is_aligned(args, alignof(Vector<T, kCount>), false);
+}
+
+/// Threads that work on one update, which access its columns in this number of parts.
+inline int lanes_of(std::int64_t parts) {
+  return static_cast<int>(
+      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(parts)), 32));
 }
 
 }  // namespace gpukern::gpu

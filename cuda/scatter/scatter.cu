@@ -127,10 +127,10 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
   const Buffer memory(device, call.args.keys.count() * kTableEntry, call.stream);
   auto* const last = static_cast<std::uint32_t*>(memory.data());
   scatter_find_last(call, last);
-  scatter_put_direct(call, last);
+  scatter_put_direct(call, {.table = last});
 }
 
-enum class Way { Few, Direct, Rows, Table, Atomic, Sorted };
+enum class Way { Direct, Rows, Table, Atomic, Hashed, Sorted };
 
 /// Up to here, atomic operations are faster than sorting, unless few keys have most updates.
 constexpr std::int64_t kAtomicTo = 1 << 18;
@@ -169,15 +169,15 @@ bool is_ordered(const ScatterArgs& args) {
 
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
+  const bool is_small = call.count <= kScatterHashed;
   if (args.unique || call.count == 1) return Way::Direct;
-  const bool is_few = call.count <= kScatterFew && moves_values(call, has_wide_keys(call));
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;
-    if (!is_few && stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
+    if (!is_small && stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
   }
-  if (!is_few && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
+  if (!is_small && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
-  return is_few ? Way::Few : Way::Sorted;
+  return is_small ? Way::Hashed : Way::Sorted;
 }
 
 }  // namespace
@@ -205,8 +205,6 @@ bool is_aligned(const ScatterArgs& args, std::int64_t bytes, bool with_columns) 
 void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
   const ScatterCall call{args, args.updates.count(), args.columns.count(), stream};
   switch (way_of(call)) {
-    case Way::Few:
-      return scatter_few(call);
     case Way::Direct:
       return scatter_direct(call, false);
     case Way::Rows:
@@ -215,6 +213,8 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
       return scatter_by_table(device, call);
     case Way::Atomic:
       return scatter_direct(call, true);
+    case Way::Hashed:
+      return scatter_hashed(device, call);
     case Way::Sorted:
       return scatter_sorted(device, call);
   }

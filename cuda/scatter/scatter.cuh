@@ -4,8 +4,8 @@
 // What the ways of scatter share. scatter.cu chooses one of them.
 //
 // Updates with equal keys must be combined in order, so atomic operations do not serve in general.
-// Few updates are sorted by one thread block, and short values that replace others need no more
-// than a table of the last update of each key. Other calls are sorted:
+// A hash table finds the updates of each key if there are not many, and short values that replace
+// others need no more than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
@@ -24,6 +24,10 @@
 #include "cuda/common/launch.cuh"
 #include "src/core/operation.hpp"
 #include "src/core/reduce.hpp"
+
+namespace gpukern {
+class Device;
+}
 
 namespace gpukern::gpu {
 
@@ -129,8 +133,23 @@ void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void*
 /// Writes or combines without sorting: for unique indices, and, with `atomic`, for reductions that
 /// atomic operations implement.
 void scatter_direct(const ScatterCall& call, bool atomic);
-/// Without a reduction; with `last`, only the updates that it names.
-void scatter_put_direct(const ScatterCall& call, const std::uint32_t* last);
+/// The place of an update that is skipped.
+inline constexpr std::uint32_t kNoSlot = ~0U;
+
+/// The last update of each key.
+struct LastUpdates {
+  const std::uint32_t* table = nullptr;  ///< one more than its number; nullptr: keys do not repeat
+  std::int64_t step = 1;                 ///< from one place of the table to the next
+  const std::uint32_t* place = nullptr;  ///< of the key of each update; nullptr: that is the key
+
+  [[nodiscard]] __device__ bool is_last(std::int64_t update, std::int64_t key) const {
+    if (table == nullptr) return true;
+    const std::int64_t at = place == nullptr ? key : place[update];
+    return at != kNoSlot && table[at * step] == static_cast<std::uint32_t>(update) + 1;
+  }
+};
+/// Without a reduction: only the last updates.
+void scatter_put_direct(const ScatterCall& call, const LastUpdates& last);
 /// Fills in a table by key: one more than the number of the key's last update, 0 without any.
 void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
 /// Short values along rows whose tables of the last updates fit in shared memory.
@@ -138,9 +157,9 @@ bool has_shared_rows(const ScatterArgs& args);
 void scatter_put_shared(const ScatterCall& call);
 bool has_atomic(const ScatterArgs& args);
 
-/// One block of threads for few updates of one short column.
-inline constexpr std::int64_t kScatterFew = 2048;
-void scatter_few(const ScatterCall& call);
+/// Up to here, a hash table of the keys is faster than sorting.
+inline constexpr std::int64_t kScatterHashed = 1 << 16;
+void scatter_hashed(Device& device, const ScatterCall& call);
 
 /// Joins the blocks of long keys.
 void scatter_join(const ScatterCall& call, const SortPlan& plan, const void* keys,

@@ -4,9 +4,6 @@
 // Copies of the columns of an update in words.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-
 #include "cuda/scatter/rows.cuh"
 
 namespace gpukern::gpu {
@@ -24,12 +21,6 @@ inline ScatterWords scatter_words(const ScatterArgs& args) {
   words.columns.push(args.item / words.bytes, {words.bytes, words.bytes});
   words.columns.coalesce();
   return words;
-}
-
-/// Threads that copy one update.
-inline int word_lanes(std::int64_t words) {
-  return static_cast<int>(
-      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(words)), 32));
 }
 
 template <class W>
