@@ -90,7 +90,7 @@ int chunks_of_one_bag(std::int64_t items) {
 
 TEST(ReduceChunksTest, ScratchMemoryIsPartOfTheLimit) {
   EXPECT_GT(chunks_of_one_bag(256), 0);
-  EXPECT_EQ(chunks_of_one_bag(8000), 0);
+  EXPECT_EQ(chunks_of_one_bag(2000), 0);
 }
 
 constexpr std::int64_t kBags = 3000;
