@@ -256,18 +256,20 @@ inline Expected scatter_oracle(const Scatter& call) {
     std::memcpy(expected.out.data() + to[k], target + from[k], item);
   const auto elements = target_elements(call, found);
   const auto offsets = broadcast(call.values, shape).offsets();
-  std::map<std::int64_t, std::vector<const std::byte*>> sequences;
-  for (std::size_t u = 0; u < elements.size(); ++u)
-    if (const auto element = elements[u]) sequences[*element].push_back(values + offsets[u]);
-
   const auto reduce = static_cast<gpukern_reduce>(call.options.reduce);
+  std::map<std::int64_t, std::vector<const std::byte*>> sequences;
+  for (std::size_t u = 0; u < elements.size(); ++u) {
+    if (!elements[u]) continue;
+    const std::byte* const value = values + offsets[u];
+    if (reduce == GPUKERN_REDUCE_NONE)  // the last one stays
+      std::memcpy(expected.out.data() + to[static_cast<std::size_t>(*elements[u])], value, item);
+    else
+      sequences[*elements[u]].push_back(value);
+  }
+
   for (auto& [element, sequence] : sequences) {
     const auto e = static_cast<std::size_t>(element);
     std::byte* const result = expected.out.data() + to[e];
-    if (reduce == GPUKERN_REDUCE_NONE) {
-      std::memcpy(result, sequence.back(), item);
-      continue;
-    }
     sequence.insert(sequence.begin(), target + from[e]);
     const std::size_t parts = call.target.dtype.code == GPUKERN_COMPLEX ? 2 : 1;
     for (std::size_t part = 0; part < parts; ++part) {
