@@ -17,9 +17,9 @@ namespace gpukern::gpu {
 /// Joins blocks [begin, end); `begin` is a multiple of a power of two that is at least their
 /// number. block(b) is the combination of block b. Loads kBatch blocks, 1 or 8, before it joins
 /// them.
-template <class A, int kBatch = 8, class Block>
+template <class A, int kBatch = 8, class Block, class Reducer>
 __device__ A join_blocks(const Block& block, std::int64_t begin, std::int64_t end,
-                         const Reduction& reduction) {
+                         const Reducer& reduction) {
   constexpr int kMaxLevels = 48;
   constexpr int kBatchLevel = kBatch == 1 ? 0 : 3;
   static_assert(kBatch == 1 << kBatchLevel);
@@ -60,9 +60,9 @@ inline int join_width(std::int64_t columns) {
 /// columns: each thread joins an aligned part, then parts are joined pairwise. The result is that
 /// of the threads of part 0; all threads call this. `joined` is shared memory for an element per
 /// thread; `active` is false for threads without a column.
-template <int kBlockThreads, class A, class Block>
+template <int kBlockThreads, class A, class Block, class Reducer>
 __device__ A join_by_threads(const Block& block, std::int64_t blocks, int width, bool active,
-                             const Reduction& reduction, A* joined) {
+                             const Reducer& reduction, A* joined) {
   const int parts = kBlockThreads / width;
   const int part = static_cast<int>(threadIdx.x) / width;
   std::int64_t each = 1;

@@ -50,6 +50,14 @@ __device__ A combine(const Reduction& reduction, A a, A b) {
                                               inverted(reduction, b)));
 }
 
+/// A reduction that is not inlined, for kernels with many types that seldom wait for it.
+struct CompactReduction : Reduction {};
+
+template <class A>
+__device__ __noinline__ A combine(CompactReduction reduction, A a, A b) {
+  return combine(static_cast<const Reduction&>(reduction), a, b);
+}
+
 template <class A>
 __device__ A identity(const Reduction& reduction) {
   return inverted(reduction, gpukern::identity<A>(reduction.reduce));

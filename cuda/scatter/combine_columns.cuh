@@ -10,8 +10,8 @@
 namespace gpukern::gpu {
 
 /// Combines up to kInFlight values, all loaded before the first use.
-template <class T, int kInFlight, int kCount, class Load>
-__device__ void combine_batch(int count, const Reduction& reduction, const Load& load,
+template <class T, int kInFlight, int kCount, class Load, class Reducer>
+__device__ void combine_batch(int count, const Reducer& reduction, const Load& load,
                               Accumulator<T> (&sum)[kCount]) {
   Accumulator<T> next[kInFlight][kCount];
 #pragma unroll
@@ -26,10 +26,10 @@ __device__ void combine_batch(int count, const Reduction& reduction, const Load&
 
 /// Combines the values of one block, for kCount neighbouring columns, after those of the element
 /// unless `own` is nullptr.
-template <class T, int kInFlight, int kCount, class Number>
+template <class T, int kInFlight, int kCount, class Number, class Reducer>
 __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t column,
                                 const std::byte* own, const UpdateValues& values,
-                                const Number* update, int count, const Reduction& reduction,
+                                const Number* update, int count, const Reducer& reduction,
                                 Accumulator<T> (&sum)[kCount]) {
   using A = Accumulator<T>;
   const std::int64_t from = columns.value_offset(column);

@@ -35,6 +35,24 @@ using AtomicType = std::conditional_t<
         std::is_integral_v<T> && sizeof(T) == 4, unsigned,
         std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, unsigned long long, void>>>;
 
+template <class A>
+__device__ void combine_atomically(const Reduction& reduction, A* to, A value) {
+  if constexpr (std::is_integral_v<A>) {
+    using Signed = std::conditional_t<sizeof(A) == 4, int, long long>;
+    auto* const signed_to = reinterpret_cast<Signed*>(to);
+    const bool is_signed = reduction.sign_bit != 0;
+    if (reduction.reduce == GPUKERN_REDUCE_MIN) {
+      is_signed ? atomicMin(signed_to, static_cast<Signed>(value)) : atomicMin(to, value);
+      return;
+    }
+    if (reduction.reduce == GPUKERN_REDUCE_MAX) {
+      is_signed ? atomicMax(signed_to, static_cast<Signed>(value)) : atomicMax(to, value);
+      return;
+    }
+  }
+  atomicAdd(to, value);
+}
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     combine_direct_kernel(const __grid_constant__ KeyOf key_of,
@@ -54,7 +72,8 @@ __global__ void __launch_bounds__(kThreads)
     const T number = load_element<T>(value + columns.value_offset(column), columns.aligned);
     if constexpr (!std::is_void_v<AtomicType<T>>) {
       if (atomic) {
-        atomicAdd(reinterpret_cast<AtomicType<T>*>(to), bits_as<AtomicType<T>>(number));
+        combine_atomically(reduction, reinterpret_cast<AtomicType<T>*>(to),
+                           bits_as<AtomicType<T>>(number));
         continue;
       }
     }
@@ -70,8 +89,9 @@ bool has_atomic(const ScatterArgs& args) {
   bool has = false;
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    const bool is_extreme = args.reduce == GPUKERN_REDUCE_MIN || args.reduce == GPUKERN_REDUCE_MAX;
     has = !std::is_void_v<AtomicType<T>> && is_aligned(args, alignof(T)) &&
-          args.reduce == GPUKERN_REDUCE_ADD;
+          (args.reduce == GPUKERN_REDUCE_ADD || (is_extreme && std::is_integral_v<T>));
   });
   return has;
 }

@@ -8,6 +8,7 @@
 //   combine_long  orders them by a bitmap, combines their blocks of values and joins these.
 
 #include <cub/block/block_scan.cuh>
+#include <type_traits>
 
 #include "cuda/common/join.cuh"
 #include "cuda/scatter/combine_columns.cuh"
@@ -17,6 +18,31 @@
 
 namespace gpukern::gpu {
 namespace {
+
+// Kernels of many types wait for memory most of the time: functions that are not inlined, and loops
+// that are not unrolled, make up half of their code.
+template <class T>
+__device__ __noinline__ Accumulator<T> load_value(const std::byte* from, bool aligned) {
+  return widened(load_element<T>(from, aligned));
+}
+template <class T>
+__device__ __noinline__ void store_result(std::byte* to, bool aligned, gpukern_reduce reduce,
+                                          std::int64_t count, Accumulator<T> sum) {
+  store_element(to, finished<T>(reduce, sum, count), aligned);
+}
+
+/// The types whose order of additions matters most, for each takes its own kernels.
+template <class Visit>
+bool visit_hashed_type(gpukern_dtype dtype, const Visit& visit) {
+  bool found = false;
+  visit_reduced_dtype(dtype, [&]<class T>(TypeTag<T> tag) {
+    if constexpr (!std::is_integral_v<T> && sizeof(T) <= 8) {
+      found = true;
+      visit(tag);
+    }
+  });
+  return found;
+}
 
 constexpr int kBlock = static_cast<int>(kBlockValues);
 constexpr int kLongThreads = 512;
@@ -28,7 +54,7 @@ constexpr int kLeastLanes = 4;
 
 /// Values that a thread has in flight.
 constexpr int kInFlight = 4;
-constexpr int kLongInFlight = 16;
+constexpr int kLongInFlight = 8;
 
 /// With `puts`, a slot has the last update of its key, and none is collected.
 __global__ void __launch_bounds__(kThreads)
@@ -79,10 +105,13 @@ struct ShortGroup {
   /// Calls visit(position, member) with the position of each member in their order.
   template <class Visit>
   __device__ void order(const std::uint32_t* members, const Visit& visit) const {
+#pragma unroll 1
     for (int i = lane; i < number; i += lanes) member[i] = members[i];
     synchronize();
+#pragma unroll 1
     for (int i = lane; i < number; i += lanes) {
       int position = 0;
+#pragma unroll 1
       for (int k = 0; k < number; ++k) position += member[k] < member[i] ? 1 : 0;
       visit(position, member[i]);
     }
@@ -97,7 +126,7 @@ __global__ void __launch_bounds__(kThreads)
                    const __grid_constant__ UpdateValues values,
                    const __grid_constant__ TargetElements elements,
                    const __grid_constant__ RowColumns<kCount> columns, int lanes,
-                   const __grid_constant__ Reduction reduction) {
+                   const __grid_constant__ CompactReduction reduction) {
   using A = Accumulator<T>;
   constexpr int kPerBlock = kThreads / kLeastLanes * kMostShort;
   __shared__ std::uint32_t member[kPerBlock];
@@ -123,12 +152,13 @@ __global__ void __launch_bounds__(kThreads)
     if (columns.count == 1) {
       A* const value = reinterpret_cast<A*>(memory) + place;
       group.order(members, [&](int position, std::uint32_t of) {
-        value[position] = widened(load_element<T>(values.at(of), columns.aligned));
+        value[position] = load_value<T>(values.at(of), columns.aligned);
       });
       if (lane != 0) return;
-      A sum = widened(load_element<T>(row, columns.aligned));
+      A sum = load_value<T>(row, columns.aligned);
+#pragma unroll 1
       for (int i = 0; i < group.number; ++i) sum = combine(reduction, sum, value[i]);
-      store_element(row, finished<T>(reduction.reduce, sum, group.number + 1), columns.aligned);
+      store_result<T>(row, columns.aligned, reduction.reduce, group.number + 1, sum);
       return;
     }
   }
@@ -206,7 +236,8 @@ __global__ void __launch_bounds__(kLongThreads)
                         const __grid_constant__ UpdateValues values,
                         const __grid_constant__ TargetElements elements,
                         const __grid_constant__ RowColumns<1> columns, int width,
-                        const __grid_constant__ Reduction reduction, Accumulator<T>* combined) {
+                        const __grid_constant__ CompactReduction reduction,
+                        Accumulator<T>* combined) {
   using A = Accumulator<T>;
   __shared__ Members members;
   __shared__ alignas(A) std::byte memory[kTaskMembers * sizeof(A)];
@@ -229,21 +260,23 @@ __global__ void __launch_bounds__(kLongThreads)
     A* const own_blocks = combined + group.blocks * columns.count;
     const auto finish = [&](int block, std::int64_t column, A(&sum)[1]) {
       if (blocks == 1)
-        store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
-                         number + 1, sum);
+        store_result<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
+                        number + 1, sum[0]);
       else
         own_blocks[block * columns.count + column] = sum[0];
     };
     const int first = begin_of(first_block);
     if (columns.count == 1) {
       // Few threads combine: others load the values.
+#pragma unroll 1
       for (int m = threadIdx.x; m < begin_of(end_block) - first; m += kLongThreads)
-        value[m] = widened(load_element<T>(values.at(members.update[m]), columns.aligned));
+        value[m] = load_value<T>(values.at(members.update[m]), columns.aligned);
       __syncthreads();
       const int block = first_block + static_cast<int>(threadIdx.x);
       if (block < end_block) {
         int m = begin_of(block) - first;
-        A sum[1] = {block == 0 ? widened(load_element<T>(row, columns.aligned)) : value[m++]};
+        A sum[1] = {block == 0 ? load_value<T>(row, columns.aligned) : value[m++]};
+#pragma unroll 1
         for (; m < begin_of(block + 1) - first; ++m) sum[0] = combine(reduction, sum[0], value[m]);
         finish(block, 0, sum);
       }
@@ -271,8 +304,8 @@ __global__ void __launch_bounds__(kLongThreads)
       const auto block = [&](std::int64_t b) { return own_blocks[b * columns.count + column]; };
       const A sum = join_by_threads<kLongThreads>(block, blocks, width, active, reduction, value);
       if (active && static_cast<int>(threadIdx.x) < width)
-        store_element(row + columns.target_offset(column),
-                      finished<T>(reduction.reduce, sum, number + 1), columns.aligned);
+        store_result<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
+                        number + 1, sum);
     }
   }
 }
@@ -288,7 +321,7 @@ void launch_combine(const ScatterCall& call, const Groups& groups) {
   launch(combine_kernel<T, kCount>, dependent(ceil_divide(call.count * lanes, kThreads)),
          call.stream, groups, update_values(args), target_elements(args),
          RowColumns<kCount>{args.columns, call.columns, is_aligned(args, alignof(T))}, lanes,
-         reduction_of(args.reduce, args.dtype));
+         CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
 
 template <class T>
@@ -304,7 +337,7 @@ void launch_all(const ScatterCall& call, const Groups& groups, void* combined) {
          dependent(std::min(groups.most_long(), resident_grid()), kLongThreads), call.stream,
          groups, update_values(args), target_elements(args),
          RowColumns<1>{args.columns, call.columns, is_aligned(args, alignof(T))},
-         join_width(call.columns), reduction_of(args.reduce, args.dtype),
+         join_width(call.columns), CompactReduction{reduction_of(args.reduce, args.dtype)},
          static_cast<Accumulator<T>*>(combined));
 }
 
@@ -321,6 +354,10 @@ __device__ void Groups::add_long(std::uint32_t slot) const {
   const std::uint32_t first = atomicAdd(&totals->tasks, parts);
   for (std::uint32_t part = 0; part < parts; ++part)
     tasks[first + part] = {.slot = slot, .block = part * kTaskBlocks};
+}
+
+bool has_hashed(const ScatterArgs& args) {
+  return args.reduce == GPUKERN_REDUCE_NONE || visit_hashed_type(args.dtype, [](auto) {});
 }
 
 void scatter_hashed(Device& device, const ScatterCall& call) {
@@ -345,7 +382,7 @@ void scatter_hashed(Device& device, const ScatterCall& call) {
     return scatter_put_direct(call, {.table = &groups.slots->last,
                                      .step = sizeof(Slot) / sizeof(std::uint32_t),
                                      .place = groups.slot_of});
-  visit_combined_type(args.dtype, [&](auto tag) {
+  visit_hashed_type(args.dtype, [&](auto tag) {
     launch_all<typename decltype(tag)::type>(call, groups, combined);
   });
 }

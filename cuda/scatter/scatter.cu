@@ -169,7 +169,7 @@ bool is_ordered(const ScatterArgs& args) {
 
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const bool is_small = call.count <= kScatterHashed;
+  const bool is_small = call.count <= kScatterHashed && has_hashed(args);
   if (args.unique || call.count == 1) return Way::Direct;
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;

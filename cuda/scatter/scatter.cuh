@@ -159,6 +159,7 @@ bool has_atomic(const ScatterArgs& args);
 
 /// Up to here, a hash table of the keys is faster than sorting.
 inline constexpr std::int64_t kScatterHashed = 1 << 16;
+bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);
 
 /// Joins the blocks of long keys.
