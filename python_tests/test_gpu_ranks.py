@@ -6,6 +6,8 @@
 test_gpus_in_software.py runs this file where there is no GPU.
 """
 
+import contextlib
+import ctypes
 import gc
 import time
 
@@ -26,8 +28,10 @@ from ranks import die, on_processes, on_ranks, without_errors
 
 import gpukern
 from gpukern import distributed
+from gpukern.distributed.liveness import Liveness
+from gpukern.distributed.nccl import Nccl
 from gpukern.distributed.storage import gpu_storage
-from gpukern.errors import PeerLostError
+from gpukern.errors import GpukernCudaError, PeerLostError
 
 pytestmark = pytest.mark.gpu
 
@@ -162,3 +166,59 @@ def test_gpus_read_a_pinned_host_table_in_place(rng):
 
     assert without_errors(on_ranks(call, 2)) == [True] * 2
     gc.collect()
+
+
+class Library:
+    """NCCL whose calls succeed; the address of a communicator that it has aborted is in `ended`."""
+
+    def __init__(self):
+        self.ended = []
+
+    def __getattr__(self, name):
+        return lambda *_: 0
+
+    def ncclCommAbort(self, comm):  # noqa: N802
+        self.ended.append(comm.value)
+
+
+class Interrupted:
+    """A driver whose events complete on no rank, and are left by an error on rank 0."""
+
+    def __init__(self, rank, error):
+        self.rank, self.error = rank, error
+
+    @contextlib.contextmanager
+    def current(self):
+        yield
+
+    event = current
+
+    def call(self, *_):
+        pass
+
+    def is_done(self, _):
+        if self.rank == 0:
+            raise self.error
+        return False
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), GpukernCudaError("none")])
+def test_an_error_in_an_exchange_ends_those_of_the_other_ranks(error):
+    libraries = [Library(), Library(), Library()]
+
+    def call(group):
+        nccl = Nccl.__new__(Nccl)
+        nccl.rank, nccl.size, nccl._calls = group.rank, group.size, 0
+        nccl._library, nccl._driver = libraries[group.rank], Interrupted(group.rank, error)
+        nccl._comm, nccl._liveness = ctypes.c_void_p(group.rank + 1), Liveness(group)
+        rows, none = gpukern.empty((2,), "f4", 0), np.zeros(3, np.int64)
+        with pytest.raises(type(error) if group.rank == 0 else PeerLostError) as caught:
+            nccl.exchange(rows, none, none, rows, none, none, 4)
+        with pytest.raises(PeerLostError, match="rank 0 of 3 stopped"):
+            nccl.exchange(rows, none, none, rows, none, none, 4)
+        group.all_gather(b"")  # the connections last until here
+        return str(caught.value)
+
+    text = f"rank 0 of 3 stopped in a call: {type(error).__name__}"
+    assert without_errors(on_ranks(call, 3))[1:] == [text] * 2
+    assert [library.ended for library in libraries] == [[1], [2], [3]]

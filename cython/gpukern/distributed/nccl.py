@@ -18,7 +18,7 @@ from typing import Any
 import gpukern
 from gpukern._memory.device_array import address_for
 from gpukern.distributed.cuda_driver import LEGACY_STREAM, Driver
-from gpukern.distributed.group import Counts, Group, collective
+from gpukern.distributed.group import Counts, Group, LeavableGroup, collective
 from gpukern.distributed.liveness import Liveness
 from gpukern.errors import GpukernCudaError, PeerLostError
 
@@ -52,19 +52,19 @@ def open_library() -> ctypes.CDLL | None:
     return None
 
 
-class Nccl:
+class Nccl(LeavableGroup):
     """A communicator of one device of each rank. All ranks make one together.
 
-    Calls do not block in NCCL: where a rank has ended, the others get a PeerLostError.
+    Calls do not block in NCCL: where a rank has ended or left a call by an error, the others get a
+    PeerLostError.
     """
 
     def __init__(self, library: ctypes.CDLL, group: Group, driver: Driver) -> None:
         self._library = library
         self._driver = driver
-        self._size = group.size
+        self.rank, self.size = group.rank, group.size
         self._comm = ctypes.c_void_p()
         self._calls = 0
-        self._error: PeerLostError | None = None
         self._liveness = Liveness(group)
         library.ncclGetErrorString.restype = ctypes.c_char_p
         identity = _structure(("data", ctypes.c_char * ID_BYTES))()
@@ -84,7 +84,7 @@ class Nccl:
             # Byte by byte: it is no text, and may have zeros.
             raw = group.all_gather(bytes(memoryview(identity).cast("B")))[0]
             ctypes.memmove(ctypes.byref(identity), raw, ID_BYTES)
-            with call, driver.current():
+            with call, self._call(), driver.current():
                 config.size, config.blocking = ctypes.sizeof(config), 0
                 config.magic, config.version = MAGIC, FIRST_VERSION
                 result = library.ncclCommInitRankConfig(
@@ -111,14 +111,12 @@ class Nccl:
         row_bytes: int,
     ) -> None:
         """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
-        if self._error is not None:
-            raise PeerLostError(str(self._error), self._error.rank)
-        source, target = (address_for(each, LEGACY_STREAM.value) for each in (rows, received))
         library = self._library
-        with self._driver.current(), self._driver.event() as done:
+        with self._call(), self._driver.current(), self._driver.event() as done:
+            source, target = (address_for(each, LEGACY_STREAM.value) for each in (rows, received))
             self._require(library.ncclGroupStart(), "ncclGroupStart")
             try:
-                for peer in range(self._size):
+                for peer in range(self.size):
                     for function, address, first, count in (
                         (library.ncclSend, source, starts[peer], counts[peer]),
                         (library.ncclRecv, target, received_starts[peer], received_counts[peer]),
@@ -139,7 +137,14 @@ class Nccl:
             self._finish(ended, "ncclGroupEnd")
             self._driver.call("cuEventRecord", done, LEGACY_STREAM)
             self._wait(lambda: self._driver.is_done(done))
-        self._calls += 1
+            self._calls += 1
+
+    def _fail(self, error: PeerLostError) -> None:
+        if self._error is None:
+            self._liveness.say(self._calls, error)
+            if self._comm:
+                self._library.ncclCommAbort(self._comm)
+        super()._fail(error)
 
     def _finish(self, result: int, name: str, patience: float = float("inf")) -> None:
         """Wait until a call that has begun is complete."""
@@ -168,9 +173,7 @@ class Nccl:
             if lost is None and now > began + patience:
                 lost = PeerLostError(f"NCCL did not connect the ranks in {patience:.0f} s", -1)
             if lost is not None and not is_done():
-                self._error = lost
-                self._liveness.say(self._calls, lost)
-                self._library.ncclCommAbort(self._comm)
+                self._fail(lost)
                 raise PeerLostError(str(lost), lost.rank)
 
     def _require(self, result: int, name: str) -> None:
