@@ -266,3 +266,41 @@ def test_calls_that_differ_between_ranks():
         return True
 
     assert without_errors(on_ranks(call, 2)) == [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"device": 99}, GpukernDeviceError, "cuda:99"),
+        ({"mode": "clip "}, ValueError, "mode must be .*, got 'clip '"),
+        ({"mode": None}, ValueError, "mode must be .*, got None"),
+        ({"axis": 7}, ValueError, "axis"),
+    ],
+)
+def test_a_wrong_argument_of_a_gather_of_one_rank_raises_on_all(arguments, error, words):
+    def call(group):
+        array = shared(np.arange(6.0), group)
+        with pytest.raises(error, match=words):
+            gpukern.gather(array, [0], **(arguments if group.rank == 1 else {}))
+        require_equal(gpukern.gather(array, [5, 0]), np.array([5.0, 0.0]))
+        return True
+
+    assert without_errors(on_ranks(call, 2)) == [True] * 2
+
+
+def test_saxpy_of_layouts_that_differ_on_one_rank():
+    def call(group):
+        array = shared(np.arange(6.0), group)
+        other = shared(np.arange(6.0), group, devices_of(1, (group.rank + 1) // 2))
+        wrong = [np.ones(3)] if GPUS == 1 else [np.ones(3), other]
+        for each in wrong:
+            with pytest.raises((ValueError, TypeError), match="distributed arrays"):
+                gpukern.saxpy(1, array, each if group.rank == 1 else array)
+        if GPUS > 1:
+            with pytest.raises(ValueError, match="must have one layout"):
+                gpukern.saxpy(1, array, array, out=other)
+        got = gpukern.saxpy(1, array, array).local.numpy()
+        assert (got == 2.0 * np.arange(3 * group.rank, 3 * group.rank + 3)).all()
+        return True
+
+    assert without_errors(on_ranks(call, 2)) == [True] * 2

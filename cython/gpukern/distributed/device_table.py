@@ -21,6 +21,8 @@ from gpukern.distributed.indexing import device_of
 from gpukern.distributed.storage import gpu_storage
 from gpukern.errors import GpukernDeviceError, GpukernMemoryError, GpukernValueError
 
+ALONE = ("wrap", "clip", "fill")  # the modes in which each rank gathers alone
+
 
 class DeviceTable(DistributedArray):
     """A distributed array in the memory of the GPUs of one host, at one range of addresses.
@@ -107,6 +109,10 @@ class DeviceTable(DistributedArray):
             and self._layout.equals(other._layout)
         )
 
+    def _view(self, device: Any, *arrays: Any) -> gpukern.DeviceArray:
+        """Return the whole array as a given device accesses it, or else the device of an array."""
+        return self.on(device_of(*arrays) if device is None else device)
+
     def _explained(self, name: str, arguments: Sequence[Any]) -> gpukern.DeviceArray:
         return self.on(device_of(*arguments))
 
@@ -119,18 +125,23 @@ class DeviceTable(DistributedArray):
         /,
         **options: Any,
     ) -> Any:
-        """Do what gpukern.gather does; in mode 'raise', all ranks together."""
+        """Do what gpukern.gather does; in mode 'raise' and unknown ones, all ranks together."""
         mode, out, device = (options.pop(key) for key in ("mode", "out", "device"))
         stream = options["stream"]
         operation = gpukern.take_along_axis if name == "take_along_axis" else gpukern.gather
-        view = self.on(device_of(index, out) if device is None else device)
-        if self.group.size == 1 or mode != "raise":
+        if self.group.size == 1 or (isinstance(mode, str) and mode in ALONE):
+            view = self._view(device, index, out)
             return operation(view, index, mode=mode, out=out, **options)
-        result: Any = None
+        view, result = self.on(), None
         # Without its bytes, a gather from the first axis only checks the indices.
         checks = name == "gather" and options["axis"] in (0, -self.ndim) and self.row_bytes > 0
         with collective(self.group, name) as call:
             with call:
+                view = self._view(device, index, out)
+                if mode != "raise":
+                    raise GpukernValueError(
+                        f"{name}: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}"
+                    )
                 if out is not None:
                     gpukern.explain(operation, view, index, mode=mode, out=out, **options)
                 try:
@@ -157,7 +168,7 @@ class DeviceTable(DistributedArray):
             return self
         if options["out"] is not None:
             raise GpukernValueError(f"{name}: out is not supported for a DistributedArray")
-        view = self.on(device_of(index, values) if options["device"] is None else options["device"])
+        view = self._view(options["device"], index, values)
         options["device"] = options["out"] = None
         if name == "put_along_axis":
             kept = {key: options[key] for key in ("mode", "stream", "reduce", "order")}
@@ -168,8 +179,11 @@ class DeviceTable(DistributedArray):
 
     def _saxpy(self, a: Any, x: Any, y: Any, out: Any, **options: Any) -> "DeviceTable":
         """Do what gpukern.saxpy does, on each device; without `out`, all ranks together."""
-        self._require_layout(x, y, out)
         if out is None:
+            with collective(self.group, "saxpy") as call:
+                with call:
+                    self._require_layout(x, y, out)
+                call.of_all(f"saxpy without out of {self.dtype.str} {self.shape}")
             out = _new(
                 "saxpy",
                 self.group,
@@ -178,6 +192,8 @@ class DeviceTable(DistributedArray):
                 self.shape[1:],
                 self.dtype,
             )
+        else:
+            self._require_layout(x, y, out)
         for ours, theirs, result in zip(x.parts, y.parts, out.parts, strict=True):
             gpukern.saxpy(a, ours, theirs, out=result, **options)
         table: DeviceTable = out
@@ -187,20 +203,25 @@ class DeviceTable(DistributedArray):
 class _Layout:
     """The rows of each part, and the parts of each rank."""
 
-    def __init__(self, rows: list[Counts], rank: int, devices: tuple[int, ...]) -> None:
+    def __init__(self, rows: list[Counts], rank: int, devices: list[Counts]) -> None:
         firsts = np.concatenate(([0], np.cumsum([len(each) for each in rows])))
         self.part_starts = np.concatenate(([0], np.cumsum(np.concatenate(rows)))).astype(np.int64)
         self.rank_starts: Counts = self.part_starts[firsts]
         self.firsts = firsts
         self.first_part = int(firsts[rank])
-        self.devices = devices
+        self.devices: tuple[int, ...] = tuple(devices[rank].tolist())
+        self.all_devices = np.concatenate(devices)
         self.own_starts: Counts = self.part_starts[
-            self.first_part : self.first_part + len(devices) + 1
+            self.first_part : self.first_part + len(self.devices) + 1
         ]
 
     def equals(self, other: "_Layout") -> bool:
-        """Whether the parts have the same rows and devices."""
-        return self.devices == other.devices and np.array_equal(self.part_starts, other.part_starts)
+        """Whether the parts of all ranks have the same rows and devices."""
+        return (
+            np.array_equal(self.part_starts, other.part_starts)
+            and np.array_equal(self.firsts, other.firsts)
+            and np.array_equal(self.all_devices, other.all_devices)
+        )
 
 
 def empty(
@@ -264,11 +285,14 @@ def _new(
     with collective(group, function) as call:
         known = call.of_all(f"the parts of {function}", [len(devices), secrets.randbits(62)])
         numbers, number = known[:, 0], int(known[0, 1])
-        padded = np.zeros(numbers.max(), np.int64)
-        padded[: len(devices)] = counts
-        table = call.of_all(f"the rows of {function}", padded)
-        rows = [row[:count] for row, count in zip(table, numbers, strict=True)]
-        layout = _Layout(rows, group.rank, devices)
+        padded = np.zeros((2, numbers.max()), np.int64)
+        padded[:, : len(devices)] = counts, devices
+        table = call.of_all(f"the rows of {function}", padded.reshape(-1))
+        table = table.reshape(group.size, *padded.shape)
+        rows, places = (
+            [table[rank, i, :count] for rank, count in enumerate(numbers)] for i in range(2)
+        )
+        layout = _Layout(rows, group.rank, places)
         with call:
             # Of a row of no bytes, too, the dtype must be one that a GPU has.
             gpukern.empty(0, dtype, devices[0])
