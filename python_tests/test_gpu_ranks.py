@@ -121,6 +121,16 @@ def test_a_group_keeps_a_storage_for_the_devices_of_all_ranks():
     assert without_errors(on_ranks(call, 2)) == [True] * 2
 
 
+def test_a_part_without_dimensions_is_refused_on_all_ranks():
+    def call(group):
+        part = gpukern.to_device(np.ones((3,) * (1 - group.rank), "f4"), 0)
+        with pytest.raises(ValueError, match="array must have at least one dimension"):
+            distributed.from_local(part, group)
+        return distributed.from_local(gpukern.to_device(np.ones(3), 0), group).shape
+
+    assert without_errors(on_ranks(call, 2)) == [(6,)] * 2
+
+
 def test_scatter_to_parts_on_gpus(rng):
     table = rng.standard_normal((90, 5), np.float32)
     indices = [rng.integers(-90, 90, 70), rng.integers(-90, 90, 33)]

@@ -206,13 +206,14 @@ def from_local(array: Any, group: Group, *, staging_memory: int | None = None) -
     from gpukern.distributed.storage import HostStorage, gpu_storage
 
     local: Any = np.empty(0, np.uint8)
-    what, dtype = "", np.dtype(np.uint8)
+    what, dtype, rows = "", np.dtype(np.uint8), 0
     device: int | None = None
     with collective(group, "from_local") as call:
         with call:
             device = device_of(array)
             local = _plain(array) if device is None else array
             dtype = _dtype_of(local, device)
+            rows = local.shape[0]
             if staging_memory is None:
                 staging_memory = STAGING_MEMORY if device is None else STAGING_MEMORY_OF_GPU
             if operator.index(staging_memory) < 1:
@@ -222,7 +223,7 @@ def from_local(array: Any, group: Group, *, staging_memory: int | None = None) -
             # The repr of a dtype says everything: names, places, units, names of other packages.
             place = "" if device is None else " on a GPU"
             what = f"{dtype!r} rows of shape {tuple(local.shape[1:])}{place}, {staging_memory=}"
-        numbers = call.of_all(what, [local.shape[0], secrets.randbits(62)])
+        numbers = call.of_all(what, [rows, secrets.randbits(62)])
     storage = HostStorage(group) if device is None else gpu_storage(group, device)
     starts = np.concatenate(([0], np.cumsum(numbers[:, 0]))).astype(np.int64)
     most = operator.index(staging_memory or STAGING_MEMORY)
