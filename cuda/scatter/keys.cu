@@ -35,6 +35,33 @@ __device__ To load_value(const std::byte* from, int item, bool aligned) {
 /// Updates that a thread has in flight.
 constexpr int kInFlight = 4;
 
+// What is rare is not inlined: for each update in flight, it would make up most of the code.
+struct UpdateOffsets {
+  std::int64_t offset[3];
+};
+
+__device__ __noinline__ UpdateOffsets unravelled_update(const Loop<3>& updates,
+                                                        std::uint64_t update) {
+  UpdateOffsets at{};
+  unravel(updates, update, at.offset);
+  return at;
+}
+
+__device__ UpdateOffsets offsets_of(const Loop<3>& updates, std::int64_t update) {
+  if (updates.ndim != 1) return unravelled_update(updates, static_cast<std::uint64_t>(update));
+  return {{update * updates.stride[0][0], update * updates.stride[1][0],
+           update * updates.stride[2][0]}};
+}
+
+__device__ __noinline__ std::int64_t resolved(const IndexReader& index, std::int64_t loaded) {
+  return index.resolve(loaded);
+}
+
+template <class Raw>
+__device__ __noinline__ std::int64_t resolved(const Bounds<Raw>& bounds, Raw raw) {
+  return bounds.position(raw);
+}
+
 template <class Key, class Carried>
 __global__ void __launch_bounds__(kThreads)
     keys_kernel(const __grid_constant__ KeySource from, Payload kind, std::int64_t count, Key none,
@@ -42,24 +69,25 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t first =
       static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
   if (first == 0) *long_keys = 0;
-  std::int64_t offset[kInFlight][3];
+  UpdateOffsets at[kInFlight];
   std::int64_t loaded[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = min(first + k * kThreads, count - 1);
-    unravel(from.updates, static_cast<std::uint64_t>(u), offset[k]);
-    loaded[k] = from.index.load(offset[k][kUpdateIndex]);
+    at[k] = offsets_of(from.updates, u);
+    loaded[k] = from.index.load(at[k].offset[kUpdateIndex]);
   }
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = first + k * kThreads;
     if (u >= count) return;
-    const std::int64_t position = from.index.resolve(loaded[k]);
-    keys[u] = position < 0 ? none : static_cast<Key>(position * from.key_step + offset[k][kKey]);
+    const bool inside = loaded[k] >= 0 && loaded[k] < from.index.n;
+    const std::int64_t position = inside ? loaded[k] : resolved(from.index, loaded[k]);
+    keys[u] = position < 0 ? none : static_cast<Key>(position * from.key_step + at[k].offset[kKey]);
     if (kind == Payload::Numbers)
       payload[u] = static_cast<Carried>(u);
     else if (kind == Payload::Values)
-      payload[u] = load_value<Carried>(from.values + offset[k][kUpdateValue], from.item,
+      payload[u] = load_value<Carried>(from.values + at[k].offset[kUpdateValue], from.item,
                                        from.values_aligned);
   }
 }
@@ -80,7 +108,9 @@ __global__ void __launch_bounds__(kThreads)
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = first + k * kThreads;
     if (u >= count) return;
-    const std::int64_t position = bounds.position(raw[k]);
+    const bool inside = raw[k] <= bounds.last;
+    const std::int64_t position =
+        inside ? static_cast<std::int64_t>(raw[k]) : resolved(bounds, raw[k]);
     keys[u] = position < 0 ? none : static_cast<Key>(position) * key_step;
     if (numbers != nullptr) numbers[u] = static_cast<Key>(u);
   }
