@@ -163,6 +163,16 @@ def test_a_bad_index_raises_on_all_ranks_and_the_next_call_works():
         assert all(each == first for each in others)
 
 
+def test_gather_from_no_rows():
+    def call(group):
+        array = shared(np.empty((0, 3)), group)
+        with pytest.raises(IndexError, match="index 0 is out of bounds"):
+            gpukern.gather(array, [0])
+        return gpukern.gather(array, np.empty((2, 0), int)).shape
+
+    assert without_errors(on_ranks(call, 2)) == [(2, 0, 3)] * 2
+
+
 def test_work_on_one_device_is_seen_by_the_others(rng):
     array = shared(np.zeros((4000, 64)), None, devices_of(3))
     index = np.arange(4000)

@@ -146,7 +146,8 @@ class DeviceTable(DistributedArray):
                     gpukern.explain(operation, view, index, mode=mode, out=out, **options)
                 try:
                     if checks and not isinstance(index, tuple):
-                        gpukern.gather(view.reshape(len(self), -1)[:, :0], index, stream=stream)
+                        flat = view.reshape(len(self), math.prod(self.shape[1:]))
+                        gpukern.gather(flat[:, :0], index, stream=stream)
                     else:
                         result = operation(view, index, mode=mode, **options)
                 except IndexError as error:
