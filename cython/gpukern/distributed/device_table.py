@@ -3,6 +3,7 @@
 
 """DeviceTable: a distributed array in the memory of the GPUs of one host."""
 
+import itertools
 import math
 import operator
 import secrets
@@ -19,7 +20,12 @@ from gpukern.distributed.group import Agreement, Counts, Group, collective, size
 from gpukern.distributed.handles import share
 from gpukern.distributed.indexing import device_of
 from gpukern.distributed.storage import gpu_storage
-from gpukern.errors import GpukernDeviceError, GpukernMemoryError, GpukernValueError
+from gpukern.errors import (
+    GpukernDeviceError,
+    GpukernMemoryError,
+    GpukernTypeError,
+    GpukernValueError,
+)
 
 ALONE = ("wrap", "clip", "fill")  # the modes in which each rank gathers alone
 
@@ -68,11 +74,10 @@ class DeviceTable(DistributedArray):
             A CUDA device of this rank; by default its first.
 
         """
-        number = self.devices[0] if device is None else _ordinal(device)
+        expected = f"device must be one of this rank, {self.devices}"
+        number = self.devices[0] if device is None else _ordinal(device, expected)
         if number not in self._views:
-            raise GpukernValueError(
-                f"device must be one of this rank, {self.devices}, got cuda:{number}"
-            )
+            raise GpukernValueError(f"{expected}, got cuda:{number}")
         view: gpukern.DeviceArray = self._views[number]
         return view
 
@@ -237,46 +242,55 @@ def empty(
     own: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     kind: np.dtype[Any] = np.dtype("u1")
-    counts = np.empty(0, np.int64)
+    counts: list[int] = []
     with collective(group, "empty") as call:
         with call:
             sizes = sizes_of("empty", shape)
             if not sizes:
                 raise GpukernValueError("empty: shape must have one dimension or more, got ()")
             kind = np.dtype(dtype)
+            # As integers of Python, which do not overflow; as in NumPy, also where a size is 0.
+            if math.prod(max(size, 1) for size in sizes) * max(kind.itemsize, 1) >= 2**63:
+                raise GpukernMemoryError("empty: the array takes 2**63 bytes or more")
             given: Any = (devices,) if np.ndim(devices) == 0 else devices
-            own = tuple(map(_ordinal, given))
+            own = tuple(_ordinal(each, "empty: devices must be CUDA devices") for each in given)
             if not own:
                 raise GpukernValueError("empty: devices must not be empty")
             if rows is not None:
-                if len(rows) != len(own):
+                if np.ndim(rows) != 1 or len(rows) != len(own):
                     raise GpukernValueError(
                         f"empty: rows must have a number for each of {len(own)} devices, "
-                        f"got {len(rows)}"
+                        f"got {rows!r}"
                     )
-                counts = np.array([operator.index(each) for each in rows], np.int64)
+                counts = [operator.index(each) for each in rows]
+                if min(counts) < 0 or sum(counts) > sizes[0]:
+                    raise _wrong_rows(sizes[0], rows)
         what = f"empty of {sizes} {kind!r}, {'even' if rows is None else 'given'} rows"
-        parts = call.of_all(what, [len(own)])[:, 0]
+        parts = call.of_all(what, [len(own)])[:, 0].tolist()
         if rows is None:
-            each = -(-sizes[0] // int(parts.sum()))
-            first = int(parts[: group.rank].sum()) + np.arange(len(own) + 1)
-            counts = np.diff(np.minimum(first * each, sizes[0]))
-        sums = call.of_all("the rows of empty", [int(counts.sum()), int(counts.min())])
+            each = -(-sizes[0] // sum(parts))
+            first = sum(parts[: group.rank])
+            ends = [min((first + i) * each, sizes[0]) for i in range(len(own) + 1)]
+            counts = [end - begin for begin, end in itertools.pairwise(ends)]
+        total = sum(call.of_all("the rows of empty", [sum(counts)])[:, 0].tolist())
         with call:
-            if sums[:, 1].min() < 0 or sums[:, 0].sum() != sizes[0]:
-                raise GpukernValueError(
-                    f"empty: the rows of all devices must be {sizes[0]} in all and not negative, "
-                    f"got {sums[:, 0].sum()}"
-                )
+            if total != sizes[0]:
+                raise _wrong_rows(sizes[0], total)
         call.of_all("the sum of the rows")
     return _new("empty", group, own, counts, sizes[1:], kind)
+
+
+def _wrong_rows(wanted: int, got: object) -> GpukernValueError:
+    return GpukernValueError(
+        f"empty: the rows of all devices must be {wanted} in all and not negative, got {got}"
+    )
 
 
 def _new(
     function: str,
     group: Group,
     devices: tuple[int, ...],
-    counts: Counts,
+    counts: Sequence[int] | Counts,
     row_shape: tuple[int, ...],
     dtype: np.dtype[Any],
 ) -> DeviceTable:
@@ -298,8 +312,6 @@ def _new(
             # Of a row of no bytes, too, the dtype must be one that a GPU has.
             gpukern.empty(0, dtype, devices[0])
             row_bytes = dtype.itemsize * math.prod(row_shape)
-            if row_bytes * int(layout.part_starts[-1]) >= 2**63:
-                raise GpukernMemoryError(f"{function}: the array takes 2**63 bytes or more")
             part_bytes = row_bytes * np.concatenate(rows)
             owners = np.full(len(part_bytes), -1, np.int32)
             owners[layout.first_part : layout.first_part + len(devices)] = devices
@@ -346,12 +358,14 @@ def _verify(call: Agreement, memory: Any, layout: _Layout, part_bytes: Counts, n
     call.of_all("reading from the parts")
 
 
-def _ordinal(device: Any) -> int:
+def _ordinal(device: Any, expected: str) -> int:
     """Return the number of a CUDA device."""
+    if not isinstance(device, str) and not hasattr(device, "__index__"):
+        raise GpukernTypeError(f"{expected}, got {device!r}")
     given = device if isinstance(device, str) else operator.index(device)
     name = gpukern.empty(0, np.uint8, given).device
     if name == "cpu":
-        raise GpukernValueError(f"devices must be CUDA devices, got {device!r}")
+        raise GpukernValueError(f"{expected}, got {device!r}")
     return int(name.removeprefix("cuda:"))
 
 
