@@ -113,6 +113,18 @@ def test_scatter_is_that_of_all_ranks_in_order(rng, reduce):
         np.testing.assert_array_equal(got, expected)
 
 
+def test_scatter_by_an_index_on_another_gpu_of_the_rank():
+    def call(group):
+        array = shared(np.zeros(9), group, devices_of(2, group.rank))
+        there = array.devices[-1]
+        index, values = (gpukern.to_device(np.array(each), there) for each in ([8, 0], [1.0, 2.0]))
+        gpukern.scatter(array, index, 1.0, reduce="add")
+        gpukern.scatter(array, index, values, reduce="add")
+        return gpukern.gather(array, index).numpy().tolist()
+
+    assert without_errors(on_ranks(call, 2)) == [[4.0, 6.0]] * 2
+
+
 def test_saxpy(rng):
     x, y = rng.random((2, 100, 33))
 

@@ -87,10 +87,14 @@ def _values(table: DistributedArray, shape: tuple[int, ...], values: Any) -> Any
     refuse_masked("scatter", values=values)
     whole = (*shape, *table.shape[1:])
     storage = table.storage
+    device = device_of(values)
+    if storage.device is not None and device not in (None, storage.device):
+        values = gpukern.to_device(values, device).numpy()  # of another GPU of this rank
+        device = None
     if not (
         isinstance(values, np.ndarray) and values.shape == whole and values.dtype == table.dtype
     ):
-        empty = np.empty if device_of(values) is None else storage.empty
+        empty = np.empty if device is None else storage.empty
         made = empty((1, *whole), table.dtype)
         gpukern.scatter(made, [0], values)
         values = made[0]

@@ -106,7 +106,7 @@ class GpuStorage(HostStorage):
 
         if isinstance(index, tuple) or length == 0 or not self._has_programs:
             return super().rows_of(function, index, length, mode)
-        if device_of(index) is None:
+        if device_of(index) != self.device:  # on the host, or on another GPU of this rank
             index = indexing.as_index(function, index)
         there = gpukern.to_device(index, self._gpu)
         if there.dtype.kind not in "iu" or there.dtype == np.uint64:
