@@ -9,7 +9,9 @@ test_gpus_in_software.py runs this file where there is no GPU.
 import contextlib
 import ctypes
 import gc
+import sys
 import time
+import types
 
 import numpy as np
 import pytest
@@ -158,6 +160,50 @@ def test_scatter_to_parts_on_gpus(rng):
     expected[3] = 7
     got = np.concatenate(without_errors(on_ranks(call, 2)))
     np.testing.assert_array_equal(got, 2 * expected)
+
+
+class Immutable:
+    """An array that is like one of JAX."""
+
+    sharding = types.SimpleNamespace(device_set=[0])
+
+    def __init__(self, array, **_):
+        self.array = array
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+
+    def is_deleted(self):
+        return False
+
+    def __getitem__(self, key):
+        return Immutable(self.array[key])
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_scatter_replaces_a_part_that_is_immutable(monkeypatch):
+    jax = types.ModuleType("jax")
+    jax.core = types.SimpleNamespace(Tracer=type("Tracer", (), {}))
+    jax.dlpack = types.ModuleType("jax.dlpack")
+    jax.dlpack.from_dlpack = Immutable
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setitem(sys.modules, "jax.dlpack", jax.dlpack)
+    monkeypatch.setattr(Immutable, "__module__", "jaxlib._jax")
+
+    def call(group):
+        part = Immutable(gpukern.to_device(np.zeros(3, "f4"), devices_of(1, group.rank)[0]))
+        array = distributed.from_local(part, group)
+        for _ in range(2):
+            assert gpukern.scatter(array, [0, 5], 1.0, reduce="add") is array
+        assert isinstance(array.local, Immutable)
+        assert array.local is not part
+        assert part.array.numpy().tolist() == [0, 0, 0]
+        return gpukern.gather(array, [0, 1, 5]).numpy().tolist()
+
+    assert without_errors(on_ranks(call, 2)) == [[4, 0, 4]] * 2
 
 
 def test_gpus_read_a_pinned_host_table_in_place(rng):

@@ -77,7 +77,10 @@ def scatter(
                         np.ascontiguousarray(now[:, rank]),
                     )
         with call:
-            gpukern.scatter(table.local, numbers, received, **how)
+            local = table.local
+            written = gpukern.scatter(local, numbers, received, **how)
+            if written is not local:  # a new array, where the part is immutable, as one of JAX
+                table.local = written
         call.of_all("the end of scatter")
     return table
 
