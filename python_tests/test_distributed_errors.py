@@ -4,8 +4,11 @@
 """Errors of one rank, which are errors of all; ranks that end."""
 
 import pickle
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -245,6 +248,38 @@ def test_calls_after_one_that_failed():
         return True
 
     assert on_ranks(call, 2) == [True] * 2
+
+
+FORKED = """
+import os, sys, time
+from ranks import on_ranks
+from gpukern.distributed.liveness import Liveness
+
+first, second = on_ranks(Liveness, 2)
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+    os._exit(0)
+for peer in second.peers.values():
+    peer.socket.close()  # as the kernel does
+end = time.monotonic() + 10
+while first.lost(1, time.monotonic()) is None and time.monotonic() < end:
+    time.sleep(0.01)
+os.kill(child, 9)
+print(first.lost(1, time.monotonic()))
+"""
+
+
+def test_a_forked_child_does_not_keep_the_connections():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "rank 1 of 2 has ended\n", done.stderr
 
 
 def test_what_a_process_says_before_its_end(monkeypatch):

@@ -16,6 +16,7 @@ import select
 import socket
 import struct
 import time
+import weakref
 from dataclasses import dataclass
 
 from gpukern.distributed.group import Agreement, Group, collective
@@ -50,6 +51,7 @@ class Liveness:
         self.rank, self.size = group.rank, group.size
         self.peers: dict[int, Peer] = {}  # by descriptor
         self.poll = select.poll()
+        _open.add(self)
         if group.size > 1:
             with contextlib.ExitStack() as opened, collective(group, "from_mpi") as call:
                 opened.callback(self.close)
@@ -133,6 +135,18 @@ class Liveness:
         for peer in self.peers.values():
             peer.socket.close()
         self.peers, self.poll = {}, select.poll()
+
+
+# Copies of the connections in a forked child would outlive the process.
+_open: "weakref.WeakSet[Liveness]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for each in _open:
+        each.close()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def network() -> str:

@@ -157,9 +157,7 @@ class MpiGroup(LeavableGroup):
             self._liveness.say(self._calls, self._liveness.ended(self.rank))
 
     def _after_fork(self) -> None:
-        """In a child: its copies of the connections would outlive the process."""
-        if self._liveness is not None:
-            self._liveness.close()
+        """In a child, which has no connections."""
         self._error = PeerLostError("a group cannot be used in a forked process", self.rank)
         atexit.unregister(self._end)
 
