@@ -147,6 +147,10 @@ def test_explain():
     for device in set(array.devices):
         index = gpukern.to_device(np.arange(3), device)
         assert gpukern.explain(gpukern.gather, array, index).place == f"cuda:{device}"
+        explained = gpukern.explain(gpukern.gather, array, [0, 2], device=device)
+        assert explained.place == f"cuda:{device}"
+        explained = gpukern.explain(gpukern.scatter, array, [0, 2], 1.0, device=f"cuda:{device}")
+        assert explained.place == f"cuda:{device}"
 
 
 def test_a_bad_index_raises_on_all_ranks_and_the_next_call_works():

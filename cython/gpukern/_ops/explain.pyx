@@ -188,8 +188,9 @@ def explain(op, /, *args, **kwargs):
             "explain: op must be gpukern.gather or another operation, or made by "
             f"gpukern.elementwise, got {op!r}")
     everything = args + tuple(kwargs.values())
-    args = tuple([as_explained(name, each, everything) for each in args])
-    kwargs = {key: as_explained(name, each, everything) for key, each in kwargs.items()}
+    device = kwargs.get("device")
+    args = tuple([as_explained(name, each, everything, device) for each in args])
+    kwargs = {key: as_explained(name, each, everything, device) for key, each in kwargs.items()}
     for array in args + tuple(kwargs.values()):
         if name not in REFUSING and is_special(array):
             raise GpukernTypeError(
@@ -205,5 +206,7 @@ def explain(op, /, *args, **kwargs):
     return new_explanation(name, &explanation)
 
 
-cdef object as_explained(str name, object argument, object arguments):
-    return argument._explained(name, arguments) if is_distributed(argument) else argument
+cdef object as_explained(str name, object argument, object arguments, object device):
+    if is_distributed(argument):
+        return argument._explained(name, arguments, device)
+    return argument

@@ -145,7 +145,7 @@ class DistributedArray:
                     f"saxpy: distributed arrays must have one layout, got {self!r} and {each!r}"
                 )
 
-    def _explained(self, name: str, arguments: Sequence[Any]) -> object:
+    def _explained(self, name: str, arguments: Sequence[Any], device: Any) -> object:
         """Return what gpukern.explain explains in place of this array."""
         raise GpukernTypeError(
             f"explain: {name} of a DistributedArray is several calls; pass its .local"

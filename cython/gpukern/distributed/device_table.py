@@ -118,8 +118,9 @@ class DeviceTable(DistributedArray):
         """Return the whole array as a given device accesses it, or else the device of an array."""
         return self.on(device_of(*arrays) if device is None else device)
 
-    def _explained(self, name: str, arguments: Sequence[Any]) -> gpukern.DeviceArray:
-        return self.on(device_of(*arguments))
+    def _explained(self, name: str, arguments: Sequence[Any], device: Any) -> gpukern.DeviceArray:
+        others = (each for each in arguments if not isinstance(each, DistributedArray))
+        return self._view(device, *others)
 
     def _gather(
         self,
