@@ -142,6 +142,15 @@ def test_saxpy(rng):
     np.testing.assert_array_equal(got, gpukern.saxpy(3, x, gpukern.saxpy(2, x, y)))
 
 
+@pytest.mark.parametrize("option", ["device", "stream"])
+def test_saxpy_on_one_device_or_stream_is_refused(option):
+    array, out = (shared(np.full(6, each), None, devices_of(2)) for each in (1.0, 5.0))
+    for place in (out, None):
+        with pytest.raises(ValueError, match="saxpy: a DeviceTable takes neither device nor strea"):
+            gpukern.saxpy(1, array, array, out=place, **{option: 0})
+    require_equal(out.on(), np.full(6, 5.0))
+
+
 def test_explain():
     array = shared(np.zeros((30, 4)), None, devices_of(2))
     for device in set(array.devices):

@@ -189,7 +189,7 @@ class DeviceTable(DistributedArray):
         if out is None:
             with collective(self.group, "saxpy") as call:
                 with call:
-                    self._require_layout(x, y, out)
+                    self._require_saxpy(x, y, out, **options)
                 call.of_all(f"saxpy without out of {self.dtype.str} {self.shape}")
             out = _new(
                 "saxpy",
@@ -200,11 +200,19 @@ class DeviceTable(DistributedArray):
                 self.dtype,
             )
         else:
-            self._require_layout(x, y, out)
+            self._require_saxpy(x, y, out, **options)
         for ours, theirs, result in zip(x.parts, y.parts, out.parts, strict=True):
             gpukern.saxpy(a, ours, theirs, out=result, **options)
         table: DeviceTable = out
         return table
+
+    def _require_saxpy(
+        self, x: Any, y: Any, out: Any, *, device: Any, stream: Any, **_: Any
+    ) -> None:
+        """Raise an error before any part is written."""
+        if device is not None or stream is not None:
+            raise GpukernValueError("saxpy: a DeviceTable takes neither device nor stream")
+        self._require_layout(x, y, out)
 
 
 class _Layout:
