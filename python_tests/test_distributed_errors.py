@@ -17,7 +17,7 @@ from ranks import on_ranks, without_errors
 
 import gpukern
 from gpukern import distributed
-from gpukern.distributed import indexing, liveness, storage
+from gpukern.distributed import indexing, liveness, routed_scatter, storage
 from gpukern.errors import PeerLostError
 
 
@@ -248,6 +248,20 @@ def test_calls_after_one_that_failed():
         return True
 
     assert on_ranks(call, 2) == [True] * 2
+
+
+def test_more_rows_than_a_scatter_sends_are_refused_on_all_ranks(monkeypatch):
+    monkeypatch.setattr(routed_scatter, "MAX_ROWS", 4)
+
+    def call(group):
+        table = distributed.from_local(np.zeros(3), group)
+        index = [0] * (5 * group.rank)
+        with pytest.raises(ValueError, match="scatter: a rank has 5 rows, more than 4"):
+            gpukern.scatter(table, index, 1.0)
+        gpukern.scatter(table, index[:4], 1.0)
+        return gpukern.gather(table, [0]).tolist()
+
+    assert on_ranks(call, 2) == [[1.0]] * 2
 
 
 FORKED = """

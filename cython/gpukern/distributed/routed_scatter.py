@@ -12,10 +12,9 @@ from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
 from gpukern.distributed.group import collective, refuse_masked
 from gpukern.distributed.indexing import device_of
-from gpukern.distributed.routed_gather import rounds
 from gpukern.errors import GpukernValueError
 
-MAX_ROWS = 2**31 - 1  # of an exchange, by MPI's counts
+MAX_ROWS = 2**31 - 1  # that a rank sends or receives, by MPI's counts and displacements
 
 
 def scatter(
@@ -60,22 +59,17 @@ def scatter(
         matrix = call.of_all(what, counts)
         mine = np.ascontiguousarray(matrix[:, rank])
         with call:
+            most = int(max(matrix.sum(axis=0).max(), matrix.sum(axis=1).max()))
+            if most > MAX_ROWS:
+                raise GpukernValueError(f"scatter: a rank has {most} rows, more than {MAX_ROWS}")
             questions = storage.put(asked.rows)
             numbers = storage.empty((int(mine.sum()),), asked.rows.dtype)
             received = storage.empty((len(numbers), *table.shape[1:]), table.dtype)
         call.of_all("the memory of scatter")
         begins, mine_begins = indexing.starts_of(counts), indexing.starts_of(mine)
-        for done, now in rounds(matrix, MAX_ROWS):
-            for source, target in ((questions, numbers), (given, received)):
-                if table.row_bytes or source is questions:
-                    storage.exchange(
-                        source,
-                        begins + done[rank],
-                        now[rank],
-                        target,
-                        mine_begins + done[:, rank],
-                        np.ascontiguousarray(now[:, rank]),
-                    )
+        for source, target in ((questions, numbers), (given, received)):
+            if table.row_bytes or source is questions:
+                storage.exchange(source, begins, counts, target, mine_begins, mine)
         with call:
             local = table.local
             written = gpukern.scatter(local, numbers, received, **how)
