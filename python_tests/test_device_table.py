@@ -301,6 +301,9 @@ def test_calls_that_differ_between_ranks():
         if GPUS > 1:
             with pytest.raises(ValueError, match="device must be one of this rank"):
                 array.on(1)
+        assert array.staging_memory == 0
+        with pytest.raises(TypeError, match="put_along_axis: a DistributedArray is not supported"):
+            gpukern.put_along_axis(array, [0], 1.0, axis=0)
         with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(array)
         with pytest.raises(TypeError, match=r"pass its \.local"):

@@ -40,8 +40,12 @@ class DeviceTable(DistributedArray):
     ----------
     devices : tuple of int
         The CUDA devices of this rank, one for each of its parts.
+    staging_memory : int
+        0: a gather reads the rows where they are.
 
     """
+
+    staging_memory = 0
 
     def __init__(
         self,
