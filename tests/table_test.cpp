@@ -189,6 +189,7 @@ TEST_F(TableTest, HandlesShareParts) {
         << gpukern_last_error();
     // Part 1 is stored in a page of part 0, part 3 has no bytes.
     EXPECT_EQ(handle.type == GPUKERN_HANDLE_NONE, part == 1 || part == 3);
+    EXPECT_EQ(handle.file == -1, part == 1 || part == 3);
     ASSERT_EQ(gpukern_table_import(tables_[first ? 1 : 0], part, &handle), GPUKERN_SUCCESS)
         << gpukern_last_error();
     if (handle.type == GPUKERN_HANDLE_FILE) {

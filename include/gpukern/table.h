@@ -59,7 +59,7 @@ typedef enum gpukern_handle_type {
 /** Names the memory of a part to another process. */
 typedef struct gpukern_table_handle {
   int32_t type;             /**< a ::gpukern_handle_type */
-  int32_t file;             /**< of GPUKERN_HANDLE_FILE; belongs to the caller, who closes it */
+  int32_t file;             /**< of GPUKERN_HANDLE_FILE; the caller closes it. -1 without memory */
   unsigned char fabric[64]; /**< of GPUKERN_HANDLE_FABRIC */
 } gpukern_table_handle;
 

@@ -97,7 +97,7 @@ struct gpukern_table {
             " is that of another process");
     require(exported_, GPUKERN_VALUE_ERROR,
             "table_export: the table was created without gpukern_table_desc::exported");
-    if (part.bytes == 0) return {};
+    if (part.bytes == 0) return {.type = GPUKERN_HANDLE_NONE, .file = -1, .fabric = {}};
     return memory_.export_handle(part.mapped.get(), static_cast<gpukern_handle_type>(type));
   }
 
