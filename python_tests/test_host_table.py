@@ -26,6 +26,29 @@ def test_host_table_of_a_size_that_cannot_be(shape, monkeypatch):
     assert on_ranks(call, 2) == [True] * 2
 
 
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("0::/", "memory.max"),
+        ("0::/outer/inner", "outer/memory.max"),
+        ("0::/outer/inner", "outer/inner/memory.max"),
+        ("5:cpu,cpuacct:/x\n4:memory:/job", "memory/job/memory.limit_in_bytes"),
+        ("4:memory:/of/the/host", "memory/memory.limit_in_bytes"),  # in a container
+    ],
+)
+def test_host_table_keeps_the_limit_of_a_control_group(line, file, tmp_path, monkeypatch):
+    own = tmp_path / "own"
+    own.write_text(f"{line}\n")
+    for each, text in (("memory.max", "max\n"), (file, "1000\n")):
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / each).write_text(text)
+    monkeypatch.setattr(host, "CGROUPS", tmp_path)
+    monkeypatch.setattr(host, "OWN_CGROUPS", own)
+    with pytest.raises(MemoryError, match="1001 bytes exceed the 1000 bytes"):
+        distributed.host_table(1001, "u1", distributed.threads(1)[0])
+    assert len(distributed.host_table(1000, "u1", distributed.threads(1)[0])) == 1000
+
+
 def test_host_table_closes_its_memory(monkeypatch):
     def fail(*args):
         raise ValueError("failed")

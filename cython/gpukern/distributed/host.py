@@ -9,6 +9,8 @@ import math
 import mmap
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ from gpukern.distributed.group import Group, collective, sizes_of
 from gpukern.distributed.liveness import network
 from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
 
-CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUPS = Path("/proc/self/cgroup")
 GROWTH = 16  # times the memory that a virtual machine says to have
 STEP = 64 << 20  # bytes to reserve at a time
 SPARE = 256 << 20  # bytes to leave to other processes
@@ -104,12 +107,26 @@ def _require_possible(size: int) -> None:
     """Raise a MemoryError for a size that this host cannot have, before any is reserved."""
     # Virtual machines may get more memory as they use it, so MemTotal itself is no limit.
     limits = [sys.maxsize, GROWTH * _memory_info("MemTotal")]
-    with contextlib.suppress(OSError, ValueError), open(CGROUP_LIMIT, encoding="ascii") as file:
-        limits.append(int(file.read()))
+    for file in _cgroup_limits():
+        with contextlib.suppress(OSError, ValueError):  # a group without one, or "max"
+            limits.append(int(file.read_text("ascii")))
     if size > min(limits):
         raise GpukernMemoryError(
             f"host_table: {size} bytes exceed the {min(limits)} bytes that this host can have"
         )
+
+
+def _cgroup_limits() -> Iterator[Path]:
+    """Yield the files with the limits of this process's control groups, of either version."""
+    for line in OWN_CGROUPS.read_text().splitlines() if OWN_CGROUPS.exists() else ():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root = CGROUPS / "memory" if controllers else CGROUPS
+        own = root / path.lstrip("/")
+        for group in (own, *own.parents):
+            if group.is_relative_to(root):
+                yield group / ("memory.limit_in_bytes" if controllers else "memory.max")
 
 
 def _reserve(descriptor: int, size: int) -> None:
