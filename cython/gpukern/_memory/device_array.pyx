@@ -22,7 +22,7 @@ from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe_dtype
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, finish, link, pin, start, stream_of_call,
+    Argument, CallContext, begin_call, finish, link, order_back, pin, start, stream_of_call,
 )
 from gpukern._streams.stream cimport Stream, consumer_stream, current_streams, legacy_stream
 from gpukern._streams.stream_tracker cimport StreamTracker, new_stream_tracker
@@ -287,7 +287,9 @@ cdef class DeviceArray:
         cdef Argument source
         begin_call(&call, "__dlpack__", None, None, None, None)
         describe(&call, self, "self", &source)
-        return copy_to_device(&call, &source, device)
+        made = copy_to_device(&call, &source, device)
+        order_back(&call)
+        return made
 
 
 def address_for(DeviceArray array, stream):

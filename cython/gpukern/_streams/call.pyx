@@ -194,6 +194,7 @@ cdef int link(CallContext *call, Argument *argument) except -1:
 
 cdef int join(CallContext *call, Argument *argument) except -1:
     cdef StreamTracker tracker
+    cdef Argument *before = call.arguments
     require_same_device(call, argument)
     if argument.tracker != NULL:
         tracker = <StreamTracker>argument.tracker
@@ -202,6 +203,11 @@ cdef int join(CallContext *call, Argument *argument) except -1:
         # Nobody else knows of a new array yet: nothing to wait for.
         if not argument.is_new:
             tracker.begin(stream_of_call(call), argument.written, &argument.use)
+            # Uses of one call that nothing came between are one.
+            while before != NULL:
+                if before.tracker == argument.tracker and before.use + 1 == argument.use:
+                    before.use = argument.use
+                before = before.previous
     elif argument.unordered:
         pass
     elif not call.has_stream:
@@ -257,7 +263,8 @@ cdef int order_back(CallContext *call) except -1:
     cdef Argument *argument = call.arguments
     while argument != NULL:
         if argument.tracker != NULL:
-            (<StreamTracker>argument.tracker).end(stream_of_call(call), argument.written)
+            (<StreamTracker>argument.tracker).end(
+                stream_of_call(call), argument.written, 0 if argument.is_new else argument.use)
         elif argument.unordered:
             keep_until_done(<object>argument.owner, argument.c.device, call.c.stream)
         elif is_other_stream(call, argument, argument.previous):

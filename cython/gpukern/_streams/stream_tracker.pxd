@@ -20,15 +20,16 @@ cdef class StreamTracker:
     cdef bint busy
     cdef bint wrote
     cdef uint64_t version
-    cdef uint64_t begun
+    cdef atomic[uint64_t] changes  # uses that began, and those enqueued after a look at them
+    cdef atomic[uint64_t] looks    # at the uses, to order others behind them
     cdef list pending
     cdef list consumers
     cdef list elsewhere
     cdef Stream joined
-    cdef list joined_uses
+    cdef uint64_t joined_changes
     cdef cython.pymutex lock
     cdef int begin(self, Stream stream, bint writes, uint64_t *number=*) except -1
-    cdef int end(self, Stream stream, bint writes) except -1
+    cdef int end(self, Stream stream, bint writes, uint64_t number=*) except -1
     cdef Stream current_owner(self)
     cdef void mark_complete(self, Stream stream, uint64_t number) noexcept
     cdef void mark_new_complete(self) noexcept

@@ -28,6 +28,7 @@ completed. Nothing waits for it: every later call releases those that have compl
 cimport cython
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
+from libcpp.atomic cimport memory_order_relaxed
 
 from gpukern._capi cimport (
     GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_device, gpukern_event, gpukern_event_query,
@@ -68,27 +69,25 @@ cdef class StreamTracker:
         if self.elsewhere is not None:
             self.join(stream)
         with self.lock:
-            self.begun += 1
+            self.changes.store(self.changes.load() + 1, memory_order_relaxed)
             if number != NULL:
-                number[0] = self.begun
-            if not same_stream(stream, self.owner):
-                return self.begin_on_other(stream, writes)
-            if self.pending:
+                number[0] = self.looks.load() + 1
+            self.looks.fetch_add(1)
+            if same_stream(stream, self.owner):
                 return self.begin_on_owner(writes)
-            self.busy = True
-            if writes:
-                self.wrote = True
-                self.version += 1
-        return 0
+            return self.begin_on_other(stream, writes)
 
     cdef int join(self, Stream stream) except -1:
         """Orders what will be enqueued on a stream behind all uses on other devices."""
         cdef StreamTracker other
         cdef gpukern_event *event
-        cdef list uses = [(<StreamTracker>each).begun for each in self.elsewhere]
-        if (self.joined is not None and same_stream(stream, self.joined)
-                and uses == self.joined_uses):
-            return 0
+        cdef uint64_t changes = 0  # until now: the events may miss what changes later
+        for other in self.elsewhere:
+            changes += other.changes.load()
+        with self.lock:
+            if (self.joined is not None and same_stream(stream, self.joined)
+                    and changes == self.joined_changes):
+                return 0
         for other in self.elsewhere:
             event = other.mark()
             try:
@@ -97,13 +96,16 @@ cdef class StreamTracker:
             finally:
                 with nogil:
                     gpukern_event_release(other.device, event)
-        self.joined, self.joined_uses = stream, uses
+        with self.lock:  # which is not held when the old stream is released
+            self.joined, stream = stream, self.joined
+            self.joined_changes = changes
         return 0
 
     cdef gpukern_event *mark(self) except? NULL:
         """An event behind all uses, NULL if there are none."""
         cdef gpukern_event *event = NULL
         with self.lock:
+            self.looks.fetch_add(1)
             if self.busy or self.pending:
                 self.begin_on_owner(True)
                 with nogil:
@@ -126,26 +128,35 @@ cdef class StreamTracker:
                 gpukern_event_release(self.device, event)
         return 0
 
-    cdef int end(self, Stream stream, bint writes) except -1:
-        """Notes that the use which began has been enqueued."""
-        cdef gpukern_event *event = NULL
+    cdef int end(self, Stream stream, bint writes, uint64_t number=0) except -1:
+        """Notes that a use has been enqueued, by the number of its begin(), 0 for new memory. Who
+        looked at the uses since then has not waited for its work."""
         cdef PendingUse use
-        if stream.lasting or same_stream(stream, self.owner):
+        # A look that this does not count comes after it, and so after the work.
+        if stream.lasting and self.looks.fetch_add(0) == number:
             return 0
         with self.lock:
-            with nogil:
-                check(gpukern_event_record(self.device, stream.handle, &event))
-            if event != NULL:
+            self.changes.fetch_add(1)
+            self.looks.fetch_add(1)
+            if same_stream(stream, self.owner):
+                return self.begin_on_owner(writes) if writes or not self.busy else 0
+            use = self.use_of(stream)
+            if (use is not None and not writes) or capture_of(self.device, stream):
+                return 0
+            if use is None:
                 use = PendingUse.__new__(PendingUse)
-                use.event = event
-                use.wrote = writes
+                use.stream = stream if stream.lasting else None
+                if not stream.lasting:
+                    with nogil:
+                        check(gpukern_event_record(self.device, stream.handle, &use.event))
                 self.remember(use)
+            use.wrote |= writes
         return 0
 
     cdef int begin_on_owner(self, bint writes) except -1:
         cdef PendingUse use
         cdef Py_ssize_t i = 0
-        if capture_of(self.device, self.owner):
+        if self.pending and capture_of(self.device, self.owner):
             return 0
         # In place: to make a list could start the collector, which must not come back here.
         while i < len(self.pending):
@@ -183,14 +194,12 @@ cdef class StreamTracker:
         if captured or not lasting:
             return 0
         if writes:
-            self.change_owner(stream if own is None else own.stream)
-        elif own is not None:
-            own.version = self.version
-        else:
+            return self.change_owner(stream if own is None else own.stream)
+        if own is None:
             own = PendingUse.__new__(PendingUse)
             own.stream = stream
-            own.version = self.version
             self.remember(own)
+        own.version = self.version
         return 0
 
     cdef bint has_pending_write(self) noexcept:
@@ -243,9 +252,9 @@ cdef class StreamTracker:
             return self.owner
 
     cdef void mark_complete(self, Stream stream, uint64_t number) noexcept:
-        """Notes that the host has waited for a use on `stream`, if no other has begun since."""
+        """Notes that the host has waited for a use on `stream`, if there was no look since."""
         with self.lock:
-            if self.begun == number and not self.pending and same_stream(stream, self.owner):
+            if self.looks.load() == number and not self.pending and same_stream(stream, self.owner):
                 self.busy = self.wrote = False
 
     cdef void mark_new_complete(self) noexcept:
@@ -269,11 +278,8 @@ cdef class StreamTracker:
         return 0
 
     cdef void release(self, void *data) noexcept:
-        """Frees the memory behind all its uses; the last call to this object.
-
-        Errors are ignored, as in a destructor: only a broken context or the end of the process
-        causes them, and then the memory is lost or returned anyway.
-        """
+        """Frees the memory behind all its uses; the last call to this object. Errors are ignored:
+        only a broken context or the end of the process causes them, which lose or return all."""
         cdef gpukern_exec where = in_order_of(self.owner.handle)
         cdef Stream holder = self.capturing() if self.pending or self.consumers else None
         if holder is not None:
@@ -426,7 +432,6 @@ cdef void release_completed() noexcept:
     cdef int32_t done
     while keepalive_count.load() > 0:
         done = 0
-        oldest = None
         with keepalives_lock:
             if keepalives:
                 oldest = <KeepAlive>keepalives[0]
