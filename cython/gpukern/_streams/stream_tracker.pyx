@@ -78,7 +78,7 @@ cdef class StreamTracker:
             return self.begin_on_other(stream, writes)
 
     cdef int join(self, Stream stream) except -1:
-        """Orders what will be enqueued on a stream behind all uses on other devices."""
+        """Orders what will be enqueued on a stream behind all uses elsewhere, but no capture."""
         cdef StreamTracker other
         cdef gpukern_event *event
         cdef uint64_t changes = 0  # until now: the events may miss what changes later
@@ -96,17 +96,21 @@ cdef class StreamTracker:
             finally:
                 with nogil:
                     gpukern_event_release(other.device, event)
-        with self.lock:  # which is not held when the old stream is released
-            self.joined, stream = stream, self.joined
-            self.joined_changes = changes
+        if stream.lasting and capture_of(self.device, stream) == 0:
+            with self.lock:  # which is not held when the old stream is released
+                self.joined, stream = stream, self.joined
+                self.joined_changes = changes
         return 0
 
     cdef gpukern_event *mark(self) except? NULL:
-        """An event behind all uses, NULL if there are none."""
+        """An event behind all uses, NULL if there are none, or if the owner captures a graph."""
         cdef gpukern_event *event = NULL
         with self.lock:
             self.looks.fetch_add(1)
             if self.busy or self.pending:
+                if capture_of(self.device, self.owner):
+                    self.changes.fetch_add(1)  # the next join() has to try again
+                    return NULL
                 self.begin_on_owner(True)
                 with nogil:
                     check(gpukern_event_record(self.device, self.owner.handle, &event))
