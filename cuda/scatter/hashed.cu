@@ -49,7 +49,7 @@ constexpr int kLongThreads = 512;
 constexpr int kTaskBlocks = 4;
 constexpr int kTaskMembers = kTaskBlocks * kBlock;
 
-/// At least so many threads work on a group.
+/// The least number of threads that work on a group.
 constexpr int kLeastLanes = 4;
 
 /// Values that a thread has in flight.
