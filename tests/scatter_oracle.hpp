@@ -259,12 +259,13 @@ inline Expected scatter_oracle(const Scatter& call) {
   const auto reduce = static_cast<gpukern_reduce>(call.options.reduce);
   std::map<std::int64_t, std::vector<const std::byte*>> sequences;
   for (std::size_t u = 0; u < elements.size(); ++u) {
-    if (!elements[u]) continue;
+    const auto element = elements[u];
+    if (!element) continue;
     const std::byte* const value = values + offsets[u];
     if (reduce == GPUKERN_REDUCE_NONE)  // the last one stays
-      std::memcpy(expected.out.data() + to[static_cast<std::size_t>(*elements[u])], value, item);
+      std::memcpy(expected.out.data() + to[static_cast<std::size_t>(*element)], value, item);
     else
-      sequences[*elements[u]].push_back(value);
+      sequences[*element].push_back(value);
   }
 
   for (auto& [element, sequence] : sequences) {
