@@ -19,8 +19,8 @@
 namespace gpukern::gpu {
 namespace {
 
-// Kernels of many types wait for memory most of the time: functions that are not inlined, and loops
-// that are not unrolled, make up half of their code.
+// These kernels wait for memory most of the time. Inlined functions and unrolled loops would double
+// their code, which each type has of its own.
 template <class T>
 __device__ __noinline__ Accumulator<T> load_value(const std::byte* from, bool aligned) {
   return widened(load_element<T>(from, aligned));
@@ -31,7 +31,7 @@ __device__ __noinline__ void store_result(std::byte* to, bool aligned, gpukern_r
   store_element(to, finished<T>(reduce, sum, count), aligned);
 }
 
-/// The types whose order of additions matters most, for each takes its own kernels.
+/// Floating-point types of at most 8 bytes. Integers need no order, and wider types are sorted.
 template <class Visit>
 bool visit_hashed_type(gpukern_dtype dtype, const Visit& visit) {
   bool found = false;
