@@ -20,7 +20,7 @@ namespace gpukern::gpu {
 namespace {
 
 // These kernels wait for memory most of the time. Inlined functions and unrolled loops would double
-// their code, which each type has of its own.
+// the code of each type.
 template <class T>
 __device__ __noinline__ Accumulator<T> load_value(const std::byte* from, bool aligned) {
   return widened(load_element<T>(from, aligned));
