@@ -70,10 +70,10 @@ TEST(ReduceChunksTest, AnyCallHasTheBitsOfTheWhole) {
 /// The number of chunks of one bag of long rows, whose blocks need scratch memory on a GPU.
 int chunks_of_one_bag(std::int64_t items) {
   Random random(20260603);
-  Array source(Placement::CudaHost, kFloat32, {2, 40000});
+  Array source(Placement::CudaHost, kFloat32, {2, 4000});
   Array index(Placement::CudaHost, kIndexTypes[0].dtype, {items});
   Array offsets(Placement::CudaHost, kInt64.dtype, {2});
-  Array out(Placement::CudaHost, kFloat32, {1, 40000});
+  Array out(Placement::CudaHost, kFloat32, {1, 4000});
   fill_numbers(source, random, true);
   fill_indices(index, random, 2);
   store_offsets(offsets, {items});
@@ -81,7 +81,7 @@ int chunks_of_one_bag(std::int64_t items) {
   const Expected expected = bag_oracle(call);
   gpukern_exec exec = GPUKERN_EXEC_INIT;
   exec.device = kCuda;
-  exec.device_memory_limit = 400000;
+  exec.device_memory_limit = 40000;
   fake_gpu().take_ranges();
   EXPECT_EQ(call.run(exec), GPUKERN_SUCCESS) << gpukern_last_error();
   EXPECT_TRUE(same_bytes(expected.out, out.storage.host));
