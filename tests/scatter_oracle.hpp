@@ -5,10 +5,11 @@
 // the element and its updates, on whole images of all memories of the call.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <type_traits>
+#include <utility>
 
 #include "gather_oracle.hpp"
 #include "saxpy_oracle.hpp"
@@ -257,26 +258,29 @@ inline Expected scatter_oracle(const Scatter& call) {
   const auto elements = target_elements(call, found);
   const auto offsets = broadcast(call.values, shape).offsets();
   const auto reduce = static_cast<gpukern_reduce>(call.options.reduce);
-  std::map<std::int64_t, std::vector<const std::byte*>> sequences;
+  std::vector<std::pair<std::int64_t, std::size_t>> updates;  // an element, and which update
   for (std::size_t u = 0; u < elements.size(); ++u) {
     const auto element = elements[u];
     if (!element) continue;
-    const std::byte* const value = values + offsets[u];
     if (reduce == GPUKERN_REDUCE_NONE)  // the last one stays
-      std::memcpy(expected.out.data() + to[static_cast<std::size_t>(*element)], value, item);
+      std::memcpy(expected.out.data() + to[static_cast<std::size_t>(*element)], values + offsets[u],
+                  item);
     else
-      sequences[*element].push_back(value);
+      updates.emplace_back(*element, u);
   }
 
-  for (auto& [element, sequence] : sequences) {
+  std::ranges::sort(updates);
+  const std::size_t parts = call.target.dtype.code == GPUKERN_COMPLEX ? 2 : 1;
+  for (auto update = updates.begin(); update != updates.end();) {
+    const std::int64_t element = update->first;
     const auto e = static_cast<std::size_t>(element);
-    std::byte* const result = expected.out.data() + to[e];
-    sequence.insert(sequence.begin(), target + from[e]);
-    const std::size_t parts = call.target.dtype.code == GPUKERN_COMPLEX ? 2 : 1;
+    std::vector<const std::byte*> sequence{target + from[e]};
+    for (; update != updates.end() && update->first == element; ++update)
+      sequence.push_back(values + offsets[update->second]);
     for (std::size_t part = 0; part < parts; ++part) {
-      auto numbers = sequence;
-      for (const std::byte*& number : numbers) number += part * item / parts;
-      reduce_function(call.target.dtype)(reduce, numbers, result + part * item / parts);
+      reduce_function(call.target.dtype)(reduce, sequence,
+                                         expected.out.data() + to[e] + part * item / parts);
+      for (const std::byte*& number : sequence) number += item / parts;
     }
   }
   return expected;
