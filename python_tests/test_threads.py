@@ -109,17 +109,21 @@ def test_no_thread_frees_an_array_at_work(call):
     x, out = np.ones(10_000_000), np.empty(10_000_000)
     y = np.arange(x.size) if call == "gather" else np.ones(x.size)
 
+    pinned = threading.Event()
+
     def work():
-        gather(x, y, mode="clip", out=out) if call == "gather" else saxpy(2.0, x, y, out=out)
+        end = time.monotonic() + 60
+        while not pinned.is_set() and time.monotonic() < end:
+            gather(x, y, mode="clip", out=out) if call == "gather" else saxpy(2.0, x, y, out=out)
 
     worker = threading.Thread(target=work)
     worker.start()
-    pinned = []
     while worker.is_alive():
-        pinned.append([weakref.getweakrefcount(array) for array in (x, y, out)])
+        if [weakref.getweakrefcount(array) for array in (x, y, out)] == [1, 1, 1]:
+            pinned.set()
         time.sleep(0.0002)
     worker.join()
-    assert [1, 1, 1] in pinned
+    assert pinned.is_set()
     assert weakref.getweakrefcount(x) == 0
     held = weakref.ref(x)  # NumPy's rule that the call relies on
     with pytest.raises(ValueError, match="resize"):
