@@ -59,7 +59,9 @@ def test_bad_indices_are_not_looked_at_and_bad_arguments_are(x):
     assert explain(gather, x, [2**30]).place == "cpu"
     with pytest.raises(gpukern.errors.GpukernTypeError, match="index must be of an integer dtype"):
         explain(gather, x, [1.5])
-    with pytest.raises(gpukern.errors.GpukernValueError, match="must have the shape of x"):
+    with pytest.raises(
+        gpukern.errors.GpukernValueError, match="y must broadcast with the shape of x"
+    ):
         explain(saxpy, 2, x, x[:5])
 
 

@@ -34,7 +34,11 @@ def read(path):
 
 
 def operations():
-    return OPERATION.findall(read("include/gpukern/operations.h"))
+    return [
+        operation
+        for header in ("operations", "arithmetic")
+        for operation in OPERATION.findall(read(f"include/gpukern/{header}.h"))
+    ]
 
 
 def recipe():
@@ -63,6 +67,8 @@ def test_the_header_has_operations():
         "nonzero",
         "compress",
         "saxpy",
+        "axpby",
+        "fma",
     } <= set(operations())
 
 
@@ -71,6 +77,8 @@ def test_each_operation_follows_the_recipe(operation):
     new, edited = recipe()
     for template in new + edited:
         path = template.replace("<op>", operation)
+        if operation in ("saxpy", "axpby", "fma"):
+            path = path.replace("gpukern/operations.", "gpukern/arithmetic.")
         if "/" not in template and template.startswith("<op>"):  # in a folder of the operations
             (path,) = (ROOT / "cython" / "gpukern" / "_ops").rglob(path)
         assert (ROOT / path).is_file(), path

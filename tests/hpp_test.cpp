@@ -241,6 +241,20 @@ TEST(HppSaxpy, RefusesOtherElementsAndShapes) {
 
 // ---- TensorRef --------------------------------------------------------------------------------
 
+TEST(Hpp, AxpbyAndFma) {
+  const std::vector<float> x{1, 2, 3};
+  const std::vector<double> y{10, 20, 30};
+  std::vector<double> wide(3);
+  gpukern::axpby(2.0F, x, 0.5, y, wide);
+  EXPECT_EQ(wide, (std::vector<double>{7, 14, 21}));
+  std::vector<float> table(6);
+  const std::vector<float> rows{1, 10};
+  gpukern::fma(gpukern::TensorRef(rows, {2, 1}), x, 1.0F, gpukern::TensorRef(table, {2, 3}));
+  EXPECT_EQ(table, (std::vector<float>{2, 3, 4, 11, 21, 31}));
+  EXPECT_THROW(gpukern::fma(x, x, x, wide, {.rounding = gpukern::Rounding::stochastic}),
+               gpukern::TypeError);
+}
+
 TEST(HppTensorRef, DescribesTheTensor) {
   Floats values(6);
   const auto tensor = TensorRef(values, {2, 3}).strided({3, 1});

@@ -144,7 +144,7 @@ TEST_P(SaxpyTest, StridedOverManyBlocks) {
 }
 
 TEST_P(SaxpyTest, TransposedOverManyBlocks) {
-  for (const Shape& shape : {Shape{64, 128}, Shape{133, 259}, Shape{1, 70001}, Shape{70001, 3},
+  for (const Shape& shape : {Shape{64, 128}, Shape{133, 259}, Shape{1, 70001}, Shape{20001, 3},
                              Shape{36, 5, 132}, Shape{5, 3, 2, 1001}, Shape{4000, 3, 3}})
     for (const Layout x : {Layout::Contiguous, Layout::Fortran, Layout::Broadcast,
                            Layout::Unaligned, Layout::Reversed})
@@ -222,12 +222,12 @@ TEST_P(SaxpyTest, RefusesMismatchedArguments) {
   const Array x = array({4, 3});
   const Array good = array({4, 3});
   const Bytes a(16);
-  for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{4, 3, 1}, Shape{}}) {
+  for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{4, 3, 1}}) {
     const Array bad = array(shape);
     expect_error(Saxpy{type(), a, x, bad, good}.run(placement()), GPUKERN_VALUE_ERROR,
-                 "saxpy: y must have the shape of x, (4, 3), got ");
+                 "saxpy: y must broadcast to shape (4, 3), got ");
     expect_error(Saxpy{type(), a, x, good, bad}.run(placement()), GPUKERN_VALUE_ERROR,
-                 "saxpy: out must have the shape of x, (4, 3), got ");
+                 "saxpy: x must broadcast to shape ");
   }
   const Array bytes(placement(), {GPUKERN_UINT, 8, 16}, {4, 3});
   const std::string name = type().name;

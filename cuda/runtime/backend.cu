@@ -61,6 +61,7 @@ class CudaDevice final : public Device {
     operation.visit(
         Overloaded{[&](const GatherArgs& args) { gpu::gather(*this, args, on); },
                    [&](const SaxpyArgs& args) { gpu::saxpy(args, on); },
+                   [&](const AxpbyArgs& args) { gpu::axpby(args, on); },
                    [&](const CopyArgs& args) { gpu::copy(args, on); },
                    [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); },
                    [&](const GatherReduceArgs& args) { gpu::gather_reduce(*this, args, on); },
@@ -83,6 +84,7 @@ class CudaDevice final : public Device {
     return operation.visit(
         Overloaded{[](const GatherArgs& args) { return gather_strategy(args); },
                    [](const SaxpyArgs& args) { return saxpy_strategy(args); },
+                   [](const AxpbyArgs& args) { return axpby_strategy(args); },
                    [](const CopyArgs&) { return Strategy{}; },
                    [](const ScatterArgs& args) { return scatter_strategy(args); },
                    [](const GatherReduceArgs& args) { return gather_reduce_strategy(args); },

@@ -17,6 +17,8 @@ bool gather_checked(Device& device, const GatherArgs& args, cudaStream_t stream)
 Strategy gather_strategy(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args, cudaStream_t stream);
 Strategy saxpy_strategy(const SaxpyArgs& args);
+void axpby(const AxpbyArgs& args, cudaStream_t stream);
+Strategy axpby_strategy(const AxpbyArgs& args);
 void copy(const CopyArgs& args, cudaStream_t stream);
 void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream);
 Strategy scatter_strategy(const ScatterArgs& args);

@@ -4,33 +4,12 @@
 // The arithmetic of saxpy on the GPU: an overload of multiply_add for each type of the dtype table.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <cstdint>
 
 #include "src/core/dtype.hpp"
+#include "src/core/float16.hpp"
 
 namespace gpukern::gpu {
-
-// A NaN has one representation in results, so that the CPU and the GPU give the same bits.
-inline __device__ float canonical(float value) {
-  return value != value ? __uint_as_float(0x7fc00000U) : value;
-}
-inline __device__ double canonical(double value) {
-  return value != value ? __longlong_as_double(0x7ff8000000000000LL) : value;
-}
-
-inline __device__ float widen(Half value) { return __half2float(__ushort_as_half(value.bits)); }
-inline __device__ float widen(BFloat16 value) {
-  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
-}
-inline __device__ void narrow(float value, Half& to) {
-  to.bits = value != value ? 0x7e00 : __half_as_ushort(__float2half_rn(value));
-}
-inline __device__ void narrow(float value, BFloat16& to) {
-  to.bits = value != value ? 0x7fc0 : __bfloat16_as_ushort(__float2bfloat16_rn(value));
-}
 
 inline __device__ void multiply_add(float a, float x, float y, float& out) {
   out = canonical(__fmaf_rn(a, x, y));

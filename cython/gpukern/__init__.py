@@ -16,8 +16,10 @@ from gpukern._elementwise.decorator import elementwise
 from gpukern._elementwise.dispatch import Elementwise
 from gpukern._memory.creation import empty, pinned_empty, to_device
 from gpukern._memory.device_array import DeviceArray
+from gpukern._ops.axpby import axpby
 from gpukern._ops.copy import copyto, synchronize
 from gpukern._ops.explain import Explanation, explain
+from gpukern._ops.fma import fma
 from gpukern._ops.indexing.gather import gather, take
 from gpukern._ops.indexing.put_along_axis import put_along_axis
 from gpukern._ops.indexing.scatter import bincount, scatter
@@ -54,6 +56,7 @@ __all__ = [
     "Out",
     "Program",
     "__version__",
+    "axpby",
     "bincount",
     "cache_info",
     "clear_cache",
@@ -66,6 +69,7 @@ __all__ = [
     "empty",
     "errors",
     "explain",
+    "fma",
     "gather",
     "gather_reduce",
     "get_cmake_dir",

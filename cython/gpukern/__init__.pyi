@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from gpukern import errors as errors
 from gpukern import typed as typed
+from gpukern._ops.axpby import axpby as axpby
+from gpukern._ops.fma import fma as fma
 from gpukern._ops.indexing.gather import gather as gather
 from gpukern._ops.indexing.gather import take as take
 from gpukern._ops.indexing.put_along_axis import put_along_axis as put_along_axis
@@ -51,9 +53,9 @@ from gpukern.errors import GpukernError as GpukernError
 # fmt: off
 __all__ = [
     "CompileError", "ContextLostError", "DeviceArray", "Elementwise", "Explanation", "GpukernError",
-    "In", "InOut", "Kernel", "Out", "Program", "__version__", "bincount", "cache_info",
+    "In", "InOut", "Kernel", "Out", "Program", "__version__", "axpby", "bincount", "cache_info",
     "clear_cache", "compress", "copyto", "count_nonzero", "deferred_errors", "device_count",
-    "elementwise", "empty", "errors", "explain", "gather", "gather_reduce", "get_cmake_dir",
+    "elementwise", "empty", "errors", "explain", "fma", "gather", "gather_reduce", "get_cmake_dir",
     "get_include", "get_library_dir", "get_num_threads", "info", "nonzero", "pinned_empty",
     "put_along_axis", "reload_environment", "saxpy", "scatter", "segment_reduce", "set_num_threads",
     "synchronize", "take", "take_along_axis", "to_device", "typed",

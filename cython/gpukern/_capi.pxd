@@ -208,6 +208,23 @@ cdef extern from "gpukern/gpukern.h" nogil:
     gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x, const gpukern_tensor *y,
                                  const gpukern_tensor *out, const gpukern_exec *exec_)
 
+    ctypedef enum gpukern_rounding:
+        GPUKERN_ROUND_NEAREST
+        GPUKERN_ROUND_STOCHASTIC
+
+    ctypedef struct gpukern_axpby_options:
+        size_t struct_size
+        int32_t rounding
+        uint64_t seed
+
+    gpukern_status gpukern_axpby(const gpukern_tensor *a, const gpukern_tensor *x,
+                                 const gpukern_tensor *b, const gpukern_tensor *y,
+                                 const gpukern_tensor *out, const gpukern_axpby_options *options,
+                                 const gpukern_exec *exec_)
+    gpukern_status gpukern_fma(const gpukern_tensor *x, const gpukern_tensor *y,
+                               const gpukern_tensor *z, const gpukern_tensor *out,
+                               const gpukern_axpby_options *options, const gpukern_exec *exec_)
+
 
 cdef extern from "gpukern/stream.h" nogil:
     ctypedef struct gpukern_event:

@@ -127,6 +127,9 @@ Order: TypeAlias = Literal["fixed", "any"]
 TakeMode: TypeAlias = Literal["raise", "wrap", "clip"]
 Device: TypeAlias = str | int
 OptionalDevice: TypeAlias = Device | None
+# A number, or an array of numbers.
+Factor: TypeAlias = Scalar | HostArray[Any] | LibraryArray[Any]
+Rounding: TypeAlias = Literal["nearest", "stochastic"] | None
 # An int handle, an object with __cuda_stream__, or a stream of torch or CuPy.
 Stream: TypeAlias = Any
 Progress: TypeAlias = Callable[[int, int], object] | None

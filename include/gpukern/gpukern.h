@@ -19,6 +19,7 @@
 #ifndef GPUKERN_GPUKERN_H
 #define GPUKERN_GPUKERN_H
 
+#include "gpukern/arithmetic.h"
 #include "gpukern/operations.h"
 #include "gpukern/types.h"
 

@@ -21,6 +21,7 @@
 #ifndef GPUKERN_GPUKERN_HPP
 #define GPUKERN_GPUKERN_HPP
 
+#include "gpukern/arithmetic.hpp"
 #include "gpukern/gpukern.h"
 #include "gpukern/operations.hpp"
 #include "gpukern/runtime.hpp"

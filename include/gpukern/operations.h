@@ -4,8 +4,8 @@
 
 /**
  * @file operations.h
- * @brief The operations: indexed reads and writes, reductions, selection, saxpy. gpukern.h includes
- *        it.
+ * @brief The operations on indices and masks: reads, writes, reductions, selection. gpukern.h
+ *        includes it.
  */
 #ifndef GPUKERN_OPERATIONS_H
 #define GPUKERN_OPERATIONS_H
@@ -412,29 +412,6 @@ GPUKERN_API gpukern_status gpukern_compress(const gpukern_tensor *mask, const gp
                                             int32_t axis, const gpukern_tensor *out,
                                             const gpukern_select_options *options,
                                             const gpukern_exec *exec);
-
-/**
- * @brief Computes `out = a * x + y` with one rounding: a fused multiply-add.
- *
- * Real types: fma(a, x, y), correctly rounded; float16 and bfloat16 in float32, then rounded to
- * the type. Integers wrap around. Complex types use fma for each product:
- * `re = fma(-a.im, x.im, fma(a.re, x.re, y.re))`, `im = fma(a.im, x.re, fma(a.re, x.im, y.im))`.
- * Subnormals are preserved. A NaN result is always the quiet NaN with a clear sign bit and no
- * payload. Thus all devices give the same bits.
- *
- * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return; they pass through
- * it in chunks, without another copy on the host if they are page-locked.
- *
- * @param[in] a one element of x's dtype, in host memory, read before the call returns
- * @param[in] x any shape; float16, bfloat16, float32, float64, complex64, complex128, int32 or
- *            int64
- * @param[in] y of x's shape and dtype
- * @param[out] out of x's shape and dtype; may be x or y, and may overlap them in any way
- * @param[in] exec may be NULL
- */
-GPUKERN_API gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x,
-                                         const gpukern_tensor *y, const gpukern_tensor *out,
-                                         const gpukern_exec *exec);
 
 #ifdef __cplusplus
 }

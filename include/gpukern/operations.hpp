@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// @file operations.hpp
-/// @brief The operations for C++20; gpukern.hpp includes it.
+/// @brief The operations on indices and masks for C++20; gpukern.hpp includes it.
 #ifndef GPUKERN_OPERATIONS_HPP
 #define GPUKERN_OPERATIONS_HPP
 
@@ -367,22 +367,6 @@ void compress(const Mask& mask, const X& x, Out&& out,
   check(gpukern_compress(detail::address(TensorRef(mask).c_tensor()),
                          detail::address(TensorRef(x).c_tensor()), options.axis,
                          detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
-}
-
-/// A type that converts to T without a change of kind: no floating-point number to an integer.
-template <class A, class T>
-concept ScalarFor = std::convertible_to<A, T> && !(std::floating_point<A> && std::integral<T>);
-
-/// Computes `out = a * x + y`, rounded once; out may be x or y. Enqueues; see gpukern_saxpy().
-template <Output Out, InputOf<element_t<Out>> X, InputOf<element_t<Out>> Y,
-          class A = element_t<Out>>
-  requires ScalarFor<A, element_t<Out>>
-void saxpy(const A& scalar, const X& x, const Y& y, Out&& out, const ExecOptions& options = {}) {
-  const auto a = static_cast<element_t<Out>>(scalar);
-  const gpukern_exec exec = detail::c_exec(options);
-  check(gpukern_saxpy(&a, detail::address(TensorRef(x).c_tensor()),
-                      detail::address(TensorRef(y).c_tensor()),
-                      detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
 }  // namespace gpukern::inline abi1

@@ -60,14 +60,28 @@ GPUKERN_HOST_DEVICE inline float widen(Half value) {
 #endif
 }
 
+GPUKERN_HOST_DEVICE inline float widen(float value) { return value; }
+GPUKERN_HOST_DEVICE inline double widen(double value) { return value; }
+
 GPUKERN_HOST_DEVICE inline void narrow(float value, BFloat16& to) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  std::uint16_t nearest;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
+  to.bits = value != value ? std::uint16_t{0x7fc0} : nearest;
+#else
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t rounded =
       (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;  // to nearest, ties even
   to.bits = static_cast<std::uint16_t>(value != value ? 0x7fc0U : rounded);
+#endif
 }
 
 GPUKERN_HOST_DEVICE inline void narrow(float value, Half& to) {
+#ifdef __CUDA_ARCH__
+  std::uint16_t nearest;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
+  to.bits = value != value ? std::uint16_t{0x7e00} : nearest;
+#else
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000U;
   const std::uint32_t magnitude = bits & 0x7fffffffU;
@@ -82,6 +96,38 @@ GPUKERN_HOST_DEVICE inline void narrow(float value, Half& to) {
     to.bits = 0x7e00U;
   else
     to.bits = static_cast<std::uint16_t>(result | sign);
+#endif
+}
+
+/// float32 to bfloat16, away from zero with the probability `random / 2**16` of the discarded bits:
+/// `random` has 16 bits.
+GPUKERN_HOST_DEVICE inline void narrow_stochastic(float value, std::uint32_t random, BFloat16& to) {
+  const auto bits = bits_as<std::uint32_t>(value);
+  const bool finite = (bits & 0x7f800000U) != 0x7f800000U;
+  const std::uint32_t rounded = (bits + (finite ? random : 0U)) >> 16;
+  to.bits = static_cast<std::uint16_t>(value != value ? 0x7fc0U : rounded);
+}
+
+/// float64 to float32, to odd where it is inexact: rounded to nearest thereafter, the result is
+/// that of one rounding to a type of at most 22 bits of precision.
+GPUKERN_HOST_DEVICE inline float to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  const auto back = static_cast<double>(nearest);
+  if (back == value || value != value) return nearest;
+  auto bits = bits_as<std::uint32_t>(nearest);
+  const bool away = (back < 0 ? -back : back) > (value < 0 ? -value : value);
+  bits -= away ? 1U : 0U;  // towards zero
+  return bits_as<float>(bits | 1U);
+}
+
+GPUKERN_HOST_DEVICE inline void narrow(float value, float& to) { to = canonical(value); }
+GPUKERN_HOST_DEVICE inline void narrow(double value, double& to) { to = canonical(value); }
+GPUKERN_HOST_DEVICE inline void narrow(double value, float& to) {
+  to = canonical(static_cast<float>(value));
+}
+template <class T>
+GPUKERN_HOST_DEVICE inline void narrow(double value, T& to) {
+  narrow(to_odd(value), to);
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 namespace gpukern {
 namespace {
 
-/// The bytes that the positions of a loop read of its indices, each index once.
+/// The bytes of an operand's elements in a loop, each counted once.
 template <int Operands>
-std::int64_t distinct_bytes(const Loop<Operands>& loop, int operand, IndexType type) {
+std::int64_t distinct_bytes(const Loop<Operands>& loop, int operand, std::int64_t item) {
   std::int64_t count = 1;
   for (int d = 0; d < loop.ndim; ++d)
     if (loop.stride[operand][d] != 0) count *= loop.extent[d];
-  return count * type.bytes;
+  return count * item;
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Traffic traffic_of(const GatherArgs& args) {
   const std::int64_t moved = args.loop.count() * args.item;
   std::int64_t indices = 0;
   if (args.tuple == nullptr)
-    indices = distinct_bytes(args.loop, kIndex, args.index_type);
+    indices = distinct_bytes(args.loop, kIndex, args.index_type.bytes);
   else
     for (const auto& axis : args.tuple->axes) add_reported(indices, index_bytes(axis.index));
   return {.read = reported(static_cast<long double>(indices) + (args.in_place ? 0 : moved)),
@@ -47,6 +47,17 @@ Traffic traffic_of(const SaxpyArgs& args) {
   return {.read = reported(2 * static_cast<long double>(bytes)), .written = bytes};
 }
 
+Traffic traffic_of(const AxpbyArgs& args) {
+  Traffic traffic;
+  for (int k = kFactorOfX; k <= kResult; ++k) {
+    const AxpbyArgs::Operand& operand = args.operand[static_cast<std::size_t>(k)];
+    if (!operand.in_memory) continue;
+    add_reported(k == kResult ? traffic.written : traffic.read,
+                 distinct_bytes(args.loop, k, size_of(operand.type)));
+  }
+  return traffic;
+}
+
 Traffic traffic_of(const CopyArgs& args) {
   const std::int64_t bytes = args.loop.count() * args.item;
   return {.read = bytes, .written = bytes};
@@ -55,7 +66,7 @@ Traffic traffic_of(const CopyArgs& args) {
 Traffic traffic_of(const ScatterArgs& args) {
   const std::int64_t bytes = args.updates.count() * args.columns.count() * args.item;
   const int passes = args.reduce != GPUKERN_REDUCE_NONE ? 2 : 1;  // values, and the target
-  const std::int64_t indices = distinct_bytes(args.updates, kUpdateIndex, args.index_type);
+  const std::int64_t indices = distinct_bytes(args.updates, kUpdateIndex, args.index_type.bytes);
   return {.read = reported(static_cast<long double>(bytes) * passes + indices), .written = bytes};
 }
 
@@ -87,7 +98,7 @@ Traffic traffic_of(const SelectArgs& args) {
 }
 
 std::int64_t index_bytes(const IndexArgs& args) {
-  return distinct_bytes(args.loop, 0, args.index_type);
+  return distinct_bytes(args.loop, 0, args.index_type.bytes);
 }
 
 }  // namespace gpukern

@@ -4,6 +4,8 @@
 // What devices compute: the argument struct of each validated operation, and the variant of them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -105,6 +107,43 @@ struct SaxpyArgs {
 
   [[nodiscard]] bool contiguous() const {
     return loop.contiguous(0, item) && loop.contiguous(1, item) && loop.contiguous(2, item);
+  }
+};
+
+/// The types of axpby.
+enum class RealType : std::int8_t { Float16, BFloat16, Float32, Float64 };
+constexpr std::int64_t size_of(RealType type) {
+  return type == RealType::Float64 ? 8 : type == RealType::Float32 ? 4 : 2;
+}
+
+/// The operands of AxpbyArgs::loop, kPosition counts elements of the output in C order, not
+/// bytes.
+enum AxpbyOperand { kFactorOfX, kX, kFactorOfY, kY, kResult, kPosition };
+
+/// result[p] = a[p] * x[p] + b[p] * y[p], in float64 if an operand has that type, else in float32.
+struct AxpbyArgs {
+  struct Operand {
+    std::byte* data = nullptr;
+    double value = 0;  ///< in place of all elements, unless they are in memory
+    bool in_memory = false;
+    RealType type = RealType::Float32;
+  };
+  std::array<Operand, 5> operand;  ///< the result is one of the inputs, or overlaps none
+  Loop<6> loop;                    ///< coalesced
+  bool stochastic = false;         ///< rounds float32 to bfloat16 by random_block()
+  std::uint64_t seed = 0;
+  std::int64_t first = 0;  ///< the position in the output of the first element of the loop
+
+  [[nodiscard]] bool is_wide() const {
+    return std::ranges::any_of(operand,
+                               [](const Operand& o) { return o.type == RealType::Float64; });
+  }
+  [[nodiscard]] bool contiguous() const {
+    for (int k = kFactorOfX; k <= kResult; ++k) {
+      const Operand& of = operand[static_cast<std::size_t>(k)];
+      if (of.in_memory && !loop.contiguous(k, size_of(of.type))) return false;
+    }
+    return true;
   }
 };
 
@@ -210,6 +249,8 @@ void add_reported(std::int64_t& total, std::int64_t bytes);
 
 Traffic traffic_of(const GatherArgs& args);
 Traffic traffic_of(const SaxpyArgs& args);
+/// Elements that are repeated count once.
+Traffic traffic_of(const AxpbyArgs& args);
 Traffic traffic_of(const CopyArgs& args);
 Traffic traffic_of(const ScatterArgs& args);
 /// As if each item were in one bag: the offsets are not read.
@@ -230,7 +271,7 @@ struct Strategy {
 /// One of the argument structs, by reference: it must outlive the operation.
 class Operation {
  public:
-  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const CopyArgs*,
+  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const AxpbyArgs*, const CopyArgs*,
                             const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*,
                             const RecordIndexArgs*, const SelectArgs*>;
 

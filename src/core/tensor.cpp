@@ -173,6 +173,34 @@ bool same_shape(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+Tensor broadcast_to(const Tensor& values, const Tensor& shape, const ArgumentName& name) {
+  Tensor view = shape;
+  view.data = values.data;
+  view.device = values.device;
+  view.dtype = values.dtype;
+  view.item = values.item;
+  view.total = 1;
+  const int missing = shape.ndim - values.ndim;
+  bool fits = missing >= 0;
+  bool empty = false;
+  bool counts = true;
+  std::int64_t bytes = values.item;
+  for (int d = 0; d < shape.ndim; ++d) {
+    counts = !__builtin_mul_overflow(bytes, shape.shape[d], &bytes) && counts;
+    empty = empty || shape.shape[d] == 0;
+    const int v = d - missing;
+    const bool repeats = v < 0 || values.shape[v] == 1;
+    view.stride[d] = repeats ? 0 : values.stride[v];
+    fits = fits && (repeats || values.shape[v] == shape.shape[d]);
+  }
+  require(counts || empty, GPUKERN_VALUE_ERROR, name,
+          " must broadcast to fewer than 2**63 bytes, got shape ", shape.shape_text());
+  view.total = empty ? 0 : bytes / values.item;
+  require(fits, GPUKERN_VALUE_ERROR, name, " must broadcast to shape ", shape.shape_text(),
+          ", got ", values.shape_text());
+  return view;
+}
+
 bool same_layout(const Tensor& a, const Tensor& b) {
   if (a.data != b.data || a.item != b.item || a.ndim != b.ndim || a.device != b.device)
     return false;

@@ -95,6 +95,9 @@ bool may_overlap(const Tensor& a, const Tensor& b);
 
 bool same_shape(const Tensor& a, const Tensor& b);
 
+/// A view of a tensor in the shape of another one, by NumPy's rule of broadcasting.
+Tensor broadcast_to(const Tensor& values, const Tensor& shape, const ArgumentName& name);
+
 /// Whether both have the same address, shape and strides.
 bool same_layout(const Tensor& a, const Tensor& b);
 

@@ -24,6 +24,8 @@ Strategy gather_strategy(const GatherArgs& args);
 
 void saxpy(const SaxpyArgs& args);
 Strategy saxpy_strategy(const SaxpyArgs& args);
+void axpby(const AxpbyArgs& args);
+Strategy axpby_strategy(const AxpbyArgs& args);
 
 void copy(const CopyArgs& args);
 

@@ -54,9 +54,6 @@ void require_indexed_out(const Argument& out, const char* array_name, const Tens
 Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
                           const Axis& axis, const char* source_name = "source");
 
-/// The values with the shape of the updates, or an index with that of several, by NumPy's rule.
-Tensor broadcast_to(const Tensor& values, const Tensor& shape, const ArgumentName& name);
-
 /// The indices of an axis of length n, in C order.
 IndexArgs index_args(const Tensor& index, std::int64_t n);
 

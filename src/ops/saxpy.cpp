@@ -10,12 +10,10 @@
 namespace gpukern {
 namespace {
 
-void require_like(const Argument& argument, const Tensor& x) {
+void require_dtype_of_x(const Argument& argument, const Tensor& x) {
   require(same_dtype(argument.tensor.dtype, x.dtype), GPUKERN_TYPE_ERROR, argument.name,
           " must have the dtype of x, ", dtype_name(x.dtype), ", got ",
           dtype_name(argument.tensor.dtype));
-  require(same_shape(argument.tensor, x), GPUKERN_VALUE_ERROR, argument.name,
-          " must have the shape of x, ", x.shape_text(), ", got ", argument.tensor.shape_text());
 }
 
 SaxpyArgs saxpy_args(const void* a, const Tensor& x, const Tensor& y, const Tensor& out) {
@@ -48,14 +46,17 @@ SaxpyArgs part_of(const SaxpyArgs& args, const Slice<3>& slice) {
 
 using Operands = std::array<const Tensor*, 3>;
 
-/// Computes host arrays on the device, where out shares the memory of y.
+/// Computes host arrays on the device, where out shares the memory of a whole y.
 void saxpy_offloaded(const Call& call, const SaxpyArgs& args, const Operands& operands,
                      std::int64_t limit, Progress& progress) {
-  const ChunkedCall<3> chunked(call, "saxpy: chunk", args.loop,
-                               {{.number = 0, .tensor = operands[0]},
-                                {.number = 1, .tensor = operands[1]},
-                                {.number = 2, .tensor = operands[2], .shares = 1}},
-                               limit);
+  bool is_repeated = false;
+  for (int d = 0; d < args.loop.ndim; ++d) is_repeated = is_repeated || args.loop.stride[1][d] == 0;
+  const ChunkedCall<3> chunked(
+      call, "saxpy: chunk", args.loop,
+      {{.number = 0, .tensor = operands[0], .once = true},
+       {.number = 1, .tensor = operands[1], .once = is_repeated},
+       {.number = 2, .tensor = operands[2], .shares = is_repeated ? -1 : 1}},
+      limit);
   chunked.run(progress, [&](const DeviceChunk<3>& chunk) {
     SaxpyArgs part = part_of(args, chunk.slice);
     part.x = chunk.data[0];
@@ -82,14 +83,17 @@ void run(const Call& call, const SaxpyArgs& args, const Operands& operands,
 
 void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw_y,
            const gpukern_tensor* raw_out, const gpukern_exec* exec) {
-  const Argument x("saxpy", "x", raw_x);
-  const Argument y("saxpy", "y", raw_y);
+  Argument x("saxpy", "x", raw_x);
+  Argument y("saxpy", "y", raw_y);
   const Argument out("saxpy", "out", raw_out);
   require(a != nullptr, GPUKERN_VALUE_ERROR, "saxpy: a must not be NULL");
   require(is_saxpy_dtype(x.tensor.dtype), GPUKERN_TYPE_ERROR, x.name,
           " must have one of the dtypes ", SaxpyDtypeNames{}, ", got ", dtype_name(x.tensor.dtype));
-  require_like(y, x.tensor);
-  require_like(out, x.tensor);
+  require_dtype_of_x(y, x.tensor);
+  require_dtype_of_x(out, x.tensor);
+  for (Argument* input : {&x, &y})
+    if (!same_shape(input->tensor, out.tensor))
+      input->tensor = broadcast_to(input->tensor, out.tensor, input->name);
   require_writable(out.tensor, out.name);
   const Call call("saxpy", {&x, &y, &out}, exec);
   if (out.tensor.count() == 0) return;

@@ -77,6 +77,12 @@ std::vector<const std::byte*> addresses(const gpukern::GatherArgs& args) {
 std::vector<const std::byte*> addresses(const gpukern::SaxpyArgs& args) {
   return {args.x, args.y, args.out};
 }
+std::vector<const std::byte*> addresses(const gpukern::AxpbyArgs& args) {
+  std::vector<const std::byte*> all;
+  for (const auto& operand : args.operand)
+    if (operand.in_memory) all.push_back(operand.data);
+  return all;
+}
 std::vector<const std::byte*> addresses(const gpukern::CopyArgs& args) {
   return {args.source, args.destination};
 }

@@ -211,6 +211,32 @@ gpukern_status saxpy(Session& call) {
                        call.exec.get());
 }
 
+gpukern_status axpby(Session& call) {
+  const gpukern_tensor* input[4];
+  const gpukern_tensor& x = call.tensors.add({});
+  const Shape shape = shape_of(x);
+  const Shape one;
+  input[0] = &x;
+  for (int k = 1; k < 4; ++k) {
+    const unsigned flags = call.input.byte();
+    input[k] = &call.tensors.add(
+        {.shape = flags % 4 == 3 ? &one : &shape, .like = flags % 8 < 4 ? &x : nullptr});
+  }
+  call.out = &call.tensors.add({.shape = &shape, .like = &x});
+  gpukern_axpby_options fields = GPUKERN_AXPBY_OPTIONS_INIT;
+  const unsigned flags = call.input.byte();
+  fields.rounding = call.input.number(2);
+  fields.seed = flags;
+  const SizedStruct<gpukern_axpby_options> options(call.input, fields);
+  call.tensors.ready();
+  if (flags % 2 == 0)
+    return gpukern_fma(call.given(*input[0]), call.given(*input[1]), call.given(*input[2]),
+                       call.given(*call.out), options.get(), call.exec.get());
+  return gpukern_axpby(call.given(*input[0]), call.given(*input[1]), call.given(*input[2]),
+                       call.given(*input[3]), call.given(*call.out), options.get(),
+                       call.exec.get());
+}
+
 gpukern_status copy(Session& call) {
   const gpukern_tensor& source = call.tensors.add({});
   const Shape shape = shape_of(source);
@@ -223,7 +249,7 @@ gpukern_status copy(Session& call) {
 using Operation = gpukern_status(Session&);
 constexpr Operation* kOperations[] = {gather,        take_along_axis, scatter,  put_along_axis,
                                       gather_reduce, segment_reduce,  compress, nonzero,
-                                      count_nonzero, saxpy,           copy};
+                                      count_nonzero, saxpy,           axpby,    copy};
 
 }  // namespace
 }  // namespace gpukern_fuzz

@@ -214,6 +214,15 @@ void saxpy_wrong_shape(Case& given) {
   };
 }
 
+/// A factor for each row, in the memory of the device.
+void axpby(Case& given) {
+  const gpukern_tensor* const a = given.floats({kRows, 1});
+  const gpukern_tensor* const x = given.floats({kRows, 20});
+  const gpukern_tensor* const y = given.floats({kRows, 20});
+  const gpukern_tensor* const out = given.result(kFloat, {kRows, 20});
+  given.call = [=, &given] { return gpukern_axpby(a, x, a, y, out, nullptr, &given.exec); };
+}
+
 void copy_strided(Case& given) {
   const gpukern_tensor* const source = given.floats({200, 100});
   const gpukern_tensor* const transposed = given.view(source, {100, 200}, {1, 100});
@@ -249,6 +258,7 @@ std::vector<Named> operation_scenarios() {
           {"count_nonzero", count_nonzero},
           {"saxpy", saxpy},
           {"saxpy_wrong_shape", saxpy_wrong_shape},
+          {"axpby", axpby},
           {"copy_strided", copy_strided}};
 }
 

@@ -9,17 +9,20 @@ passes to a library without an allocator (JAX). It describes the array in `resul
 it, and returns the object for end_call(). `dtype` is None for that of `like`, or a dtype of
 NumPy's, of the library's, or its name ('bfloat16' is known without ml_dtypes).
 
-new_result_of() is for an operation of operands of one shape: the result has the layout that NumPy
-gives it (order 'K'), as an ndarray or an array of PyTorch's or CuPy's. Others are C-contiguous.
+new_result_of() is for an operation of operands that broadcast to `shape`: the result has the layout
+that NumPy gives it (order 'K'), as an ndarray or an array of PyTorch's or CuPy's. Others, and those
+of another `dtype` than `like`, are C-contiguous.
 """
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
+from gpukern._capi cimport gpukern_tensor
 from gpukern._streams.call cimport Argument, CallContext
 
 cdef object new_result(CallContext *call, const Argument *like, object dtype, int ndim,
                        const int64_t *shape, Argument *result)
-cdef object new_result_of(CallContext *call, const Argument *x, const Argument *y,
+cdef object new_result_of(CallContext *call, const Argument *like, object dtype, int ndim,
+                          const int64_t *shape, const gpukern_tensor **operands, int count,
                           Argument *result)
 cdef int describe_result(CallContext *call, object array, Argument *result) except -1

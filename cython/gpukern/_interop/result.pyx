@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 from gpukern._capi cimport GPUKERN_BFLOAT, GPUKERN_MAX_NDIM, gpukern_dtype, gpukern_tensor
 from gpukern._interop.argument cimport (
     describe_prepared, dtype_of, is_device_array, is_ndarray, new_ndarray, new_ndarray_result,
-    prepare, shape_of,
+    prepare,
 )
 from gpukern._interop.array_type cimport ArrayType
 from gpukern._interop.dtype cimport numpy_dtype
@@ -50,41 +50,42 @@ cdef object new_result(CallContext *call, const Argument *like, object dtype, in
     return made
 
 
-cdef object new_result_of(CallContext *call, const Argument *x, const Argument *y,
+cdef object new_result_of(CallContext *call, const Argument *like, object dtype, int ndim,
+                          const int64_t *shape, const gpukern_tensor **operands, int count,
                           Argument *result):
     cdef int[GPUKERN_MAX_NDIM] order
     cdef int64_t[GPUKERN_MAX_NDIM] strides
-    cdef int ndim = x.c.ndim
     cdef int d
     cdef int64_t stride
     cdef object made = None
-    if is_c_order(&x.c) or x.c.ndim != y.c.ndim or not sort_axes(&x.c, &y.c, order):
-        return new_result(call, x, None, ndim, x.c.shape, result)
-    if is_ndarray(x):
-        stride = dtype_of(x).itemsize
+    if (dtype is not None or is_like(&like.c, ndim, shape)
+            or not sort_axes(operands, count, ndim, order)):
+        return new_result(call, like, dtype, ndim, shape, result)
+    if is_ndarray(like):
+        stride = dtype_of(like).itemsize
         for d in range(ndim - 1, -1, -1):
             strides[order[d]] = stride
-            stride *= x.c.shape[order[d]]
-        made = new_ndarray(dtype_of(x), ndim, x.c.shape, NULL, strides)
-    elif (<ArrayType>x.type).allocate_permuted is not None:
-        made = (<ArrayType>x.type).allocate_permuted(
-            <object>x.array, shape_of(&x.c), [order[d] for d in range(ndim)],
-            x.c.device.device_id)
+            stride *= shape[order[d]]
+        made = new_ndarray(dtype_of(like), ndim, shape, NULL, strides)
+    elif (<ArrayType>like.type).allocate_permuted is not None:
+        made = (<ArrayType>like.type).allocate_permuted(
+            <object>like.array, tuple([shape[d] for d in range(ndim)]),
+            [order[d] for d in range(ndim)], like.c.device.device_id)
     if made is None:
-        return new_result(call, x, None, ndim, x.c.shape, result)
+        return new_result(call, like, None, ndim, shape, result)
     describe_result(call, made, result)
     return made
 
 
-cdef bint sort_axes(const gpukern_tensor *x, const gpukern_tensor *y, int *order) noexcept:
+cdef bint sort_axes(const gpukern_tensor **operands, int count, int ndim, int *order) noexcept:
     """Sets the axes of a result, the outermost first, as NumPy's iterator does: by the sizes of the
     strides, unless one of the operands is in C order there. False if that is C order."""
     cdef int d, behind, place, decided
     cdef bint sorted_ = False
-    for d in range(x.ndim - 1, -1, -1):
+    for d in range(ndim - 1, -1, -1):
         place = d
-        for behind in range(d + 1, x.ndim):
-            decided = compare_axes(x, y, d, order[behind])
+        for behind in range(d + 1, ndim):
+            decided = compare_axes(operands, count, d - ndim, order[behind] - ndim)
             if decided < 0:
                 break
             if decided > 0:
@@ -96,17 +97,22 @@ cdef bint sort_axes(const gpukern_tensor *x, const gpukern_tensor *y, int *order
     return sorted_
 
 
-cdef int compare_axes(const gpukern_tensor *x, const gpukern_tensor *y, int outer,
-                      int inner) noexcept:
-    """Positive if an axis before another one belongs behind it, 0 if no stride tells."""
-    cdef int by_x = compare_strides(x, outer, inner)
-    cdef int by_y = compare_strides(y, outer, inner)
-    return min(by_x, by_y) if min(by_x, by_y) < 0 else max(by_x, by_y)
+cdef int compare_axes(const gpukern_tensor **operands, int count, int outer, int inner) noexcept:
+    """Positive if an axis before another one belongs behind it, 0 if no stride tells. Axes count
+    from the end."""
+    cdef int k, decided
+    cdef int found = 0
+    for k in range(count):
+        decided = compare_strides(operands[k], operands[k].ndim + outer, operands[k].ndim + inner)
+        if decided < 0:
+            return decided
+        found = max(found, decided)
+    return found
 
 
 cdef int compare_strides(const gpukern_tensor *tensor, int outer, int inner) noexcept:
     cdef int64_t before, behind
-    if tensor.shape[outer] <= 1 or tensor.shape[inner] <= 1:
+    if outer < 0 or inner < 0 or tensor.shape[outer] <= 1 or tensor.shape[inner] <= 1:
         return 0
     if tensor.strides == NULL:
         return -1

@@ -5,5 +5,6 @@ from gpukern._capi cimport gpukern_dtype
 from gpukern._streams.call cimport Argument, CallContext
 
 cdef object elements_of(CallContext *call, object value, str name, const Argument *like)
-cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1
+cdef bint is_number(object value)
+cdef int store_scalar(object number, str name, gpukern_dtype dtype, void *stored) except -1
 cdef object float_of_int(object value)

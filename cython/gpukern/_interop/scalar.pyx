@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Python's and NumPy's values as elements of an array: fill_value, scatter's values, saxpy's a."""
+"""Python's and NumPy's values as elements of an array: fill_value, scatter's values, factors."""
 
 cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongLongAndOverflow
@@ -143,11 +143,19 @@ cdef object bfloat16_array(object value):
     return made
 
 
-# ---- saxpy's a ----
+# ---- factors of arithmetic ----
 
-cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1:
-    """Stores saxpy's `a` as one element; stores nothing for a dtype that the C side refuses."""
-    cdef object value = number_of(a)
+cdef bint is_number(object value):
+    """Whether it is a number of Python's or NumPy's, not an array."""
+    if type(value) is float or type(value) is int:
+        return True
+    return isinstance(value, (int, float, complex, np.number, np.bool_))
+
+
+cdef int store_scalar(object number, str name, gpukern_dtype dtype, void *stored) except -1:
+    """Stores a number, or a 0-d array on the host, as one element; stores nothing for a dtype that
+    the C side refuses. `name` is that of the argument in errors, after that of the function."""
+    cdef object value = number_of(number, name)
     if store_number(value, dtype, stored):
         return 0
     rank = RANK_OF_CODE.get(dtype.code)
@@ -157,37 +165,37 @@ cdef int store_scalar(object a, gpukern_dtype dtype, void *stored) except -1:
         return 0
     if rank_of(value) > rank:
         raise GpukernTypeError(
-            f"saxpy: a must convert to {name_of(dtype)} without changing kind, "
+            f"{name} must convert to {name_of(dtype)} without changing kind, "
             f"got {type(value).__name__}")
-    data = element_bytes(value, rank, dtype)
+    data = element_bytes(value, name, rank, dtype)
     memcpy(stored, <const char *>data, len(data))
     return 0
 
 
-cdef object number_of(object a):
+cdef object number_of(object given, str name):
     """A Python number of the same value; NumPy's long doubles stay what they are."""
     cdef gpukern_dtype described
-    if type(a) is float or type(a) is int:
-        return a
-    convert = PYTHON_TYPES.get(type(a))
+    if type(given) is float or type(given) is int:
+        return given
+    convert = PYTHON_TYPES.get(type(given))
     if convert is not None:
-        return convert(a)
-    if isinstance(a, (int, float, complex)):
-        return a
-    if type(a) is cnp.ndarray and cnp.PyArray_NDIM(<cnp.ndarray>a) == 0:
-        convert = PYTHON_TYPES.get((<cnp.ndarray>a).dtype.type)
+        return convert(given)
+    if isinstance(given, (int, float, complex)):
+        return given
+    if type(given) is cnp.ndarray and cnp.PyArray_NDIM(<cnp.ndarray>given) == 0:
+        convert = PYTHON_TYPES.get((<cnp.ndarray>given).dtype.type)
         if convert is not None:
-            return (<cnp.ndarray>a).item()
-    if numpy_subclasses.is_masked(a):
-        raise GpukernTypeError("saxpy: a must not be masked")
-    array = np.asarray(on_host(a, "saxpy: a"))
+            return (<cnp.ndarray>given).item()
+    if numpy_subclasses.is_masked(given):
+        raise GpukernTypeError(f"{name} must not be masked")
+    array = np.asarray(on_host(given, name))
     if array.ndim != 0:
-        raise GpukernTypeError(f"saxpy: a must be a scalar, got an array of shape {array.shape}")
+        raise GpukernTypeError(f"{name} must be a scalar, got an array of shape {array.shape}")
     describe_dtype(array.dtype, &described)
     if described.code == GPUKERN_BFLOAT:
         return float(array[()])
     if array.dtype.kind not in "biufc":
-        raise GpukernTypeError(f"saxpy: a must be a number, got {type(a).__name__}")
+        raise GpukernTypeError(f"{name} must be a number, got {type(given).__name__}")
     return array.item()
 
 
@@ -254,17 +262,17 @@ cdef object float_of_int(object value):
     return math.nextafter(nearest, math.inf if value > nearest else -math.inf)
 
 
-cdef bytes element_bytes(object value, int rank, gpukern_dtype dtype):
+cdef bytes element_bytes(object value, str name, int rank, gpukern_dtype dtype):
     if rank == RANK_INT:
         limit = 1 << <object>(dtype.bits - 1)
         if not -limit <= value < limit:
-            raise GpukernOverflowError(f"saxpy: a must fit {name_of(dtype)}, got {value}")
+            raise GpukernOverflowError(f"{name} must fit {name_of(dtype)}, got {value}")
     elif isinstance(value, int):
         try:
             wide = dtype.bits == (128 if rank == RANK_COMPLEX else 64)
             value = float(value) if wide else float_of_int(value)
         except OverflowError:
-            raise GpukernOverflowError(f"saxpy: a must fit {name_of(dtype)}, got an int of "
+            raise GpukernOverflowError(f"{name} must fit {name_of(dtype)}, got an int of "
                                        f"{value.bit_length()} bits") from None
     if dtype.code == GPUKERN_BFLOAT:
         return bfloat16_bits(float(value)).tobytes()

@@ -56,6 +56,16 @@ unique : bool
     elements are unspecified afterwards; no other is written.
 """
 
+ROUNDING = """\
+rounding : {'nearest', 'stochastic'}, optional
+    How a result is rounded to the dtype of the output. 'stochastic' is from float32 to bfloat16: to
+    one of the two neighbours, each with a probability that is proportional to the distance from the
+    other one.
+seed : int
+    Of the random numbers of 'stochastic', in [0, 2**64); a function of it and of the position in
+    the output (Philox4x32-10), they are the same on every device. Use another one in each call.
+"""
+
 BAG_REDUCE = """\
 reduce : {'sum', 'mean', 'min', 'max'}
     What to compute of the items; 0 without items. Integers wrap around and have no mean; complex
@@ -67,6 +77,7 @@ PARAGRAPHS = {
     "{bag_reduce}": BAG_REDUCE,
     "{call_options}": CALL_OPTIONS,
     "{mode}": MODE,
+    "{rounding}": ROUNDING,
     "{whole_call_options}": WHOLE_CALL_OPTIONS,
     "{write_options}": WRITE_OPTIONS,
 }

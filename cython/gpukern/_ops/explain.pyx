@@ -21,6 +21,8 @@ from gpukern._ops.indexing.indexed_read cimport is_distributed, is_special
 from gpukern._streams.call cimport request_explanation
 
 from gpukern._elementwise.dispatch import Elementwise
+from gpukern._ops.axpby import axpby
+from gpukern._ops.fma import fma
 from gpukern._ops.indexing.gather import gather, take
 from gpukern._ops.indexing.put_along_axis import put_along_axis
 from gpukern._ops.indexing.scatter import bincount, scatter
@@ -35,8 +37,8 @@ from gpukern._runtime.runtime import cuda_status
 from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {function: function.__name__ for function in (
-    bincount, compress, count_nonzero, gather, gather_reduce, nonzero, put_along_axis, saxpy,
-    scatter, segment_reduce, take_along_axis)}
+    axpby, bincount, compress, count_nonzero, fma, gather, gather_reduce, nonzero, put_along_axis,
+    saxpy, scatter, segment_reduce, take_along_axis)}
 OPERATIONS[take] = "gather"
 # They refuse arrays of objects and masked arrays themselves.
 cdef tuple REFUSING = ("bincount", "count_nonzero", "gather_reduce", "nonzero", "put_along_axis",
@@ -76,7 +78,7 @@ cdef class Explanation:
     why : str
         The rule that chose the device.
     path : str
-        'contiguous' or 'strided' for saxpy and element-wise functions; else 'items', 'rows'
+        'contiguous' or 'strided' for arithmetic and element-wise functions; else 'items', 'rows'
         (several accesses per item), 'strided' or 'partitioned' (indices sorted by slices of the
         source or target; for gather, a sample of them on the GPU may change it to 'items');
         'nothing to do'.
@@ -156,8 +158,9 @@ def explain(op, /, *args, **kwargs):
         :func:`gpukern.gather`, :func:`gpukern.take`, :func:`gpukern.take_along_axis`,
         :func:`gpukern.scatter`, :func:`gpukern.put_along_axis`, :func:`gpukern.bincount`,
         :func:`gpukern.gather_reduce`, :func:`gpukern.segment_reduce`, :func:`gpukern.nonzero`,
-        :func:`gpukern.count_nonzero`, :func:`gpukern.compress`, :func:`gpukern.saxpy` or a function
-        made by :func:`gpukern.elementwise`. Nonzero elements are not counted: without ``size=``,
+        :func:`gpukern.count_nonzero`, :func:`gpukern.compress`, :func:`gpukern.saxpy`,
+        :func:`gpukern.axpby`, :func:`gpukern.fma` or a function made by
+        :func:`gpukern.elementwise`. Nonzero elements are not counted: without ``size=``,
         all elements of a mask are taken to be selected.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is

@@ -8,13 +8,16 @@ import numpy.typing as npt
 from gpukern._typing import (
     Array,
     Bytes,
+    Factor,
     HostArray,
+    Int,
     LibraryArray,
     Number,
     OptionalDevice,
     OtherHostArray,
     OutT,
     Progress,
+    Rounding,
     Scalar,
     ScalarT,
     Stream,
@@ -26,28 +29,32 @@ from gpukern.distributed.array import DistributedArray
 # fmt: off
 @overload
 def saxpy(
-    a: Scalar, x: Array, y: Array, *, out: OutT, device: OptionalDevice = None,
+    a: Factor, x: Array, y: Array, *, out: OutT,
+    rounding: Rounding = None, seed: Int | None = None, device: OptionalDevice = None,
     stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> OutT: ...
 @overload
 def saxpy(
-    a: Scalar, x: LibraryArray[T], y: Array, *, out: None = None, device: OptionalDevice = None,
+    a: Factor, x: LibraryArray[T], y: Array, *, out: None = None,
+    rounding: Rounding = None, seed: Int | None = None, device: OptionalDevice = None,
     stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
 @overload
 def saxpy(
-    a: Scalar, x: SupportsCudaArrayInterface | Number, y: Array, *, out: None = None,
-    device: OptionalDevice = None, stream: Stream = None, progress: Progress = None,
-    device_memory: Bytes = None,
+    a: Factor, x: SupportsCudaArrayInterface | Number, y: Array, *, out: None = None,
+    rounding: Rounding = None, seed: Int | None = None, device: OptionalDevice = None,
+    stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> Any: ...
 @overload
 def saxpy(
-    a: Scalar, x: HostArray[ScalarT], y: Array, *, out: None = None, device: OptionalDevice = None,
+    a: Factor, x: HostArray[ScalarT], y: Array, *, out: None = None,
+    rounding: Rounding = None, seed: Int | None = None, device: OptionalDevice = None,
     stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def saxpy(
-    a: Scalar, x: OtherHostArray, y: Array, *, out: None = None, device: OptionalDevice = None,
+    a: Factor, x: OtherHostArray, y: Array, *, out: None = None,
+    rounding: Rounding = None, seed: Int | None = None, device: OptionalDevice = None,
     stream: Stream = None, progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...
 @overload

@@ -4,35 +4,44 @@
 # cython: language_level=3, freethreading_compatible=True
 """saxpy: the Python function."""
 
-from gpukern._capi cimport GPUKERN_OPAQUE, gpukern_saxpy
-from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of
+from gpukern._capi cimport (
+    GPUKERN_BFLOAT, GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_saxpy, gpukern_tensor,
+)
+from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all
+from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of, shape_of
 from gpukern._interop.result cimport new_result_of
-from gpukern._interop.scalar cimport store_scalar
+from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._ops.indexing.indexed_read cimport is_distributed
+from gpukern._ops.scaled_sum cimport (
+    ScaledSum, add_described, add_number, add_operand, compute_sum, require_shape,
+)
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
 
 from gpukern._ops.docstrings import complete_docstring
-from gpukern.errors import GpukernTypeError
+from gpukern.errors import GpukernTypeError, GpukernValueError
 
 
-def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_memory=None):
+def saxpy(a, x, y, *, out=None, rounding=None, seed=None, device=None, stream=None, progress=None,
+          device_memory=None):
     """Computes ``a * x + y`` with one rounding: a fused multiply-add.
 
     Parameters
     ----------
-    a : scalar
+    a : scalar or array
         A Python or NumPy number, or a 0-d host array, that converts to the dtype of `x` without
-        changing kind: an int to a float, but no float to an int and no complex to a float.
+        changing kind: an int to a float, but no float to an int and no complex to a float. For
+        floating-point dtypes also an array, such as a 0-d array on a GPU, or a factor for each row.
     x, y : array
-        Of one shape and one dtype: float16, bfloat16, float32, float64, complex64, complex128,
-        int32 or int64. Host arrays: NumPy arrays, objects that export the buffer protocol, lists.
-        Device arrays: a DeviceArray, or an object with ``__dlpack__`` or
-        ``__cuda_array_interface__``.
+        Of one dtype: float16, bfloat16, float32, float64, complex64, complex128, int32 or int64; or
+        of different floating-point dtypes, or a number for one of them. They broadcast as in NumPy.
+        Host arrays: NumPy arrays, objects that export the buffer protocol, lists. Device arrays: a
+        DeviceArray, or an object with ``__dlpack__`` or ``__cuda_array_interface__``.
     out : array, optional
-        Written to and returned; of the same shape and dtype. May be `x` or `y`, and may overlap
-        them in any way.
+        Written to and returned; of a shape to which the others broadcast, and of the dtype of `x`,
+        or any floating-point dtype for one. May be an input, and may overlap them in any way.
+    {rounding}
     {call_options}
 
     Returns
@@ -40,7 +49,8 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
     array
         `out`, or a new array of the kind of `x`; a scalar if that is a 0-d ndarray. NumPy, PyTorch
         and CuPy arrays have the layout that NumPy gives ``x + y`` (order 'K'); others, and results
-        of arrays that are converted first, such as byte-swapped ones, are C-contiguous.
+        of arrays that are converted first, such as byte-swapped ones, are C-contiguous. Of
+        different dtypes, it has the widest one; of float16 and bfloat16, float32.
 
     Raises
     ------
@@ -50,17 +60,19 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
         For an int too large for the dtype, or for a float64 if that is a float type; between the
         two, a narrower float type gets an infinity, as in NumPy.
     ValueError
-        For shapes or devices that differ.
+        For shapes that do not broadcast, and devices that differ.
 
     Notes
     -----
     Real types give ``fma(a, x, y)``, correctly rounded; the 16-bit types are computed in float32
-    and then rounded. Complex types use an fma for each product. Integers wrap around. The CPU and
-    every GPU give the same bits. On a GPU the call only enqueues its work. Ctrl-C stops long calls
-    on host arrays between the parts of their work.
+    and then rounded. Complex types use an fma for each product. Integers wrap around. Different
+    dtypes, and an array `a`, are computed as in :func:`fma`. The CPU and every GPU give the same
+    bits. On a GPU the call only enqueues its work. Ctrl-C stops long calls on host arrays between
+    the parts of their work.
     """
     cdef CallContext call
     cdef Argument xs, ys, dst
+    cdef ScaledSum terms
     cdef object result
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
     if is_distributed(x) or is_distributed(y):
@@ -68,18 +80,63 @@ def saxpy(a, x, y, *, out=None, device=None, stream=None, progress=None, device_
             a, x, y, out, device=device, stream=stream, progress=progress,
             device_memory=device_memory)
     begin_call(&call, "saxpy", device, stream, progress, device_memory)
+    terms.count = 0
+    if is_number(x) != is_number(y):
+        add_operand(&call, &terms, a, "a")
+        add_operand(&call, &terms, x, "x")
+        add_number(&terms, 1, "b")
+        add_operand(&call, &terms, y, "y")
+        if out is not None:
+            describe_output(&call, out, "out", &dst, temporary=True)
+        return compute_sum(&call, &terms, out, &dst, rounding, seed)
     describe_numbers(&call, x, "x", &xs)
     describe_numbers(&call, y, "y", &ys)
-    if out is None:
-        result = new_result_of(&call, &xs, &ys, &dst)
-    else:
-        result = out
+    if out is not None:
         describe_output(&call, out, "out", &dst, temporary=True)
+    # The value of a 0-d array on a GPU is read for operands on the host.
+    if xs.host and ys.host and (is_number(a) or getattr(a, "ndim", None) == 0):
+        add_number(&terms, a, "a")
+    else:
+        add_operand(&call, &terms, a, "a")
+    if (terms.array[0] != NULL or rounding is not None or differ(&xs, &ys)
+            or out is not None and differ(&xs, &dst)):
+        add_described(&terms, &xs, "x")
+        add_number(&terms, 1, "b")
+        add_described(&terms, &ys, "y")
+        return compute_sum(&call, &terms, out, &dst, rounding, seed)
+    if seed is not None:
+        raise GpukernValueError("saxpy: seed is for rounding='stochastic'")
+    result = result_of(&call, &xs, &ys, out, &dst)
     a_bytes[0] = a_bytes[1] = 0
-    store_scalar(a, xs.c.dtype, a_bytes)
+    store_scalar(a, "saxpy: a", xs.c.dtype, a_bytes)
     start(&call, &dst)
     finish(&call, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &call.c))
     return end_call(&call, result, &dst)
+
+
+cdef bint differ(const Argument *x, const Argument *other) noexcept:
+    """Whether both are floating-point, of different dtypes: an error is left to the C side."""
+    return (x.c.dtype.code != other.c.dtype.code or x.c.dtype.bits != other.c.dtype.bits) and (
+        is_real(x) and is_real(other))
+
+
+cdef bint is_real(const Argument *argument) noexcept:
+    return argument.c.dtype.code == GPUKERN_FLOAT or argument.c.dtype.code == GPUKERN_BFLOAT
+
+
+cdef object result_of(CallContext *call, const Argument *x, const Argument *y, object out,
+                      Argument *dst):
+    """`out`, whose shape is checked, or a new array."""
+    cdef const gpukern_tensor *tensors[2]
+    cdef Broadcast shape
+    tensors[0], tensors[1] = &x.c, &y.c
+    if not broadcast_all(&shape, tensors, 2):
+        raise GpukernValueError(f"{what(call, y)} must broadcast with the shape of x, "
+                                f"{shape_of(&x.c)}, got {shape_of(&y.c)}")
+    if out is None:
+        return new_result_of(call, x, None, shape.ndim, shape.sizes, tensors, 2, dst)
+    require_shape(call, dst, &shape)
+    return out
 
 
 cdef int describe_numbers(CallContext *call, object array, str name, Argument *argument) except -1:

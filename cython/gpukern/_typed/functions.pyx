@@ -263,6 +263,6 @@ def saxpy_into(a, x, y, out):
     x = read(&x_view, x, 1, "saxpy: x")
     y = read(&y_view, y, 1, "saxpy: y")
     out = write(&out_view, out, 1, "saxpy: out")
-    store_scalar(a, x_view.tensor.dtype, &scalar)
+    store_scalar(a, "saxpy: a", x_view.tensor.dtype, &scalar)
     with nogil:
         saxpy_views(&scalar, &x_view, &y_view, &out_view)

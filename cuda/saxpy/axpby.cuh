@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernel of axpby: a thread computes a line of adjacent elements of the output. The types and
+// layouts of the operands are parameters of the kernel, not of its code, since the time is that of
+// memory: only the type of the arithmetic and the length of a line are compiled in.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "cuda/common/fast_divmod.cuh"
+#include "cuda/common/launch.cuh"
+#include "cuda/common/loop.cuh"
+#include "cuda/common/vector_access.cuh"
+#include "src/core/float16.hpp"
+#include "src/core/operation.hpp"
+#include "src/core/random.hpp"
+
+namespace gpukern::gpu {
+
+enum class LineAccess : std::int8_t {
+  Value,     ///< a number, not memory
+  Repeated,  ///< one element for the whole line
+  Line,      ///< adjacent elements, aligned to their size together
+  Elements,  ///< aligned to their type
+  Bytes
+};
+
+template <class Compute>
+struct LineOperand {
+  std::byte* data;
+  Compute value;
+  LineAccess access;
+  RealType type;
+};
+
+/// A block computes a tile: `1 << x_bits` lines side by side of as many rows as it has threads for.
+template <class Compute>
+struct LineProblem {
+  LineOperand<Compute> operand[5];
+  // Strides of AxpbyArgs::loop, in the innermost dimension and in that of the rows.
+  std::int64_t column_stride[kPosition + 1];
+  std::int64_t row_stride[kPosition + 1];
+  std::int64_t columns;
+  std::int64_t rows;
+  Loop<kPosition + 1> outer;  ///< the other dimensions
+  FastDivmod<std::int64_t> tiles_across;
+  FastDivmod<std::int64_t> tiles_down;
+  std::int64_t first;
+  std::uint64_t seed;
+  int x_bits;
+  bool stochastic;
+};
+
+/// The elements of a line, in registers.
+template <class Compute, int kCount>
+using Line = Vector<Compute, kCount>;
+
+/// A line as it is in memory. The loads of all operands come first, so that they overlap; a
+/// conversion would wait for the one before it.
+template <class Compute, int kCount>
+union LineBits {
+  using Bits = std::conditional_t<sizeof(Compute) == 8, std::uint64_t, std::uint32_t>;
+  Vector<Bits, kCount> element;  ///< one in each, in its low bits
+  Vector<std::uint16_t, kCount> halves;
+  Vector<std::uint32_t, kCount> words;
+};
+
+__device__ inline float fused(float a, float x, float y) { return __fmaf_rn(a, x, y); }
+__device__ inline double fused(double a, double x, double y) { return __fma_rn(a, x, y); }
+__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+
+template <class T, class Compute, int kCount>
+__device__ void load_elements(LineAccess access, const std::byte* from, std::int64_t step,
+                              int length, LineBits<Compute, kCount>& line) {
+  if (access == LineAccess::Line && length == kCount) {
+    const auto elements = *reinterpret_cast<const Vector<T, kCount>*>(from);
+    if constexpr (sizeof(T) == 2)
+      line.halves = elements;
+    else if constexpr (sizeof(T) == 4)
+      line.words = elements;
+    else
+      line.element = elements;
+  } else if (access == LineAccess::Repeated) {
+    line.element.element[0] = *reinterpret_cast<const T*>(from);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (i >= length) continue;
+      const std::byte* const at = from + i * step;
+      line.element.element[i] =
+          access == LineAccess::Bytes ? load_unaligned<T>(at) : *reinterpret_cast<const T*>(at);
+    }
+  }
+}
+
+template <class Compute, int kCount>
+__device__ void load_line(const LineOperand<Compute>& of, std::int64_t offset, std::int64_t step,
+                          int length, LineBits<Compute, kCount>& line) {
+  if (of.access == LineAccess::Value) return;
+  const std::byte* const from = of.data + offset;
+  switch (of.type) {
+    case RealType::Float16:
+    case RealType::BFloat16:
+      load_elements<std::uint16_t>(of.access, from, step, length, line);
+      break;
+    case RealType::Float32:
+      load_elements<std::uint32_t>(of.access, from, step, length, line);
+      break;
+    default:
+      if constexpr (sizeof(Compute) == 8)
+        load_elements<std::uint64_t>(of.access, from, step, length, line);
+  }
+}
+
+/// The elements of type T of a line of `length`.
+template <class T, class Compute, int kCount>
+__device__ Line<Compute, kCount> widened_elements(LineAccess access, int length,
+                                                  const LineBits<Compute, kCount>& bits) {
+  const bool together = access == LineAccess::Line && length == kCount;
+  Line<Compute, kCount> line;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    auto element = bits.element.element[i];
+    if (access == LineAccess::Repeated) element = bits.element.element[0];
+    if (together && sizeof(T) == 2) element = bits.halves.element[i];
+    if (together && sizeof(T) == 4) element = bits.words.element[i];
+    T value;
+    std::memcpy(&value, &element, sizeof(T));  // the low bits
+    line.element[i] = widen(value);
+  }
+  return line;
+}
+
+template <class Compute, int kCount>
+__device__ Line<Compute, kCount> widened(const LineOperand<Compute>& of, int length,
+                                         const LineBits<Compute, kCount>& bits) {
+  if (of.access == LineAccess::Value) {
+    Line<Compute, kCount> line;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) line.element[i] = of.value;
+    return line;
+  }
+  switch (of.type) {
+    case RealType::Float16:
+      return widened_elements<Half>(of.access, length, bits);
+    case RealType::BFloat16:
+      return widened_elements<BFloat16>(of.access, length, bits);
+    case RealType::Float32:
+      return widened_elements<float>(of.access, length, bits);
+    default:
+      if constexpr (sizeof(Compute) == 8) return widened_elements<double>(of.access, length, bits);
+      return {};
+  }
+}
+
+/// Stores a line whose elements convert(element, i, to) rounds to T.
+template <class T, class Compute, int kCount, class Convert>
+__device__ void store_elements(LineAccess access, std::byte* to, std::int64_t step, int length,
+                               const Line<Compute, kCount>& line, const Convert& convert) {
+  Vector<T, kCount> elements;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) convert(line.element[i], i, elements.element[i]);
+  if (access == LineAccess::Line && length == kCount) {
+    *reinterpret_cast<Vector<T, kCount>*>(to) = elements;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (i >= length) continue;
+    if (access == LineAccess::Bytes)
+      store_unaligned(to + i * step, elements.element[i]);
+    else
+      *reinterpret_cast<T*>(to + i * step) = elements.element[i];
+  }
+}
+
+template <class Compute, int kCount>
+__device__ void store_line(const LineProblem<Compute>& problem, std::int64_t offset, int length,
+                           std::int64_t position, const Line<Compute, kCount>& line) {
+  const LineOperand<Compute>& of = problem.operand[kResult];
+  std::byte* const to = of.data + offset;
+  const std::int64_t step = problem.column_stride[kResult];
+  const auto nearest = [](Compute value, int, auto& element) { narrow(value, element); };
+  if constexpr (sizeof(Compute) == 4) {
+    if (problem.stochastic) {
+      std::int64_t group = -1;
+      RandomBlock block{};
+      return store_elements<BFloat16>(
+          of.access, to, step, length, line, [&](float value, int i, auto& element) {
+            const std::int64_t at = position + i * problem.column_stride[kPosition];
+            if (at / kRandomGroup != group) {
+              group = at / kRandomGroup;
+              block = random_block(problem.seed, static_cast<std::uint64_t>(group));
+            }
+            narrow_stochastic(value, block.bits(at), element);
+          });
+    }
+  }
+  switch (of.type) {
+    case RealType::Float16:
+      return store_elements<Half>(of.access, to, step, length, line, nearest);
+    case RealType::BFloat16:
+      return store_elements<BFloat16>(of.access, to, step, length, line, nearest);
+    case RealType::Float32:
+      return store_elements<float>(of.access, to, step, length, line, nearest);
+    default:
+      if constexpr (sizeof(Compute) == 8)
+        return store_elements<double>(of.access, to, step, length, line, nearest);
+  }
+}
+
+template <class Compute, int kCount>
+__global__ void __launch_bounds__(kThreads)
+    axpby_kernel(const __grid_constant__ LineProblem<Compute> problem) {
+  wait_for_previous();
+  launch_next();
+  const auto across = problem.tiles_across.divmod(blockIdx.x);
+  const auto down = problem.tiles_down.divmod(across.quotient);
+  const int x = static_cast<int>(threadIdx.x) & ((1 << problem.x_bits) - 1);
+  const int y = static_cast<int>(threadIdx.x) >> problem.x_bits;
+  const std::int64_t column = ((across.remainder << problem.x_bits) + x) * kCount;
+  const std::int64_t row = down.remainder * (kThreads >> problem.x_bits) + y;
+  const std::int64_t left = problem.columns - column;
+  if (left <= 0 || row >= problem.rows) return;
+  const int length = static_cast<int>(min(left, std::int64_t{kCount}));
+  std::int64_t at[kPosition + 1];
+  unravel(problem.outer, static_cast<std::uint32_t>(down.quotient), at);
+#pragma unroll
+  for (int k = 0; k <= kPosition; ++k)
+    at[k] += row * problem.row_stride[k] + column * problem.column_stride[k];
+  LineBits<Compute, kCount> bits[kResult];
+#pragma unroll
+  for (int k = 0; k < kResult; ++k)
+    load_line(problem.operand[k], at[k], problem.column_stride[k], length, bits[k]);
+  const auto line = [&](int k) { return widened(problem.operand[k], length, bits[k]); };
+  const Line<Compute, kCount> b = line(kFactorOfY);
+  Line<Compute, kCount> sum = line(kY);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) sum.element[i] = rounded_product(b.element[i], sum.element[i]);
+  const Line<Compute, kCount> a = line(kFactorOfX);
+  const Line<Compute, kCount> x_line = line(kX);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i)
+    sum.element[i] = fused(a.element[i], x_line.element[i], sum.element[i]);
+  store_line(problem, at[kResult], length, problem.first + at[kPosition], sum);
+}
+
+}  // namespace gpukern::gpu

@@ -1,0 +1,170 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""fma, the factors of saxpy that are arrays, and stochastic rounding."""
+
+import axpby_oracle
+import numpy as np
+import oracle
+import pytest
+
+from gpukern import explain, fma, saxpy
+
+
+def test_random_calls(place, rng):
+    for _ in range(150):
+        call = axpby_oracle.random_call(rng, 3)
+        expected = call.expected(call.operands[2])
+        given = [place.put(operand) for operand in call.operands]
+        for function in (fma, saxpy):
+            result = place.take(function(*given, **place.options))
+            if function is fma:
+                assert result.dtype == call.dtype
+                assert result.tobytes() == expected.tobytes(), call
+            elif not call.operands[0].dtype.itemsize > max(
+                operand.dtype.itemsize for operand in call.operands[1:]
+            ):
+                assert result.shape == call.shape
+        out = place.put(np.zeros(call.shape, call.out_dtype))
+        result = place.take(fma(*given, out=out, **place.options))
+        assert result.tobytes() == call.rounded_to(expected, call.out_dtype)
+
+
+def test_float64_to_narrow_types_rounds_once(place):
+    """A double that a detour by float32 would round to the wrong neighbour."""
+    x = np.float64(
+        [1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11, -(1 + 3 * 2.0**-11) + 2.0**-50, 2.0**-25]
+    )
+    out = place.put(np.zeros(4, "f2"))
+    result = place.take(fma(place.put(x), 1.0, 0.0, out=out, **place.options))
+    assert result.tobytes() == x.astype("f2").tobytes()
+
+
+def test_a_factor_for_each_row_and_one_on_the_device(place, rng):
+    x, y = rng.random((70, 33)).astype("f4"), rng.random((70, 33)).astype("f4")
+    for a in (rng.random((70, 1)).astype("f4"), np.float32([0.3]), rng.random(33).astype("f4")):
+        result = place.take(saxpy(place.put(a), place.put(x), place.put(y), **place.options))
+        wide = a.astype("f8") * x + y  # exact but for the sum, which rounds in float64
+        assert np.abs(result - wide).max() <= 2.0**-23
+        again = np.stack(
+            [
+                saxpy(f, u, v)
+                for f, u, v in zip(
+                    np.broadcast_to(a, x.shape).ravel(), x.ravel(), y.ravel(), strict=True
+                )
+            ]
+        )
+        assert result.tobytes() == again.astype("f4").tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "c8"])
+def test_saxpy_broadcasts(place, dtype):
+    x = np.arange(12).reshape(3, 4).astype(dtype)
+    for y in (np.arange(4), np.arange(3).reshape(3, 1), np.arange(24).reshape(2, 3, 4)):
+        for pair in ((x, y.astype(dtype)), (y.astype(dtype), x)):
+            result = saxpy(2, *map(place.put, pair), **place.options)
+            assert np.array_equal(place.take(result), 2 * pair[0] + pair[1])
+
+
+def test_results_of_broadcast_operands_have_numpys_layout(rng):
+    for _ in range(200):
+        shape = tuple(rng.integers(1, 5, 3).tolist())
+        x = np.asfortranarray(rng.random(shape)) if rng.random() < 0.5 else rng.random(shape)
+        y = rng.random(shape[rng.integers(0, 3) :])
+        for pair in ((x, y), (y, x)):
+            expected = pair[0] + pair[1]
+            result = saxpy(1, *pair)
+            assert np.array_equal(result, expected)
+            for size, stride, theirs in zip(
+                result.shape, result.strides, expected.strides, strict=True
+            ):
+                assert size == 1 or stride == theirs
+
+
+def test_a_number_may_stand_for_x_or_y(place):
+    x = np.float32([1, 2, 3])
+    assert np.array_equal(place.take(saxpy(2, place.put(x), 0.5, **place.options)), 2 * x + 0.5)
+    assert np.array_equal(place.take(saxpy(2, 0.5, place.put(x), **place.options)), 1 + x)
+
+
+def philox(seed, group):
+    """Philox4x32-10 as in the paper."""
+    key = [seed & 0xFFFFFFFF, seed >> 32]
+    c = [group & 0xFFFFFFFF, group >> 32, 0, 0]
+    for _ in range(10):
+        left, right = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [
+            (right >> 32) ^ c[1] ^ key[0],
+            right & 0xFFFFFFFF,
+            (left >> 32) ^ c[3] ^ key[1],
+            left & 0xFFFFFFFF,
+        ]
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def test_the_oracle_is_philox():
+    """The known answers that Random123 publishes for zeros and for ones."""
+    assert philox(0, 0) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+
+
+needs_bfloat16 = pytest.mark.skipif(oracle.bfloat16 is None, reason="needs ml_dtypes")
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "every second"])
+def test_stochastic_rounding_is_a_function_of_seed_and_position(place, rng, layout):
+    seed = 0x123456789ABCDEF
+    shape = (37, 53)
+    x = (rng.standard_normal(shape) * 10.0 ** rng.integers(-38, 38, shape)).astype("f4")
+    x[0, :4] = np.inf, -np.inf, np.nan, -0.0
+    given = {
+        "contiguous": x,
+        "transposed": np.asfortranarray(x),
+        "every second": np.repeat(x, 2, 1)[:, ::2],
+    }[layout]
+    out = place.put(np.zeros(shape, oracle.bfloat16))
+    result = fma(
+        place.put(given), 1.0, 0.0, out=out, rounding="stochastic", seed=seed, **place.options
+    )
+    bits = (x + np.float32(0)).ravel().view("u4").astype("u8")
+    finite = np.isfinite(x).ravel()
+    blocks = [philox(seed, group) for group in range(-(-x.size // 8))]
+    random = np.array([blocks[p // 8][p % 8 // 2] >> p % 2 * 16 & 0xFFFF for p in range(x.size)])
+    expected = ((bits + np.where(finite, random, 0).astype("u8")) >> 16).astype("u2")
+    expected[np.isnan(x).ravel()] = 0x7FC0
+    assert np.array_equal(place.take(result).view("u2").ravel(), expected)
+
+
+@needs_bfloat16
+def test_stochastic_rounding_is_unbiased():
+    x = np.full(200_000, 1 + 2.0**-7 * 0.25, "f4")
+    out = np.zeros(x.size, oracle.bfloat16)
+    mean = fma(x, 1.0, 0.0, out=out, rounding="stochastic", seed=5).astype("f8").mean()
+    assert set(np.unique(out.astype("f8"))) == {1, 1 + 2.0**-7}
+    # Four standard deviations of the mean.
+    assert abs(mean - x[0]) < 4 * 2.0**-7 * (0.25 * 0.75 / x.size) ** 0.5
+
+
+def test_rounding_is_checked():
+    x = np.ones(3, "f4")
+    with pytest.raises(ValueError, match="fma: rounding must be 'nearest' or 'stochastic'"):
+        fma(x, x, x, rounding="up")
+    with pytest.raises(ValueError, match="needs a seed"):
+        fma(x, x, x, rounding="stochastic")
+    with pytest.raises(ValueError, match="saxpy: seed is for"):
+        saxpy(1, x, x, seed=3)
+    with pytest.raises(TypeError, match="from float32 to bfloat16, got float32"):
+        saxpy(1, x, x, rounding="stochastic", seed=3)
+    with pytest.raises(OverflowError, match="seed must be in"):
+        fma(x, x, x, rounding="stochastic", seed=2**64)
+    with pytest.raises(TypeError, match="seed must be an int"):
+        fma(x, x, x, rounding="stochastic", seed=1.5)
+
+
+def test_explain_counts_repeated_elements_once():
+    x = np.ones((100, 1), "f4")
+    found = explain(fma, x, np.ones(50, "f4"), 1.0)
+    assert found.op == "fma"
+    assert found.bytes_read == 4 * 150
+    assert found.bytes_written == 4 * 5000

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// axpby of every type and layout, bit by bit, and its errors.
+
+#include <vector>
+
+#include "axpby_oracle.hpp"
+
+namespace gpukern_test {
+namespace {
+
+class AxpbyTest : public PlacementTest {
+ protected:
+  void check(gpukern_dtype x_type, gpukern_dtype y_type, gpukern_dtype out_type, const Shape& shape,
+             Layout x_layout = Layout::Contiguous, Layout y_layout = Layout::Contiguous,
+             Layout out_layout = Layout::Contiguous) {
+    const Array a(placement(), y_type, {shape[0], 1});
+    const Array x(placement(), x_type, shape, x_layout);
+    const Array b(placement(), x_type, {shape[1]});
+    const Array y(placement(), y_type, shape, y_layout);
+    const Array out(placement(), out_type, shape, out_layout);
+    fill_random(out.memory->host, random_);
+    expect_sum({a, x, &b, y, out}, placement(), random_);
+  }
+
+  Random random_{7};
+};
+GPUKERN_INSTANTIATE_PLACEMENTS(AxpbyTest);
+
+TEST_P(AxpbyTest, EveryCombinationOfTypes) {
+  for (const gpukern_dtype x : {kHalf, kBFloat, kSingle})
+    for (const gpukern_dtype y : {kHalf, kBFloat, kSingle})
+      for (const gpukern_dtype out : {kHalf, kBFloat, kSingle}) check(x, y, out, {5, 1031});
+  for (const gpukern_dtype other : {kHalf, kBFloat, kSingle, kDouble}) {
+    check(kDouble, other, kDouble, {5, 1031});
+    check(other, kDouble, kSingle, {5, 1031});
+    check(other, other, kDouble, {5, 1031});
+  }
+}
+
+TEST_P(AxpbyTest, EveryLayout) {
+  for (const gpukern_dtype type : {kBFloat, kDouble})
+    for (const Layout x : kInputLayouts)
+      for (const Layout y : kInputLayouts)
+        for (const Layout out : kOutputLayouts) {
+          SCOPED_TRACE(testing::Message() << static_cast<int>(x) << ' ' << static_cast<int>(y)
+                                          << ' ' << static_cast<int>(out));
+          check(type, kSingle, kSingle, {37, 67}, x, y, out);
+        }
+}
+
+TEST_P(AxpbyTest, EveryNumberOfColumns) {
+  for (std::int64_t columns = 1; columns < 40; ++columns)
+    for (const Layout layout : {Layout::Contiguous, Layout::Fortran})
+      check(kBFloat, kSingle, kSingle, {3, columns}, layout);
+}
+
+TEST_P(AxpbyTest, RefusesArguments) {
+  const Array good(placement(), kSingle, {2, 3});
+  const Array whole(placement(), {GPUKERN_INT, 32, 1}, {2, 3});
+  const Array two(placement(), kSingle, {2});
+  expect_error(Sum{good, whole, &good, good, good}.run(placement()), GPUKERN_TYPE_ERROR,
+               "axpby: x must have one of the dtypes float16, bfloat16, float32, float64, got "
+               "int32");
+  expect_error(Sum{good, good, &two, good, good}.run(placement()), GPUKERN_VALUE_ERROR,
+               "axpby: b must broadcast to shape (2, 3), got (2,)");
+  expect_error(Sum{good, good, &good, good, whole}.run(placement()), GPUKERN_TYPE_ERROR,
+               "axpby: out must have one of the dtypes");
+}
+
+}  // namespace
+}  // namespace gpukern_test
