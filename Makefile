@@ -62,7 +62,7 @@ BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
 .PHONY: help demo test examples wheels check-wheel bench bench-host bench-scale sanitize sanitize-host fuzz torture \
-  check-aarch64 docs docs-links docs-requirements lint words format abi-check abi-renew \
+  check-aarch64 docs docs-links docs-requirements lint lint-tools words format abi-check abi-renew \
   check-sdist release clean requirements
 
 help:
@@ -268,6 +268,10 @@ ifeq ($(OFFLINE),)
 endif
 	@rm -rf $(DOCS_WORK); mkdir -p $(DOCS_WORK)
 	doxygen docs/Doxyfile
+
+# The environments of the hooks, which lint installs otherwise.
+lint-tools: $(PRE_COMMIT)
+	$(PRE_COMMIT) install-hooks
 
 lint: $(PRE_COMMIT)
 	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
