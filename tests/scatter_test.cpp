@@ -148,6 +148,19 @@ TEST_P(ScatterTest, DuplicatesOfEveryKind) {
     }
 }
 
+/// GPUs combine them by atomic operations: to few elements in shared memory first.
+TEST_P(ScatterTest, IntegersOfManyUpdates) {
+  constexpr gpukern_dtype kInt32Values{GPUKERN_INT, 32, 1};
+  constexpr gpukern_dtype kUint64Values{GPUKERN_UINT, 64, 1};
+  for (const auto& [name, pattern] : kPatterns) {
+    SCOPED_TRACE(name);
+    check_pattern(pattern, kInt32Values, 1000, 70000, 1, GPUKERN_REDUCE_ADD);
+    check_pattern(pattern, kUint64Values, 300, 70000, 1, GPUKERN_REDUCE_ADD);
+    check_pattern(pattern, kUint64Values, 20000, 70000, 1, GPUKERN_REDUCE_ADD);
+    check_pattern(pattern, kInt32Values, 20000, 70000, 1, GPUKERN_REDUCE_MIN);
+  }
+}
+
 TEST_P(ScatterTest, EveryAxisAndIndexShape) {
   for (const std::int32_t axis : {-4, -3, -2, -1, 0, 1, 2, 3, GPUKERN_AXIS_NONE})
     for (const Shape& index_shape : {Shape{}, Shape{7}, Shape{2, 3}, Shape{0}, Shape{1, 0, 2}})

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cuda/common/reduction.cuh"
+#include "cuda/scatter/atomic.cuh"
 #include "cuda/scatter/key_of.cuh"
 #include "cuda/scatter/words.cuh"
 
@@ -25,32 +26,6 @@ __global__ void __launch_bounds__(kThreads)
   if (key < 0 || !last.is_last(update, key)) return;
   copy_words<W>(values.at(static_cast<std::uint64_t>(update)),
                 elements.at(static_cast<std::uint64_t>(key)), words, thread % lanes, lanes);
-}
-
-/// The type whose atomicAdd() adds elements of type T; void if there is none.
-template <class T>
-using AtomicType = std::conditional_t<
-    std::is_floating_point_v<T>, T,
-    std::conditional_t<
-        std::is_integral_v<T> && sizeof(T) == 4, unsigned,
-        std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, unsigned long long, void>>>;
-
-template <class A>
-__device__ void combine_atomically(const Reduction& reduction, A* to, A value) {
-  if constexpr (std::is_integral_v<A>) {
-    using Signed = std::conditional_t<sizeof(A) == 4, int, long long>;
-    auto* const signed_to = reinterpret_cast<Signed*>(to);
-    const bool is_signed = reduction.sign_bit != 0;
-    if (reduction.reduce == GPUKERN_REDUCE_MIN) {
-      is_signed ? atomicMin(signed_to, static_cast<Signed>(value)) : atomicMin(to, value);
-      return;
-    }
-    if (reduction.reduce == GPUKERN_REDUCE_MAX) {
-      is_signed ? atomicMax(signed_to, static_cast<Signed>(value)) : atomicMax(to, value);
-      return;
-    }
-  }
-  atomicAdd(to, value);
 }
 
 template <class T>
@@ -84,17 +59,6 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 }  // namespace
-
-bool has_atomic(const ScatterArgs& args) {
-  bool has = false;
-  visit_combined_type(args.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const bool is_extreme = args.reduce == GPUKERN_REDUCE_MIN || args.reduce == GPUKERN_REDUCE_MAX;
-    has = !std::is_void_v<AtomicType<T>> && is_aligned(args, alignof(T)) &&
-          (args.reduce == GPUKERN_REDUCE_ADD || (is_extreme && std::is_integral_v<T>));
-  });
-  return has;
-}
 
 void scatter_put_direct(const ScatterCall& call, const LastUpdates& last) {
   const ScatterArgs& args = call.args;

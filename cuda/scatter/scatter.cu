@@ -132,19 +132,19 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
 
 enum class Way { Direct, Rows, Table, Atomic, Hashed, Sorted };
 
-/// Up to here, atomic operations are faster than sorting, unless few keys have most updates.
-constexpr std::int64_t kAtomicTo = 1 << 18;
-
-/// In any order: few values, or a target that stays in the cache. In memory, sorting is faster.
-constexpr std::int64_t kAnyOrderTo = 1 << 20;
+/// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
+constexpr std::int64_t kAtomicRowsTo = 1 << 18;
+/// Up to here, and to a target that stays in the cache, those of single values are faster.
+constexpr std::int64_t kAtomicTo = 1 << 20;
 
 /// Whether random accesses to an array find it in the L2 cache, beside what else passes through it.
 bool stays_cached(std::int64_t bytes) { return bytes <= device_facts().l2_bytes / 2; }
 
 bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   const ScatterArgs& args = call.args;
-  if (!args.any_order) return !is_ordered && call.count <= kAtomicTo;
-  return call.count * call.columns <= kAnyOrderTo ||
+  if (is_ordered && !args.any_order) return false;
+  if (call.columns > 1 && !args.any_order) return call.count <= kAtomicRowsTo;
+  return call.count * call.columns <= kAtomicTo ||
          stays_cached(args.keys.count() * call.columns * args.item);
 }
 
@@ -212,7 +212,7 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
     case Way::Table:
       return scatter_by_table(device, call);
     case Way::Atomic:
-      return scatter_direct(call, true);
+      return scatter_atomically(call);
     case Way::Hashed:
       return scatter_hashed(device, call);
     case Way::Sorted:

@@ -3,7 +3,8 @@
 
 // What the ways of scatter share. scatter.cu chooses one of them.
 //
-// Updates with equal keys must be combined in order, so atomic operations do not serve in general.
+// Updates with equal keys must be combined in order, so atomic operations serve only integers, and
+// calls that accept any order.
 // A hash table finds the updates of each key if there are not many, and short values that replace
 // others need no more than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
@@ -130,8 +131,7 @@ void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const vo
 void scatter_put_items(const ScatterCall& call, const std::uint32_t* keys, const void* values);
 void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
                       const void* updates);
-/// Writes or combines without sorting: for unique indices, and, with `atomic`, for reductions that
-/// atomic operations implement.
+/// Writes or combines without sorting: for unique indices, and, with `atomic`, for any.
 void scatter_direct(const ScatterCall& call, bool atomic);
 /// The place of an update that is skipped.
 inline constexpr std::uint32_t kNoSlot = ~0U;
@@ -155,7 +155,9 @@ void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
 /// Short values along rows whose tables of the last updates fit in shared memory.
 bool has_shared_rows(const ScatterArgs& args);
 void scatter_put_shared(const ScatterCall& call);
+/// Whether atomic operations implement the reduction.
 bool has_atomic(const ScatterArgs& args);
+void scatter_atomically(const ScatterCall& call);
 
 /// Up to here, a hash table of the keys is faster than sorting.
 inline constexpr std::int64_t kScatterHashed = 1 << 16;

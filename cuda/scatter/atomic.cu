@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Reductions whose order does not matter, one value for each update, by atomic operations.
+#include <algorithm>
+
+#include "cuda/common/vector_access.cuh"
+#include "cuda/scatter/atomic.cuh"
+#include "cuda/scatter/key_of.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+constexpr int kAddThreads = 1024;
+
+/// Combines the values of equal keys of a warp, so that its atomic operations have different
+/// addresses; each lane has a key, -1 without an update. Returns whether the lane holds the result
+/// of its key. (E. Westphal, Voting and Shuffling to Optimize Atomic Operations, NVIDIA 2015)
+template <class T>
+__device__ bool combine_in_warp(const Reduction& reduction, std::int64_t key, T& value) {
+  constexpr unsigned kAll = 0xffffffffU;
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned peers = __match_any_sync(kAll, static_cast<long long>(key));
+  const unsigned before = peers & ((1U << lane) - 1);
+  unsigned rest = peers & ~before & ~(1U << lane);  // the peers after this lane
+  int rank = __popc(before);
+  while (__any_sync(kAll, rest != 0)) {
+    const int next = __ffs(static_cast<int>(rest)) - 1;
+    const T other = __shfl_sync(kAll, value, next & 31);
+    if (next >= 0) value = combine(reduction, value, other);
+    rest &= __ballot_sync(kAll, (rank & 1) == 0);  // the odd ones have been combined
+    rank >>= 1;
+  }
+  return key >= 0 && before == 0;
+}
+
+/// Sums of the keys that a block met first, in shared memory, so that keys that repeat often do not
+/// all wait for one part of the L2 cache.
+template <class T>
+struct KeyCache {
+  using A = AtomicType<T>;
+  static constexpr int kEntries = 512;
+  unsigned long long key[kEntries];
+  A sum[kEntries];
+
+  __device__ void clear(const Reduction& reduction) {
+    for (int k = static_cast<int>(threadIdx.x); k < kEntries; k += kThreads) {
+      key[k] = kNone;
+      sum[k] = bits_as<A>(identity<T>(reduction));
+    }
+  }
+  /// Returns false if the key has no entry, and may not take one, or another key has it.
+  __device__ bool combine(const Reduction& reduction, unsigned long long own, A value,
+                          bool may_enter) {
+    const int entry = static_cast<int>(own * 0x9e3779b97f4a7c15ULL >> 55);
+    const unsigned long long held = atomicCAS(key + entry, may_enter ? kNone : own, own);
+    if (held != own && !(may_enter && held == kNone)) return false;
+    combine_atomically(reduction, sum + entry, value);
+    return true;
+  }
+  __device__ void flush(const Reduction& reduction, const TargetElements& elements) const {
+    for (int k = static_cast<int>(threadIdx.x); k < kEntries; k += kThreads)
+      if (key[k] != kNone)
+        combine_atomically(reduction, reinterpret_cast<A*>(elements.at(key[k])), sum[k]);
+  }
+
+ private:
+  static constexpr unsigned long long kNone = ~0ULL;
+};
+
+/// The most updates of a thread.
+constexpr std::int64_t kMostUpdates = 8;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    combine_items_kernel(const __grid_constant__ KeyOf key_of,
+                         const __grid_constant__ UpdateValues values,
+                         const __grid_constant__ TargetElements elements, std::int64_t count,
+                         int updates, const __grid_constant__ Reduction reduction) {
+  using A = AtomicType<T>;
+  __shared__ KeyCache<T> cache;
+  cache.clear(reduction);
+  __syncthreads();
+  const std::int64_t first =
+      static_cast<std::int64_t>(blockIdx.x) * kThreads * updates + threadIdx.x;
+  for (int k = 0; k < updates; ++k) {
+    const std::int64_t update = first + k * kThreads;
+    std::int64_t key = -1;
+    T value{};
+    if (update < count) {
+      key = key_of(update);
+      value = *reinterpret_cast<const T*>(values.at(static_cast<std::uint64_t>(update)));
+    }
+    // If a key has a share of the updates that matters, two neighbours in a warp are likely to have
+    // it. The search for all that are equal takes longer than the atomic operations.
+    const std::int64_t next = __shfl_down_sync(0xffffffffU, static_cast<long long>(key), 1);
+    const bool repeats = __any_sync(0xffffffffU, key == next && threadIdx.x % 32 != 31);
+    const bool writes = repeats ? combine_in_warp(reduction, key, value) : key >= 0;
+    if (!writes) continue;
+    const A sum = bits_as<A>(value);
+    const auto own = static_cast<std::uint64_t>(key);
+    if (!cache.combine(reduction, own, sum, repeats))
+      combine_atomically(reduction, reinterpret_cast<A*>(elements.at(own)), sum);
+  }
+  __syncthreads();
+  cache.flush(reduction, elements);
+}
+
+/// Adds to a 64-bit number as two halves, since additions of 32 bits are fast in shared memory.
+__device__ void add_shared(unsigned* halves, unsigned long long value) {
+  const auto low = static_cast<unsigned>(value);
+  const unsigned before = atomicAdd(halves, low);
+  const unsigned high = static_cast<unsigned>(value >> 32) + (before + low < before ? 1 : 0);
+  if (high != 0) atomicAdd(halves + 1, high);
+}
+__device__ void add_shared(unsigned* sum, unsigned value) { atomicAdd(sum, value); }
+
+/// Adds integers to few elements: each block to sums in its shared memory first.
+template <class A>
+__global__ void __launch_bounds__(kAddThreads)
+    add_shared_kernel(const __grid_constant__ KeyOf key_of,
+                      const __grid_constant__ UpdateValues values,
+                      const __grid_constant__ TargetElements elements, std::int64_t count,
+                      int keys) {
+  extern __shared__ unsigned words[];
+  constexpr int kWords = sizeof(A) / sizeof(unsigned);
+  for (int k = static_cast<int>(threadIdx.x); k < keys * kWords; k += kAddThreads) words[k] = 0;
+  __syncthreads();
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kAddThreads;
+  for (std::int64_t update = static_cast<std::int64_t>(blockIdx.x) * kAddThreads + threadIdx.x;
+       update < count; update += step) {
+    const std::int64_t key = key_of(update);
+    if (key < 0) continue;
+    add_shared(words + key * kWords,
+               *reinterpret_cast<const A*>(values.at(static_cast<std::uint64_t>(update))));
+  }
+  __syncthreads();
+  for (int k = static_cast<int>(threadIdx.x); k < keys; k += kAddThreads) {
+    A sum = words[k * kWords];
+    if constexpr (kWords == 2) sum |= A{words[k * kWords + 1]} << 32;
+    if (sum != 0) atomicAdd(reinterpret_cast<A*>(elements.at(static_cast<std::uint64_t>(k))), sum);
+  }
+}
+
+/// The most bytes of sums in shared memory: of two blocks on every GPU.
+constexpr std::int64_t kMostShared = 32 << 10;
+/// The updates for each sum of a block and for each thread that justify them.
+constexpr std::int64_t kLeastShare = 4;
+
+/// The grid of add_shared_kernel; of no blocks if it does not pay.
+Grid shared_grid(const ScatterCall& call) {
+  const std::int64_t keys = call.args.keys.count();
+  const std::int64_t blocks = std::min(std::int64_t{2} * device_facts().multiprocessors,
+                                       call.count / (kLeastShare * kAddThreads));
+  const bool pays = call.args.reduce == GPUKERN_REDUCE_ADD &&
+                    keys * call.args.item <= kMostShared &&
+                    call.count >= kLeastShare * keys * blocks;
+  return {.blocks = pays ? blocks : 0,
+          .threads = kAddThreads,
+          .shared_bytes = static_cast<std::size_t>(keys * call.args.item)};
+}
+
+template <class T>
+void launch_items(const ScatterCall& call) {
+  const ScatterArgs& args = call.args;
+  if constexpr (std::is_integral_v<T>) {
+    if (const Grid grid = shared_grid(call); grid.blocks > 0)
+      return launch(add_shared_kernel<AtomicType<T>>, grid, call.stream, key_of(args),
+                    update_values(args), target_elements(args), call.count,
+                    static_cast<int>(args.keys.count()));
+  }
+  // As many as keep all threads of the GPU at work.
+  const std::int64_t updates =
+      std::clamp<std::int64_t>(call.count / (resident_grid() * kThreads), 1, kMostUpdates);
+  launch(combine_items_kernel<T>, ceil_divide(call.count, kThreads * updates), call.stream,
+         key_of(args), update_values(args), target_elements(args), call.count,
+         static_cast<int>(updates), reduction_of(args.reduce, args.dtype));
+}
+
+}  // namespace
+
+bool has_atomic(const ScatterArgs& args) {
+  bool has = false;
+  visit_combined_type(args.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const bool is_extreme = args.reduce == GPUKERN_REDUCE_MIN || args.reduce == GPUKERN_REDUCE_MAX;
+    has = !std::is_void_v<AtomicType<T>> && is_aligned(args, alignof(T)) &&
+          (args.reduce == GPUKERN_REDUCE_ADD || (is_extreme && std::is_integral_v<T>));
+  });
+  return has;
+}
+
+void scatter_atomically(const ScatterCall& call) {
+  if (call.columns > 1) return scatter_direct(call, true);
+  visit_combined_type(call.args.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_void_v<AtomicType<T>>) launch_items<T>(call);
+  });
+}
+
+}  // namespace gpukern::gpu
