@@ -247,9 +247,10 @@ gpukern_status copy(Session& call) {
 }
 
 using Operation = gpukern_status(Session&);
+// New ones come last: the first byte of an input of the corpus is the number of its operation.
 constexpr Operation* kOperations[] = {gather,        take_along_axis, scatter,  put_along_axis,
                                       gather_reduce, segment_reduce,  compress, nonzero,
-                                      count_nonzero, saxpy,           axpby,    copy};
+                                      count_nonzero, saxpy,           copy,     axpby};
 
 }  // namespace
 }  // namespace gpukern_fuzz
