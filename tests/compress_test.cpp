@@ -144,8 +144,8 @@ TEST_P(CompressTest, Errors) {
                  message);
   };
   expect(GPUKERN_VALUE_ERROR,
-         "compress: mask must have one dimension, or without an axis the shape", {4, 3}, 0, {2, 3},
-         kFloat32);
+         "compress: mask must have one dimension if an axis is given, got shape (4, 3)", {4, 3}, 0,
+         {2, 3}, kFloat32);
   expect(GPUKERN_VALUE_ERROR,
          "compress: mask must have one dimension, or without an axis the shape", {3, 4},
          GPUKERN_AXIS_NONE, {2}, kFloat32);

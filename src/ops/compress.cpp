@@ -21,7 +21,9 @@ Tensor selecting_part(const Argument& mask, const Tensor& x, const Axis& axis, b
     part.shape[0] = part.total = std::min(part.shape[0], axis.n);
     return part;
   }
-  require(flattened && same_shape(part, x), GPUKERN_VALUE_ERROR, mask.name,
+  require(flattened, GPUKERN_VALUE_ERROR, mask.name,
+          " must have one dimension if an axis is given, got shape ", part.shape_text());
+  require(same_shape(part, x), GPUKERN_VALUE_ERROR, mask.name,
           " must have one dimension, or without an axis the shape of x, ", x.shape_text(), ", got ",
           part.shape_text());
   return part;

@@ -27,10 +27,11 @@ from gpukern._streams.call cimport (
 import numpy as np
 
 from gpukern._interop import numpy_subclasses
+from numpy.exceptions import AxisError
 from gpukern._ops.docstrings import complete_docstring
 from gpukern._ops.indexing.gather import gather
 from gpukern._ops.selection.nonzero import nonzero
-from gpukern.errors import GpukernValueError
+from gpukern.errors import GpukernIndexError, GpukernValueError
 
 
 def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=None, stream=None,
@@ -127,7 +128,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     prepare_work(&call, &work, False, fill_value, &src, &msk, &dst)
     if work.axis != GPUKERN_AXIS_NONE and axis is None and msk.c.ndim != 1:
         # x has become flat, so that its bytes can be moved.
-        require_shape_of(&call, &msk, &src)
+        require_shape_of_x(&call, &msk, axis, shape_of(&src.c))
         describe_own(&call, np.ascontiguousarray(<object>msk.owner).reshape(-1), "mask", &flat_mask)
         work.index = &flat_mask.c
     options.struct_size = sizeof(gpukern_select_options)
@@ -168,24 +169,32 @@ cdef object by_positions(object mask, object x, object axis, object size, object
     begin_call(&call, "compress", device, stream, None, device_memory)
     describe_mask(&call, mask, &msk)
     if msk.c.ndim != 1:
-        if axis is not None or shape_of(&msk.c) != np.shape(x):
-            raise GpukernValueError(
-                "compress: mask must have one dimension, or without an axis the shape of x, "
-                f"{np.shape(x)}, got {shape_of(&msk.c)}")
+        require_shape_of_x(&call, &msk, axis, np.shape(x))
         mask = flat(&call, &msk)
     end_call(&call, None, &msk)
-    positions = nonzero(mask, size=size, fill_value=-2**63, device=device, stream=stream,
-                        device_memory=device_memory)[0]
-    return gather(x, positions, axis=axis, mode="raise" if size is None else "fill",
-                  fill_value=fill_value, out=out, device=device, stream=stream, progress=progress,
-                  device_memory=device_memory)
+    positions = nonzero(mask, size=size, fill_value=0 if size is None else -2**63, device=device,
+                        stream=stream, device_memory=device_memory)[0]
+    try:
+        return gather(x, positions, axis=axis, mode="raise" if size is None else "fill",
+                      fill_value=fill_value, out=out, device=device, stream=stream,
+                      progress=progress, device_memory=device_memory)
+    except AxisError:  # which is an IndexError
+        raise
+    except IndexError as error:
+        raise GpukernIndexError(
+            f"compress: mask must be zero beyond the items of x: {error}") from None
 
 
-cdef int require_shape_of(CallContext *call, const Argument *msk, const Argument *src) except -1:
-    if shape_of(&msk.c) != shape_of(&src.c):
+cdef int require_shape_of_x(CallContext *call, const Argument *msk, object axis,
+                            tuple shape) except -1:
+    """Raises unless a mask, not of one dimension, has the shape of the flattened x."""
+    if axis is not None:
+        raise GpukernValueError(f"{what(call, msk)} must have one dimension if an axis is given, "
+                                f"got shape {shape_of(&msk.c)}")
+    if shape_of(&msk.c) != shape:
         raise GpukernValueError(
             f"{what(call, msk)} must have one dimension, or without an axis the shape of x, "
-            f"{shape_of(&src.c)}, got {shape_of(&msk.c)}")
+            f"{shape}, got {shape_of(&msk.c)}")
     return 0
 
 
