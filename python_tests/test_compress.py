@@ -226,6 +226,9 @@ def test_arguments_are_named():
          (np.ones((2, 3)), x.astype(object), 0), {}),
         (IndexError, "mask must be zero beyond the items of x: index 2 is out of bounds for axis 0",
          ([0, 0, 1], x.astype(object), 0), {}),
+        (ValueError, "fill_value must be left out without size", ([1], x), {"fill_value": -1}),
+        (ValueError, "fill_value must be left out without size", ([1], x),
+         {"fill_value": np.zeros(3), "out": np.ones(1)}),
         (ValueError, "mask must have one dimension, or", (True, x), {}),
         (TypeError, "mask must be bool, an integer", (["a"], x), {}),
         (TypeError, "mask must be bool, an integer", (np.ones(1, np.longdouble), x), {}),
@@ -244,6 +247,7 @@ def test_arguments_are_named():
         compress([1], x, 2)
     with pytest.raises(np.exceptions.AxisError, match="axis 2 is out of bounds"):
         compress(np.ones(99), x, 2)
+    assert compress([1], x, fill_value=0).tolist() == [0]  # the default
 
 
 def test_explain():

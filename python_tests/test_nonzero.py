@@ -48,7 +48,7 @@ def test_generated_calls(window, size, seed, places, cases):
         memory = random_bytes(rng, window.extent + 8)
         mask = window.on(memory)
         fill_mask(mask, rng)
-        fill_value = int(rng.integers(-9, 9))
+        fill_value = 0 if size is None else int(rng.integers(-9, 9))
         expected = [sized(c, size, fill_value) for c in np.nonzero(as_bool(mask))]
         before = memory.tobytes()
         for place in places:
@@ -109,6 +109,7 @@ def test_arguments_are_named():
         (TypeError, "fill_value must be an int, got float", [1], {"fill_value": 0.5}),
         (OverflowError, "fill_value must fit in int64, got 9", [1],
          {"fill_value": 2**63}),
+        (ValueError, "fill_value must be left out without size", [1], {"fill_value": -1}),
     ]:  # fmt: skip
         with pytest.raises(error, match=f"^nonzero: {words}") as caught:
             nonzero(mask, **options)

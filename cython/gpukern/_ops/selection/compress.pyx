@@ -19,15 +19,17 @@ from gpukern._ops.indexing.indexed_read cimport (
     sizes_with,
 )
 from gpukern._ops.indexing.indexed_write cimport largest
-from gpukern._ops.selection.count_nonzero cimport as_size, counted, describe_mask
+from gpukern._ops.selection.count_nonzero cimport (
+    as_size, counted, describe_mask, require_no_fill_value,
+)
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
 
 import numpy as np
+from numpy.exceptions import AxisError
 
 from gpukern._interop import numpy_subclasses
-from numpy.exceptions import AxisError
 from gpukern._ops.docstrings import complete_docstring
 from gpukern._ops.indexing.gather import gather
 from gpukern._ops.selection.nonzero import nonzero
@@ -54,8 +56,9 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
         there are fewer. By default the nonzero elements of the mask are counted first; with `out`,
         it is the length of `out`.
     fill_value : scalar or array
-        For `size`. Converts to the dtype of `x` by NumPy's rule 'same_kind'. The shape of an array
-        is a suffix of the shape of an item. The default 0 fills with zero bytes.
+        For `size`; without it, only the default 0. Converts to the dtype of `x` by NumPy's rule
+        'same_kind'. The shape of an array is a suffix of the shape of an item. 0 fills with zero
+        bytes.
     out : array, optional
         Written to and returned: of the dtype of `x`, and of shape
         ``x.shape[:axis] + (size,) + x.shape[axis+1:]``. May overlap the inputs. Without `size`, its
@@ -98,6 +101,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     cdef int64_t count
     cdef int ndim
     cdef object result
+    require_no_fill_value("compress", size, fill_value)
     if is_special(x):
         return by_positions(mask, x, axis, size, fill_value, out, device, stream, progress,
                             device_memory)

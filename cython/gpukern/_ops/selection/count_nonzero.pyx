@@ -81,6 +81,13 @@ cdef int64_t as_size(const CallContext *call, object size) except -1:
     return number
 
 
+cdef int require_no_fill_value(str function, object size, object fill_value) except -1:
+    """Refuses a fill value without a size, which would be ignored; but for the default."""
+    if size is None and not (type(fill_value) is int and fill_value == 0):
+        raise GpukernValueError(f"{function}: fill_value must be left out without size")
+    return 0
+
+
 cdef int64_t as_int64(const CallContext *call, object number, str name) except? -1:
     if type(number) is int and -2**63 <= number < 2**63:
         return number

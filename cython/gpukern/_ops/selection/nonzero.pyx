@@ -11,7 +11,9 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.indexed_write cimport largest
-from gpukern._ops.selection.count_nonzero cimport as_int64, as_size, counted, describe_mask
+from gpukern._ops.selection.count_nonzero cimport (
+    as_int64, as_size, counted, describe_mask, require_no_fill_value,
+)
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start,
 )
@@ -37,7 +39,7 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, progress
         The number of coordinates to return: those of the first elements, and `fill_value` if there
         are fewer nonzero elements. By default the nonzero elements are counted first.
     fill_value : int
-        For `size`.
+        For `size`; without it, only the default 0.
     {call_options}
 
     Returns
@@ -73,6 +75,7 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, progress
     cdef int64_t number
     begin_call(&call, "nonzero", device, stream, progress, device_memory)
     number = as_int64(&call, fill_value, "fill_value")
+    require_no_fill_value("nonzero", size, number)
     describe_mask(&call, mask, &msk)
     fill.data = &number
     fill.shape = fill.strides = NULL
