@@ -102,6 +102,13 @@ def test_refuses_what_does_not_fit(blocking, dst, src, error, words):
     assert isinstance(caught.value, gpukern.GpukernError)
 
 
+@pytest.mark.parametrize("blocking", [None, 1, "yes", np.ones(2)])
+def test_refuses_what_is_no_bool(blocking):
+    words = f"^copyto: blocking must be a bool, got {type(blocking).__name__}$"
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=words):
+        gpukern.copyto(np.zeros(3), np.ones(3), blocking=blocking)
+
+
 def test_refuses_what_is_no_stream():
     with pytest.raises(TypeError, match=r"^copyto: stream must be "):
         gpukern.copyto(np.zeros(3), np.ones(3), stream="fast")

@@ -86,6 +86,16 @@ def test_arguments_are_checked_on_all_ranks():
         (TypeError, "as an integer", lambda t: distributed.host_table(0.5, "f4", t.group)),
         (
             TypeError,
+            "host_table: pinned must be a bool, got str",
+            lambda t: distributed.host_table(3, "f4", t.group, pinned="no"),
+        ),
+        (
+            TypeError,
+            "scatter: unique must be a bool, got str",
+            lambda t: gpukern.scatter(t, [0], 1.0, unique="no"),
+        ),
+        (
+            TypeError,
             "array must not be a masked array",
             lambda t: distributed.from_local(np.ma.masked_array([1.0], [True]), t.group),
         ),

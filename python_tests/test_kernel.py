@@ -331,6 +331,12 @@ def test_jax_arrays_are_not_written_to(program):
             ValueError,
             "programmatic_launch must be 0",
         ),
+        (lambda k: k.launch(1, 1, cooperative=1), TypeError, "cooperative must be a bool, got int"),
+        (
+            lambda k: k.launch(1, 1, programmatic_launch="no"),
+            TypeError,
+            "programmatic_launch must be a bool, got str",
+        ),
         (lambda k: gpukern.Kernel(), TypeError, "made by Program.kernel"),
         (lambda k: type(k[1, 1])(), TypeError, "made by kernel"),
     ],

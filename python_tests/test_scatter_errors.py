@@ -95,6 +95,9 @@ def test_out_must_fit():
         ({"reduce": "sum"}, ValueError, "reduce must be None, 'add', 'multiply', 'min', 'max' or"),
         ({"reduce": ["add"]}, ValueError, "reduce must be None, 'add', .*, got "),
         ({"order": None}, ValueError, "order must be 'fixed' or 'any', got None"),
+        ({"unique": "x"}, TypeError, "unique must be a bool, got str"),
+        ({"unique": 1}, TypeError, "unique must be a bool, got int"),
+        ({"unique": np.array([1, 2])}, TypeError, "unique must be a bool, got ndarray"),
         ({"axis": 1.0}, TypeError, "axis must be an int or None, got float"),
         ({"device": "gpu"}, ValueError, "device must be "),
         ({"out": bytes(24)}, TypeError, "out must be an array, got bytes"),
@@ -104,6 +107,10 @@ def test_out_must_fit():
 def test_options(options, error, words):
     with pytest.raises(error, match=f"^scatter: {words}"):
         scatter(np.zeros(3), [0], 1.0, **options)
+
+
+def test_unique_may_be_numpys_bool():
+    assert scatter(np.zeros(3), [1], 2.0, unique=np.True_).tolist() == [0, 2, 0]
 
 
 def test_axes_out_of_range():

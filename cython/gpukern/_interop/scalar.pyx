@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""Python's and NumPy's values as elements of an array: fill_value, scatter's values, factors."""
+"""Python's and NumPy's values as options of a call, and as elements of an array: fill_value,
+scatter's values, factors."""
 
 cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongLongAndOverflow
@@ -48,6 +49,16 @@ cdef dict PYTHON_TYPES = {np.dtype(code).type: type(np.zeros((), code).item())
 # The dtypes to which NumPy converts Python's numbers by the rule 'same_kind', but for long doubles,
 # whose padding it leaves as it is.
 cdef dict PLAIN_NUMBERS = {int: "bhilqBHILQefdFD", float: "efdFD"}
+
+
+# ---- options ----
+
+cdef bint as_bool(object given, object function, str name) except -1:
+    if given is True or given is False:
+        return given
+    if isinstance(given, np.bool_):
+        return bool(given)
+    raise GpukernTypeError(f"{function}: {name} must be a bool, got {type(given).__name__}")
 
 
 # ---- fill_value and values ----

@@ -12,6 +12,7 @@ from gpukern._interop.argument cimport (
     as_bytes, count_of, describe, describe_output, dtype_of, refuse_masked, shape_of,
 )
 from gpukern._interop.dtype cimport require_plain
+from gpukern._interop.scalar cimport as_bool
 from gpukern._memory.creation cimport concrete_device
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
@@ -65,7 +66,7 @@ def copyto(dst, src, *, stream=None, blocking=True):
     cdef Argument *host
     cdef const gpukern_tensor *target
     cdef const gpukern_tensor *source
-    cdef bint across, waits = blocking
+    cdef bint across, waits = as_bool(blocking, "copyto", "blocking")
     begin_call(&call, "copyto", None, stream, None, None)
     describe_output(&call, dst, "dst", &to)
     describe(&call, src, "src", &origin)

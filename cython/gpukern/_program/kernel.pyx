@@ -12,6 +12,7 @@ from gpukern._capi cimport (
     gpukern_kernel_info, gpukern_kernel_parameter, gpukern_kernel_query, gpukern_kernel_release,
     gpukern_launch, gpukern_program, gpukern_program_kernel,
 )
+from gpukern._interop.scalar cimport as_bool
 from gpukern._program.kernel_args cimport UNKNOWN, KernelParameter, fill_parameter
 from gpukern._program.launch cimport launch
 from gpukern._runtime.runtime cimport check
@@ -164,8 +165,9 @@ cdef class Kernel:
             No effect on code for compute capabilities below 9.0.
         """
         cdef Launcher made = self[grid, block, shared, stream]
-        made.shape.cooperative = 1 if cooperative else 0
-        made.shape.programmatic_launch = 1 if programmatic_launch else 0
+        made.shape.cooperative = as_bool(cooperative, self.kernel_name, "cooperative")
+        made.shape.programmatic_launch = as_bool(
+            programmatic_launch, self.kernel_name, "programmatic_launch")
         launch(self, &made.shape, made.stream, args)
 
     def for_size(self, n, block=None, *, shared=0, stream=None):

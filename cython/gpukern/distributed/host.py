@@ -73,6 +73,10 @@ def host_table(
     array: npt.NDArray[Any] = np.empty(0, kind)
     with contextlib.ExitStack() as opened, collective(group, "host_table") as call:
         with call:
+            if not isinstance(pinned, (bool, np.bool_)):
+                raise GpukernTypeError(
+                    f"host_table: pinned must be a bool, got {type(pinned).__name__}"
+                )
             kind = np.dtype(dtype)
             if kind.hasobject or kind.kind == "T":
                 raise GpukernTypeError(f"host_table: dtype must be of a fixed width, got {kind}")

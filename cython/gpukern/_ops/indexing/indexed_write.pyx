@@ -18,7 +18,7 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.array_type cimport BY_NUMPY, array_type_of
 from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
-from gpukern._interop.scalar cimport elements_of
+from gpukern._interop.scalar cimport as_bool, elements_of
 from gpukern._ops.indexing.index_argument cimport (
     Indices, copy_to_gpu_of, describe_index, describe_indices, describe_own,
 )
@@ -107,7 +107,7 @@ cdef int set_options(const CallContext *call, gpukern_scatter_options *options, 
     options.reduce = one_of(call, REDUCTIONS, reduce, "reduce",
                             "None, 'add', 'multiply', 'min', 'max' or 'mean'")
     options.order = one_of(call, ORDERS, order, "order", "'fixed' or 'any'")
-    options.unique = bool(unique)
+    options.unique = as_bool(unique, <object>call.function, "unique")
     options.further_index_count = 0
     return 0
 
