@@ -118,6 +118,7 @@ def test_bad_arguments():
     index = [0, 1]
     for arguments, error, words in [
         ({"index": [0.5]}, TypeError, "index must be of an integer dtype, got float64"),
+        ({"index": [True, False]}, TypeError, "index must be of an integer dtype, got bool$"),
         ({"size": 1.5}, TypeError, "size must be an int, got float"),
         ({"size": -1}, ValueError, r"size must be in \[0, 2\*\*60\), got -1"),
         ({"mode": "wrap"}, ValueError, "mode must be 'raise' or 'fill', got 'wrap'"),

@@ -67,9 +67,11 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
     if not isinstance(index, cnp.ndarray):
         array = index_of_numbers(call, <object>idx.name, index, array)
     if array.dtype.kind not in "iu":
+        hint = ""
+        if array.dtype.kind == "b" and <object>call.function != "bincount":  # which counts numbers
+            hint = " (numpy.flatnonzero() gives the indices)"
         raise GpukernTypeError(
-            f"{what(call, idx)} must be of an integer dtype, got {array.dtype}"
-            + (" (numpy.flatnonzero() gives the indices)" if array.dtype.kind == "b" else ""))
+            f"{what(call, idx)} must be of an integer dtype, got {array.dtype}{hint}")
     if not is_native(array.dtype):
         array = array.astype(array.dtype.newbyteorder("="))
     elif idx.byte_strided:
