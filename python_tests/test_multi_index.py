@@ -17,7 +17,8 @@ from strategies import GATHER_DTYPES, INDEX_DTYPES, windows
 from test_properties_gather import MODES, make_valid, random_bytes, random_indices
 from write_cases import REDUCED_DTYPES, make_moderate
 
-from gpukern import explain, gather, scatter, take, take_along_axis
+import gpukern
+from gpukern import explain, gather, put_along_axis, scatter, take, take_along_axis
 
 # ---- generated calls ----
 
@@ -251,7 +252,17 @@ def test_arrays_of_every_library(kind):
 def test_a_tuple_stays_a_sequence_where_numpys_function_takes_one():
     x = np.arange(10.0)
     assert take(x, (1, 2)).tolist() == np.take(x, (1, 2)).tolist() == [1, 2]
-    assert take_along_axis(x, (1, 2)).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("index", [(1, 2), ([0, 1, 2], [0, 1, 2]), ()])
+def test_a_tuple_is_no_index_along_an_axis(index):
+    for x in (np.ones((3, 4)), np.ma.ones((3, 4)), np.ones((3, 4), object)):
+        words = r"^take_along_axis: index must be one array, got a tuple$"
+        with pytest.raises(gpukern.errors.GpukernTypeError, match=words):
+            take_along_axis(x, index)
+    words = r"^put_along_axis: index must be one array, got a tuple$"
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=words):
+        put_along_axis(np.ones((3, 4)), index, 0.0)
 
 
 def test_explain():

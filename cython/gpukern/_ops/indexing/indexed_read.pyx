@@ -67,7 +67,9 @@ cdef class IndexedRead:
         cdef const gpukern_tensor *index_shape = &idx.c
         cdef Work work
         cdef object result
-        cdef bint several = isinstance(index, tuple) and not self.aligned
+        cdef bint several = isinstance(index, tuple)
+        if several and self.aligned and not is_distributed(source):
+            raise GpukernTypeError(f"{self.name}: index must be one array, got a tuple")
         if is_special(source):
             if several and not is_distributed(source):  # that one refuses it on all ranks
                 raise GpukernTypeError(

@@ -76,7 +76,9 @@ cdef class IndexedWrite:
         else:
             describe_operand(&call, target, "target", &to)
         require_elements(&call, &to, reduce)
-        if isinstance(index, tuple) and self.takes_tuples:
+        if isinstance(index, tuple):
+            if not self.takes_tuples:
+                raise GpukernTypeError(f"{self.name}: index must be one array, got a tuple")
             describe_indices(&call, tuple(index), axis, &to, &idx, &indices)
             options.further_index_count = indices.count
             options.further_indices = indices.further
