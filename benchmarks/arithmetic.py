@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+"""Measures axpby, fma and the mixed dtypes of saxpy on a GPU, beside torch's nearest operation.
+
+``python -m benchmarks.arithmetic`` needs torch and a GPU. The bytes are those of the elements that
+the operands and the output hold, each once. Results are compared with torch's.
+"""
+
+import argparse
+
+import torch
+
+import gpukern
+from benchmarks.layouts import device_seconds
+
+SIDE = 16384  # of square arrays
+
+
+def cases(n):
+    """Return names, operands whose elements count, outputs, our calls and torch's on them."""
+
+    def make(*shape, dtype=torch.float32):
+        return torch.randn(shape, device="cuda").to(dtype)
+
+    x, y, z, out = (make(n, n) for _ in range(4))
+    one, row, column = make(1)[0], make(1, n), make(n, 1)
+    hx, hy, hout = (make(n, n, dtype=torch.bfloat16) for _ in range(3))
+    dx, dy, dz, dz_out = (make(n // 2, n, dtype=torch.float64) for _ in range(4))
+    saxpy, axpby, fma = gpukern.saxpy, gpukern.axpby, gpukern.fma
+    # fmt: off
+    return [
+        ("saxpy", (x, y), out, lambda: saxpy(2.0, x, y, out=out),
+         lambda: torch.add(y, x, alpha=2, out=out)),
+        ("saxpy, a on the GPU", (x, y), out, lambda: saxpy(one, x, y, out=out),
+         lambda: torch.addcmul(y, one, x, out=out)),
+        ("saxpy, a for each row", (x, y), out, lambda: saxpy(column, x, y, out=out),
+         lambda: torch.addcmul(y, column, x, out=out)),
+        ("saxpy, bfloat16 onto float32", (hx, y), out, lambda: saxpy(2.0, hx, y, out=out),
+         lambda: torch.add(y, hx, alpha=2, out=out)),
+        ("saxpy, float32 onto bfloat16", (x, hy), hout, lambda: saxpy(2.0, x, hy, out=hout),
+         lambda: torch.add(hy, x, alpha=2, out=hout)),
+        ("the same, stochastic", (x, hy), hout,
+         lambda: saxpy(2.0, x, hy, out=hout, rounding="stochastic", seed=1), None),
+        ("axpby", (x, y), out, lambda: axpby(0.75, x, 0.25, y, out=out),
+         lambda: torch.lerp(x, y, 0.25, out=out)),
+        ("axpby of bfloat16", (hx, hy), hout, lambda: axpby(0.75, hx, 0.25, hy, out=hout),
+         lambda: torch.lerp(hx, hy, 0.25, out=hout)),
+        ("fma", (x, y, z), out, lambda: fma(x, y, z, out=out),
+         lambda: torch.addcmul(z, x, y, out=out)),
+        ("fma, x transposed, y a row", (x, z), out, lambda: fma(x.T, row, z, out=out),
+         lambda: torch.addcmul(z, x.T, row, out=out)),
+        ("fma, y a column, z a row", (x,), out, lambda: fma(x, column, row, out=out),
+         lambda: torch.addcmul(row, x, column, out=out)),
+        ("fma of float64", (dx, dy, dz), dz_out, lambda: fma(dx, dy, dz, out=dz_out),
+         lambda: torch.addcmul(dz, dx, dy, out=dz_out)),
+    ]
+    # fmt: on
+
+
+def main(argv=None):
+    """Print a line for each case."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--side", type=int, default=SIDE, help="the side of square arrays")
+    side = parser.parse_args(argv).side
+    source, copied = (torch.zeros(side * side, device="cuda") for _ in range(2))
+    copy_rate = 8 * side * side / device_seconds(lambda: copied.copy_(source))
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, gpukern "
+          f"{gpukern.__version__}, copy {copy_rate * 1e-9:.0f} GB/s")  # fmt: skip
+    print("| case | GB/s | of copy | of torch |\n|---|---:|---:|---:|")
+    for name, operands, out, ours, theirs in cases(side):
+        ratio = "-"
+        if theirs is not None:
+            peer = device_seconds(theirs)
+            expected = out.clone()
+        seconds = device_seconds(ours)
+        if theirs is not None:
+            torch.testing.assert_close(out, expected, rtol=2e-2, atol=2e-2)
+            ratio = f"{peer / seconds:.2f}"
+        moved = sum(array.numel() * array.itemsize for array in (*operands, out))
+        rate = moved / seconds
+        print(f"| {name} | {rate * 1e-9:.0f} | {rate / copy_rate:.2f} | {ratio} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
