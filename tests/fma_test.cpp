@@ -4,6 +4,7 @@
 // fma of many elements, of numbers in host memory, over its operands, and its options.
 
 #include "axpby_oracle.hpp"
+#include "gpukern/explain.h"
 
 namespace gpukern_test {
 namespace {
@@ -29,6 +30,18 @@ TEST_P(FmaTest, OneElementMayBeInHostMemory) {
   const Array number(Placement::Cpu, kHalf, {1});
   const Array out(placement(), kSingle, {70, 3});
   expect_sum({number, x, nullptr, number, out}, placement(), random_);
+}
+
+TEST(ExplainedFmaTest, NoOperandIsRead) {
+  gpukern_tensor number{};
+  number.data = reinterpret_cast<void*>(64);  // NOLINT(performance-no-int-to-ptr)
+  number.device = {GPUKERN_CPU, 0};
+  number.dtype = kSingle;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.explanation = &explanation;
+  EXPECT_EQ(gpukern_fma(&number, &number, &number, &number, nullptr, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
 }
 
 TEST_P(FmaTest, TheOutputMayBeAnOperand) {

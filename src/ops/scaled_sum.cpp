@@ -97,6 +97,7 @@ class CheckedSum {
 
   void run(const Call& call, const char* function, const gpukern_exec* exec) {
     if (out_.tensor.count() == 0) return;
+    if (call.explanation == nullptr) read_values();
     bool apart = false;
     for (const Input& input : inputs_) apart = apart || clashes(out_.tensor, input.argument.tensor);
     Output out_here(call, out_.tensor, apart);
@@ -130,7 +131,7 @@ class CheckedSum {
     Argument input(sum.function, sum.names[k], sum.tensors[k]);
     operand.type = real_type(input);
     if (input.tensor.count() == 1 && !input.tensor.device.cuda) {
-      operand.value = value_at(input.tensor.data, operand.type);
+      values_.push_back({k, input});
       // For the check of the shape.
       static_cast<void>(broadcast_to(input.tensor, out_.tensor, input.name));
       return;
@@ -138,6 +139,13 @@ class CheckedSum {
     input.tensor = broadcast_to(input.tensor, out_.tensor, input.name);
     operand.in_memory = true;
     inputs_.push_back({k, input});
+  }
+
+  void read_values() {
+    for (const Input& value : values_) {
+      AxpbyArgs::Operand& operand = args_.operand[value.number];
+      operand.value = value_at(value.argument.tensor.data, operand.type);
+    }
   }
 
   void set_loop(const Tensor& out) {
@@ -187,6 +195,7 @@ class CheckedSum {
   gpukern_axpby_options options_;
   Argument out_;
   std::vector<Input> inputs_;  ///< but those that are values
+  std::vector<Input> values_;
   AxpbyArgs args_;
 };
 
