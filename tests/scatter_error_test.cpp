@@ -172,53 +172,120 @@ TEST(ScatterArgumentTest, DevicesThatDiffer) {
                GPUKERN_VALUE_ERROR, "scatter: out must be on cuda:0 like target, got cpu");
 }
 
-/// Pages that end, or begin, at a page without access.
-class GuardedPages {
+/// Memory that begins, and ends, at a page without access.
+class GuardedMemory {
  public:
-  GuardedPages() : size_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+  explicit GuardedMemory(std::size_t pages = 1)
+      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), size_(pages * page_) {
     pages_ = static_cast<std::byte*>(
-        mmap(nullptr, 3 * size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    EXPECT_EQ(mprotect(pages_ + size_, size_, PROT_READ | PROT_WRITE), 0);
+        mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_EQ(mprotect(pages_ + page_, size_, PROT_READ | PROT_WRITE), 0);
   }
-  GuardedPages(const GuardedPages&) = delete;
-  GuardedPages& operator=(const GuardedPages&) = delete;
-  ~GuardedPages() { munmap(pages_, 3 * size_); }
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  ~GuardedMemory() { munmap(pages_, size_ + 2 * page_); }
 
-  [[nodiscard]] std::byte* first() const { return pages_ + size_; }
-  [[nodiscard]] std::byte* last(std::size_t bytes) const { return pages_ + 2 * size_ - bytes; }
+  [[nodiscard]] std::byte* first() const { return pages_ + page_; }
+  [[nodiscard]] std::byte* last(std::size_t bytes) const { return pages_ + page_ + size_ - bytes; }
 
  private:
+  std::size_t page_;
   std::size_t size_;
   std::byte* pages_;
 };
 
+/// A call whose indices are mostly out of bounds.
+struct WildCall {
+  enum class By { Index, AlongAxis, Tuple };
+
+  gpukern_dtype dtype;
+  Shape target;
+  Shape index;
+  gpukern_reduce reduce = GPUKERN_REDUCE_NONE;
+  By by = By::Index;
+  bool unique = false;
+
+  /// With a target at the beginning and at the end of memory, in every mode. A tuple indexes both
+  /// axes of the target, the other calls its first one, or the last one along an axis.
+  void run(const GuardedMemory& memory) const {
+    const std::size_t axis = by == By::AlongAxis ? target.size() - 1 : 0;
+    const std::vector<std::int64_t> numbers = indices(target[axis]);
+    const std::vector<std::int64_t> further = indices(target.back());
+    Shape shape = update_shape(by == By::AlongAxis, target, index, static_cast<std::int32_t>(axis));
+    if (by == By::Tuple) shape = index;
+    const std::vector<std::byte> values(bytes(shape));
+    const auto tensor = [](const void* data, gpukern_dtype of, const Shape& sizes) {
+      return gpukern_tensor{const_cast<void*>(data),
+                            kCpu,
+                            static_cast<std::int32_t>(sizes.size()),
+                            of,
+                            const_cast<std::int64_t*>(sizes.data()),
+                            nullptr,
+                            0};
+    };
+    const gpukern_tensor at = tensor(numbers.data(), kInt64.dtype, index);
+    const gpukern_tensor also = tensor(further.data(), kInt64.dtype, index);
+    const gpukern_tensor* const others = &also;
+    const gpukern_tensor from = tensor(values.data(), dtype, shape);
+    const gpukern_exec exec = exec_at(Placement::Cpu);
+    const auto operation = by == By::AlongAxis ? gpukern_put_along_axis : gpukern_scatter;
+    for (const gpukern_index_mode mode : kModes)
+      for (std::byte* const data : {memory.first(), memory.last(bytes(target))}) {
+        const gpukern_tensor to = tensor(data, dtype, target);
+        gpukern_scatter_options options = scatter_options(mode, reduce);
+        options.unique = unique ? 1 : 0;
+        options.further_index_count = by == By::Tuple ? 1 : 0;
+        options.further_indices = &others;
+        EXPECT_EQ(
+            operation(&to, &at, &from, static_cast<std::int32_t>(axis), nullptr, &options, &exec),
+            mode == GPUKERN_INDEX_RAISE ? GPUKERN_INDEX_ERROR : GPUKERN_SUCCESS);
+      }
+  }
+
+ private:
+  [[nodiscard]] std::size_t bytes(const Shape& shape) const {
+    return static_cast<std::size_t>(count_of(shape) * item_bytes(dtype));
+  }
+  [[nodiscard]] std::vector<std::int64_t> indices(std::int64_t size) const {
+    const std::int64_t extremes[] = {INT64_MIN, INT64_MAX, -size - 1, size, 1 << 20, -1, size / 2};
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count_of(index)));
+    for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = extremes[k % std::size(extremes)];
+    return numbers;
+  }
+};
+
+constexpr gpukern_dtype kBFloat16{GPUKERN_BFLOAT, 16, 1};
+
 TEST(ScatterGuardPageTest, NoModeWritesOutsideTheTarget) {
-  const GuardedPages pages;
-  for (const int width : {1, 2, 3, 4, 8, 16, 40})
-    for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD})
-      for (const gpukern_index_mode mode : kModes)
-        for (const bool at_end : {false, true})
-          for (const std::int64_t count : {6, 6000}) {
-            gpukern_dtype dtype = bytes_dtype(width);
-            if (reduce != GPUKERN_REDUCE_NONE) dtype = {GPUKERN_INT, 64, 1};
-            const std::int64_t size = 7;
-            const auto bytes = static_cast<std::size_t>(size * item_bytes(dtype));
-            std::vector<std::int64_t> index(static_cast<std::size_t>(count));
-            const std::int64_t extremes[] = {INT64_MIN, INT64_MAX, -8, 7, 1 << 20, -1};
-            for (std::size_t k = 0; k < index.size(); ++k) index[k] = extremes[k % 6];
-            const std::vector<std::byte> values(static_cast<std::size_t>(count) * 40);
-            std::int64_t length = size;
-            std::int64_t number = count;
-            const gpukern_tensor target{
-                at_end ? pages.last(bytes) : pages.first(), kCpu, 1, dtype, &length, nullptr, 0};
-            const gpukern_tensor at{index.data(), kCpu, 1, kInt64.dtype, &number, nullptr, 0};
-            const gpukern_tensor from{
-                const_cast<std::byte*>(values.data()), kCpu, 1, dtype, &number, nullptr, 0};
-            const gpukern_exec exec = exec_at(Placement::Cpu);
-            const auto options = scatter_options(mode, reduce);
-            EXPECT_EQ(gpukern_scatter(&target, &at, &from, 0, nullptr, &options, &exec),
-                      mode == GPUKERN_INDEX_RAISE ? GPUKERN_INDEX_ERROR : GPUKERN_SUCCESS);
-          }
+  const GuardedMemory memory;
+  for (const bool unique : {false, true})
+    for (const std::int64_t count : {7, 6000}) {
+      for (const int width : {1, 2, 3, 4, 8, 16, 40})
+        WildCall{bytes_dtype(width), {7}, {count}, GPUKERN_REDUCE_NONE, WildCall::By::Index, unique}
+            .run(memory);
+      for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD}) {
+        for (const gpukern_dtype dtype : {kInt64.dtype, kFloat32, kBFloat16})
+          WildCall{dtype, {7}, {count}, reduce, WildCall::By::Index, unique}.run(memory);
+        WildCall{kFloat32, {5, 7}, {5, count}, reduce, WildCall::By::AlongAxis, unique}.run(memory);
+        WildCall{kFloat32, {5, 7}, {count}, reduce, WildCall::By::Tuple, unique}.run(memory);
+      }
+    }
+}
+
+TEST(ScatterGuardPageTest, NoThreadWritesOutsideTheTarget) {
+  constexpr std::int64_t kCount = (1 << 17) + 1;
+  const GuardedMemory memory(400);
+  EXPECT_EQ(gpukern_set_num_threads(4), GPUKERN_SUCCESS);
+  for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD}) {
+    WildCall{kInt64.dtype, {7}, {kCount}, reduce}.run(memory);    // tables
+    WildCall{kFloat32, {7, 3}, {kCount}, reduce}.run(memory);     // ranges of keys
+    WildCall{kFloat32, {300001}, {kCount}, reduce}.run(memory);   // ranges of keys
+    WildCall{kBFloat16, {700001}, {kCount}, reduce}.run(memory);  // slices of keys
+    WildCall{kFloat32, {9, 7}, {9, 15000}, reduce, WildCall::By::AlongAxis}.run(memory);
+    WildCall{kFloat32, {1, 7}, {1, kCount}, reduce, WildCall::By::AlongAxis}.run(memory);
+    WildCall{kFloat32, {5, 11}, {kCount}, reduce, WildCall::By::Tuple}.run(memory);
+  }
+  EXPECT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
 }
 
 TEST(ScatterFarTest, TargetsOfMoreThan2To31Elements) {
