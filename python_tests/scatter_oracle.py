@@ -58,25 +58,38 @@ STEPS = {
 }
 
 
-def combine(sequence, reduce):
-    """The combination of a sequence of values; complex ones by their parts."""
-    dtype = sequence.dtype
-    wide = sequence.astype(np.float32) if is_narrow(dtype) else sequence
+def combine_blocks(rows, begin, size, step):
+    """Of each block of rows, from left to right: one row of all blocks at a time."""
+    level = rows[begin]
+    for k in range(1, size.max()):
+        longer = np.flatnonzero(size > k)
+        level[longer] = step(level[longer], rows[begin[longer] + k])
+    return level
+
+
+def combine(sequences, lengths, reduce):
+    """The combination of each of several sequences of values, one after the other in an array;
+    complex ones by their parts."""
+    dtype, lengths = sequences.dtype, np.asarray(lengths)
+    wide = sequences.astype(np.float32) if is_narrow(dtype) else sequences
     rows = wide.view(wide.real.dtype).reshape(len(wide), -1)
     step = STEPS[reduce]
+    blocks = -(-lengths // BLOCK)
+    of = np.repeat(np.arange(len(lengths)), blocks)  # the sequence of each block
+    place = np.arange(len(of)) - (np.cumsum(blocks) - blocks)[of]
+    begin = (np.cumsum(lengths) - lengths)[of] + place * BLOCK
     with np.errstate(all="ignore"):
-        level = [
-            functools.reduce(step, rows[begin : begin + BLOCK])
-            for begin in range(0, len(rows), BLOCK)
-        ]
-        while len(level) > 1:
-            odd = level[len(level) & ~1 :]
-            level = [step(*pair) for pair in zip(level[::2], level[1::2], strict=False)] + odd
-        result = level[0] / rows.dtype.type(len(rows)) if reduce == "mean" else level[0]
+        level = combine_blocks(rows, begin, np.minimum(lengths[of] - place * BLOCK, BLOCK), step)
+        while (blocks > 1).any():
+            left = np.flatnonzero((place % 2 == 0) & (place + 1 < blocks[of]))
+            level[left] = step(level[left], level[left + 1])
+            kept = place % 2 == 0
+            level, of, place, blocks = level[kept], of[kept], place[kept] // 2, (blocks + 1) // 2
+        result = level / lengths[:, None].astype(rows.dtype) if reduce == "mean" else level
         if rows.dtype.kind == "f":
             result = np.where(np.isnan(result), rows.dtype.type(np.nan), result)
         assert result.dtype == rows.dtype
-        return (result.astype(dtype) if is_narrow(dtype) else result.view(dtype))[0]
+        return (result.astype(dtype) if is_narrow(dtype) else result.view(dtype))[:, 0]
 
 
 def write(target, positions, values, reduce):
@@ -88,13 +101,13 @@ def write(target, positions, values, reduce):
         for position, value in zip(positions, values, strict=True):
             result[position] = value
         return result
-    order = np.argsort(positions, kind="stable")
-    touched, begin = np.unique(positions[order], return_index=True)
-    groups = np.split(values[order], begin[1:]) if touched.size else []
-    for position, updates in zip(touched, groups, strict=True):
-        result[position] = combine(
-            np.concatenate([target[position : position + 1], updates]), reduce
-        )
+    if not len(positions):
+        return result
+    touched = np.unique(positions)
+    keys = np.concatenate([touched, positions])
+    order = np.argsort(keys, kind="stable")  # each element before its updates
+    sequences = np.concatenate([target[touched], values])[order]
+    result[touched] = combine(sequences, np.unique(keys, return_counts=True)[1], reduce)
     return result
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import oracle
 import pytest
+import scatter_oracle
 
 LIBM = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 LIBM.fma.restype = ctypes.c_double
@@ -131,3 +132,38 @@ def test_gather_names_the_first_bad_index():
         oracle.gather(np.zeros((2, 3)), np.array([0, 9, 4]), -1, "raise")
     with pytest.raises(IndexError, match="non-empty take"):
         oracle.gather(np.zeros((0, 3)), np.array([0]), 0, "clip")
+
+
+def plainly_combined(step, values):
+    """In blocks of 256 and then in pairs, value by value."""
+    level = []
+    for begin in range(0, len(values), 256):
+        total = values[begin]
+        for value in values[begin + 1 : begin + 256]:
+            total = step(total, value)
+        level.append(total)
+    while len(level) > 1:
+        pairs = [step(one, other) for one, other in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[len(level) & ~1 :]
+    return level[0]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("reduce", ["add", "multiply", "min", "max"])
+def test_scatter_combines_in_blocks(dtype, reduce):
+    rng = np.random.default_rng()
+    lengths = [1, 2, 255, 256, 257, 512, 513, 1, 700, 1279, 1281, 3000]
+    values = (rng.uniform(0.5, 1.5, sum(lengths)) * rng.choice([-1, 1], sum(lengths))).astype(dtype)
+    step = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}[reduce]
+    expected = [plainly_combined(step, part) for part in np.split(values, np.cumsum(lengths)[:-1])]
+    found = scatter_oracle.combine(values, lengths, reduce)
+    assert found.tobytes() == np.array(expected, dtype).tobytes()
+    # Of each key, the element before its updates in order.
+    keys = rng.permutation(np.repeat(np.arange(12), np.array(lengths) - 1))
+    target, updates = values[:12], values[12:]
+    expected = [
+        plainly_combined(step, np.concatenate([target[k : k + 1], updates[keys == k]]))
+        for k in range(12)
+    ]
+    found = scatter_oracle.scatter(target, keys, updates, 0, "raise", reduce)
+    assert found.tobytes() == np.array(expected, dtype).tobytes()
