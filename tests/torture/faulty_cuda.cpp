@@ -262,7 +262,7 @@ GPUKERN_TORTURE_WRAP_AS(cudaHostAlloc, cudaError_t(void**, std::size_t, unsigned
                         GpuMemory, 1)
 GPUKERN_TORTURE_WRAP_AS(cudaHostGetDevicePointer, cudaError_t(void**, void*, unsigned), Query, File,
                         0)
-GPUKERN_TORTURE_WRAP(cudaHostRegister, Tolerated, GpuMemory, 1)
+GPUKERN_TORTURE_WRAP(cudaHostRegister, Memory, GpuMemory, 1)
 GPUKERN_TORTURE_WRAP(cudaHostUnregister, Release, GpuMemory, -1)
 GPUKERN_TORTURE_WRAP(cudaLaunchHostFunc, Gpu, File, 0)
 GPUKERN_TORTURE_WRAP(cudaLaunchKernelExC, Gpu, File, 0)
