@@ -1,11 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Train an embedding with gpukern.torch, compiled by torch.compile without a graph break.
+"""Make PyTorch operators of gather and scatter, and train an embedding with those of gpukern.torch.
 
-Each word of a small vocabulary has a vector; the mean of the vectors of a sentence is to be a given
-one. Trains twice: sums have a fixed order, so that the results have the same bits. Runs on the
-first GPU, or on the CPU without a GPU.
+The gradient of gather is a scatter that adds, and that of such a scatter a gather: gradcheck
+compares them with finite differences. gpukern.torch has these operators with more options.
+
+The training is compiled by torch.compile without a graph break. Each word of a small vocabulary has
+a vector; the mean of the vectors of a sentence is to be a given one. Trains twice: sums have a
+fixed order, so that the results have the same bits. Runs on the first GPU, or on the CPU without a
+GPU.
 """
 
 import sys
@@ -19,6 +23,62 @@ except ImportError:
     sys.exit(0)
 
 import gpukern.torch  # its operators; gpukern itself does not import torch
+
+
+@torch.library.custom_op("example::gather", mutates_args=())
+def gather(source: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """Return rows of a table."""
+    return gpukern.gather(source.detach(), index)
+
+
+@gather.register_fake
+def _(source, index):
+    return source.new_empty([*index.shape, *source.shape[1:]])
+
+
+@torch.library.custom_op("example::scatter_add", mutates_args=())
+def scatter_add(target: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Return a copy of a table, with values added to its rows."""
+    out = target.new_empty(target.shape)
+    return gpukern.scatter(target.detach(), index, values.detach(), reduce="add", out=out)
+
+
+@scatter_add.register_fake
+def _(target, index, values):
+    return target.new_empty(target.shape)
+
+
+def keep_index(ctx, inputs, output):
+    """Keep what both gradients need."""
+    table, index = inputs[:2]
+    ctx.shape = table.shape
+    ctx.save_for_backward(index)
+
+
+def gather_backward(ctx, grad):
+    """Add the gradients of the rows."""
+    (index,) = ctx.saved_tensors
+    return scatter_add(grad.new_zeros(ctx.shape), index, grad), None
+
+
+def scatter_add_backward(ctx, grad):
+    """Give each value the gradient of its row."""
+    (index,) = ctx.saved_tensors
+    return grad, None, gather(grad, index)
+
+
+gather.register_autograd(gather_backward, setup_context=keep_index)
+scatter_add.register_autograd(scatter_add_backward, setup_context=keep_index)
+
+
+def check_gradients(device):
+    """Compare first and second derivatives with finite differences; some rows repeat."""
+    table = torch.randn(5, 3, dtype=torch.float64, device=device, requires_grad=True)
+    values = torch.randn(2, 4, 3, dtype=torch.float64, device=device, requires_grad=True)
+    index = torch.tensor([[0, 3, 3, -1], [2, 0, 3, 0]], device=device)
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        check(gather, (table, index))
+        check(scatter_add, (table, index, values))
 
 
 class Sentences(torch.nn.Module):
@@ -56,6 +116,8 @@ def main():
     on_gpu = torch.cuda.is_available() and gpukern.info()["devices"]
     device = "cuda" if on_gpu else "cpu"
     print(f"GPU 0, {torch.cuda.get_device_name()}:" if on_gpu else "CPU:")
+    check_gradients(device)
+    print("  gather and scatter: the gradients are right")
     lengths = torch.randint(1, 15, (50,), device=device)
     begins = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
     words = torch.randint(-1, 200, (int(begins[-1]),), device=device)
