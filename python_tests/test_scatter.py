@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 import scatter_oracle
 from conftest import CASES_PER_TEST
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import INDEX_DTYPES, gather_shape, shapes
-from write_cases import REDUCED_DTYPES, check_at_places, put_at, write_plans
+from write_cases import (
+    DUPLICATES,
+    REDUCED_DTYPES,
+    check_at_places,
+    put_at,
+    repeated_indices,
+    write_plans,
+)
 
 import gpukern
 from gpukern import explain, scatter
@@ -30,6 +37,36 @@ def plans(draw):
 @given(plan=plans(), seed=st.integers(0, 2**32 - 1))
 def test_generated_calls(plan, seed, places, cases):
     check_at_places(scatter, scatter_oracle.scatter, plan, seed, places, cases)
+
+
+# A GPU sorts more updates than 64 Ki, of single values or of rows; fewer it may hash.
+UPDATES = st.sampled_from([2000, 2**16 - 1, 2**16, 2**16 + 1, 70_000])
+
+
+@st.composite
+def large_plans(draw):
+    n, m = draw(st.sampled_from([1, 2, 300, 5000, 80_000])), draw(UPDATES)
+    target, index, axis = draw(
+        st.sampled_from(
+            [
+                ((n,), (m,), 0),
+                ((n,), (m // 50, 50), -1),
+                ((n, 3), (m,), 0),
+                ((2, n), (m // 2,), 1),
+                ((n // 2 + 1, 2), (m,), None),
+            ]
+        )
+    )
+    updates = gather_shape(target, index, axis)
+    dtype = draw(st.sampled_from(INDEX_DTYPES))
+    return draw(write_plans(target, index, dtype, updates, axis))
+
+
+@settings(max_examples=max(CASES_PER_TEST // 50, 1))
+@given(plan=large_plans(), seed=st.integers(0, 2**32 - 1))
+def test_large_generated_calls(plan, seed, places, cases):
+    oracle = scatter_oracle.scatter
+    check_at_places(scatter, oracle, plan, seed, places, cases, times=1, indices=repeated_indices)
 
 
 # ---- NumPy, by example ----
@@ -72,17 +109,6 @@ def test_up_to_255_values_are_those_of_a_loop(place, rng, dtype, reduce):
         expected = target.copy()
         ufunc.at(expected, index, values)
         assert put_at(place, target, index, values, reduce=reduce).tobytes() == expected.tobytes()
-
-
-DUPLICATES = {
-    "all equal": lambda n, m, rng: np.full(m, n // 2),
-    "half equal": lambda n, m, rng: np.where(rng.random(m) < 0.5, n // 3, rng.integers(0, n, m)),
-    "sorted": lambda n, m, rng: np.sort(rng.integers(0, n, m)),
-    "reversed": lambda n, m, rng: np.sort(rng.integers(0, n, m))[::-1],
-    "alternating": lambda n, m, rng: np.arange(m) % 2 * (n - 1),
-    "one in each block": lambda n, m, rng: np.where(np.arange(m) % 256, rng.integers(0, n, m), 0),
-    "skewed": lambda n, m, rng: (rng.random(m) ** 8 * n).astype(int),
-}
 
 
 @pytest.mark.parametrize("reduce", scatter_oracle.REDUCTIONS)
@@ -238,6 +264,37 @@ def test_unique(place, rng):
         expected = scatter_oracle.scatter(target, index, values, 0, "raise", reduce)
         result = put_at(place, target, index, values, reduce=reduce, unique=True)
         assert np.array_equal(result.view(expected.dtype), expected)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f4", "f8"])
+@pytest.mark.parametrize("reduce", scatter_oracle.REDUCTIONS)
+def test_duplicates_that_are_called_unique(place, rng, reduce, dtype):
+    """Elements with several values are unspecified: here no more than that these alone are in them.
+    Other elements are right, and memory around the target is left alone."""
+    if reduce == "mean" and dtype[0] == "i":
+        return
+    numbers = rng.choice([0, 1, 2, 7, 20], 3000)  # of the values of an element: 1, 2, 4, 8 ...
+    first = np.cumsum(numbers) - numbers
+    order = rng.permutation(numbers.sum())
+    index = np.repeat(np.arange(3000), numbers)[order]
+    values = (2 ** (np.arange(len(order)) - np.repeat(first, numbers)))[order].astype(dtype)
+    before = np.pad(np.zeros(3000, dtype), 100, constant_values=3)
+    memory = place.put(before.copy())
+    target, others = memory[100:-100], (place.put(index), place.put(values))
+    scatter(target, *others, reduce=reduce, unique=True, **place.options)
+    after = place.take(memory)
+    found, several = after[100:-100], numbers > 1
+    assert (after[:100] == 3).all()
+    assert (after[-100:] == 3).all()
+    assert (found[numbers == 0] == 0).all()
+    one = {None: 1, "add": 1, "multiply": 0, "min": 0, "max": 1, "mean": 0.5}[reduce]
+    assert (found[numbers == 1] == one).all()
+    fraction, power = np.frexp(found[several].astype(float))
+    if reduce in (None, "max"):
+        assert (fraction == 0.5).all()  # a power of two
+    if reduce in (None, "max", "add"):  # a sum of some of the values
+        assert (found[several] % 1 == 0).all()
+        assert ((power >= 1) & (power <= numbers[several])).all()
 
 
 # ---- values, targets, out ----

@@ -3,6 +3,7 @@
 
 """Generated calls of scatter and put_along_axis, and their check at every place."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,25 @@ REDUCED_DTYPES = [
 if oracle.bfloat16 is not None:
     REDUCED_DTYPES.append(np.dtype(oracle.bfloat16))
 SWAPPED_DTYPES = [np.dtype(">i4"), np.dtype(">f8"), np.dtype(">c8")]
+
+
+def zipf(n):
+    """The probabilities of n numbers by Zipf's law, the first one's the largest."""
+    weights = 1 / np.arange(1, n + 1)
+    return weights / weights.sum()
+
+
+# Of an index of m numbers below n.
+DUPLICATES = {
+    "all equal": lambda n, m, rng: np.full(m, n // 2),
+    "half equal": lambda n, m, rng: np.where(rng.random(m) < 0.5, n // 3, rng.integers(0, n, m)),
+    "sorted": lambda n, m, rng: np.sort(rng.integers(0, n, m)),
+    "reversed": lambda n, m, rng: np.sort(rng.integers(0, n, m))[::-1],
+    "alternating": lambda n, m, rng: np.arange(m) % 2 * (n - 1),
+    "one in each block": lambda n, m, rng: np.where(np.arange(m) % 256, rng.integers(0, n, m), 0),
+    "skewed": lambda n, m, rng: (rng.random(m) ** 8 * n).astype(int),
+    "zipf": lambda n, m, rng: rng.choice(n, m, p=zipf(n)),
+}
 
 
 @dataclass(frozen=True)
@@ -80,10 +100,19 @@ def write_plans(draw, target, index, index_dtype, updates, axis):
     )
 
 
+def repeated_indices(rng, dtype, shape, size):
+    """As random_indices(); or in bounds, with duplicates of some kind."""
+    kind = rng.choice(["", *DUPLICATES])
+    if not kind:
+        return random_indices(rng, dtype, shape, size)
+    end = min(size, int(np.iinfo(dtype).max) + 1)
+    return DUPLICATES[kind](end, math.prod(shape), rng).astype(dtype).reshape(shape)
+
+
 class WriteCase:
     """A plan with data, and what has to come of them."""
 
-    def __init__(self, operation, expected, plan, rng):
+    def __init__(self, operation, expected, plan, rng, indices):
         self.operation, self.plan = operation, plan
         self.mode = MODES[rng.integers(4)]
         arrays = (plan.target, plan.index, plan.values, plan.out or plan.target)
@@ -97,7 +126,7 @@ class WriteCase:
             make_moderate(array, rng)
         shape = plan.target.shape
         size = target.size if plan.axis is None or not shape else shape[plan.axis]
-        index[...] = random_indices(rng, plan.index.dtype, index.shape, size)
+        index[...] = indices(rng, plan.index.dtype, index.shape, size)
         self.error = self.result = None
         try:
             self.result = expected(target, index, values, plan.axis, self.mode, plan.reduce)
@@ -173,13 +202,23 @@ def check_device_arrays(case, place):
     assert oracle.raw(written.numpy()).tolist() == after.tolist()
 
 
-def check_at_places(operation, expected, plan, seed, places, cases):
+def check_at_places(
+    operation,
+    expected,
+    plan,
+    seed,
+    places,
+    cases,
+    *,
+    times=CASES_PER_EXAMPLE,
+    indices=random_indices,
+):
     """Checks calls with random data, at all places that can hold the arrays."""
     rng = np.random.default_rng(seed)
     arrays = [w for w in (plan.target, plan.index, plan.values, plan.out) if w is not None]
     native = all(window.dtype.isnative for window in arrays)
-    for _ in range(CASES_PER_EXAMPLE):
-        case = WriteCase(operation, expected, plan, rng)
+    for _ in range(times):
+        case = WriteCase(operation, expected, plan, rng, indices)
         for place in places:
             if place.on_device and not native:
                 continue
