@@ -21,12 +21,14 @@ CALLS = {
     "to_device": lambda array, index, stream: gpukern.to_device(array, stream=stream),
 }
 
+ONES = np.ones(COUNT, np.float32)
+
 
 class Memory:
     """What a producer holds as long as one of its exports lives."""
 
-    def __init__(self):
-        self.array = gpukern.to_device(np.ones(COUNT, np.float32))
+    def __init__(self, array=ONES):
+        self.array = gpukern.to_device(array)
 
 
 class ByInterface:
@@ -57,6 +59,39 @@ def test_interfaces_are_kept_until_the_work_is_done(call):
     stream.synchronize()
     gpukern.empty(1, np.float32)
     assert alive() is None
+
+
+def scatter_temporaries(target, stream, **options):
+    """Writes numbers in reverse by arrays that nobody else refers to; returns references to the
+    memory of the index and of the values."""
+    index = Memory(np.arange(COUNT, dtype=np.int32)[::-1].copy())
+    values = Memory(np.arange(COUNT, dtype=np.float32))
+    gpukern.scatter(
+        target, ByInterface(index), ByInterface(values), mode="clip", stream=stream, **options
+    )
+    return weakref.ref(index), weakref.ref(values)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"reduce": "add"}, {"reduce": "max", "unique": True}], ids=str
+)
+def test_index_and_values_of_a_scatter_are_kept_until_the_work_is_done(options):
+    stream = cuda_driver.Stream()
+    target = gpukern.to_device(np.zeros(COUNT, np.float32))
+    scatter_temporaries(target, stream, **options)  # loads the kernels, as above
+    stream.synchronize()
+    target = gpukern.to_device(np.zeros(COUNT, np.float32))
+    stream.delay(300_000)
+    alive = scatter_temporaries(target, stream, **options)
+    gpukern.empty(1, np.float32)
+    assert all(memory() is not None for memory in alive)
+    # The next owners of that memory would write to it.
+    others = [gpukern.to_device(np.full(COUNT, 7, dtype)) for dtype in ("i4", "f4", "i4", "f4")]
+    stream.synchronize()
+    gpukern.empty(1, np.float32)
+    assert all(memory() is None for memory in alive)
+    assert np.array_equal(target.numpy(), np.arange(COUNT, dtype=np.float32)[::-1])
+    assert all((other.numpy() == 7).all() for other in others)
 
 
 def test_calls_do_not_wait_and_order_is_kept():

@@ -11,6 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
+from places import pinned
 
 import gpukern
 
@@ -145,6 +146,47 @@ def test_cuda_knows_it_as_pinned():
     index = gpukern.to_device(np.array([7, 99]))
     array[...] = np.arange(100)
     assert np.array_equal(gpukern.gather(array, index).numpy(), [7, 99])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("put_index", [gpukern.to_device, pinned])
+def test_pinned_values_go_to_a_target_on_a_gpu(put_index):
+    target, index = gpukern.to_device(np.zeros(4)), put_index(np.array([3, 0, 3]))
+    values = pinned(np.array([1.0, 2.0, 4.0]))
+    assert gpukern.scatter(target, index, values, reduce="add") is target
+    assert target.numpy().tolist() == [2, 0, 0, 5]
+    rows = gpukern.to_device(np.zeros((2, 2)))
+    columns = put_index(np.array([[1], [0]]))
+    gpukern.put_along_axis(rows, columns, pinned(np.array([[7.0], [8.0]])))
+    assert rows.numpy().tolist() == [[0, 7], [8, 0]]
+
+
+@pytest.mark.gpu
+def test_a_pinned_target_is_computed_on_a_gpu():
+    target, index = pinned(np.zeros(4)), pinned(np.array([3, 0, 3]))
+    for turn in (1, 2):
+        found = gpukern.scatter(target, index, np.ones(3), reduce="add", device="cuda")
+        assert found is target
+        assert target.tolist() == [turn, 0, 0, 2 * turn]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["index", "values", "out"])
+def test_a_pinned_target_beside_arrays_on_a_gpu_is_an_error(name):
+    """Or, with its parts exchanged, a pinned out beside a target on a GPU."""
+    target, index, values = np.zeros(3), np.array([2, 0]), np.ones(2)
+    given = {"index": index, "values": values}
+    if name == "out":
+        target, given["out"] = gpukern.to_device(target), pinned(target)
+        words = "out must be on cuda:0 like target, got cpu"
+    else:
+        target, given[name] = pinned(target), gpukern.to_device(given[name])
+        words = f"{name} must be on cpu like target, got cuda:0"
+    for device in (None, "cuda"):
+        with pytest.raises(ValueError, match=f"^scatter: {words}$"):
+            gpukern.scatter(target, **given, device=device)
+    written = target if name != "out" else given["out"]
+    assert written.tolist() == [0, 0, 0]
 
 
 # The child reads what was there at the fork; the parent goes on to write, and the GPU to read that.

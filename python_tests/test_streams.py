@@ -81,6 +81,37 @@ def test_memory_is_not_freed_before_its_last_use(streams, form, reverse):
         del others
 
 
+@pytest.mark.parametrize("reduce", [None, "add"])
+def test_memory_of_a_scatter_is_not_freed_before_its_last_use(streams, form, reduce):
+    for number in range(1, 100):
+        target = gpukern.to_device(np.zeros(COUNT, np.float32))
+        index = gpukern.to_device(np.arange(COUNT, dtype=np.int32)[::-1])
+        values = gpukern.to_device(np.arange(number, number + COUNT, dtype=np.float32))
+        streams[0].delay(200)
+        gpukern.scatter(target, index, values, mode="wrap", reduce=reduce, stream=form(streams[0]))
+        del index, values
+        # The next owners of that memory write to it on another stream.
+        others = [gpukern.to_device(np.full(COUNT, -1, dtype)) for dtype in ("i4", "f4", "f4")]
+        expected = np.arange(number, number + COUNT, dtype=np.float32)[::-1]
+        assert np.array_equal(target.numpy(), expected)
+        del others
+
+
+def test_host_arrays_of_a_scatter_may_change_after_the_call(streams, form):
+    pageable = np.empty(COUNT, np.int32), np.empty(COUNT, np.float32)
+    pinned = tuple(gpukern.pinned_empty(array.shape, array.dtype) for array in pageable)
+    for number in range(1, 50):
+        for index, values in (pageable, pinned):
+            target = gpukern.to_device(np.zeros(COUNT, np.float32))
+            index[:] = np.arange(COUNT)[::-1]
+            values[:] = np.arange(number, number + COUNT)
+            streams[0].delay(200)
+            gpukern.scatter(target, index, values, mode="wrap", stream=form(streams[0]))
+            index[:], values[:] = -1, -1
+            expected = np.arange(number, number + COUNT, dtype=np.float32)[::-1]
+            assert np.array_equal(target.numpy(), expected)
+
+
 def test_streams_may_be_destroyed_before_arrays(reverse, form):
     for number in range(20):
         first, second = cuda_driver.Stream(), cuda_driver.Stream()
