@@ -8,6 +8,8 @@ On host arrays, torch and Numba compute on the CPU, and CuPy on the GPU.
 
 import os
 
+import numpy as np
+
 from benchmarks.suites.cases import DEVICE, HOST
 
 NAMES = {DEVICE: ("torch", "cupy", "jax"), HOST: ("torch", "numba", "cupy")}
@@ -122,7 +124,13 @@ class Jax:
             lambda s, i, axis: jax.numpy.take_along_axis(s, i, axis, mode="promise_in_bounds"),
             static_argnums=2,
         )
-        names = {None: "set", "add": "add", "max": "max"}
+        self.put_along_axis = jax.jit(
+            lambda t, i, v, axis: jax.numpy.put_along_axis(
+                t, i, v, axis, inplace=False, mode="promise_in_bounds"
+            ),
+            static_argnums=3,
+        )
+        names = {None: "set", "add": "add", "max": "max", "min": "min"}
         self.scatter = jax.jit(
             lambda t, i, v, reduce: getattr(t.at[i], names[reduce])(v, mode="promise_in_bounds"),
             static_argnums=3,
@@ -209,6 +217,25 @@ class Numba:
             for i in range(index.size):
                 out[index[i]] += 1 if weights is None else weights[i]
 
+        # Every item is written, without a branch, so the results have room for one more.
+        @numba.njit
+        def compress(mask, x):
+            out = np.empty(np.count_nonzero(mask) + 1, x.dtype)
+            count = 0
+            for i in range(mask.size):
+                out[count] = x[i]
+                count += mask[i]
+            return out[:count]
+
+        @numba.njit
+        def nonzero(mask):
+            out = np.empty(np.count_nonzero(mask) + 1, np.int64)
+            count = 0
+            for i in range(mask.size):
+                out[count] = i
+                count += mask[i]
+            return out[:count]
+
         @numba.njit(parallel=True)
         def segments(x, offsets, out):
             for segment in numba.prange(offsets.size - 1):
@@ -236,6 +263,8 @@ class Numba:
         self.gather_pairs = gather_pairs
         self.bincount = bincount
         self.segments = segments
+        self.compress = compress
+        self.nonzero = nonzero
 
 
 LIBRARIES = {"torch": Torch, "cupy": Cupy, "jax": Jax, "numba": Numba}

@@ -8,9 +8,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis
+from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis, axes_tables
 from benchmarks.suites.bag_cases import LONGEST, Bags, Segments, offsets_of
-from benchmarks.suites.cases import size_text
+from benchmarks.suites.bags import bag_tables, segment_table
+from benchmarks.suites.cases import ALONG_SHAPES, GI, KI, MI, size_text
+from benchmarks.suites.scatter import checked_tables, put_tables
 from benchmarks.suites.scatter_cases import Bincount, Scatter
 from benchmarks.suites.selection import CountNonzero, Nonzero
 
@@ -86,6 +88,32 @@ def test_a_flat_index_has_the_items_of_the_others():
     indices, flat = case.draw(rng)
     source = rng.random(case.shape)
     assert (source.reshape(35, 2)[flat] == source[indices]).all()
+
+
+def test_both_ways_along_an_axis_have_the_same_matrices():
+    (take, *_), put = axes_tables(), put_tables()[2]
+    whole = [case for case in take.cases if not case.has_flat]
+    wanted = {(*shape, axis) for shape in ALONG_SHAPES for axis in (0, 1)}
+    assert {(case.height, case.length, case.axis) for case in whole} == wanted
+    assert {(case.height, case.length, case.axis) for case in put.cases} == wanted
+    assert [case.index_shape for case in take.cases if case.has_flat] == [(8 * KI, 64)]
+    for table in (take, put):
+        assert sorted(case.axis for case in table.quick().cases) == [0, 1]
+
+
+def test_bags_read_as_much_whatever_the_width_of_their_rows():
+    sums = [case for case in bag_tables()[0].cases if case.row_length > 1]
+    assert {case.n * case.row_bytes for case in sums} == {2 * GI}
+    shapes = {(case.row_bytes, case.lengths) for case in sums}
+    assert {(64, "1"), (64, "20"), (512, "100"), (1 * KI, "4"), (256, "half")} <= shapes
+
+
+def test_segments_and_bins_have_the_sizes_of_the_targets():
+    segments = {(case.n // int(case.lengths), case.row_length)
+                for case in segment_table().cases if case.lengths == "64"}  # fmt: skip
+    assert segments == {(MI, 1)}
+    counted = {(case.n, case.bins) for case in checked_tables()[1].cases}
+    assert (128 * MI, 64 * KI) in counted
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import json
 
 import numpy as np
 import pytest
-from fake_gpu import CLASSES, FakeNative, Tensor, host
+from fake_gpu import CLASSES, FakeCupy, FakeNative, Tensor, host
 
 from benchmarks import __main__ as program
 from benchmarks import c_api, native, report, suites, summary
-from benchmarks.implementations import implementations_of, scatter
+from benchmarks.implementations import bags, implementations_of, scatter
 from benchmarks.implementations.base import OURS, PEER
 from benchmarks.libraries import LIBRARIES
 from benchmarks.measure.device_data import gather_operands, saxpy_operands
@@ -33,10 +33,30 @@ pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole p
 SUITES = [name for name in suites.SUITES if name != "host"]  # test_host_benchmarks.py has that
 
 
+class NativeWithMin(FakeNative):
+    def do_scatter_min(self, *arguments):
+        self.combine(np.minimum.at, "f4", *arguments)
+
+
+class CupyWithMin(FakeCupy):
+    def __init__(self, memory, stream):
+        super().__init__(memory, stream)
+        self.module.minimum = np.minimum
+
+
+def scatter_reduce_(target, axis, index, values, reduce, include_self):
+    assert include_self
+    ufunc = {"amax": np.maximum, "amin": np.minimum}[reduce]
+    target.along(axis, index, lambda target, at: ufunc.at(target, at, values))
+
+
 @pytest.fixture
-def benches():
+def benches(monkeypatch):
+    monkeypatch.setattr(Tensor, "scatter_reduce_", scatter_reduce_)
+    monkeypatch.setattr(Tensor, "zero_", lambda target: target.fill(0), raising=False)
     tables = suites.tables_of(SUITES, quick=False)
-    return program.open_benches(tables, LIBRARIES, 3, FakeNative(), CLASSES)
+    classes = CLASSES | {"cupy": CupyWithMin}
+    return program.open_benches(tables, LIBRARIES, 3, NativeWithMin(), classes)
 
 
 @pytest.fixture
@@ -174,6 +194,43 @@ def test_a_wrong_sum_of_a_peer_is_seen(bench, tmp_path, monkeypatch):
     results, _, _ = run(bench, [table], tmp_path)
     found = results["points"][0]["results"]
     assert [found[name]["right"] for name in names] == [True, False, False, True]
+
+
+def test_a_wrong_minimum_of_a_peer_is_seen(bench, tmp_path):
+    bench.libraries["cupy"].module.minimum = np.maximum
+    names = ("gpukern", "gpukern any", "plain", "torch scatter", "cupy")
+    table = Table("scatter max", "scatter", "Gupdate/s", names, (Scatter(500, 700, "min"),))
+    results, _, _ = run(bench, [table], tmp_path)
+    found = results["points"][0]["results"]
+    assert [found[name]["right"] for name in names] == [True, True, True, True, False]
+
+
+def test_numbers_are_counted_from_zero(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr(Tensor, "zero_", lambda target: None)
+    names = ("gpukern", "torch", "torch scatter", "cupy")
+    table = Table("bincount", "bincount", "Gitem/s", names, (Bincount(50, 7),))
+    results, _, _ = run(bench, [table], tmp_path)
+    found = results["points"][0]["results"]
+    assert [found[name]["right"] for name in names] == [True, True, False, True]
+
+
+def test_a_row_gather_writes_the_rows_of_all_bags(bench):
+    case = Bags(50, "8", 16, 64)
+    _, (at,) = bench.operands(None, case)
+    bench.native.poison(at.rows, 50 * 64)
+    bags.row_gather(bench, case, at)()
+    source, index = host(at.source, 64 * 16, "f4").reshape(64, 16), host(at.index, 50, "i8")
+    assert (host(at.rows, 50 * 16, "f4").reshape(50, 16) == source[index]).all()
+    assert bags.row_gather_work(case, "GB/s") == pytest.approx(2 * 50 * 64e-9)
+
+
+def test_a_row_gather_is_no_ceiling_of_rows_in_a_cache(bench, tmp_path):
+    table = next(t for t in suites.tables_of(["bags"], False) if t.name == "bag sum")
+    results, _, _ = run(bench, shrunk([table]), tmp_path)
+    for point in results["points"]:
+        found = point["results"]["row gather"]
+        assert ("rate" in found) == (point["case"]["distribution"] == "uniform")
+        assert summary.best(point["results"], OURS)[0] == "gpukern"
 
 
 def test_many_values_for_one_index_are_not_added_by_torch_in_turn(bench, tmp_path, monkeypatch):

@@ -122,6 +122,14 @@ def test_without_a_gpu_and_without_peers(tmp_path):
     assert "| n | gpukern | numpy | numpy out |" in text
 
 
+@pytest.mark.parametrize("name", ["host compress", "host nonzero"])
+def test_the_loops_of_numba_select_what_the_mask_selects(name, tmp_path):
+    pytest.importorskip("numba")
+    (table,) = (table for table in shrunk(host_tables(gpu=False)) if table.name == name)
+    for point in run([table], tmp_path, peers=("numba",))["points"]:
+        assert point["results"]["numba"]["right"] is True
+
+
 def test_the_command_measures_host_arrays_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(program, "tables_of", lambda suites, quick: shrunk(
         host_tables(gpu=False))[:1])  # fmt: skip

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """take_along_axis, and gather and scatter by two indices, of device arrays.
 
-gpukern by its C ABI, the peers, a kernel with the flat index, memcpy. The results of JAX, and of
+gpukern by its C ABI, the peers, a kernel without checks, memcpy. The results of JAX, and of
 torch and CuPy by two indices, are new arrays.
 """
 
@@ -19,7 +19,7 @@ from benchmarks.implementations.base import (
     returning_tensor,
 )
 from benchmarks.implementations.scatter import scatter_plain
-from benchmarks.implementations.unchecked import gather_unchecked
+from benchmarks.implementations.unchecked import read_unchecked
 
 
 def indices_of(array, case, at):
@@ -51,7 +51,7 @@ def along_gpukern(bench, case, at):
 
 
 def along_torch(bench, case, at):
-    """Make torch.take_along_dim(out=)."""
+    """Make torch.take_along_dim(out=), which is torch.gather with broadcast shapes."""
     torch = library(bench, "torch")
     source, (index,), out = read_arrays(torch.array, case, at)
     take = torch.module.take_along_dim
@@ -138,9 +138,9 @@ def add_jax(bench, case, at):
 # ---- ceilings -----------------------------------------------------------------------------------
 
 
-def read_unchecked(bench, case, at):
-    """Make a kernel that reads by the flat index."""
-    return lambda: gather_unchecked(bench.native, case, at.out, at)
+def reads_plain(bench, case, at):
+    """Make a kernel that reads by the flat index, or along an axis."""
+    return lambda: read_unchecked(bench.native, case, at.out, at)
 
 
 def reads(gpukern, torch, cupy, jax, out):
@@ -150,7 +150,7 @@ def reads(gpukern, torch, cupy, jax, out):
         Implementation("torch", PEER, torch, capturable=out),
         Implementation("cupy", PEER, cupy, capturable=False),
         Implementation("jax", PEER, jax, wall=True),
-        Implementation("unchecked", CEILING, read_unchecked),
+        Implementation("unchecked", CEILING, reads_plain),
         ceiling("memcpy", copy_half),
     )
 

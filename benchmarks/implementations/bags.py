@@ -109,16 +109,34 @@ def bags_jax(bench, case, at):
     return lambda: jax.bags(of.source, of.index, of.ids, of.weights, case.bags, case.reduce)
 
 
-def implementations(torch):
-    """Return all implementations, given torch's."""
+def row_gather(bench, case, at):
+    """Make gpukern_gather of the rows of all bags, which writes them instead of reducing them."""
+    if case.distribution != "uniform":
+        raise NotApplicable("no ceiling where rows are read from the L2 cache")
+    native = bench.native
+    source = native.tensor(at.source, (case.m, *case.row), case.dtype)
+    index = native.tensor(at.index, (case.n,), "int64")
+    out = native.tensor(at.rows, (case.n, *case.row), case.dtype)
+    return native.gather_call(source, (index,), out)
+
+
+def row_gather_work(case, unit):
+    """The bytes of rows read and written."""
+    return 2e-9 * case.n * case.row_bytes
+
+
+def implementations(torch, *ceilings):
+    """Return all implementations, given torch's and further ceilings."""
     return (
         Implementation("gpukern", OURS, bags_gpukern),
         Implementation("plain", PEER, bags_plain),
         Implementation("torch", PEER, torch),
         Implementation("cupy", PEER, bags_cupy),
         Implementation("jax", PEER, bags_jax, wall=True),
+        *ceilings,
         ceiling("memcpy", copy_half),
     )
 
 
-BAGS, SEGMENTS = implementations(bags_torch), implementations(segments_torch)
+BAGS = implementations(bags_torch, ceiling("row gather", row_gather, row_gather_work))
+SEGMENTS = implementations(segments_torch)

@@ -36,6 +36,11 @@ def compress_torch(bench, case, at):
     return partial(torch.masked_select, *map(torch.from_numpy, (at.source, at.mask)))
 
 
+def compress_numba(bench, case, at):
+    """Make a loop by Numba on one core."""
+    return partial(library(bench, "numba").compress, at.mask, at.source)
+
+
 def nonzero_gpukern(bench, case, at):
     """Make gpukern.nonzero."""
     return explained(lambda: gpukern.nonzero(at.mask)[0], gpukern.nonzero, at.mask)
@@ -52,14 +57,21 @@ def nonzero_torch(bench, case, at):
     return partial(torch.nonzero, torch.from_numpy(at.mask))
 
 
+def nonzero_numba(bench, case, at):
+    """Make a loop by Numba on one core."""
+    return partial(library(bench, "numba").nonzero, at.mask)
+
+
 COMPRESS = (
     Implementation("gpukern", OURS, compress_gpukern),
     Implementation("numpy", PEER, compress_numpy),
     Implementation("numpy x[mask]", PEER, compress_numpy_index),
     Implementation("torch", PEER, compress_torch),
+    Implementation("numba", PEER, compress_numba),
 )
 NONZERO = (
     Implementation("gpukern", OURS, nonzero_gpukern),
     Implementation("numpy", PEER, nonzero_numpy),
     Implementation("torch", PEER, nonzero_torch),
+    Implementation("numba", PEER, nonzero_numba),
 )

@@ -3,7 +3,7 @@
 """scatter, put_along_axis and bincount of device arrays: gpukern by its C ABI, the peers, memcpy.
 
 The functions that are made write to the target `at.out`, except JAX's, which return a new array.
-The results of bincount by torch and CuPy are new arrays, too.
+The results of bincount by torch.bincount and CuPy are new arrays, too.
 """
 
 from benchmarks.implementations.base import (
@@ -96,7 +96,8 @@ def scatter_torch(bench, case, at):
         return lambda: target.scatter_(0, index, values)
     if case.reduce == "add":
         return lambda: target.scatter_add_(0, index, values)
-    return lambda: target.scatter_reduce_(0, index, values, "amax", include_self=True)
+    reduce = f"a{case.reduce}"
+    return lambda: target.scatter_reduce_(0, index, values, reduce, include_self=True)
 
 
 def scatter_torch_index(bench, case, at):
@@ -134,7 +135,8 @@ def scatter_cupy(bench, case, at):
     target, index, values = scatter_arrays(cupy.array, case, at)
     if case.reduce is None:
         return lambda: target.__setitem__(index, values)
-    combine = {"add": cupy.module.add, "max": cupy.module.maximum}[case.reduce].at
+    ufunc = {"add": "add", "max": "maximum", "min": "minimum"}[case.reduce]
+    combine = getattr(cupy.module, ufunc).at
     return lambda: combine(target, index, values)
 
 
@@ -164,6 +166,15 @@ def along_cupy(bench, case, at):
     return lambda: put(target, index, values, case.axis)
 
 
+def along_jax(bench, case, at):
+    """Make a jitted put_along_axis without any check; its result is a new array."""
+    jax = library(bench, "jax")
+    if not hasattr(jax.module.numpy, "put_along_axis"):
+        raise NotApplicable("no put_along_axis in this version of JAX")
+    arrays = along_arrays(jax.array, case, at)
+    return lambda: jax.put_along_axis(*arrays, case.axis)
+
+
 def along_plain(bench, case, at):
     """Make a kernel of plain stores."""
     return lambda: along_unchecked(bench.native, case, at.out, at)
@@ -181,6 +192,21 @@ def bincount_torch(bench, case, at):
     index, weights = bincount_arrays(torch.array, case, at)
     bincount = torch.module.bincount
     return returning_tensor(lambda: bincount(index, weights, minlength=case.bins))
+
+
+def bincount_torch_scatter(bench, case, at):
+    """Make scatter_add_ of ones or weights to zeros, which does not wait."""
+    torch = library(bench, "torch")
+    index, values = bincount_arrays(torch.array, case, at)
+    out = torch.array(at.out, (case.bins,), case.dtype)
+    if values is None:
+        values = torch.array(at.one, (1,), case.dtype).expand(case.n)
+
+    def run():
+        out.zero_()
+        out.scatter_add_(0, index, values)
+
+    return run
 
 
 def bincount_cupy(bench, case, at):
@@ -225,6 +251,7 @@ PUT_ALONG_AXIS = (
     Implementation("plain", PEER, along_plain),
     Implementation("torch", PEER, along_torch),
     Implementation("cupy", PEER, along_cupy),
+    Implementation("jax", PEER, along_jax, wall=True),
     ceiling("memcpy", along_copy, lambda case, unit: 2e-9 * case.result_bytes),
 )
 BINCOUNT = (
@@ -232,6 +259,7 @@ BINCOUNT = (
     Implementation("gpukern fill", VARIANT, bincount_gpukern(mode="fill")),
     Implementation("gpukern any", VARIANT, bincount_gpukern("any"), capturable=False),
     Implementation("torch", PEER, bincount_torch, capturable=False),
+    Implementation("torch scatter", PEER, bincount_torch_scatter),
     Implementation("cupy", PEER, bincount_cupy, capturable=False),
     ceiling("memcpy", copy_half),
 )

@@ -16,7 +16,7 @@ def scatter_unchecked(native, case, target, at):
         length = case.width // ITEMSIZE[case.dtype]
         native.enqueue("scatter_add", DTYPES.index(case.dtype), *arguments, length)
     else:
-        native.enqueue("scatter_max", *arguments, case.width // 4)
+        native.enqueue(f"scatter_{case.reduce}", *arguments, case.width // 4)
 
 
 def gather_unchecked(native, case, out, at):
@@ -24,6 +24,14 @@ def gather_unchecked(native, case, out, at):
     name = "gather_rows" if case.row else "gather_unchecked"
     arguments = (case.width, case.index_itemsize, at.source, at.index, out, case.n)
     native.enqueue(name, *arguments)
+
+
+def read_unchecked(native, case, out, at):
+    """Read by the flat index, or along an axis by as many indices as it is long."""
+    if case.has_flat:
+        return gather_unchecked(native, case, out, at)
+    operands = (at.source, at.indices[0], out)
+    return native.enqueue("take_along_axis", 8, *operands, *case.shape, case.axis)
 
 
 def along_unchecked(native, case, target, at):

@@ -126,6 +126,7 @@ def bags_operands(bench, case):
     if isinstance(case, Bags):
         at.index = layout.take(8 * case.n)
         native.fill_index(at.index, 8, case.n, case.distribution, case.m, 100)
+        at.rows = layout.take(case.n * case.row_bytes)
     if case.weights:
         at.weights = layout.take(case.n * ITEMSIZE[case.dtype])
         native.fill_integers(at.weights, case.dtype, case.n, 1)

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Operands and reference results on device arrays, of masks and indices that NumPy makes."""
+"""Operands and reference results on device arrays, of masks and most indices that NumPy makes."""
 
 from types import SimpleNamespace
 
 import numpy as np
 
-from benchmarks.implementations.unchecked import gather_unchecked, scatter_unchecked
+from benchmarks.implementations.unchecked import read_unchecked, scatter_unchecked
 from benchmarks.measure.device_layout import Layout, aligned, note_filled, set_count
 from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis
 from benchmarks.suites.scatter_cases import Bincount
@@ -29,15 +29,23 @@ def copy_pair(layout, case):
 # ---- indices into two axes ----------------------------------------------------------------------
 
 
+def indices_of(bench, layout, case, seed):
+    """Return the addresses of new indices, and of the flat one if there is one."""
+    if not case.has_flat:
+        index = layout.take(8 * case.n)
+        bench.native.fill_index(index, 8, case.n, "uniform", case.shape[case.axis], seed)
+        return (index,), None
+    indices, flat = case.draw(np.random.default_rng(seed))
+    return tuple(uploaded(bench, layout, each) for each in indices), uploaded(bench, layout, flat)
+
+
 def index_sets(bench, layout, case, name, size, **shared):
-    """Draw and upload the indices of as many sets as fit, each with its own piece of memory."""
+    """Draw the indices of as many sets as fit, each with its own piece of memory."""
     one = (case.index_count + 1) * aligned(8 * case.n) + aligned(size)
     sets = []
     for k in range(max(1, min(set_count(bench, one), layout.room() // one))):
-        indices, flat = case.draw(np.random.default_rng(100 + k))
         at = SimpleNamespace(**shared, **{name: layout.take(size)})
-        at.index = uploaded(bench, layout, flat)
-        at.indices = tuple(uploaded(bench, layout, each) for each in indices)
+        at.indices, at.index = indices_of(bench, layout, case, 100 + k)
         sets.append(at)
     return sets
 
@@ -50,7 +58,7 @@ def read_operands(bench, case):
     pair = copy_pair(layout, case)
     sets = index_sets(bench, layout, case, "out", case.result_bytes, source=source, **pair)
     note_filled(bench, layout)
-    gather_unchecked(native, case, reference, sets[0])
+    read_unchecked(native, case, reference, sets[0])
     return reference, sets
 
 

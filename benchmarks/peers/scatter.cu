@@ -63,6 +63,15 @@ struct Max {
   }
 };
 
+struct Min {
+  __device__ void operator()(float* at, float value) const {
+    if (value >= 0)
+      atomicMin(reinterpret_cast<int*>(at), __float_as_int(value));
+    else
+      atomicMax(reinterpret_cast<unsigned*>(at), __float_as_uint(value));
+  }
+};
+
 /// Rows of `width` elements; one element per thread.
 template <class Combine, class T, class Index>
 __global__ void scatter_kernel(T* target, const Index* index, const T* values, std::int64_t count,
@@ -145,6 +154,16 @@ BENCH_API int bench_scatter_max(int index_bytes, void* target, const void* index
                                 void* stream) {
   return guard([&] {
     bench::launch_scatter<bench::Max, float>(index_bytes, target, index, values, rows, width,
+                                             stream);
+  });
+}
+
+/// The same with the minimum.
+BENCH_API int bench_scatter_min(int index_bytes, void* target, const void* index,
+                                const void* values, std::int64_t rows, std::int64_t width,
+                                void* stream) {
+  return guard([&] {
+    bench::launch_scatter<bench::Min, float>(index_bytes, target, index, values, rows, width,
                                              stream);
   });
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases and tables of take_along_axis, and of gather and scatter by a tuple of two indices.
 
-All indices are int64. ``flat`` is the index into the flattened source, or into its rows, that has
-the same result: a kernel without checks uses it.
+All indices are int64. The flat index, into the flattened source or into its rows, has the same
+result: a kernel without checks uses it, unless the case has none.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,16 @@ from math import isqrt
 
 import numpy as np
 
-from benchmarks.suites.cases import HOST, HOST_COUNTS, KI, MI, Case, Table, size_text
+from benchmarks.suites.cases import (
+    HOST,
+    HOST_COUNTS,
+    KI,
+    MI,
+    Case,
+    Table,
+    along_axes,
+    size_text,
+)
 
 READ = ("gpukern", "torch", "cupy", "jax", "unchecked", "memcpy")
 ADD = ("gpukern", "gpukern any", "plain", "torch", "cupy", "jax", "memcpy")
@@ -31,6 +40,7 @@ class Indexed(Case):
     dtype = "float32"
     index_itemsize = 8
     row = ()
+    has_flat = True
 
     @property
     def width(self):
@@ -73,6 +83,11 @@ class TakeAlongAxis(Indexed):
     taken: int = 0
 
     index_count = 1
+
+    @property
+    def has_flat(self):
+        """Whether there is a flat index; otherwise a kernel reads along the axis."""
+        return self.taken > 0
 
     @property
     def index_shape(self):
@@ -182,11 +197,7 @@ class AddPairs(Pairs):
 
 def axes_tables():
     """Tables of device arrays."""
-    along = (
-        TakeAlongAxis(SIDE, SIDE, 1),
-        TakeAlongAxis(SIDE, SIDE, 0),
-        TakeAlongAxis(SIDE, SIDE, 1, taken=64, priority=2),
-    )
+    along = (*along_axes(TakeAlongAxis), TakeAlongAxis(SIDE, SIDE, 1, taken=64, priority=2))
     pairs = (GatherPairs(SIDE, SIDE, 16 * MI), GatherPairs(KI, KI, 4 * MI, 64))
     add_note = "N values, two int64 indices. gpukern and torch add in a fixed order."
     return (

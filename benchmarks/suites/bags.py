@@ -8,10 +8,16 @@ from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import GI, HOST, HOST_COUNTS, KI, MI, Table
 
 BAGS = ("gpukern", "plain", "torch", "cupy", "jax", "memcpy")
+BAG_SUMS = (*BAGS[:-1], "row gather", "memcpy")
 HOST_BAGS = ("gpukern", "numpy", "torch", "numba")
 
 ROWS = 4 * MI
-COLUMNS = 64
+COLUMNS, LENGTH = 64, "8"
+# Bytes of a row and rows a bag.
+SHAPES = ((64, "1"), (64, "20"), (128, "20"), (256, "8"), (512, "20"), (512, "100"), (1024, "4"))
+QUICK = ((64, "20"), (256, "8"))
+# Items a segment, for each number of columns.
+SEGMENTS = {1: ("10", "64", "1000", "all"), COLUMNS: ("10", "1000", "all")}
 NOTE = (
     "N items in bags, of a table of M rows; bytes of rows read and results written. Index, offsets "
     "and weights are left out."
@@ -23,28 +29,35 @@ def items_of(columns):
     return min(2 * GI // (4 * columns), 64 * MI)
 
 
-def bag_of(columns=COLUMNS, lengths="10", **options):
+def bag_of(columns=COLUMNS, lengths=LENGTH, **options):
     """Return a case of bags of device arrays."""
     return Bags(items_of(columns), lengths, columns, ROWS, **options)
 
 
 def bag_tables():
-    """Tables of bags: sums over lengths, index distributions and columns; other reductions."""
+    """Tables of bags: sums over columns, lengths and index distributions; other reductions."""
     sums = [
-        bag_of(lengths=lengths, priority=1 if lengths in ("10", "1 to 20") else 2)
-        for lengths in ("1", "10", "1 to 20", "zipf", "half")
+        bag_of(width // 4, lengths, priority=1 if (width, lengths) in QUICK else 2)
+        for width, lengths in SHAPES
+    ]
+    sums += [
+        bag_of(lengths=lengths, priority=1 if lengths == "1 to 20" else 2)
+        for lengths in ("1 to 20", "zipf", "half")
     ]
     sums += [
         bag_of(distribution="zipf"),
         bag_of(lengths="1 to 20", distribution="zipf", priority=2),
+        bag_of(1, "10", priority=2),
     ]
-    sums += [bag_of(columns, priority=1 if columns == 16 else 2) for columns in (1, 16, 128)]
     # The reciprocal of 8 is exact, so that peers may multiply by it.
-    others = [bag_of(lengths="8", reduce="mean", priority=2), bag_of(reduce="max", priority=2)]
+    others = [bag_of(reduce=reduce, priority=2) for reduce in ("mean", "max")]
     others += [bag_of(weights=True)]
     others += [bag_of(dtype=dtype, priority=2) for dtype in ("float16", "bfloat16")]
+    sums_note = (
+        f"{NOTE} row gather is gpukern's gather of the same rows, all of which it reads and writes."
+    )
     return (
-        Table("bag sum", "gather_reduce, float32 sums", "GB/s", BAGS, tuple(sums), NOTE),
+        Table("bag sum", "gather_reduce, float32 sums", "GB/s", BAG_SUMS, tuple(sums), sums_note),
         Table("bag reductions", "gather_reduce, reductions and dtypes", "GB/s", BAGS,
               tuple(others), NOTE),
     )  # fmt: skip
@@ -55,8 +68,8 @@ def segment_table():
     cases = tuple(
         Segments(64 * MI // (8 if columns > 1 else 1), lengths, columns,
                  priority=2 if lengths == "all" else 1)
-        for columns in (1, COLUMNS)
-        for lengths in ("10", "1000", "all")
+        for columns, every in SEGMENTS.items()
+        for lengths in every
     )  # fmt: skip
     note = (
         "N rows in segments, or one segment of all; bytes of rows read and results written. torch "

@@ -10,6 +10,9 @@ KI, MI, GI = 2**10, 2**20, 2**30
 DEVICE, HOST = "device", "host"
 # Elements of cases on the host, with their priorities.
 HOST_COUNTS = {4 * KI: 1, 256 * KI: 2, 16 * MI: 1}
+# Matrices for take_along_axis and put_along_axis, and the axes and shapes of the first priority.
+ALONG_SHAPES = ((4 * KI, 64 * KI), (MI, 64), (64 * KI, 4 * KI))
+ALONG_QUICK = ((1, ALONG_SHAPES[0]), (0, ALONG_SHAPES[2]))
 
 
 def size_text(number):
@@ -18,6 +21,15 @@ def size_text(number):
         if number >= unit and number % unit == 0:
             return f"{number // unit}{name}"
     return str(number)
+
+
+def along_axes(make):
+    """Return the cases that a class makes of a shape and an axis, for either axis."""
+    return tuple(
+        make(*shape, axis, priority=1 if (axis, shape) in ALONG_QUICK else 2)
+        for axis in (1, 0)
+        for shape in ALONG_SHAPES
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

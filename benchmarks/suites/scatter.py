@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from math import isqrt
 
-from benchmarks.suites.cases import GI, HOST, HOST_COUNTS, KI, MI, Table
+from benchmarks.suites.cases import GI, HOST, HOST_COUNTS, KI, MI, Table, along_axes
 from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
 
 ADD = (
@@ -16,8 +16,10 @@ ADD = (
 PUT = ("gpukern", "plain", "torch scatter", "torch index", "cupy", "jax", "memcpy")
 MAX = ("gpukern", "gpukern any", "plain", "torch scatter", "cupy", "jax")
 RAISE = ("gpukern raise", "gpukern clip", "torch index", "torch deterministic", "memcpy")
-ALONG = ("gpukern", "plain", "torch", "cupy", "memcpy")
-BINCOUNT = ("gpukern", "gpukern fill", "gpukern any", "torch", "cupy", "memcpy")
+ALONG = ("gpukern", "plain", "torch", "cupy", "jax", "memcpy")
+BINCOUNT = (
+    "gpukern", "gpukern fill", "gpukern any", "torch", "torch scatter", "cupy", "memcpy",
+)  # fmt: skip
 HOST_ALONG = ("gpukern", "numpy", "torch", "numba")
 HOST_BINCOUNT = ("gpukern", "numpy", "torch", "numba")
 HOST_ADD = ("gpukern", "numpy", "torch index", "torch scatter", "numba")
@@ -73,19 +75,13 @@ def add_tables():
 
 
 def put_tables():
-    """Tables of assignments: items, rows, and along an axis of a matrix; and of the maximum."""
+    """Tables of assignments: items, rows, along an axis of a matrix; and of maximum and minimum."""
     put = partial(Scatter, reduce=None)
     items = [put(m, n, priority=1 if m == BIG else 2) for m, n in SIZES]
     items += [put(BIG, BIG, distribution="half", priority=2)]
     rows = rows_of(None, "uniform", (128, 512)) + rows_of(None, "half", ())
-    shapes = ((4 * KI, 64 * KI), (MI, 64), (64 * KI, 4 * KI))
-    quick = ((1, shapes[0]), (0, shapes[2]))
-    along = [
-        PutAlongAxis(*shape, axis, priority=1 if (axis, shape) in quick else 2)
-        for axis in (1, 0)
-        for shape in shapes
-    ]
     most = [Scatter(BIG, BIG, "max", distribution=each, priority=2) for each in ("uniform", "half")]
+    most += [Scatter(BIG, BIG, "min", priority=2)]
     undefined = "The last of the values for one index remains; the peers keep any of them."
     return (
         Table("scatter put", "scatter, float32", "Gupdate/s", PUT, tuple(items),
@@ -93,9 +89,9 @@ def put_tables():
         Table("scatter put rows", "scatter of rows", "GB/s", PUT, tuple(rows),
               f"1 GiB of rows for {ROWS // MI} Mi rows; bytes read and written, the index left "
               f"out. {undefined}"),
-        Table("put along axis", "put_along_axis, float32", "GB/s", ALONG, tuple(along),
-              f"The index is int64 and counted. {undefined}"),
-        Table("scatter max", "scatter max, float32", "Gupdate/s", MAX, tuple(most), NOTE),
+        Table("put along axis", "put_along_axis, float32", "GB/s", ALONG,
+              along_axes(PutAlongAxis), f"The index is int64 and counted. {undefined}"),
+        Table("scatter max", "scatter max and min, float32", "Gupdate/s", MAX, tuple(most), NOTE),
     )  # fmt: skip
 
 
@@ -107,6 +103,7 @@ def checked_tables():
         for m in (MI, 16 * MI)
     ]
     counted = [Bincount(16 * MI, bins, weights) for weights in (False, True) for bins in (KI, MI)]
+    counted += [Bincount(128 * MI, 64 * KI)]
     note = (
         f"{NOTE} gpukern raise is the default mode, which waits for the stream; gpukern clip only "
         "enqueues its work. Both add in a fixed order."
@@ -114,7 +111,7 @@ def checked_tables():
     bincount_note = (
         "N int64 numbers in the bins, uniform. gpukern counts in mode raise, gpukern any also, but "
         "in any order; gpukern fill only enqueues its work. torch and CuPy read the least and the "
-        "largest number first, and wait."
+        "largest number first, and wait; torch scatter is scatter_add_ of ones or weights to zeros."
     )
     return (
         Table("scatter raise", "scatter add in mode raise, float32", "Gupdate/s", RAISE,

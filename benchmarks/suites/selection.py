@@ -13,8 +13,8 @@ from benchmarks.suites.cases import HOST, HOST_COUNTS, MI, Case, Table, size_tex
 COMPRESS = ("gpukern", "gpukern counted", "torch", "cupy", "jax", "memcpy")
 NONZERO = ("gpukern", "gpukern counted", "torch", "cupy", "memcpy")
 COUNT = ("gpukern", "torch", "cupy", "memcpy")
-HOST_COMPRESS = ("gpukern", "numpy", "numpy x[mask]", "torch")
-HOST_NONZERO = ("gpukern", "numpy", "torch")
+HOST_COMPRESS = ("gpukern", "numpy", "numpy x[mask]", "torch", "numba")
+HOST_NONZERO = ("gpukern", "numpy", "torch", "numba")
 COUNTED = "The size of the result is given, but `counted` counts it first, as torch and CuPy do."
 NOTE = (
     "N items; bytes of the mask and of the items read, and of the result. Of elements, all are "
