@@ -52,6 +52,12 @@ std::optional<Rows> as_rows(const GatherArgs& args) {
 
 }  // namespace
 
+Loop<4> in_memory_order(Loop<4> loop) {
+  loop.sort_by(kOut);
+  loop.coalesce();
+  return loop;
+}
+
 GatherProblem::GatherProblem(const GatherArgs& arguments)
     : args(arguments), tuning(gather_tuning()), width(word_width(arguments)) {
   const std::optional<Rows> found = as_rows(arguments);

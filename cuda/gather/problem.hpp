@@ -30,6 +30,9 @@ struct Rows {
   std::int64_t axis_stride = 0;
 };
 
+/// The dimensions in the order of out's memory.
+Loop<4> in_memory_order(Loop<4> loop);
+
 /// The arguments and the values derived from them. It does not access their memory.
 struct GatherProblem {
   explicit GatherProblem(const GatherArgs& args);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "cuda/common/arithmetic.hpp"
 #include "cuda/gather/partition/partition.hpp"
 #include "cuda/runtime/device_facts.hpp"
 
@@ -15,6 +16,29 @@ namespace {
 bool always(const GatherProblem& /*problem*/) { return true; }
 
 bool is_not_rows(const GatherProblem& problem) { return !problem.has_rows; }
+
+bool is_index_aligned(const GatherArgs& args) {
+  bool aligned = alignment_of(args.index) >= args.index_type.bytes;
+  for (int d = 0; d < args.loop.ndim; ++d)
+    aligned = aligned && alignment_of(args.loop.stride[kIndex][d]) >= args.index_type.bytes;
+  return aligned;
+}
+
+bool has_one_fill_value(const GatherArgs& args) {
+  return args.mode != GPUKERN_INDEX_FILL || args.fill_value == nullptr ||
+         (args.fill_size == args.fill_period && 16 % args.fill_period == 0);
+}
+
+/// Of three dimensions, each position of the outermost one has separate thread blocks.
+bool is_tiles(const GatherProblem& problem) {
+  constexpr std::int64_t kLeastItems = 512;
+  const GatherArgs& args = problem.args;
+  if (problem.has_rows || !problem.single_words() || args.axis.ndim > 1 ||
+      !has_one_fill_value(args) || !is_index_aligned(args))
+    return false;
+  const Loop<4> loop = in_memory_order(args.loop);
+  return loop.ndim <= 2 || (loop.ndim == 3 && loop.extent[1] * loop.extent[2] >= kLeastItems);
+}
 
 /// Whether the call is a 1-D gather of items that are one word each.
 bool is_items(const GatherProblem& problem) {
@@ -112,6 +136,7 @@ constexpr auto kItems = path<GPUKERN_PATH_ITEMS>;
 
 // From top to bottom, the first one that serves the call runs it.
 constexpr GatherStrategy kStrategies[] = {
+    {"tiles", is_tiles, run_tiles, kStrided},
     {"strided", is_not_rows, run_strided, kStrided},
     {"partitioned", pays_to_partition, run_partitioned, kPartitioned, partition_scratch_bytes},
     {"sorted_sparse", may_be_sorted_sparse, run_sorted_sparse, kItems, sorted_sparse_scratch_bytes},

@@ -37,9 +37,11 @@ struct GatherStrategy {
 std::span<const GatherStrategy> gather_strategies();
 
 /// Any strides, any alignment, an axis of any number of dimensions, and any loop nest: source,
-/// index, out and fill value may move along the same dimension. Only this one serves what is not
-/// rows.
+/// index, out and fill value may move along the same dimension.
 void run_strided(const GatherLaunch& launch);
+/// The same for single words, an axis of one dimension, a loop nest of up to three, aligned
+/// indices and one fill value.
+void run_tiles(const GatherLaunch& launch);
 
 // Rows of single words with outer = 1: vectors of indices in, vectors of items out.
 

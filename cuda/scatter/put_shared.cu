@@ -18,6 +18,14 @@ constexpr int kMostThreads = 1024;
 /// Updates that a thread has in flight.
 constexpr int kInFlight = 4;
 
+/// An update of a thread block's rows; `entry` is that in its table, -1 for none.
+struct RowUpdate {
+  std::int64_t row;
+  std::int64_t column;
+  std::int64_t position;
+  int entry;
+};
+
 /// Rows of updates. The keys of a row are consecutive, from that of position 0 on the axis, and
 /// differ from those of other rows.
 struct UpdateRows {
@@ -27,25 +35,6 @@ struct UpdateRows {
   std::int64_t length;   ///< updates of a row
   std::int64_t row[3];   ///< strides, by UpdateOperand
   std::int64_t step[2];  ///< strides within a row
-};
-
-/// Each thread block has some rows, or a slice of the positions of one.
-struct TableShares {
-  std::int64_t rows;
-  std::int64_t slices;
-  std::int64_t positions;  ///< of a slice
-
-  [[nodiscard]] std::int64_t bytes() const {
-    return rows * positions * static_cast<std::int64_t>(sizeof(std::uint32_t));
-  }
-};
-
-/// An update of a thread block's rows; `entry` is that in its table, -1 for none.
-struct RowUpdate {
-  std::int64_t row;
-  std::int64_t column;
-  std::int64_t position;
-  int entry;
 };
 
 /// Where a thread block works.
@@ -60,12 +49,81 @@ struct RowBlock {
     const std::int64_t row = first_row + at.quotient;
     const std::int64_t position = from.index.resolve(
         from.index.load(row * from.row[kUpdateIndex] + at.remainder * from.step[kUpdateIndex]));
+    return {row, at.remainder, position, entry(at.quotient, position)};
+  }
+  /// In the table; -1 for an update that is skipped, or of another thread block.
+  [[nodiscard]] __device__ int entry(std::uint32_t row, std::int64_t position) const {
     const std::int64_t in_slice = position - first_position;
     const bool is_mine = position >= 0 && in_slice >= 0 && in_slice < positions;
-    return {row, at.remainder, position,
-            is_mine ? static_cast<int>(at.quotient * positions + in_slice) : -1};
+    return is_mine ? static_cast<int>(row * positions + in_slice) : -1;
   }
 };
+
+/// Each thread block has some rows, or a slice of the positions of one.
+struct TableShares {
+  std::int64_t rows;
+  std::int64_t slices;
+  std::int64_t positions;  ///< of a slice
+
+  [[nodiscard]] __device__ RowBlock block(std::int64_t number) const {
+    return {number / slices * rows, number % slices * positions, positions};
+  }
+  [[nodiscard]] std::int64_t bytes() const {
+    return rows * positions * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  }
+};
+
+__device__ void clear(std::uint32_t* table, unsigned entries) {
+  for (unsigned i = threadIdx.x; i < entries; i += blockDim.x) table[i] = 0;
+}
+
+/// Updates that a thread holds, so that each is read once.
+constexpr int kOnce = 8;
+
+template <class W, class Raw>
+__global__ void __launch_bounds__(kMostThreads)
+    put_shared_once_kernel(const __grid_constant__ UpdateRows from,
+                           const __grid_constant__ TargetElements elements,
+                           const __grid_constant__ TableShares shares,
+                           const __grid_constant__ FastDivmod<std::uint32_t> by_length,
+                           const __grid_constant__ Bounds<Raw> bounds) {
+  extern __shared__ std::uint32_t last[];  // one more than the number of the last update
+  const RowBlock block = shares.block(blockIdx.x);
+  const std::int64_t rows = min(shares.rows, from.count - block.first_row);
+  const auto count = static_cast<std::uint32_t>(rows * from.length);
+  Raw raw[kOnce];
+  W word[kOnce];
+  int entry[kOnce];
+#pragma unroll
+  for (unsigned k = 0; k < kOnce; ++k) {
+    const auto at = by_length.divmod(min(threadIdx.x + k * blockDim.x, count - 1));
+    const std::int64_t row = block.first_row + at.quotient;
+    raw[k] = *reinterpret_cast<const Raw*>(from.index.data + row * from.row[kUpdateIndex] +
+                                           at.remainder * from.step[kUpdateIndex]);
+    word[k] = *reinterpret_cast<const W*>(from.values + row * from.row[kUpdateValue] +
+                                          at.remainder * from.step[kUpdateValue]);
+  }
+  clear(last, static_cast<unsigned>(rows * shares.positions));
+  __syncthreads();
+#pragma unroll
+  for (unsigned k = 0; k < kOnce; ++k) {
+    const std::uint32_t number = threadIdx.x + k * blockDim.x;
+    entry[k] = number < count
+                   ? block.entry(by_length.divmod(number).quotient, bounds.position(raw[k]))
+                   : -1;
+    if (entry[k] >= 0) atomicMax(last + entry[k], number + 1);
+  }
+  __syncthreads();
+#pragma unroll
+  for (unsigned k = 0; k < kOnce; ++k) {
+    const std::uint32_t number = threadIdx.x + k * blockDim.x;
+    if (entry[k] < 0 || last[entry[k]] != number + 1) continue;
+    const std::uint32_t row = by_length.divmod(number).quotient;
+    const std::int64_t key = (block.first_row + row) * from.row[kKey] + block.first_position +
+                             entry[k] - row * block.positions;
+    *reinterpret_cast<W*>(elements.at(static_cast<std::uint64_t>(key))) = word[k];
+  }
+}
 
 template <class W>
 __global__ void __launch_bounds__(kMostThreads)
@@ -74,14 +132,11 @@ __global__ void __launch_bounds__(kMostThreads)
                       const __grid_constant__ TableShares shares,
                       const __grid_constant__ FastDivmod<std::uint32_t> by_length) {
   extern __shared__ std::uint32_t last[];  // one more than the number of the last update
-  const std::int64_t first_row = std::int64_t{blockIdx.x} / shares.slices * shares.rows;
-  const std::int64_t rows = min(shares.rows, from.count - first_row);
-  const RowBlock block{first_row, std::int64_t{blockIdx.x} % shares.slices * shares.positions,
-                       shares.positions};
+  const RowBlock block = shares.block(blockIdx.x);
+  const std::int64_t rows = min(shares.rows, from.count - block.first_row);
   const auto count = static_cast<std::uint32_t>(rows * from.length);
-  const auto entries = static_cast<unsigned>(rows * shares.positions);
   const unsigned threads = blockDim.x;
-  for (unsigned i = threadIdx.x; i < entries; i += threads) last[i] = 0;
+  clear(last, static_cast<unsigned>(rows * shares.positions));
   __syncthreads();
   for (std::uint32_t first = threadIdx.x; first < count; first += threads * kInFlight) {
     int entry[kInFlight];
@@ -135,7 +190,8 @@ std::optional<UpdateRows> update_rows(const ScatterArgs& args) {
 /// Tables of short rows are small, so that a multiprocessor has several thread blocks. None if too
 /// few multiprocessors had work, or if each index were read too often.
 std::optional<TableShares> table_shares(const UpdateRows& from) {
-  constexpr std::int64_t kSmallTable = std::int64_t{8} << 10;  // entries
+  constexpr std::int64_t kSmallTable = std::int64_t{8} << 10;           // entries
+  constexpr std::int64_t kRowUpdates = std::int64_t{kThreads} * kOnce;  // of several rows
   constexpr std::int64_t kMostSlices = 4;
   constexpr std::int64_t kMostUpdates = std::int64_t{1} << 30;
   const DeviceFacts facts = device_facts();
@@ -145,7 +201,7 @@ std::optional<TableShares> table_shares(const UpdateRows& from) {
   const std::int64_t slices = ceil_divide(n, most);
   if (slices > kMostSlices || from.length > kMostUpdates) return std::nullopt;
   const std::int64_t rows = std::max<std::int64_t>(
-      std::min({kSmallTable / n, kSmallTable / from.length, from.count / facts.multiprocessors}),
+      std::min({kSmallTable / n, kRowUpdates / from.length, from.count / facts.multiprocessors}),
       1);
   const TableShares shares{rows, slices, ceil_divide(n, slices)};
   if (ceil_divide(from.count, rows) * slices < facts.multiprocessors) return std::nullopt;
@@ -179,14 +235,25 @@ int block_threads(std::int64_t table_bytes) {
 bool has_shared_rows(const ScatterArgs& args) { return shared_put(args).has_value(); }
 
 void scatter_put_shared(const ScatterCall& call) {
-  const SharedPut put = shared_put(call.args).value();
+  const ScatterArgs& args = call.args;
+  const SharedPut put = shared_put(args).value();
   const std::int64_t bytes = put.shares.bytes();
-  const Grid grid{ceil_divide(put.rows.count, put.shares.rows) * put.shares.slices,
-                  block_threads(bytes), static_cast<std::size_t>(bytes)};
+  const std::int64_t updates = put.shares.rows * put.rows.length;
+  const bool once = updates <= std::int64_t{kMostThreads} * kOnce && put.rows.index.aligned;
+  const int threads =
+      once ? static_cast<int>(ceil_divide(updates, 32 * kOnce)) * 32 : block_threads(bytes);
+  const Grid grid{ceil_divide(put.rows.count, put.shares.rows) * put.shares.slices, threads,
+                  static_cast<std::size_t>(bytes)};
+  const FastDivmod<std::uint32_t> by_length(static_cast<std::uint32_t>(put.rows.length));
   visit_word(put.word, [&](auto word) {
-    launch(put_shared_kernel<decltype(word)>, grid, call.stream, put.rows,
-           target_elements(call.args), put.shares,
-           FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(put.rows.length)));
+    using W = decltype(word);
+    if (!once)
+      return launch(put_shared_kernel<W>, grid, call.stream, put.rows, target_elements(args),
+                    put.shares, by_length);
+    visit_index_width(args.index_type.bytes, [&]<class Raw>(Raw) {
+      launch(put_shared_once_kernel<W, Raw>, grid, call.stream, put.rows, target_elements(args),
+             put.shares, by_length, Bounds<Raw>(args.index_type, args.mode, args.n, nullptr));
+    });
   });
 }
 

@@ -21,6 +21,7 @@ DeviceFacts device_facts() { return facts_of_test; }
 
 // Stubs: these tests launch nothing.
 void run_strided(const GatherLaunch& /*launch*/) {}
+void run_tiles(const GatherLaunch& /*launch*/) {}
 void run_items_small(const GatherLaunch& /*launch*/) {}
 void run_items_single(const GatherLaunch& /*launch*/) {}
 void run_items_pairs(const GatherLaunch& /*launch*/) {}
@@ -125,6 +126,20 @@ TEST_F(GatherStrategyTest, MisalignedItemsAreRows) {
   EXPECT_EQ(strategy(args), "strided") << "no index is aligned";
 }
 
+TEST_F(GatherStrategyTest, StridedSingleWordsAreTiles) {
+  GatherArgs args = gather_of(4, 100, 4);
+  args.loop.push(1000, {400, 400, 400, 0});
+  args.loop.push(100, {0, 4, 4, 0});
+  EXPECT_EQ(strategy(args), "tiles") << "an index for each element";
+  args.index += 2;
+  EXPECT_EQ(strategy(args), "strided") << "no index is aligned";
+  GatherArgs small = gather_of(4, 3, 16);
+  small.loop.push(1000, {48, 60, 60, 0});
+  small.loop.push(3, {0, 20, 20, 0});
+  small.loop.push(4, {4, 4, 4, 0});
+  EXPECT_EQ(strategy(small), "strided") << "many small matrices";
+}
+
 TEST_F(GatherStrategyTest, ManyIndicesAreSampled) {
   GatherArgs random = items(4, 128 * kMebi, 128 * kMebi);
   EXPECT_EQ(strategy(random), "partitioned");
@@ -168,7 +183,7 @@ TEST_F(GatherStrategyTest, LastAxes) {
 }
 
 // The strides of take_along_axis: each position of the loop has an index.
-TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreStrided) {
+TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreTiles) {
   const auto along = [](std::int64_t n, const Strides& outer, const Strides& inner) {
     GatherArgs args = gather_of(4, n, 4);
     args.loop.push(100, outer);
@@ -176,16 +191,24 @@ TEST_F(GatherStrategyTest, OperandsThatMoveTogetherAreStrided) {
     return args;
   };
   // Axis 1 of (100, 60) by (100, 50); axis 0 of (60, 50) by (100, 50).
-  EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 0})), "strided");
-  EXPECT_EQ(strategy(along(60, {0, 200, 200, 0}, {4, 4, 4, 0})), "strided");
+  EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 0})), "tiles");
+  EXPECT_EQ(strategy(along(60, {0, 200, 200, 0}, {4, 4, 4, 0})), "tiles");
   // The same with a fill value for each column, or for each position.
-  EXPECT_EQ(strategy(along(60, {240, 200, 200, 0}, {0, 4, 4, 4})), "strided");
-  EXPECT_EQ(strategy(along(60, {240, 200, 200, 200}, {0, 4, 4, 4})), "strided");
+  const auto filled = [](GatherArgs args, std::int64_t size) {
+    args.mode = GPUKERN_INDEX_FILL;
+    args.fill_value = args.source;
+    args.fill_size = size;
+    args.fill_period = 4;
+    return args;
+  };
+  EXPECT_EQ(strategy(filled(along(60, {240, 200, 200, 0}, {0, 4, 4, 4}), 200)), "strided");
+  EXPECT_EQ(strategy(filled(along(60, {240, 200, 200, 200}, {0, 4, 4, 4}), 20000)), "strided");
+  EXPECT_EQ(strategy(filled(along(60, {240, 200, 200, 0}, {0, 4, 4, 0}), 4)), "tiles");
   // All operands move along one dimension, in every combination.
   for (const Strides& strides : {Strides{4, 4, 4, 0}, Strides{4, 4, 4, 4}, Strides{0, 4, 4, 4}}) {
     GatherArgs args = gather_of(4, 60, 4);
     args.loop.push(1000, strides);
-    EXPECT_EQ(strategy(args), "strided");
+    EXPECT_EQ(strategy(args), "tiles");
   }
 }
 
