@@ -20,6 +20,7 @@ import gpukern
 
 GIB = 1 << 30
 MANY = (1 << 31) + 12345
+THIRD = MANY // 3 + 1  # of an axis beside one of 3
 #: Positions around the powers of two that a narrow offset would confuse, and both ends.
 FAR = np.array([0, 1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, MANY - 2, MANY - 1, -1, -MANY])
 STEP = 1 << 24

@@ -8,6 +8,7 @@ import pytest
 from large_arrays import (
     FAR,
     MANY,
+    THIRD,
     at_large_places,
     far_bounds,
     far_positions,
@@ -22,7 +23,6 @@ import gpukern
 
 pytestmark = [pytest.mark.alone, if_requested, at_large_places]
 
-THIRD = MANY // 3 + 1  # of an axis beside one of 3
 UFUNCS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 

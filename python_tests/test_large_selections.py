@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from large_arrays import (
     MANY,
+    THIRD,
     at_large_places,
     far_positions,
     if_requested,
@@ -19,8 +20,6 @@ from large_arrays import (
 import gpukern
 
 pytestmark = [pytest.mark.alone, if_requested, at_large_places]
-
-THIRD = MANY // 3 + 1
 
 
 def sparse_mask(rng):

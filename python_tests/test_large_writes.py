@@ -8,6 +8,7 @@ import pytest
 import scatter_oracle
 from large_arrays import (
     MANY,
+    THIRD,
     at_large_places,
     far_positions,
     if_requested,
@@ -21,7 +22,6 @@ import gpukern
 
 pytestmark = [pytest.mark.alone, if_requested, at_large_places]
 
-THIRD = MANY // 3 + 1
 #: GiB for 2^31 values: what the host sorts by parts of the target, for chunks on a GPU; and what a
 #: GPU sorts.
 SORTED_ON_HOST = 68
