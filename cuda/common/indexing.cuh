@@ -11,9 +11,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "cuda/common/index_alignment.hpp"
 #include "cuda/common/vector_access.cuh"
 #include "src/core/index.hpp"
-#include "src/core/loop.hpp"
 
 namespace gpukern::gpu {
 
@@ -58,16 +58,6 @@ inline __device__ std::int64_t load_index(const std::byte* index, IndexType type
     default:
       return load_index_as<std::uint64_t>(index, type.is_signed, aligned);
   }
-}
-
-/// Whether every index that the loop visits is aligned to its width.
-template <int Operands>
-bool index_aligned(const std::byte* index, const Loop<Operands>& loop, int operand,
-                   IndexType type) {
-  bool aligned = alignment_of(index) >= type.bytes;
-  for (int d = 0; d < loop.ndim; ++d)
-    aligned = aligned && alignment_of(loop.stride[operand][d]) >= type.bytes;
-  return aligned;
 }
 
 /// Sets `*bad` to zero, unless it is null, for an index that mode "raise" rejects. Concurrent

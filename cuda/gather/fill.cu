@@ -6,6 +6,7 @@
 
 #include "cuda/common/launch.cuh"
 #include "cuda/gather/fill.cuh"
+#include "cuda/gather/problem.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -44,11 +45,11 @@ const std::byte* repeat_on_device(Device& device, const std::byte* from, std::in
   return to;
 }
 
-/// Whether Fill::repeated can hold the value, which is then stored there. No value means zeros.
+/// Stores the value in Fill::repeated if that can hold it.
 bool repeat_in_parameter(const GatherArgs& args, Fill& fill) {
-  if (args.mode != GPUKERN_INDEX_FILL || args.fill_value == nullptr) return true;
-  if (args.fill_size != args.fill_period || 16 % args.fill_period != 0) return false;
-  for (std::int64_t b = 0; b < 16; ++b) fill.repeated[b] = args.fill_value[b % args.fill_period];
+  if (!has_repeated_fill(args)) return false;
+  if (args.mode == GPUKERN_INDEX_FILL && args.fill_value != nullptr)
+    for (std::int64_t b = 0; b < 16; ++b) fill.repeated[b] = args.fill_value[b % args.fill_period];
   return true;
 }
 

@@ -58,6 +58,11 @@ Loop<4> in_memory_order(Loop<4> loop) {
   return loop;
 }
 
+bool has_repeated_fill(const GatherArgs& args) {
+  return args.mode != GPUKERN_INDEX_FILL || args.fill_value == nullptr ||
+         (args.fill_size == args.fill_period && 16 % args.fill_period == 0);
+}
+
 GatherProblem::GatherProblem(const GatherArgs& arguments)
     : args(arguments), tuning(gather_tuning()), width(word_width(arguments)) {
   const std::optional<Rows> found = as_rows(arguments);

@@ -33,6 +33,9 @@ struct Rows {
 /// The dimensions in the order of out's memory.
 Loop<4> in_memory_order(Loop<4> loop);
 
+/// Whether 16 bytes hold the fill value, repeated. No value means zeros.
+bool has_repeated_fill(const GatherArgs& args);
+
 /// The arguments and the values derived from them. It does not access their memory.
 struct GatherProblem {
   explicit GatherProblem(const GatherArgs& args);

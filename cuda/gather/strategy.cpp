@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/common/arithmetic.hpp"
+#include "cuda/common/index_alignment.hpp"
 #include "cuda/gather/partition/partition.hpp"
 #include "cuda/runtime/device_facts.hpp"
 
@@ -17,24 +17,12 @@ bool always(const GatherProblem& /*problem*/) { return true; }
 
 bool is_not_rows(const GatherProblem& problem) { return !problem.has_rows; }
 
-bool is_index_aligned(const GatherArgs& args) {
-  bool aligned = alignment_of(args.index) >= args.index_type.bytes;
-  for (int d = 0; d < args.loop.ndim; ++d)
-    aligned = aligned && alignment_of(args.loop.stride[kIndex][d]) >= args.index_type.bytes;
-  return aligned;
-}
-
-bool has_one_fill_value(const GatherArgs& args) {
-  return args.mode != GPUKERN_INDEX_FILL || args.fill_value == nullptr ||
-         (args.fill_size == args.fill_period && 16 % args.fill_period == 0);
-}
-
 /// Of three dimensions, each position of the outermost one has separate thread blocks.
 bool is_tiles(const GatherProblem& problem) {
   constexpr std::int64_t kLeastItems = 512;
   const GatherArgs& args = problem.args;
   if (problem.has_rows || !problem.single_words() || args.axis.ndim > 1 ||
-      !has_one_fill_value(args) || !is_index_aligned(args))
+      !has_repeated_fill(args) || !index_aligned(args.index, args.loop, kIndex, args.index_type))
     return false;
   const Loop<4> loop = in_memory_order(args.loop);
   return loop.ndim <= 2 || (loop.ndim == 3 && loop.extent[1] * loop.extent[2] >= kLeastItems);
