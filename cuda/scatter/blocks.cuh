@@ -11,11 +11,11 @@
 
 namespace gpukern::gpu {
 
-/// The position of the first of the sorted keys [0, end) that is not less than `key`. All threads
-/// of a warp call this; each step compares a key per thread.
+/// The position of the first of the sorted keys [begin, end) that is not less than `key`. All
+/// threads of a warp call this; each step compares a key per thread.
 template <class Key>
-__device__ std::int64_t lower_bound_of_warp(const Key* keys, std::int64_t end, Key key) {
-  std::int64_t begin = 0;
+__device__ std::int64_t lower_bound_of_warp(const Key* keys, std::int64_t begin, std::int64_t end,
+                                            Key key) {
   const auto lane = static_cast<std::int64_t>(threadIdx.x % 32);
   while (begin < end) {
     const std::int64_t step = (end - begin + 31) / 32;
@@ -71,7 +71,7 @@ struct Chunk {
   /// Loads the keys and finds the blocks. All threads call this, and synchronize after it.
   __device__ void load(const SortedKeys<Key>& sorted, std::int64_t begin) {
     for (int i = threadIdx.x; i < kPositions + kReach; i += kBlockThreads)
-      key[i] = begin + i < sorted.count ? sorted.key[begin + i] : sorted.none;
+      key[i] = begin + i < sorted.end ? sorted.key[begin + i] : sorted.none;
     __syncthreads();
     if (threadIdx.x < 32) find_first_head(sorted, begin);
     __syncthreads();
@@ -99,12 +99,13 @@ struct Chunk {
   /// By one warp. Most keys begin shortly before the chunk.
   __device__ void find_first_head(const SortedKeys<Key>& sorted, std::int64_t begin) {
     std::int64_t head = begin;
-    const bool continues = begin > 0 && key[0] != sorted.none && sorted.key[begin - 1] == key[0];
+    const bool continues =
+        begin > sorted.begin && key[0] != sorted.none && sorted.key[begin - 1] == key[0];
     if (continues) {
       const std::int64_t at = begin - 2 - static_cast<std::int64_t>(threadIdx.x);
-      const unsigned equal = __ballot_sync(~0U, at >= 0 && sorted.key[at] == key[0]);
+      const unsigned equal = __ballot_sync(~0U, at >= sorted.begin && sorted.key[at] == key[0]);
       head = begin - 1 - (__ffs(static_cast<int>(~equal)) - 1);
-      if (equal == ~0U) head = lower_bound_of_warp(sorted.key, begin, key[0]);
+      if (equal == ~0U) head = lower_bound_of_warp(sorted.key, sorted.begin, begin, key[0]);
     }
     if (threadIdx.x == 0) first_head = head;
   }

@@ -15,9 +15,9 @@ __global__ void __launch_bounds__(kThreads)
                     const __grid_constant__ RowColumns<1> words, int lanes) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t at = thread / lanes;
-  if (at >= sorted.count) return;
+  if (at >= sorted.end) return;
   const Key key = sorted.key[at];
-  if (key == sorted.none || (at + 1 < sorted.count && sorted.key[at + 1] == key)) return;
+  if (key == sorted.none || (at + 1 < sorted.end && sorted.key[at + 1] == key)) return;
   copy_words<W>(values.at(updates[at]), elements.at(key), words, thread % lanes, lanes);
 }
 
@@ -29,9 +29,7 @@ void launch_put(const ScatterCall& call, const void* keys, const void* updates) 
   const int lanes = lanes_of(count);
   visit_word(words.bytes, [&](auto word) {
     launch(put_rows_kernel<decltype(word), Key>, ceil_divide(call.count * lanes, kThreads),
-           call.stream,
-           SortedKeys<Key>{static_cast<const Key*>(keys), call.count,
-                           static_cast<Key>(args.keys.count())},
+           call.stream, sorted_keys(call, static_cast<const Key*>(keys)),
            static_cast<const Key*>(updates), update_values(args), target_elements(args),
            RowColumns<1>{words.columns, count, true}, lanes);
   });

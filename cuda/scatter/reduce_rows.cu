@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kRowThreads)
   __shared__ Key update[kPositions + RowChunk::kReach];
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kPositions;
   for (int i = threadIdx.x; i < kPositions + RowChunk::kReach; i += kRowThreads)
-    if (begin + i < sorted.count) update[i] = updates[begin + i];
+    if (begin + i < sorted.end) update[i] = updates[begin + i];
   chunk.load(sorted, begin);
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % lanes;
@@ -60,9 +60,7 @@ void launch_rows(const ScatterCall& call, const void* keys, const void* updates,
   const RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
   const int lanes = lanes_of(ceil_divide(call.columns, kCount));
   launch(reduce_rows_kernel<T, kCount, Key>, Grid{ceil_divide(call.count, kPositions), kRowThreads},
-         call.stream,
-         SortedKeys<Key>{static_cast<const Key*>(keys), call.count,
-                         static_cast<Key>(args.keys.count())},
+         call.stream, sorted_keys(call, static_cast<const Key*>(keys)),
          static_cast<const Key*>(updates), update_values(args), target_elements(args), columns,
          lanes, reduction_of(args.reduce, args.dtype), long_keys);
 }

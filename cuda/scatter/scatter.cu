@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <bit>
 
 #include "cuda/common/scratch_layout.hpp"
@@ -20,6 +21,7 @@ struct Scratch {
   std::byte* sort;
   std::size_t sort_bytes;
   LongKeys long_keys;
+  Slices slices;
 };
 
 /// Whether the values of a call are short and can move with 32-bit keys.
@@ -35,6 +37,27 @@ bool has_wide_keys(const ScatterCall& call) {
   return call.args.keys.count() >= kMax || call.count >= kMax;
 }
 
+int passes_of(int bits) {
+  constexpr int kPassBits = 8;
+  return (bits + kPassBits - 1) / kPassBits;
+}
+
+/// The bits of a key in its slice, 0 to sort by key.
+int slice_bits(std::int64_t count, const SortPlan& plan) {
+  constexpr std::int64_t kFrom = 1 << 21;  // fewer: the kernels of long slices take longer to start
+  constexpr std::int64_t kUpdates = 1024;  // of a slice
+  if (count < kFrom) return 0;
+  const int most = std::clamp(most_slice_bits(plan.payload_bytes), 0, std::max(plan.bits - 1, 0));
+  const auto slices = std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(count, kUpdates)));
+  int bits = std::clamp(plan.bits - std::countr_zero(slices), 0, most);
+  // Twice as long if that takes a pass less.
+  if (bits < most && passes_of(plan.bits - bits - 1) < passes_of(plan.bits - bits)) ++bits;
+  // Long slices take the time of almost two passes.
+  const bool are_long = count >> plan.bits >= kBlockValues / 2;
+  const int passes = passes_of(plan.bits - bits) + (are_long ? 1 : 0);
+  return passes < passes_of(plan.bits) ? bits : 0;
+}
+
 SortPlan sort_plan(const ScatterCall& call) {
   const auto keys = static_cast<std::uint64_t>(call.args.keys.count());
   SortPlan plan{};
@@ -45,6 +68,7 @@ SortPlan sort_plan(const ScatterCall& call) {
   // Keys end at `keys`, which stands for updates that are skipped.
   const bool skips = call.args.mode == GPUKERN_INDEX_FILL;
   plan.bits = std::bit_width(skips ? keys : keys - 1);
+  if (plan.moves_values && !call.args.sorted) plan.slice_bits = slice_bits(call.count, plan);
   return plan;
 }
 
@@ -59,6 +83,23 @@ bool sorts_in_place(const ScatterCall& call, const SortPlan& plan) {
 /// The number of blocks of values that have the full length, at most.
 std::int64_t blocks_of(const ScatterCall& call) { return ceil_divide(call.count, kBlockValues); }
 
+Slices lay_out_slices(ScratchLayout& layout, const ScatterCall& call, const SortPlan& plan) {
+  Slices slices{};
+  if (plan.slice_bits == 0) return slices;
+  slices.bits = plan.slice_bits;
+  slices.count = std::int64_t{1} << (plan.bits - plan.slice_bits);
+  slices.starts = layout.take<std::uint32_t>(slices.count + 1);
+  slices.chunk = call.count >> 25 > 0 ? 8192 : 4096;
+  const std::int64_t chunks = 2 * ceil_divide(call.count, slices.chunk);
+  slices.number = layout.take<unsigned>(Slices::kLists);
+  slices.chunks = layout.take<SliceChunk>(chunks);
+  slices.only_chunks =
+      layout.take<SliceChunk>(std::min(slices.count, ceil_divide(call.count, kBlockValues)));
+  slices.heads = layout.take<std::uint32_t>(ceil_divide(call.count, slices.chunk));
+  slices.counts = layout.take<std::uint32_t>(chunks << slices.bits);
+  return slices;
+}
+
 Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& plan) {
   const std::int64_t key_bytes = plan.wide_keys ? 8 : 4;
   const std::int64_t blocks = blocks_of(call);
@@ -71,7 +112,10 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
     scratch.sorted_keys = layout.take(call.count, key_bytes);
     scratch.sorted_payload = layout.take(call.count, plan.payload_bytes);
     scratch.sort_bytes = scatter_sort_bytes(plan, call.count);
-    scratch.sort = layout.take(static_cast<std::int64_t>(scratch.sort_bytes));
+    scratch.slices = lay_out_slices(layout, call, plan);
+    // Used again for the payload of long slices.
+    const std::int64_t payload = scratch.slices.count > 0 ? call.count * plan.payload_bytes : 0;
+    scratch.sort = layout.take(std::max(static_cast<std::int64_t>(scratch.sort_bytes), payload));
   }
   scratch.long_keys.number = layout.take<unsigned long long>(1);
   if (!reduces) return scratch;
@@ -106,16 +150,26 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
     keys = scratch.sorted_keys;
     payload = scratch.sorted_payload;
   }
-  const auto* const short_keys = reinterpret_cast<const std::uint32_t*>(keys);
+  const auto* short_keys = reinterpret_cast<const std::uint32_t*>(keys);
+  const Slices& slices = scratch.slices;
+  if (slices.count > 0) {
+    scatter_find_slices(call, slices, short_keys);
+    scatter_combine_slices(call, slices, short_keys, payload);
+    scatter_sort_long_slices(call, plan, slices,
+                             {keys, scratch.keys, payload, scratch.sort, nullptr, 0});
+    keys = scratch.keys;
+    payload = scratch.sort;
+    short_keys = reinterpret_cast<const std::uint32_t*>(keys);
+  }
   if (call.args.reduce == GPUKERN_REDUCE_NONE) {
     if (plan.moves_values)
-      scatter_put_items(call, short_keys, payload);
+      scatter_put_items(call, slices, short_keys, payload);
     else
       scatter_put_rows(call, plan, keys, payload);
     return;
   }
   if (plan.moves_values)
-    scatter_reduce_items(call, short_keys, payload, scratch.long_keys);
+    scatter_reduce_items(call, slices, short_keys, payload, scratch.long_keys);
   else
     scatter_reduce_rows(call, plan, keys, payload, scratch.long_keys);
   if (call.count >= kBlockValues) scatter_join(call, plan, keys, scratch.long_keys);
@@ -148,15 +202,14 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
          stays_cached(args.keys.count() * call.columns * args.item);
 }
 
-/// Without a reduction: whether a table of the last update of each key serves. One thread copies a
-/// value; sorting writes longer ones in order, which is faster. Clearing the table takes less time
-/// than the updates.
+/// Without a reduction: whether a table of the last update of each key serves. Clearing it takes
+/// less time than the updates.
 bool has_table(const ScatterCall& call) {
   constexpr std::int64_t kMaxCount = (std::int64_t{1} << 32) - 2;
   constexpr std::int64_t kMostScratch = 64;  // bytes for each update
   const ScatterArgs& args = call.args;
-  return args.reduce == GPUKERN_REDUCE_NONE && call.count <= kMaxCount && call.columns == 1 &&
-         args.item <= kWordBytes && kTableEntry * args.keys.count() <= kMostScratch * call.count;
+  return args.reduce == GPUKERN_REDUCE_NONE && call.count <= kMaxCount &&
+         kTableEntry * args.keys.count() <= kMostScratch * call.count;
 }
 
 bool is_ordered(const ScatterArgs& args) {

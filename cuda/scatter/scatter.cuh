@@ -5,11 +5,13 @@
 //
 // Updates with equal keys must be combined in order, so atomic operations serve only integers, and
 // calls that accept any order.
-// A hash table finds the updates of each key if there are not many, and short values that replace
-// others need no more than a table of the last update of each key. Other calls are sorted:
+// A hash table finds the updates of each key if there are not many, and values that replace others
+// need no more than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
+//   slices   short values are sorted by slice of the target only, see slices.cuh; what follows is
+//            for the slices that have many updates,
 //   reduce   combines the values of each key in blocks of kBlockValues and writes the elements,
 //   join     joins the blocks of the keys that have several.
 // Sorting by key makes all accesses to the target sequential, and the time does not depend on how
@@ -56,8 +58,37 @@ struct UpdateValues {
 template <class Key>
 struct SortedKeys {
   const Key* key;
-  std::int64_t count;
+  std::int64_t begin;
+  std::int64_t end;
   Key none;
+};
+
+/// Chunk number `number` of a slice.
+struct SliceChunk {
+  std::uint32_t slice;
+  std::uint32_t number;
+};
+
+/// The slices of the target, among updates that are sorted by slice; slices.cuh.
+struct Slices {
+  int bits;               ///< of a key in its slice
+  std::int64_t count;     ///< 0: the updates are sorted by key
+  std::uint32_t* starts;  ///< of each slice, and the end of the last one
+  // The long slices.
+  std::int64_t chunk;       ///< updates
+  unsigned* number;         ///< entries of each list
+  SliceChunk* chunks;       ///< list 0: those of slices with several chunks, in order
+  SliceChunk* only_chunks;  ///< list 1: those of other slices
+  std::uint32_t* heads;     ///< list 2: where each slice begins in `chunks`
+  std::uint32_t* counts;    ///< of each key of a slice in its chunks so far, for `chunks`
+
+  static constexpr int kLists = 3;
+  [[nodiscard]] __device__ std::int64_t all_chunks() const {
+    return std::int64_t{number[0]} + number[1];
+  }
+  [[nodiscard]] __device__ SliceChunk chunk_at(std::int64_t at) const {
+    return at < number[0] ? chunks[at] : only_chunks[at - number[0]];
+  }
 };
 
 /// Keys with more values than one block. `firsts` holds the sorted position of each one's first
@@ -101,12 +132,18 @@ struct SortPlan {
   bool moves_values;  ///< values, not numbers of updates, move with the keys
   int payload_bytes;  ///< 4 or 8
   int bits;           ///< of the keys, including that of skipped updates
+  int slice_bits;     ///< the lowest of them, by which updates are not sorted
 };
 
 /// Resolves the indices and prepares the payload, unless that is the values themselves. Clears
 /// `long_keys`.
 void scatter_keys(const ScatterCall& call, const SortPlan& plan, void* keys, void* payload,
                   unsigned long long* long_keys);
+
+template <class Key>
+SortedKeys<Key> sorted_keys(const ScatterCall& call, const Key* keys) {
+  return {keys, 0, call.count, static_cast<Key>(call.args.keys.count())};
+}
 
 /// The scratch memory of scatter_sort(), in bytes.
 std::size_t scatter_sort_bytes(const SortPlan& plan, std::int64_t count);
@@ -121,14 +158,26 @@ struct SortArrays {
 void scatter_sort(const SortPlan& plan, const SortArrays& arrays, std::int64_t count,
                   cudaStream_t stream);
 
-/// Combines sorted values that moved with their keys.
-void scatter_reduce_items(const ScatterCall& call, const std::uint32_t* keys, const void* values,
-                          const LongKeys& long_keys);
+/// The updates are sorted by slice: finds the slices, then combines or puts the values of all but
+/// the long ones.
+void scatter_find_slices(const ScatterCall& call, const Slices& slices, const std::uint32_t* keys);
+void scatter_combine_slices(const ScatterCall& call, const Slices& slices,
+                            const std::uint32_t* keys, const void* values);
+/// The bits of a key in its slice, at most.
+int most_slice_bits(int payload_bytes);
+/// Sorts the updates of long slices by key.
+void scatter_sort_long_slices(const ScatterCall& call, const SortPlan& plan, const Slices& slices,
+                              const SortArrays& arrays);
+
+/// Combines sorted values that moved with their keys, those of long slices if there are slices.
+void scatter_reduce_items(const ScatterCall& call, const Slices& slices, const std::uint32_t* keys,
+                          const void* values, const LongKeys& long_keys);
 /// Combines the values of sorted updates.
 void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
                          const void* updates, const LongKeys& long_keys);
 /// Writes the last value of each key.
-void scatter_put_items(const ScatterCall& call, const std::uint32_t* keys, const void* values);
+void scatter_put_items(const ScatterCall& call, const Slices& slices, const std::uint32_t* keys,
+                       const void* values);
 void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
                       const void* updates);
 /// Writes or combines without sorting: for unique indices, and, with `atomic`, for any.

@@ -12,11 +12,11 @@ namespace {
 template <class Key, class Payload, class Count>
 void sort_pairs(const SortPlan& plan, const SortArrays& arrays, std::int64_t count,
                 std::size_t& bytes, cudaStream_t stream) {
-  check(cub::DeviceRadixSort::SortPairs(arrays.scratch, bytes, static_cast<const Key*>(arrays.keys),
-                                        static_cast<Key*>(arrays.sorted_keys),
-                                        static_cast<const Payload*>(arrays.payload),
-                                        static_cast<Payload*>(arrays.sorted_payload),
-                                        static_cast<Count>(count), 0, plan.bits, stream),
+  check(cub::DeviceRadixSort::SortPairs(
+            arrays.scratch, bytes, static_cast<const Key*>(arrays.keys),
+            static_cast<Key*>(arrays.sorted_keys), static_cast<const Payload*>(arrays.payload),
+            static_cast<Payload*>(arrays.sorted_payload), static_cast<Count>(count),
+            plan.slice_bits, plan.bits, stream),
         "cub::DeviceRadixSort::SortPairs");
 }
 
