@@ -5,8 +5,8 @@
 //
 // Updates with equal keys must be combined in order, so atomic operations serve only integers, and
 // calls that accept any order.
-// A hash table finds the updates of each key if there are not many, and values that replace others
-// need no more than a table of the last update of each key. Other calls are sorted:
+// A hash table finds the updates of each key if there are not many, and short values that replace
+// others need no more than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
