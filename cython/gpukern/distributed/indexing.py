@@ -128,7 +128,7 @@ def bucketed(rows: Counts, starts: Counts) -> Buckets:
         counts = np.array([len(part) for part in parts], np.int64)
         order = np.concatenate(parts)
     else:
-        kind = np.uint16 if size < 2**16 else np.int64
+        kind: type[np.integer] = np.uint16 if size < 2**16 else np.int64
         owners = np.searchsorted(starts[1:-1], rows, "right").astype(kind)
         order = np.argsort(owners, kind="stable")  # a radix sort, of 16 bits
         counts = np.bincount(owners, minlength=size).astype(np.int64)
