@@ -74,7 +74,8 @@ struct gpukern_explanation {
   int64_t bytes_written; /**< likewise */
   int64_t bytes_to_device;   /**< from the host */
   int64_t bytes_from_device; /**< to the host */
-  int64_t bytes_allocated;   /**< scratch memory of the computing device */
+  int64_t bytes_allocated;   /**< scratch memory: of the computing device, and of the host for the
+                                  positions of host index arrays of a tuple */
 };
 
 #define GPUKERN_EXPLANATION_INIT \

@@ -190,6 +190,8 @@ typedef struct gpukern_scatter_options {
  * clear sign bit. With GPUKERN_ORDER_ANY on a GPU, float32 subnormals may become 0, and the bits of
  * a NaN are unspecified.
  *
+ * Adding a 0-d value of 1 to int64 zeros counts the indices, as numpy.bincount.
+ *
  * With `out`, the target is only read, and out becomes a copy of it with the values written. No
  * mode writes outside the array that is written to, for any index. Where the arguments overlap, the
  * result is that of separate memory.

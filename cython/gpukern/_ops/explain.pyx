@@ -91,7 +91,8 @@ cdef class Explanation:
     bytes_to_device, bytes_from_device : int
         Bytes copied between the host and a GPU.
     bytes_allocated : int
-        Scratch memory of the computing device.
+        Scratch memory: of the computing device, and of the host for the positions of host index
+        arrays of a tuple.
     """
 
     def __init__(self, *args, **kwargs):
