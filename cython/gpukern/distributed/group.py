@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from gpukern import errors
 from gpukern._interop.numpy_subclasses import is_masked
 
-Bytes = npt.NDArray[np.uint8]
-Counts = npt.NDArray[np.int64]
+# Not NDArray, which is no class in NumPy 2.5.
+Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
+Counts = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
 
 
 class Group(Protocol):
