@@ -15,7 +15,8 @@ import pytest
 pytestmark = pytest.mark.thread_unsafe(reason="a repository is changed")
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "tag_release.py"
-TODAY = datetime.date.today().isoformat()
+NOW = 1780315200
+TODAY = datetime.date.fromtimestamp(NOW).isoformat()
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - {}\n\n- **New**: a thing.\n# as it is\n"
 FILES = {
     "include/gpukern/gpukern.h": (
@@ -43,6 +44,9 @@ class Repository:
             "HOME": str(folder),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_AUTHOR_DATE": f"@{NOW} +0000",
+            "GIT_COMMITTER_DATE": f"@{NOW} +0000",
+            "SOURCE_DATE_EPOCH": str(NOW),
         }
         self.git("init", "--quiet")
         self.git("config", "user.name", "A")

@@ -6,6 +6,7 @@ The tag is signed if git has a key (`git config user.signingkey`), and annotated
 is pushed.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -81,7 +82,9 @@ def abi_problems():
 
 def date_problems(version, heading):
     """Yield what is wrong with the dates of the release."""
-    today = date.today().isoformat()
+    # A test chooses the day: https://reproducible-builds.org/specs/source-date-epoch/
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    today = (date.fromtimestamp(int(epoch)) if epoch else date.today()).isoformat()
     found = re.fullmatch(r" - (\d{4}-\d\d-\d\d)", heading)
     if not found:
         yield f'CHANGELOG.md: the section has no date: write "## [{version}] - {today}"'
