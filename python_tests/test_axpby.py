@@ -41,6 +41,15 @@ def test_operands_may_all_be_numbers(number):
     assert np.array_equal(axpby(*terms, out=out), np.full((2, 2), 26))
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_numbers_of_python_have_no_part_beside_others(kind):
+    for x in (kind(3), np.array(3, kind)):
+        for result in (axpby(2, x, 4.0, x), axpby(2, x, True, 0), fma(2, x, 1), fma(x, x, 1)):
+            assert result.dtype == kind
+    assert fma(np.float32(2), np.float64(3), 1).dtype == np.float64
+    assert fma(2, 3, 1).dtype == np.float64
+
+
 def test_integers_stay_integers():
     x, y = np.array(3), np.array(4)
     assert type(saxpy(2, x, y)) is np.int64

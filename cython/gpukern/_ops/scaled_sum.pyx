@@ -78,8 +78,7 @@ cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument
     cdef int k, arrays = 0
     cdef bint wide = False
     if all_numbers(sum_):
-        for k in range(sum_.count):
-            describe_number(call, sum_, k)
+        describe_numbers(call, sum_)
     for k in range(sum_.count):
         if sum_.array[k] == NULL:
             continue
@@ -105,6 +104,20 @@ cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument
         finish(call, gpukern_fma(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
                                  &dst.c, &options, &call.c))
     return end_call(call, out, dst)
+
+
+cdef int describe_numbers(CallContext *call, ScaledSum *sum_) except -1:
+    """Makes the numbers that choose the dtype arrays: as in NumPy, all but Python's if there are
+    others."""
+    cdef int k
+    chosen = [k for k in range(sum_.count) if not is_python_number(<object>sum_.number[k])]
+    for k in chosen or range(sum_.count):
+        describe_number(call, sum_, k)
+    return 0
+
+
+cdef bint is_python_number(object value):
+    return isinstance(value, (int, float)) and not isinstance(value, np.generic)
 
 
 cdef int describe_number(CallContext *call, ScaledSum *sum_, int k) except -1:
