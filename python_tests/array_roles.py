@@ -49,6 +49,20 @@ def saxpy_y(given, like):
     return lambda: gpukern.saxpy(1, x, given), lambda: like + x
 
 
+def axpby_y(given, like):
+    x = np.zeros_like(like, order="C")
+    return lambda: gpukern.axpby(1, x, 1, given), lambda: like + x
+
+
+def axpby_b(given, like):
+    return lambda: gpukern.axpby(1, np.ones(like.shape), given, np.ones(like.shape)), None
+
+
+def fma_y(given, like):
+    x = np.ones_like(like, order="C")
+    return lambda: gpukern.fma(x, given, x), lambda: like + x
+
+
 def elementwise_argument(given, like):
     return lambda: DOUBLE(given), lambda: like + like
 
@@ -121,6 +135,12 @@ def saxpy_out(given, like):
     return lambda: gpukern.saxpy(1, x, x, out=given), lambda: x + x
 
 
+def fma_out(given, like):
+    x = np.array(like)
+    one = np.ones_like(x)
+    return lambda: gpukern.fma(x, one, x, out=given), lambda: x + x
+
+
 def elementwise_out(given, like):
     x = np.array(like)
     return lambda: DOUBLE(x, out=given), lambda: x + x
@@ -138,13 +158,13 @@ def scatter_target(given, like):
     return lambda: gpukern.scatter(given, [0], values), lambda: expected
 
 
-READ = (gather_source, gather_index, take_along_axis, saxpy_x, saxpy_y, elementwise_argument,
-        to_device, nonzero, copyto_source, scalar_values, fill_value, saxpy_a, bag_offsets, mask,
+READ = (gather_source, gather_index, take_along_axis, saxpy_x, saxpy_y, axpby_y, axpby_b, fma_y,
+        elementwise_argument, to_device, nonzero, copyto_source, scalar_values, fill_value, saxpy_a, bag_offsets, mask,
         gather_reduce_source, put_along_axis_index, scatter_index, bincount, kernel_argument,
         explained)  # fmt: skip
 # Those that NumPy converts, which passes over the exceptions of __buffer__().
 CONVERTED = (scalar_values, fill_value, saxpy_a)
-WRITTEN = (gather_out, saxpy_out, elementwise_out, copyto_target, scatter_target)
+WRITTEN = (gather_out, saxpy_out, fma_out, elementwise_out, copyto_target, scatter_target)
 # Those that take what few of the arrays are, or what none is without a GPU.
 RARELY_RIGHT = (*CONVERTED, bag_offsets, kernel_argument)
 # Those that take elements of any size.

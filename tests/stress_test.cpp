@@ -61,9 +61,10 @@ class Caller {
     // Mostly short calls, which are the most at once; some are shared with helper threads.
     if (random_() % 256 == 0) resize(pick<std::int64_t>(random_, {1, 100, 5000, 40000}));
     static constexpr std::array kSteps{
-        &Caller::gather, &Caller::bad_index, &Caller::take,      &Caller::scatter,  &Caller::put,
-        &Caller::bags,   &Caller::segment,   &Caller::select,    &Caller::compress, &Caller::saxpy,
-        &Caller::copy,   &Caller::memory,    &Caller::questions, &Caller::refused};
+        &Caller::gather,   &Caller::bad_index, &Caller::take,      &Caller::scatter,
+        &Caller::put,      &Caller::bags,      &Caller::segment,   &Caller::select,
+        &Caller::compress, &Caller::saxpy,     &Caller::axpby,     &Caller::fma,
+        &Caller::copy,     &Caller::memory,    &Caller::questions, &Caller::refused};
     (this->*kSteps[random_() % kSteps.size()])();
   }
 
@@ -159,6 +160,18 @@ class Caller {
     const float two = 2;
     expect_success(gpukern_saxpy(&two, x_, x_, out_, nullptr));
     for (std::size_t i = 0; i < n_; ++i) ASSERT_EQ(out_[i], 3 * x_[i]);
+  }
+  void axpby() {
+    Vector<float> a(1);
+    a[0] = 2;
+    expect_success(gpukern_axpby(a, x_, x_, x_, out_, nullptr, nullptr));
+    for (std::size_t i = 0; i < n_; ++i) ASSERT_EQ(out_[i], 2 * x_[i] + x_[i] * x_[i]);
+  }
+  void fma() {
+    Vector<float> one(1);
+    one[0] = 1;
+    expect_success(gpukern_fma(x_, one, x_, out_, nullptr, nullptr));
+    for (std::size_t i = 0; i < n_; ++i) ASSERT_EQ(out_[i], x_[i] + x_[i]);
   }
   void copy() {
     expect_success(gpukern_copy(x_, out_, nullptr));

@@ -223,6 +223,13 @@ void axpby(Case& given) {
   given.call = [=, &given] { return gpukern_axpby(a, x, a, y, out, nullptr, &given.exec); };
 }
 
+void fma(Case& given) {
+  const gpukern_tensor* const x = given.floats({kRows, 20});
+  const gpukern_tensor* const y = given.floats({20});
+  const gpukern_tensor* const out = given.result(kFloat, {kRows, 20});
+  given.call = [=, &given] { return gpukern_fma(x, y, x, out, nullptr, &given.exec); };
+}
+
 void copy_strided(Case& given) {
   const gpukern_tensor* const source = given.floats({200, 100});
   const gpukern_tensor* const transposed = given.view(source, {100, 200}, {1, 100});
@@ -259,6 +266,7 @@ std::vector<Named> operation_scenarios() {
           {"saxpy", saxpy},
           {"saxpy_wrong_shape", saxpy_wrong_shape},
           {"axpby", axpby},
+          {"fma", fma},
           {"copy_strided", copy_strided}};
 }
 
