@@ -159,9 +159,9 @@ def scatter_target(given, like):
 
 
 READ = (gather_source, gather_index, take_along_axis, saxpy_x, saxpy_y, axpby_y, axpby_b, fma_y,
-        elementwise_argument, to_device, nonzero, copyto_source, scalar_values, fill_value, saxpy_a, bag_offsets, mask,
-        gather_reduce_source, put_along_axis_index, scatter_index, bincount, kernel_argument,
-        explained)  # fmt: skip
+        elementwise_argument, to_device, nonzero, copyto_source, scalar_values, fill_value, saxpy_a,
+        bag_offsets, mask, gather_reduce_source, put_along_axis_index, scatter_index, bincount,
+        kernel_argument, explained)  # fmt: skip
 # Those that NumPy converts, which passes over the exceptions of __buffer__().
 CONVERTED = (scalar_values, fill_value, saxpy_a)
 WRITTEN = (gather_out, saxpy_out, fma_out, elementwise_out, copyto_target, scatter_target)
