@@ -83,8 +83,8 @@ struct EqualLanes {
 };
 
 /// Adds one to a counter in shared memory for each lane that counts. Each writes its number over
-/// the counter by one instruction, and one write remains (CUDA C++ Programming Guide, "SIMT
-/// Architecture"): its lane stands for all. That takes less time than __match_any_sync().
+/// the counter, between two __syncwarp(); whichever remains, its lane stands for all. That takes
+/// less time than __match_any_sync().
 template <class Counter>
 __device__ EqualLanes count_by_warp(bool counts, Counter* counter) {
   const unsigned lane = threadIdx.x % 32;
