@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A GPU sorts more than 2 Mi updates of single values by slice of the target, and those of slices
-// with many updates, or many of one element, by element.
+// A GPU sorts more than 2 Mi updates of single values by slice of the target, if they are at least
+// half as many as its elements, and those of slices with many updates, or many of one element, by
+// element.
 
 #include <algorithm>
 #include <cmath>
@@ -74,15 +75,15 @@ constexpr std::pair<const char*, Pattern> kPatterns[] = {
 class ScatterSlicesTest : public GpuTest {
  protected:
   void check(Pattern pattern, std::int64_t size, gpukern_dtype dtype, gpukern_reduce reduce,
-             gpukern_index_mode mode, Layout layout) {
+             gpukern_index_mode mode, Layout layout, std::int64_t count = kCount) {
     Array target(Placement::Cuda, dtype, {size}, layout);
-    Array index(Placement::Cuda, kInt32.dtype, {kCount});
-    Array values(Placement::Cuda, dtype, {kCount}, layout);
+    Array index(Placement::Cuda, kInt32.dtype, {count});
+    Array values(Placement::Cuda, dtype, {count}, layout);
     fill_numbers(target, random_, true);
     fill_numbers(values, random_, true);
-    Indices indices(kCount);
+    Indices indices(count);
     pattern(indices, size, random_);
-    for (std::int64_t k = 0; k < kCount; ++k)
+    for (std::int64_t k = 0; k < count; ++k)
       store(index.storage.host, kGuard + 4 * k, indices[static_cast<std::size_t>(k)]);
     expect_scatter({false, target, index, values, 0, scatter_options(mode, reduce)},
                    Placement::Cuda);
@@ -101,10 +102,12 @@ class ScatterSlicesTest : public GpuTest {
   Random random_{20261126};
 };
 
-// The larger a target, the longer its slices: 32, 512 or 4096 elements.
+// The larger a target, the longer its slices: 32, 512 or 1024 elements. A table of each element's
+// last update of the largest does not stay in the L2 cache.
 constexpr std::int64_t kSmall = 70'001;
 constexpr std::int64_t kMedium = (1 << 20) + 3;
-constexpr std::int64_t kLarge = (1 << 24) + 3;
+constexpr std::int64_t kLarge = 8'000'003;
+constexpr std::int64_t kLargeCount = 2 * kCount;
 
 TEST_F(ScatterSlicesTest, Sums) {
   check_all(kSmall, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_WRAP, Layout::Contiguous);
@@ -122,11 +125,18 @@ TEST_F(ScatterSlicesTest, OtherReductions) {
 TEST_F(ScatterSlicesTest, LargeTarget) {
   for (const auto& [name, pattern] : {kPatterns[0], kPatterns[2], kPatterns[3]}) {
     SCOPED_TRACE(name);
-    check(pattern, kLarge, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Contiguous);
+    check(pattern, kLarge, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Contiguous,
+          kLargeCount);
     for (const int width : {1, 4, 8})
       check(pattern, kLarge, bytes_dtype(width), GPUKERN_REDUCE_NONE, GPUKERN_INDEX_FILL,
-            Layout::Contiguous);
+            Layout::Contiguous, kLargeCount);
   }
+}
+
+// Too few updates for slices.
+TEST_F(ScatterSlicesTest, SparseTarget) {
+  for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD})
+    check(fill_uniform, (1 << 24) + 3, kFloat32, reduce, GPUKERN_INDEX_CLIP, Layout::Contiguous);
 }
 
 }  // namespace

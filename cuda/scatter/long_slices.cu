@@ -16,6 +16,7 @@ using Key = std::uint32_t;
 constexpr int kTileWarps = 8;
 constexpr int kTileThreads = 32 * kTileWarps;
 constexpr int kTileUpdates = 4096;
+static_assert(kTileUpdates <= 65535, "16 bits hold a place in a tile");
 
 template <class Payload>
 struct UpdateArrays {
@@ -275,7 +276,7 @@ std::size_t tile_bytes(int payload_bytes, int bits) {
 int most_slice_bits(int payload_bytes) {
   const auto most = static_cast<std::size_t>(device_facts().shared_bytes - kDeclaredSharedBytes);
   int bits = 12;
-  while (tile_bytes(payload_bytes, bits) > most) --bits;
+  while (bits > 0 && tile_bytes(payload_bytes, bits) > most) --bits;
   return bits;
 }
 

@@ -42,20 +42,19 @@ int passes_of(int bits) {
   return (bits + kPassBits - 1) / kPassBits;
 }
 
-/// The bits of a key in its slice, 0 to sort by key.
+/// The bits of a key in its slice, 3 to 12, or 0 to sort by key.
 int slice_bits(std::int64_t count, const SortPlan& plan) {
   constexpr std::int64_t kFrom = 1 << 21;  // fewer: the kernels of long slices take longer to start
   constexpr std::int64_t kUpdates = 1024;  // of a slice
-  if (count < kFrom) return 0;
-  const int most = std::clamp(most_slice_bits(plan.payload_bytes), 0, std::max(plan.bits - 1, 0));
+  // Of many updates for each key, all slices are long. Of few, a slice has more keys than updates.
+  const bool are_long = count >> plan.bits >= kBlockValues / 2;
+  if (count < kFrom || are_long || count >> (plan.bits - 1) == 0) return 0;
+  const int most = most_slice_bits(plan.payload_bytes);
   const auto slices = std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(count, kUpdates)));
-  int bits = std::clamp(plan.bits - std::countr_zero(slices), 0, most);
+  int bits = std::min(plan.bits - std::countr_zero(slices), most);
   // Twice as long if that takes a pass less.
   if (bits < most && passes_of(plan.bits - bits - 1) < passes_of(plan.bits - bits)) ++bits;
-  // Long slices take the time of almost two passes.
-  const bool are_long = count >> plan.bits >= kBlockValues / 2;
-  const int passes = passes_of(plan.bits - bits) + (are_long ? 1 : 0);
-  return passes < passes_of(plan.bits) ? bits : 0;
+  return passes_of(plan.bits - bits) < passes_of(plan.bits) ? bits : 0;
 }
 
 SortPlan sort_plan(const ScatterCall& call) {
@@ -89,7 +88,10 @@ Slices lay_out_slices(ScratchLayout& layout, const ScatterCall& call, const Sort
   slices.bits = plan.slice_bits;
   slices.count = std::int64_t{1} << (plan.bits - plan.slice_bits);
   slices.starts = layout.take<std::uint32_t>(slices.count + 1);
-  slices.chunk = call.count >> 25 > 0 ? 8192 : 4096;
+  // Short chunks have a large table of counts; of long ones, the lines that the running thread
+  // blocks write to exceed the L2 cache.
+  constexpr std::int64_t kManyUpdates = 1 << 25;
+  slices.chunk = call.count >= kManyUpdates ? 8192 : 4096;
   const std::int64_t chunks = 2 * ceil_divide(call.count, slices.chunk);
   slices.number = layout.take<unsigned>(Slices::kLists);
   slices.chunks = layout.take<SliceChunk>(chunks);

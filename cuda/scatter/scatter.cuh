@@ -54,7 +54,8 @@ struct UpdateValues {
   }
 };
 
-/// The updates in the order of their keys; those that are skipped come last, with the key `none`.
+/// The updates in the order of their keys, or of the slices of these; those that are skipped come
+/// last, with the key `none`.
 template <class Key>
 struct SortedKeys {
   const Key* key;
@@ -158,8 +159,8 @@ struct SortArrays {
 void scatter_sort(const SortPlan& plan, const SortArrays& arrays, std::int64_t count,
                   cudaStream_t stream);
 
-/// The updates are sorted by slice: finds the slices, then combines or puts the values of all but
-/// the long ones.
+/// The updates are sorted by slice: finds the slices and empties their lists, then combines or puts
+/// the values of all but the long ones.
 void scatter_find_slices(const ScatterCall& call, const Slices& slices, const std::uint32_t* keys);
 void scatter_combine_slices(const ScatterCall& call, const Slices& slices,
                             const std::uint32_t* keys, const void* values);
@@ -169,7 +170,8 @@ int most_slice_bits(int payload_bytes);
 void scatter_sort_long_slices(const ScatterCall& call, const SortPlan& plan, const Slices& slices,
                               const SortArrays& arrays);
 
-/// Combines sorted values that moved with their keys, those of long slices if there are slices.
+/// Combines sorted values that moved with their keys; if there are slices, only those of long ones,
+/// whose updates alone are sorted.
 void scatter_reduce_items(const ScatterCall& call, const Slices& slices, const std::uint32_t* keys,
                           const void* values, const LongKeys& long_keys);
 /// Combines the values of sorted updates.

@@ -61,6 +61,7 @@ struct OwnSlice {
 /// The keys of a slice in shared memory, each with a value and the number of its updates.
 template <class A>
 struct SliceMemory {
+  static_assert(kBlockValues <= 256, "number counts the values of one block");
   A* value;
   std::uint8_t* number;
   int keys;
@@ -70,11 +71,8 @@ struct SliceMemory {
         number(reinterpret_cast<std::uint8_t*>(value + (1 << slices.bits))),
         keys(1 << slices.bits) {}
   __device__ void clear() const {
-    if (keys % 4 == 0)
-      for (int i = threadIdx.x; i < keys / 4; i += 32)
-        reinterpret_cast<std::uint32_t*>(number)[i] = 0;
-    else
-      for (int i = threadIdx.x; i < keys; i += 32) number[i] = 0;
+    for (int i = threadIdx.x; i < keys / 4; i += 32)
+      reinterpret_cast<std::uint32_t*>(number)[i] = 0;
   }
 };
 
