@@ -81,6 +81,18 @@ def test_scatter(place, rng, distribution, reduce, dtype):
     assert np.isfinite(result).all()
 
 
+@pytest.mark.parametrize("distribution", ["skewed", "half equal"])
+def test_scatter_of_many(place, rng, distribution):
+    """A GPU sorts them by slice of the target."""
+    size, updates = 1 << 20, (1 << 23) + 77
+    index = np.ascontiguousarray(DUPLICATES[distribution](size, updates, rng))
+
+    def call(target, index, values, **options):
+        return scatter(target, index, values, reduce="add", **options)
+
+    require_same_bits(place, call, numbers(rng, size, "f4"), index, numbers(rng, updates, "f4"))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_scatter_of_rows(place, rng, distribution, dtype):

@@ -36,6 +36,7 @@ constexpr Case kCases[] = {
     {"hashed sums of few keys", 1, 50, 60000, GPUKERN_REDUCE_ADD},
     {"hashed sums of items", 20, 300, 2000, GPUKERN_REDUCE_ADD, 5},
     {"sorted sums", 1, 100, 70000, GPUKERN_REDUCE_ADD},
+    {"sums by slices", 1, 1 << 20, (1 << 23) + 5, GPUKERN_REDUCE_ADD},
     {"sorted sums of items", 1, 100, 70000, GPUKERN_REDUCE_ADD, 3},
     {"hashed minima", 1, 5000, 60000, GPUKERN_REDUCE_MIN},
     {"hashed maxima along rows", 40, 100, 1500, GPUKERN_REDUCE_MAX},

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A GPU sorts more than 2 Mi updates of single values by slice of the target, if they are at least
-// half as many as its elements, and those of slices with many updates, or many of one element, by
+// A GPU sorts many updates of single values by slice of the target (slice_bits() in
+// cuda/scatter/slice_bits.hpp), and those of slices with many updates, or many of one element, by
 // element.
 
 #include <algorithm>
@@ -14,12 +14,23 @@
 namespace gpukern_test {
 namespace {
 
-constexpr std::int64_t kCount = (1 << 21) + 77;
+constexpr std::int64_t kCount = (1 << 23) + 77;
 using Indices = std::vector<std::int32_t>;
 using Pattern = void (*)(Indices& indices, std::int64_t size, Random& random);
 
 void fill_uniform(Indices& indices, std::int64_t size, Random& random) {
   for (auto& at : indices) at = static_cast<std::int32_t>(between(random, 0, size - 1));
+}
+
+void fill_skewed(Indices& indices, std::int64_t size, Random& random) {
+  for (auto& at : indices) {
+    const double u = static_cast<double>(between(random, 0, (1 << 30) - 1)) / (1 << 30);
+    at = static_cast<std::int32_t>(std::pow(u, 8) * static_cast<double>(size));
+  }
+}
+
+void fill_outside(Indices& indices, std::int64_t size, Random& random) {
+  for (auto& at : indices) at = static_cast<std::int32_t>(between(random, -9 * size, 9 * size));
 }
 
 constexpr std::pair<const char*, Pattern> kPatterns[] = {
@@ -29,13 +40,7 @@ constexpr std::pair<const char*, Pattern> kPatterns[] = {
        fill_uniform(indices, size, random);
        std::ranges::sort(indices);
      }},
-    {"skewed",
-     [](Indices& indices, std::int64_t size, Random& random) {
-       for (auto& at : indices) {
-         const double u = static_cast<double>(between(random, 0, (1 << 30) - 1)) / (1 << 30);
-         at = static_cast<std::int32_t>(std::pow(u, 8) * static_cast<double>(size));
-       }
-     }},
+    {"skewed", fill_skewed},
     {"half to one",
      [](Indices& indices, std::int64_t size, Random& random) {
        fill_uniform(indices, size, random);
@@ -64,18 +69,21 @@ constexpr std::pair<const char*, Pattern> kPatterns[] = {
      [](Indices& indices, std::int64_t size, Random& random) {
        for (auto& at : indices) at = static_cast<std::int32_t>(size - 1 - between(random, 0, 40));
      }},
-    // Out of bounds, but where the mode is raise.
-    {"mostly outside",
-     [](Indices& indices, std::int64_t size, Random& random) {
-       for (auto& at : indices)
-         at = static_cast<std::int32_t>(between(random, -9 * size, 9 * size));
-     }},
+    {"mostly outside", fill_outside},
 };
 
 class ScatterSlicesTest : public GpuTest {
  protected:
+  static void store_indices(Array& index, const Indices& indices) {
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      store(index.storage.host, kGuard + 4 * static_cast<std::int64_t>(k), indices[k]);
+  }
+
   void check(Pattern pattern, std::int64_t size, gpukern_dtype dtype, gpukern_reduce reduce,
-             gpukern_index_mode mode, Layout layout, std::int64_t count = kCount) {
+             gpukern_index_mode mode, Layout layout, std::int64_t count) {
+    SCOPED_TRACE("dtype " + std::to_string(dtype.code) + ", " + std::to_string(dtype.bits) +
+                 " bits, reduce " + std::to_string(reduce) + ", mode " + std::to_string(mode) +
+                 ", " + std::to_string(size) + " elements");
     Array target(Placement::Cuda, dtype, {size}, layout);
     Array index(Placement::Cuda, kInt32.dtype, {count});
     Array values(Placement::Cuda, dtype, {count}, layout);
@@ -83,60 +91,92 @@ class ScatterSlicesTest : public GpuTest {
     fill_numbers(values, random_, true);
     Indices indices(count);
     pattern(indices, size, random_);
-    for (std::int64_t k = 0; k < count; ++k)
-      store(index.storage.host, kGuard + 4 * k, indices[static_cast<std::size_t>(k)]);
+    store_indices(index, indices);
     expect_scatter({false, target, index, values, 0, scatter_options(mode, reduce)},
                    Placement::Cuda);
   }
 
   void check_all(std::int64_t size, gpukern_dtype dtype, gpukern_reduce reduce,
                  gpukern_index_mode mode, Layout layout) {
-    SCOPED_TRACE("dtype " + std::to_string(dtype.code) + ", " + std::to_string(dtype.bits) +
-                 " bits, reduce " + std::to_string(reduce) + ", mode " + std::to_string(mode));
     for (const auto& [name, pattern] : kPatterns) {
-      SCOPED_TRACE(std::string(name) + ", " + std::to_string(size) + " elements");
-      check(pattern, size, dtype, reduce, mode, layout);
+      SCOPED_TRACE(name);
+      check(pattern, size, dtype, reduce, mode, layout, kCount);
     }
+  }
+
+  void check_pattern(Pattern pattern, std::int64_t size, gpukern_dtype dtype, gpukern_reduce reduce,
+                     gpukern_index_mode mode, std::int64_t count = kCount) {
+    check(pattern, size, dtype, reduce, mode, Layout::Contiguous, count);
   }
 
   Random random_{20261126};
 };
 
-// The larger a target, the longer its slices: 32, 512 or 1024 elements. A table of each element's
-// last update of the largest does not stay in the L2 cache.
+// The larger a target, the longer its slices: 8, 128, 512 or 2048 elements. A table of each
+// element's last update stays in the L2 cache for the shorter ones, so that no value is put by
+// slices.
 constexpr std::int64_t kSmall = 70'001;
 constexpr std::int64_t kMedium = (1 << 20) + 3;
 constexpr std::int64_t kLarge = 8'000'003;
-constexpr std::int64_t kLargeCount = 2 * kCount;
+constexpr std::int64_t kHuge = 4 * kCount - 3;
 
 TEST_F(ScatterSlicesTest, Sums) {
-  check_all(kSmall, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_WRAP, Layout::Contiguous);
-  check_all(kMedium, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP, Layout::Unaligned);
   check_all(kMedium, kFloat64, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Reversed);
+  check_all(kLarge, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP, Layout::Unaligned);
+}
+
+TEST_F(ScatterSlicesTest, SlicesOfAnyLength) {
+  check_pattern(fill_skewed, kSmall, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_WRAP);
+  check_pattern(fill_skewed, kHuge, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_WRAP);
+  // Skipped updates have a separate slice.
+  check_pattern(fill_outside, 1 << 20, kFloat32, GPUKERN_REDUCE_MAX, GPUKERN_INDEX_FILL);
+}
+
+TEST_F(ScatterSlicesTest, LongerChunks) {
+  check_pattern(fill_skewed, kLarge, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_WRAP, 4 * kCount);
+}
+
+TEST_F(ScatterSlicesTest, EveryDtype) {
+  for (const gpukern_dtype dtype : kReducedDtypes)
+    check_pattern(fill_skewed, kMedium, dtype, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE);
 }
 
 TEST_F(ScatterSlicesTest, OtherReductions) {
-  check_all(kMedium, kReducedDtypes[0], GPUKERN_REDUCE_MEAN, GPUKERN_INDEX_CLIP,
-            Layout::Contiguous);
-  check_all(kMedium, kFloat32, GPUKERN_REDUCE_MAX, GPUKERN_INDEX_FILL, Layout::Contiguous);
-  check_all(kSmall, kFloat32, GPUKERN_REDUCE_MULTIPLY, GPUKERN_INDEX_WRAP, Layout::Contiguous);
+  constexpr gpukern_dtype kInt16{GPUKERN_INT, 16, 1};
+  for (const gpukern_dtype dtype : {kReducedDtypes[0], kInt16, kFloat32})
+    for (const gpukern_reduce reduce :
+         {GPUKERN_REDUCE_MIN, GPUKERN_REDUCE_MAX, GPUKERN_REDUCE_MEAN, GPUKERN_REDUCE_MULTIPLY})
+      if (has_reduction(dtype, reduce))
+        check_pattern(fill_skewed, kMedium, dtype, reduce, GPUKERN_INDEX_CLIP);
 }
 
-TEST_F(ScatterSlicesTest, LargeTarget) {
-  for (const auto& [name, pattern] : {kPatterns[0], kPatterns[2], kPatterns[3]}) {
-    SCOPED_TRACE(name);
-    check(pattern, kLarge, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Contiguous,
-          kLargeCount);
-    for (const int width : {1, 4, 8})
-      check(pattern, kLarge, bytes_dtype(width), GPUKERN_REDUCE_NONE, GPUKERN_INDEX_FILL,
-            Layout::Contiguous, kLargeCount);
+TEST_F(ScatterSlicesTest, Puts) {
+  for (const int width : {1, 2, 4, 8}) {
+    const gpukern_dtype dtype = bytes_dtype(width);
+    check_pattern(fill_uniform, kLarge, dtype, GPUKERN_REDUCE_NONE, GPUKERN_INDEX_CLIP);
+    check_pattern(fill_skewed, kLarge, dtype, GPUKERN_REDUCE_NONE, GPUKERN_INDEX_FILL);
   }
 }
 
-// Too few updates for slices.
-TEST_F(ScatterSlicesTest, SparseTarget) {
+TEST_F(ScatterSlicesTest, AlongAnAxis) {
+  constexpr std::int64_t kRows = 120;
+  constexpr std::int64_t kColumns = 70'001;
+  Indices indices(kRows * kColumns);
+  fill_skewed(indices, kColumns, random_);
+  Array target(Placement::Cuda, kFloat64, {kRows, kColumns});
+  Array index(Placement::Cuda, kInt32.dtype, {kRows, kColumns});
+  Array values(Placement::Cuda, kFloat64, {kRows, kColumns});
+  fill_numbers(target, random_, true);
+  fill_numbers(values, random_, true);
+  store_indices(index, indices);
+  expect_scatter(
+      {true, target, index, values, 1, scatter_options(GPUKERN_INDEX_CLIP, GPUKERN_REDUCE_ADD)},
+      Placement::Cuda);
+}
+
+TEST_F(ScatterSlicesTest, FewUpdatesForTheTarget) {
   for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD})
-    check(fill_uniform, (1 << 24) + 3, kFloat32, reduce, GPUKERN_INDEX_CLIP, Layout::Contiguous);
+    check_pattern(fill_uniform, 2 * kHuge, kFloat32, reduce, GPUKERN_INDEX_CLIP);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "cuda/common/scratch_layout.hpp"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/scatter/scatter.cuh"
+#include "cuda/scatter/slice_bits.hpp"
 #include "src/runtime/buffer.hpp"
 
 namespace gpukern::gpu {
@@ -37,26 +38,6 @@ bool has_wide_keys(const ScatterCall& call) {
   return call.args.keys.count() >= kMax || call.count >= kMax;
 }
 
-int passes_of(int bits) {
-  constexpr int kPassBits = 8;
-  return (bits + kPassBits - 1) / kPassBits;
-}
-
-/// The bits of a key in its slice, 3 to 12, or 0 to sort by key.
-int slice_bits(std::int64_t count, const SortPlan& plan) {
-  constexpr std::int64_t kFrom = 1 << 21;  // fewer: the kernels of long slices take longer to start
-  constexpr std::int64_t kUpdates = 1024;  // of a slice
-  // Of many updates for each key, all slices are long. Of few, a slice has more keys than updates.
-  const bool are_long = count >> plan.bits >= kBlockValues / 2;
-  if (count < kFrom || are_long || count >> (plan.bits - 1) == 0) return 0;
-  const int most = most_slice_bits(plan.payload_bytes);
-  const auto slices = std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(count, kUpdates)));
-  int bits = std::min(plan.bits - std::countr_zero(slices), most);
-  // Twice as long if that takes a pass less.
-  if (bits < most && passes_of(plan.bits - bits - 1) < passes_of(plan.bits - bits)) ++bits;
-  return passes_of(plan.bits - bits) < passes_of(plan.bits) ? bits : 0;
-}
-
 SortPlan sort_plan(const ScatterCall& call) {
   const auto keys = static_cast<std::uint64_t>(call.args.keys.count());
   SortPlan plan{};
@@ -67,7 +48,8 @@ SortPlan sort_plan(const ScatterCall& call) {
   // Keys end at `keys`, which stands for updates that are skipped.
   const bool skips = call.args.mode == GPUKERN_INDEX_FILL;
   plan.bits = std::bit_width(skips ? keys : keys - 1);
-  if (plan.moves_values && !call.args.sorted) plan.slice_bits = slice_bits(call.count, plan);
+  if (plan.moves_values && !call.args.sorted)
+    plan.slice_bits = slice_bits(call.count, plan.bits, most_slice_bits(plan.payload_bytes));
   return plan;
 }
 
