@@ -145,21 +145,24 @@ def test_a_group_of_torch(monkeypatch):
     torch.frombuffer = lambda data, dtype: Tensor(np.frombuffer(data, dtype))
     torch.empty = lambda size, dtype: Tensor(np.empty(size, dtype))
 
-    def all_gather(received, sent, group):
+    class Work:
+        def is_completed(self):
+            return True
+
+        def wait(self):
+            pass
+
+    def all_gather(received, sent, group, async_op):
+        assert async_op
         data = sent.array.tobytes()
         if b"interrupt" in data:
             raise KeyboardInterrupt
         for tensor, reply in zip(received, group.all_gather(data), strict=True):
             assert len(reply) == len(data)
             tensor.array[:] = np.frombuffer(reply, np.uint8)
+        return Work()
 
     torch.distributed.all_gather = all_gather
-
-    def wrap(process_group):
-        with monkeypatch.context() as context:
-            context.setitem(sys.modules, "torch", torch)
-            context.setitem(sys.modules, "torch.distributed", torch.distributed)
-            return distributed.from_torch(process_group)
 
     def call(group):
         table = distributed.from_local(np.arange(3) + 3 * group.rank, group)
@@ -172,7 +175,10 @@ def test_a_group_of_torch(monkeypatch):
             gpukern.gather(table, [0])
         return got
 
-    groups = [wrap(group) for group in distributed.threads(2)]
+    with monkeypatch.context() as context:
+        context.setitem(sys.modules, "torch", torch)
+        context.setitem(sys.modules, "torch.distributed", torch.distributed)
+        groups = without_errors(on_ranks(distributed.from_torch, 2))
     assert on_ranks(call, 2, lambda group: groups[group.rank]) == [[5, 0]] * 2
 
 

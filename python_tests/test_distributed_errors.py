@@ -279,7 +279,7 @@ import os, sys, time
 from ranks import on_ranks
 from gpukern.distributed.liveness import Liveness
 
-first, second = on_ranks(Liveness, 2)
+first, second = on_ranks(lambda group: Liveness(group, "the test"), 2)
 child = os.fork()
 if child == 0:
     time.sleep(60)
@@ -308,7 +308,7 @@ def test_a_forked_child_does_not_keep_the_connections():
 
 def test_what_a_process_says_before_its_end(monkeypatch):
     def call(group):
-        connections = liveness.Liveness(group)
+        connections = liveness.Liveness(group, "the test")
         group.all_gather(b"")
         if group.rank == 1:
             connections.say(7, PeerLostError("rank 1 of 2 has left", 1))

@@ -266,7 +266,7 @@ def test_an_error_in_an_exchange_ends_those_of_the_other_ranks(error):
         nccl = Nccl.__new__(Nccl)
         nccl.rank, nccl.size, nccl._calls = group.rank, group.size, 0
         nccl._library, nccl._driver = libraries[group.rank], Interrupted(group.rank, error)
-        nccl._comm, nccl._liveness = ctypes.c_void_p(group.rank + 1), Liveness(group)
+        nccl._comm, nccl._liveness = ctypes.c_void_p(group.rank + 1), Liveness(group, "NCCL")
         rows, none = gpukern.empty((2,), "f4", 0), np.zeros(3, np.int64)
         with pytest.raises(type(error) if group.rank == 0 else PeerLostError) as caught:
             nccl.exchange(rows, none, none, rows, none, none, 4)

@@ -17,13 +17,14 @@ from gpukern.distributed.group import Group
 from gpukern.distributed.host import host_table
 from gpukern.distributed.mpi_group import MpiGroup, from_mpi
 from gpukern.distributed.thread_group import threads
-from gpukern.distributed.torch_group import from_torch
+from gpukern.distributed.torch_group import TorchGroup, from_torch
 
 __all__ = [
     "DeviceTable",
     "DistributedArray",
     "Group",
     "MpiGroup",
+    "TorchGroup",
     "empty",
     "from_local",
     "from_mpi",

@@ -47,18 +47,18 @@ class Peer:
 class Liveness:
     """The connections of this process to the others of its group. All ranks make one together."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, function: str) -> None:
         self.rank, self.size = group.rank, group.size
         self.peers: dict[int, Peer] = {}  # by descriptor
         self.poll = select.poll()
         _open.add(self)
         if group.size > 1:
-            with contextlib.ExitStack() as opened, collective(group, "from_mpi") as call:
+            with contextlib.ExitStack() as opened, collective(group, function) as call:
                 opened.callback(self.close)
-                self._connect(group, call)
+                self._connect(group, call, function)
                 opened.pop_all()
 
-    def _connect(self, group: Group, call: Agreement) -> None:
+    def _connect(self, group: Group, call: Agreement, function: str) -> None:
         hosts = group.all_gather(network().encode())
         local = len(set(hosts)) == 1
         with socket.create_server(("127.0.0.1" if local else "", 0), backlog=group.size) as server:
@@ -76,7 +76,7 @@ class Liveness:
                 server.settimeout(PATIENCE)
                 while len(self.peers) < group.size - 1:
                     self._accept(server, key)
-            call.of_all("the connections of from_mpi")
+            call.of_all(f"the connections of {function}")
 
     def _accept(self, server: socket.socket, key: bytes) -> None:
         peer = server.accept()[0]

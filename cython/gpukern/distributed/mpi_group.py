@@ -3,22 +3,16 @@
 
 """Groups of mpi4py: nonblocking calls, which end with an error where a rank has ended."""
 
-import atexit
-import contextlib
 import itertools
-import os
 import time
-import weakref
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from gpukern.distributed.group import Bytes, Counts, LeavableGroup
-from gpukern.distributed.liveness import Liveness
-from gpukern.errors import GpukernValueError, PeerLostError
+from gpukern.distributed.group import Bytes, Counts
+from gpukern.distributed.live_group import LiveGroup
+from gpukern.errors import GpukernValueError
 
-LOOK = 0.1  # seconds between two looks at the other ranks
 GRACE = 2.0  # seconds in which the other ranks see who was lost, before this one ends them
 MAX_COUNT = 2**31 - 1  # of MPI's counts
 
@@ -26,7 +20,7 @@ MAX_COUNT = 2**31 - 1  # of MPI's counts
 _kept: list[Any] = []
 
 
-class MpiGroup(LeavableGroup):
+class MpiGroup(LiveGroup):
     """A communicator of mpi4py as a group; it has its own duplicate."""
 
     def __init__(self, comm: Any) -> None:
@@ -42,14 +36,9 @@ class MpiGroup(LeavableGroup):
         self._comm = comm.Dup()
         self.rank: int = self._comm.Get_rank()
         self.size: int = self._comm.Get_size()
-        self._calls = 0  # that are complete
         self._pending = False  # whether a call of MPI never completes
         self._types: dict[int, Any] = {}
-        self._liveness: Liveness | None = None
-        self._liveness = Liveness(self)
-        _groups.add(self)
-        # Before MPI ends: it would wait for a rank that has ended.
-        atexit.register(self._end)
+        self._connect("from_mpi")
 
     def all_gather(self, data: bytes) -> list[bytes]:
         """Return the data of all ranks, by rank."""
@@ -91,86 +80,25 @@ class MpiGroup(LeavableGroup):
     def _wait(self, start: Any, *buffers: Any) -> None:
         """Start a call of MPI and wait until it is complete or a rank has ended."""
         request, complete = start(), False
-        began = time.monotonic()
-        look = began + LOOK
         try:
-            while not request.Test():
-                os.sched_yield()  # MPI makes progress in Test() only
-                if time.monotonic() >= look:
-                    self._require_all(request, began)
-                    look = time.monotonic() + LOOK
+            self._wait_for(request.Test)  # in which alone MPI makes progress
             complete = True
-            self._calls += 1
         finally:
             if not complete:
                 self._pending = True
                 _kept.append((request, buffers))
 
-    def _require_all(self, request: Any, began: float) -> None:
-        lost = None if self._liveness is None else self._liveness.lost(self._calls + 1, began)
-        if lost is not None and not request.Test():
-            self._fail(lost)
-            raise PeerLostError(str(lost), lost.rank)
-
-    def _fail(self, error: PeerLostError) -> None:
-        if self._error is None and self._liveness is not None:
-            self._liveness.say(self._calls, error)
-            self._liveness.close()
-        super()._fail(error)
-
-    def close(self) -> None:
-        """Free the connections and the communicator; each rank calls it. Later calls raise.
-
-        It waits until each rank has called it or has ended. A second time it does nothing.
-        """
-        if self._error is None:
-            with contextlib.suppress(PeerLostError):
-                self.all_gather(b"")
-        if self._error is None:
-            self.leave("has closed the group")
-            atexit.unregister(self._end)
-            for kind in self._types.values():
-                kind.Free()
-            self._comm.Free()
-
-    def __enter__(self) -> "MpiGroup":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close the group; after an error, leave it, since other ranks may not have the error."""
-        if kind is None:
-            self.close()
-        else:
-            self.leave(f"stopped: {kind.__name__}")
+    def _free(self) -> None:
+        for kind in self._types.values():
+            kind.Free()
+        self._comm.Free()
 
     def _end(self) -> None:
         if self._pending and not self._mpi.Is_finalized():
             time.sleep(GRACE)
             self._comm.Abort(1)
-        elif self._error is None and self._liveness is not None:
-            # The kernel closes the connections, once MPI has ended: until then calls may complete.
-            self._liveness.say(self._calls, self._liveness.ended(self.rank))
-
-    def _after_fork(self) -> None:
-        """In a child, which has no connections."""
-        self._error = PeerLostError("a group cannot be used in a forked process", self.rank)
-        atexit.unregister(self._end)
-
-
-_groups: "weakref.WeakSet[MpiGroup]" = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for group in _groups:
-        group._after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+        else:
+            super()._end()  # before MPI ends: it would wait for a rank that has ended
 
 
 def from_mpi(comm: Any) -> MpiGroup:

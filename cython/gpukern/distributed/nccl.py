@@ -65,7 +65,7 @@ class Nccl(LeavableGroup):
         self.rank, self.size = group.rank, group.size
         self._comm = ctypes.c_void_p()
         self._calls = 0
-        self._liveness = Liveness(group)
+        self._liveness = Liveness(group, "NCCL")
         library.ncclGetErrorString.restype = ctypes.c_char_p
         identity = _structure(("data", ctypes.c_char * ID_BYTES))()
         config = _structure(

@@ -1,16 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Groups of torch.distributed."""
+"""Groups of torch.distributed, whose calls end with an error where a rank has ended."""
 
+import time
 from typing import Any
 
-from gpukern.distributed.group import Group, LeavableGroup
+from gpukern.distributed.live_group import LOOK, LiveGroup
 
 FIRST = 1024  # bytes of the first call of all_gather
+PATIENCE = 2.0  # seconds in which a rank is found to have ended, after an error of the backend
 
 
-class TorchGroup(LeavableGroup):
+class TorchGroup(LiveGroup):
     """A process group of torch.distributed as a group."""
 
     def __init__(self, process_group: Any) -> None:
@@ -23,6 +25,7 @@ class TorchGroup(LeavableGroup):
         self._process_group = process_group
         self.rank: int = torch.distributed.get_rank(process_group)
         self.size: int = torch.distributed.get_world_size(process_group)
+        self._connect("from_torch")
 
     def all_gather(self, data: bytes) -> list[bytes]:
         """Return the data of all ranks, by rank; through the current GPU with NCCL."""
@@ -42,15 +45,36 @@ class TorchGroup(LeavableGroup):
         received = [torch.empty(size, dtype=torch.uint8) for _ in range(self.size)]
         if self._on_gpu:
             sent, received = sent.cuda(), [each.cuda() for each in received]
-        self._distributed.all_gather(received, sent, group=self._process_group)
+        self._wait(
+            self._distributed.all_gather(received, sent, group=self._process_group, async_op=True)
+        )
         return [each.cpu().numpy().tobytes() for each in received]
 
+    def _wait(self, work: Any) -> None:
+        """Wait until a call is complete or a rank has ended."""
+        self._wait_for(work.is_completed)
+        try:
+            work.wait()
+        except RuntimeError as error:
+            # Backends notice a broken connection before this group does, and do not name the rank.
+            failed = time.monotonic()
+            while time.monotonic() < failed + PATIENCE:
+                lost = self._lost(failed)
+                if lost is not None:
+                    raise self._failed(lost) from error
+                time.sleep(LOOK)
+            raise
 
-def from_torch(process_group: Any = None) -> Group:
-    """Make a group of a process group of torch.distributed, which must be initialized.
 
-    Rows on the host reach all ranks, by ``all_gather``. A rank that ends, or leaves a call by an
-    exception, gives the others the error of torch's backend, after its timeout at the latest.
+def from_torch(process_group: Any = None) -> TorchGroup:
+    """Make a group of a process group of torch.distributed. Each of its ranks must call this.
+
+    Rows on the host reach all ranks, by ``all_gather``. Each two processes keep a connection: where
+    a rank ends during a call, or leaves it by an exception such as KeyboardInterrupt, the others
+    get a :class:`gpukern.errors.PeerLostError` that names it, and the group is unusable then.
+
+    The group lives until its ``close()``, which each rank calls, or the end of the process; in a
+    ``with`` statement it is closed at the end. It cannot be used in a forked process.
 
     Parameters
     ----------
@@ -59,7 +83,7 @@ def from_torch(process_group: Any = None) -> Group:
 
     Returns
     -------
-    group
+    TorchGroup
 
     """
     return TorchGroup(process_group)

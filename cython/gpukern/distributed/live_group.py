@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Groups of processes whose calls end with an error where one of the processes has ended."""
+
+import atexit
+import contextlib
+import os
+import time
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from gpukern.distributed.group import LeavableGroup
+from gpukern.distributed.liveness import Liveness
+from gpukern.errors import PeerLostError
+
+LOOK = 0.1  # seconds between two looks at the other ranks
+
+AnyGroup = TypeVar("AnyGroup", bound="LiveGroup")
+
+
+class LiveGroup(LeavableGroup):
+    """A group each two ranks of which keep a connection, which ends with either process.
+
+    A subclass has ``all_gather``, and waits by ``_wait_for``.
+    """
+
+    _liveness: Liveness | None = None
+    _calls = 0  # that are complete
+
+    def _connect(self, function: str) -> None:
+        """Connect to the other ranks, which call this too."""
+        self._liveness = Liveness(self, function)
+        _groups.add(self)
+        atexit.register(self._end)
+
+    def _wait_for(self, complete: Callable[[], Any]) -> None:
+        """Wait until a call is complete, or raise an error if a rank takes no part in it."""
+        began = time.monotonic()
+        look = began + LOOK
+        while not complete():
+            os.sched_yield()
+            if time.monotonic() >= look:
+                lost = self._lost(began)
+                if lost is not None and not complete():
+                    raise self._failed(lost)
+                look = time.monotonic() + LOOK
+        self._calls += 1
+
+    def _lost(self, began: float) -> PeerLostError | None:
+        """Return an error if a rank takes no part in a call that began at some time."""
+        return None if self._liveness is None else self._liveness.lost(self._calls + 1, began)
+
+    def _failed(self, lost: PeerLostError) -> PeerLostError:
+        """Leave the group because a rank was lost; return the error to raise."""
+        self._fail(lost)
+        return PeerLostError(str(lost), lost.rank)
+
+    def _fail(self, error: PeerLostError) -> None:
+        if self._error is None and self._liveness is not None:
+            self._liveness.say(self._calls, error)
+            self._liveness.close()
+        super()._fail(error)
+
+    def close(self) -> None:
+        """Free the connections and what else the group has; each rank calls it. Later calls raise.
+
+        It waits until each rank has called it or has ended. A second time it does nothing.
+        """
+        if self._error is None:
+            with contextlib.suppress(PeerLostError):
+                self.all_gather(b"")
+        if self._error is None:
+            self.leave("has closed the group")
+            atexit.unregister(self._end)
+            self._free()
+
+    def all_gather(self, data: bytes, /) -> list[bytes]:
+        """Return the data of all ranks, by rank."""
+        raise NotImplementedError
+
+    def _free(self) -> None:
+        """Free what the group has; no call is running."""
+
+    def __enter__(self: AnyGroup) -> AnyGroup:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the group; after an error, leave it, since other ranks may not have the error."""
+        if kind is None:
+            self.close()
+        else:
+            self.leave(f"stopped: {kind.__name__}")
+
+    def _end(self) -> None:
+        """Say at the end of the process that this rank takes part in no more calls."""
+        if self._error is None and self._liveness is not None:
+            # The kernel closes the connections: until then calls may complete.
+            self._liveness.say(self._calls, self._liveness.ended(self.rank))
+
+    def _after_fork(self) -> None:
+        """In a child, which has no connections."""
+        self._error = PeerLostError("a group cannot be used in a forked process", self.rank)
+        atexit.unregister(self._end)
+
+
+_groups: "weakref.WeakSet[LiveGroup]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for group in _groups:
+        group._after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

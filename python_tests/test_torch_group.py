@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Groups of torch.distributed in processes, by its backend for the CPU."""
+
+import multiprocessing
+import os
+import signal
+import time
+import traceback
+
+import numpy as np
+import pytest
+
+import gpukern
+from gpukern import distributed
+from gpukern.errors import PeerLostError
+
+pytest.importorskip("torch.distributed")
+pytestmark = pytest.mark.thread_unsafe(reason="starts processes")
+
+SIZE = 3
+
+
+def on_rank(function, rank, store, results):
+    """Call a function with a group of torch; send its result, or the error."""
+    import torch.distributed as dist
+
+    try:
+        dist.init_process_group("gloo", f"file://{store}", rank=rank, world_size=SIZE)
+        results.put((rank, function(distributed.from_torch())))
+    except BaseException:
+        results.put((rank, traceback.format_exc()))
+    results.close()
+    results.join_thread()
+    os._exit(0)  # gloo may wait for a rank that has ended
+
+
+def on_processes(function, folder, survivors=SIZE):
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    processes = [
+        context.Process(target=on_rank, args=(function, rank, folder / "store", results))
+        for rank in range(SIZE)
+    ]
+    for process in processes:
+        process.start()
+    found = dict(results.get(timeout=60) for _ in range(survivors))
+    for process in processes:
+        process.join(60)
+        assert not process.is_alive()
+    return [found[rank] for rank in sorted(found)]
+
+
+def table_of(group):
+    return distributed.from_local(np.arange(4.0) + 4 * group.rank, group)
+
+
+def gathers(group):
+    with group:
+        found = gpukern.gather(table_of(group), [11, -12, 4]).tolist()
+    with pytest.raises(PeerLostError, match="has closed the group"):
+        group.all_gather(b"")
+    return found
+
+
+def gather_until_lost(table):
+    """The first calls may be complete before a rank has ended."""
+    while True:
+        gpukern.gather(table, [0])
+
+
+def loses_a_rank(group):
+    table = table_of(group)
+    if group.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    began = time.monotonic()
+    with pytest.raises(PeerLostError) as caught:
+        gather_until_lost(table)
+    assert time.monotonic() - began < 10
+    with pytest.raises(PeerLostError):
+        gpukern.gather(table, [0])
+    return str(caught.value)
+
+
+def is_left_by_a_rank(group):
+    table = table_of(group)
+    if group.rank == 2:
+        group.leave("has other plans")
+        time.sleep(3)
+        return "left"
+    with pytest.raises(PeerLostError) as caught:
+        gpukern.gather(table, [0])
+    return str(caught.value)
+
+
+def test_gather(tmp_path):
+    assert on_processes(gathers, tmp_path) == [[11, 0, 4]] * SIZE
+
+
+def test_a_rank_that_is_killed(tmp_path):
+    found = on_processes(loses_a_rank, tmp_path, survivors=SIZE - 1)
+    assert found == ["rank 1 of 3 has ended"] * (SIZE - 1)
+
+
+def test_a_rank_that_leaves(tmp_path):
+    assert on_processes(is_left_by_a_rank, tmp_path) == [
+        *["rank 2 of 3 has other plans"] * (SIZE - 1),
+        "left",
+    ]
