@@ -75,7 +75,7 @@ help:
 	@echo "make bench     measure gpukern, its peers and the ceilings, the cost of a call, and"
 	@echo "               programs (needs a GPU)"
 	@echo "make bench-host  measure host arrays, on any machine"
-	@echo "make bench-scale  measure tables over GPUS=2 of this machine (needs torch)"
+	@echo "make bench-scale  measure tables over the GPUs of this machine (needs torch)"
 	@echo "make sanitize  run the tests under compute-sanitizer (needs a GPU)"
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -165,11 +165,10 @@ bench-host: requirements
 	$(INSTALL) .
 	$(BIN)/python -m benchmarks --suite host --out $(BENCH_OUT) $(BENCH_FLAGS)
 
-# Gathers from a table over GPUs of this machine. Needs torch.
-GPUS ?= 2
+# Gathers from tables over 2, 4 and more GPUs of this machine, or over GPUS of them. Needs torch.
 bench-scale: requirements
 	$(INSTALL) .
-	$(BIN)/python -m benchmarks.scale --gpus $(GPUS) --out $(BENCH_OUT) $(BENCH_FLAGS)
+	$(BIN)/python -m benchmarks.scale $(if $(GPUS),--gpus $(GPUS)) --out $(BENCH_OUT) $(BENCH_FLAGS)
 
 # On a GPU machine: the C++ tests under each tool of compute-sanitizer, but those that take
 # gigabytes, those that a tool cannot follow, and death tests, whose processes it waits for.
