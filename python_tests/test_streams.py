@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gpukern
+from gpukern import distributed
 
 pytestmark = pytest.mark.gpu
 
@@ -65,6 +66,24 @@ def test_readers_do_not_wait_for_each_other(streams, reverse):
     assert cuda_driver.driver().cuStreamQuery(ctypes.c_void_p(slow.handle)) != 0
     gpukern.saxpy(1, x, x, out=x)  # a writer waits for both
     assert np.array_equal(one.numpy(), np.arange(COUNT, dtype=np.float32)[::-1])
+
+
+@pytest.mark.skipif(gpukern.info()["cuda"]["device_count"] < 2, reason="needs two GPUs")
+def test_readers_of_a_table_on_two_gpus_do_not_wait_for_each_other(streams):
+    slow = streams[0]
+    table = distributed.empty((1000,), np.float32, devices=[0, 1])
+    gpukern.copyto(table.local, np.arange(1000, dtype=np.float32))
+    indices = [gpukern.to_device(np.arange(1000)[::-1].copy(), device) for device in (0, 1)]
+    for index in indices:  # the first readers wait for the writer
+        gpukern.gather(table, index, mode="clip")
+    slow.delay(500_000)
+    late = gpukern.gather(table, indices[0], mode="clip", stream=slow)
+    found = gpukern.gather(table, indices[1], mode="clip").numpy()
+    assert found.tolist() == list(range(999, -1, -1))
+    # The slow stream is still at it.
+    assert cuda_driver.driver().cuStreamQuery(ctypes.c_void_p(slow.handle)) != 0
+    gpukern.scatter(table, indices[1], 7.0)  # a writer waits for both
+    assert late.numpy().tolist() == found.tolist()
 
 
 def test_memory_is_not_freed_before_its_last_use(streams, form, reverse):

@@ -18,7 +18,7 @@ from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, start, what,
 )
-from gpukern._streams.stream_tracker cimport keep_until_done, release_completed
+from gpukern._streams.keep_alive cimport keep_until_done, release_completed
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
 

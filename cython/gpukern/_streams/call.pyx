@@ -19,11 +19,10 @@ from gpukern._capi cimport (
 from gpukern._interop.array_type cimport ArrayType
 from gpukern._runtime.runtime cimport DEFAULT_CPU, DEFAULT_NONE, check, default_device
 from gpukern._streams.index_errors cimport errors_of_block, open_blocks
-from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
-from gpukern._streams.stream_tracker cimport (
-    StreamTracker, keep_until_done, keepalive_count, release_completed,
-)
+from gpukern._streams.keep_alive cimport keep_until_done, keepalive_count, release_completed
 from gpukern._streams.progress cimport watch
+from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
+from gpukern._streams.stream_tracker cimport StreamTracker
 
 import operator
 

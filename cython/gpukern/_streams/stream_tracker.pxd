@@ -21,12 +21,17 @@ cdef class StreamTracker:
     cdef bint wrote
     cdef uint64_t version
     cdef atomic[uint64_t] changes  # uses that began, and those enqueued after a look at them
+    cdef atomic[uint64_t] writes   # those of them that write
     cdef atomic[uint64_t] looks    # at the uses, to order others behind them
     cdef list pending
     cdef list consumers
     cdef list elsewhere
     cdef Stream joined
     cdef uint64_t joined_changes
+    cdef Stream reader  # is behind so many writes elsewhere
+    cdef uint64_t reader_writes
+    cdef gpukern_event *written  # behind so many writes
+    cdef uint64_t written_writes
     cdef cython.pymutex lock
     cdef int begin(self, Stream stream, bint writes, uint64_t *number=*) except -1
     cdef int end(self, Stream stream, bint writes, uint64_t number=*) except -1
@@ -39,6 +44,8 @@ cdef class StreamTracker:
     cdef void wait_for_others(self, void *waiter) noexcept
     cdef int synchronize(self) except -1
     cdef int join(self, Stream stream) except -1
+    cdef int join_writes(self, Stream stream) except -1
+    cdef int order_behind_writes(self, gpukern_device device, Stream stream) except -1
     cdef gpukern_event *mark(self) except? NULL
     cdef Stream capturing(self)
     cdef int begin_on_owner(self, bint writes) except -1
@@ -49,15 +56,4 @@ cdef class StreamTracker:
     cdef PendingUse use_of(self, Stream stream)
     cdef int wait(self, Stream stream, PendingUse use, bint captured) except -1
 
-cdef class KeepAlive:
-    cdef object owner
-    cdef gpukern_device device
-    cdef gpukern_event *event
-
 cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream)
-
-# The number of objects that are kept alive: all that a call reads if there are none.
-cdef atomic[int] keepalive_count
-
-cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1
-cdef void release_completed() noexcept

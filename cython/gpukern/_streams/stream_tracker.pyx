@@ -15,25 +15,21 @@ freed is marked after each use.
 
 In a stream that captures a CUDA graph nothing runs yet: only work on the owner stream is noted.
 
-Memory that several GPUs access has a tracker for each of them. A use on one waits for all uses on
-the others.
+Memory that several GPUs access has a tracker for each of them. A reader on one waits for the
+writers on the others, a writer for all.
 
-Imported arrays have no tracker. Most libraries free memory in the order of a stream that they name,
-behind which gpukern orders its work. One that names none (JAX, an unknown exporter) does not know
-the call's stream either, and would free or reuse an array that the caller drops right after a call,
-before the call's work has read it. Such arrays are kept alive until an event behind that work has
-completed. Nothing waits for it: every later call releases those that have completed by then.
+Imported arrays have no tracker, see keep_alive.pyx.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 from libcpp.atomic cimport memory_order_relaxed
 
 from gpukern._capi cimport (
-    GPUKERN_DEVICE_DEFAULT, GPUKERN_SUCCESS, gpukern_device, gpukern_event, gpukern_event_query,
-    gpukern_event_record, gpukern_event_release, gpukern_exec, gpukern_release,
-    gpukern_stream_capture, gpukern_stream_wait, gpukern_stream_wait_event, gpukern_synchronize,
+    GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_event, gpukern_event_record,
+    gpukern_event_release, gpukern_exec, gpukern_release, gpukern_stream_capture,
+    gpukern_stream_wait, gpukern_stream_wait_event, gpukern_synchronize,
 )
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.stream cimport Stream, legacy_stream, same_stream
@@ -63,13 +59,21 @@ cdef class PendingUse:
 cdef class StreamTracker:
     """The uses of one piece of device memory. All functions may be called from any thread."""
 
+    def __dealloc__(self):
+        gpukern_event_release(self.device, self.written)
+
     cdef int begin(self, Stream stream, bint writes, uint64_t *number=NULL) except -1:
         """Orders what will be enqueued on a stream behind the uses that it conflicts with. The
         `number` of this use is for mark_complete()."""
         if self.elsewhere is not None:
-            self.join(stream)
+            if writes:
+                self.join(stream)
+            else:
+                self.join_writes(stream)
         with self.lock:
             self.changes.store(self.changes.load() + 1, memory_order_relaxed)
+            if writes:
+                self.writes.fetch_add(1)
             if number != NULL:
                 number[0] = self.looks.load() + 1
             self.looks.fetch_add(1)
@@ -100,6 +104,44 @@ cdef class StreamTracker:
             with self.lock:  # which is not held when the old stream is released
                 self.joined, stream = stream, self.joined
                 self.joined_changes = changes
+        return 0
+
+    cdef int join_writes(self, Stream stream) except -1:
+        """Orders what will be enqueued on a stream behind all writes elsewhere, but no capture."""
+        cdef StreamTracker other
+        cdef uint64_t writes = 0  # until now, as in join()
+        for other in self.elsewhere:
+            writes += other.writes.load()
+        with self.lock:
+            if (self.reader is not None and same_stream(stream, self.reader)
+                    and writes == self.reader_writes):
+                return 0
+        for other in self.elsewhere:
+            other.order_behind_writes(self.device, stream)
+        if stream.lasting and capture_of(self.device, stream) == 0:
+            with self.lock:
+                self.reader, stream = stream, self.reader
+                self.reader_writes = writes
+        return 0
+
+    cdef int order_behind_writes(self, gpukern_device device, Stream stream) except -1:
+        """Orders a stream of another device behind the writes here, not behind later reads."""
+        cdef gpukern_event *event = NULL
+        cdef uint64_t writes
+        with self.lock:
+            self.looks.fetch_add(1)
+            writes = self.writes.load()
+            if writes != self.written_writes:
+                if capture_of(self.device, self.owner):
+                    self.writes.fetch_add(1)  # the next join_writes() has to try again
+                    return 0
+                self.begin_on_owner(False)
+                with nogil:
+                    check(gpukern_event_record(self.device, self.owner.handle, &event))
+                    gpukern_event_release(self.device, self.written)
+                self.written, self.written_writes = event, writes
+            with nogil:
+                check(gpukern_stream_wait_event(device, stream.handle, self.written))
         return 0
 
     cdef gpukern_event *mark(self) except? NULL:
@@ -141,6 +183,7 @@ cdef class StreamTracker:
             return 0
         with self.lock:
             self.changes.fetch_add(1)
+            self.writes.fetch_add(1 if writes else 0)
             self.looks.fetch_add(1)
             if same_stream(stream, self.owner):
                 return self.begin_on_owner(writes) if writes or not self.busy else 0
@@ -393,58 +436,3 @@ cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream):
     else:
         made.end(stream, True)
     return made
-
-
-# ---- imported arrays ----
-
-# In call order. An array behind a slower one of another stream is kept alive longer than needed.
-cdef list keepalives = []
-cdef cython.pymutex keepalives_lock
-
-
-@cython.no_gc
-@cython.final
-cdef class KeepAlive:
-    """The owner of an array, until an event behind the last work on it has come."""
-
-    def __dealloc__(self):
-        gpukern_event_release(self.device, self.event)
-
-
-cdef int keep_until_done(object owner, gpukern_device device, void *stream) except -1:
-    """Keeps the owner of an array until the work enqueued on a stream has run.
-
-    While that stream captures a CUDA graph nothing is kept alive: the caller keeps the arrays of a
-    graph as long as the graph.
-    """
-    cdef KeepAlive kept = KeepAlive.__new__(KeepAlive)
-    kept.owner = owner
-    kept.device = device
-    check(gpukern_event_record(device, stream, &kept.event))
-    if kept.event == NULL:
-        return 0
-    with keepalives_lock:
-        keepalives.append(kept)
-        keepalive_count.fetch_add(1)
-    return 0
-
-
-cdef void release_completed() noexcept:
-    """Releases the arrays whose work has completed; those of a broken context, and of a process
-    before its fork(), stay."""
-    cdef KeepAlive oldest
-    cdef int32_t done
-    while keepalive_count.load() > 0:
-        done = 0
-        with keepalives_lock:
-            if keepalives:
-                oldest = <KeepAlive>keepalives[0]
-                if gpukern_event_query(oldest.device, oldest.event, &done) != GPUKERN_SUCCESS:
-                    done = 0
-                if done:
-                    del keepalives[0]
-                    keepalive_count.fetch_sub(1)
-        if not done:
-            return
-        # The owner is released here, without the lock: a library may do anything then.
-        oldest = None

@@ -27,7 +27,7 @@ from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, new_memory, pin, start, what,
 )
-from gpukern._streams.stream_tracker cimport keep_until_done
+from gpukern._streams.keep_alive cimport keep_until_done
 
 import operator
 
