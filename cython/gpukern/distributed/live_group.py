@@ -24,7 +24,7 @@ AnyGroup = TypeVar("AnyGroup", bound="LiveGroup")
 class LiveGroup(LeavableGroup):
     """A group each two ranks of which keep a connection, which ends with either process.
 
-    A subclass has ``all_gather``, and waits by ``_wait_for``.
+    A subclass has ``all_gather``, and waits by ``_wait_for`` or ``_all_said``.
     """
 
     _liveness: Liveness | None = None
@@ -48,6 +48,19 @@ class LiveGroup(LeavableGroup):
                     raise self._failed(lost)
                 look = time.monotonic() + LOOK
         self._calls += 1
+
+    def _all_said(self, data: bytes) -> list[bytes]:
+        """Return the data of all ranks, by rank, a few KiB at most, through the connections."""
+        if self._liveness is None:
+            return [data]
+        began, call = time.monotonic(), self._calls + 1
+        self._liveness.send(data)
+        while (found := self._liveness.receive(call, LOOK)) is None:
+            lost = self._lost(began)
+            if lost is not None:
+                raise self._failed(lost)
+        self._calls += 1
+        return [*found[: self.rank], data, *found[self.rank :]]
 
     def _lost(self, began: float) -> PeerLostError | None:
         """Return an error if a rank takes no part in a call that began at some time."""

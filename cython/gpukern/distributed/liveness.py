@@ -5,7 +5,7 @@
 
 The kernel closes the connections of a process that ends in any way; before, a process that can says
 in how many calls it has taken part. Connections between hosts also have keep-alive probes, for a
-host that stops.
+host that stops. The connections also carry short messages, the data of calls.
 """
 
 import contextlib
@@ -17,7 +17,8 @@ import socket
 import struct
 import time
 import weakref
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 
 from gpukern.distributed.group import Agreement, Group, collective
 from gpukern.errors import PeerLostError
@@ -28,8 +29,10 @@ PATIENCE = 30.0  # seconds for all to connect
 GRACE = 5.0  # seconds to complete a call that a rank took part in before it ended
 # An idle connection to a host that stopped ends after 3 + 2 * 2 seconds.
 PROBES = ((socket.TCP_KEEPIDLE, 3), (socket.TCP_KEEPINTVL, 2), (socket.TCP_KEEPCNT, 2))
+MESSAGE = struct.Struct("<?I")  # whether it is a farewell, and the bytes that follow
 # How many calls a rank has taken part in, the rank whose fault it is, and what happened to that.
 FAREWELL = struct.Struct("<qq112s")
+READ = 1 << 16  # bytes at a time
 NEVER = float("inf")
 
 
@@ -42,6 +45,8 @@ class Peer:
     calls: float = NEVER  # that it takes part in
     ended: float = NEVER  # when the connection did
     error: PeerLostError | None = None
+    unread: bytearray = field(default_factory=bytearray)  # the begin of a message
+    said: deque[bytes] = field(default_factory=deque)  # the data of calls to come
 
 
 class Liveness:
@@ -89,6 +94,7 @@ class Liveness:
 
     def _add(self, rank: int, peer: socket.socket) -> None:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for option, value in PROBES:
             peer.setsockopt(socket.IPPROTO_TCP, option, value)
         self.peers[peer.fileno()] = Peer(rank, peer)
@@ -112,12 +118,23 @@ class Liveness:
         return PeerLostError(f"rank {rank} of {self.size} has ended", rank)
 
     def _hear(self, peer: Peer) -> None:
-        said = b""
+        read = b""
         with contextlib.suppress(OSError):
-            said = peer.socket.recv(FAREWELL.size)
-        if len(said) == FAREWELL.size:
-            peer.calls, rank, text = FAREWELL.unpack(said)
-            peer.error = PeerLostError(text.rstrip(b"\0").decode(errors="replace"), rank)
+            read = peer.socket.recv(READ)
+        peer.unread += read
+        while len(peer.unread) >= MESSAGE.size:
+            is_farewell, size = MESSAGE.unpack_from(peer.unread)
+            end = MESSAGE.size + size
+            if len(peer.unread) < end:
+                break
+            data = bytes(peer.unread[MESSAGE.size : end])
+            del peer.unread[:end]
+            if is_farewell:
+                peer.calls, rank, text = FAREWELL.unpack(data)
+                peer.error = PeerLostError(text.rstrip(b"\0").decode(errors="replace"), rank)
+            else:
+                peer.said.append(data)
+        if read:
             return
         peer.ended = time.monotonic()
         if peer.error is None:  # it did not say farewell
@@ -126,9 +143,31 @@ class Liveness:
 
     def say(self, calls: int, error: PeerLostError) -> None:
         """Tell the other ranks that this one takes part in no more calls, and why."""
+        self.send(FAREWELL.pack(calls, error.rank, str(error).encode()), is_farewell=True)
+
+    def send(self, data: bytes, is_farewell: bool = False) -> None:
+        """Send data of this rank for a call: at most a few KiB, which no rank waits to send."""
         for peer in self.peers.values():
             with contextlib.suppress(OSError):
-                peer.socket.sendall(FAREWELL.pack(calls, error.rank, str(error).encode()))
+                peer.socket.sendall(MESSAGE.pack(is_farewell, len(data)) + data)
+
+    def receive(self, call: int, seconds: float) -> list[bytes] | None:
+        """Return the data of the other ranks for a call, by rank; None if they are not there yet.
+
+        Waits for at most some seconds, and not for a rank that has ended.
+        """
+        while True:
+            missing = [peer for peer in self.peers.values() if not peer.said]
+            if not missing:
+                by_rank = sorted(self.peers.values(), key=lambda peer: peer.rank)
+                return [peer.said.popleft() for peer in by_rank]
+            if any(peer.calls < call for peer in missing):
+                return None
+            heard = self.poll.poll(1000 * seconds)
+            for descriptor, _ in heard:
+                self._hear(self.peers[descriptor])
+            if not heard:
+                return None
 
     def close(self) -> None:
         """Close the connections. A process that ends leaves this to the kernel."""

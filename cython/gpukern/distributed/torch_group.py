@@ -8,7 +8,7 @@ from typing import Any
 
 from gpukern.distributed.live_group import LOOK, LiveGroup
 
-FIRST = 1024  # bytes of the first call of all_gather
+SHORT = 4096  # bytes that go through the connections, which takes a quarter of the time
 PATIENCE = 2.0  # seconds in which a rank is found to have ended, after an error of the backend
 
 
@@ -30,15 +30,24 @@ class TorchGroup(LiveGroup):
     def all_gather(self, data: bytes) -> list[bytes]:
         """Return the data of all ranks, by rank; through the current GPU with NCCL."""
         with self._call():
-            # Most messages fit into the first call, which has their lengths as well.
-            first = len(data).to_bytes(8, "little") + data[: FIRST - 8]
-            replies = self._gathered(first, FIRST)
-            lengths = [int.from_bytes(reply[:8], "little") for reply in replies]
-            if max(lengths) > FIRST - 8:
-                replies = self._gathered(first[:8] + data, 8 + max(lengths))
-        return [reply[8 : 8 + length] for reply, length in zip(replies, lengths, strict=True)]
+            if self._liveness is None:  # which connects the ranks by this function
+                return self._gathered(data)
+            fits = len(data) < SHORT
+            replies = self._all_said(b"1" + data if fits else b"0")
+            if all(reply[:1] == b"1" for reply in replies):
+                return [reply[1:] for reply in replies]
+            return self._gathered(data)
 
-    def _gathered(self, data: bytes, size: int) -> list[bytes]:
+    def _gathered(self, data: bytes) -> list[bytes]:
+        """Return the data of all ranks, by rank, through torch."""
+        lengths = [
+            int.from_bytes(reply, "little")
+            for reply in self._padded(len(data).to_bytes(8, "little"), 8)
+        ]
+        replies = self._padded(data, max(*lengths, 1))
+        return [reply[:length] for reply, length in zip(replies, lengths, strict=True)]
+
+    def _padded(self, data: bytes, size: int) -> list[bytes]:
         """Return the data of all ranks, with zeros up to a size."""
         torch = self._torch
         sent = torch.frombuffer(bytearray(data.ljust(size, b"\0")), dtype=torch.uint8)
