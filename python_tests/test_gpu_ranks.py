@@ -112,6 +112,39 @@ def test_parts_on_gpus_exchange_rows(rng, cases):
         cases["distributed gather", "cuda"] += 2 * size
 
 
+def test_rows_that_are_asked_for_often(rng):
+    """Each is sent once, except where an index is out of bounds."""
+    table = rng.random((3000, 8))
+    cuts = [0, 1000, 3000]
+    indices = [(rng.random(20_000) ** 8 * 3000).astype(int) for _ in range(2)]
+
+    def call(group):
+        array, device = gpu_parts(table, group, cuts)
+        array.staging_memory = 1 << 30
+        index = indices[group.rank]
+        there = gpukern.to_device(index, device)
+        rows = array.storage.rows_of("gather", there, 3000, "clip")[1]
+        distinct, positions = array.storage.distinct(rows, 3000, array.row_bytes)
+        assert positions is not None
+        np.testing.assert_array_equal(numpy_of(distinct), np.unique(index))
+        found = [gpukern.gather(array, there)]
+        index[7] = 3000
+        there = gpukern.to_device(index, device)
+        found.append(gpukern.gather(array, there, mode="fill", fill_value=-1))
+        return [each.numpy() for each in found]
+
+    expected = [table[index] for index in indices]
+    for found, wanted in zip(without_errors(on_ranks(call, 2)), expected, strict=True):
+        np.testing.assert_array_equal(found[0], wanted)
+        wanted[7] = -1
+        np.testing.assert_array_equal(found[1], wanted)
+
+
+def numpy_of(array):
+    """The rows are on the host where there is no NVRTC."""
+    return array if isinstance(array, np.ndarray) else array.numpy()
+
+
 def test_a_group_keeps_a_storage_for_the_devices_of_all_ranks():
     def call(group):
         first = gpu_storage(group, 0)

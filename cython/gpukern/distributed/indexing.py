@@ -19,6 +19,7 @@ FEW = 8  # ranks up to which a pass for each is faster than a sort
 CUDA_DEVICES = (2, 13)  # DLPack's numbers of device and of managed memory
 SAMPLE = 4096
 LEAST_DISTINCT = 16  # bytes of a row from which it may pay to send it once
+MOST_SPARSE = 8  # rows of the table for each index, up to which a table of all finds distinct ones
 MODES = ("raise", "wrap", "clip", "fill")
 
 
@@ -155,13 +156,13 @@ def starts_of(counts: Counts) -> Counts:
 
 
 def distinct_rows(rows: Counts, length: int, row_bytes: int) -> tuple[Counts, Counts | None]:
-    """Return each row once, and the positions in these; the rows and None where this is slower."""
+    """Return each row once, in order, and the positions in these; if slower, the rows and None."""
     count = len(rows)
     if count < SAMPLE or row_bytes < LEAST_DISTINCT or (rows < 0).any():
         return rows, None
     if not pays(rows[:: count // SAMPLE][:SAMPLE], count, length, row_bytes):
         return rows, None
-    if length > 8 * count:
+    if length > MOST_SPARSE * count:
         return np.unique(rows, return_inverse=True)
     present = np.zeros(length, bool)
     present[rows] = True
@@ -178,4 +179,4 @@ def pays(sample: Counts, count: int, length: int, row_bytes: int) -> bool:
     """
     pairs = SAMPLE - len(np.unique(sample))
     likely = min(SAMPLE**2 / 2 / max(pairs, 1), length)
-    return likely <= count / 2 and (length <= 8 * count or row_bytes >= 256)
+    return likely <= count / 2 and (length <= MOST_SPARSE * count or row_bytes >= 256)

@@ -124,7 +124,7 @@ def _gather_part(
     """Gather some rows; the other ranks gather theirs."""
     rank, size = table.group.rank, table.group.size
     asked, counts = indexing.Buckets(rows, rows, rows), np.zeros(size, np.int64)
-    positions: Counts | None = None
+    positions: Any = None
     storage = table.storage
     found: Any = None
     with call:
@@ -153,9 +153,8 @@ def _gather_part(
         if positions is None:
             gpukern.scatter(out, asked.order, found, unique=True)
         else:
-            place = np.empty(len(distinct), np.int64)
-            place[asked.order] = np.arange(len(asked.order))
-            gpukern.gather(found, place[positions], mode="clip", out=out)
+            # Rows in order are so by rank, too: the order is that of the distinct rows.
+            gpukern.gather(found, positions, mode="clip", out=out)
 
 
 def rounds(matrix: Counts, limit: int) -> Iterator[tuple[Counts, Counts]]:

@@ -44,8 +44,8 @@ class HostStorage:
         wanted = indexing.as_index(function, index)
         return wanted.shape, indexing.rows_of(wanted, length, mode, self._group.rank)
 
-    def distinct(self, rows: Any, length: int, row_bytes: int) -> tuple[Any, Counts | None]:
-        """Return each row once and the positions in these, where a sample says that this pays."""
+    def distinct(self, rows: Any, length: int, row_bytes: int) -> tuple[Any, Any]:
+        """Return each row once, in order, and the positions in these; if slower, rows and None."""
         return indexing.distinct_rows(rows, length, row_bytes)
 
     def bucketed(self, rows: Any, starts: Counts) -> "indexing.Buckets":
@@ -120,17 +120,21 @@ class GpuStorage(HostStorage):
             return super().rows_of(function, index, length, mode)  # which raises
         return there.shape, rows
 
-    def distinct(self, rows: Any, length: int, row_bytes: int) -> tuple[Any, Counts | None]:
-        """Return each row once and the positions in these, where a sample says that this pays."""
+    def distinct(self, rows: Any, length: int, row_bytes: int) -> tuple[Any, Any]:
+        """Return each row once, in order, and the positions in these; if slower, rows and None."""
+        from gpukern.distributed import device_indexing
+
         if isinstance(rows, np.ndarray):
             return super().distinct(rows, length, row_bytes)
         count = len(rows)
         if count < indexing.SAMPLE or row_bytes < indexing.LEAST_DISTINCT:
             return rows, None
-        sample = rows[:: count // indexing.SAMPLE][: indexing.SAMPLE].numpy()
-        if not indexing.pays(sample, count, length, row_bytes):
+        if length > indexing.MOST_SPARSE * count:  # would take a sort
             return rows, None
-        return super().distinct(rows.numpy(), length, row_bytes)
+        sample = rows[:: count // indexing.SAMPLE][: indexing.SAMPLE].numpy()
+        if not indexing.pays(sample, count, length, row_bytes) or device_indexing.any_missing(rows):
+            return rows, None
+        return device_indexing.distinct(rows, length, self.empty)
 
     def bucketed(self, rows: Any, starts: Counts) -> "indexing.Buckets":
         """Order rows by the rank that has them."""
