@@ -5,9 +5,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
-
-import torch
 
 from benchmarks.implementations.base import CEILING, OURS, PEER, VARIANT
 from benchmarks.machine import describe_machine
@@ -16,11 +13,15 @@ PROCESSES = {"one": "one process", "each": "one process for each GPU"}
 ROLES = {"gpukern": OURS, "gpukern, raise": VARIANT, "gpukern, one GPU alone": CEILING}
 
 
-def write(folder, runs, faults, copies):
-    """Write all results; `runs` has the rates of each way by GPUs, processes and distribution."""
+def write(folder, libraries, runs, faults, copies):
+    """Write all results.
+
+    `runs` has the rates of each way by GPUs, processes and distribution; `faults` and `copies` are
+    by the number of GPUs.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    machine = describe_machine({"torch": SimpleNamespace(version=torch.__version__)})
+    machine = describe_machine(libraries)
     result = {"machine": machine, "GB/s": runs, "faults": faults, "copies GB/s": copies}
     (folder / "scale.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     lines = heading(machine)

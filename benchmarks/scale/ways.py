@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 BULK_COPY = HERE.parents[1] / "cuda" / "common" / "bulk_copy.cuh"
 CSTDINT = "namespace std { using uint64_t = unsigned long long; }"
 BATCH_BYTES, SHARED_BYTES, MOST_BLOCKS = 16 << 10, 200 << 10, 32
-PUSHES = {4: "push_rows<unsigned>", 16: "push_rows<uint4>"}
+PUSHES = {4: "push_rows<float>", 16: "push_rows<uint4>"}
 
 
 @cache

@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The report of the benchmark of tables over several GPUs; no time is asserted."""
+
+import json
+
+from benchmarks.scale import report
+
+MACHINE = {"date": "2026-01-02T03:04:05", "commit": "abc", "gpu": {"name": "A GPU"}}
+
+
+def test_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "describe_machine", lambda libraries: MACHINE | libraries)
+    rates = {4: {"gpukern": 1.25}, "16": {"gpukern": 10, "bulk copies": 8, "pushes": 100.0}}
+    runs = [{"gpus": 2, "processes": "one", "distribution": "uniform", "rates": rates}]
+    faults = {2: {"index errors": [0.0012, "index 9"], "death": [[0.25, "PeerLostError: gone"]]}}
+    copies = {2: {"one at a time": 390.4, "all at once": 386.6}}
+    report.write(tmp_path, {"torch": "2"}, runs, faults, copies)
+    lines = (tmp_path / "scale.md").read_text().splitlines()
+    begin = lines.index("## 2 GPUs, one process, uniform")
+    assert lines[begin + 2 : begin + 7] == [
+        "| | 4 | 16 |",
+        "|---|---:|---:|",
+        "| gpukern | 1.2 | 10.0 |",
+        "| bulk copies |  | 8.0 |",
+        "| pushes |  | 100.0 |",
+    ]
+    assert "| 2 | 390 | 387 |" in lines
+    assert "2 processes, a bad index on one: after 1.2 ms on all," in lines
+    assert "- after 0.25 s `PeerLostError: gone`" in lines
+    found = json.loads((tmp_path / "scale.json").read_text())
+    assert found["machine"] == MACHINE | {"torch": "2"}
+    assert found["GB/s"][0]["rates"]["16"] == rates["16"]
