@@ -7,8 +7,8 @@
 
 using gpukern::gpu::BulkBarrier;
 
-/// Gathers rows by bulk copies to shared memory. A block of 32 threads takes `batch` rows at a time,
-/// which lie beside each other in `out`. Rows are multiples of 16 bytes.
+/// Gathers rows by bulk copies to shared memory. A block of 32 threads takes `batch` rows at a
+/// time, which are beside each other in `out`. Rows are multiples of 16 bytes.
 extern "C" __global__ void __launch_bounds__(32)
     bulk_rows(uint4* __restrict__ out, const char* __restrict__ table,
               const long long* __restrict__ index, long long count, int row_bytes, int batch) {

@@ -4,11 +4,11 @@
 # cython: language_level=3, freethreading_compatible=True
 """Imported arrays that a call keeps alive until its work has run.
 
-Imported arrays have no StreamTracker. Most libraries free memory in the order of a stream that they name,
-behind which gpukern orders its work. One that names none (JAX, an unknown exporter) does not know
-the call's stream either, and would free or reuse an array that the caller drops right after a call,
-before the call's work has read it. Such arrays are kept alive until an event behind that work has
-completed. Nothing waits for it: every later call releases those that have completed by then.
+Imported arrays have no StreamTracker. Most libraries free memory in the order of a stream that they
+name, behind which gpukern orders its work. One that names none (JAX, an unknown exporter) does not
+know the call's stream either, and would free or reuse an array that the caller drops right after a
+call, before the call's work has read it. Such arrays are kept alive until an event behind that work
+has completed. Nothing waits for it: every later call releases those that have completed by then.
 """
 
 cimport cython

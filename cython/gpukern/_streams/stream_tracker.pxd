@@ -28,9 +28,9 @@ cdef class StreamTracker:
     cdef list elsewhere
     cdef Stream joined
     cdef uint64_t joined_changes
-    cdef Stream reader  # is behind so many writes elsewhere
+    cdef Stream reader            # behind reader_writes writes elsewhere
     cdef uint64_t reader_writes
-    cdef gpukern_event *written  # behind so many writes
+    cdef gpukern_event *written   # behind written_writes writes here
     cdef uint64_t written_writes
     cdef cython.pymutex lock
     cdef int begin(self, Stream stream, bint writes, uint64_t *number=*) except -1

@@ -8,6 +8,7 @@ import contextlib
 import os
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ LOOK = 0.1  # seconds between two looks at the other ranks
 AnyGroup = TypeVar("AnyGroup", bound="LiveGroup")
 
 
-class LiveGroup(LeavableGroup):
+class LiveGroup(LeavableGroup, ABC):
     """A group each two ranks of which keep a connection, which ends with either process.
 
     A subclass has ``all_gather``, and waits by ``_wait_for`` or ``_all_said``.
@@ -90,9 +91,9 @@ class LiveGroup(LeavableGroup):
             atexit.unregister(self._end)
             self._free()
 
+    @abstractmethod
     def all_gather(self, data: bytes, /) -> list[bytes]:
         """Return the data of all ranks, by rank."""
-        raise NotImplementedError
 
     def _free(self) -> None:
         """Free what the group has; no call is running."""
