@@ -12,6 +12,7 @@ import gc
 import sys
 import time
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -154,6 +155,18 @@ def test_a_group_keeps_a_storage_for_the_devices_of_all_ranks():
         return True
 
     assert without_errors(on_ranks(call, 2)) == [True] * 2
+
+
+def test_a_communicator_ends_with_its_group():
+    def call(group):
+        return weakref.ref(gpu_storage(group, devices_of(1, group.rank)[0]))
+
+    gc.disable()
+    try:
+        storages = without_errors(on_ranks(call, 2))
+        assert [storage() for storage in storages] == [None] * 2
+    finally:
+        gc.enable()
 
 
 def test_a_part_without_dimensions_is_refused_on_all_ranks():

@@ -48,7 +48,11 @@ def measure(group, numbers, gpus, options):
 
 
 def measure_host_table(group, device, options):
-    """Return the rate of gathers from a page-locked table of the host, by all GPUs at once."""
+    """Return the rate of gathers from a page-locked table of the host, by all GPUs at once.
+
+    The CPU gathers a part; each process has its share of the cores.
+    """
+    gpukern.set_num_threads(max(len(os.sched_getaffinity(0)) // group.size, 1))
     words = HOST_ROW_BYTES // WORD
     rows = options.table_bytes // 4 // HOST_ROW_BYTES
     table = distributed.host_table((rows, words), np.float32, group, pinned=True)

@@ -57,6 +57,8 @@ class Liveness:
         self.peers: dict[int, Peer] = {}  # by descriptor
         self.poll = select.poll()
         _open.add(self)
+        # The garbage collector calls this before the sockets' own finalizers, which warn.
+        weakref.finalize(self, _close_all, self.peers).atexit = False
         if group.size > 1:
             with contextlib.ExitStack() as opened, collective(group, function) as call:
                 opened.callback(self.close)
@@ -171,9 +173,14 @@ class Liveness:
 
     def close(self) -> None:
         """Close the connections. A process that ends leaves this to the kernel."""
-        for peer in self.peers.values():
-            peer.socket.close()
-        self.peers, self.poll = {}, select.poll()
+        _close_all(self.peers)
+        self.poll = select.poll()
+
+
+def _close_all(peers: dict[int, Peer]) -> None:
+    for peer in peers.values():
+        peer.socket.close()
+    peers.clear()
 
 
 # Copies of the connections in a forked child would outlive the process.

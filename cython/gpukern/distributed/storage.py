@@ -3,6 +3,7 @@
 
 """Where the parts of a distributed array are, and how rows get from one rank to another."""
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,10 @@ def gpu_storage(group: Group, device: int) -> GpuStorage:
         # Without NCCL on a rank, or another GPU for each, rows go through the host.
         if library is not None and driver is not None and len({*identities, ""}) > group.size:
             nccl = Nccl(library, group, driver)
-        known[devices] = GpuStorage(group, device, nccl)
+        # Without a cycle, a communicator ends with its group. The garbage collector could end it
+        # during a call of another one, which waits for that.
+        own: Any = weakref.proxy(group) if hasattr(group, "__weakref__") else group
+        known[devices] = GpuStorage(own, device, nccl)
     return known[devices]
 
 
