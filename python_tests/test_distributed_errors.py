@@ -3,6 +3,8 @@
 
 """Errors of one rank, which are errors of all; ranks that end."""
 
+import ctypes
+import os
 import pickle
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from ranks import on_ranks, without_errors
 import gpukern
 from gpukern import distributed
 from gpukern.distributed import indexing, liveness, routed_scatter, storage
+from gpukern.distributed.nccl import Nccl
 from gpukern.errors import PeerLostError
 
 
@@ -304,6 +307,29 @@ def test_a_forked_child_does_not_keep_the_connections():
         check=False,
     )
     assert done.stdout == "rank 1 of 2 has ended\n", done.stderr
+
+
+class Library:
+    """NCCL that counts the communicators that it has aborted."""
+
+    def __init__(self):
+        self.aborted = 0
+
+    def ncclCommAbort(self, _):  # noqa: N802
+        self.aborted += 1
+
+
+def test_a_forked_child_does_not_end_a_communicator():
+    library = Library()
+    nccl = Nccl.__new__(Nccl)
+    nccl._library, nccl._comm, nccl._process = library, ctypes.c_void_p(1), os.getpid()
+    child = os.fork()
+    if child == 0:
+        del nccl
+        os._exit(library.aborted)
+    assert os.waitpid(child, 0)[1] == 0
+    del nccl
+    assert library.aborted == 1
 
 
 def test_what_a_process_says_before_its_end(monkeypatch):

@@ -9,6 +9,7 @@ test_gpus_in_software.py runs this file where there is no GPU.
 import contextlib
 import ctypes
 import gc
+import os
 import sys
 import time
 import types
@@ -311,6 +312,7 @@ def test_an_error_in_an_exchange_ends_those_of_the_other_ranks(error):
     def call(group):
         nccl = Nccl.__new__(Nccl)
         nccl.rank, nccl.size, nccl._calls = group.rank, group.size, 0
+        nccl._process = os.getpid()
         nccl._library, nccl._driver = libraries[group.rank], Interrupted(group.rank, error)
         nccl._comm, nccl._liveness = ctypes.c_void_p(group.rank + 1), Liveness(group, "NCCL")
         rows, none = gpukern.empty((2,), "f4", 0), np.zeros(3, np.int64)

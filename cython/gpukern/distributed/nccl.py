@@ -64,6 +64,7 @@ class Nccl(LeavableGroup):
         self._driver = driver
         self.rank, self.size = group.rank, group.size
         self._comm = ctypes.c_void_p()
+        self._process = os.getpid()
         self._calls = 0
         self._liveness = Liveness(group, "NCCL")
         library.ncclGetErrorString.restype = ctypes.c_char_p
@@ -94,10 +95,11 @@ class Nccl(LeavableGroup):
             call.of_all("a communicator of NCCL")
 
     def __del__(self) -> None:
-        """Free the communicator; at the end of the process CUDA may be gone."""
+        """Free the communicator, unless CUDA is gone: at the end of the process or in a child."""
         if hasattr(self, "_liveness"):
             self._liveness.close()
-        if self._comm and self._error is None and not sys.is_finalizing():
+        is_ours = self._process == os.getpid() and not sys.is_finalizing()
+        if self._comm and self._error is None and is_ours:
             self._library.ncclCommAbort(self._comm)
 
     def exchange(
