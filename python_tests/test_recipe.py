@@ -67,6 +67,7 @@ def test_the_header_has_operations():
         "nonzero",
         "compress",
         "saxpy",
+        "saxpy_many",
         "axpby",
         "fma",
     } <= set(operations())
@@ -77,7 +78,7 @@ def test_each_operation_follows_the_recipe(operation):
     new, edited = recipe()
     for template in new + edited:
         path = template.replace("<op>", operation)
-        if operation in ("saxpy", "axpby", "fma"):
+        if operation in ("saxpy", "saxpy_many", "axpby", "fma"):
             path = path.replace("gpukern/operations.", "gpukern/arithmetic.")
         if "/" not in template and template.startswith("<op>"):  # in a folder of the operations
             (path,) = (ROOT / "cython" / "gpukern" / "_ops").rglob(path)

@@ -6,6 +6,7 @@
 #include "gpukern/explain.h"
 #include "gpukern/gpukern.h"
 #include "gpukern/pipeline.h"
+#include "gpukern/saxpy_list.h"
 
 int32_t gpukern_c99_gather_and_saxpy(void);
 

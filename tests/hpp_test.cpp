@@ -241,6 +241,19 @@ TEST(HppSaxpy, RefusesOtherElementsAndShapes) {
 
 // ---- TensorRef --------------------------------------------------------------------------------
 
+TEST(Hpp, SaxpyMany) {
+  const std::vector<Floats> x{{1, 2, 3}, {4}};
+  std::vector<Floats> y{{10, 20, 30}, {40}};
+  gpukern::saxpy_many(2, x, y, y);
+  EXPECT_EQ(y, (std::vector<Floats>{{12, 24, 36}, {48}}));
+  std::vector<TensorRef<float>> refs{TensorRef(y[0]), TensorRef(y[1])};
+  gpukern::SaxpyList<float> list(x, refs, refs);
+  const gpukern::SaxpyList<float> moved = std::move(list);
+  moved(-2.0F);
+  EXPECT_EQ(y, (std::vector<Floats>{{10, 20, 30}, {40}}));
+  EXPECT_THROW(gpukern::saxpy_many(1.0F, x, std::vector<Floats>(1), y), gpukern::ValueError);
+}
+
 TEST(Hpp, AxpbyAndFma) {
   const std::vector<float> x{1, 2, 3};
   const std::vector<double> y{10, 20, 30};

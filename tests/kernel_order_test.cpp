@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <ostream>
+#include <vector>
 
 #include "device_memory.hpp"
 
@@ -286,6 +287,36 @@ TEST_F(EarlyKernelTest, GraphsHaveProgrammaticEdges) {
   EXPECT_EQ(edges, 1U);
   constexpr unsigned char kProgrammatic = 1;  // CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
   EXPECT_EQ(edge.type, kProgrammatic);
+}
+
+/// Several launches for each list: a list reads what the previous one wrote.
+TEST_F(EarlyKernelTest, ListsAreInOrder) {
+  constexpr std::int64_t kArrays = 2100;
+  std::int64_t each = 3000;
+  const DeviceMemory<float> ones(each);
+  const DeviceMemory<float> counts(kArrays * each);
+  ones.write(std::vector<float>(static_cast<std::size_t>(each), 1));
+  counts.write(std::vector<float>(static_cast<std::size_t>(kArrays * each), 0));
+  gpukern_tensor one = ones.tensor();
+  one.shape = &each;
+  std::vector<gpukern_tensor> parts(kArrays, one);
+  std::vector<const gpukern_tensor*> x(kArrays, &one);
+  std::vector<const gpukern_tensor*> y;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    parts[k].data = counts.data() + static_cast<std::int64_t>(k) * each;
+    y.push_back(&parts[k]);
+  }
+  const StreamHandle stream;
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.stream = stream;
+  const float a = 1;
+  cuda("cuCtxSynchronize");
+  for (int round = 0; round < kRounds; ++round)
+    ASSERT_EQ(gpukern_saxpy_many(&a, x.data(), y.data(), y.data(), parts.size(), &exec),
+              GPUKERN_SUCCESS)
+        << gpukern_last_error();
+  cuda("cuCtxSynchronize");
+  for (const float count : counts.read()) ASSERT_EQ(count, kRounds);
 }
 
 }  // namespace

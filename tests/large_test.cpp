@@ -122,6 +122,35 @@ TEST_P(LargeTest, SaxpyOfManyHalves) {
         << k;
 }
 
+TEST_P(LargeTest, SaxpyOfAListWithManyHalves) {
+  const gpukern_dtype half{GPUKERN_FLOAT, 16, 1};
+  constexpr std::int64_t kFew = 1000;
+  Memory memory(placement(), static_cast<std::size_t>(2 * kMany));
+  for (std::int64_t k = 0; k < kMany; ++k)
+    store(memory.host, 2 * k, static_cast<std::uint16_t>(mixed(k)));
+  memory.commit();
+  const std::uint16_t a = 0xc123;
+
+  const gpukern_exec exec = exec_at(placement());
+  const View views[] = {{&memory, half, {kMany - kFew}, {1}, 0},
+                        {&memory, half, {kFew}, {1}, 2 * (kMany - kFew)}};
+  const gpukern_tensor tensors[] = {views[0].tensor(), views[1].tensor()};
+  const gpukern_tensor* const list[] = {&tensors[0], &tensors[1]};
+  ASSERT_EQ(gpukern_saxpy_many(&a, list, list, list, 2, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  memory.fetch();
+
+  std::vector<std::uint16_t> expected(1U << 16);
+  for (std::size_t bits = 0; bits < expected.size(); ++bits) {
+    const Half x{static_cast<std::uint16_t>(bits)};
+    expected[bits] = multiply_add(Half{a}, x, x).bits;
+  }
+  for (std::int64_t k = 0; k < kMany; ++k)
+    ASSERT_EQ(load<std::uint16_t>(memory.host, 2 * k),
+              expected[static_cast<std::uint16_t>(mixed(k))])
+        << k;
+}
+
 /// The keys of more than 2^32 elements are sorted as 64 bits.
 TEST_P(LargeTest, ScatterToMany) {
   constexpr std::int64_t kKeys = (std::int64_t{1} << 32) + 12345;

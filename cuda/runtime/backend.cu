@@ -61,6 +61,7 @@ class CudaDevice final : public Device {
     operation.visit(
         Overloaded{[&](const GatherArgs& args) { gpu::gather(*this, args, on); },
                    [&](const SaxpyArgs& args) { gpu::saxpy(args, on); },
+                   [&](const SaxpyManyArgs& args) { gpu::saxpy_many(args, on); },
                    [&](const AxpbyArgs& args) { gpu::axpby(args, on); },
                    [&](const CopyArgs& args) { gpu::copy(args, on); },
                    [&](const ScatterArgs& args) { gpu::scatter(*this, args, on); },
@@ -84,6 +85,7 @@ class CudaDevice final : public Device {
     return operation.visit(
         Overloaded{[](const GatherArgs& args) { return gather_strategy(args); },
                    [](const SaxpyArgs& args) { return saxpy_strategy(args); },
+                   [](const SaxpyManyArgs&) { return Strategy{GPUKERN_PATH_CONTIGUOUS}; },
                    [](const AxpbyArgs& args) { return axpby_strategy(args); },
                    [](const CopyArgs&) { return Strategy{}; },
                    [](const ScatterArgs& args) { return scatter_strategy(args); },

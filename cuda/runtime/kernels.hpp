@@ -17,6 +17,7 @@ bool gather_checked(Device& device, const GatherArgs& args, cudaStream_t stream)
 Strategy gather_strategy(const GatherArgs& args);
 void saxpy(const SaxpyArgs& args, cudaStream_t stream);
 Strategy saxpy_strategy(const SaxpyArgs& args);
+void saxpy_many(const SaxpyManyArgs& args, cudaStream_t stream);
 void axpby(const AxpbyArgs& args, cudaStream_t stream);
 Strategy axpby_strategy(const AxpbyArgs& args);
 void copy(const CopyArgs& args, cudaStream_t stream);

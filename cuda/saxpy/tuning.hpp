@@ -22,6 +22,11 @@ struct SaxpyTuning {
 /// Threads of a block for a few elements, a constant of the kernel (#few-elements).
 inline constexpr int kSaxpySmallThreads = 256;
 
+/// Threads of a block of saxpy_many, and the words of 16 bytes that each of them computes: a tile
+/// of 16 KiB, for whose search its entry hides in the loads of other tiles (#lists-of-arrays).
+inline constexpr int kSaxpyManyThreads = 256;
+inline constexpr int kSaxpyManyWords = 4;
+
 inline constexpr SaxpyTuning kSaxpyTunings[] = {
     {
         .compute_capability = 0,

@@ -27,6 +27,8 @@ from gpukern._ops.indexing.take_along_axis import take_along_axis
 from gpukern._ops.reduction.gather_reduce import gather_reduce
 from gpukern._ops.reduction.segment_reduce import segment_reduce
 from gpukern._ops.saxpy import saxpy
+from gpukern._ops.saxpy_list import SaxpyList
+from gpukern._ops.saxpy_many import saxpy_many
 from gpukern._ops.selection.compress import compress
 from gpukern._ops.selection.count_nonzero import count_nonzero
 from gpukern._ops.selection.nonzero import nonzero
@@ -55,6 +57,7 @@ __all__ = [
     "Kernel",
     "Out",
     "Program",
+    "SaxpyList",
     "__version__",
     "axpby",
     "bincount",
@@ -82,6 +85,7 @@ __all__ = [
     "put_along_axis",
     "reload_environment",
     "saxpy",
+    "saxpy_many",
     "scatter",
     "segment_reduce",
     "set_num_threads",

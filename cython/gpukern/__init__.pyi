@@ -22,6 +22,8 @@ from gpukern._ops.indexing.take_along_axis import take_along_axis as take_along_
 from gpukern._ops.reduction.gather_reduce import gather_reduce as gather_reduce
 from gpukern._ops.reduction.segment_reduce import segment_reduce as segment_reduce
 from gpukern._ops.saxpy import saxpy as saxpy
+from gpukern._ops.saxpy_list import SaxpyList as SaxpyList
+from gpukern._ops.saxpy_many import saxpy_many as saxpy_many
 from gpukern._ops.selection.compress import compress as compress
 from gpukern._ops.selection.count_nonzero import count_nonzero as count_nonzero
 from gpukern._ops.selection.nonzero import nonzero as nonzero
@@ -53,12 +55,13 @@ from gpukern.errors import GpukernError as GpukernError
 # fmt: off
 __all__ = [
     "CompileError", "ContextLostError", "DeviceArray", "Elementwise", "Explanation", "GpukernError",
-    "In", "InOut", "Kernel", "Out", "Program", "__version__", "axpby", "bincount", "cache_info",
-    "clear_cache", "compress", "copyto", "count_nonzero", "deferred_errors", "device_count",
-    "elementwise", "empty", "errors", "explain", "fma", "gather", "gather_reduce", "get_cmake_dir",
-    "get_include", "get_library_dir", "get_num_threads", "info", "nonzero", "pinned_empty",
-    "put_along_axis", "reload_environment", "saxpy", "scatter", "segment_reduce", "set_num_threads",
-    "synchronize", "take", "take_along_axis", "to_device", "typed",
+    "In", "InOut", "Kernel", "Out", "Program", "SaxpyList", "__version__", "axpby", "bincount",
+    "cache_info", "clear_cache", "compress", "copyto", "count_nonzero", "deferred_errors",
+    "device_count", "elementwise", "empty", "errors", "explain", "fma", "gather", "gather_reduce",
+    "get_cmake_dir", "get_include", "get_library_dir", "get_num_threads", "info", "nonzero",
+    "pinned_empty", "put_along_axis", "reload_environment", "saxpy", "saxpy_many", "scatter",
+    "segment_reduce", "set_num_threads", "synchronize", "take", "take_along_axis", "to_device",
+    "typed",
 ]
 # fmt: on
 __version__: str

@@ -212,6 +212,11 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_ROUND_NEAREST
         GPUKERN_ROUND_STOCHASTIC
 
+    gpukern_status gpukern_saxpy_many(const void *a, const gpukern_tensor *const *x,
+                                      const gpukern_tensor *const *y,
+                                      const gpukern_tensor *const *out, size_t count,
+                                      const gpukern_exec *exec_)
+
     ctypedef struct gpukern_axpby_options:
         size_t struct_size
         int32_t rounding
@@ -258,6 +263,19 @@ cdef extern from "gpukern/index_errors.h" nogil:
     gpukern_status gpukern_index_errors_check(gpukern_index_errors *errors,
                                               gpukern_bad_index *first)
     gpukern_status gpukern_index_errors_destroy(gpukern_index_errors *errors)
+
+
+cdef extern from "gpukern/saxpy_list.h" nogil:
+    ctypedef struct gpukern_saxpy_list:
+        pass
+
+    gpukern_status gpukern_saxpy_list_create(const gpukern_tensor *const *x,
+                                             const gpukern_tensor *const *y,
+                                             const gpukern_tensor *const *out, size_t count,
+                                             gpukern_saxpy_list **list)
+    gpukern_status gpukern_saxpy_list_run(const gpukern_saxpy_list *list, const void *a,
+                                          const gpukern_exec *exec_)
+    gpukern_status gpukern_saxpy_list_destroy(gpukern_saxpy_list *list)
 
 
 cdef extern from "gpukern/table.h" nogil:

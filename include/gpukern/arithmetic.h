@@ -4,7 +4,7 @@
 
 /**
  * @file arithmetic.h
- * @brief The arithmetic operations: saxpy, axpby, fma. gpukern.h includes it.
+ * @brief The arithmetic operations: saxpy, saxpy_many, axpby, fma. gpukern.h includes it.
  *
  * Shapes broadcast as in NumPy: to the shape of the output, which no input may exceed.
  */
@@ -39,6 +39,30 @@ extern "C" {
 GPUKERN_API gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x,
                                          const gpukern_tensor *y, const gpukern_tensor *out,
                                          const gpukern_exec *exec);
+
+/**
+ * @brief Computes `out[k] = a * x[k] + y[k]` for each k < count, with the bits of gpukern_saxpy().
+ *
+ * The results are those of a loop of gpukern_saxpy() from k = 0 on: also where an output overlaps
+ * tensors of other positions. Contiguous tensors that do not are computed together: on a GPU by one
+ * launch for each 1,020 of them. All arguments are checked before anything is written; an error
+ * names the tensor, such as `y[3]`. gpukern_saxpy_list_create() keeps checked tensors for several
+ * calls.
+ *
+ * Stream behaviour: enqueues. Host tensors computed on a GPU are ready on return.
+ *
+ * @param[in] a one element of the tensors' dtype, in host memory, read before the call returns
+ * @param[in] x `count` tensors on one device, all of one dtype of gpukern_saxpy(); each of a shape
+ *            that broadcasts to that of its output. May be NULL if count is 0.
+ * @param[in] y as x
+ * @param[out] out as x, of any shapes; may overlap each other and the inputs in any way
+ * @param[in] count of tensors in each list; of 0 nothing is computed
+ * @param[in] exec may be NULL
+ */
+GPUKERN_API gpukern_status gpukern_saxpy_many(const void *a, const gpukern_tensor *const *x,
+                                              const gpukern_tensor *const *y,
+                                              const gpukern_tensor *const *out, size_t count,
+                                              const gpukern_exec *exec);
 
 /** How axpby and fma round a result to the dtype of the output. */
 typedef enum gpukern_rounding {

@@ -7,10 +7,16 @@
 #define GPUKERN_ARITHMETIC_HPP
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <ranges>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gpukern/arithmetic.h"
 #include "gpukern/runtime.hpp"
+#include "gpukern/saxpy_list.h"
 #include "gpukern/tensor.hpp"
 
 namespace gpukern::inline abi1 {
@@ -30,6 +36,92 @@ void saxpy(const A& scalar, const X& x, const Y& y, Out&& out, const ExecOptions
                       detail::address(TensorRef(y).c_tensor()),
                       detail::address(TensorRef(out).c_tensor()), &exec));
 }
+
+namespace detail {
+/// A range of tensors.
+template <class R>
+concept Tensors = std::ranges::forward_range<R> &&
+                  requires(std::ranges::range_reference_t<R> one) { TensorRef(one); };
+template <Tensors R>
+using ref_of_t = decltype(TensorRef(std::declval<std::ranges::range_reference_t<R>>()));
+
+/// The C views of the tensors of a range, which must outlive this object.
+template <class Ref>
+class TensorPointers {
+ public:
+  template <Tensors R>
+  explicit TensorPointers(R& tensors) {
+    for (auto&& tensor : tensors) refs_.emplace_back(tensor);
+    for (const Ref& ref : refs_) views_.push_back(ref.c_tensor());
+    for (const gpukern_tensor& view : views_) pointers_.push_back(&view);
+  }
+  TensorPointers(const TensorPointers&) = delete;
+  TensorPointers& operator=(const TensorPointers&) = delete;
+  ~TensorPointers() = default;
+  [[nodiscard]] const gpukern_tensor* const* data() const noexcept { return pointers_.data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return pointers_.size(); }
+
+ private:
+  std::vector<Ref> refs_;
+  std::vector<gpukern_tensor> views_;
+  std::vector<const gpukern_tensor*> pointers_;
+};
+template <Tensors R>
+TensorPointers(R&) -> TensorPointers<ref_of_t<R&>>;
+
+/// Calls function(x, y, out, count) with the C views of three ranges.
+template <class X, class Y, class Out, class Function>
+void with_tensors(const char* name, X& x, Y& y, Out& out, const Function& function) {
+  const TensorPointers xs(x);
+  const TensorPointers ys(y);
+  const TensorPointers outs(out);
+  if (ys.size() != xs.size() || outs.size() != xs.size())
+    throw ValueError(std::string(name) + ": x, y and out must have the same number of tensors");
+  check(function(xs.data(), ys.data(), outs.data(), xs.size()));
+}
+}  // namespace detail
+
+/// Computes `out[k] = a * x[k] + y[k]` for ranges of tensors on one device, with the bits of a loop
+/// of saxpy(); out may be x or y. Enqueues; see gpukern_saxpy_many().
+template <detail::Tensors X, detail::Tensors Y, detail::Tensors Out, class A>
+  requires ScalarFor<A, typename detail::ref_of_t<Out>::element_type>
+void saxpy_many(const A& scalar, const X& x, const Y& y, Out&& out,
+                const ExecOptions& options = {}) {
+  const auto a = static_cast<typename detail::ref_of_t<Out>::element_type>(scalar);
+  const gpukern_exec exec = detail::c_exec(options);
+  detail::with_tensors("saxpy_many", x, y, out, [&](auto xs, auto ys, auto outs, auto count) {
+    return gpukern_saxpy_many(&a, xs, ys, outs, count, &exec);
+  });
+}
+
+/// Ranges of tensors that are checked once, for many calls of saxpy_many(). Their memory must
+/// outlive this object; see saxpy_list.h.
+template <Element T>
+class SaxpyList {
+ public:
+  template <detail::Tensors X, detail::Tensors Y, detail::Tensors Out>
+  SaxpyList(const X& x, const Y& y, Out&& out) {
+    detail::with_tensors("SaxpyList", x, y, out, [&](auto xs, auto ys, auto outs, auto count) {
+      return gpukern_saxpy_list_create(xs, ys, outs, count, &list_);
+    });
+  }
+  SaxpyList(SaxpyList&& other) noexcept : list_(std::exchange(other.list_, nullptr)) {}
+  SaxpyList& operator=(SaxpyList&& other) noexcept {
+    SaxpyList taken(std::move(other));
+    std::swap(list_, taken.list_);
+    return *this;
+  }
+  ~SaxpyList() { gpukern_saxpy_list_destroy(list_); }
+
+  /// Computes `out[k] = a * x[k] + y[k]`; enqueues.
+  void operator()(const T& a, const ExecOptions& options = {}) const {
+    const gpukern_exec exec = detail::c_exec(options);
+    check(gpukern_saxpy_list_run(list_, &a, &exec));
+  }
+
+ private:
+  gpukern_saxpy_list* list_ = nullptr;
+};
 
 /// How axpby and fma round to the type of the output; see gpukern_rounding.
 enum class Rounding {

@@ -46,6 +46,10 @@ def scalars(table: Floats) -> None:
     assert_type(gpukern.take(table, 3), Any)
     assert_type(gpukern.gather(table, np.int64(3)), Any)
     assert_type(gpukern.saxpy(2.0, 3.0, 4.0), Any)
+    assert_type(gpukern.saxpy_many(2.0, [table], (table,)), list[Floats])
+    assert_type(gpukern.saxpy_many(2.0, [table], [[1.0]], out=(table,)), tuple[Floats])
+    assert_type(gpukern.saxpy_many(2.0, [[1.0]], [table]), list[Any])
+    assert_type(gpukern.SaxpyList([table], [[1.0]], [table])(2.0), tuple[Any, ...])
 
 
 def outputs(table: Floats, index: Integers, out: Floats, maybe: Floats | None) -> None:

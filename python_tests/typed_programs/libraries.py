@@ -30,6 +30,8 @@ def of_torch(x: torch.Tensor, weight: torch.nn.Parameter, index: torch.Tensor) -
     assert_type(gpukern.gather(weight, index), torch.Tensor)
     assert_type(gpukern.take_along_axis(x, index), torch.Tensor)
     assert_type(gpukern.saxpy(2.0, x, x, stream=torch.cuda.current_stream()), torch.Tensor)
+    assert_type(gpukern.saxpy_many(2.0, [x], [x]), list[torch.Tensor])
+    assert_type(gpukern.saxpy_many(2.0, [x], [x], out=[x]), list[torch.Tensor])
     assert_type(gpukern.gather(x, index, out=x), torch.Tensor)
     assert_type(gpukern.scatter(x, index, 1.0, reduce="max"), torch.Tensor)
     assert_type(gpukern.bincount(index, x, size=5), torch.Tensor)

@@ -4,6 +4,7 @@
 // Exceptions inside the library, and guard(), which turns them into a status at the C ABI.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <sstream>
 #include <stdexcept>
@@ -25,14 +26,18 @@ class Error : public std::runtime_error {
   gpukern_status status_;
 };
 
-/// Names an argument in messages: "gather: source".
+/// Names an argument in messages: "gather: source"; of a list of arrays also the position, from 0:
+/// "saxpy_many: x[3]".
 struct ArgumentName {
   const char* function;
   const char* argument;
+  std::int64_t position = -1;
 };
 
 inline std::ostream& operator<<(std::ostream& text, const ArgumentName& name) {
-  return text << name.function << ": " << name.argument;
+  text << name.function << ": " << name.argument;
+  if (name.position >= 0) text << '[' << name.position << ']';
+  return text;
 }
 
 /// Throws an Error whose message is the parts, streamed one after another. Not inlined, so that the

@@ -47,6 +47,11 @@ Traffic traffic_of(const SaxpyArgs& args) {
   return {.read = reported(2 * static_cast<long double>(bytes)), .written = bytes};
 }
 
+Traffic traffic_of(const SaxpyManyArgs& args) {
+  const auto bytes = static_cast<long double>(args.count) * static_cast<long double>(args.item);
+  return {.read = reported(2 * bytes), .written = reported(bytes)};
+}
+
 Traffic traffic_of(const AxpbyArgs& args) {
   Traffic traffic;
   for (int k = kFactorOfX; k <= kResult; ++k) {

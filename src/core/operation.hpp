@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -108,6 +109,23 @@ struct SaxpyArgs {
   [[nodiscard]] bool contiguous() const {
     return loop.contiguous(0, item) && loop.contiguous(1, item) && loop.contiguous(2, item);
   }
+};
+
+/// Contiguous arrays of a list, at least one element of each.
+struct SaxpyEntry {
+  const std::byte* x;
+  const std::byte* y;
+  std::byte* out;  ///< x, y, or memory that overlaps neither
+  std::int64_t count;
+};
+
+/// out[p] = a * x[p] + y[p] in each entry. No entry accesses what another one writes.
+struct SaxpyManyArgs {
+  gpukern_dtype dtype{};
+  alignas(16) std::byte a[16]{};
+  std::int64_t item = 0;
+  std::span<const SaxpyEntry> entries;
+  std::int64_t count = 0;  ///< of elements, in all entries
 };
 
 /// The types of axpby.
@@ -249,6 +267,7 @@ void add_reported(std::int64_t& total, std::int64_t bytes);
 
 Traffic traffic_of(const GatherArgs& args);
 Traffic traffic_of(const SaxpyArgs& args);
+Traffic traffic_of(const SaxpyManyArgs& args);
 /// Elements that are repeated count once.
 Traffic traffic_of(const AxpbyArgs& args);
 Traffic traffic_of(const CopyArgs& args);
@@ -271,9 +290,10 @@ struct Strategy {
 /// One of the argument structs, by reference: it must outlive the operation.
 class Operation {
  public:
-  using Args = std::variant<const GatherArgs*, const SaxpyArgs*, const AxpbyArgs*, const CopyArgs*,
-                            const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*,
-                            const RecordIndexArgs*, const SelectArgs*>;
+  using Args =
+      std::variant<const GatherArgs*, const SaxpyArgs*, const SaxpyManyArgs*, const AxpbyArgs*,
+                   const CopyArgs*, const ScatterArgs*, const GatherReduceArgs*, const RavelArgs*,
+                   const RecordIndexArgs*, const SelectArgs*>;
 
   template <class OneArgs>
   Operation(const OneArgs& args) : args_(&args) {}  // NOLINT(*-explicit-constructor)

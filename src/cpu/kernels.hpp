@@ -24,6 +24,8 @@ Strategy gather_strategy(const GatherArgs& args);
 
 void saxpy(const SaxpyArgs& args);
 Strategy saxpy_strategy(const SaxpyArgs& args);
+void saxpy_many(const SaxpyManyArgs& args);
+Strategy saxpy_many_strategy(const SaxpyManyArgs& args);
 void axpby(const AxpbyArgs& args);
 Strategy axpby_strategy(const AxpbyArgs& args);
 

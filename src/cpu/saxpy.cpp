@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "src/cpu/cache.hpp"
 #include "src/cpu/isa.hpp"
@@ -104,9 +105,8 @@ constexpr std::int64_t kLongBytes = std::int64_t{16} << 10;
 
 /// Whether streaming stores are faster: where the operands exceed the threads' caches, an ordinary
 /// store would first read each line of `out`.
-bool streams(const SaxpyArgs& args) {
-  if (!kHasStreamingStores || args.out == args.x || args.out == args.y) return false;
-  return args.loop.count() > kept_cache_bytes(thread_limit()) / (3 * args.item);
+bool exceeds_caches(std::int64_t count, std::int64_t item) {
+  return kHasStreamingStores && count > kept_cache_bytes(thread_limit()) / (3 * item);
 }
 
 /// Whether no element straddles two cache lines.
@@ -116,21 +116,30 @@ bool meets_lines(const std::byte* data, std::int64_t item) {
 
 /// Splits a run into whole cache lines of `out` and the parts before and after them. Vectors of
 /// operands with the alignment of `out`, as fresh arrays have, then cross no line.
-void saxpy_by_lines(const SaxpyArgs& args, const SaxpyKernel& kernel, bool streaming, Span run) {
+void saxpy_by_lines(const std::byte* a, std::int64_t item, const SaxpyKernel& kernel,
+                    bool streaming, const Span& run) {
   const auto misaligned =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(run.out) % kCacheLine);
-  const std::int64_t length = kStreamedLines * kCacheLine / args.item;
-  const std::int64_t before =
-      std::min((kCacheLine - misaligned) % kCacheLine / args.item, run.count);
+  const std::int64_t length = kStreamedLines * kCacheLine / item;
+  const std::int64_t before = std::min((kCacheLine - misaligned) % kCacheLine / item, run.count);
   const std::int64_t lines = (run.count - before) / length * length;
   auto part = [&](SaxpyLoop loop, std::int64_t begin, std::int64_t end) {
-    const std::int64_t at = begin * args.item;
-    loop(args.a, run.x + at, run.y + at, run.out + at, end - begin);
+    const std::int64_t at = begin * item;
+    loop(a, run.x + at, run.y + at, run.out + at, end - begin);
   };
   part(kernel.ordinary, 0, before);
   part(streaming ? kernel.streaming : kernel.ordinary, before, before + lines);
   if (streaming) store_fence();
   part(kernel.ordinary, before + lines, run.count);
+}
+
+/// A run whose operands are contiguous. `large`: the operands of the call exceed the caches.
+void saxpy_contiguous(const std::byte* a, std::int64_t item, const SaxpyKernel& kernel, bool large,
+                      const Span& run) {
+  if (run.count >= kLongBytes / item && meets_lines(run.out, item))
+    saxpy_by_lines(a, item, kernel, large && run.out != run.x && run.out != run.y, run);
+  else
+    kernel.ordinary(a, run.x, run.y, run.out, run.count);
 }
 
 }  // namespace
@@ -140,17 +149,15 @@ void saxpy(const SaxpyArgs& args) {
   const std::int64_t grain = kGrainBytes / args.item;
   bool contiguous = true;
   for (int k = 0; k < 3; ++k) contiguous = contiguous && run_stride(args.loop, k) == args.item;
-  const bool streaming = streams(args);
+  const bool large = exceeds_caches(args.loop.count(), args.item);
   parallel_for(args.loop.count(), grain, [&](std::int64_t begin, std::int64_t end) {
     const DefaultFloatingPoint environment;
     for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
       const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
-      if (!contiguous)
-        saxpy_strided(args, kernel.ordinary, run);
-      else if (length >= kLongBytes / args.item && meets_lines(run.out, args.item))
-        saxpy_by_lines(args, kernel, streaming, run);
+      if (contiguous)
+        saxpy_contiguous(args.a, args.item, kernel, large, run);
       else
-        kernel.ordinary(args.a, run.x, run.y, run.out, length);
+        saxpy_strided(args, kernel.ordinary, run);
     });
   });
 }
@@ -158,6 +165,31 @@ void saxpy(const SaxpyArgs& args) {
 Strategy saxpy_strategy(const SaxpyArgs& args) {
   return {.path = args.contiguous() ? GPUKERN_PATH_CONTIGUOUS : GPUKERN_PATH_STRIDED,
           .threads = threads_for(args.loop.count(), kGrainBytes / args.item)};
+}
+
+void saxpy_many(const SaxpyManyArgs& args) {
+  const SaxpyKernel& kernel = kernel_for(args.dtype);
+  const bool large = exceeds_caches(args.count, args.item);
+  std::vector<std::int64_t> ends;  // of the entries, among the elements of all
+  ends.reserve(args.entries.size());
+  for (const SaxpyEntry& entry : args.entries)
+    ends.push_back((ends.empty() ? 0 : ends.back()) + entry.count);
+  parallel_for(args.count, kGrainBytes / args.item, [&](std::int64_t begin, std::int64_t end) {
+    const DefaultFloatingPoint environment;
+    for (auto of = std::ranges::upper_bound(ends, begin); begin < end; ++of) {
+      const SaxpyEntry& entry = args.entries[static_cast<std::size_t>(of - ends.begin())];
+      const std::int64_t at = (begin - (*of - entry.count)) * args.item;
+      const std::int64_t length = std::min(end, *of) - begin;
+      saxpy_contiguous(args.a, args.item, kernel, large,
+                       {entry.x + at, entry.y + at, entry.out + at, length});
+      begin += length;
+    }
+  });
+}
+
+Strategy saxpy_many_strategy(const SaxpyManyArgs& args) {
+  return {.path = GPUKERN_PATH_CONTIGUOUS,
+          .threads = threads_for(args.count, kGrainBytes / args.item)};
 }
 
 }  // namespace gpukern::cpu

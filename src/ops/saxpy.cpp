@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "src/ops/saxpy.hpp"
+
 #include <array>
 #include <cstring>
 
-#include "src/runtime/call.hpp"
 #include "src/runtime/chunked_call.hpp"
 
 namespace gpukern {
@@ -67,26 +68,9 @@ void saxpy_offloaded(const Call& call, const SaxpyArgs& args, const Operands& op
   });
 }
 
-void run(const Call& call, const SaxpyArgs& args, const Operands& operands,
-         const gpukern_exec* exec) {
-  Progress progress("saxpy", exec);
-  progress.expect(args.loop.count() * args.item);
-  const cpu::StopScope stop(progress.stop_source(call.device_id));
-  if (call.is_offloaded())
-    saxpy_offloaded(call, args, operands, device_memory_limit(exec), progress);
-  else if (progress.wanted() && !call.device_id.cuda)
-    run_in_parts(args.loop, args.item, progress,
-                 [&](const Slice<3>& slice) { call.device.run(part_of(args, slice), nullptr); });
-  else
-    call.device.run(args, call.stream);
-}
+}  // namespace
 
-void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw_y,
-           const gpukern_tensor* raw_out, const gpukern_exec* exec) {
-  Argument x("saxpy", "x", raw_x);
-  Argument y("saxpy", "y", raw_y);
-  const Argument out("saxpy", "out", raw_out);
-  require(a != nullptr, GPUKERN_VALUE_ERROR, "saxpy: a must not be NULL");
+void check_saxpy(Argument& x, Argument& y, const Argument& out) {
   require(is_saxpy_dtype(x.tensor.dtype), GPUKERN_TYPE_ERROR, x.name,
           " must have one of the dtypes ", SaxpyDtypeNames{}, ", got ", dtype_name(x.tensor.dtype));
   require_dtype_of_x(y, x.tensor);
@@ -95,14 +79,38 @@ void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw
     if (!same_shape(input->tensor, out.tensor))
       input->tensor = broadcast_to(input->tensor, out.tensor, input->name);
   require_writable(out.tensor, out.name);
+}
+
+void run_saxpy(const Call& call, const void* a, const Tensor& x, const Tensor& y, const Tensor& out,
+               const gpukern_exec* exec, Progress& progress) {
+  const bool apart = clashes(out, x) || clashes(out, y);
+  Output out_here(call, out, apart);
+  const SaxpyArgs args = saxpy_args(a, x, y, out_here.tensor());
+  const cpu::StopScope stop(progress.stop_source(call.device_id));
+  if (call.is_offloaded())
+    saxpy_offloaded(call, args, {&x, &y, &out_here.tensor()}, device_memory_limit(exec), progress);
+  else if (progress.wanted() && !call.device_id.cuda)
+    run_in_parts(args.loop, args.item, progress,
+                 [&](const Slice<3>& slice) { call.device.run(part_of(args, slice), nullptr); });
+  else
+    call.device.run(args, call.stream);
+  out_here.finish();
+}
+
+namespace {
+
+void saxpy(const void* a, const gpukern_tensor* raw_x, const gpukern_tensor* raw_y,
+           const gpukern_tensor* raw_out, const gpukern_exec* exec) {
+  Argument x("saxpy", "x", raw_x);
+  Argument y("saxpy", "y", raw_y);
+  const Argument out("saxpy", "out", raw_out);
+  require(a != nullptr, GPUKERN_VALUE_ERROR, "saxpy: a must not be NULL");
+  check_saxpy(x, y, out);
   const Call call("saxpy", {&x, &y, &out}, exec);
   if (out.tensor.count() == 0) return;
-
-  const bool apart = clashes(out.tensor, x.tensor) || clashes(out.tensor, y.tensor);
-  Output out_here(call, out.tensor, apart);
-  const SaxpyArgs args = saxpy_args(a, x.tensor, y.tensor, out_here.tensor());
-  run(call, args, {&x.tensor, &y.tensor, &out_here.tensor()}, exec);
-  out_here.finish();
+  Progress progress("saxpy", exec);
+  progress.expect(out.tensor.bytes());
+  run_saxpy(call, a, x.tensor, y.tensor, out.tensor, exec, progress);
 }
 
 }  // namespace

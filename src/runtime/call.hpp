@@ -20,7 +20,9 @@ namespace gpukern {
 /// A tensor argument and its name for messages.
 struct Argument {
   Argument(const char* function, const char* argument, const gpukern_tensor* raw)
-      : name{function, argument}, tensor(checked_tensor(raw, name)) {}
+      : Argument(ArgumentName{function, argument}, raw) {}
+  Argument(const ArgumentName& its_name, const gpukern_tensor* raw)
+      : name(its_name), tensor(checked_tensor(raw, name)) {}
   Argument(const ArgumentName& its_name, const Tensor& checked) : name(its_name), tensor(checked) {}
   ArgumentName name;
   Tensor tensor;

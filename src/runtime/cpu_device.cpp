@@ -27,6 +27,7 @@ class CpuDevice final : public Device {
   void run(const Operation& operation, Stream) override {
     operation.visit(Overloaded{[](const GatherArgs& args) { cpu::gather(args); },
                                [](const SaxpyArgs& args) { cpu::saxpy(args); },
+                               [](const SaxpyManyArgs& args) { cpu::saxpy_many(args); },
                                [](const AxpbyArgs& args) { cpu::axpby(args); },
                                [](const CopyArgs& args) { cpu::copy(args); },
                                [](const ScatterArgs& args) { cpu::scatter(args); },
@@ -48,6 +49,7 @@ class CpuDevice final : public Device {
     return operation.visit(
         Overloaded{[](const GatherArgs& args) { return cpu::gather_strategy(args); },
                    [](const SaxpyArgs& args) { return cpu::saxpy_strategy(args); },
+                   [](const SaxpyManyArgs& args) { return cpu::saxpy_many_strategy(args); },
                    [](const AxpbyArgs& args) { return cpu::axpby_strategy(args); },
                    [](const CopyArgs&) { return Strategy{}; },
                    [](const ScatterArgs& args) { return cpu::scatter_strategy(args); },

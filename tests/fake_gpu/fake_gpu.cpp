@@ -77,6 +77,13 @@ std::vector<const std::byte*> addresses(const gpukern::GatherArgs& args) {
 std::vector<const std::byte*> addresses(const gpukern::SaxpyArgs& args) {
   return {args.x, args.y, args.out};
 }
+std::vector<const std::byte*> addresses(const gpukern::SaxpyManyArgs& args) {
+  std::vector<const std::byte*> all;
+  for (const gpukern::SaxpyEntry& entry : args.entries)
+    for (const std::byte* data : {entry.x, entry.y, static_cast<const std::byte*>(entry.out)})
+      all.push_back(data);
+  return all;
+}
 std::vector<const std::byte*> addresses(const gpukern::AxpbyArgs& args) {
   std::vector<const std::byte*> all;
   for (const auto& operand : args.operand)
@@ -112,10 +119,17 @@ std::vector<const std::byte*> addresses(const gpukern::SelectArgs& args) {
   return all;
 }
 
-/// Arguments that outlive the call, like a kernel's parameters: the fill value is copied.
+/// Arguments that outlive the call, like a kernel's parameters: the fill value and the entries are
+/// copied.
 template <class Args>
 std::function<void()> later(const Args& given) {
-  if constexpr (requires { given.fill_value; }) {
+  if constexpr (requires { given.entries; }) {
+    return [args = Args(given),
+            entries = std::vector(given.entries.begin(), given.entries.end())]() mutable {
+      args.entries = entries;
+      gpukern::cpu_device().run(args, nullptr);
+    };
+  } else if constexpr (requires { given.fill_value; }) {
     auto fill = std::make_shared<std::vector<std::byte>>();
     if (given.fill_value != nullptr)
       fill->assign(given.fill_value, given.fill_value + given.fill_size);

@@ -61,7 +61,8 @@ cdef inline int prepare(Argument *argument, object array, object name) except -1
     argument.c.data = argument.c.shape = argument.c.strides = NULL
     argument.c.device.device_type = argument.c.device.device_id = argument.c.ndim = 0
     argument.c.byte_offset = 0
-    argument.itemsize = argument.position = 0
+    argument.itemsize = 0
+    argument.position = -1
     argument.host = argument.readonly = argument.written = argument.is_new = False
     argument.byte_strided = argument.unordered = False
     argument.array = <PyObject *>array

@@ -45,6 +45,8 @@ cdef Describer describers[<int>PROTOCOLS]
 cdef int describe(CallContext *call, object array, object name, Argument *argument) except -1:
     """Describes an array that is read."""
     prepare(argument, array, name)
+    if call.position >= 0:
+        argument.position = call.position
     return describe_prepared(call, array, argument)
 
 
@@ -94,6 +96,8 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
     """Describes an array that is written to."""
     cdef ArrayType type_
     prepare(argument, array, name)
+    if call.position >= 0:
+        argument.position = call.position
     argument.written = True
     if type(array) is not cnp.ndarray:
         type_ = array_type_of(array)

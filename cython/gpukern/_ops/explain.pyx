@@ -30,6 +30,7 @@ from gpukern._ops.indexing.take_along_axis import take_along_axis
 from gpukern._ops.reduction.gather_reduce import gather_reduce
 from gpukern._ops.reduction.segment_reduce import segment_reduce
 from gpukern._ops.saxpy import saxpy
+from gpukern._ops.saxpy_many import saxpy_many
 from gpukern._ops.selection.compress import compress
 from gpukern._ops.selection.count_nonzero import count_nonzero
 from gpukern._ops.selection.nonzero import nonzero
@@ -38,7 +39,7 @@ from gpukern.errors import GpukernTypeError
 
 cdef dict OPERATIONS = {function: function.__name__ for function in (
     axpby, bincount, compress, count_nonzero, fma, gather, gather_reduce, nonzero, put_along_axis,
-    saxpy, scatter, segment_reduce, take_along_axis)}
+    saxpy, saxpy_many, scatter, segment_reduce, take_along_axis)}
 OPERATIONS[take] = "gather"
 # They refuse arrays of objects and masked arrays themselves.
 cdef tuple REFUSING = ("bincount", "count_nonzero", "gather_reduce", "nonzero", "put_along_axis",
@@ -160,8 +161,8 @@ def explain(op, /, *args, **kwargs):
         :func:`gpukern.scatter`, :func:`gpukern.put_along_axis`, :func:`gpukern.bincount`,
         :func:`gpukern.gather_reduce`, :func:`gpukern.segment_reduce`, :func:`gpukern.nonzero`,
         :func:`gpukern.count_nonzero`, :func:`gpukern.compress`, :func:`gpukern.saxpy`,
-        :func:`gpukern.axpby`, :func:`gpukern.fma` or a function made by
-        :func:`gpukern.elementwise`. Nonzero elements are not counted: without ``size=``,
+        :func:`gpukern.saxpy_many`, :func:`gpukern.axpby`, :func:`gpukern.fma` or a function made
+        by :func:`gpukern.elementwise`. Nonzero elements are not counted: without ``size=``,
         all elements of a mask are taken to be selected.
     *args, **kwargs
         The arguments of the call. No array is read or written. Without ``out=``, a result is

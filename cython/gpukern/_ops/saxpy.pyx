@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""saxpy: the Python function."""
+"""saxpy: the Python function, and what saxpy_many shares with it."""
 
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_saxpy, gpukern_tensor,
@@ -16,7 +16,7 @@ from gpukern._ops.scaled_sum cimport (
     ScaledSum, add_described, add_number, add_operand, compute_sum, require_shape,
 )
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start, what,
+    Argument, CallContext, begin_call, end_call, finish, name_of, start, what,
 )
 
 from gpukern._ops.docstrings import complete_docstring
@@ -70,6 +70,14 @@ def saxpy(a, x, y, *, out=None, rounding=None, seed=None, device=None, stream=No
     bits. On a GPU the call only enqueues its work. Ctrl-C stops long calls on host arrays between
     the parts of their work.
     """
+    return compute_saxpy("saxpy", -1, a, x, y, out, rounding, seed, device, stream, progress,
+                         device_memory)
+
+
+cdef object compute_saxpy(str function, int position, object a, object x, object y, object out,
+                          object rounding, object seed, object device, object stream,
+                          object progress, object device_memory):
+    """`position` is that of the arrays in lists, -1 for none."""
     cdef CallContext call
     cdef Argument xs, ys, dst
     cdef ScaledSum terms
@@ -79,20 +87,23 @@ def saxpy(a, x, y, *, out=None, rounding=None, seed=None, device=None, stream=No
         return (x if is_distributed(x) else y)._saxpy(
             a, x, y, out, device=device, stream=stream, progress=progress,
             device_memory=device_memory)
-    begin_call(&call, "saxpy", device, stream, progress, device_memory)
+    begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0
     if is_number(x) != is_number(y):
         add_operand(&call, &terms, a, "a")
+        call.position = position
         add_operand(&call, &terms, x, "x")
         add_number(&terms, 1, "b")
         add_operand(&call, &terms, y, "y")
         if out is not None:
             describe_output(&call, out, "out", &dst, temporary=True)
         return compute_sum(&call, &terms, out, &dst, rounding, seed)
+    call.position = position
     describe_numbers(&call, x, "x", &xs)
     describe_numbers(&call, y, "y", &ys)
     if out is not None:
         describe_output(&call, out, "out", &dst, temporary=True)
+    call.position = -1
     # The value of a 0-d array on a GPU is read for operands on the host.
     if xs.host and ys.host and (is_number(a) or getattr(a, "ndim", None) == 0):
         add_number(&terms, a, "a")
@@ -105,10 +116,10 @@ def saxpy(a, x, y, *, out=None, rounding=None, seed=None, device=None, stream=No
         add_described(&terms, &ys, "y")
         return compute_sum(&call, &terms, out, &dst, rounding, seed)
     if seed is not None:
-        raise GpukernValueError("saxpy: seed is for rounding='stochastic'")
+        raise GpukernValueError(f"{function}: seed is for rounding='stochastic'")
     result = result_of(&call, &xs, &ys, out, &dst)
     a_bytes[0] = a_bytes[1] = 0
-    store_scalar(a, "saxpy: a", xs.c.dtype, a_bytes)
+    store_scalar(a, "saxpy: a" if position < 0 else "saxpy_many: a", xs.c.dtype, a_bytes)
     start(&call, &dst)
     finish(&call, gpukern_saxpy(a_bytes, &xs.c, &ys.c, &dst.c, &call.c))
     return end_call(&call, result, &dst)
@@ -131,8 +142,8 @@ cdef object result_of(CallContext *call, const Argument *x, const Argument *y, o
     cdef Broadcast shape
     tensors[0], tensors[1] = &x.c, &y.c
     if not broadcast_all(&shape, tensors, 2):
-        raise GpukernValueError(f"{what(call, y)} must broadcast with the shape of x, "
-                                f"{shape_of(&x.c)}, got {shape_of(&y.c)}")
+        raise GpukernValueError(f"{what(call, y)} must broadcast with the shape of "
+                                f"{name_of(x)}, {shape_of(&x.c)}, got {shape_of(&y.c)}")
     if out is None:
         return new_result_of(call, x, None, shape.ndim, shape.sizes, tensors, 2, dst)
     require_shape(call, dst, &shape)

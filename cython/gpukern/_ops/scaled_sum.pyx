@@ -17,7 +17,7 @@ from gpukern._interop.argument cimport describe_operand, dtype_of, shape_of
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._streams.call cimport (
-    Argument, CallContext, end_call, finish, keep, new_memory, start, what,
+    Argument, CallContext, end_call, finish, keep, name_of, new_memory, start, what,
 )
 
 import operator
@@ -151,7 +151,7 @@ cdef int broadcast_shapes(CallContext *call, const ScaledSum *sum_,
                           const gpukern_tensor **tensors, int arrays, object out,
                           const Argument *dst, Broadcast *shape) except -1:
     if not broadcast_all(shape, tensors, arrays):
-        shapes = ", ".join([f"{<object>sum_.name[k]} of shape {shape_of(&sum_.array[k].c)}"
+        shapes = ", ".join([f"{name_of(sum_.array[k])} of shape {shape_of(&sum_.array[k].c)}"
                             for k in range(sum_.count) if sum_.array[k] != NULL])
         raise GpukernValueError(
             f"{<object>call.function}: the shapes do not broadcast: {shapes}")

@@ -26,7 +26,8 @@ An argument on a GPU joins the call's stream order as it is described: the first
 stream unless stream= did, and the call waits for the streams of all others. start() releases the
 GIL if the work is worth it, finish() takes it back and raises the exception of a failed status;
 start_waiting() is start() for work whose size is unknown. end_call() makes the other streams wait
-for the call, tells the libraries which arrays were written to, and returns the result.
+for the call, tells the libraries which arrays were written to, and returns the result. For several
+results, end_work() does all but that, and as_result() is each of them.
 
 The context releases what it holds when the function returns, also by an exception.
 """
@@ -89,7 +90,7 @@ cdef struct Argument:
     bint byte_strided    # strides are no whole elements, or c.dtype cannot express the item size
     bint unordered       # on a GPU, of a producer that names no stream; see stream_tracker.pyx
     PyObject *name       # in errors: a str, or NULL for "argument {position}"
-    int position
+    int position         # see `name`; else of an array in the list of that name, -1 for no list
     PyObject *array      # what was passed
     PyObject *owner      # what holds the memory: an ndarray, a DeviceArray, `array` or an Import
     PyObject *described  # the ndarray whose memory was described, else NULL
@@ -122,6 +123,7 @@ cdef struct CallContext:
     bint any_cuda              # device='cuda': the GPU of the arguments
     bint addresses_only        # describers may leave out shapes and strides
     bint has_duties            # an argument is for order_back() or note_writes()
+    int position               # of the arrays of lists that are described, -1 for others
     PyObject *given_stream     # stream=, borrowed, NULL for None
     PyObject *checked_type     # the ArrayType whose thread state was found plain; see TorchState
     Watch watch
@@ -136,8 +138,11 @@ cdef int pin(CallContext *call) except -1
 cdef int finish(CallContext *call, gpukern_status status) except -1
 cdef int order_back(CallContext *call) except -1
 cdef object end_call(CallContext *call, object result, const Argument *out)
+cdef int end_work(CallContext *call) except -1
+cdef object as_result(object result, const Argument *out)
 
 cdef str what(const CallContext *call, const Argument *argument)
+cdef object name_of(const Argument *argument)
 cdef int keep(CallContext *call, object owner) except -1
 cdef void *new_memory(CallContext *call, Py_ssize_t bytes_) except NULL
 cdef Stream stream_of_call(CallContext *call)

@@ -80,6 +80,7 @@ cdef int begin_call(CallContext *call, str function, object device, object strea
     call.arguments = NULL
     call.device.device_type = 0
     call.has_stream = call.any_cuda = call.addresses_only = call.has_duties = False
+    call.position = -1
     call.given_stream = call.checked_type = NULL
     call.watch.progress = call.watch.error = NULL
     if keepalive_count.load(memory_order_relaxed) > 0:
@@ -128,6 +129,8 @@ cdef str what(const CallContext *call, const Argument *argument):
 cdef object name_of(const Argument *argument):
     if argument.name == NULL:
         return f"argument {argument.position}"
+    if argument.position >= 0:
+        return f"{<object>argument.name}[{argument.position}]"
     return <object>argument.name
 
 
@@ -202,8 +205,8 @@ cdef int join(CallContext *call, Argument *argument) except -1:
         # Nobody else knows of a new array yet: nothing to wait for.
         if not argument.is_new:
             tracker.begin(stream_of_call(call), argument.written, &argument.use)
-            # Uses of one call that nothing came between are one.
-            while before != NULL:
+            # Uses of one call that nothing came between are one; of lists, those at one position.
+            while before != NULL and (call.position < 0 or before.position == call.position):
                 if before.tracker == argument.tracker and before.use + 1 == argument.use:
                     before.use = argument.use
                 before = before.previous
@@ -364,12 +367,19 @@ cdef int finish(CallContext *call, gpukern_status status) except -1:
 cdef object end_call(CallContext *call, object result, const Argument *out):
     """Ends the call, and returns its result: `result`, which `out` describes, as the caller sees
     it. None for a call that was only explained."""
+    end_work(call)
+    return None if call.c.explanation != NULL else as_result(result, out)
+
+
+cdef int end_work(CallContext *call) except -1:
     if call.has_duties:
         order_back(call)
         if call.c.explanation == NULL:
             note_writes(call)
-    if call.c.explanation != NULL:
-        return None
+    return 0
+
+
+cdef object as_result(object result, const Argument *out):
     if not out.is_new:
         return result
     if out.type == NULL:
