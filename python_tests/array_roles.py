@@ -49,6 +49,11 @@ def saxpy_y(given, like):
     return lambda: gpukern.saxpy(1, x, given), lambda: like + x
 
 
+def saxpy_many_x(given, like):
+    y = np.zeros_like(like, order="C")
+    return lambda: gpukern.saxpy_many(1, [y, given], [y, y])[1], lambda: like + y
+
+
 def axpby_y(given, like):
     x = np.zeros_like(like, order="C")
     return lambda: gpukern.axpby(1, x, 1, given), lambda: like + x
@@ -135,6 +140,14 @@ def saxpy_out(given, like):
     return lambda: gpukern.saxpy(1, x, x, out=given), lambda: x + x
 
 
+def saxpy_many_out(given, like):
+    x = np.array(like)
+    return (
+        lambda: gpukern.saxpy_many(1, [x, x], [x, x], out=[np.empty_like(x), given])[1],
+        lambda: x + x,
+    )
+
+
 def fma_out(given, like):
     x = np.array(like)
     one = np.ones_like(x)
@@ -158,13 +171,14 @@ def scatter_target(given, like):
     return lambda: gpukern.scatter(given, [0], values), lambda: expected
 
 
-READ = (gather_source, gather_index, take_along_axis, saxpy_x, saxpy_y, axpby_y, axpby_b, fma_y,
-        elementwise_argument, to_device, nonzero, copyto_source, scalar_values, fill_value, saxpy_a,
-        bag_offsets, mask, gather_reduce_source, put_along_axis_index, scatter_index, bincount,
-        kernel_argument, explained)  # fmt: skip
+READ = (gather_source, gather_index, take_along_axis, saxpy_x, saxpy_y, saxpy_many_x, axpby_y,
+        axpby_b, fma_y, elementwise_argument, to_device, nonzero, copyto_source, scalar_values,
+        fill_value, saxpy_a, bag_offsets, mask, gather_reduce_source, put_along_axis_index,
+        scatter_index, bincount, kernel_argument, explained)  # fmt: skip
 # Those that NumPy converts, which passes over the exceptions of __buffer__().
 CONVERTED = (scalar_values, fill_value, saxpy_a)
-WRITTEN = (gather_out, saxpy_out, fma_out, elementwise_out, copyto_target, scatter_target)
+WRITTEN = (gather_out, saxpy_out, saxpy_many_out, fma_out, elementwise_out, copyto_target,
+           scatter_target)  # fmt: skip
 # Those that take what few of the arrays are, or what none is without a GPU.
 RARELY_RIGHT = (*CONVERTED, bag_offsets, kernel_argument)
 # Those that take elements of any size.

@@ -67,6 +67,7 @@ def calls(x, index, out, mask):
         "count_nonzero": lambda: gpukern.count_nonzero(np.broadcast_to(x, (64, COUNT))),
         "compress": lambda: gpukern.compress(mask, x),
         "saxpy": lambda: gpukern.saxpy(2, wide, wide, out=into),
+        "saxpy_many": lambda: gpukern.saxpy_many(2, [wide] * 2, [wide] * 2, out=[into] * 2),
         "axpby": lambda: gpukern.axpby(2, wide, 3, wide, out=into),
         "fma": lambda: gpukern.fma(wide, x, wide, out=into),
         "copyto": lambda: gpukern.copyto(into, wide),

@@ -61,10 +61,10 @@ class Caller {
     // Mostly short calls, which are the most at once; some are shared with helper threads.
     if (random_() % 256 == 0) resize(pick<std::int64_t>(random_, {1, 100, 5000, 40000}));
     static constexpr std::array kSteps{
-        &Caller::gather,   &Caller::bad_index, &Caller::take,      &Caller::scatter,
-        &Caller::put,      &Caller::bags,      &Caller::segment,   &Caller::select,
-        &Caller::compress, &Caller::saxpy,     &Caller::axpby,     &Caller::fma,
-        &Caller::copy,     &Caller::memory,    &Caller::questions, &Caller::refused};
+        &Caller::gather,    &Caller::bad_index, &Caller::take,   &Caller::scatter,  &Caller::put,
+        &Caller::bags,      &Caller::segment,   &Caller::select, &Caller::compress, &Caller::saxpy,
+        &Caller::many,      &Caller::axpby,     &Caller::fma,    &Caller::copy,     &Caller::memory,
+        &Caller::questions, &Caller::refused};
     (this->*kSteps[random_() % kSteps.size()])();
   }
 
@@ -160,6 +160,15 @@ class Caller {
     const float two = 2;
     expect_success(gpukern_saxpy(&two, x_, x_, out_, nullptr));
     for (std::size_t i = 0; i < n_; ++i) ASSERT_EQ(out_[i], 3 * x_[i]);
+  }
+  void many() {
+    const float two = 2;
+    Vector<float> other(n_);
+    const gpukern_tensor* const x[] = {x_, x_, x_};
+    const gpukern_tensor* const out[] = {out_, other, other};
+    expect_success(gpukern_saxpy_many(&two, x, x, out, 2, nullptr));
+    for (std::size_t i = 0; i < n_; ++i) ASSERT_EQ(out_[i] + other[i], 6 * x_[i]);
+    expect_success(gpukern_saxpy_many(&two, x, x, out, 3, nullptr));  // the outputs overlap
   }
   void axpby() {
     Vector<float> a(1);

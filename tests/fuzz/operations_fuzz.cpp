@@ -5,6 +5,9 @@
 // ones and any others. No call accesses memory that its tensors do not describe, writes to anything
 // but its result, or leaves a changed result after an error. Simple gathers are compared with a
 // loop.
+#include <vector>
+
+#include "gpukern/saxpy_list.h"
 #include "gpukern/stream.h"
 #include "tests/fuzz/session.hpp"
 
@@ -237,6 +240,35 @@ gpukern_status axpby(Session& call) {
                        call.exec.get());
 }
 
+/// Lists that write to one tensor.
+gpukern_status saxpy_many(Session& call) {
+  const gpukern_tensor& first = call.tensors.add({});
+  const Shape shape = shape_of(first);
+  call.out = &call.tensors.add({.shape = &shape, .like = &first});
+  const std::size_t count = call.input.byte() % 4;
+  std::vector<const gpukern_tensor*> added{&first};
+  while (added.size() < 2 * count)
+    added.push_back(&call.tensors.add({.shape = &shape, .like = &first}));
+  const std::byte a[16]{std::byte{call.input.byte()}};
+  const bool prepares = call.input.byte() % 2 == 0;
+  call.tensors.ready();
+  std::vector<const gpukern_tensor*> lists[3];
+  for (std::size_t k = 0; k < count; ++k) {
+    lists[0].push_back(call.given(*added[2 * k]));
+    lists[1].push_back(call.given(*added[2 * k + 1]));
+    lists[2].push_back(call.given(*call.out));
+  }
+  const auto x = lists[0].data();
+  const auto y = lists[1].data();
+  const auto out = lists[2].data();
+  if (!prepares) return gpukern_saxpy_many(a, x, y, out, count, call.exec.get());
+  gpukern_saxpy_list* list = nullptr;
+  gpukern_status status = gpukern_saxpy_list_create(x, y, out, count, &list);
+  if (status == GPUKERN_SUCCESS) status = gpukern_saxpy_list_run(list, a, call.exec.get());
+  gpukern_saxpy_list_destroy(list);
+  return status;
+}
+
 gpukern_status copy(Session& call) {
   const gpukern_tensor& source = call.tensors.add({});
   const Shape shape = shape_of(source);
@@ -248,9 +280,9 @@ gpukern_status copy(Session& call) {
 
 using Operation = gpukern_status(Session&);
 // New ones come last: the first byte of an input of the corpus is the number of its operation.
-constexpr Operation* kOperations[] = {gather,        take_along_axis, scatter,  put_along_axis,
-                                      gather_reduce, segment_reduce,  compress, nonzero,
-                                      count_nonzero, saxpy,           copy,     axpby};
+constexpr Operation* kOperations[] = {
+    gather,  take_along_axis, scatter, put_along_axis, gather_reduce, segment_reduce, compress,
+    nonzero, count_nonzero,   saxpy,   copy,           axpby,         saxpy_many};
 
 }  // namespace
 }  // namespace gpukern_fuzz

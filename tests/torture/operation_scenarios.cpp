@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Operations, at each placement of their arrays.
+#include <array>
 #include <cstring>
 
 #include "case.hpp"
 #include "gpukern/explain.h"
+#include "gpukern/saxpy_list.h"
 
 namespace gpukern_torture {
 namespace {
@@ -214,6 +216,38 @@ void saxpy_wrong_shape(Case& given) {
   };
 }
 
+void saxpy_many(Case& given) {
+  const gpukern_tensor* const x = given.floats({kCount});
+  const gpukern_tensor* const y = given.floats({kCount});
+  const gpukern_tensor* const both = given.result(kFloat, {2, kCount});
+  const gpukern_tensor* const first = given.view(both, {kCount}, {1});
+  const gpukern_tensor* const second = given.view(both, {kCount}, {1}, kCount);
+  given.call = [=, &given] {
+    const float a = 3;
+    const std::array xs{x, y};
+    const std::array ys{y, x};
+    const std::array outs{first, second};
+    return gpukern_saxpy_many(&a, xs.data(), ys.data(), outs.data(), 2, &given.exec);
+  };
+}
+
+/// Each array reads the output before.
+void saxpy_list(Case& given) {
+  const gpukern_tensor* const x = given.floats({kCount});
+  const gpukern_tensor* const out = given.result(kFloat, {kCount});
+  given.call = [=, &given] {
+    const float a = 3;
+    const std::array xs{x, out};
+    const std::array ys{x, x};
+    const std::array outs{out, out};
+    gpukern_saxpy_list* list = nullptr;
+    gpukern_status status = gpukern_saxpy_list_create(xs.data(), ys.data(), outs.data(), 2, &list);
+    if (status == GPUKERN_SUCCESS) status = gpukern_saxpy_list_run(list, &a, &given.exec);
+    gpukern_saxpy_list_destroy(list);
+    return status;
+  };
+}
+
 /// A factor for each row, in the memory of the device.
 void axpby(Case& given) {
   const gpukern_tensor* const a = given.floats({kRows, 1});
@@ -265,6 +299,8 @@ std::vector<Named> operation_scenarios() {
           {"count_nonzero", count_nonzero},
           {"saxpy", saxpy},
           {"saxpy_wrong_shape", saxpy_wrong_shape},
+          {"saxpy_many", saxpy_many},
+          {"saxpy_list", saxpy_list},
           {"axpby", axpby},
           {"fma", fma},
           {"copy_strided", copy_strided}};
