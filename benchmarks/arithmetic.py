@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures axpby, fma and the mixed dtypes of saxpy on a GPU, beside torch's nearest operation.
+"""Measures axpby, fma, the mixed dtypes of saxpy and saxpy_many on a GPU, beside torch's nearest.
 
 ``python -m benchmarks.arithmetic`` needs torch and a GPU. The bytes are those of the elements that
-the operands and the output hold, each once. Results are compared with torch's.
+the operands and the output hold, each once. Results are compared with torch's. ``--lists`` measures
+saxpy_many only: calls in place that follow one another, so that the host or the GPU is the limit;
+``--side`` does not apply.
 """
 
 import argparse
@@ -57,11 +59,54 @@ def cases(n):
     # fmt: on
 
 
+# Arrays of a list, and elements of each.
+LISTS = (
+    (10, 1 << 12), (100, 1 << 12), (1000, 1 << 12), (1000, 1 << 8), (1000, 1 << 16), (100, 1 << 20),
+    (3000, 1 << 14), (1000, 4097),
+)  # fmt: skip
+
+
+def measure_lists():
+    """Print a line for each list of float32 arrays."""
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, gpukern "
+          f"{gpukern.__version__}")  # fmt: skip
+    print("| arrays | elements | saxpy_many, us | SaxpyList, us | _foreach_add_, us "
+          "| one saxpy, us | list of foreach | list of one |\n"
+          "|---:|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
+    for count, elements in LISTS:
+        x, y, expected = (
+            [torch.randn(elements, device="cuda") for _ in range(count)] for _ in range(3)
+        )
+        for theirs, ours in zip(expected, y, strict=True):
+            theirs.copy_(ours)
+        gpukern.saxpy_many(0.5, x, y, out=y)
+        for k in range(count):
+            gpukern.saxpy(0.5, x[k], expected[k], out=expected[k])
+        assert all(torch.equal(*pair) for pair in zip(y, expected, strict=True))
+        one_x, one_y = (torch.randn(count * elements, device="cuda") for _ in range(2))
+        prepared = gpukern.SaxpyList(x, y, y)
+        many, checked, foreach, one = (
+            device_seconds(call) * 1e6
+            for call in (
+                lambda x=x, y=y: gpukern.saxpy_many(1e-9, x, y, out=y),
+                lambda prepared=prepared: prepared(1e-9),
+                lambda x=x, y=y: torch._foreach_add_(y, x, alpha=1e-9),
+                lambda x=one_x, y=one_y: gpukern.saxpy(1e-9, x, y, out=y),
+            )
+        )
+        print(f"| {count} | {elements} | {many:.1f} | {checked:.1f} | {foreach:.1f} | {one:.1f} "
+              f"| {foreach / checked:.2f} | {one / checked:.2f} |", flush=True)  # fmt: skip
+
+
 def main(argv=None):
     """Print a line for each case."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--side", type=int, default=SIDE, help="the side of square arrays")
-    side = parser.parse_args(argv).side
+    parser.add_argument("--lists", action="store_true", help="measure saxpy_many only")
+    given = parser.parse_args(argv)
+    if given.lists:
+        return measure_lists()
+    side = given.side
     source, copied = (torch.zeros(side * side, device="cuda") for _ in range(2))
     copy_rate = 8 * side * side / device_seconds(lambda: copied.copy_(source))
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, gpukern "
@@ -79,6 +124,7 @@ def main(argv=None):
         moved = sum(array.numel() * array.itemsize for array in (*operands, out))
         rate = moved / seconds
         print(f"| {name} | {rate * 1e-9:.0f} | {rate / copy_rate:.2f} | {ratio} |", flush=True)
+    return measure_lists()
 
 
 if __name__ == "__main__":
