@@ -69,6 +69,9 @@ reader, writer = Stream(0x1000), Stream(0x2000)
 def write():
     gpukern.scatter(table.on(0), np.arange(100), 1.0, mode="clip", stream=writer)
 
+def read():
+    gpukern.gather(table.on(0), np.arange(100), mode="clip", stream=writer)
+
 def waits_of_read(stream):
     before = waits.value
     gpukern.gather(table.on(1), np.arange(100), mode="clip", stream=stream)
@@ -97,6 +100,10 @@ def observer(tmp_path_factory):
     [
         # A lasting stream waits once for each write.
         "write(); assert [waits_of_read(reader) for _ in range(3)] == [1, 0, 0]",
+        # Not for a read on the other GPU, which a write has to wait for.
+        "write(); waits_of_read(reader); read(); assert waits_of_read(reader) == 0\n"
+        "before = waits.value; write(); assert waits.value == before + 1\n"
+        "assert [waits_of_read(reader) for _ in range(2)] == [1, 0]",
         # During a capture it does not wait, and so has to after it.
         "write(); capturing.value = 0x1000; assert waits_of_read(reader) == 0\n"
         "capturing.value = -1; assert [waits_of_read(reader) for _ in range(2)] == [1, 0]",
@@ -110,7 +117,7 @@ def observer(tmp_path_factory):
         "thread = threading.Thread(target=lambda: found.append(waits_of_read(2)))\n"
         "thread.start(); thread.join(); assert found[0] == found[1] > 0",
     ],
-    ids=["lasting", "capturing", "writer captures", "number", "per thread"],
+    ids=["lasting", "readers", "capturing", "writer captures", "number", "per thread"],
 )
 def test_only_waits_that_happened_are_remembered(observer, program):
     environment = {

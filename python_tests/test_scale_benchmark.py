@@ -27,7 +27,7 @@ def test_report(tmp_path, monkeypatch):
         "| pushes |  | 100.0 |",
     ]
     assert "| 2 | 390 | 387 |" in lines
-    assert "2 processes, a bad index on one: after 1.2 ms on all," in lines
+    assert "2 processes, a bad index on one: on all after 1.2 ms," in lines
     assert "- after 0.25 s `PeerLostError: gone`" in lines
     found = json.loads((tmp_path / "scale.json").read_text())
     assert found["machine"] == MACHINE | {"torch": "2"}

@@ -20,6 +20,7 @@ pytest.importorskip("torch.distributed")
 pytestmark = pytest.mark.thread_unsafe(reason="starts processes")
 
 SIZE = 3
+LONG = 10_000  # bytes that go through torch
 
 
 def on_rank(function, rank, store, results):
@@ -59,6 +60,8 @@ def table_of(group):
 def gathers(group):
     with group:
         found = gpukern.gather(table_of(group), [11, -12, 4]).tolist()
+        lengths = [len(data) for data in group.all_gather(bytes(LONG * group.rank))]
+        assert lengths == [0, LONG, 2 * LONG]
     with pytest.raises(PeerLostError, match="has closed the group"):
         group.all_gather(b"")
     return found
@@ -83,6 +86,23 @@ def loses_a_rank(group):
     return str(caught.value)
 
 
+def loses_a_rank_in_a_call_of_torch(group):
+    if group.rank == 1:
+        group._distributed.all_gather = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+    with pytest.raises(PeerLostError) as caught:
+        group.all_gather(bytes(LONG))
+    return str(caught.value)
+
+
+def waits_for_a_rank(group):
+    group._timeout = 1.0
+    if group.rank == 1:
+        time.sleep(4)
+    with pytest.raises(PeerLostError) as caught:
+        gpukern.gather(table_of(group), [0])
+    return str(caught.value)
+
+
 def is_left_by_a_rank(group):
     table = table_of(group)
     if group.rank == 2:
@@ -101,6 +121,18 @@ def test_gather(tmp_path):
 def test_a_rank_that_is_killed(tmp_path):
     found = on_processes(loses_a_rank, tmp_path, survivors=SIZE - 1)
     assert found == ["rank 1 of 3 has ended"] * (SIZE - 1)
+
+
+def test_a_rank_that_is_killed_in_a_call_of_torch(tmp_path):
+    found = on_processes(loses_a_rank_in_a_call_of_torch, tmp_path, survivors=SIZE - 1)
+    assert found == ["rank 1 of 3 has ended"] * (SIZE - 1)
+
+
+def test_a_rank_that_does_not_come(tmp_path):
+    found = on_processes(waits_for_a_rank, tmp_path)
+    late = "rank 1 of 3 has not made the call in 1 s"
+    assert found[::2] == [late] * 2
+    assert found[1].startswith("rank ")
 
 
 def test_a_rank_that_leaves(tmp_path):

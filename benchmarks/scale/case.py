@@ -15,7 +15,8 @@ from gpukern import distributed
 
 WORD = 4  # bytes of an element
 MOST_INDICES = 64 << 20
-PERIOD = 1 << 20  # the elements of a row hold its number, modulo this
+# The elements of a row hold its number, modulo this: so rows of different GPUs differ.
+PERIOD = 1_000_003
 SKEW = 4  # the power of a uniform number
 
 

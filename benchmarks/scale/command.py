@@ -114,10 +114,10 @@ def on_processes(size, options):
         context = mp.spawn(on_rank, (size, port, folder, options), size, join=False)
         for process in context.processes:
             process.join()
-        survivors = range(size - 1)
+        errors = [load(folder, f"index errors {rank}") for rank in range(size)]
         found = {
-            "index errors": load(folder, "index errors 0"),
-            "death": [load(folder, f"death {rank}") for rank in survivors],
+            "index errors": max(errors),
+            "death": [load(folder, f"death {rank}") for rank in range(size - 1)],
         }
         return load(folder, "rates 0"), found
 

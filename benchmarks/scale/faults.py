@@ -15,6 +15,8 @@ import gpukern
 
 ROW_BYTES = 256
 TURNS = 5  # with a bad index of each rank
+BUSY = 100  # gathers that are enqueued when a rank ends
+BEFORE = 0.05  # seconds in which the GPU of that rank has run some of them
 PATIENCE = 10.0  # seconds until a rank that has ended is noticed
 
 
@@ -54,14 +56,17 @@ def index_errors(case):
 
 
 def rank_that_dies(case):
-    """Let the last rank kill itself while the others gather; they return what they saw.
+    """Let the last rank kill itself while all GPUs gather; the others return what they saw.
 
-    Each returns the seconds until its error, and the error. The rows of that rank must still be
-    there for calls that are not collective.
+    Each returns the seconds that a collective call took to raise an error, and the error. The rows
+    of the rank that ended must still be there for calls that are not collective.
     """
     (of,) = case.data
     case.wait()
+    for _ in range(BUSY):
+        gpukern.gather(case.table, of.index, mode="clip", out=of.out)
     if case.group.rank == case.group.size - 1:
+        time.sleep(BEFORE)
         os.kill(os.getpid(), signal.SIGKILL)
     began = time.perf_counter()
     try:

@@ -34,8 +34,9 @@ def write(folder, libraries, runs, faults, copies):
     lines += ["", "## Faults"]
     for gpus, found in faults.items():
         seconds, message = found["index errors"]
-        lines += ["", f"{gpus} processes, a bad index on one: after {seconds * 1e3:.1f} ms on all,",
-                  f"`IndexError: {message}`", "", "A process that is killed, on each other one:",
+        lines += ["", f"{gpus} processes, a bad index on one: on all after {seconds * 1e3:.1f} ms,",
+                  f"`IndexError: {message}`", "",
+                  "A process is killed while all GPUs gather; a collective call of each other one:",
                   ""]  # fmt: skip
         lines += [f"- after {after:.2f} s `{error}`" for after, error in found["death"]]
     (folder / "scale.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

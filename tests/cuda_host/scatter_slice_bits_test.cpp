@@ -25,6 +25,16 @@ TEST(ScatterSliceBitsTest, SavesPasses) {
       }
 }
 
+// scatter_slices_test has targets of these sizes.
+TEST(ScatterSliceBitsTest, LengthsOfSlices) {
+  constexpr std::int64_t kCount = 8 * kMi + 77;
+  EXPECT_EQ(slice_bits(kCount, 17, kMost), 3);
+  EXPECT_EQ(slice_bits(kCount, 21, kMost), 7);
+  EXPECT_EQ(slice_bits(kCount, 23, kMost), 9);
+  EXPECT_EQ(slice_bits(kCount, 25, kMost), 11);
+  EXPECT_EQ(slice_bits(kCount, 26, kMost), 0);
+}
+
 TEST(ScatterSliceBitsTest, ManyUpdatesOnly) {
   EXPECT_EQ(slice_bits(8 * kMi - 1, 20, kMost), 0);
   EXPECT_GT(slice_bits(8 * kMi, 20, kMost), 0);

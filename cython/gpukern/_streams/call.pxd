@@ -88,7 +88,7 @@ cdef struct Argument:
     bint written         # an output
     bint is_new          # made by new_result()
     bint byte_strided    # strides are no whole elements, or c.dtype cannot express the item size
-    bint unordered       # on a GPU, of a producer that names no stream; see stream_tracker.pyx
+    bint unordered       # on a GPU, of a producer that names no stream; see keep_alive.pyx
     PyObject *name       # in errors: a str, or NULL for "argument {position}"
     int position         # see `name`; else of an array in the list of that name, -1 for no list
     PyObject *array      # what was passed

@@ -44,11 +44,6 @@ def _less(x: Any, number: Any) -> Any:
     return x - number
 
 
-@gpukern.elementwise
-def _is_itself(x: Any) -> Any:
-    return x == x
-
-
 RESOLVED = {"raise": _or_none, "wrap": _wrapped, "clip": _clipped, "fill": _or_none}
 
 
@@ -73,12 +68,10 @@ def missing(rows: Any) -> Any:
 
 def distinct(rows: Any, length: int, empty: Any) -> tuple[Any, Any]:
     """Return each row once, in ascending order, and the positions in these; no row is -1."""
-    present = empty((length,), np.uint8)
-    _less(present, present, out=present)  # zeros
-    gpukern.scatter(present, rows, np.uint8(1), mode="clip")
-    found = gpukern.nonzero(present)[0]
+    counts = gpukern.bincount(rows, size=length)
+    found = gpukern.nonzero(counts)[0]
     place = empty((length,), np.int64)
-    numbers = gpukern.nonzero(_is_itself(found))[0]  # 0, 1, 2, ...
+    numbers = gpukern.nonzero(gpukern.gather(counts, found))[0]  # 0, 1, 2, ...: none of them is 0
     gpukern.scatter(place, found, numbers, mode="clip", unique=True)
     return found, gpukern.gather(place, rows, mode="clip")
 

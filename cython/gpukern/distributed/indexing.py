@@ -19,7 +19,8 @@ FEW = 8  # ranks up to which a pass for each is faster than a sort
 CUDA_DEVICES = (2, 13)  # DLPack's numbers of device and of managed memory
 SAMPLE = 4096
 LEAST_DISTINCT = 16  # bytes of a row from which it may pay to send it once
-MOST_SPARSE = 8  # rows of the table for each index, up to which a table of all finds distinct ones
+# Rows of the table for each index, up to which an array as long as the table finds distinct ones.
+MOST_SPARSE, MOST_SPARSE_ON_GPU = 8, 2
 MODES = ("raise", "wrap", "clip", "fill")
 
 

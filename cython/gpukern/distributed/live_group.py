@@ -18,6 +18,7 @@ from gpukern.distributed.liveness import Liveness
 from gpukern.errors import PeerLostError
 
 LOOK = 0.1  # seconds between two looks at the other ranks
+TIMEOUT = 1800.0  # seconds, as of torch.distributed
 
 AnyGroup = TypeVar("AnyGroup", bound="LiveGroup")
 
@@ -25,11 +26,12 @@ AnyGroup = TypeVar("AnyGroup", bound="LiveGroup")
 class LiveGroup(LeavableGroup, ABC):
     """A group each two ranks of which keep a connection, which ends with either process.
 
-    A subclass has ``all_gather``, and waits by ``_wait_for`` or ``_all_said``.
+    A subclass has ``all_gather``, and waits by ``_wait_for`` or ``_exchanged``.
     """
 
     _liveness: Liveness | None = None
     _calls = 0  # that are complete
+    _timeout = TIMEOUT  # of a call
 
     def _connect(self, function: str) -> None:
         """Connect to the other ranks, which call this too."""
@@ -50,7 +52,7 @@ class LiveGroup(LeavableGroup, ABC):
                 look = time.monotonic() + LOOK
         self._calls += 1
 
-    def _all_said(self, data: bytes) -> list[bytes]:
+    def _exchanged(self, data: bytes) -> list[bytes]:
         """Return the data of all ranks, by rank, a few KiB at most, through the connections."""
         if self._liveness is None:
             return [data]
@@ -58,6 +60,8 @@ class LiveGroup(LeavableGroup, ABC):
         self._liveness.send(data)
         while (found := self._liveness.receive(call, LOOK)) is None:
             lost = self._lost(began)
+            if lost is None and time.monotonic() > began + self._timeout:
+                lost = self._liveness.late(self._timeout)
             if lost is not None:
                 raise self._failed(lost)
         self._calls += 1
@@ -89,6 +93,7 @@ class LiveGroup(LeavableGroup, ABC):
         if self._error is None:
             self.leave("has closed the group")
             atexit.unregister(self._end)
+            self.__dict__.pop("_gpukern_storages", None)  # with communicators of NCCL
             self._free()
 
     @abstractmethod

@@ -27,8 +27,14 @@ KEY_BYTES = 16
 RANK_BYTES = 4
 PATIENCE = 30.0  # seconds for all to connect
 GRACE = 5.0  # seconds to complete a call that a rank took part in before it ended
-# An idle connection to a host that stopped ends after 3 + 2 * 2 seconds.
-PROBES = ((socket.TCP_KEEPIDLE, 3), (socket.TCP_KEEPINTVL, 2), (socket.TCP_KEEPCNT, 2))
+# A connection to a host that stopped ends after 3 + 2 * 2 seconds, or after 7000 milliseconds if
+# something was sent: probes are for idle connections.
+LIMITS = (
+    (socket.TCP_KEEPIDLE, 3),
+    (socket.TCP_KEEPINTVL, 2),
+    (socket.TCP_KEEPCNT, 2),
+    (socket.TCP_USER_TIMEOUT, 7000),
+)
 MESSAGE = struct.Struct("<?I")  # whether it is a farewell, and the bytes that follow
 # How many calls a rank has taken part in, the rank whose fault it is, and what happened to that.
 FAREWELL = struct.Struct("<qq112s")
@@ -45,8 +51,8 @@ class Peer:
     calls: float = NEVER  # that it takes part in
     ended: float = NEVER  # when the connection did
     error: PeerLostError | None = None
-    unread: bytearray = field(default_factory=bytearray)  # the begin of a message
-    said: deque[bytes] = field(default_factory=deque)  # the data of calls to come
+    unread: bytearray = field(default_factory=bytearray)  # the beginning of a message
+    messages: deque[bytes] = field(default_factory=deque)  # the data of calls to come
 
 
 class Liveness:
@@ -97,7 +103,7 @@ class Liveness:
     def _add(self, rank: int, peer: socket.socket) -> None:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for option, value in PROBES:
+        for option, value in LIMITS:
             peer.setsockopt(socket.IPPROTO_TCP, option, value)
         self.peers[peer.fileno()] = Peer(rank, peer)
         self.poll.register(peer, select.POLLIN)
@@ -105,15 +111,26 @@ class Liveness:
     def lost(self, call: int, began: float) -> PeerLostError | None:
         """Return an error if a rank takes no part in a call, by its number and start.
 
-        The call of a rank that took part is completed, unless its process was killed thereafter.
+        The call of a rank that took part is completed; if it sent no message for the call, unless
+        its process was killed thereafter.
         """
         for descriptor, _ in self.poll.poll(0):
             self._hear(self.peers[descriptor])
         now = time.monotonic()
         for peer in sorted(self.peers.values(), key=lambda peer: peer.rank):
+            if peer.messages:
+                continue
             if call > peer.calls or now > max(peer.ended, began) + GRACE:
                 return peer.error or self.ended(peer.rank)
         return None
+
+    def late(self, seconds: float) -> PeerLostError | None:
+        """Return an error for a rank whose message is missing."""
+        missing = sorted(peer.rank for peer in self.peers.values() if not peer.messages)
+        if not missing:
+            return None
+        text = f"rank {missing[0]} of {self.size} has not made the call in {seconds:g} s"
+        return PeerLostError(text, missing[0])
 
     def ended(self, rank: int) -> PeerLostError:
         """Return the error for the end of a process."""
@@ -135,7 +152,7 @@ class Liveness:
                 peer.calls, rank, text = FAREWELL.unpack(data)
                 peer.error = PeerLostError(text.rstrip(b"\0").decode(errors="replace"), rank)
             else:
-                peer.said.append(data)
+                peer.messages.append(data)
         if read:
             return
         peer.ended = time.monotonic()
@@ -151,7 +168,8 @@ class Liveness:
         """Send data of this rank for a call: at most a few KiB, which no rank waits to send."""
         for peer in self.peers.values():
             with contextlib.suppress(OSError):
-                peer.socket.sendall(MESSAGE.pack(is_farewell, len(data)) + data)
+                message = MESSAGE.pack(is_farewell, len(data)) + data
+                peer.socket.sendall(message, socket.MSG_NOSIGNAL)
 
     def receive(self, call: int, seconds: float) -> list[bytes] | None:
         """Return the data of the other ranks for a call, by rank; None if they are not there yet.
@@ -159,10 +177,10 @@ class Liveness:
         Waits for at most some seconds, and not for a rank that has ended.
         """
         while True:
-            missing = [peer for peer in self.peers.values() if not peer.said]
+            missing = [peer for peer in self.peers.values() if not peer.messages]
             if not missing:
                 by_rank = sorted(self.peers.values(), key=lambda peer: peer.rank)
-                return [peer.said.popleft() for peer in by_rank]
+                return [peer.messages.popleft() for peer in by_rank]
             if any(peer.calls < call for peer in missing):
                 return None
             heard = self.poll.poll(1000 * seconds)

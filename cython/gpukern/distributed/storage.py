@@ -130,7 +130,7 @@ class GpuStorage(HostStorage):
         count = len(rows)
         if count < indexing.SAMPLE or row_bytes < indexing.LEAST_DISTINCT:
             return rows, None
-        if length > indexing.MOST_SPARSE * count:  # would take a sort
+        if length > indexing.MOST_SPARSE_ON_GPU * count:  # would take a sort, or much memory
             return rows, None
         sample = rows[:: count // indexing.SAMPLE][: indexing.SAMPLE].numpy()
         if not indexing.pays(sample, count, length, row_bytes) or device_indexing.any_missing(rows):

@@ -3,10 +3,12 @@
 
 """Groups of torch.distributed, whose calls end with an error where a rank has ended."""
 
+import atexit
 import time
 from typing import Any
 
-from gpukern.distributed.live_group import LOOK, LiveGroup
+from gpukern.distributed.live_group import LOOK, TIMEOUT, LiveGroup
+from gpukern.errors import PeerLostError
 
 SHORT = 4096  # bytes that go through the connections, which takes a quarter of the time
 PATIENCE = 2.0  # seconds in which a rank is found to have ended, after an error of the backend
@@ -15,7 +17,7 @@ PATIENCE = 2.0  # seconds in which a rank is found to have ended, after an error
 class TorchGroup(LiveGroup):
     """A process group of torch.distributed as a group."""
 
-    def __init__(self, process_group: Any) -> None:
+    def __init__(self, process_group: Any, timeout: float) -> None:
         import torch
         import torch.distributed
 
@@ -25,6 +27,7 @@ class TorchGroup(LiveGroup):
         self._process_group = process_group
         self.rank: int = torch.distributed.get_rank(process_group)
         self.size: int = torch.distributed.get_world_size(process_group)
+        self._timeout = float(timeout)
         self._connect("from_torch")
 
     def all_gather(self, data: bytes) -> list[bytes]:
@@ -33,7 +36,7 @@ class TorchGroup(LiveGroup):
             if self._liveness is None:  # which connects the ranks by this function
                 return self._gathered(data)
             fits = len(data) < SHORT
-            replies = self._all_said(b"1" + data if fits else b"0")
+            replies = self._exchanged(b"1" + data if fits else b"0")
             if all(reply[:1] == b"1" for reply in replies):
                 return [reply[1:] for reply in replies]
             return self._gathered(data)
@@ -59,6 +62,10 @@ class TorchGroup(LiveGroup):
         )
         return [each.cpu().numpy().tobytes() for each in received]
 
+    def _fail(self, error: PeerLostError) -> None:
+        super()._fail(error)
+        atexit.unregister(self._end)  # which kept the group
+
     def _wait(self, work: Any) -> None:
         """Wait until a call is complete or a rank has ended."""
         self._wait_for(work.is_completed)
@@ -75,12 +82,13 @@ class TorchGroup(LiveGroup):
             raise
 
 
-def from_torch(process_group: Any = None) -> TorchGroup:
+def from_torch(process_group: Any = None, *, timeout: float = TIMEOUT) -> TorchGroup:
     """Make a group of a process group of torch.distributed. Each of its ranks must call this.
 
-    Rows on the host reach all ranks, by ``all_gather``. Each two processes keep a connection: where
-    a rank ends during a call, or leaves it by an exception such as KeyboardInterrupt, the others
-    get a :class:`gpukern.errors.PeerLostError` that names it, and the group is unusable then.
+    Rows on the host reach all ranks, by ``all_gather``. Each two processes keep a TCP connection;
+    other hosts must know a host by its name. Where a rank ends during a call, or leaves it by an
+    exception such as KeyboardInterrupt, the others get a :class:`gpukern.errors.PeerLostError` that
+    names it, and the group is unusable then.
 
     The group lives until its ``close()``, which each rank calls, or the end of the process; in a
     ``with`` statement it is closed at the end. It cannot be used in a forked process.
@@ -89,10 +97,13 @@ def from_torch(process_group: Any = None) -> TorchGroup:
     ----------
     process_group : torch.distributed.ProcessGroup, optional
         By default that of all ranks.
+    timeout : float, optional
+        The seconds after which a call raises a PeerLostError if another rank has not made it, 1800
+        by default. Data of 4 KiB and more have the timeout of the process group.
 
     Returns
     -------
     TorchGroup
 
     """
-    return TorchGroup(process_group)
+    return TorchGroup(process_group, timeout)
