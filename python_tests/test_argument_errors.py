@@ -173,6 +173,10 @@ RESIZED = {
     "saxpy": lambda x, ones, other: gpukern.saxpy(1.0, x, other(np.ones(len(x)))),
     "gather": lambda x, ones, other: gpukern.gather(x, other(ones)),
     "gather of few": lambda x, ones, other: gpukern.gather(x, other(ones[:10])),
+    "gather fill": lambda x, ones, other: gpukern.gather(
+        x, ones, mode="fill", fill_value=other(np.ones(()))
+    ),
+    "copyto": lambda x, ones, other: gpukern.copyto(x, other(np.ones(len(x)))),
     "take_along_axis": lambda x, ones, other: gpukern.take_along_axis(x, other(ones), axis=0),
     "scatter": lambda x, ones, other: gpukern.scatter(x, ones, other(np.ones(len(ones)))),
     "put_along_axis": lambda x, ones, other: gpukern.put_along_axis(x, ones, other(1.0 * ones), 0),

@@ -13,7 +13,7 @@ import numpy as np
 import oracle
 import pytest
 
-from gpukern import gather, saxpy, scatter
+from gpukern import copyto, gather, saxpy, scatter
 
 THREADS = 16
 ROUNDS = 30
@@ -103,23 +103,33 @@ def test_the_gil_is_released():
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("call", ["gather", "saxpy"])
+@pytest.mark.parametrize("call", ["gather", "gather fill", "saxpy", "copyto"])
 def test_no_thread_frees_an_array_at_work(call):
     """resize(refcheck=False) would free memory that is in use while the GIL is free."""
     x, out = np.ones(10_000_000), np.empty(10_000_000)
     y = np.arange(x.size) if call == "gather" else np.ones(x.size)
-
+    fill, far, rows = np.ones(1000), np.full(10_000, 1), out.reshape(-1, 1000)
+    calls = {
+        "gather": (lambda: gather(x, y, mode="clip", out=out), (x, y, out)),
+        "gather fill": (
+            lambda: gather(x[None, :1000], far, mode="fill", fill_value=fill, out=rows),
+            (x, far, fill, out),
+        ),
+        "saxpy": (lambda: saxpy(2.0, x, y, out=out), (x, y, out)),
+        "copyto": (lambda: copyto(out, x), (x, out)),
+    }
+    run, arrays = calls[call]
     pinned = threading.Event()
 
     def work():
         end = time.monotonic() + 60
         while not pinned.is_set() and time.monotonic() < end:
-            gather(x, y, mode="clip", out=out) if call == "gather" else saxpy(2.0, x, y, out=out)
+            run()
 
     worker = threading.Thread(target=work)
     worker.start()
     while worker.is_alive():
-        if [weakref.getweakrefcount(array) for array in (x, y, out)] == [1, 1, 1]:
+        if all(weakref.getweakrefcount(array) == 1 for array in arrays):
             pinned.set()
         time.sleep(0.0002)
     worker.join()

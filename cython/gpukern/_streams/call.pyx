@@ -322,6 +322,8 @@ cdef int pin(CallContext *call) except -1:
     Py_buffer stand for. Of an array with a weak reference NumPy refuses to do so.
     """
     cdef const Argument *argument = call.arguments
+    cdef PyObject *array
+    cdef PyObject *base
     cdef Py_ssize_t count = 0
     cdef object pins, reference
     check_memory(call)
@@ -335,8 +337,13 @@ cdef int pin(CallContext *call) except -1:
     while argument != NULL:
         if argument.host and not argument.is_new:
             reference = None
-            if isinstance(<object>argument.owner, cnp.ndarray):
-                reference = PyWeakref_NewRef(<object>argument.owner, None)
+            array = argument.owner
+            if isinstance(<object>array, cnp.ndarray):
+                # Of a view, such as ours of a subclass, it is the base whose memory may be freed.
+                base = cnp.PyArray_BASE(<cnp.ndarray>array)
+                while base != NULL and isinstance(<object>base, cnp.ndarray):
+                    array, base = base, cnp.PyArray_BASE(<cnp.ndarray>base)
+                reference = PyWeakref_NewRef(<object>array, None)
             count -= 1
             Py_INCREF(reference)
             PyTuple_SET_ITEM(pins, count, reference)
