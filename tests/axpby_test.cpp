@@ -56,6 +56,27 @@ TEST_P(AxpbyTest, EveryNumberOfColumns) {
       check(kBFloat, kSingle, kSingle, {3, columns}, layout);
 }
 
+// Each of the four inputs in turn, as a factor of each row, of each column, and of all elements.
+TEST_P(AxpbyTest, OutMayOverlapAnyInput) {
+  const Shape shape{30, 40};
+  for (const Shape& factor : {Shape{30, 1}, Shape{40}, Shape{}})
+    for (int which = 0; which < 4; ++which)
+      for (const std::int64_t first : {0, 7, 700}) {
+        SCOPED_TRACE(testing::Message() << factor.size() << " dimensions, input " << which);
+        const Array all[4] = {{placement(), kSingle, shape},
+                              {placement(), kSingle, shape},
+                              {placement(), kSingle, shape},
+                              {placement(), kSingle, shape}};
+        const Array out(placement(), kSingle, shape);
+        const View in_out{out.memory, kSingle, factor, Shape(factor.size(), 1), kGuard + 4 * first};
+        const auto input = [&](int k) -> const View& { return k == which ? in_out : all[k]; };
+        const View& b = input(2);
+        expect_sum({input(0), input(1), &b, input(3), out}, placement(), random_);
+        if (which != 2)
+          expect_sum({input(0), input(1), nullptr, input(3), out}, placement(), random_);
+      }
+}
+
 TEST_P(AxpbyTest, RefusesArguments) {
   const Array good(placement(), kSingle, {2, 3});
   const Array whole(placement(), {GPUKERN_INT, 32, 1}, {2, 3});

@@ -111,24 +111,44 @@ TEST_P(CompressTest, FillValueOfAnItem) {
 }
 
 TEST_P(CompressTest, OutputOverTheInputs) {
-  Array memory(placement(), kInt32, {300});
-  for (const std::int64_t shift : {0, 1, 50}) {
-    fill_mask(memory, random_, 0.5);
-    View x = memory;
-    x.shape = {100};
-    View out = x;
-    out.offset += 4 * shift;
-    View mask = x;
-    mask.offset += 4 * x.shape[0];
-    expect_compressed({mask, x, 0, out}, placement());
-    expect_compressed({out, x, 0, mask}, placement());
-    expect_compressed({out, mask, 0, x}, placement());
-    x.shape = {25, 4};
-    x.strides = {4, 1};
-    mask.shape = {25};
-    View rows = x;
-    rows.offset += 4 * shift;
-    expect_compressed({mask, x, 0, rows}, placement());
+  // The larger masks are read in several parts.
+  for (const std::int64_t count : {100, 20'000}) {
+    Array memory(placement(), kInt32, {3 * count});
+    for (const std::int64_t first : {count, 2 * count})  // of the mask, which out reaches or not
+      for (const std::int64_t shift : {std::int64_t{0}, std::int64_t{1}, count / 2}) {
+        fill_mask(memory, random_, 0.8);
+        View x = memory;
+        x.shape = {count};
+        View out = x;
+        out.offset += 4 * shift;
+        View mask = x;
+        mask.offset += 4 * first;
+        expect_compressed({mask, x, 0, out}, placement());
+        expect_compressed({out, x, 0, mask}, placement());
+        expect_compressed({out, mask, 0, x}, placement());
+        x.shape = {count / 4, 4};
+        x.strides = {4, 1};
+        mask.shape = {count / 4};
+        View rows = x;
+        rows.offset += 4 * shift;
+        expect_compressed({mask, x, 0, rows}, placement());
+      }
+  }
+}
+
+TEST_P(CompressTest, OutputOverTheFillValue) {
+  if (placement() == Placement::Cuda)
+    GTEST_SKIP() << "the fill value is in host memory, out is not";
+  for (const std::int64_t row : {0, 1, 5}) {
+    Array mask(placement(), kMaskDtypes[0], {4});
+    Array x(placement(), kInt32, {4, 3});
+    Array out(placement(), kInt32, {6, 3});
+    fill_mask(mask, random_, row == 5 ? 0 : 1);
+    fill_mask(out, random_, 1);
+    fill_random(x.storage.host, random_);
+    // The rows before it are written first.
+    const View fill{&out.storage, kInt32, {3}, {1}, kGuard + 12 * row};
+    expect_compressed({mask, x, 0, out, &fill}, placement());
   }
 }
 

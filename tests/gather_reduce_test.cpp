@@ -223,6 +223,32 @@ TEST_P(GatherReduceTest, OutMayOverlap) {
   }
 }
 
+// More columns than items of a bag: results are written in front of the items that are read.
+TEST_P(GatherReduceTest, OutMayOverlapWeightsAndIndex) {
+  constexpr std::int64_t kBags = 700;
+  for (const std::int64_t shift : {-40, -8, 0, 8, 40}) {
+    SCOPED_TRACE("shift " + std::to_string(shift));
+    Array source(placement(), kInt64.dtype, {3000, 4});
+    Array index(placement(), kInt64.dtype, {3 * kBags});
+    Array weights(placement(), kInt64.dtype, {4 * kBags});
+    Array offsets(placement(), kInt64.dtype, {kBags + 1});
+    fill_numbers(source, random_, true);
+    store_offsets(offsets, Lengths(kBags, 3));
+    const auto options = bag_options(GPUKERN_INDEX_RAISE);
+    Array room(placement(), kInt64.dtype, {4 * kBags + 8});
+    const View in_room{&room.storage, kInt64.dtype, {3 * kBags}, {1}, kGuard + 40};
+    const View out{&room.storage, kInt64.dtype, {kBags, 4}, {4, 1}, kGuard + 40 + shift};
+    for (const bool over_weights : {true, false}) {
+      View at = over_weights ? static_cast<const View&>(index) : in_room;
+      View factors = over_weights ? in_room : static_cast<const View&>(weights);
+      factors.shape = {3 * kBags};
+      fill_numbers(factors, random_, true);
+      fill_indices(at, random_, 3000);
+      expect_bags({source, &at, offsets, &factors, 0, options, out}, placement());
+    }
+  }
+}
+
 TEST_P(GatherReduceTest, MoreItemsThanMemoryCanSum) {
   if (placement() != Placement::Cpu) GTEST_SKIP() << "the sums in the CPU's memory";
   constexpr std::int64_t kItems = std::int64_t{1} << 62;

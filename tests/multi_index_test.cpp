@@ -209,15 +209,19 @@ TEST_P(MultiIndexTest, ABadIndexAtTheEndLeavesOutUnchanged) {
 TEST_P(MultiIndexTest, OutMayOverlapAnIndex) {
   constexpr std::int64_t kCount = 1000;
   const Axes axes{{30, 30}, 0, 2};
-  for (const std::size_t which : {0U, 1U}) {
-    draw(axes, {{kCount}, {kCount}}, {kInt64}, Layout::Contiguous, GPUKERN_INDEX_RAISE, {kCount});
+  for (const unsigned number : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
+    const gpukern_index_mode mode = number < 4 ? GPUKERN_INDEX_RAISE : GPUKERN_INDEX_WRAP;
+    draw(axes, {{kCount}, {kCount}}, {kInt64}, Layout::Contiguous, mode, {kCount});
     Array source(placement(), kInt64.dtype, axes.shape);
     fill_random(source.storage.host, random_);
     source.memory->commit();
-    const Array& out = *indices_[which];
-    const Expected expected =
-        gather_oracle({axes.flattened(source), *positions_, 0, GPUKERN_INDEX_RAISE, out});
-    gpukern_gather_options options = gather_options(GPUKERN_INDEX_RAISE, nullptr);
+    View out = *indices_[number % 2];
+    if (number % 4 >= 2) {  // reversed
+      out.offset += out.item() * (kCount - 1);
+      out.strides = {-1};
+    }
+    const Expected expected = gather_oracle({axes.flattened(source), *positions_, 0, mode, out});
+    gpukern_gather_options options = gather_options(mode, nullptr);
     add_further(options);
     const gpukern_exec exec = exec_at(placement());
     const gpukern_tensor from = source.tensor();

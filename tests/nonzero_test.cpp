@@ -82,15 +82,17 @@ TEST_P(NonzeroTest, EmptyMasksWithSizesWhoseProductOverflows) {
 }
 
 TEST_P(NonzeroTest, OutputOverTheMask) {
-  for (const std::int64_t shift : {0, 8, 96}) {
-    Array mask(placement(), kPositions, {40});
-    fill_mask(mask, random_, 0.5);
-    View out = mask;
-    out.shape = {1, 28};
-    out.strides = {28, 1};
-    out.offset += shift;
-    expect_nonzero(mask, out, -3, placement());
-  }
+  // The larger mask is read in several parts, in front of which positions are written.
+  for (const std::int64_t count : {40, 40'000})
+    for (const std::int64_t shift : {0, 8, 96}) {
+      Array mask(placement(), kPositions, {count});
+      fill_mask(mask, random_, 0.9);
+      View out = mask;
+      out.shape = {1, count * 7 / 10};
+      out.strides = {count * 7 / 10, 1};
+      out.offset += count / 40 * shift;
+      expect_nonzero(mask, out, -3, placement());
+    }
 }
 
 TEST_P(NonzeroTest, Errors) {

@@ -190,6 +190,20 @@ TEST_P(SaxpyTest, OutMayOverlapTheInputsInAnyWay) {
   }
 }
 
+TEST_P(SaxpyTest, OutMayOverlapAFactorOfRowsOrColumns) {
+  for (const Shape& strides : {Shape{1, 0}, Shape{0, 1}, Shape{0, 0}})
+    for (const std::int64_t first : {0, 7, 700}) {
+      const Array x = array({30, 40});
+      const Array out = array({30, 40});
+      fill_random(x.memory->host, random_);
+      fill_random(out.memory->host, random_);
+      const View repeated{
+          out.memory, type().dtype, {30, 40}, strides, kGuard + first * item_bytes(type().dtype)};
+      expect_saxpy({type(), moderate_scalar(), x, repeated, out}, placement());
+      expect_saxpy({type(), moderate_scalar(), repeated, x, out}, placement());
+    }
+}
+
 TEST_P(SaxpyTest, OutMayOverlapByAFractionOfAnElement) {
   const Array x = array({3000});
   fill_random(x.memory->host, random_);

@@ -364,6 +364,21 @@ TEST_P(ScatterTest, ArgumentsMayOverlap) {
   }
 }
 
+// Blocks of indices are read while those before them write.
+TEST_P(ScatterTest, AnIndexOfManyUpdatesMayOverlap) {
+  constexpr std::int64_t kCount = 60'000;
+  for (const gpukern_reduce reduce : {GPUKERN_REDUCE_NONE, GPUKERN_REDUCE_ADD}) {
+    Array room(placement(), kInt32.dtype, {kCount + 100});
+    Array numbers(placement(), kInt32.dtype, {kCount});
+    fill_indices(room, random_, kCount);
+    fill_numbers(numbers, random_, true);
+    const View index{&room.storage, kInt32.dtype, {kCount}, {1}, kGuard};
+    const View target{&room.storage, kInt32.dtype, {kCount}, {1}, kGuard + 400};
+    const auto options = scatter_options(GPUKERN_INDEX_WRAP, reduce);
+    expect_scatter({false, target, index, numbers, 0, options}, placement());
+  }
+}
+
 TEST_P(ScatterTest, EmptyAndScalarTargets) {
   for (const gpukern_index_mode mode : kModes) {
     check(bytes_dtype(4), {0, 3}, kInt64.dtype, {0}, 0, scatter_options(mode));
