@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that need a GPU: copies, memory, events, deferred index errors, pipelines, hybrid gathers.
+// Copies, memory, events, deferred index errors, pipelines, hybrid gathers, the limit of threads.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -206,6 +206,25 @@ void pin(Case& given) {
   };
 }
 
+/// A call on the CPU by three threads, and a limit that is refused.
+void thread_limit(Case& given) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 17;
+  const gpukern_tensor* const x = given.floats({kLarge}, kCpu);
+  const gpukern_tensor* const out = given.result(kFloat, {kLarge}, kCpu);
+  given.call = [=] {
+    gpukern_exec exec = GPUKERN_EXEC_INIT;
+    exec.device = kCpu;
+    const float a = 3;
+    const gpukern_status status = in_order(
+        [] { return gpukern_set_num_threads(3); },
+        [] { return gpukern_num_threads() == 3 ? GPUKERN_SUCCESS : GPUKERN_INTERNAL_ERROR; },
+        [&] { return gpukern_saxpy(&a, x, x, out, &exec); },
+        [] { return gpukern_set_num_threads(-1); });
+    gpukern_set_num_threads(0);
+    return status;
+  };
+}
+
 }  // namespace
 
 std::vector<Named> gpu_scenarios() {
@@ -222,7 +241,8 @@ std::vector<Named> gpu_scenarios() {
           {"hybrid_fill", hybrid_fill},
           {"queries", queries},
           {"table", table},
-          {"pin", pin}};
+          {"pin", pin},
+          {"thread_limit", thread_limit}};
 }
 
 }  // namespace gpukern_torture
