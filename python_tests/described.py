@@ -41,7 +41,10 @@ class Memory:
         self.values[...] = self.before
 
     def is_as_before(self):
-        return np.array_equal(self.values, self.before)
+        return self.holds(self.before)
+
+    def holds(self, values):
+        return np.array_equal(self.values, values)
 
 
 MEMORY = Memory()
@@ -117,19 +120,20 @@ class Description:
             sum(max(reach, 0) for reach in reaches) + self.itemsize,
         )
 
-    def array(self):
+    def array(self, memory=MEMORY, dtype=None):
         """The same as an ndarray; None if it is large, or leaves the memory."""
+        dtype = self.dtype if dtype is None else dtype
         sizes = self.sizes
         if np.prod(sizes, dtype=object) * self.itemsize > SIZE or any(s > SIZE for s in sizes):
             return None
         if 0 in sizes:
-            return np.empty(sizes, self.dtype)
-        start = self.data + self.byte_offset - MEMORY.address
+            return np.empty(sizes, dtype)
+        start = self.data + self.byte_offset - memory.address
         below, above = self.extent(sizes)
         if start + below < 0 or start + above > SIZE:
             return None
         steps = [step if size > 1 else 0 for size, step in zip(sizes, self.steps(), strict=True)]
-        return np.ndarray(sizes, self.dtype, MEMORY.values, start, steps)
+        return np.ndarray(sizes, dtype, memory.values, start, steps)
 
 
 def plain(rng):

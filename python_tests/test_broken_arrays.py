@@ -69,6 +69,24 @@ def test_arrays_of_a_missing_gpu_are_named(reader):
             READERS[reader](array)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"typestr": None},
+        {"typestr": "(2,)<f4"},
+        {"shape": (1.5,)},
+        {"strides": (4.5,)},
+        {"data": (4096.5, False)},
+    ],
+)
+def test_interfaces_of_other_types_are_malformed(changes):
+    """NumPy and C would make something else of them: float64, or whole numbers."""
+    described = {"shape": (3,), "typestr": "<f4", "data": (4096, False), "version": 3}
+    array = SimpleNamespace(__cuda_array_interface__={**described, **changes})
+    with pytest.raises(TypeError, match="source has a malformed __cuda_array_interface__"):
+        gpukern.gather(array, [])
+
+
 def test_strides_and_offsets_within_memory_are_taken():
     array = imported(strides=[-2], byte_offset=32)
     expected = np.ndarray(3, "f4", MEMORY.values, 96, -8)

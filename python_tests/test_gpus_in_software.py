@@ -18,7 +18,10 @@ FAKE = os.environ.get("GPUKERN_TEST_FAKE_GPU", "")
 @pytest.mark.skipif(not WITHOUT_GPU, reason="there is a GPU")
 @pytest.mark.skipif(not FAKE, reason="GPUKERN_TEST_FAKE_GPU names no library")
 @pytest.mark.thread_unsafe(reason="starts processes")
-@pytest.mark.parametrize("name", ["test_device_table", "test_gpu_ranks", "test_use_order"])
+@pytest.mark.parametrize(
+    "name",
+    ["test_device_table", "test_gpu_ranks", "test_malformed_interfaces", "test_use_order"],
+)
 def test_on_gpus_in_software(name):
     environment = {
         **os.environ,

@@ -4,6 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """The describers of other libraries' arrays, one per protocol."""
 
+from cpython.number cimport PyNumber_Index
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uintptr_t
 
@@ -270,9 +271,9 @@ cdef int fill_from_interface(CallContext *call, ArrayType type_, dict interface,
     sizes = new_sizes(call, argument, argument.c.ndim)
     argument.c.shape = sizes
     for d in range(argument.c.ndim):
-        sizes[d] = shape[d]
+        sizes[d] = PyNumber_Index(shape[d])  # a float would be truncated
     fill_byte_strides(call, argument, interface.get("strides"))
-    argument.c.data = <void *><uintptr_t>(pointer or 0)
+    argument.c.data = <void *><uintptr_t>(0 if pointer is None else PyNumber_Index(pointer))
     require_layout(call, argument)
     argument.c.device = device_of_address(argument.c.data)
     stream = interface.get("stream")
@@ -292,7 +293,11 @@ cdef object interface_dtype(dict interface):
     description = interface.get("descr")
     if description is not None and len(description) > 1:
         return np.dtype([tuple(field) for field in description])
-    return np.dtype(interface["typestr"])
+    typestr = interface["typestr"]
+    # To NumPy None is float64, and a subarray an element of the dtype but not of an array.
+    if not isinstance(typestr, str) or np.dtype(typestr).subdtype is not None:
+        raise TypeError(f"typestr must be a str that describes an element, got {typestr!r}")
+    return np.dtype(typestr)
 
 
 cdef gpukern_device device_of_address(const void *data) except *:
@@ -307,6 +312,7 @@ cdef gpukern_device device_of_address(const void *data) except *:
 
 cdef int fill_byte_strides(CallContext *call, Argument *argument, object strides) except -1:
     cdef Py_ssize_t d
+    cdef object stride
     if strides is None:
         return 0
     if len(strides) != argument.c.ndim:
@@ -314,10 +320,11 @@ cdef int fill_byte_strides(CallContext *call, Argument *argument, object strides
             f"{what(call, argument)} must have a stride for each dimension, got {strides}")
     argument.c.strides = argument.c.shape + argument.c.ndim
     for d in range(argument.c.ndim):
-        if strides[d] % argument.itemsize and argument.c.shape[d] > 1:
+        stride = PyNumber_Index(strides[d])
+        if stride % argument.itemsize and argument.c.shape[d] > 1:
             raise GpukernValueError(f"{what(call, argument)} must have strides of whole elements "
                                     f"on a device, got {strides}")
-        argument.c.strides[d] = strides[d] // argument.itemsize
+        argument.c.strides[d] = stride // argument.itemsize
     return 0
 
 
