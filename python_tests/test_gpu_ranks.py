@@ -11,6 +11,7 @@ import ctypes
 import gc
 import os
 import sys
+import threading
 import time
 import types
 import weakref
@@ -32,10 +33,11 @@ from ranks import die, on_processes, on_ranks, without_errors
 
 import gpukern
 from gpukern import distributed
+from gpukern.distributed import device_table, handles
 from gpukern.distributed.liveness import Liveness
 from gpukern.distributed.nccl import Nccl
 from gpukern.distributed.storage import gpu_storage
-from gpukern.errors import GpukernCudaError, PeerLostError
+from gpukern.errors import GpukernCancelledError, GpukernCudaError, PeerLostError
 
 pytestmark = pytest.mark.gpu
 
@@ -83,6 +85,40 @@ def test_processes():
 @pytest.mark.thread_unsafe(reason="starts processes")
 def test_a_process_that_dies():
     assert on_processes(with_a_rank_that_dies, 2) == ["done", "lost"]
+
+
+def test_a_rank_without_a_thread_is_an_error_of_all(monkeypatch):
+    """A rank sends the handles of its memory from a thread."""
+    rank, fails = threading.local(), [True]
+
+    class Thread(threading.Thread):
+        def start(self):
+            if rank.number == 1 and fails:
+                raise RuntimeError("can't start new thread")
+            super().start()
+
+    def by_files(call, memory, firsts):  # also where there are fabric handles
+        own = range(*firsts[call.group.rank : call.group.rank + 2].tolist())
+        handles._share_files(call, memory, firsts, own)
+
+    monkeypatch.setattr(device_table, "share", by_files)
+    monkeypatch.setattr(handles, "threading", types.SimpleNamespace(Thread=Thread))
+
+    def call(group):
+        rank.number = group.rank
+        kind = RuntimeError if group.rank == 1 else GpukernCancelledError
+        began = time.monotonic()
+        with pytest.raises(kind, match="can't start new thread") as raised:
+            distributed.empty((100, 3), "f4", group, devices=devices_of(1, group.rank))
+        assert time.monotonic() - began < handles.PATIENCE / 2
+        group.all_gather(b"")
+        fails.clear()
+        group.all_gather(b"")
+        require_equal(gpukern.gather(shared(np.arange(9.0), group), [8]), np.array([8.0]))
+        return str(raised.value)
+
+    texts = without_errors(on_ranks(call, 3))
+    assert texts[0] == texts[2] == "empty: rank 1 stopped: RuntimeError: can't start new thread"
 
 
 def gpu_parts(table, group, cuts):

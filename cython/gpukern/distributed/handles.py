@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import secrets
+import select
 import socket
 import struct
 import threading
@@ -92,10 +93,17 @@ def _share_files(call: Agreement, memory: Any, firsts: npt.NDArray[np.int64], ow
                         "there are no fabric handles: GPU memory cannot be shared with it"
                     )
         call.of_all("the places of the ranks")
-        serving = threading.Thread(target=_serve, args=(server, group.size - 1, kinds, files))
-        serving.start()
-        opened.callback(serving.join)
-        opened.callback(_stop, server)
+        with call:
+            stop, stopped = socket.socketpair()
+            opened.enter_context(stop)
+            opened.enter_context(stopped)
+            arguments = (server, stopped, group.size - 1, kinds, files)
+            serving = threading.Thread(target=_serve, args=arguments)
+            serving.start()
+            opened.callback(serving.join)
+            opened.callback(stop.close)
+        # A rank without a thread would leave the others to wait for its handles.
+        call.of_all("sending the memory")
         with call:
             for rank, (_, other) in enumerate(replies):
                 if rank == group.rank:
@@ -109,16 +117,21 @@ def _share_files(call: Agreement, memory: Any, firsts: npt.NDArray[np.int64], ow
         call.of_all("mapping the memory of other ranks")
 
 
-def _stop(server: socket.socket) -> None:
-    """Let accept() return: all other ranks have come, or one will not."""
-    with contextlib.suppress(OSError):
-        server.shutdown(socket.SHUT_RDWR)
+def _serve(
+    server: socket.socket, stopped: socket.socket, others: int, kinds: list[int], files: list[int]
+) -> None:
+    """Send the descriptors to each of the other ranks, which are processes of the same user.
 
-
-def _serve(server: socket.socket, others: int, kinds: list[int], files: list[int]) -> None:
-    """Send the descriptors to each of the other ranks, which are processes of the same user."""
+    Ends when all have come, or when the other end of `stopped` is closed: one will not.
+    """
+    # A shutdown of the server would not end its accept().
+    waiting = select.poll()
+    for each in (server, stopped):
+        waiting.register(each, select.POLLIN)
     with contextlib.suppress(OSError):  # a rank that does not come says why
         while others > 0:
+            if server.fileno() not in dict(waiting.poll(1000 * PATIENCE)):
+                return
             connection, _ = server.accept()
             with connection:
                 raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
