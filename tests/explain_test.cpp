@@ -244,6 +244,19 @@ TEST(ExplainTest, CountsNoMoreThanTheLargestNumber) {
   EXPECT_EQ(explanation.bytes_written, INT64_MAX);
 }
 
+// A pointer that wraps around would be undefined behaviour: extents are computed as integers.
+TEST(ExplainTest, ArraysMayReachTheEndOfTheAddressSpace) {
+  float one = 0;
+  std::int64_t size = std::int64_t{1} << 60;
+  const gpukern_tensor x{&one, kCpu, 1, kFloat, &size, nullptr, 0};
+  gpukern_tensor last = x;
+  last.byte_offset = std::uint64_t{UINT64_MAX} - reinterpret_cast<std::uintptr_t>(&one) - 3;
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.explanation = &explanation;
+  EXPECT_EQ(gpukern_saxpy(&one, &x, &x, &last, &exec), GPUKERN_SUCCESS) << gpukern_last_error();
+}
+
 TEST(ExplainTest, ArgumentsAreChecked) {
   Array x(Placement::Cpu, 10, kFloat);
   Array y(Placement::Cpu, 11, kFloat);
