@@ -61,9 +61,9 @@ endif
 BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
-.PHONY: help demo test examples wheels check-wheel bench bench-host bench-scale sanitize sanitize-host fuzz torture \
-  check-aarch64 docs docs-links docs-requirements lint lint-tools words format abi-check abi-renew \
-  check-sdist release clean requirements
+.PHONY: help demo test examples wheels check-wheel bench bench-host bench-scale sanitize \
+  sanitize-host sanitize-python fuzz torture check-aarch64 docs docs-links docs-requirements lint \
+  lint-tools words format abi-check abi-renew check-sdist release clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -79,6 +79,8 @@ help:
 	@echo "make sanitize  run the tests under compute-sanitizer (needs a GPU)"
 	@echo "make sanitize-host  run the C++ tests of the CPU backend under ThreadSanitizer,"
 	@echo "               AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make sanitize-python  run Python tests of broken arrays under these two, in the package and"
+	@echo "               the library"
 	@echo "make fuzz      run the C ABI on inputs that libFuzzer makes, FUZZ_SECONDS=60 for each test"
 	@echo "               (needs Clang 17 or later: CLANGXX=clang++-19)"
 	@echo "make torture   let each fallible call of the library fail in turn, on a fake GPU"
@@ -209,6 +211,23 @@ sanitize-host: requirements
 	    ctest --test-dir $$build --output-on-failure --parallel $(JOBS) --no-tests=error \
 	    "$${labels[@]}" || exit 1; \
 	done
+
+# The Python package with AddressSanitizer and UndefinedBehaviorSanitizer, built in a copy of the
+# tree, and its tests of arrays that break their protocols. Python itself keeps memory until it ends.
+SANITIZED := $(abspath $(SANITIZE_BUILD)-python)
+SANITIZED_TESTS ?= malformed_arrays broken_arrays dlpack resize
+SANITIZED_CXX := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitize-python: requirements
+	$(if $(OFFLINE),,$(PIP) install --quiet pytest hypothesis ml_dtypes)
+	mkdir -p $(SANITIZED)/tree
+	tar --exclude='./build' --exclude='./.*' -cf - . | tar -xf - -C $(SANITIZED)/tree
+	GPUKERN_CUDA=OFF CXXFLAGS="$(SANITIZED_CXX)" LDFLAGS="-fsanitize=address,undefined" \
+	  CMAKE_ARGS='-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$(SANITIZED_CXX)"' \
+	  $(INSTALL) --no-deps --upgrade --target $(SANITIZED)/package $(SANITIZED)/tree
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=8 \
+	  UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZED)/package \
+	  $(BIN)/python -m pytest --capture=sys $(SANITIZED_TESTS:%=python_tests/test_%.py)
 
 # Inputs that reach new code are added to build/fuzz/corpus, one that fails is written to build/fuzz.
 # Debian: clang-19, libclang-rt-19-dev.

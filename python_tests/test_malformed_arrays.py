@@ -18,7 +18,16 @@ import malformed_dlpack
 import malformed_objects
 import numpy as np
 import pytest
-from array_roles import CERTAIN, CONVERTED, LIKE, RARELY_RIGHT, READ, WRITTEN, gather_nothing
+from array_roles import (
+    CERTAIN,
+    CONVERTED,
+    LIKE,
+    RARELY_RIGHT,
+    READ,
+    WRITTEN,
+    gather_nothing,
+    to_device,
+)
 from conftest import CASES_PER_TEST, WITHOUT_GPU
 from described import MEMORY
 
@@ -87,7 +96,13 @@ class Case:
         if not self.readable or (self.exports and self.ref is not None and self.ref.nbytes > MOST):
             # Larger items are copied, to be moved.
             return [gather_nothing] if self.exports.described.itemsize < 1 << 16 else []
-        return [self.rng.choice(READ), self.rng.choice(READ), self.rng.choice(WRITTEN)]
+        roles = [self.rng.choice(READ), self.rng.choice(READ), self.rng.choice(WRITTEN)]
+        # Its memory comes first: where there is none, AddressSanitizer ends the process.
+        return [role for role in roles if role is not to_device or not self.is_large()]
+
+    def is_large(self):
+        described = self.exports.described if self.exports else None
+        return described and np.prod(described.sizes, dtype=object) * described.itemsize > MOST
 
     def __str__(self):
         described = self.exports.described if self.exports else getattr(self.given, "found", "")

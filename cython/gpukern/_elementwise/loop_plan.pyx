@@ -105,12 +105,13 @@ cdef void begin_nest(LoopNest *nest, int operands, int ndim, const int64_t *shap
     nest.count = 1
     for d in range(ndim):
         nest.extent[d] = shape[d]
-        nest.count *= shape[d]
+        nest.count = wrapping_product(nest.count, shape[d])
 
 
 cdef void fill_tensor(LoopNest *nest, int k, const gpukern_tensor *tensor) noexcept nogil:
     """Describes a tensor that broadcasts to the nest."""
-    fill_operand(nest, k, <char *>tensor.data + tensor.byte_offset, item_bytes(tensor), tensor.ndim,
+    cdef uintptr_t address = <uintptr_t>tensor.data + tensor.byte_offset
+    fill_operand(nest, k, <char *>address, item_bytes(tensor), tensor.ndim,
                  tensor.shape, tensor.strides, item_bytes(tensor))
 
 
@@ -125,10 +126,15 @@ cdef void fill_operand(LoopNest *nest, int k, char *address, int64_t item, int n
     for d in range(nest.rank - ndim):
         nest.stride[k][d] = 0
     for d in range(ndim - 1, -1, -1):
-        stride[d] = contiguous if strides == NULL else strides[d] * unit
+        # Where there are no elements, or one, a stride may be any number: the product may wrap.
+        stride[d] = contiguous if strides == NULL else wrapping_product(strides[d], unit)
         if shape[d] == 1:
             stride[d] = 0
-        contiguous *= shape[d]
+        contiguous = wrapping_product(contiguous, shape[d])
+
+
+cdef inline int64_t wrapping_product(int64_t a, int64_t b) noexcept nogil:
+    return <int64_t>(<uint64_t>a * <uint64_t>b)
 
 
 cdef void coalesce(LoopNest *nest) noexcept nogil:
