@@ -37,7 +37,7 @@ cdef bint broadcast_all(Broadcast *shape, const gpukern_tensor *const *tensors,
             return False
     shape.count = 1
     for d in range(shape.ndim):
-        shape.count *= shape.sizes[d]
+        shape.count = wrapping_product(shape.count, shape.sizes[d])
     shape.alike = shape.ndim > 0
     shape.contiguous = True
     for k in range(count):
@@ -153,7 +153,7 @@ cdef void coalesce(LoopNest *nest) noexcept nogil:
     nest.rank, rank = rank, 0
     for d in range(1, nest.rank):
         if is_mergeable(nest, rank, d):
-            nest.extent[d] *= nest.extent[rank]
+            nest.extent[d] = wrapping_product(nest.extent[d], nest.extent[rank])
         else:
             rank += 1
         move(nest, d, rank)
@@ -164,9 +164,9 @@ cdef void coalesce(LoopNest *nest) noexcept nogil:
     nest.rank = rank + 1
 
 
-cdef int64_t output_stride(const LoopNest *nest, int d) noexcept nogil:
+cdef uint64_t output_stride(const LoopNest *nest, int d) noexcept nogil:
     cdef int64_t stride = nest.stride[0][d]
-    return -stride if stride < 0 else stride
+    return 0 - <uint64_t>stride if stride < 0 else <uint64_t>stride
 
 
 cdef void move(LoopNest *nest, int source, int target) noexcept nogil:
@@ -186,7 +186,7 @@ cdef void swap(LoopNest *nest, int a, int b) noexcept nogil:
 cdef bint is_mergeable(const LoopNest *nest, int outer, int inner) noexcept nogil:
     cdef int k
     for k in range(nest.operands):
-        if nest.stride[k][outer] != nest.stride[k][inner] * nest.extent[inner]:
+        if nest.stride[k][outer] != wrapping_product(nest.stride[k][inner], nest.extent[inner]):
             return False
     return True
 
@@ -217,9 +217,11 @@ cdef bint overlaps(const LoopNest *nest, int k) noexcept nogil:
     """Whether any byte may belong to an operand and the output, by their extents in memory."""
     cdef char *first[2]
     cdef char *last[2]
+    if nest.count == 0:
+        return False
     reach(nest, 0, &first[0], &last[0])
     reach(nest, k, &first[1], &last[1])
-    return nest.count > 0 and first[0] < last[1] and first[1] < last[0]
+    return first[0] < last[1] and first[1] < last[0]
 
 
 cdef void reach(const LoopNest *nest, int k, char **first, char **last) noexcept nogil:

@@ -7,7 +7,7 @@
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_tensor,
@@ -267,7 +267,7 @@ cdef gpukern_tensor *as_bytes(CallContext *call, const Argument *argument) excep
     cdef gpukern_tensor *made = <gpukern_tensor *>new_memory(call, sizeof(gpukern_tensor))
     cdef int d, ndim = argument.c.ndim
     cdef int64_t *sizes = <int64_t *>new_memory(call, 2 * (ndim + 1) * sizeof(int64_t))
-    cdef int64_t stride = argument.itemsize
+    cdef uint64_t stride = argument.itemsize  # which may wrap for an array without elements
     made[0] = argument.c
     made.ndim = ndim + 1
     made.dtype.code, made.dtype.bits, made.dtype.lanes = GPUKERN_UINT, 8, 1
@@ -276,12 +276,13 @@ cdef gpukern_tensor *as_bytes(CallContext *call, const Argument *argument) excep
     for d in range(ndim - 1, -1, -1):
         made.shape[d] = argument.c.shape[d]
         if argument.c.strides == NULL:
-            made.strides[d] = stride
-            stride *= max(made.shape[d], 1)
+            made.strides[d] = <int64_t>stride
+            stride *= <uint64_t>max(made.shape[d], 1)
         elif argument.byte_strided and made.shape[d] > 1:
             made.strides[d] = cnp.PyArray_STRIDES(<cnp.ndarray>argument.owner)[d]
         else:
-            made.strides[d] = argument.c.strides[d] * argument.itemsize
+            made.strides[d] = <int64_t>(
+                <uint64_t>argument.c.strides[d] * <uint64_t>argument.itemsize)
     return made
 
 
@@ -302,11 +303,11 @@ cdef tuple shape_of(const gpukern_tensor *tensor):
 
 cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil:
     """The number of elements."""
-    cdef Py_ssize_t product = 1
+    cdef uint64_t product = 1  # which may wrap before a size of 0
     cdef int d
     for d in range(tensor.ndim):
-        product *= tensor.shape[d]
-    return product
+        product *= <uint64_t>tensor.shape[d]
+    return <Py_ssize_t>product
 
 
 cdef bint is_device_array(const Argument *argument) noexcept:

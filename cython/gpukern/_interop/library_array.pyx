@@ -6,7 +6,7 @@
 
 from cpython.number cimport PyNumber_Index
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uintptr_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
 
 from gpukern._capi cimport (
     GPUKERN_BOOL, GPUKERN_COMPLEX, GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_CUDA_HOST,
@@ -88,14 +88,14 @@ cdef bint may_be_lazy(const gpukern_tensor *tensor) noexcept:
 
     A tensor with a pending negation is the imaginary part of a complex one: its strides are even.
     """
-    cdef int64_t stride = 1
+    cdef uint64_t stride = 1
     cdef int d
     if tensor.dtype.code == GPUKERN_COMPLEX:
         return True
     for d in range(tensor.ndim - 1, -1, -1):
-        if tensor.shape[d] != 1 and tensor.strides[d] != stride:
+        if tensor.shape[d] != 1 and tensor.strides[d] != <int64_t>stride:
             return True
-        stride *= tensor.shape[d]
+        stride *= <uint64_t>tensor.shape[d]
     return stride == 1
 
 

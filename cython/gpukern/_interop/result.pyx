@@ -5,7 +5,7 @@
 """The allocation of results."""
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from gpukern._capi cimport GPUKERN_BFLOAT, GPUKERN_MAX_NDIM, gpukern_dtype, gpukern_tensor
 from gpukern._interop.argument cimport (
@@ -56,7 +56,7 @@ cdef object new_result_of(CallContext *call, const Argument *like, object dtype,
     cdef int[GPUKERN_MAX_NDIM] order
     cdef int64_t[GPUKERN_MAX_NDIM] strides
     cdef int d
-    cdef int64_t stride
+    cdef uint64_t stride
     cdef object made = None
     if (dtype is not None or is_like(&like.c, ndim, shape)
             or not sort_axes(operands, count, ndim, order)):
@@ -64,8 +64,8 @@ cdef object new_result_of(CallContext *call, const Argument *like, object dtype,
     if is_ndarray(like):
         stride = dtype_of(like).itemsize
         for d in range(ndim - 1, -1, -1):
-            strides[order[d]] = stride
-            stride *= shape[order[d]]
+            strides[order[d]] = <int64_t>stride
+            stride *= <uint64_t>shape[order[d]]
         made = new_ndarray(dtype_of(like), ndim, shape, NULL, strides)
     elif (<ArrayType>like.type).allocate_permuted is not None:
         made = (<ArrayType>like.type).allocate_permuted(
@@ -120,7 +120,11 @@ cdef int compare_strides(const gpukern_tensor *tensor, int outer, int inner) noe
     behind = tensor.strides[inner]
     if before == 0 or behind == 0:
         return 0
-    return -1 if max(before, -before) >= max(behind, -behind) else 1
+    return -1 if magnitude(before) >= magnitude(behind) else 1
+
+
+cdef inline uint64_t magnitude(int64_t number) noexcept nogil:
+    return 0 - <uint64_t>number if number < 0 else <uint64_t>number
 
 
 cdef int describe_result(CallContext *call, object array, Argument *result) except -1:
@@ -159,12 +163,12 @@ cdef bint is_like(const gpukern_tensor *tensor, int ndim, const int64_t *shape) 
 
 
 cdef bint is_c_order(const gpukern_tensor *tensor) noexcept:
-    cdef int64_t stride = 1
+    cdef uint64_t stride = 1
     cdef int d
     if tensor.strides == NULL:
         return True
     for d in range(tensor.ndim - 1, -1, -1):
-        if tensor.strides[d] != stride:
+        if tensor.strides[d] != <int64_t>stride:
             return False
-        stride *= tensor.shape[d]
+        stride *= <uint64_t>tensor.shape[d]
     return True

@@ -7,7 +7,7 @@
 cimport cython
 cimport numpy as cnp
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t, uintptr_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
 from gpukern._capi cimport (
@@ -341,7 +341,7 @@ cdef object checked_host_output(object out, DeviceArray source):
 cdef int set_layout(DeviceArray array, cnp.dtype dtype, int ndim, const int64_t *shape) except -1:
     """The shape, strides and dtype of a new array."""
     cdef int d
-    cdef int64_t stride = 1
+    cdef uint64_t stride = 1  # which may wrap for an array without elements
     cdef int64_t *sizes = <int64_t *>malloc(2 * (ndim + 1) * sizeof(int64_t))
     if sizes == NULL:
         raise GpukernMemoryError("no host memory for a shape")
@@ -349,8 +349,8 @@ cdef int set_layout(DeviceArray array, cnp.dtype dtype, int ndim, const int64_t 
     array.c.shape, array.c.strides, array.c.ndim = sizes, sizes + ndim, ndim
     for d in range(ndim - 1, -1, -1):
         sizes[d] = shape[d]
-        sizes[ndim + d] = stride
-        stride *= max(shape[d], 1)
+        sizes[ndim + d] = <int64_t>stride
+        stride *= <uint64_t>max(shape[d], 1)
     describe_dtype(dtype, &array.c.dtype)
     array.element_dtype = dtype
     array.contiguous = True

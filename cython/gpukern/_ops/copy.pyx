@@ -4,6 +4,8 @@
 # cython: language_level=3, freethreading_compatible=True
 """copyto(): copies between host and device arrays; synchronize(): waits for a stream."""
 
+from libc.stdint cimport int64_t, uint64_t
+
 from gpukern._capi cimport (
     GPUKERN_OPAQUE, gpukern_copy, gpukern_copy_async, gpukern_device, gpukern_synchronize,
     gpukern_tensor,
@@ -106,14 +108,14 @@ cdef int require_alike(CallContext *call, const Argument *to, const Argument *or
 
 cdef int require_contiguous(CallContext *call, const Argument *argument) except -1:
     """Refuses a host array that the CPU would have to pack, or to unpack after the copy."""
-    cdef Py_ssize_t stride = 1
+    cdef uint64_t stride = 1
     cdef bint contiguous = not argument.byte_strided
     cdef int d
     if argument.c.strides == NULL:
         return 0
     for d in range(argument.c.ndim - 1, -1, -1):
-        contiguous &= argument.c.shape[d] == 1 or argument.c.strides[d] == stride
-        stride *= argument.c.shape[d]
+        contiguous &= argument.c.shape[d] == 1 or argument.c.strides[d] == <int64_t>stride
+        stride *= <uint64_t>argument.c.shape[d]
     if not contiguous and count_of(&argument.c) > 0:
         raise GpukernValueError(f"{what(call, argument)} must be C-contiguous on the host, "
                                 "with blocking=False")
