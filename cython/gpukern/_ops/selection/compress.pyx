@@ -4,7 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """compress: the Python function."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from gpukern._capi cimport (
     GPUKERN_AXIS_NONE, GPUKERN_INDEX_FILL, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, gpukern_compress,
@@ -153,7 +153,9 @@ cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n
     if msk.c.ndim != 1 or msk.c.shape[0] <= n:
         return counted(call, msk, &msk.c)
     length = msk.c.shape[0] - n
-    step = msk.itemsize if msk.c.strides == NULL else msk.c.strides[0] * msk.itemsize
+    # Of one element it may be any number.
+    step = <int64_t>(<uint64_t>(1 if msk.c.strides == NULL else msk.c.strides[0])
+                     * <uint64_t>msk.itemsize)
     part.shape = &length
     part.data = <char *>msk.c.data + n * step
     beyond = counted(call, msk, &part)
