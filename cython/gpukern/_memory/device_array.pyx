@@ -367,6 +367,7 @@ cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device,
         raise GpukernValueError(
             f"an array must have 0 to {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     set_layout(made, dtype, ndim, shape)
+    require_addressable(made)
     bytes_ = count_of(&made.c) * made.element_dtype.itemsize
     # Our memory is neither page-locked nor managed, even if that of the argument is.
     made.c.device = device
@@ -381,6 +382,17 @@ cdef DeviceArray allocate_device_array(CallContext *call, gpukern_device device,
         made.tracker = new_stream_tracker(
             made.c.device, stream_of_call(call) if call.has_stream else legacy_stream())
     return made
+
+
+cdef int require_addressable(DeviceArray array) except -1:
+    """Raises for a shape whose number of bytes would overflow."""
+    cdef double bytes_ = array.element_dtype.itemsize
+    cdef int d
+    for d in range(array.c.ndim):
+        bytes_ *= array.c.shape[d]
+    if bytes_ >= <double>(<uint64_t>1 << 63):
+        raise GpukernMemoryError(f"no memory has 2**63 bytes, for an array of shape {array.shape}")
+    return 0
 
 
 cdef DeviceArray new_array_at(void *data, object memory, StreamTracker tracker, cnp.dtype dtype,
