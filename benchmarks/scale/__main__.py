@@ -3,6 +3,9 @@
 
 """``python -m benchmarks.scale``. New processes import the functions from their module."""
 
-from benchmarks.scale.command import main
+try:
+    from benchmarks.scale.command import main
+except ModuleNotFoundError as error:
+    raise SystemExit(f"benchmarks.scale needs {error.name}: pip install {error.name}") from None
 
 main()
