@@ -7,7 +7,12 @@ import json
 
 from benchmarks.scale import report
 
-MACHINE = {"date": "2026-01-02T03:04:05", "commit": "abc", "gpu": {"name": "A GPU"}}
+MACHINE = {
+    "date": "2026-01-02T03:04:05",
+    "commit": "abc",
+    "gpu": {"name": "A GPU"},
+    "versions": {"gpukern": "0", "numpy": "2"},
+}
 
 
 def test_report(tmp_path, monkeypatch):
@@ -18,6 +23,7 @@ def test_report(tmp_path, monkeypatch):
     copies = {2: {"one at a time": 390.4, "all at once": 386.6}}
     report.write(tmp_path, {"torch": "2"}, runs, faults, copies)
     lines = (tmp_path / "scale.md").read_text().splitlines()
+    assert lines[2] == "gpukern 0, numpy 2"
     begin = lines.index("## 2 GPUs, one process, uniform")
     assert lines[begin + 2 : begin + 7] == [
         "| | 4 | 16 |",

@@ -103,6 +103,34 @@ def waits_for_a_rank(group):
     return str(caught.value)
 
 
+def comes_late_to_a_long_message(group):
+    """A rank that comes when the others have given up starts no call of torch."""
+    import torch
+    import torch.distributed as dist
+
+    group._timeout = 1.0
+    if group.rank == 1:
+        time.sleep(4)
+    with pytest.raises(PeerLostError):
+        group.all_gather(bytes(LONG))
+    total = torch.tensor(group.rank)
+    dist.all_reduce(total)
+    return total.item()
+
+
+def is_closed_by_a_rank(group):
+    table = table_of(group)
+    if group.rank == 0:
+        group.close()
+        return "closed"
+    texts = []
+    for _ in range(2):
+        with pytest.raises(PeerLostError) as caught:
+            gpukern.gather(table, [0])
+        texts.append(str(caught.value))
+    return texts
+
+
 def is_left_by_a_rank(group):
     table = table_of(group)
     if group.rank == 2:
@@ -133,6 +161,29 @@ def test_a_rank_that_does_not_come(tmp_path):
     late = "rank 1 of 3 has not made the call in 1 s"
     assert found[::2] == [late] * 2
     assert found[1].startswith("rank ")
+
+
+def test_a_rank_that_comes_late_to_a_long_message(tmp_path):
+    assert on_processes(comes_late_to_a_long_message, tmp_path) == [3] * SIZE
+
+
+def test_a_rank_that_closes(tmp_path):
+    closed = ["rank 0 of 3 has closed the group"] * 2
+    assert on_processes(is_closed_by_a_rank, tmp_path) == ["closed", closed, closed]
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "2", None])
+def test_wrong_timeouts(timeout, tmp_path):
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo", f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        with pytest.raises((ValueError, TypeError), match="timeout must be"):
+            distributed.from_torch(timeout=timeout)
+        with distributed.from_torch() as group, pytest.raises(TypeError, match="bytes-like"):
+            group.all_gather("text")
+    finally:
+        dist.destroy_process_group()
 
 
 def test_a_rank_that_leaves(tmp_path):

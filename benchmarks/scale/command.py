@@ -124,7 +124,9 @@ def on_processes(size, options):
 
 def main():
     """Run what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.scale", description=__doc__.splitlines()[0]
+    )
     available = torch.cuda.device_count()
     parser.add_argument("--gpus", type=int, nargs="+",
                         default=[size for size in (2, 4, 8, 16) if size <= available])  # fmt: skip
@@ -132,6 +134,8 @@ def main():
     parser.add_argument("--out-bytes", type=int, default=1 << 30, help="of each GPU")
     parser.add_argument("--out", default="build/bench")
     options = parser.parse_args()
+    if min(options.gpus, default=2) < 2:
+        parser.error(f"--gpus must be 2 or more, got {min(options.gpus)}")
     if not options.gpus or max(options.gpus) > available:
         parser.error(f"needs {max(options.gpus, default=2)} GPUs, this machine has {available}")
     runs, fault_runs, copies = [], {}, {}

@@ -48,6 +48,8 @@ def heading(machine):
     return [
         f"# Tables over several {machine['gpu']['name']}, commit {machine['commit']}",
         "",
+        ", ".join(f"{name} {version}" for name, version in machine["versions"].items()),
+        "",
         f"`make bench-scale`, {machine['date'][:10]}. GB/s of rows that each GPU gets, all of them",
         "at once, by the bytes of a row. Skewed: the fourth power of a uniform number, so that the",
         "first GPU of two, four and eight has 84%, 71% and 59% of the rows.",

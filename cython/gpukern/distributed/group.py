@@ -155,7 +155,13 @@ class Agreement(AbstractContextManager["Agreement", bool]):
         """
         failed = None if self.error is None else self._sent(self.error)
         message = json.dumps([call, [int(number) for number in numbers], failed])
-        replies = [json.loads(reply) for reply in self.group.all_gather(message.encode())]
+        answers = self.group.all_gather(message.encode())
+        if b"" in answers:
+            rank = answers.index(b"")
+            text = f"rank {rank} of {self.group.size} has closed the group"
+            self.agreed = errors.PeerLostError(text, rank)
+            raise self.agreed
+        replies = [json.loads(answer) for answer in answers]
         failures = [(rank, *reply[2]) for rank, reply in enumerate(replies) if reply[2]]
         if failures:
             self.agreed = self._received(*failures[0])

@@ -85,7 +85,8 @@ class LiveGroup(LeavableGroup, ABC):
     def close(self) -> None:
         """Free the connections and what else the group has; each rank calls it. Later calls raise.
 
-        It waits until each rank has called it or has ended. A second time it does nothing.
+        It waits until each rank has called it or has ended; a rank in another call gets a
+        PeerLostError. A second time it does nothing.
         """
         if self._error is None:
             with contextlib.suppress(PeerLostError):

@@ -4,11 +4,12 @@
 """Groups of torch.distributed, whose calls end with an error where a rank has ended."""
 
 import atexit
+import numbers
 import time
 from typing import Any
 
 from gpukern.distributed.live_group import LOOK, TIMEOUT, LiveGroup
-from gpukern.errors import PeerLostError
+from gpukern.errors import GpukernTypeError, GpukernValueError, PeerLostError
 
 SHORT = 4096  # bytes that go through the connections, which takes a quarter of the time
 PATIENCE = 2.0  # seconds in which a rank is found to have ended, after an error of the backend
@@ -18,9 +19,15 @@ class TorchGroup(LiveGroup):
     """A process group of torch.distributed as a group."""
 
     def __init__(self, process_group: Any, timeout: float) -> None:
-        import torch
-        import torch.distributed
-
+        try:
+            import torch
+            import torch.distributed
+        except ImportError as error:
+            raise ImportError(f"from_torch needs PyTorch: pip install torch ({error})") from error
+        if not isinstance(timeout, numbers.Real):
+            raise GpukernTypeError(f"from_torch: timeout must be a number, got {timeout!r}")
+        if not timeout > 0:
+            raise GpukernValueError(f"from_torch: timeout must be positive, got {timeout}")
         self._torch: Any = torch
         self._distributed: Any = torch.distributed
         self._on_gpu = torch.distributed.get_backend(process_group) == "nccl"
@@ -32,6 +39,7 @@ class TorchGroup(LiveGroup):
 
     def all_gather(self, data: bytes) -> list[bytes]:
         """Return the data of all ranks, by rank; through the current GPU with NCCL."""
+        data = memoryview(data).tobytes()
         with self._call():
             if self._liveness is None:  # which connects the ranks by this function
                 return self._gathered(data)
@@ -39,6 +47,9 @@ class TorchGroup(LiveGroup):
             replies = self._exchanged(b"1" + data if fits else b"0")
             if all(reply[:1] == b"1" for reply in replies):
                 return [reply[1:] for reply in replies]
+            # A rank that has left since would not take part in a call of torch, which would then
+            # meet a later one.
+            self._exchanged(b"")
             return self._gathered(data)
 
     def _gathered(self, data: bytes) -> list[bytes]:
@@ -91,7 +102,8 @@ def from_torch(process_group: Any = None, *, timeout: float = TIMEOUT) -> TorchG
     names it, and the group is unusable then.
 
     The group lives until its ``close()``, which each rank calls, or the end of the process; in a
-    ``with`` statement it is closed at the end. It cannot be used in a forked process.
+    ``with`` statement it is closed at the end. It cannot be used in a forked process, nor by
+    several threads at once.
 
     Parameters
     ----------
@@ -99,7 +111,7 @@ def from_torch(process_group: Any = None, *, timeout: float = TIMEOUT) -> TorchG
         By default that of all ranks.
     timeout : float, optional
         The seconds after which a call raises a PeerLostError if another rank has not made it, 1800
-        by default. Data of 4 KiB and more have the timeout of the process group.
+        by default. Longer messages also have the timeout of the process group.
 
     Returns
     -------
