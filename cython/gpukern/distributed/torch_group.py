@@ -30,8 +30,8 @@ class TorchGroup(LiveGroup):
             raise GpukernValueError(f"from_torch: timeout must be positive, got {timeout}")
         self._torch: Any = torch
         self._distributed: Any = torch.distributed
-        self._on_gpu = torch.distributed.get_backend(process_group) == "nccl"
-        self._process_group = process_group
+        self._on_gpu: bool = torch.distributed.get_backend(process_group) == "nccl"
+        self._process_group: Any = process_group
         self.rank: int = torch.distributed.get_rank(process_group)
         self.size: int = torch.distributed.get_world_size(process_group)
         self._timeout = float(timeout)
