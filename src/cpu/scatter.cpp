@@ -5,153 +5,21 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstring>
 #include <functional>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "src/cpu/cache.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
-#include "src/cpu/scatter_reductions.hpp"
+#include "src/cpu/scatter_combiner.hpp"
 #include "src/cpu/scatter_tables.hpp"
 #include "src/cpu/scatter_updates.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
 namespace {
-
-/// The keys that updates may have.
-struct KeyRange {
-  std::int64_t first;
-  std::int64_t count;
-};
-
-/// Calls visit(updates) once for all updates or for their blocks, in order.
-using ForEachBlock = std::function<void(const std::function<void(const Updates&)>& visit)>;
-
-/// How a call combines updates. Without in_blocks and sparse, always in place.
-struct Combiner {
-  /// Each with the element at once: exact if the order does not matter or the indices are unique.
-  void (*in_place)(const ScatterArgs& args, const Updates& updates);
-  /// In blocks, for keys in a range that is not much larger than the number of updates.
-  void (*in_blocks)(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks);
-  /// In blocks, for any keys.
-  void (*sparse)(const ScatterArgs& args, const Updates& updates);
-  /// See TableCombiner.
-  void (*write_identity)(std::byte* element);
-  /// Keys for each update with which in_blocks still costs less than to sort the updates.
-  std::int64_t most_keys = 0;
-
-  [[nodiscard]] bool is_always_in_place() const { return in_blocks == nullptr; }
-};
-
-void put(const ScatterArgs& args, const Updates& updates) {
-  const bool is_single = args.columns.ndim == 0;
-  visit_width(args.item, [&](auto width) {
-    for_each_update(args, updates,
-                    [&, is_single](std::int64_t, std::byte* target, const std::byte* value) {
-                      if (is_single) {
-                        std::memcpy(target, value, width);
-                        return;
-                      }
-                      for_each_column(args.columns, [&](std::int64_t to, std::int64_t from) {
-                        std::memcpy(target + to, value + from, width);
-                      });
-                    });
-  });
-}
-
-/// Whether an element of the target can take the place of its accumulator.
-template <class T>
-constexpr bool is_in_target(gpukern_reduce reduce) {
-  return std::is_same_v<T, Accumulator<T>> && reduce != GPUKERN_REDUCE_MEAN;
-}
-
-template <class T, gpukern_reduce reduce>
-void combine_in_place(const ScatterArgs& args, const Updates& updates) {
-  const Row<T, reduce> row(args);
-  const bool is_single = args.columns.ndim == 0;
-  for_each_update(args, updates,
-                  [&, is_single](std::int64_t, std::byte* target, const std::byte* value) {
-                    if (is_single)
-                      combine_element<T, reduce>(target, value, 2);
-                    else
-                      row.combine_in_place(target, value, 2);
-                  });
-}
-
-template <class T, gpukern_reduce reduce>
-void combine_in_blocks(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks) {
-  const auto run = [&](auto&& reduction) {
-    blocks([&](const Updates& updates) { reduction.add(updates); });
-    reduction.finish();
-  };
-  if constexpr (is_in_target<T>(reduce))
-    run(CountedReduction<T, reduce>(args, keys.first, keys.count));
-  else
-    run(BlockedReduction<T, reduce>(args, keys.first, keys.count, true));
-}
-
-/// Whether no element gets values for a second block. Counts the values of groups of elements.
-bool fit_one_block(const Updates& updates) {
-  if (updates.count < kBlockValues) return true;
-  std::vector<std::uint8_t> values(std::bit_ceil(
-      static_cast<std::size_t>(std::min<std::int64_t>(updates.count / 8, std::int64_t{1} << 20))));
-  std::uint8_t most = 0;
-  for (std::int64_t u = 0; u < updates.count && most < kBlockValues - 1; ++u)
-    most = std::max(most,
-                    ++values[static_cast<std::size_t>(updates.first[u].key) & (values.size() - 1)]);
-  return most < kBlockValues - 1;
-}
-
-template <class T, gpukern_reduce reduce>
-void combine_sparse(const ScatterArgs& args, const Updates& updates) {
-  if (is_in_target<T>(reduce) && fit_one_block(updates))
-    return combine_in_place<T, reduce>(args, updates);
-  BlockedReduction<T, reduce> reduction(args, 0, updates.count, false);
-  for_each_part(updates, args.row_bytes(), [&](const Updates& part) { reduction.add(part); });
-  reduction.finish();
-}
-
-template <class T, gpukern_reduce reduce>
-void write_identity(std::byte* element) {
-  store_as<T>(element, reduce == GPUKERN_REDUCE_MULTIPLY ? T{1} : identity<T>(reduce));
-}
-
-template <class Element, gpukern_reduce reduce>
-Combiner combiner_with() {
-  using T = typename ReducedAs<Element, reduce>::Type;
-  if constexpr (depends_on_order<T>(reduce))
-    return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>, combine_sparse<T, reduce>,
-            nullptr, is_in_target<T>(reduce) ? 32 : 4};
-  else if constexpr (std::is_integral_v<T>)
-    return {combine_in_place<T, reduce>, nullptr, nullptr, write_identity<T, reduce>};
-  else  // a NaN without updates has to keep its bits
-    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr};
-}
-
-template <class T>
-Combiner combiner_of(gpukern_reduce reduce) {
-  if constexpr (!std::is_integral_v<T>)
-    if (reduce == GPUKERN_REDUCE_MEAN) return combiner_with<T, GPUKERN_REDUCE_MEAN>();
-  if constexpr (!kIsComplex<T>) {
-    if (reduce == GPUKERN_REDUCE_MULTIPLY) return combiner_with<T, GPUKERN_REDUCE_MULTIPLY>();
-    if (reduce == GPUKERN_REDUCE_MIN) return combiner_with<T, GPUKERN_REDUCE_MIN>();
-    if (reduce == GPUKERN_REDUCE_MAX) return combiner_with<T, GPUKERN_REDUCE_MAX>();
-  }
-  return combiner_with<T, GPUKERN_REDUCE_ADD>();
-}
-
-Combiner combiner_for(const ScatterArgs& args) {
-  Combiner combiner{put, nullptr, nullptr, nullptr};
-  if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
-  visit_reduced_dtype(args.dtype, [&](auto tag) {
-    combiner = combiner_of<typename decltype(tag)::type>(args.reduce);
-  });
-  if (args.unique) combiner.in_blocks = nullptr;
-  return combiner;
-}
 
 bool is_dense(std::int64_t keys, std::int64_t updates) { return keys <= 4 * updates; }
 
@@ -212,9 +80,8 @@ int sharing_threads(const ScatterArgs& args, int threads) {
   constexpr int kMost = 16;
   const std::int64_t columns = args.columns.count();
   if (args.updates.count() * columns < kElements) return 1;
-  // To put an item takes about as long as to read its index, unless the target is far away.
-  const bool is_near = args.keys.count() * args.item <= 8 * core_cache_bytes();
-  if (args.reduce == GPUKERN_REDUCE_NONE && columns == 1 && (is_near || threads == 2)) return 1;
+  // To combine an item takes about as long as to read its index, unless the target is far away.
+  if (columns == 1 && args.keys.count() * args.item <= core_cache_bytes()) return 1;
   return std::min(threads, kMost);
 }
 
@@ -229,6 +96,32 @@ int slice_shift(const ScatterArgs& args, int threads) {
   int shift = static_cast<int>(std::bit_width(slice)) - 1;
   while (((keys - 1) >> shift) >= SlicedUpdates::kMaxSlices) ++shift;
   return shift;
+}
+
+/// Whether the call needs no blocks, since no element gets values for a second one. Reads the
+/// indices once more, which takes less time than to count the updates of each element as they are
+/// combined, unless all of these counts are near.
+bool needs_no_blocks(const ScatterArgs& args, const Combiner& combiner, int threads) {
+  constexpr std::int64_t kNear = std::int64_t{1} << 16;
+  const std::int64_t count = args.updates.count();
+  const std::int64_t keys = args.keys.count();
+  if (!combiner.is_exact_in_a_block || combiner.is_always_in_place()) return false;
+  if (count < kBlockValues) return true;
+  if (count / keys >= kBlockValues || (keys <= kNear && is_dense(keys, count))) return false;
+  std::vector<UpdateCounts> counts(static_cast<std::size_t>(threads), UpdateCounts(count));
+  std::atomic<bool> fit{true};
+  parallel_pieces(threads, [&](std::int64_t piece) {
+    std::int64_t begin = count / threads * piece;
+    const std::int64_t end = piece + 1 < threads ? begin + count / threads : count;
+    UpdateReader reader(args);
+    while (begin < end && fit.load(std::memory_order_relaxed) && !is_stopped())
+      if (!counts[static_cast<std::size_t>(piece)].add(
+              reader.read(begin, std::min(begin + UpdateReader::kBlock, end))))
+        fit.store(false, std::memory_order_relaxed);
+  });
+  for (std::size_t piece = 1; fit.load() && piece < counts.size(); ++piece)
+    fit.store(counts.front().add(counts[piece]));
+  return fit.load();
 }
 
 void scatter_few(const ScatterArgs& args, const Combiner& combiner) {
@@ -333,7 +226,46 @@ void scatter_rows(const ScatterArgs& args, const Combiner& combiner) {
   errors.rethrow();
 }
 
-enum class Way { Few, Tables, InOrder, Rows, Ranges, Sliced };
+/// The most columns of a tile, if positions with different innermost coordinates have no key in
+/// common, as along any axis but the last one, and it pays to go through them tile by tile; else 0.
+std::int64_t columns_of_tile(const ScatterArgs& args, int threads) {
+  constexpr std::int64_t kLeast = 64;
+  const Loop<3>& updates = args.updates;
+  const int inner = updates.ndim - 1;
+  if (inner < 1 || args.keys.ndim > 1) return 0;
+  const std::int64_t step = run_stride(updates, kKey);
+  const std::int64_t columns = updates.extent[inner];
+  bool apart = step > 0 && columns <= args.key_step / step;
+  for (int d = 0; d < inner; ++d) apart = apart && updates.stride[kKey][d] % args.key_step == 0;
+  if (!apart || args.keys.count() * args.item <= core_cache_bytes()) return 0;
+  const std::int64_t in_cache = core_cache_bytes() / 2 / (args.n * args.item);
+  if (threads == 1 && in_cache < kLeast) return 0;
+  const std::int64_t shared = columns / (std::int64_t{2} * threads);
+  return std::max(kLeast, std::min(in_cache, shared));
+}
+
+/// Shares tiles of columns among threads: in the whole, neighboring columns update distant rows.
+void scatter_tiles(const ScatterArgs& args, const Combiner& combiner, int threads) {
+  const int inner = args.updates.ndim - 1;
+  const std::int64_t width = columns_of_tile(args, threads);
+  const std::int64_t columns = args.updates.extent[inner];
+  const auto stride = [&](int operand) { return run_stride(args.updates, operand); };
+  parallel_for((columns - 1) / width + 1, 1, [&](std::int64_t begin, std::int64_t end) {
+    const DefaultFloatingPoint environment;
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t first = tile * width;
+      ScatterArgs part = args;
+      part.updates.extent[inner] = std::min(width, columns - first);
+      part.target += first * stride(kKey) * run_stride(args.keys, 0);
+      part.index += first * stride(kUpdateIndex);
+      part.values += first * stride(kUpdateValue);
+      for_each_block(part, 0, part.updates.count(),
+                     [&](const Updates& block) { combiner.in_place(part, block); });
+    }
+  });
+}
+
+enum class Way { Few, Tables, InOrder, Rows, Tiles, Ranges, Sliced };
 
 bool can_use_tables(const ScatterArgs& args, const Combiner& combiner) {
   return combiner.write_identity != nullptr || args.reduce == GPUKERN_REDUCE_NONE;
@@ -341,11 +273,14 @@ bool can_use_tables(const ScatterArgs& args, const Combiner& combiner) {
 
 Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const std::int64_t count = args.updates.count();
-  if (threads == 1 && count <= kFewUpdates) return Way::Few;
+  if (threads == 1 && count <= kFewUpdates && !combiner.is_always_in_place() &&
+      !is_dense(args.keys.count(), count))
+    return Way::Few;
   const std::int64_t keys = keys_of_row(args);
   if (threads > 1 && keys > 0 && args.updates.extent[0] >= threads &&
       (combiner.is_always_in_place() || is_dense(keys * args.updates.extent[0], count)))
     return Way::Rows;
+  if (combiner.is_always_in_place() && columns_of_tile(args, threads) > 0) return Way::Tiles;
   if (can_use_tables(args, combiner) && tables_for(args, threads) > 0) return Way::Tables;
   const bool can_stream =
       combiner.is_always_in_place() || args.keys.count() / combiner.most_keys <= count;
@@ -356,8 +291,9 @@ Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
 }  // namespace
 
 void scatter(const ScatterArgs& args) {
-  const Combiner combiner = combiner_for(args);
+  Combiner combiner = combiner_for(args);
   const int threads = threads_for(args.updates.count(), grain(args));
+  if (needs_no_blocks(args, combiner, threads)) combiner.in_blocks = nullptr;
   switch (way_of(args, combiner, threads)) {
     case Way::Few:
       return scatter_few(args, combiner);
@@ -368,6 +304,8 @@ void scatter(const ScatterArgs& args) {
       return scatter_in_order(args, combiner);
     case Way::Rows:
       return scatter_rows(args, combiner);
+    case Way::Tiles:
+      return scatter_tiles(args, combiner, threads);
     case Way::Ranges:
       return scatter_ranges(args, combiner, sharing_threads(args, threads));
     case Way::Sliced:
@@ -377,7 +315,10 @@ void scatter(const ScatterArgs& args) {
 
 Strategy scatter_strategy(const ScatterArgs& args) {
   const int threads = threads_for(args.updates.count(), grain(args));
-  const Way way = way_of(args, combiner_for(args), threads);
+  Combiner combiner = combiner_for(args);
+  // Without a look at the indices, as of elements with few values each.
+  if (combiner.is_exact_in_a_block) combiner.in_blocks = nullptr;
+  const Way way = way_of(args, combiner, threads);
   const bool is_serial = way == Way::Few || way == Way::InOrder;
   return {.path = way == Way::Sliced ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS,
           .threads = is_serial            ? 1

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -37,20 +38,38 @@ struct FetchNothing {
   void operator()(std::int64_t /*key*/) const {}
 };
 
+/// Calls body(key, target, value) for updates of keys that are `step` bytes apart. The parameters
+/// are passed by value, and the functions must hold values: stores of bytes could change what is
+/// behind a reference.
+template <class Key, class Value, class Body>
+void apply_updates(std::byte* target, std::int64_t step, const std::byte* values,
+                   std::int64_t count, Key key, Value value, Body body) {
+  for (std::int64_t u = 0; u < count; ++u) body(key(u), target + key(u) * step, values + value(u));
+}
+
+/// As apply_updates(), but fetches the elements of the target, and what fetch(key) fetches, before.
+template <class Key, class Value, class Body, class Fetch>
+void apply_far_updates(std::byte* target, std::int64_t step, const std::byte* values,
+                       std::int64_t count, Key key, Value value, Body body, Fetch fetch) {
+  constexpr std::int64_t kAhead = 32;
+  for (std::int64_t u = 0; u < count; ++u) {
+    const std::int64_t next = key(std::min(u + kAhead, count - 1));
+    __builtin_prefetch(target + next * step, 1);
+    fetch(next);
+    body(key(u), target + key(u) * step, values + value(u));
+  }
+}
+
 /// Calls body(key, target, value) for updates in order. Where the target is larger than a core's
-/// cache, its elements are fetched before, and fetch(key) fetches what else the body accesses. The
-/// loop's invariants are in local variables: stores of bytes could change any others.
+/// cache, its elements are fetched before, and fetch(key) fetches what else the body accesses.
 template <class Body, class Fetch = FetchNothing>
 void for_each_update(const ScatterArgs& args, const Updates& updates, const Body& body,
                      const Fetch& fetch = {}) {
-  constexpr std::int64_t kFetched = 256;  // longer blocks delay what the body itself waits for
-  std::byte* const target = args.target;
-  const std::byte* const values = args.values;
   const std::int64_t count = updates.count;
   if (args.keys.ndim > 1) {
     for (std::int64_t u = 0; u < count; ++u) {
       const Update update = updates.at(u);
-      body(update.key, target + offset_of(args.keys, update.key), values + update.value);
+      body(update.key, args.target + offset_of(args.keys, update.key), args.values + update.value);
     }
     return;
   }
@@ -58,56 +77,62 @@ void for_each_update(const ScatterArgs& args, const Updates& updates, const Body
   const std::int64_t bytes = std::max<std::int64_t>(1, std::abs(step));
   const bool is_far = args.keys.count() > core_cache_bytes() / bytes;
   visit_updates(updates, [&](const auto key, const auto value) {
-    for (std::int64_t at = 0; at < count; at += kFetched) {
-      const std::int64_t end = std::min(at + kFetched, count);
-      for (std::int64_t u = at; is_far && u < end; ++u) {
-        __builtin_prefetch(target + key(u) * step, 1);
-        fetch(key(u));
-      }
-      for (std::int64_t u = at; u < end; ++u)
-        body(key(u), target + key(u) * step, values + value(u));
-    }
+    if (is_far)
+      apply_far_updates(args.target, step, args.values, count, key, value, body, fetch);
+    else
+      apply_updates(args.target, step, args.values, count, key, value, body);
   });
 }
 
-/// Joins the full blocks of an element: level k holds the combination of 2^k of them, or nothing.
+/// Joins the full blocks of an element, which has a number of columns.
 template <class A, gpukern_reduce reduce>
 class BlockTree {
  public:
-  void push(std::vector<A> row) {
+  [[nodiscard]] std::int64_t blocks() const { return blocks_; }
+  /// Adds a block, and overwrites `row`, which holds it.
+  void push(A* row, std::size_t columns) {
     std::size_t level = 0;
-    for (; level < levels_.size() && !levels_[level].empty(); ++level) {
-      join(levels_[level], row);
-      row = std::exchange(levels_[level], {});
-    }
-    if (level == levels_.size()) levels_.emplace_back();
-    levels_[level] = std::move(row);
+    for (; has(level); ++level) join(level, row, columns);
+    levels_.resize(std::max(levels_.size(), (level + 1) * columns));
+    std::copy_n(row, columns, levels_.data() + level * columns);
+    ++blocks_;
   }
-  /// Joins all with the last block.
-  std::vector<A> close(std::vector<A> last) {
-    push(std::move(last));
-    std::vector<A> all;
-    for (std::vector<A>& level : levels_) {
-      if (level.empty()) continue;
-      if (!all.empty()) join(level, all);
-      all = std::move(level);
-    }
-    return all;
+  /// Joins all blocks with the last one in `row`.
+  void close(A* row, std::size_t columns) const {
+    for (std::size_t level = 0; level * columns < levels_.size(); ++level)
+      if (has(level)) join(level, row, columns);
   }
 
  private:
-  /// Combines `later` to the end of `earlier`.
-  static void join(std::vector<A>& earlier, const std::vector<A>& later) {
-    for (std::size_t c = 0; c < earlier.size(); ++c)
-      earlier[c] = combine(reduce, earlier[c], later[c]);
+  [[nodiscard]] bool has(std::size_t level) const { return ((blocks_ >> level) & 1) != 0; }
+  void join(std::size_t level, A* later, std::size_t columns) const {
+    const A* const earlier = levels_.data() + level * columns;
+    for (std::size_t c = 0; c < columns; ++c) later[c] = combine(reduce, earlier[c], later[c]);
   }
-  std::vector<std::vector<A>> levels_;
+
+  std::int64_t blocks_ = 0;
+  std::vector<A> levels_;  ///< level k combines 2^k blocks if bit k of their number is set
 };
+
+/// As combine(), without branches: minima and maxima of floating-point numbers as those of vectors,
+/// since compilers branch to choose one of two numbers. Loops over it are not vectorized.
+template <gpukern_reduce reduce, class A>
+A combine_one(A a, A b) {
+  if constexpr (std::is_floating_point_v<A> &&
+                (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX)) {
+    using Bits [[gnu::vector_size(16)]] =
+        std::conditional_t<sizeof(A) == 4, std::uint32_t, std::uint64_t>;
+    using Vector [[gnu::vector_size(16)]] = A;
+    return extreme<Bits>(reduce == GPUKERN_REDUCE_MAX, Vector{a}, Vector{b})[0];
+  } else {
+    return combine(reduce, a, b);
+  }
+}
 
 /// Combines a value with an element of the target; `count` values make up the result.
 template <class T, gpukern_reduce reduce>
 void combine_element(std::byte* target, const std::byte* value, std::int64_t count) {
-  const auto sum = combine(reduce, widened(load_as<T>(target)), widened(load_as<T>(value)));
+  const auto sum = combine_one<reduce>(widened(load_as<T>(target)), widened(load_as<T>(value)));
   store_as<T>(target, finished<T>(reduce, sum, count));
 }
 
@@ -122,24 +147,30 @@ class Row {
   [[nodiscard]] std::byte* target(std::int64_t key) const {
     return args_.target + offset_of(args_.keys, key);
   }
-  [[nodiscard]] std::vector<A> load(const std::byte* target) const {
-    std::vector<A> row;
-    row.reserve(static_cast<std::size_t>(args_.columns.count()));
+  void load(const std::byte* target, A* row) const {
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t) {
-      row.push_back(widened(load_as<T>(target + to)));
+      *row++ = widened(load_as<T>(target + to));
     });
-    return row;
   }
   void store(std::byte* target, const A* row, std::int64_t values) const {
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t) {
       store_as<T>(target + to, finished<T>(reduce, *row++, values));
     });
   }
+  /// Makes sums of `values` values the results.
+  void finish(std::byte* target, std::int64_t values) const {
+    for_each_column(args_.columns, [&](std::int64_t to, std::int64_t) {
+      store_as<T>(target + to, finished<T>(reduce, widened(load_as<T>(target + to)), values));
+    });
+  }
   /// As combine_element(), for all columns.
   void combine_in_place(std::byte* target, const std::byte* value, std::int64_t count) const {
-    if (contiguous_ > 0) {  // vectorized
-      for (std::int64_t at = 0; at < contiguous_; at += std::int64_t{sizeof(T)})
-        combine_element<T, reduce>(target + at, value + at, count);
+    if (contiguous_ > 0) {
+      for (std::int64_t at = 0; at < contiguous_; at += std::int64_t{sizeof(T)}) {  // vectorized
+        const auto sum =
+            combine(reduce, widened(load_as<T>(target + at)), widened(load_as<T>(value + at)));
+        store_as<T>(target + at, finished<T>(reduce, sum, count));
+      }
       return;
     }
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
@@ -165,47 +196,91 @@ class Row {
 /// types that are their own accumulator, and keys in [first, first + range).
 template <class T, gpukern_reduce reduce>
 class CountedReduction {
+  /// GPUKERN_REDUCE_MEAN adds, and divides at the end.
+  static constexpr gpukern_reduce kStep =
+      reduce == GPUKERN_REDUCE_MEAN ? GPUKERN_REDUCE_ADD : reduce;
+
  public:
   CountedReduction(const ScatterArgs& args, std::int64_t first, std::int64_t range)
-      : args_(args), row_(args), first_(first), values_(static_cast<std::size_t>(range)) {}
+      : args_(args),
+        row_(args),
+        first_(first),
+        values_(static_cast<std::size_t>(range)),
+        block_(static_cast<std::size_t>(args.columns.count())) {}
 
   void add(const Updates& updates) {
-    std::uint8_t* const values = values_.data();
-    const std::int64_t first = first_;
-    const bool is_single = args_.columns.ndim == 0;
-    for_each_update(
-        args_, updates,
-        [&, values, first, is_single](std::int64_t key, std::byte* target, const std::byte* value) {
-          if (values[key - first]++ == kBlockValues - 1)
-            start_block(key, target, value);
-          else if (is_single)
-            combine_element<T, reduce>(target, value, 1);
-          else
-            row_.combine_in_place(target, value, 1);
-        },
-        [values, first](std::int64_t key) { __builtin_prefetch(values + (key - first), 1); });
+    if (args_.columns.ndim == 0)
+      add_with(updates, [](std::byte* target, const std::byte* value) {
+        combine_element<T, kStep>(target, value, 1);
+      });
+    else
+      add_with(updates, [row = row_](std::byte* target, const std::byte* value) {
+        row.combine_in_place(target, value, 1);
+      });
   }
 
   void finish() {
+    const Row<T, reduce> row(args_);
     for (auto& [key, tree] : trees_) {
-      std::byte* const target = row_.target(key);
-      row_.store(target, tree.close(row_.load(target)).data(), 1);
+      std::uint8_t& values = values_[static_cast<std::size_t>(key - first_)];
+      std::byte* const target = row.target(key);
+      row.load(target, block_.data());
+      tree.close(block_.data(), block_.size());
+      row.store(target, block_.data(), tree.blocks() * kBlockValues + values + 1);
+      values = 0;
     }
+    if constexpr (reduce == GPUKERN_REDUCE_MEAN) finish_one_block(row);
   }
 
  private:
-  void start_block(std::int64_t key, std::byte* target, const std::byte* value) {
-    trees_[key].push(row_.load(target));
+  /// Makes results of the elements that have values.
+  void finish_one_block(const Row<T, reduce>& row) const {
+    std::array<std::uint16_t, 1024> found;  // NOLINT(*-member-init): the first `count`
+    for (std::size_t begin = 0; begin < values_.size(); begin += found.size()) {
+      const std::size_t end = std::min(begin + found.size(), values_.size());
+      std::size_t count = 0;
+      for (std::size_t at = begin; at < end; ++at) {  // without a branch
+        found[count] = static_cast<std::uint16_t>(at - begin);
+        count += values_[at] > 0 ? 1 : 0;
+      }
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t at = begin + found[k];
+        row.finish(row.target(first_ + static_cast<std::int64_t>(at)), values_[at] + 1);
+      }
+    }
+  }
+
+  template <class Combine>
+  void add_with(const Updates& updates, const Combine& combine_next) {
+    std::uint8_t* const values = values_.data();
+    for_each_update(
+        args_, updates,
+        [this, values, first = first_, combine_next](std::int64_t key, std::byte* target,
+                                                     const std::byte* value) {
+          if (values[key - first]++ == kBlockValues - 1)
+            start_block(key, target, value);
+          else
+            combine_next(target, value);
+        },
+        [values, first = first_](std::int64_t key) {
+          __builtin_prefetch(values + (key - first), 1);
+        });
+  }
+
+  [[gnu::noinline]] void start_block(std::int64_t key, std::byte* target, const std::byte* value) {
+    row_.load(target, block_.data());
+    trees_[key].push(block_.data(), block_.size());
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
       store_as<T>(target + to, load_as<T>(value + from));
     });
   }
 
   const ScatterArgs& args_;
-  Row<T, reduce> row_;
+  Row<T, kStep> row_;
   std::int64_t first_;
   std::vector<std::uint8_t> values_;  ///< in the current block, less one, modulo kBlockValues
-  std::unordered_map<std::int64_t, BlockTree<T, reduce>> trees_;
+  std::vector<T> block_;              ///< one that is joined with others
+  std::unordered_map<std::int64_t, BlockTree<T, kStep>> trees_;
 };
 
 /// Reduces in accumulators, which are written to the target at the end.
@@ -225,29 +300,19 @@ class BlockedReduction {
         rows_(std::make_unique_for_overwrite<A[]>(static_cast<std::size_t>(range) * columns_)) {}
 
   void add(const Updates& updates) {
-    const bool is_single = columns_ == 1;
-    for_each_update(
-        args_, updates,
-        [&, is_single](std::int64_t key, std::byte* /*target*/, const std::byte* value) {
-          const std::size_t element = this->element(key);
-          A* row = rows_.get() + element * columns_;
-          // The element itself is the first value.
-          if (values_[element]++ % kBlockValues == 0) return start_block(element, key, value);
-          if (is_single) {
-            *row = combine(reduce, *row, widened(load_as<T>(value)));
-            return;
-          }
-          for_each_column(args_.columns, [&](std::int64_t, std::int64_t from) {
-            *row = combine(reduce, *row, widened(load_as<T>(value + from)));
-            ++row;
-          });
-        },
-        [&](std::int64_t key) {
-          if (!dense_) return;
-          const std::size_t element = this->element(key);
-          __builtin_prefetch(&values_[element], 1);
-          __builtin_prefetch(rows_.get() + element * columns_, 1);
-        });
+    if (dense_ && columns_ == 1) return add_items(updates);
+    for_each_update(args_, updates,
+                    [this](std::int64_t key, std::byte* /*target*/, const std::byte* value) {
+                      const std::size_t element = this->element(key);
+                      A* row = rows_.get() + element * columns_;
+                      // The element itself is the first value.
+                      if (values_[element]++ % kBlockValues == 0)
+                        return start_block(element, key, value);
+                      for_each_column(args_.columns, [&](std::int64_t, std::int64_t from) {
+                        *row = combine(reduce, *row, widened(load_as<T>(value + from)));
+                        ++row;
+                      });
+                    });
   }
 
   /// Writes the elements.
@@ -256,25 +321,43 @@ class BlockedReduction {
     for (std::size_t element = 0; element < values_.size(); ++element) {
       if (element % kPart == 0 && is_stopped()) return;
       if (values_[element] == 0) continue;
-      const A* const row = rows_.get() + element * columns_;
+      A* const row = rows_.get() + element * columns_;
       std::byte* const target =
           row_.target(dense_ ? first_ + static_cast<std::int64_t>(element) : keys_[element]);
       if (const auto tree = trees_.find(element); tree != trees_.end())
-        row_.store(target, tree->second.close({row, row + columns_}).data(), values_[element]);
-      else
-        row_.store(target, row, values_[element]);
+        tree->second.close(row, columns_);
+      row_.store(target, row, values_[element]);
     }
   }
 
  private:
+  void add_items(const Updates& updates) {
+    std::int64_t* const values = values_.data();
+    A* const rows = rows_.get();
+    for_each_update(
+        args_, updates,
+        [this, values, rows, first = first_](std::int64_t key, std::byte* /*target*/,
+                                             const std::byte* value) {
+          const std::int64_t element = key - first;
+          if (values[element]++ % kBlockValues == 0)
+            return start_block(static_cast<std::size_t>(element), key, value);
+          rows[element] = combine_one<reduce>(rows[element], widened(load_as<T>(value)));
+        },
+        [values, rows, first = first_](std::int64_t key) {
+          __builtin_prefetch(values + (key - first), 1);
+          __builtin_prefetch(rows + (key - first), 1);
+        });
+  }
+
   /// The first block begins with the element itself, others replace a full one.
-  void start_block(std::size_t element, std::int64_t key, const std::byte* value) {
+  [[gnu::noinline]] void start_block(std::size_t element, std::int64_t key,
+                                     const std::byte* value) {
     A* row = rows_.get() + element * columns_;
     const bool is_first = values_[element] == 1;
     if (is_first)
       ++values_[element];
     else
-      trees_[element].push({row, row + columns_});
+      trees_[element].push(row, columns_);
     const std::byte* const own = row_.target(key);
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
       const A number = widened(load_as<T>(value + from));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/cpu/cache.hpp"
 #include "src/cpu/gather_items.hpp"
 #include "src/threading/thread_limit.hpp"
 #include "src/threading/thread_pool.hpp"
@@ -54,12 +53,6 @@ std::int64_t resolve_in_mode(const ScatterArgs& args, std::int64_t begin, std::i
   return resolve<T, GPUKERN_INDEX_RAISE>(args, begin, end, to);
 }
 
-/// Prefetches what the next block reads, unless it is far more than a block.
-void fetch(const std::byte* begin, std::int64_t bytes) {
-  constexpr std::int64_t kMost = 8192;
-  for (std::int64_t at = 0; at < bytes && bytes <= kMost; at += kCacheLine) prefetch(begin + at);
-}
-
 }  // namespace
 
 void for_each_column_run(const Loop<2>& columns, const ColumnRunVisitor& visit) {
@@ -101,8 +94,6 @@ Updates UpdateReader::read_run(std::int64_t begin, std::int64_t end) {
   for_each_run(args_.updates, begin, end, [&](const auto& offset, std::int64_t length) {
     const std::byte* const index = args_.index + offset[kUpdateIndex];
     const std::int64_t value = offset[kUpdateValue];
-    fetch(index + length * step, length * step);
-    fetch(args_.values + value + length * value_step, length * value_step);
     resolve_(index, step, length, args_.n, keys);
     // Of a missing position the key is not used, and may wrap.
     const auto key_of = [&](std::int64_t i) {

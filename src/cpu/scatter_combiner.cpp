@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "src/cpu/scatter_combiner.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+#include "src/cpu/scatter_reductions.hpp"
+
+namespace gpukern::cpu {
+namespace {
+
+void put(const ScatterArgs& args, const Updates& updates) {
+  visit_width(args.item, [&](auto width) {
+    if (args.columns.ndim == 0)
+      for_each_update(args, updates,
+                      [width](std::int64_t, std::byte* target, const std::byte* value) {
+                        std::memcpy(target, value, width);
+                      });
+    else
+      for_each_update(args, updates,
+                      [&args, width](std::int64_t, std::byte* target, const std::byte* value) {
+                        for_each_column(args.columns, [=](std::int64_t to, std::int64_t from) {
+                          std::memcpy(target + to, value + from, width);
+                        });
+                      });
+  });
+}
+
+/// Whether an element of the target can take the place of its accumulator.
+template <class T>
+constexpr bool kIsInTarget = std::is_same_v<T, Accumulator<T>>;
+template <class T, gpukern_reduce reduce>
+constexpr bool kIsExactInABlock = kIsInTarget<T> && reduce != GPUKERN_REDUCE_MEAN;
+
+template <class T, gpukern_reduce reduce>
+void combine_in_place(const ScatterArgs& args, const Updates& updates) {
+  if (args.columns.ndim == 0)
+    for_each_update(args, updates, [](std::int64_t, std::byte* target, const std::byte* value) {
+      combine_element<T, reduce>(target, value, 2);
+    });
+  else
+    for_each_update(
+        args, updates,
+        [row = Row<T, reduce>(args)](std::int64_t, std::byte* target, const std::byte* value) {
+          row.combine_in_place(target, value, 2);
+        });
+}
+
+template <class T, gpukern_reduce reduce>
+void combine_in_blocks(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks) {
+  const auto run = [&](auto&& reduction) {
+    blocks([&](const Updates& updates) { reduction.add(updates); });
+    reduction.finish();
+  };
+  if constexpr (kIsInTarget<T>)
+    run(CountedReduction<T, reduce>(args, keys.first, keys.count));
+  else
+    run(BlockedReduction<T, reduce>(args, keys.first, keys.count, true));
+}
+
+/// Whether no element surely gets values for a second block.
+bool fit_one_block(const Updates& updates) {
+  return updates.count < kBlockValues || UpdateCounts(updates.count).add(updates);
+}
+
+template <class T, gpukern_reduce reduce>
+void combine_sparse(const ScatterArgs& args, const Updates& updates) {
+  if (kIsExactInABlock<T, reduce> && fit_one_block(updates))
+    return combine_in_place<T, reduce>(args, updates);
+  BlockedReduction<T, reduce> reduction(args, 0, updates.count, false);
+  for_each_part(updates, args.row_bytes(), [&](const Updates& part) { reduction.add(part); });
+  reduction.finish();
+}
+
+template <class T, gpukern_reduce reduce>
+void write_identity(std::byte* element) {
+  store_as<T>(element, reduce == GPUKERN_REDUCE_MULTIPLY ? T{1} : identity<T>(reduce));
+}
+
+template <class Element, gpukern_reduce reduce>
+Combiner combiner_with() {
+  using T = typename ReducedAs<Element, reduce>::Type;
+  if constexpr (depends_on_order<T>(reduce))
+    return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>,
+            combine_sparse<T, reduce>,   nullptr,
+            kIsInTarget<T> ? 32 : 4,     kIsExactInABlock<T, reduce>};
+  else if constexpr (std::is_integral_v<T>)
+    return {combine_in_place<T, reduce>, nullptr, nullptr, write_identity<T, reduce>};
+  else  // a NaN without updates has to keep its bits
+    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr};
+}
+
+template <class T>
+Combiner combiner_of(gpukern_reduce reduce) {
+  if constexpr (!std::is_integral_v<T>)
+    if (reduce == GPUKERN_REDUCE_MEAN) return combiner_with<T, GPUKERN_REDUCE_MEAN>();
+  if constexpr (!kIsComplex<T>) {
+    if (reduce == GPUKERN_REDUCE_MULTIPLY) return combiner_with<T, GPUKERN_REDUCE_MULTIPLY>();
+    if (reduce == GPUKERN_REDUCE_MIN) return combiner_with<T, GPUKERN_REDUCE_MIN>();
+    if (reduce == GPUKERN_REDUCE_MAX) return combiner_with<T, GPUKERN_REDUCE_MAX>();
+  }
+  return combiner_with<T, GPUKERN_REDUCE_ADD>();
+}
+
+}  // namespace
+
+Combiner combiner_for(const ScatterArgs& args) {
+  Combiner combiner{put, nullptr, nullptr, nullptr};
+  if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
+  visit_reduced_dtype(args.dtype, [&](auto tag) {
+    combiner = combiner_of<typename decltype(tag)::type>(args.reduce);
+  });
+  if (args.unique || (args.any_order && combiner.is_exact_in_a_block)) combiner.in_blocks = nullptr;
+  return combiner;
+}
+
+}  // namespace gpukern::cpu
