@@ -45,6 +45,12 @@ inline void prefetch(const void* address) {
   __asm__ volatile("");
 }
 
+/// As prefetch(), of a cache line that will be written to.
+inline void prefetch_to_write(const void* address) {
+  __builtin_prefetch(address, 1);
+  __asm__ volatile("");
+}
+
 #ifdef GPUKERN_X86
 /// Whether the target has stores that bypass the caches.
 constexpr bool kHasStreamingStores = true;

@@ -183,10 +183,15 @@ void move_offsets(const ItemRun& given, std::int64_t item, const std::int64_t* o
   });
 }
 
+/// Whether move_offsets() can move the items.
+bool have_offsets(const GatherArgs& args) {
+  constexpr std::int64_t kShort = 16;
+  return args.item <= kShort && args.mode != GPUKERN_INDEX_FILL;
+}
+
 /// Moves a run along a tuple of indices, whose offsets are found in blocks.
 bool move_tuple(const GatherArgs& args, const GatherFunctions& functions, const ItemRun& given,
                 std::int64_t fill) {
-  constexpr std::int64_t kShort = 16;
   std::array<std::int64_t, kTupleBlock> block;
   const IndexTuple& tuple = *args.tuple;
   const std::int64_t first = position_of(tuple, given.index);
@@ -197,13 +202,27 @@ bool move_tuple(const GatherArgs& args, const GatherFunctions& functions, const 
   for (std::int64_t done = 0; done < given.count; done += kTupleBlock) {
     run.count = std::min(kTupleBlock, given.count - done);
     good = tuple_offsets(tuple, args.mode, first + done, run.count, block.data()) && good;
-    if (args.item <= kShort && args.mode != GPUKERN_INDEX_FILL)
+    if (have_offsets(args))
       move_offsets(run, args.item, block.data(), functions.far);
     else
       functions.move(args, run, fill);
     run.out += run.count * run.out_step;
   }
   return good;
+}
+
+/// Turns positions into offsets in the source, of items whose first one is at `offset` and that are
+/// `stride` bytes apart. Missing ones stay.
+void make_offsets(const GatherArgs& args, std::int64_t offset, std::int64_t stride,
+                  std::int64_t count, std::int64_t* position) {
+  if (args.axis.ndim <= 1 && args.mode != GPUKERN_INDEX_FILL) {
+    const std::int64_t step = run_stride(args.axis, 0);
+    for (std::int64_t i = 0; i < count; ++i) position[i] = position[i] * step + offset + i * stride;
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i)
+    if (position[i] != kMissing)
+      position[i] = axis_offset(args.axis, position[i]) + offset + i * stride;
 }
 
 /// Moves a run along the index, resolving its indices in blocks that stay in the first-level cache.
@@ -226,11 +245,12 @@ bool move_resolved(const GatherArgs& args, const GatherFunctions& functions, con
         good;
     if (args.axis.ndim > 1 || source_stride != 0) {
       run.source_step = 1;
-      for (std::int64_t i = 0; i < run.count; ++i)
-        if (block[i] != kMissing)
-          block[i] = axis_offset(args.axis, block[i]) + (done + i) * source_stride;
+      make_offsets(args, done * source_stride, source_stride, run.count, block.data());
     }
-    functions.move(args, run, fill);
+    if (run.source_step == 1 && have_offsets(args))
+      move_offsets(run, args.item, block.data(), functions.far);
+    else
+      functions.move(args, run, fill);
     run.out += run.count * run.out_step;
   }
   return good;

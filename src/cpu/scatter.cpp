@@ -80,8 +80,10 @@ int sharing_threads(const ScatterArgs& args, int threads) {
   constexpr int kMost = 16;
   const std::int64_t columns = args.columns.count();
   if (args.updates.count() * columns < kElements) return 1;
-  // To combine an item takes about as long as to read its index, unless the target is far away.
-  if (columns == 1 && args.keys.count() * args.item <= core_cache_bytes()) return 1;
+  // To combine an item takes about as long as to read its index, unless the target is far away; and
+  // few threads save little.
+  const std::int64_t near = 8 * core_cache_bytes() / threads;
+  if (columns == 1 && args.keys.count() * args.item <= near) return 1;
   return std::min(threads, kMost);
 }
 
@@ -226,25 +228,24 @@ void scatter_rows(const ScatterArgs& args, const Combiner& combiner) {
   errors.rethrow();
 }
 
-/// The most columns of a tile, if positions with different innermost coordinates have no key in
-/// common, as along any axis but the last one, and it pays to go through them tile by tile; else 0.
+/// The columns of a tile, if positions with different innermost coordinates have no key in common,
+/// as along any axis but the last one, and threads can share them; else 0.
 std::int64_t columns_of_tile(const ScatterArgs& args, int threads) {
   constexpr std::int64_t kLeast = 64;
+  constexpr std::int64_t kTilesPerThread = 4;  // a late thread leaves some to others
   const Loop<3>& updates = args.updates;
   const int inner = updates.ndim - 1;
-  if (inner < 1 || args.keys.ndim > 1) return 0;
+  if (threads == 1 || inner < 1 || args.keys.ndim > 1) return 0;
   const std::int64_t step = run_stride(updates, kKey);
   const std::int64_t columns = updates.extent[inner];
   bool apart = step > 0 && columns <= args.key_step / step;
   for (int d = 0; d < inner; ++d) apart = apart && updates.stride[kKey][d] % args.key_step == 0;
-  if (!apart || args.keys.count() * args.item <= core_cache_bytes()) return 0;
-  const std::int64_t in_cache = core_cache_bytes() / 2 / (args.n * args.item);
-  if (threads == 1 && in_cache < kLeast) return 0;
-  const std::int64_t shared = columns / (std::int64_t{2} * threads);
-  return std::max(kLeast, std::min(in_cache, shared));
+  const bool is_near = args.keys.count() * args.item <= core_cache_bytes();
+  if (!apart || is_near || columns < 2 * kLeast) return 0;
+  return std::max(kLeast, columns / (kTilesPerThread * threads));
 }
 
-/// Shares tiles of columns among threads: in the whole, neighboring columns update distant rows.
+/// Shares tiles of columns among threads, none of which reads the indices of others.
 void scatter_tiles(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const int inner = args.updates.ndim - 1;
   const std::int64_t width = columns_of_tile(args, threads);

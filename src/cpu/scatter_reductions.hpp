@@ -54,7 +54,7 @@ void apply_far_updates(std::byte* target, std::int64_t step, const std::byte* va
   constexpr std::int64_t kAhead = 32;
   for (std::int64_t u = 0; u < count; ++u) {
     const std::int64_t next = key(std::min(u + kAhead, count - 1));
-    __builtin_prefetch(target + next * step, 1);
+    prefetch_to_write(target + next * step);
     fetch(next);
     body(key(u), target + key(u) * step, values + value(u));
   }
@@ -262,9 +262,7 @@ class CountedReduction {
           else
             combine_next(target, value);
         },
-        [values, first = first_](std::int64_t key) {
-          __builtin_prefetch(values + (key - first), 1);
-        });
+        [values, first = first_](std::int64_t key) { prefetch_to_write(values + (key - first)); });
   }
 
   [[gnu::noinline]] void start_block(std::int64_t key, std::byte* target, const std::byte* value) {
@@ -344,8 +342,8 @@ class BlockedReduction {
           rows[element] = combine_one<reduce>(rows[element], widened(load_as<T>(value)));
         },
         [values, rows, first = first_](std::int64_t key) {
-          __builtin_prefetch(values + (key - first), 1);
-          __builtin_prefetch(rows + (key - first), 1);
+          prefetch_to_write(values + (key - first));
+          prefetch_to_write(rows + (key - first));
         });
   }
 
