@@ -150,57 +150,6 @@ def test_bits_depend_on_neither_threads_nor_run(rng):
     assert len(results) == 1
 
 
-@pytest.fixture(params=[1, 2, 3, 8])
-def threads(request):
-    before = gpukern.get_num_threads()
-    gpukern.set_num_threads(request.param)
-    yield request.param
-    gpukern.set_num_threads(before)
-
-
-# The CPU's threads have a table of few keys each, if the order of their values does not matter.
-@pytest.mark.parametrize("size", [1, 37, 4096, 20_000])
-def test_many_updates_of_few_keys(rng, threads, size):
-    index, values = rng.integers(0, size, 100_001), rng.integers(-(2**62), 2**62, 100_001)
-    target = rng.integers(-(2**62), 2**62, size)
-    for reduce, combine in (None, None), ("add", np.add), ("max", np.maximum):
-        expected = target.copy()
-        if combine is None:
-            expected[index] = values
-        else:
-            combine.at(expected, index, values)
-        assert np.array_equal(scatter(target.copy(), index, values, reduce=reduce), expected)
-
-
-def test_few_keys_in_shared_memory(rng, threads):
-    memory = rng.integers(0, 1000, 120_000)
-    target, index, values = memory[:1000], memory[5:100_005], memory[900:100_900]
-    for reduce in None, "add":
-        expected = target.copy()
-        if reduce is None:
-            expected[index] = values
-        else:
-            np.add.at(expected, index, values)
-        found = memory.copy()
-        parts = found[:1000], found[5:100_005], found[900:100_900]
-        scatter(*parts, reduce=reduce, out=found[7:1007])
-        assert np.array_equal(found[7:1007], expected)
-        assert np.array_equal(found[1007:], memory[1007:])
-
-
-def test_nans_without_updates_keep_their_bits(rng, threads):
-    """A minimum of floats does not depend on the order either."""
-    target = np.where(rng.random(1000) < 0.5, -0.0, np.nan)
-    target.view("u8")[::2] |= 1 << 63
-    index, values = rng.integers(0, 500, 50_000), rng.standard_normal(50_000)
-    expected = target.copy()
-    with np.errstate(invalid="ignore"):
-        np.minimum.at(expected, index, values)
-    found = scatter(target.copy(), index, values, reduce="min")
-    assert np.array_equal(found, expected, equal_nan=True)
-    assert found[500:].tobytes() == target[500:].tobytes()
-
-
 def test_repeated_calls_give_the_same_bits(place, rng):
     """A release repeats each call 1,000 times."""
     index, values = rng.integers(0, 3000, 40_000), rng.standard_normal(40_000)

@@ -14,6 +14,7 @@
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/scatter_combiner.hpp"
+#include "src/cpu/scatter_few_keys.hpp"
 #include "src/cpu/scatter_tables.hpp"
 #include "src/cpu/scatter_updates.hpp"
 #include "src/threading/thread_pool.hpp"
@@ -266,7 +267,7 @@ void scatter_tiles(const ScatterArgs& args, const Combiner& combiner, int thread
   });
 }
 
-enum class Way { Few, Tables, InOrder, Rows, Tiles, Ranges, Sliced };
+enum class Way { Few, Tables, FewKeys, InOrder, Rows, Tiles, Ranges, Sliced };
 
 bool can_use_tables(const ScatterArgs& args, const Combiner& combiner) {
   return combiner.write_identity != nullptr || args.reduce == GPUKERN_REDUCE_NONE;
@@ -283,6 +284,7 @@ Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
     return Way::Rows;
   if (combiner.is_always_in_place() && columns_of_tile(args, threads) > 0) return Way::Tiles;
   if (can_use_tables(args, combiner) && tables_for(args, threads) > 0) return Way::Tables;
+  if (!combiner.is_always_in_place() && parts_of_few_keys(args, threads) > 0) return Way::FewKeys;
   const bool can_stream =
       combiner.is_always_in_place() || args.keys.count() / combiner.most_keys <= count;
   if (!can_stream) return Way::Sliced;
@@ -301,6 +303,8 @@ void scatter(const ScatterArgs& args) {
     case Way::Tables:
       return scatter_by_tables(args, {combiner.in_place, combiner.write_identity},
                                tables_for(args, threads));
+    case Way::FewKeys:
+      return combiner.few_keys(args, parts_of_few_keys(args, threads));
     case Way::InOrder:
       return scatter_in_order(args, combiner);
     case Way::Rows:

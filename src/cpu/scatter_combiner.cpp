@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "src/cpu/scatter_few_keys.hpp"
 #include "src/cpu/scatter_reductions.hpp"
 
 namespace gpukern::cpu {
@@ -75,6 +76,11 @@ void combine_sparse(const ScatterArgs& args, const Updates& updates) {
 }
 
 template <class T, gpukern_reduce reduce>
+void combine_few_keys(const ScatterArgs& args, std::int64_t parts) {
+  FewKeysReduction<T, reduce>(args, parts).run();
+}
+
+template <class T, gpukern_reduce reduce>
 void write_identity(std::byte* element) {
   store_as<T>(element, reduce == GPUKERN_REDUCE_MULTIPLY ? T{1} : identity<T>(reduce));
 }
@@ -83,13 +89,17 @@ template <class Element, gpukern_reduce reduce>
 Combiner combiner_with() {
   using T = typename ReducedAs<Element, reduce>::Type;
   if constexpr (depends_on_order<T>(reduce))
-    return {combine_in_place<T, reduce>, combine_in_blocks<T, reduce>,
-            combine_sparse<T, reduce>,   nullptr,
-            kIsInTarget<T> ? 32 : 4,     kIsExactInABlock<T, reduce>};
+    return {combine_in_place<T, reduce>,
+            combine_in_blocks<T, reduce>,
+            combine_sparse<T, reduce>,
+            combine_few_keys<T, reduce>,
+            nullptr,
+            kIsInTarget<T> ? 32 : 4,
+            kIsExactInABlock<T, reduce>};
   else if constexpr (std::is_integral_v<T>)
-    return {combine_in_place<T, reduce>, nullptr, nullptr, write_identity<T, reduce>};
+    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr, write_identity<T, reduce>};
   else  // a NaN without updates has to keep its bits
-    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr};
+    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr, nullptr};
 }
 
 template <class T>
@@ -107,7 +117,7 @@ Combiner combiner_of(gpukern_reduce reduce) {
 }  // namespace
 
 Combiner combiner_for(const ScatterArgs& args) {
-  Combiner combiner{put, nullptr, nullptr, nullptr};
+  Combiner combiner{put, nullptr, nullptr, nullptr, nullptr};
   if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
     combiner = combiner_of<typename decltype(tag)::type>(args.reduce);

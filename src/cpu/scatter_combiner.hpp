@@ -33,6 +33,8 @@ struct Combiner {
   void (*in_blocks)(const ScatterArgs& args, const KeyRange& keys, const ForEachBlock& blocks);
   /// In blocks, for any keys.
   void (*sparse)(const ScatterArgs& args, const Updates& updates);
+  /// In blocks, for few keys: see FewKeysReduction.
+  void (*few_keys)(const ScatterArgs& args, std::int64_t parts);
   /// See TableCombiner.
   void (*write_identity)(std::byte* element);
   /// Keys for each update with which in_blocks still costs less than to sort the updates.
