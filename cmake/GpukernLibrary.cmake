@@ -35,6 +35,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
     list(FILTER sources INCLUDE REGEX "_${suffix}\\.cpp$")
     set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${GPUKERN_${isa}_FLAGS})
   endforeach()
+  # Of products of complex numbers, GCC makes fused operations even with -ffp-contract=off.
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/cpu/bag_kernel_avx2.cpp"
+               APPEND PROPERTY COMPILE_OPTIONS -mno-fma)
 else()
   list(FILTER GPUKERN_CPU_SOURCES EXCLUDE REGEX "_avx(2|512)\\.cpp$")
 endif()

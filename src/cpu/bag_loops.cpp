@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#define GPUKERN_ISA baseline
 #include "src/cpu/bag_loops.hpp"
 
 #include <algorithm>
@@ -8,74 +9,13 @@
 #include <cstring>
 #include <type_traits>
 
+#include "src/cpu/bag_kernel.hpp"
 #include "src/cpu/elements.hpp"
+#include "src/cpu/isa.hpp"
 #include "src/cpu/runs.hpp"
 
 namespace gpukern::cpu {
 namespace {
-
-/// A vector register. Compilers do not vectorize loops over a few sums by themselves.
-template <class Number>
-using Vector [[gnu::vector_size(16)]] = Number;
-
-/// The numbers that a sum of elements of type T consists of.
-template <class T>
-struct PartOf {
-  using Type = T;
-};
-template <class Real>
-struct PartOf<Complex<Real>> {
-  using Type = Real;
-};
-
-/// Sums of neighbouring columns in vector registers.
-template <class T, gpukern_reduce reduce, bool weighted>
-class VectorSums {
-  using A = Accumulator<T>;
-  using Number = typename PartOf<A>::Type;
-  using V = Vector<Number>;
-
- public:
-  static constexpr std::int64_t kColumns = sizeof(V) / sizeof(A);
-
-  /// Combines the columns of kCount vectors at an offset of the rows.
-  template <int kCount>
-  static void combine(const BlockRows& rows, std::int64_t offset, A* sums) {
-    V sum[kCount];
-    for (V& each : sum) each = identity<Number>(reduce) - V{};  // -0 + 0 would be +0
-    for (std::int64_t k = 0; k < rows.count; ++k) {
-      const std::byte* const row = rows.row[k] + offset;
-#pragma GCC unroll 8
-      for (int i = 0; i < kCount; ++i) {
-        V value = load(row + i * kColumns * static_cast<std::int64_t>(sizeof(T)));
-        if constexpr (weighted) value *= reinterpret_cast<const A*>(rows.weight)[k];
-        sum[i] = join(sum[i], value);
-      }
-    }
-    std::memcpy(sums, sum, sizeof sum);
-  }
-
- private:
-  static V load(const std::byte* from) {
-    if constexpr (std::is_same_v<T, A>) {
-      return load_as<V>(from);
-    } else {
-      using Bits [[gnu::vector_size(8)]] = std::uint16_t;
-      const auto bits = __builtin_convertvector(load_as<Bits>(from), Vector<std::uint32_t>);
-      return widened_bits<T, V>(bits);
-    }
-  }
-
-  /// As gpukern::combine().
-  static V join(V a, V b) {
-    if constexpr (reduce == GPUKERN_REDUCE_ADD) {
-      return a + b;
-    } else {
-      using Bits = std::conditional_t<std::is_floating_point_v<Number>, decltype(a < b), void>;
-      return extreme<Bits>(reduce == GPUKERN_REDUCE_MAX, a, b);
-    }
-  }
-};
 
 /// `reduce` is GPUKERN_REDUCE_ADD for means as well.
 template <class T, gpukern_reduce reduce, bool weighted>
@@ -86,9 +26,7 @@ class Loops {
  public:
   static BagLoops table() {
     static constexpr WeightReader kWeights{sizeof(A), load_weights};
-    return {sizeof(A),      weighted ? &kWeights : nullptr,
-            combine_block,  reduce_column,
-            combine_column, join,
+    return {sizeof(A), weighted ? &kWeights : nullptr, nullptr, reduce_column, combine_column, join,
             finish};
   }
 
@@ -124,40 +62,6 @@ class Loops {
                   finished<T>(kFinal, sums[c], count));
   }
 
-  /// The element at an address, times the weight of item k.
-  static A value(const std::byte* from, const A* weight, std::int64_t k) {
-    const A number = widened(load_as<T>(from));
-    if constexpr (weighted) return multiplied(number, weight[k]);
-    return number;
-  }
-
-  static void combine_block(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
-                            std::byte* to) {
-    A* const sums = as_sums(to);
-    std::int64_t c = 0;
-    const auto offset_of_column = [&] { return offset + c * static_cast<std::int64_t>(sizeof(T)); };
-    if constexpr (!(kIsComplex<T> && weighted)) {
-      using Sums = VectorSums<T, reduce, weighted>;
-      const auto combine_vectors = [&]<int kCount>(std::integral_constant<int, kCount>) {
-        constexpr std::int64_t kColumns = kCount * Sums::kColumns;
-        for (; c + kColumns <= columns; c += kColumns)
-          Sums::template combine<kCount>(rows, offset_of_column(), sums + c);
-      };
-      combine_vectors(std::integral_constant<int, 8>{});
-      combine_vectors(std::integral_constant<int, 2>{});
-      combine_vectors(std::integral_constant<int, 1>{});
-    }
-    for (; c < columns; ++c) sums[c] = combine_rows(rows, offset_of_column());
-  }
-
-  static A combine_rows(const BlockRows& rows, std::int64_t offset) {
-    const A* const weight = as_sums(rows.weight);
-    A sum = identity<A>(reduce);
-    for (std::int64_t k = 0; k < rows.count; ++k)
-      sum = combine(reduce, sum, value(rows.row[k] + offset, weight, k));
-    return sum;
-  }
-
   // ---- one column: kChains blocks at a time, since each is a chain of dependent additions ----
 
   static constexpr std::int64_t kChains = 8;
@@ -188,7 +92,7 @@ class Loops {
       return block.count();
     }
     const BlockRows rows = window.rows(block);
-    sum = combine_rows(rows, 0);
+    sum = baseline::BlockLoop<T, reduce, weighted>::combine_rows(rows, 0);
     return rows.count;
   }
 
@@ -254,12 +158,20 @@ BagLoops table_for(const GatherReduceArgs& args) {
   return table_of<T, GPUKERN_REDUCE_ADD, false>();
 }
 
+CombineBlock combine_block_for(const GatherReduceArgs& args) {
+#ifdef GPUKERN_X86
+  if (widest_isa() >= Isa::Avx2) return combine_block_avx2(args);
+#endif
+  return baseline::combine_block_for(args);
+}
+
 }  // namespace
 
 BagLoops bag_loops(const GatherReduceArgs& args) {
   BagLoops loops{};
   visit_reduced_dtype(args.dtype,
                       [&](auto tag) { loops = table_for<typename decltype(tag)::type>(args); });
+  loops.combine_block = combine_block_for(args);
   return loops;
 }
 

@@ -18,12 +18,14 @@ constexpr std::int64_t kTileColumns = 256;
 constexpr std::int64_t kUnitBlocks = 64;
 constexpr std::int64_t kUnitItems = kUnitBlocks * kBlockValues;
 
+/// Combines contiguous columns at an offset of the rows.
+using CombineBlock = void (*)(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
+                              std::byte* sums);
+
 struct BagLoops {
   std::int64_t sum_bytes;  ///< of a column
   const WeightReader* weights;
-  /// Combines contiguous columns at an offset of the rows.
-  void (*combine_block)(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
-                        std::byte* sums);
+  CombineBlock combine_block;
   /// Writes the reduction of at most kUnitItems of the only column.
   void (*reduce_column)(const GatherReduceArgs& args, RowWindow& window, Items items,
                         std::byte* out);
@@ -40,5 +42,9 @@ struct BagLoops {
 };
 
 BagLoops bag_loops(const GatherReduceArgs& args);
+
+#ifdef GPUKERN_X86
+CombineBlock combine_block_avx2(const GatherReduceArgs& args);
+#endif
 
 }  // namespace gpukern::cpu

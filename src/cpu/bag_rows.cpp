@@ -3,52 +3,48 @@
 
 #include "src/cpu/bag_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <type_traits>
+#include <numeric>
 
+#include "src/cpu/cache.hpp"
+#include "src/cpu/gather_items.hpp"
 #include "src/cpu/runs.hpp"
 
 namespace gpukern::cpu {
-namespace {
-
-constexpr std::int64_t kMostPrefetched = 1024;  // bytes of a row
-
-void rows_in_order(const GatherReduceArgs& args, Items items, const std::byte** rows) {
-  for (std::int64_t item = items.begin; item < items.end; ++item)
-    *rows++ = args.source + offset_of(args.axis, item);
-}
-
-template <class T>
-void rows_by_index(const GatherReduceArgs& args, Items items, const std::byte** rows) {
-  const bool is_flat = args.axis.ndim > 1;
-  const std::int64_t step = run_stride(args.axis, 0);
-  for (std::int64_t item = items.begin; item < items.end; ++item) {
-    const std::int64_t position = resolve_index(
-        args.mode, load<T>(args.index + item * args.index_step), std::is_signed_v<T>, args.n);
-    const std::byte* row = nullptr;
-    if (position >= 0)
-      row = args.source + (is_flat ? offset_of(args.axis, position) : position * step);
-    *rows++ = row;
-  }
-}
-
-}  // namespace
 
 RowWindow::RowWindow(const GatherReduceArgs& args, std::int64_t row_bytes,
                      const WeightReader* weights)
     : args_(args),
       weights_(weights),
-      prefetched_(std::min(row_bytes, kMostPrefetched)),
-      find_(rows_in_order) {
-  if (args.index == nullptr) return;
-  visit_index_type(args.index_type,
-                   [&](auto tag) { find_ = rows_by_index<typename decltype(tag)::type>; });
+      fetched_(args.index != nullptr && args.n > core_cache_bytes() / row_bytes) {
+  if (args.index != nullptr) resolve_ = resolve_for(args.index_type, args.mode);
+}
+
+void RowWindow::find(Items items) {
+  std::array<std::int64_t, kBlockValues + kRowsAhead> position;
+  const std::int64_t count = items.count();
+  if (resolve_ != nullptr)
+    resolve_(args_.index + items.begin * args_.index_step, args_.index_step, count, args_.n,
+             position.data());
+  else
+    std::iota(position.begin(), position.begin() + count, items.begin);
+  const std::byte* const source = args_.source;
+  if (args_.axis.ndim <= 1 && args_.mode != GPUKERN_INDEX_FILL) {
+    const std::int64_t step = run_stride(args_.axis, 0);
+    for (std::int64_t k = 0; k < count; ++k) row_[k] = source + position[k] * step;
+    return;
+  }
+  for (std::int64_t k = 0; k < count; ++k)
+    row_[k] = position[k] == kMissing ? nullptr : source + offset_of(args_.axis, position[k]);
 }
 
 void RowWindow::load(Items items) {
   begin_ = items.begin;
   end_ = std::max(items.end, std::min(begin_ + kBlockValues, args_.count));
-  find_(args_, {begin_, end_}, row_.data());
+  const std::int64_t found = std::min(end_ + kRowsAhead, args_.count);
+  find({begin_, found});
+  std::fill(row_.begin() + (found - begin_), row_.end(), args_.source);
   if (weights_ != nullptr) weights_->load(args_, {begin_, end_}, weight_.bytes);
 }
 
@@ -61,8 +57,10 @@ BlockRows RowWindow::present(std::size_t at, std::int64_t items) {
     std::memcpy(present_weight_.at(count, size), weight_.at(at, size), size);
     ++count;
   }
+  for (std::size_t k = 0; k < kRowsAhead; ++k)
+    present_row_[count + k] = row_[at + k] != nullptr ? row_[at + k] : args_.source;
   const std::byte* const weight = weights_ == nullptr ? nullptr : present_weight_.bytes;
-  return {present_row_.data(), weight, static_cast<std::int64_t>(count)};
+  return {present_row_.data(), weight, static_cast<std::int64_t>(count), fetched_};
 }
 
 }  // namespace gpukern::cpu

@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/core/cache_line.hpp"
 #include "src/core/operation.hpp"
 #include "src/core/reduce.hpp"
 #include "src/cpu/index_types.hpp"
+#include "src/cpu/resolve_run.hpp"
 
 namespace gpukern::cpu {
 
@@ -48,11 +48,15 @@ class Bags {
   std::int64_t (*load_)(const std::byte*);
 };
 
+/// So many rows are prefetched before they are combined.
+constexpr std::int64_t kRowsAhead = 16;
+
 /// The rows of up to one block of items, without those that are left out.
 struct BlockRows {
-  const std::byte* const* row;
-  const std::byte* weight;  ///< accumulators; nullptr without weights
+  const std::byte* const* row;  ///< kRowsAhead more follow, if they are fetched
+  const std::byte* weight;      ///< accumulators; nullptr without weights
   std::int64_t count;
+  bool fetched;  ///< whether to prefetch rows
 };
 
 /// How the weights of items are read: `load` widens them to accumulators of `bytes`.
@@ -61,23 +65,21 @@ struct WeightReader {
   void (*load)(const GatherReduceArgs& args, Items items, std::byte* to);
 };
 
-/// The rows of consecutive items, also for bags to come, which are prefetched.
+/// The rows of consecutive items, also for bags to come.
 class RowWindow {
  public:
-  /// Of every row, `row_bytes` are used. Without weights, `weights` is nullptr.
+  /// Of every row, `row_bytes` are used together. Without weights, `weights` is nullptr.
   RowWindow(const GatherReduceArgs& args, std::int64_t row_bytes, const WeightReader* weights);
 
   /// The rows of at most kBlockValues items, valid until the next call.
   BlockRows rows(Items items) {
     if (items.begin < begin_ || items.end > end_) load(items);
-    // The CPU itself prefetches rows in order.
-    if (args_.index != nullptr) prefetch({items.begin + kAhead, items.end + kAhead});
     const auto at = static_cast<std::size_t>(items.begin - begin_);
     if (args_.mode == GPUKERN_INDEX_FILL && args_.index != nullptr)
       return present(at, items.count());
     const std::byte* const weight =
         weights_ == nullptr ? nullptr : weight_.at(at, static_cast<std::size_t>(weights_->bytes));
-    return {row_.data() + at, weight, items.count()};
+    return {row_.data() + at, weight, items.count(), fetched_};
   }
 
  private:
@@ -86,30 +88,21 @@ class RowWindow {
 
     std::byte* at(std::size_t item, std::size_t size) { return bytes + item * size; }
   };
-
-  static constexpr std::int64_t kAhead = 16;
-
-  void prefetch(Items items) const {
-    const std::int64_t end = std::min(items.end, end_);
-    for (std::int64_t item = items.begin; item < end; ++item) {
-      const std::byte* const row = row_[static_cast<std::size_t>(item - begin_)];
-      if (row == nullptr) continue;
-      for (std::int64_t at = 0; at < prefetched_; at += kCacheLine) __builtin_prefetch(row + at);
-    }
-  }
+  using Rows = std::array<const std::byte*, kBlockValues + kRowsAhead>;
 
   void load(Items items);
+  /// Finds the first columns of items' rows; nullptr for those that mode "fill" leaves out.
+  void find(Items items);
   BlockRows present(std::size_t at, std::int64_t items);
 
   const GatherReduceArgs& args_;
   const WeightReader* weights_;
-  std::int64_t prefetched_;  ///< bytes of each row
-  /// Finds the first columns of some items' rows; nullptr for those that mode "fill" leaves out.
-  void (*find_)(const GatherReduceArgs& args, Items items, const std::byte** rows);
+  bool fetched_;  ///< whether rows come from beyond the core's cache, and in any order
+  ResolveRun resolve_ = nullptr;  ///< nullptr without an index
   std::int64_t begin_ = 0;
   std::int64_t end_ = 0;
-  std::array<const std::byte*, kBlockValues> row_;
-  std::array<const std::byte*, kBlockValues> present_row_;
+  Rows row_;
+  Rows present_row_;
   Weights weight_;
   Weights present_weight_;
 };

@@ -8,6 +8,7 @@
 #include <cstring>
 
 namespace gpukern::cpu {
+namespace {  // files are compiled for different instruction sets
 
 template <class T>
 T load_as(const std::byte* from) {
@@ -21,4 +22,5 @@ void store_as(std::byte* to, const T& value) {
   std::memcpy(to, &value, sizeof(T));
 }
 
+}  // namespace
 }  // namespace gpukern::cpu

@@ -176,7 +176,7 @@ class BagReduction {
                           });
         }
       });
-      loops_.combine_block({row.data(), rows.weight, rows.count}, 0, part.count,
+      loops_.combine_block({row.data(), rows.weight, rows.count, false}, 0, part.count,
                            sums + done * loops_.sum_bytes);
     }
   }

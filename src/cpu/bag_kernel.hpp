@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The loops of gather_reduce over rows, compiled once per instruction set; see saxpy_kernel.hpp.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "src/core/reduce.hpp"
+#include "src/cpu/bag_loops.hpp"
+#include "src/cpu/cache.hpp"
+#include "src/cpu/elements.hpp"
+
+namespace gpukern::cpu::GPUKERN_ISA {
+namespace {
+
+#ifdef __AVX2__
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+/// A vector register. Compilers do not vectorize loops over a few sums by themselves.
+template <class Number>
+using Vector [[gnu::vector_size(kVectorBytes)]] = Number;
+
+/// The numbers that a sum of elements of type T consists of.
+template <class T>
+struct PartOf {
+  using Type = T;
+};
+template <class Real>
+struct PartOf<Complex<Real>> {
+  using Type = Real;
+};
+
+/// Sums of neighbouring columns in vector registers.
+template <class T, gpukern_reduce reduce, bool weighted>
+class VectorSums {
+  using A = Accumulator<T>;
+  using Number = typename PartOf<A>::Type;
+  using V = Vector<Number>;
+
+ public:
+  static constexpr std::int64_t kColumns = sizeof(V) / sizeof(A);
+
+  /// Combines the columns of kCount vectors at an offset of the rows.
+  template <int kCount, bool fetched>
+  static void combine(const BlockRows& rows, std::int64_t offset, A* sums) {
+    V sum[kCount];
+    for (V& each : sum) each = identity<Number>(reduce) - V{};  // -0 + 0 would be +0
+    for (std::int64_t k = 0; k < rows.count; ++k) {
+      const std::byte* const row = rows.row[k] + offset;
+      if constexpr (fetched) {
+        const std::byte* const next = rows.row[k + kRowsAhead] + offset;
+        for (int at = 0; at < kCount * kVectorBytes; at += kCacheLine) prefetch(next + at);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i) {
+        V value = load(row + i * kColumns * static_cast<std::int64_t>(sizeof(T)));
+        if constexpr (weighted) value *= reinterpret_cast<const A*>(rows.weight)[k];
+        sum[i] = join(sum[i], value);
+      }
+    }
+    std::memcpy(sums, sum, sizeof sum);
+  }
+
+ private:
+  static V load(const std::byte* from) {
+    if constexpr (std::is_same_v<T, A>) {
+      return load_as<V>(from);
+    } else {
+      using Bits [[gnu::vector_size(kVectorBytes / 2)]] = std::uint16_t;
+      const auto bits = __builtin_convertvector(load_as<Bits>(from), Vector<std::uint32_t>);
+      return widened_bits<T, V>(bits);
+    }
+  }
+
+  /// As gpukern::combine().
+  static V join(V a, V b) {
+    if constexpr (reduce == GPUKERN_REDUCE_ADD) {
+      return a + b;
+    } else {
+      using Bits = std::conditional_t<std::is_floating_point_v<Number>, decltype(a < b), void>;
+      return extreme<Bits>(reduce == GPUKERN_REDUCE_MAX, a, b);
+    }
+  }
+};
+
+/// The rows of a block. `reduce` is GPUKERN_REDUCE_ADD for means as well.
+template <class T, gpukern_reduce reduce, bool weighted>
+class BlockLoop {
+  using A = Accumulator<T>;
+
+ public:
+  static void combine_block(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
+                            std::byte* to) {
+    A* const sums = reinterpret_cast<A*>(to);
+    std::int64_t c = 0;
+    const auto offset_of_column = [&] { return offset + c * static_cast<std::int64_t>(sizeof(T)); };
+    if constexpr (!(kIsComplex<T> && weighted)) {
+      using Sums = VectorSums<T, reduce, weighted>;
+      const auto combine_vectors = [&]<int kCount>(std::integral_constant<int, kCount>) {
+        constexpr std::int64_t kColumns = kCount * Sums::kColumns;
+        for (; c + kColumns <= columns; c += kColumns)
+          if (rows.fetched)
+            Sums::template combine<kCount, true>(rows, offset_of_column(), sums + c);
+          else
+            Sums::template combine<kCount, false>(rows, offset_of_column(), sums + c);
+      };
+      combine_vectors(std::integral_constant<int, 8>{});
+      combine_vectors(std::integral_constant<int, 2>{});
+      combine_vectors(std::integral_constant<int, 1>{});
+    }
+    for (; c < columns; ++c) sums[c] = combine_rows(rows, offset_of_column());
+  }
+
+  /// One column.
+  static A combine_rows(const BlockRows& rows, std::int64_t offset) {
+    const A* const weight = reinterpret_cast<const A*>(rows.weight);
+    A sum = identity<A>(reduce);
+    for (std::int64_t k = 0; k < rows.count; ++k) {
+      if (rows.fetched) prefetch(rows.row[k + kRowsAhead] + offset);
+      sum = combine(reduce, sum, value(rows.row[k] + offset, weight, k));
+    }
+    return sum;
+  }
+
+ private:
+  /// The element at an address, times the weight of item k.
+  static A value(const std::byte* from, const A* weight, std::int64_t k) {
+    const A number = widened(load_as<T>(from));
+    if constexpr (weighted) return multiplied(number, weight[k]);
+    return number;
+  }
+};
+
+template <class Element, gpukern_reduce reduce, bool weighted>
+constexpr CombineBlock kCombineBlock =
+    BlockLoop<typename ReducedAs<Element, reduce>::Type, reduce, weighted>::combine_block;
+
+CombineBlock combine_block_for(const GatherReduceArgs& args) {
+  CombineBlock chosen = nullptr;
+  visit_reduced_dtype(args.dtype, [&]<class T>(TypeTag<T>) {
+    if constexpr (!kIsComplex<T>) {
+      if (args.reduce == GPUKERN_REDUCE_MIN) chosen = kCombineBlock<T, GPUKERN_REDUCE_MIN, false>;
+      if (args.reduce == GPUKERN_REDUCE_MAX) chosen = kCombineBlock<T, GPUKERN_REDUCE_MAX, false>;
+      if (chosen != nullptr) return;
+    }
+    chosen = args.weights != nullptr ? kCombineBlock<T, GPUKERN_REDUCE_ADD, true>
+                                     : kCombineBlock<T, GPUKERN_REDUCE_ADD, false>;
+  });
+  return chosen;
+}
+
+}  // namespace
+}  // namespace gpukern::cpu::GPUKERN_ISA
