@@ -171,15 +171,21 @@ bool copy_run(const GatherArgs& args, const GatherFunctions& functions, const It
   return good;
 }
 
-/// Moves short items by their offsets in the source. `far`: fetches all of them first, since each
-/// waits for memory otherwise.
+/// Moves short items by their offsets in the source. `far`: fetches each some items before, since
+/// it waits for memory otherwise.
 void move_offsets(const ItemRun& given, std::int64_t item, const std::int64_t* offset, bool far) {
+  constexpr std::int64_t kAhead = 32;
   const ItemRun run = given;  // a copy that the stores to out cannot alias
-  for (std::int64_t i = 0; far && i < run.count; ++i)
-    prefetch<CacheLevel::Second>(run.source + offset[i]);
   visit_width(item, [&](auto width) {
-    for (std::int64_t i = 0; i < run.count; ++i)
+    const auto move = [=](std::int64_t i) {
       std::memcpy(run.out + i * run.out_step, run.source + offset[i], width);
+    };
+    std::int64_t i = 0;
+    for (; far && i < run.count - kAhead; ++i) {
+      prefetch<CacheLevel::Second>(run.source + offset[i + kAhead]);
+      move(i);
+    }
+    for (; i < run.count; ++i) move(i);
   });
 }
 

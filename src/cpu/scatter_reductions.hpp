@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -89,6 +90,7 @@ template <class A, gpukern_reduce reduce>
 class BlockTree {
  public:
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
+  void clear() { blocks_ = 0; }
   /// Adds a block, and overwrites `row`, which holds it.
   void push(A* row, std::size_t columns) {
     std::size_t level = 0;
@@ -112,6 +114,38 @@ class BlockTree {
 
   std::int64_t blocks_ = 0;
   std::vector<A> levels_;  ///< level k combines 2^k blocks if bit k of their number is set
+};
+
+/// The full blocks of all elements.
+template <class A, gpukern_reduce reduce>
+class FullBlocks {
+ public:
+  explicit FullBlocks(std::size_t columns) : columns_(columns) {}
+
+  void push(std::int64_t key, const A* row) {
+    keys_.push_back(key);
+    rows_.insert(rows_.end(), row, row + columns_);
+  }
+  /// Calls visit(key, tree) for each element that has full blocks.
+  template <class Visit>
+  void for_each_tree(const Visit& visit) {
+    std::vector<std::size_t> order(keys_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [this](std::size_t block) { return keys_[block]; });
+    BlockTree<A, reduce> tree;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      tree.push(rows_.data() + order[k] * columns_, columns_);
+      const std::int64_t key = keys_[order[k]];
+      if (k + 1 < order.size() && keys_[order[k + 1]] == key) continue;
+      visit(key, tree);
+      tree.clear();
+    }
+  }
+
+ private:
+  std::size_t columns_;
+  std::vector<std::int64_t> keys_;  ///< of each block, in the order in which they became full
+  std::vector<A> rows_;
 };
 
 /// As combine(), without branches: minima and maxima of floating-point numbers as those of vectors,
@@ -221,14 +255,14 @@ class CountedReduction {
 
   void finish() {
     const Row<T, reduce> row(args_);
-    for (auto& [key, tree] : trees_) {
+    blocks_.for_each_tree([&](std::int64_t key, const BlockTree<T, kStep>& tree) {
       std::uint8_t& values = values_[static_cast<std::size_t>(key - first_)];
       std::byte* const target = row.target(key);
       row.load(target, block_.data());
       tree.close(block_.data(), block_.size());
       row.store(target, block_.data(), tree.blocks() * kBlockValues + values + 1);
       values = 0;
-    }
+    });
     if constexpr (reduce == GPUKERN_REDUCE_MEAN) finish_one_block(row);
   }
 
@@ -267,7 +301,7 @@ class CountedReduction {
 
   [[gnu::noinline]] void start_block(std::int64_t key, std::byte* target, const std::byte* value) {
     row_.load(target, block_.data());
-    trees_[key].push(block_.data(), block_.size());
+    blocks_.push(key, block_.data());
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
       store_as<T>(target + to, load_as<T>(value + from));
     });
@@ -278,7 +312,7 @@ class CountedReduction {
   std::int64_t first_;
   std::vector<std::uint8_t> values_;  ///< in the current block, less one, modulo kBlockValues
   std::vector<T> block_;              ///< one that is joined with others
-  std::unordered_map<std::int64_t, BlockTree<T, kStep>> trees_;
+  FullBlocks<T, kStep> blocks_{block_.size()};
 };
 
 /// Reduces in accumulators, which are written to the target at the end.
@@ -316,14 +350,15 @@ class BlockedReduction {
   /// Writes the elements.
   void finish() {
     constexpr std::size_t kPart = std::size_t{1} << 16;
+    blocks_.for_each_tree([this](std::int64_t element, const BlockTree<A, reduce>& tree) {
+      tree.close(rows_.get() + static_cast<std::size_t>(element) * columns_, columns_);
+    });
     for (std::size_t element = 0; element < values_.size(); ++element) {
       if (element % kPart == 0 && is_stopped()) return;
       if (values_[element] == 0) continue;
-      A* const row = rows_.get() + element * columns_;
+      const A* const row = rows_.get() + element * columns_;
       std::byte* const target =
           row_.target(dense_ ? first_ + static_cast<std::int64_t>(element) : keys_[element]);
-      if (const auto tree = trees_.find(element); tree != trees_.end())
-        tree->second.close(row, columns_);
       row_.store(target, row, values_[element]);
     }
   }
@@ -355,7 +390,7 @@ class BlockedReduction {
     if (is_first)
       ++values_[element];
     else
-      trees_[element].push(row, columns_);
+      blocks_.push(static_cast<std::int64_t>(element), row);
     const std::byte* const own = row_.target(key);
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
       const A number = widened(load_as<T>(value + from));
@@ -379,7 +414,7 @@ class BlockedReduction {
   std::vector<std::int64_t> keys_;                                ///< likewise
   std::vector<std::int64_t> values_;                              ///< of each element, with its own
   std::unique_ptr<A[]> rows_;                                     ///< the current blocks
-  std::unordered_map<std::size_t, BlockTree<A, reduce>> trees_;
+  FullBlocks<A, reduce> blocks_{columns_};
 };
 
 }  // namespace gpukern::cpu

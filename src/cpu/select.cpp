@@ -122,6 +122,15 @@ struct MoveItem {
   }
 };
 
+/// The only coordinate.
+struct WritePosition {
+  const SelectArgs& args;
+  void operator()(std::int64_t k, std::int64_t position) const {
+    position += args.first;
+    std::memcpy(args.out + k * args.step, &position, sizeof position);
+  }
+};
+
 /// Positions rise: all but the last coordinate are kept for a row.
 class WriteCoordinates {
  public:
@@ -159,7 +168,8 @@ class WriteCoordinates {
 /// Calls visit(move) with what moves an item or writes the coordinates of one element.
 template <class Visit>
 void visit_move(const SelectArgs& args, const Visit& visit) {
-  if (args.source == nullptr) return visit(WriteCoordinates(args));
+  if (args.source == nullptr)
+    return args.coordinates.ndim == 1 ? visit(WritePosition{args}) : visit(WriteCoordinates(args));
   visit_width(args.width, [&](auto width) {
     if constexpr (!std::is_same_v<decltype(width), std::size_t>)
       if constexpr (width() <= 16) visit(MoveItem<width()>{args});
