@@ -13,6 +13,7 @@ from gpukern import typed
 
 ITEMS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16"]
 NUMBERS = ["f4", "f8", "c8", "c16", "i4", "i8"]
+FLOATS = ["f2", "f4", "f8"]
 
 
 @pytest.mark.parametrize("index_dtype", ["i4", "i8"])
@@ -213,8 +214,13 @@ def test_fields_of_packed_records(rng):
     out = np.zeros(4)
     typed.gather_into(records["b"].view(), np.array([8, 0, 3, -1]), out)
     assert np.array_equal(out, records["b"][[8, 0, 3, -1]])
-    with pytest.raises(gpukern.errors.GpukernValueError, match="multiples of the item size 8"):
-        typed.saxpy_into(2.0, records["b"], out, out)
+    for function, arguments in (
+        (typed.saxpy_into, (2.0, records["b"], out)),
+        (typed.axpby_into, (2.0, out, 3.0, records["b"])),
+        (typed.fma_into, (out, out, records["b"])),
+    ):
+        with pytest.raises(gpukern.errors.GpukernValueError, match="multiples of the item size 8"):
+            function(*arguments, out)
     with pytest.raises(gpukern.errors.GpukernValueError, match="multiples of the item size 8"):
         typed.scatter_into(records["b"], np.array([0]), np.zeros(1))
 
@@ -247,6 +253,8 @@ def test_empty_memoryviews():
     typed.scatter_into(np.zeros(0), np.zeros(0, int), np.zeros(0))
     typed.scatter_rows_into(np.zeros((3, 0)), np.array([0]), np.zeros((1, 0)))
     typed.saxpy_into(1.0, np.zeros(0), np.zeros(0), np.zeros(0))
+    typed.axpby_into(1.0, np.zeros(0), 1.0, np.zeros(0), np.zeros(0))
+    typed.fma_into(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
     typed.gather_pairs_into(np.zeros((0, 3)), np.zeros(0, int), np.zeros(0, int), np.zeros(0))
     typed.take_along_axis_into(np.zeros((3, 0)), np.zeros((3, 0), int), 1, np.zeros((3, 0)))
     typed.bincount_into(np.zeros(0, int), np.zeros(0, int))
@@ -272,6 +280,13 @@ def test_errors_are_those_of_the_functions():
         typed.scatter_into(np.zeros(5), np.array([0, 1]), np.zeros(3))
     with pytest.raises(gpukern.errors.GpukernValueError, match="saxpy: y must broadcast to shape"):
         typed.saxpy_into(1.0, out, np.zeros(2), out)
+    with pytest.raises(ValueError, match=r"^axpby: y must broadcast to shape"):
+        typed.axpby_into(1.0, out, 1.0, np.zeros(2), out)
+    with pytest.raises(TypeError, match=r"^axpby: b must convert to .* kind"):
+        typed.axpby_into(1.0, out, 1j, out, out)
+    with pytest.raises(TypeError, match=r"^fma: z must have one of the dtypes float16"):
+        typed.fma_into(out, out, np.array([1]), out)
+    assert out == 7
 
 
 def test_buffers_are_checked():
@@ -322,6 +337,34 @@ def test_saxpy_into(rng, number):
     assert np.array_equal(out[:25], 3 * x[::2] + y[::-2])
     typed.saxpy_into(3, x, y, x)  # in place
     assert np.array_equal(x[::2], out[:25] - y[::-2] + y[::2])
+
+
+@pytest.mark.parametrize("number", FLOATS)
+@pytest.mark.parametrize("other", FLOATS)
+def test_axpby_into(rng, number, other):
+    x, y = rng.random(50).astype(number), rng.random(50).astype(other)
+    for dtype in FLOATS:
+        out = np.zeros(75, dtype)
+        assert typed.axpby_into(0.1, x[::2], -3, y[::-2], out[::3]) is None
+        expected = gpukern.axpby(0.1, x[::2], -3, y[::-2], out=np.zeros(25, dtype))
+        assert np.array_equal(out[::3], expected)
+    expected = gpukern.axpby(2, x, 0.7, y, out=np.zeros(50, number))
+    typed.axpby_into(2, x, 0.7, y, x)  # in place
+    assert np.array_equal(x, expected)
+
+
+@pytest.mark.parametrize("number", FLOATS)
+@pytest.mark.parametrize("other", FLOATS)
+def test_fma_into(rng, number, other):
+    x, y, z = rng.random(50).astype(number), rng.random(50).astype(other), rng.random(25)
+    for dtype in FLOATS:
+        out = np.zeros(75, dtype)
+        assert typed.fma_into(x[::2], y[::-2], z.astype(number), out[::3]) is None
+        expected = gpukern.fma(x[::2], y[::-2], z.astype(number), out=np.zeros(25, dtype))
+        assert np.array_equal(out[::3], expected)
+    expected = gpukern.fma(x, x, y, out=y.copy())
+    typed.fma_into(x, x, y, y)  # in place
+    assert np.array_equal(y, expected)
 
 
 def test_functions_have_their_public_names():

@@ -42,6 +42,7 @@ ITEM_TYPES = {
 }
 POSITION_TYPES = ["int64_t", "cnp.int64_t", "cnp.intp_t", "long", "long long", "Py_ssize_t"]
 IN_BRACKETS = {"long long": "cython.longlong", "float complex": "cython.floatcomplex"}
+AXPBY_TYPES = {"float": "f4", "cnp.float32_t": "f4", "double": "f8", "cnp.float64_t": "f8"}
 SAXPY_TYPES = {"float": "f4", "cnp.float64_t": "f8", "int": "i", "cnp.int64_t": "i8"}
 
 PROLOGUE = """\
@@ -51,10 +52,10 @@ cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from gpukern cimport (
-    bincount_into, compress_into, count_nonzero, gather_into, gather_pairs_into,
-    gather_reduce_rows_into, gather_rows_into, gather_triples_into, nonzero_into,
-    put_along_axis_into, saxpy_into, scatter_into, scatter_pairs_into, scatter_rows_into,
-    scatter_triples_into, segment_reduce_rows_into, take_along_axis_into,
+    axpby_into, bincount_into, compress_into, count_nonzero, fma_into, gather_into,
+    gather_pairs_into, gather_reduce_rows_into, gather_rows_into, gather_triples_into,
+    nonzero_into, put_along_axis_into, saxpy_into, scatter_into, scatter_pairs_into,
+    scatter_rows_into, scatter_triples_into, segment_reduce_rows_into, take_along_axis_into,
 )
 
 def count(const uint8_t[::1] mask):
@@ -146,6 +147,21 @@ def bags_{n}(const {t}[:, :] source, const long[:] index, const long[:] offsets,
 def segments_{n}(const {t}[:, ::1] x, const int[::1] offsets, {t}[:, ::1] out):
     segment_reduce_rows_into[{b}, int](x, offsets, out, 2, 4)
 """
+AXPBY = """
+def axpby_{n}({t} a, const {t}[:] x, {t} b, const {t}[:] y, {t}[:] out):
+    axpby_into(a, x, b, y, out)
+
+def contiguous_axpby_{n}({t} a, const {t}[::1] x, {t} b, const {t}[::1] y, {t}[::1] out):
+    with nogil:
+        axpby_into[{b}](a, x, b, y, out)
+
+def fma_{n}(const {t}[:] x, const {t}[:] y, {t}[:] out):
+    fma_into(x, y, out, out)
+
+def contiguous_fma_{n}(const {t}[::1] x, const {t}[::1] y, {t}[::1] out):
+    with nogil:
+        fma_into[{b}](x, y, out, out)
+"""
 
 
 def functions(template, types):
@@ -165,6 +181,7 @@ def extension(tmp_path_factory):
         + functions(ITEM, ITEM_TYPES)
         + functions(POSITION, POSITION_TYPES)
         + functions(SAXPY, SAXPY_TYPES)
+        + functions(AXPBY, AXPBY_TYPES)
     )
     include = f"-O0 -I{gpukern.get_include()} -I{np.get_include()}"
     command = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "typed_functions.pyx"]
@@ -305,6 +322,19 @@ def test_saxpy_types(extension, name, rng):
         out = y.copy()
         getattr(extension, f"{function}_{n}")(3, x, out)
         assert np.array_equal(out, 3 * x + y)
+
+
+@pytest.mark.parametrize("name", AXPBY_TYPES)
+def test_axpby_and_fma_types(extension, name, rng):
+    n = list(AXPBY_TYPES).index(name)
+    x, y, z = rng.random((3, 7)).astype(AXPBY_TYPES[name])
+    for kind in ("", "contiguous_"):
+        out = np.zeros_like(x)
+        getattr(extension, f"{kind}axpby_{n}")(0.1, x, -3, y, out)
+        assert np.array_equal(out, gpukern.axpby(0.1, x, -3, y))
+        out = z.copy()
+        getattr(extension, f"{kind}fma_{n}")(x, y, out)
+        assert np.array_equal(out, gpukern.fma(x, y, z))
 
 
 @pytest.mark.parametrize("name", SAXPY_TYPES)

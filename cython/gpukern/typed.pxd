@@ -61,6 +61,10 @@ ctypedef fused saxpy_number:
     npy_int64
     Py_ssize_t
 
+ctypedef fused axpby_number:
+    float
+    double
+
 # The types of int64, for positions and counts.
 ctypedef fused int64_number:
     int64_t
@@ -143,3 +147,11 @@ cdef Py_ssize_t compress_into(const uint8_t[:] mask, const gather_item[:] x,
 # out[i] = a * x[i] + y[i], rounded once
 cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[:] y,
                     saxpy_number[:] out) except -1 nogil
+
+# out[i] = a * x[i] + b * y[i]; b * y[i] is rounded, and then the sum
+cdef int axpby_into(axpby_number a, const axpby_number[:] x, axpby_number b,
+                    const axpby_number[:] y, axpby_number[:] out) except -1 nogil
+
+# out[i] = x[i] * y[i] + z[i], rounded once
+cdef int fma_into(const axpby_number[:] x, const axpby_number[:] y, const axpby_number[:] z,
+                  axpby_number[:] out) except -1 nogil

@@ -9,9 +9,11 @@ from typing_extensions import Buffer
 from gpukern._typing import Scalar
 
 __all__ = [
+    "axpby_into",
     "bincount_into",
     "compress_into",
     "count_nonzero",
+    "fma_into",
     "gather_into",
     "gather_pairs_into",
     "gather_reduce_rows_into",
@@ -31,9 +33,11 @@ __all__ = [
 # Before Python 3.12 NumPy does not declare that its arrays are buffers.
 _Buffer: TypeAlias = Buffer | npt.NDArray[Any]
 
+def axpby_into(a: Scalar, x: _Buffer, b: Scalar, y: _Buffer, out: _Buffer) -> None: ...
 def bincount_into(index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
 def compress_into(mask: _Buffer, x: _Buffer, out: _Buffer) -> int: ...
 def count_nonzero(mask: _Buffer) -> int: ...
+def fma_into(x: _Buffer, y: _Buffer, z: _Buffer, out: _Buffer) -> None: ...
 def gather_into(source: _Buffer, index: _Buffer, out: _Buffer, mode: int = 0) -> None: ...
 def gather_pairs_into(
     source: _Buffer, i: _Buffer, j: _Buffer, out: _Buffer, mode: int = 0

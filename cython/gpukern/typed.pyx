@@ -16,16 +16,19 @@ from gpukern._capi cimport (
     GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype,
 )
 from gpukern._typed.view cimport (
-    View, bincount_views, count_view, dtype_of, gather_views, put_along_axis_views, reduce_views,
-    saxpy_views, scatter_views, select_views, set_view, take_along_axis_views,
+    View, axpby_views, bincount_views, count_view, dtype_of, fma_views, gather_views,
+    put_along_axis_views, reduce_views, saxpy_views, scatter_views, select_views, set_view,
+    take_along_axis_views,
 )
 
 from gpukern._typed import functions
 
 __all__ = [
+    "axpby_into",
     "bincount_into",
     "compress_into",
     "count_nonzero",
+    "fma_into",
     "gather_into",
     "gather_pairs_into",
     "gather_reduce_rows_into",
@@ -255,6 +258,29 @@ cdef int saxpy_into(saxpy_number a, const saxpy_number[:] x, const saxpy_number[
     set_view(&y_view, dtype_of_saxpy_number(&y[0]), &y[0], 1, y.shape, y.strides)
     set_view(&out_view, dtype_of_saxpy_number(&out[0]), &out[0], 1, out.shape, out.strides)
     return saxpy_views(&a, &x_view, &y_view, &out_view)
+
+
+cdef int axpby_into(axpby_number a, const axpby_number[:] x, axpby_number b,
+                    const axpby_number[:] y, axpby_number[:] out) except -1 nogil:
+    cdef View a_view, x_view, b_view, y_view, out_view
+    cdef gpukern_dtype dtype = dtype_of(GPUKERN_FLOAT, sizeof(axpby_number))
+    set_view(&a_view, dtype, &a, 0, NULL, NULL)
+    set_view(&x_view, dtype, &x[0], 1, x.shape, x.strides)
+    set_view(&b_view, dtype, &b, 0, NULL, NULL)
+    set_view(&y_view, dtype, &y[0], 1, y.shape, y.strides)
+    set_view(&out_view, dtype, &out[0], 1, out.shape, out.strides)
+    return axpby_views(&a_view, &x_view, &b_view, &y_view, &out_view)
+
+
+cdef int fma_into(const axpby_number[:] x, const axpby_number[:] y, const axpby_number[:] z,
+                  axpby_number[:] out) except -1 nogil:
+    cdef View x_view, y_view, z_view, out_view
+    cdef gpukern_dtype dtype = dtype_of(GPUKERN_FLOAT, sizeof(axpby_number))
+    set_view(&x_view, dtype, &x[0], 1, x.shape, x.strides)
+    set_view(&y_view, dtype, &y[0], 1, y.shape, y.strides)
+    set_view(&z_view, dtype, &z[0], 1, z.shape, z.strides)
+    set_view(&out_view, dtype, &out[0], 1, out.shape, out.strides)
+    return fma_views(&x_view, &y_view, &z_view, &out_view)
 
 
 # The functions for C are no attributes of the module.

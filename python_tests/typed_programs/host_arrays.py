@@ -65,6 +65,8 @@ def outputs(table: Floats, index: Integers, out: Floats, maybe: Floats | None) -
     assert_type(gpukern.put_along_axis(index, index, 0, None, out=index, mode="wrap"), Integers)
     gpukern.copyto(out, [1.0, 2.0], blocking=False)
     typed.gather_into(table, index, out)
+    typed.axpby_into(2, table, 0.5, table, out)
+    typed.fma_into(table, table, table, out)
     typed.scatter_into(out, index, table, reduce=1)
     typed.put_along_axis_into(table, index, out, 1, reduce=1)
     assert_type(typed.compress_into(index, table, out), int)

@@ -8,12 +8,13 @@ their arguments and make a call of view.pyx, but the dtypes are those of the arr
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 
-from gpukern._capi cimport gpukern_dtype
+from gpukern._capi cimport GPUKERN_FLOAT, gpukern_dtype
 from gpukern._interop.dtype cimport describe_dtype, require_plain
 from gpukern._interop.scalar cimport store_scalar
 from gpukern._typed.view cimport (
-    View, bincount_views, count_view, gather_views, put_along_axis_views, reduce_views, saxpy_views,
-    scatter_views, select_views, set_view, take_along_axis_views,
+    View, axpby_views, bincount_views, count_view, dtype_of, fma_views, gather_views,
+    put_along_axis_views, reduce_views, saxpy_views, scatter_views, select_views, set_view,
+    take_along_axis_views,
 )
 
 import numpy as np
@@ -266,3 +267,43 @@ def saxpy_into(a, x, y, out):
     store_scalar(a, "saxpy: a", x_view.tensor.dtype, &scalar)
     with nogil:
         saxpy_views(&scalar, &x_view, &y_view, &out_view)
+
+
+def axpby_into(a, x, b, y, out):
+    """Writes ``out[i] = a * x[i] + b * y[i]``.
+
+    Arrays of one dimension and of dtypes of :func:`gpukern.axpby`.
+    """
+    cdef View a_view, x_view, b_view, y_view, out_view
+    cdef double a_value, b_value  # of the size of the larger number
+    cdef gpukern_dtype dtype
+    x = read(&x_view, x, 1, "axpby: x")
+    y = read(&y_view, y, 1, "axpby: y")
+    out = write(&out_view, out, 1, "axpby: out")
+    # Of the arithmetic.
+    dtype = dtype_of(GPUKERN_FLOAT, 8 if is_double(&x_view) or is_double(&y_view)
+                     or is_double(&out_view) else 4)
+    store_scalar(a, "axpby: a", dtype, &a_value)
+    store_scalar(b, "axpby: b", dtype, &b_value)
+    set_view(&a_view, dtype, &a_value, 0, NULL, NULL)
+    set_view(&b_view, dtype, &b_value, 0, NULL, NULL)
+    with nogil:
+        axpby_views(&a_view, &x_view, &b_view, &y_view, &out_view)
+
+
+cdef bint is_double(const View *view) noexcept:
+    return view.tensor.dtype.code == GPUKERN_FLOAT and view.tensor.dtype.bits == 64
+
+
+def fma_into(x, y, z, out):
+    """Writes ``out[i] = x[i] * y[i] + z[i]``, rounded once.
+
+    Arrays of one dimension and of dtypes of :func:`gpukern.fma`.
+    """
+    cdef View x_view, y_view, z_view, out_view
+    x = read(&x_view, x, 1, "fma: x")
+    y = read(&y_view, y, 1, "fma: y")
+    z = read(&z_view, z, 1, "fma: z")
+    out = write(&out_view, out, 1, "fma: out")
+    with nogil:
+        fma_views(&x_view, &y_view, &z_view, &out_view)

@@ -47,3 +47,5 @@ cdef Py_ssize_t count_view(View *mask) except -1 nogil
 cdef Py_ssize_t select_views(View *mask, View *x, View *out) except -1 nogil
 
 cdef int saxpy_views(const void *a, View *x, View *y, View *out) except -1 nogil
+cdef int axpby_views(View *a, View *x, View *b, View *y, View *out) except -1 nogil
+cdef int fma_views(View *x, View *y, View *z, View *out) except -1 nogil

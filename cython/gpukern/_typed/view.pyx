@@ -8,8 +8,8 @@ from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_INDEX_ERROR, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE, GPUKERN_INT,
-    GPUKERN_ORDER_FIXED, GPUKERN_REDUCE_ADD, GPUKERN_UINT, gpukern_compress,
-    gpukern_count_nonzero, gpukern_dtype, gpukern_gather, gpukern_gather_options,
+    GPUKERN_ORDER_FIXED, GPUKERN_REDUCE_ADD, GPUKERN_UINT, gpukern_axpby, gpukern_compress,
+    gpukern_count_nonzero, gpukern_dtype, gpukern_fma, gpukern_gather, gpukern_gather_options,
     gpukern_gather_reduce, gpukern_gather_reduce_options, gpukern_nonzero, gpukern_put_along_axis,
     gpukern_saxpy, gpukern_scatter, gpukern_scatter_options, gpukern_segment_reduce,
     gpukern_status, gpukern_take_along_axis, gpukern_tensor,
@@ -269,3 +269,18 @@ cdef int saxpy_views(const void *a, View *x, View *y, View *out) except -1 nogil
     set_elements(y)
     set_elements(out)
     return check(gpukern_saxpy(a, &x.tensor, &y.tensor, &out.tensor, NULL))
+
+
+cdef int axpby_views(View *a, View *x, View *b, View *y, View *out) except -1 nogil:
+    set_elements(x)
+    set_elements(y)
+    set_elements(out)
+    return check(gpukern_axpby(&a.tensor, &x.tensor, &b.tensor, &y.tensor, &out.tensor, NULL, NULL))
+
+
+cdef int fma_views(View *x, View *y, View *z, View *out) except -1 nogil:
+    set_elements(x)
+    set_elements(y)
+    set_elements(z)
+    set_elements(out)
+    return check(gpukern_fma(&x.tensor, &y.tensor, &z.tensor, &out.tensor, NULL, NULL))
