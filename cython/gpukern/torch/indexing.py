@@ -1,23 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather, scatter, gather_reduce and saxpy as PyTorch operators, with gradients.
-
-They are ``torch.ops.gpukern.gather`` and so on, with backward passes of any order, and
-torch.compile traces them. The gradient of gather is a scatter that adds, and that of such a scatter
-a gather: sums have a fixed order, so that gradients have the same bits in every run. Results come
-from PyTorch's allocator, on its current stream: C-contiguous, but for that of saxpy, which has the
-layout of `x`. Without gradients or torch.compile, :func:`gpukern.gather` and the others accept
-tensors as well, at a lower cost per call. Only this module imports torch.
-"""
+"""gather, scatter and gather_reduce as PyTorch operators."""
 
 import torch
 from torch import Tensor
 from torch.types import Number
 
 import gpukern
-
-__all__ = ["gather", "gather_reduce", "saxpy", "scatter"]
 
 
 def gather(source, index, *, axis=0, mode="raise", fill_value=0):
@@ -153,24 +143,6 @@ def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0,
     if axis is None:
         source, axis = source.reshape(-1), 0
     return gather_reduce_op(source, index, offsets, weights, axis, mode, reduce)
-
-
-def saxpy(a, x, y):
-    """Computes ``a * x + y``, rounded once, as :func:`gpukern.saxpy`.
-
-    Parameters
-    ----------
-    a : number
-        It has no gradient.
-    x, y : Tensor
-        Of one dtype and shape, on one device.
-
-    Returns
-    -------
-    Tensor
-
-    """
-    return saxpy_op(a, x, y)
 
 
 def first_axis(tensor, axis):
@@ -387,30 +359,3 @@ def bag_of_items(count, offsets):
 
 
 gather_reduce_op.register_autograd(gather_reduce_backward, setup_context=keep_for_gather_reduce)
-
-
-# ---- saxpy ----
-
-
-@torch.library.custom_op("gpukern::saxpy", mutates_args=())
-def saxpy_op(a: Number, x: Tensor, y: Tensor) -> Tensor:
-    """Compute a * x + y, rounded once."""
-    return gpukern.saxpy(a, x.detach(), y.detach(), out=torch.empty_like(x))
-
-
-@saxpy_op.register_fake
-def _(a, x, y):
-    return torch.empty_like(x)
-
-
-def keep_for_saxpy(ctx, inputs, output):
-    """Keep what the gradient of saxpy needs."""
-    ctx.factor = inputs[0].conjugate()
-
-
-def saxpy_backward(ctx, grad):
-    """Scale the gradient for x."""
-    return None, ctx.factor * grad if ctx.needs_input_grad[1] else None, grad
-
-
-saxpy_op.register_autograd(saxpy_backward, setup_context=keep_for_saxpy)
