@@ -37,6 +37,8 @@ def of_torch(x: torch.Tensor, weight: torch.nn.Parameter, index: torch.Tensor) -
     assert_type(gpukern.bincount(index, x, size=5), torch.Tensor)
     assert_type(with_gradients.gather(weight, index, axis=None, mode="clip"), torch.Tensor)
     assert_type(with_gradients.saxpy(2.0, x, weight), torch.Tensor)
+    assert_type(with_gradients.axpby(2, x, 0.5, weight), torch.Tensor)
+    assert_type(with_gradients.fma(x, x, weight), torch.Tensor)
     assert_type(add(x, x), torch.Tensor)
     assert_type(add(2, x), torch.Tensor)
     assert_type(add(x, [1.0, 2.0]), torch.Tensor)

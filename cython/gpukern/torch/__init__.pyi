@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gpukern._typing import Axis, Mode
 
-__all__ = ["gather", "gather_reduce", "saxpy", "scatter"]
+__all__ = ["axpby", "fma", "gather", "gather_reduce", "saxpy", "scatter"]
 
 def gather(
     source: Tensor, index: Tensor, *, axis: Axis = 0, mode: Mode = "raise", fill_value: complex = 0
@@ -32,3 +32,5 @@ def gather_reduce(
     mode: Mode = "raise",
 ) -> Tensor: ...
 def saxpy(a: complex, x: Tensor, y: Tensor) -> Tensor: ...
+def axpby(a: float, x: Tensor, b: float, y: Tensor) -> Tensor: ...
+def fma(x: Tensor, y: Tensor, z: Tensor) -> Tensor: ...
