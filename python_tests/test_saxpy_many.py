@@ -5,6 +5,7 @@
 
 import array
 import gc
+import inspect
 import weakref
 
 import ml_dtypes
@@ -14,7 +15,7 @@ from libraries import KINDS, SAXPY_DTYPES, why_absent
 from places import Place
 
 import gpukern
-from gpukern import SaxpyList, saxpy, saxpy_many
+from gpukern import SaxpyList, distributed, saxpy, saxpy_many
 
 HOST = Place("cpu")
 SIZES = (0, 1, 2, 31, 32, 33, 65, 1023, 4096, 4097, 20001)
@@ -207,12 +208,34 @@ def test_a_list_takes_arrays_in_memory_only():
     for lists in (([swapped], [y], [y]), ([y], [y], [swapped])):
         with pytest.raises(TypeError, match=r"\[0\] must be an array in memory"):
             SaxpyList(*lists)
-    with pytest.raises(TypeError, match="arrays of one dtype"):
-        SaxpyList([y], [y.astype("f4")], [y])
+    for number in (1.5, np.float64(2)):
+        with pytest.raises(TypeError, match=r"SaxpyList: y\[0\] must be an array, got float"):
+            SaxpyList([y], [number], [y])
+    spread = distributed.from_local(y, distributed.threads(1)[0])
+    with pytest.raises(TypeError, match=r"SaxpyList: x\[1\] and y\[1\] must not be Distributed"):
+        SaxpyList([y, y], [y, spread], [y, y])
     with pytest.raises(ValueError, match=r"out must have the length of x, 1, got 0"):
         SaxpyList([y], [y], [])
     with pytest.raises(TypeError, match="SaxpyList: a must convert"):
         SaxpyList([y], [y], [y])(1j)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4"])
+@pytest.mark.parametrize("name", ["x", "y", "out"])
+def test_a_list_names_the_array_of_another_dtype(name, dtype):
+    lists = {key: [np.ones(3, "f4") for _ in range(5)] for key in ("x", "y", "out")}
+    lists[name][3] = np.ones(3, dtype)
+    text = rf"{name}\[3\] must have the dtype of x\[0\], float32, got {np.dtype(dtype)}$"
+    with pytest.raises(TypeError, match=f"^SaxpyList: {text}"):
+        SaxpyList(**lists)
+    lists[name][3] = np.zeros(3, "V4")
+    with pytest.raises(TypeError, match=rf"^SaxpyList: {name}\[3\] must .* got \|V4$"):
+        SaxpyList(**lists)
+
+
+def test_the_signature_of_a_list():
+    assert str(inspect.signature(SaxpyList)) == "(x, y, out)"
+    assert SaxpyList.__doc__.split()[:3] == ["Lists", "of", "arrays"]
 
 
 # ---- errors -------------------------------------------------------------------------------------
@@ -221,7 +244,7 @@ def test_a_list_takes_arrays_in_memory_only():
 @pytest.mark.parametrize(
     ("position", "bad", "error", "text"),
     [
-        (0, np.ones(3, "i4"), TypeError, r"saxpy_many: y\[2\] must"),
+        (0, np.ones(3, "i4"), TypeError, r"saxpy_many: y\[2\] must have the dtype of x\[2\],"),
         (0, np.ones(3, "u2"), TypeError, r"saxpy_many: x\[2\] must have one of the dtypes"),
         (1, np.ones(3, "f4").reshape(3, 1, 1)[:2], None, None),
         (1, np.ones(4, "f4"), ValueError, r"saxpy_many: y\[2\] must broadcast with .* x\[2\]"),

@@ -19,9 +19,9 @@ from gpukern._capi cimport (
     gpukern_dtype, gpukern_saxpy_list, gpukern_saxpy_list_create, gpukern_saxpy_list_destroy,
     gpukern_saxpy_list_run,
 )
-from gpukern._interop.argument cimport describe, describe_output, is_ndarray
+from gpukern._interop.argument cimport describe, describe_output, dtype_of, is_ndarray
 from gpukern._interop.array_type cimport BY_ATTRIBUTES, BY_EXCHANGE, ArrayType
-from gpukern._interop.scalar cimport store_scalar
+from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._ops.saxpy_many cimport Described, describe_lists, members
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
@@ -33,10 +33,14 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 cnp.import_array()
 
 
+# inspect.signature() reads the first line of the docstring.
 @cython.auto_pickle(False)
 @cython.final
 cdef class SaxpyList:
-    """Lists of arrays for many calls of :func:`saxpy_many`, which are checked once.
+    """SaxpyList(x, y, out)
+--
+
+    Lists of arrays for many calls of :func:`saxpy_many`, which are checked once.
 
     A call costs the host one launch for each 1020 contiguous arrays of PyTorch or CuPy, or on the
     host, and hardly more for many arrays than for one. Other arrays on a GPU, such as
@@ -85,7 +89,7 @@ cdef class SaxpyList:
         self.inputs = xs, ys
         self.out = members(out, "SaxpyList: out", len(xs))
         if not describe_lists(&call, xs, ys, self.out, &arrays):
-            raise GpukernTypeError("SaxpyList: x, y and out must be lists of arrays of one dtype")
+            refuse(&call, &arrays)
         self.noted = <Argument **>malloc((arrays.count + 1) * sizeof(Argument *))
         if self.noted == NULL:
             raise MemoryError()
@@ -164,6 +168,19 @@ cdef class SaxpyList:
             if <uintptr_t>memory[k].c.data != <uintptr_t>address:
                 raise GpukernValueError(f"{what(call, &memory[k])} has moved to other memory")
         return 0
+
+
+cdef int refuse(const CallContext *call, const Described *arrays) except -1:
+    """Raises an error for the array of which describe_lists() made no list."""
+    cdef const Argument *odd = arrays.odd
+    if odd == NULL:
+        raise GpukernTypeError(f"SaxpyList: x[{call.position}] and y[{call.position}] must not be "
+                               "DistributedArrays")
+    if is_number(<object>odd.array):
+        raise GpukernTypeError(
+            f"{what(call, odd)} must be an array, got {type(<object>odd.array).__name__}")
+    raise GpukernTypeError(f"{what(call, odd)} must have the dtype of x[0], "
+                           f"{dtype_of(&arrays.x[0])}, got {dtype_of(odd)}")
 
 
 cdef int require_shared(const CallContext *call, const Argument *argument) except -1:

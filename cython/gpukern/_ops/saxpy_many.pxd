@@ -10,6 +10,7 @@ cdef struct Described:
     Argument *x
     Argument *y
     Argument *out
+    const Argument *odd             # for which describe_lists() is False; NULL: a DistributedArray
     const gpukern_tensor **tensors  # those of x, then of y, then of out
     Argument whole                  # the elements of all outputs, in no memory
 

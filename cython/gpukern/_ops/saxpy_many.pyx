@@ -117,13 +117,14 @@ cdef bint describe_lists(CallContext *call, tuple xs, tuple ys, tuple outs,
     cdef Argument *y
     cdef Argument *out
     arrays.count = count
+    arrays.odd = NULL
     arrays.x, arrays.y, arrays.out = memory, memory + count, memory + 2 * count
     arrays.tensors = <const gpukern_tensor **>new_memory(call, 3 * count * sizeof(void *))
     for k in range(count):
         x, y, out = &arrays.x[k], &arrays.y[k], &arrays.out[k]
+        call.position = k
         if is_distributed(xs[k]) or is_distributed(ys[k]):
             return False
-        call.position = k
         describe_numbers(call, xs[k], "x", x)
         if outs is not None:
             describe_output(call, outs[k], "out", out, temporary=True)
@@ -131,12 +132,16 @@ cdef bint describe_lists(CallContext *call, tuple xs, tuple ys, tuple outs,
             y = out  # described once
         else:
             describe_numbers(call, ys[k], "y", y)
-        if is_odd(x, xs[k], x) or is_odd(y, ys[k], x) or differ(x, &arrays.x[0]):
+        if is_odd(x, xs[k], &arrays.x[0]):
+            arrays.odd = x
+        elif is_odd(y, ys[k], &arrays.x[0]):
+            arrays.odd = y
+        elif outs is not None and differ(out, &arrays.x[0]):
+            arrays.odd = out
+        if arrays.odd != NULL:
             return False
         if outs is None:
             keep(call, result_of(call, x, y, None, out))
-        elif differ(x, out):
-            return False
         else:
             result_of(call, x, y, outs[k], out)
         arrays.tensors[k] = &x.c
@@ -199,7 +204,9 @@ cdef object by_saxpy(object a, tuple xs, tuple ys, tuple outs, object device, ob
         try:
             one_saxpy(k, a, xs, ys, outs, device, stream, progress, device_memory)
         except GpukernError as error:
-            raise type(error)(OF_ONE.sub(rf"saxpy_many: \1[{k}]", str(error))) from None
+            message = OF_ONE.sub(rf"saxpy_many: \1[{k}]", str(error))
+            message = message.replace("the dtype of x,", f"the dtype of x[{k}],")
+            raise type(error)(message) from None
         finally:
             request_explanation(NULL)
     if explanation != NULL:
