@@ -223,7 +223,7 @@ TEST_P(GatherErrorTest, FillValueMustMatch) {
 }
 
 TEST_P(GatherErrorTest, ModeMustBeKnown) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef GPUKERN_ADDRESS_SANITIZER
   GTEST_SKIP() << "UndefinedBehaviorSanitizer refuses a number that no enum of C++ may hold";
 #endif
   Array source(placement(), kFloat32, {2});

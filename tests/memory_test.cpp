@@ -36,7 +36,7 @@ TEST_P(AllocateTest, ZeroBytesAreNull) {
 }
 
 TEST_P(AllocateTest, TooMuchIsAMemoryError) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(GPUKERN_ADDRESS_SANITIZER) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizers' operator new does not throw";
 #endif
   void* data = this;

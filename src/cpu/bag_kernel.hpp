@@ -138,19 +138,23 @@ class BlockLoop {
 };
 
 template <class Element, gpukern_reduce reduce, bool weighted>
-constexpr CombineBlock kCombineBlock =
-    BlockLoop<typename ReducedAs<Element, reduce>::Type, reduce, weighted>::combine_block;
+CombineBlock combine_block_of() {
+  using T = typename ReducedAs<Element, reduce>::Type;
+  return BlockLoop<T, reduce, weighted>::combine_block;
+}
 
 CombineBlock combine_block_for(const GatherReduceArgs& args) {
   CombineBlock chosen = nullptr;
   visit_reduced_dtype(args.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (!kIsComplex<T>) {
-      if (args.reduce == GPUKERN_REDUCE_MIN) chosen = kCombineBlock<T, GPUKERN_REDUCE_MIN, false>;
-      if (args.reduce == GPUKERN_REDUCE_MAX) chosen = kCombineBlock<T, GPUKERN_REDUCE_MAX, false>;
+      if (args.reduce == GPUKERN_REDUCE_MIN)
+        chosen = combine_block_of<T, GPUKERN_REDUCE_MIN, false>();
+      if (args.reduce == GPUKERN_REDUCE_MAX)
+        chosen = combine_block_of<T, GPUKERN_REDUCE_MAX, false>();
       if (chosen != nullptr) return;
     }
-    chosen = args.weights != nullptr ? kCombineBlock<T, GPUKERN_REDUCE_ADD, true>
-                                     : kCombineBlock<T, GPUKERN_REDUCE_ADD, false>;
+    chosen = args.weights != nullptr ? combine_block_of<T, GPUKERN_REDUCE_ADD, true>()
+                                     : combine_block_of<T, GPUKERN_REDUCE_ADD, false>();
   });
   return chosen;
 }
