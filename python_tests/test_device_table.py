@@ -294,6 +294,10 @@ def test_calls_that_differ_between_ranks():
         with pytest.raises(ValueError, match="the calls of the ranks differ"):
             distributed.empty((6, 2 + group.rank), "f8", group, devices=0)
         array = shared(np.arange(6.0), group)
+        if group.rank == 0:
+            gpukern.gather(array, [0], mode="clip")
+        with pytest.raises(ValueError, match="differ: synchronize, but gather on rank 1"):
+            gpukern.gather(array, [0]) if group.rank == 1 else array.synchronize()
         with pytest.raises(ValueError, match="scatter: axis of a DistributedArray must be 0"):
             gpukern.scatter(array, [0], 1.0, axis=1)
         with pytest.raises(TypeError, match="index must be of an integer dtype"):

@@ -3,6 +3,7 @@
 
 """Errors of one rank, which are errors of all; ranks that end."""
 
+import ast
 import ctypes
 import os
 import pickle
@@ -43,17 +44,15 @@ def test_a_bad_index_raises_on_all_ranks_and_the_next_call_works():
 def test_arguments_are_checked_on_all_ranks():
     def call(group):
         table = distributed.from_local(np.zeros((3, 2)), group)
-        with pytest.raises(ValueError, match=r"the calls of the ranks differ.*on rank 1"):
-            gpukern.gather(table, [0], mode="wrap" if group.rank == 1 else "clip")
         with pytest.raises(TypeError, match="index must be of an integer dtype, got float64"):
             gpukern.gather(table, [0.5] if group.rank == 2 else [0])
         with pytest.raises(ValueError, match=r"out must have shape \(1, 2\), got \(1, 3\)"):
             gpukern.gather(table, [0], out=np.zeros((1, 3 if group.rank == 0 else 2)))
         with pytest.raises(ValueError, match="axis of a DistributedArray must be 0"):
             gpukern.gather(table, [0], axis=1)
-        with pytest.raises(ValueError, match=r"calls of the ranks differ: .* on rank 2"):
+        with pytest.raises(ValueError, match=r"differ in row_shape: \(2,\), but \(3,\) on rank 2"):
             distributed.from_local(np.zeros((1, 2 + (group.rank == 2))), group)
-        with pytest.raises(ValueError, match=r"calls of the ranks differ: .*float32.* on rank 0"):
+        with pytest.raises(ValueError, match=r"differ in dtype: .*float32.* on rank 0"):
             distributed.from_local(np.zeros(1, "f4" if group.rank == 0 else "f8"), group)
         with pytest.raises(TypeError, match="fixed-width"):
             distributed.from_local(np.array([None]), group)
@@ -73,6 +72,57 @@ def test_arguments_are_checked_on_all_ranks():
         return gpukern.gather(table, [4], out=np.ones((1, 2))).tolist()
 
     assert on_ranks(call, 3) == [[[0, 0]]] * 3
+
+
+class Counted:
+    """A group that counts its exchanges."""
+
+    def __init__(self, group):
+        self.group, self.rank, self.size, self.count = group, group.rank, group.size, 0
+
+    def all_gather(self, data):
+        self.count += 1
+        return self.group.all_gather(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "call"),
+    [
+        ("mode", ["'clip'", "'raise'"], lambda t, v: gpukern.gather(t, [0], mode=v)),
+        ("mode", ["'clip'", "'fill'"], lambda t, v: gpukern.scatter(t, [0], 1.0, mode=v)),
+        ("reduce", ["None", "'add'"], lambda t, v: gpukern.scatter(t, [0], 1.0, reduce=v)),
+        ("order", ["'fixed'", "'any'"], lambda t, v: gpukern.scatter(t, [0], 1.0, order=v)),
+        ("unique", ["False", "True"], lambda t, v: gpukern.scatter(t, [0], 1.0, unique=v)),
+        ("shape", ["(3,)", "(4, 2)"], lambda t, v: distributed.empty(v, "f4", t.group)),
+        ("shape", ["(3,)", "(4, 2)"], lambda t, v: distributed.host_table(v, "f4", t.group)),
+        (
+            "staging_memory",
+            ["100", "200"],
+            lambda t, v: distributed.from_local([1.0], t.group, staging_memory=v),
+        ),
+    ],
+)
+def test_an_argument_that_differs_is_named_at_once(name, values, call):
+    def on_rank(group):
+        table = distributed.from_local(np.zeros(3), group)
+        group.count = 0
+        with pytest.raises(ValueError, match="calls of the ranks differ") as caught:
+            call(table, ast.literal_eval(values[group.rank == 1]))
+        assert group.count == 1
+        assert gpukern.gather(table, [5]).tolist() == [0]
+        return str(caught.value).partition(": ")[2]
+
+    text = f"the calls of the ranks differ in {name}: {values[0]}, but {values[1]} on rank 1"
+    assert on_ranks(on_rank, 3, Counted) == [text] * 3
+
+
+def test_rows_without_devices_on_one_rank():
+    def call(group):
+        options = {"rows": [3]} if group.rank == 1 else {}
+        with pytest.raises(ValueError, match="array without devices must have no rows"):
+            distributed.empty(3, "f4", group, **options)
+
+    assert on_ranks(call, 2) == [None] * 2
 
 
 @pytest.mark.parametrize(

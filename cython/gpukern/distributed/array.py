@@ -87,6 +87,11 @@ class DistributedArray:
         """The bytes of a row."""
         return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
 
+    @property
+    def _identity(self) -> dict[str, object]:
+        """What is the same on all ranks in a call on this array, for ``Agreement.of_all``."""
+        return {"dtype": self.dtype.str, "shape": self.shape, "table": self.number}
+
     def has_layout_of(self, other: "DistributedArray") -> bool:
         """Whether each row is on the same rank as in another array of the same shape."""
         return self.shape == other.shape and np.array_equal(self.starts, other.starts)
@@ -206,7 +211,8 @@ def from_local(array: Any, group: Group, *, staging_memory: int | None = None) -
     from gpukern.distributed.storage import HostStorage, gpu_storage
 
     local: Any = np.empty(0, np.uint8)
-    what, dtype, rows = "", np.dtype(np.uint8), 0
+    arguments: dict[str, object] = {}
+    dtype, rows = np.dtype(np.uint8), 0
     device: int | None = None
     with collective(group, "from_local") as call:
         with call:
@@ -216,17 +222,19 @@ def from_local(array: Any, group: Group, *, staging_memory: int | None = None) -
             rows = local.shape[0]
             if staging_memory is None:
                 staging_memory = STAGING_MEMORY if device is None else STAGING_MEMORY_OF_GPU
-            if operator.index(staging_memory) < 1:
+            staging_memory = operator.index(staging_memory)
+            if staging_memory < 1:
                 raise GpukernValueError(
                     f"from_local: staging_memory must be at least 1, got {staging_memory}"
                 )
             # The repr of a dtype says everything: names, places, units, names of other packages.
-            place = "" if device is None else " on a GPU"
-            what = f"{dtype!r} rows of shape {tuple(local.shape[1:])}{place}, {staging_memory=}"
-        numbers = call.of_all(what, [rows, secrets.randbits(62)])
+            arguments = {"dtype": dtype, "row_shape": tuple(local.shape[1:])}
+            arguments["device"] = "cpu" if device is None else "cuda"
+            arguments["staging_memory"] = staging_memory
+        numbers = call.of_all("from_local", [rows, secrets.randbits(62)], **arguments)
     storage = HostStorage(group) if device is None else gpu_storage(group, device)
     starts = np.concatenate(([0], np.cumsum(numbers[:, 0]))).astype(np.int64)
-    most = operator.index(staging_memory or STAGING_MEMORY)
+    most = staging_memory or STAGING_MEMORY
     return DistributedArray(local, dtype, starts, group, storage, most, int(numbers[0, 1]))
 
 
@@ -318,17 +326,19 @@ def empty(
         from gpukern.distributed import device_table
 
         return device_table.empty(shape, dtype, group, devices, rows)
-    if group is None or rows is not None:
-        raise GpukernValueError("empty: an array without devices must have a group and no rows")
-    what, local = "", np.empty(0)
+    if group is None:
+        raise GpukernValueError("empty: an array without devices must have a group")
+    local: Any = np.empty(0)
+    sizes: tuple[int, ...] = ()
     with collective(group, "empty") as call:
         with call:
+            if rows is not None:
+                raise GpukernValueError("empty: an array without devices must have no rows")
             sizes = sizes_of("empty", shape)
             if not sizes:
                 raise GpukernValueError("empty: shape must have one dimension or more, got ()")
             each = -(-sizes[0] // group.size)
             first = min(group.rank * each, sizes[0])
             local = np.empty((min(each, sizes[0] - first), *sizes[1:]), dtype)
-            what = f"empty of {local.dtype!r} {sizes}"
-        call.of_all(what)
+        call.of_all("empty", dtype=local.dtype, shape=sizes)
     return from_local(local, group, staging_memory=staging_memory)

@@ -108,7 +108,7 @@ class DeviceTable(DistributedArray):
         with collective(self.group, "synchronize") as call:
             with call:
                 self._memory.synchronize()
-            call.of_all(f"synchronize of table {self.number}")
+            call.of_all("synchronize", [], **self._identity)
 
     def has_layout_of(self, other: DistributedArray) -> bool:
         """Whether each row is on the same device as in another array of the same shape."""
@@ -162,7 +162,7 @@ class DeviceTable(DistributedArray):
                         result = operation(view, index, mode=mode, **options)
                 except IndexError as error:
                     raise type(error)(f"{error} (rank {self.group.rank})") from None
-            call.of_all(f"{name} of {self.dtype.str} {self.shape}, table {self.number}")
+            call.of_all(name, [], mode=mode, **self._identity)
         if result is None:
             return operation(view, index, mode="wrap", out=out, **options)
         if out is None:
@@ -194,7 +194,7 @@ class DeviceTable(DistributedArray):
             with collective(self.group, "saxpy") as call:
                 with call:
                     self._require_saxpy(x, y, out, **options)
-                call.of_all(f"saxpy without out of {self.dtype.str} {self.shape}")
+                call.of_all("saxpy without out", dtype=self.dtype.str, shape=self.shape)
             out = _new(
                 "saxpy",
                 self.group,
@@ -278,8 +278,8 @@ def empty(
                 counts = [operator.index(each) for each in rows]
                 if min(counts) < 0 or sum(counts) > sizes[0]:
                     raise _wrong_rows(sizes[0], rows)
-        what = f"empty of {sizes} {kind!r}, {'even' if rows is None else 'given'} rows"
-        parts = call.of_all(what, [len(own)])[:, 0].tolist()
+        same = {"dtype": kind, "shape": sizes, "rows": None if rows is None else "given"}
+        parts = call.of_all("empty on GPUs", [len(own)], **same)[:, 0].tolist()
         if rows is None:
             each = -(-sizes[0] // sum(parts))
             first = sum(parts[: group.rank])

@@ -147,14 +147,17 @@ class Agreement(AbstractContextManager["Agreement", bool]):
             self.error = error
         return True
 
-    def of_all(self, call: str = "", numbers: Sequence[int] | Counts = ()) -> Counts:
+    def of_all(
+        self, call: str = "", numbers: Sequence[int] | Counts = (), **arguments: object
+    ) -> Counts:
         """Return the numbers of all ranks, by rank, or raise the first error on each of them.
 
-        `call` says what the ranks do, and must be the same on all. The errors of arguments, which
-        come before the first agreement, are the same on all ranks; others name their rank.
+        `call` says what the ranks do; it and the arguments must be equal. Errors of arguments,
+        which come before the first agreement, are the same on all ranks; others name their rank.
         """
         failed = None if self.error is None else self._sent(self.error)
-        message = json.dumps([call, [int(number) for number in numbers], failed])
+        same = {"": call, **{name: repr(value) for name, value in arguments.items()}}
+        message = json.dumps([same, [int(number) for number in numbers], failed])
         answers = self.group.all_gather(message.encode())
         if b"" in answers:
             rank = answers.index(b"")
@@ -192,15 +195,18 @@ class Agreement(AbstractContextManager["Agreement", bool]):
         made.__cause__ = error
         return made
 
-    def _difference(self, calls: Sequence[str]) -> BaseException | None:
-        """Return an error that names the ranks whose call is not that of most ranks."""
-        usual = max(calls, key=calls.count)
-        others = [f"{call} on rank {rank}" for rank, call in enumerate(calls) if call != usual]
-        if not others:
-            return None
-        return errors.GpukernValueError(
-            f"{self.function}: the calls of the ranks differ: {usual}, but {', '.join(others)}"
-        )
+    def _difference(self, calls: Sequence[dict[str, str]]) -> BaseException | None:
+        """Return an error that names the first argument that differs, and its values."""
+        for name in calls[0]:
+            values = [call.get(name, "") for call in calls]
+            if any(value != values[0] for value in values):
+                usual = max(values, key=values.count)
+                others = [f"{v} on rank {rank}" for rank, v in enumerate(values) if v != usual]
+                return errors.GpukernValueError(
+                    f"{self.function}: the calls of the ranks differ{name and f' in {name}'}: "
+                    f"{usual}, but {', '.join(others)}"
+                )
+        return None
 
 
 def sizes_of(function: str, shape: Any) -> tuple[int, ...]:

@@ -84,7 +84,7 @@ def host_table(
             size = math.prod(sizes) * kind.itemsize
             _require_possible(size)
             network_name = network()
-        call.of_all(f"host_table of {sizes} {kind!r}")
+        call.of_all("host_table", dtype=kind, shape=sizes)
         hosts = group.all_gather(network_name.encode())
         first = hosts.index(hosts[group.rank])
         descriptor = -1

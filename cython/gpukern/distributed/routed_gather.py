@@ -42,8 +42,7 @@ def gather(
             shape, rows = table.storage.rows_of("gather", index, len(table), mode)
             result = _result(table, shape, rows, out)
             numbers = [len(rows)]
-        what = f"{name} with mode={mode!r} of {table.dtype.str} {table.shape}, table {table.number}"
-        longest = int(call.of_all(what, numbers).max())
+        longest = int(call.of_all(name, numbers, mode=mode, **table._identity).max())
         flat = result.reshape(len(rows), *table.shape[1:])
         limit = max(table.staging_memory // (2 * (table.row_bytes + INDEX_BYTES)), 1)
         report = _Report(progress, len(rows) * table.row_bytes)

@@ -52,11 +52,7 @@ def scatter(
             asked = storage.bucketed(rows, table.starts)
             given = gpukern.gather(_values(table, shape, values), asked.order, mode="clip")
             counts = asked.counts
-        what = (
-            f"{name} with mode={mode!r}, {how} to {table.dtype.str} {table.shape}, "
-            f"table {table.number}"
-        )
-        matrix = call.of_all(what, counts)
+        matrix = call.of_all(name, counts, mode=mode, **how, **table._identity)
         mine = np.ascontiguousarray(matrix[:, rank])
         with call:
             most = int(max(matrix.sum(axis=0).max(), matrix.sum(axis=1).max()))
