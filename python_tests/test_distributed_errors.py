@@ -20,8 +20,7 @@ from ranks import on_ranks, without_errors
 
 import gpukern
 from gpukern import distributed
-from gpukern.distributed import indexing, liveness, routed_scatter, storage
-from gpukern.distributed.nccl import Nccl
+from gpukern.distributed import indexing, liveness, nccl, routed_scatter, storage
 from gpukern.errors import PeerLostError
 
 
@@ -360,26 +359,52 @@ def test_a_forked_child_does_not_keep_the_connections():
 
 
 class Library:
-    """NCCL that counts the communicators that it has aborted."""
+    """NCCL whose calls never complete, and that counts the communicators that it has aborted."""
 
     def __init__(self):
         self.aborted = 0
+
+    def ncclCommGetAsyncError(self, *_):  # noqa: N802
+        return nccl.SUCCESS
 
     def ncclCommAbort(self, _):  # noqa: N802
         self.aborted += 1
 
 
+def communicator_of(library):
+    comm = nccl.Nccl.__new__(nccl.Nccl)
+    comm._library, comm._comm, comm._process = library, ctypes.c_void_p(1), os.getpid()
+    return comm
+
+
 def test_a_forked_child_does_not_end_a_communicator():
     library = Library()
-    nccl = Nccl.__new__(Nccl)
-    nccl._library, nccl._comm, nccl._process = library, ctypes.c_void_p(1), os.getpid()
+    comm = communicator_of(library)
     child = os.fork()
     if child == 0:
-        del nccl
+        del comm
         os._exit(library.aborted)
     assert os.waitpid(child, 0)[1] == 0
-    del nccl
+    del comm
     assert library.aborted == 1
+
+
+def test_a_communicator_that_does_not_connect_in_time():
+    def call(group):
+        library = Library()
+        comm = communicator_of(library)
+        comm.rank, comm.size = group.rank, group.size
+        comm._liveness = liveness.Liveness(group, "NCCL")
+        for _ in range(2):
+            with (
+                pytest.raises(PeerLostError, match=r"Nccl: a call is not complete after 0\.3 s"),
+                comm._call(),
+            ):
+                comm._finish(nccl.IN_PROGRESS, "ncclCommInitRank", 0.3)
+        group.all_gather(b"")  # the connections last until here
+        return library.aborted
+
+    assert on_ranks(call, 2) == [1] * 2
 
 
 def test_what_a_process_says_before_its_end(monkeypatch):

@@ -14,23 +14,59 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from gpukern.distributed.group import LeavableGroup
-from gpukern.distributed.liveness import Liveness
+from gpukern.distributed.liveness import NEVER, Liveness
 from gpukern.errors import PeerLostError
 
 LOOK = 0.1  # seconds between two looks at the other ranks
+PAUSE = 0.0002  # seconds
 TIMEOUT = 1800.0  # seconds, as of torch.distributed
 
 AnyGroup = TypeVar("AnyGroup", bound="LiveGroup")
 
 
-class LiveGroup(LeavableGroup, ABC):
-    """A group each two ranks of which keep a connection, which ends with either process.
-
-    A subclass has ``all_gather``, and waits by ``_wait_for`` or ``_exchanged``.
-    """
+class ConnectedGroup(LeavableGroup):
+    """A group each two ranks of which keep a connection, which ends with either process."""
 
     _liveness: Liveness | None = None
     _calls = 0  # that are complete
+
+    def _wait_until(
+        self, complete: Callable[[], Any], spin: float = NEVER, timeout: float = NEVER
+    ) -> None:
+        """Wait until a call is complete, or raise an error if a rank takes no part in it.
+
+        After `spin` seconds it sleeps between two polls.
+        """
+        began = time.monotonic()
+        check = began + LOOK
+        while not complete():
+            now = time.monotonic()
+            if now > began + spin:
+                time.sleep(PAUSE)
+            else:
+                os.sched_yield()
+            if now >= check:
+                lost = self._lost(began)
+                if lost is None and now > began + timeout:
+                    name = type(self).__name__
+                    lost = PeerLostError(f"{name}: a call is not complete after {timeout:g} s")
+                if lost is not None and not complete():
+                    raise self._failed(lost)
+                check = time.monotonic() + LOOK
+
+    def _lost(self, began: float) -> PeerLostError | None:
+        """Return an error if a rank takes no part in a call that began at some time."""
+        return None if self._liveness is None else self._liveness.lost(self._calls + 1, began)
+
+    def _failed(self, lost: PeerLostError) -> PeerLostError:
+        """Leave the group because a rank was lost; return the error to raise."""
+        self._fail(lost)
+        return PeerLostError(str(lost), lost.rank)
+
+
+class LiveGroup(ConnectedGroup, ABC):
+    """A group of processes; a subclass has ``all_gather`` and waits by one of the methods here."""
+
     _timeout = TIMEOUT  # of a call
 
     def _connect(self, function: str) -> None:
@@ -40,16 +76,8 @@ class LiveGroup(LeavableGroup, ABC):
         atexit.register(self._end)
 
     def _wait_for(self, complete: Callable[[], Any]) -> None:
-        """Wait until a call is complete, or raise an error if a rank takes no part in it."""
-        began = time.monotonic()
-        look = began + LOOK
-        while not complete():
-            os.sched_yield()
-            if time.monotonic() >= look:
-                lost = self._lost(began)
-                if lost is not None and not complete():
-                    raise self._failed(lost)
-                look = time.monotonic() + LOOK
+        """Wait until a call is complete, and count it."""
+        self._wait_until(complete)
         self._calls += 1
 
     def _exchanged(self, data: bytes) -> list[bytes]:
@@ -66,15 +94,6 @@ class LiveGroup(LeavableGroup, ABC):
                 raise self._failed(lost)
         self._calls += 1
         return [*found[: self.rank], data, *found[self.rank :]]
-
-    def _lost(self, began: float) -> PeerLostError | None:
-        """Return an error if a rank takes no part in a call that began at some time."""
-        return None if self._liveness is None else self._liveness.lost(self._calls + 1, began)
-
-    def _failed(self, lost: PeerLostError) -> PeerLostError:
-        """Leave the group because a rank was lost; return the error to raise."""
-        self._fail(lost)
-        return PeerLostError(str(lost), lost.rank)
 
     def _fail(self, error: PeerLostError) -> None:
         if self._error is None and self._liveness is not None:

@@ -11,18 +11,17 @@ import ctypes
 import importlib.util
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import gpukern
 from gpukern._memory.device_array import address_for
 from gpukern.distributed.cuda_driver import LEGACY_STREAM, Driver
-from gpukern.distributed.group import Counts, Group, LeavableGroup, collective
-from gpukern.distributed.liveness import Liveness
+from gpukern.distributed.group import Counts, Group, collective
+from gpukern.distributed.live_group import ConnectedGroup
+from gpukern.distributed.liveness import NEVER, Liveness
 from gpukern.errors import GpukernCudaError, PeerLostError
 
-LOOK = 0.1  # seconds between two looks at the other ranks
 SPIN = 0.002  # seconds without sleep in a wait
 PATIENCE = 120.0  # seconds for all to connect
 LIBRARY = "libnccl.so.2"
@@ -52,7 +51,7 @@ def open_library() -> ctypes.CDLL | None:
     return None
 
 
-class Nccl(LeavableGroup):
+class Nccl(ConnectedGroup):
     """A communicator of one device of each rank. All ranks make one together.
 
     Calls do not block in NCCL: where a rank has ended or left a call by an error, the others get a
@@ -65,7 +64,6 @@ class Nccl(LeavableGroup):
         self.rank, self.size = group.rank, group.size
         self._comm = ctypes.c_void_p()
         self._process = os.getpid()
-        self._calls = 0
         self._liveness = Liveness(group, "NCCL")
         library.ncclGetErrorString.restype = ctypes.c_char_p
         identity = _structure(("data", ctypes.c_char * ID_BYTES))()
@@ -96,7 +94,7 @@ class Nccl(LeavableGroup):
 
     def __del__(self) -> None:
         """Free the communicator, unless CUDA is gone: at the end of the process or in a child."""
-        if hasattr(self, "_liveness"):
+        if self._liveness is not None:
             self._liveness.close()
         is_ours = self._process == os.getpid() and not sys.is_finalizing()
         if self._comm and self._error is None and is_ours:
@@ -138,17 +136,17 @@ class Nccl(LeavableGroup):
                 ended = library.ncclGroupEnd()
             self._finish(ended, "ncclGroupEnd")
             self._driver.call("cuEventRecord", done, LEGACY_STREAM)
-            self._wait(lambda: self._driver.is_done(done))
+            self._wait_until(lambda: self._driver.is_done(done), SPIN)
             self._calls += 1
 
     def _fail(self, error: PeerLostError) -> None:
-        if self._error is None:
+        if self._error is None and self._liveness is not None:
             self._liveness.say(self._calls, error)
             if self._comm:
                 self._library.ncclCommAbort(self._comm)
         super()._fail(error)
 
-    def _finish(self, result: int, name: str, patience: float = float("inf")) -> None:
+    def _finish(self, result: int, name: str, timeout: float = NEVER) -> None:
         """Wait until a call that has begun is complete."""
         state = ctypes.c_int(result)
 
@@ -158,25 +156,8 @@ class Nccl(LeavableGroup):
                 self._require(code, "ncclCommGetAsyncError")
             return state.value != IN_PROGRESS
 
-        self._wait(is_done, patience)
+        self._wait_until(is_done, SPIN, timeout)
         self._require(state.value, name)
-
-    def _wait(self, is_done: Any, patience: float = float("inf")) -> None:
-        began = time.monotonic()
-        look = began + LOOK
-        while not is_done():
-            now = time.monotonic()
-            if now > began + SPIN:
-                time.sleep(SPIN / 10)
-            if now < look:
-                continue
-            look = now + LOOK
-            lost = self._liveness.lost(self._calls + 1, began)
-            if lost is None and now > began + patience:
-                lost = PeerLostError(f"NCCL did not connect the ranks in {patience:.0f} s", -1)
-            if lost is not None and not is_done():
-                self._fail(lost)
-                raise PeerLostError(str(lost), lost.rank)
 
     def _require(self, result: int, name: str) -> None:
         if result != SUCCESS:
