@@ -407,12 +407,12 @@ def test_a_communicator_that_does_not_connect_in_time():
     assert on_ranks(call, 2) == [1] * 2
 
 
-def test_what_a_process_says_before_its_end(monkeypatch):
+def test_the_shutdown_message_of_a_process(monkeypatch):
     def call(group):
         connections = liveness.Liveness(group, "the test")
         group.all_gather(b"")
         if group.rank == 1:
-            connections.say(7, PeerLostError("rank 1 of 2 has left", 1))
+            connections.send_shutdown(7, PeerLostError("rank 1 of 2 has left", 1))
         group.all_gather(b"")
         found = [connections.lost(number, time.monotonic()) for number in (7, 8)]
         group.all_gather(b"")
@@ -426,6 +426,6 @@ def test_what_a_process_says_before_its_end(monkeypatch):
         connections.close()
         return [str(each) for each in found]
 
-    monkeypatch.setattr(liveness, "GRACE", 0.5)
+    monkeypatch.setattr(liveness, "GRACE_PERIOD", 0.5)
     left = "rank 1 of 2 has left"
     assert on_ranks(call, 2)[0] == ["None", left, "None", left]

@@ -17,7 +17,7 @@ from gpukern.distributed.group import LeavableGroup
 from gpukern.distributed.liveness import NEVER, Liveness
 from gpukern.errors import PeerLostError
 
-LOOK = 0.1  # seconds between two looks at the other ranks
+CHECK_INTERVAL = 0.1  # seconds between two checks of the other ranks
 PAUSE = 0.0002  # seconds
 TIMEOUT = 1800.0  # seconds, as of torch.distributed
 
@@ -38,7 +38,7 @@ class ConnectedGroup(LeavableGroup):
         After `spin` seconds it sleeps between two polls.
         """
         began = time.monotonic()
-        check = began + LOOK
+        check = began + CHECK_INTERVAL
         while not complete():
             now = time.monotonic()
             if now > began + spin:
@@ -52,7 +52,7 @@ class ConnectedGroup(LeavableGroup):
                     lost = PeerLostError(f"{name}: a call is not complete after {timeout:g} s")
                 if lost is not None and not complete():
                     raise self._failed(lost)
-                check = time.monotonic() + LOOK
+                check = time.monotonic() + CHECK_INTERVAL
 
     def _lost(self, began: float) -> PeerLostError | None:
         """Return an error if a rank takes no part in a call that began at some time."""
@@ -86,10 +86,10 @@ class LiveGroup(ConnectedGroup, ABC):
             return [data]
         began, call = time.monotonic(), self._calls + 1
         self._liveness.send(data)
-        while (found := self._liveness.receive(call, LOOK)) is None:
+        while (found := self._liveness.receive(call, CHECK_INTERVAL)) is None:
             lost = self._lost(began)
             if lost is None and time.monotonic() > began + self._timeout:
-                lost = self._liveness.late(self._timeout)
+                lost = self._liveness.timed_out(self._timeout)
             if lost is not None:
                 raise self._failed(lost)
         self._calls += 1
@@ -97,7 +97,7 @@ class LiveGroup(ConnectedGroup, ABC):
 
     def _fail(self, error: PeerLostError) -> None:
         if self._error is None and self._liveness is not None:
-            self._liveness.say(self._calls, error)
+            self._liveness.send_shutdown(self._calls, error)
             self._liveness.close()
         super()._fail(error)
 
@@ -139,10 +139,10 @@ class LiveGroup(ConnectedGroup, ABC):
             self.leave(f"stopped: {kind.__name__}")
 
     def _end(self) -> None:
-        """Say at the end of the process that this rank takes part in no more calls."""
+        """Tell the other ranks at the end of the process that this one has ended."""
         if self._error is None and self._liveness is not None:
             # The kernel closes the connections: until then calls may complete.
-            self._liveness.say(self._calls, self._liveness.ended(self.rank))
+            self._liveness.send_shutdown(self._calls, self._liveness.ended(self.rank))
 
     def _after_fork(self) -> None:
         """In a child, which has no connections."""

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which processes of a group still run: a connection between each two, which ends with either.
+"""Detection of processes of a group that have ended, by a TCP connection between each two.
 
-The kernel closes the connections of a process that ends in any way; before, a process that can says
-in how many calls it has taken part. Connections between hosts also have keep-alive probes, for a
-host that stops. The connections also carry short messages, the data of calls.
+The kernel closes the connections of a process that ends in any way; one that leaves first sends a
+shutdown message with the number of calls that it has completed. Keep-alive probes detect a host
+that stops. The connections also carry the data of calls, if it is short.
 """
 
 import contextlib
@@ -25,34 +25,34 @@ from gpukern.errors import PeerLostError
 
 KEY_BYTES = 16
 RANK_BYTES = 4
-PATIENCE = 30.0  # seconds for all to connect
-GRACE = 5.0  # seconds to complete a call that a rank took part in before it ended
+CONNECT_TIMEOUT = 30.0  # seconds for all to connect
+GRACE_PERIOD = 5.0  # seconds to complete a call that a rank took part in before it ended
 # A connection to a host that stopped ends after 3 + 2 * 2 seconds, or after 7000 milliseconds if
 # something was sent: probes are for idle connections.
-LIMITS = (
+SOCKET_OPTIONS = (
     (socket.TCP_KEEPIDLE, 3),
     (socket.TCP_KEEPINTVL, 2),
     (socket.TCP_KEEPCNT, 2),
     (socket.TCP_USER_TIMEOUT, 7000),
 )
-MESSAGE = struct.Struct("<?I")  # whether it is a farewell, and the bytes that follow
-# How many calls a rank has taken part in, the rank whose fault it is, and what happened to that.
-FAREWELL = struct.Struct("<qq112s")
-READ = 1 << 16  # bytes at a time
+HEADER = struct.Struct("<?I")  # whether it is a shutdown message, and the bytes that follow
+# The number of calls that a rank has completed, the rank that failed, and the text of the error.
+SHUTDOWN = struct.Struct("<qq112s")
+BUFFER_BYTES = 1 << 16  # received at a time
 NEVER = float("inf")
 
 
 @dataclass
 class Peer:
-    """Another rank, and what is known of its end."""
+    """Another rank, its connection, and how it ended."""
 
     rank: int
     socket: socket.socket
-    calls: float = NEVER  # that it takes part in
-    ended: float = NEVER  # when the connection did
+    calls: float = NEVER  # that it completes
+    closed: float = NEVER  # when the connection was
     error: PeerLostError | None = None
-    unread: bytearray = field(default_factory=bytearray)  # the beginning of a message
-    messages: deque[bytes] = field(default_factory=deque)  # the data of calls to come
+    buffer: bytearray = field(default_factory=bytearray)  # of a message that is not complete
+    messages: deque[bytes] = field(default_factory=deque)  # the data of later calls
 
 
 class Liveness:
@@ -79,52 +79,52 @@ class Liveness:
             mine = [socket.gethostname(), server.getsockname()[1], key.hex()]
             known = [json.loads(each) for each in group.all_gather(json.dumps(mine).encode())]
             with call:
-                for rank in range(group.rank):  # towards the lower ranks
+                for rank in range(group.rank):  # to the lower ranks
                     name, port, other = known[rank]
                     address = "127.0.0.1" if hosts[rank] == hosts[group.rank] else name
-                    peer = socket.create_connection((address, port), PATIENCE)
+                    peer = socket.create_connection((address, port), CONNECT_TIMEOUT)
                     self._add(rank, peer)
-                    hello = bytes.fromhex(other) + group.rank.to_bytes(RANK_BYTES, "little")
-                    peer.sendall(hello)
-                server.settimeout(PATIENCE)
+                    handshake = bytes.fromhex(other) + group.rank.to_bytes(RANK_BYTES, "little")
+                    peer.sendall(handshake)
+                server.settimeout(CONNECT_TIMEOUT)
                 while len(self.peers) < group.size - 1:
                     self._accept(server, key)
             call.of_all(f"the connections of {function}")
 
     def _accept(self, server: socket.socket, key: bytes) -> None:
         peer = server.accept()[0]
-        peer.settimeout(PATIENCE)
-        hello = peer.recv(KEY_BYTES + RANK_BYTES, socket.MSG_WAITALL)
-        if hello[:KEY_BYTES] != key:  # not of this group
+        peer.settimeout(CONNECT_TIMEOUT)
+        handshake = peer.recv(KEY_BYTES + RANK_BYTES, socket.MSG_WAITALL)
+        if handshake[:KEY_BYTES] != key:  # not of this group
             peer.close()
             return
-        self._add(int.from_bytes(hello[KEY_BYTES:], "little"), peer)
+        self._add(int.from_bytes(handshake[KEY_BYTES:], "little"), peer)
 
     def _add(self, rank: int, peer: socket.socket) -> None:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for option, value in LIMITS:
+        for option, value in SOCKET_OPTIONS:
             peer.setsockopt(socket.IPPROTO_TCP, option, value)
         self.peers[peer.fileno()] = Peer(rank, peer)
         self.poll.register(peer, select.POLLIN)
 
     def lost(self, call: int, began: float) -> PeerLostError | None:
-        """Return an error if a rank takes no part in a call, by its number and start.
+        """Return an error if a rank does not take part in a call, given its number and start time.
 
-        The call of a rank that took part is completed; if it sent no message for the call, unless
-        its process was killed thereafter.
+        A call can complete without a rank that took part and then ended: the error comes after
+        the grace period.
         """
         for descriptor, _ in self.poll.poll(0):
-            self._hear(self.peers[descriptor])
+            self._receive_from(self.peers[descriptor])
         now = time.monotonic()
         for peer in sorted(self.peers.values(), key=lambda peer: peer.rank):
             if peer.messages:
                 continue
-            if call > peer.calls or now > max(peer.ended, began) + GRACE:
+            if call > peer.calls or now > max(peer.closed, began) + GRACE_PERIOD:
                 return peer.error or self.ended(peer.rank)
         return None
 
-    def late(self, seconds: float) -> PeerLostError | None:
+    def timed_out(self, seconds: float) -> PeerLostError | None:
         """Return an error for a rank whose message is missing."""
         missing = sorted(peer.rank for peer in self.peers.values() if not peer.messages)
         if not missing:
@@ -136,43 +136,43 @@ class Liveness:
         """Return the error for the end of a process."""
         return PeerLostError(f"rank {rank} of {self.size} has ended", rank)
 
-    def _hear(self, peer: Peer) -> None:
+    def _receive_from(self, peer: Peer) -> None:
         read = b""
         with contextlib.suppress(OSError):
-            read = peer.socket.recv(READ)
-        peer.unread += read
-        while len(peer.unread) >= MESSAGE.size:
-            is_farewell, size = MESSAGE.unpack_from(peer.unread)
-            end = MESSAGE.size + size
-            if len(peer.unread) < end:
+            read = peer.socket.recv(BUFFER_BYTES)
+        peer.buffer += read
+        while len(peer.buffer) >= HEADER.size:
+            is_shutdown, size = HEADER.unpack_from(peer.buffer)
+            end = HEADER.size + size
+            if len(peer.buffer) < end:
                 break
-            data = bytes(peer.unread[MESSAGE.size : end])
-            del peer.unread[:end]
-            if is_farewell:
-                peer.calls, rank, text = FAREWELL.unpack(data)
+            data = bytes(peer.buffer[HEADER.size : end])
+            del peer.buffer[:end]
+            if is_shutdown:
+                peer.calls, rank, text = SHUTDOWN.unpack(data)
                 peer.error = PeerLostError(text.rstrip(b"\0").decode(errors="replace"), rank)
             else:
                 peer.messages.append(data)
         if read:
             return
-        peer.ended = time.monotonic()
-        if peer.error is None:  # it did not say farewell
+        peer.closed = time.monotonic()
+        if peer.error is None:  # without a shutdown message
             peer.calls = -1
         self.poll.unregister(peer.socket)
 
-    def say(self, calls: int, error: PeerLostError) -> None:
+    def send_shutdown(self, calls: int, error: PeerLostError) -> None:
         """Tell the other ranks that this one takes part in no more calls, and why."""
-        self.send(FAREWELL.pack(calls, error.rank, str(error).encode()), is_farewell=True)
+        self.send(SHUTDOWN.pack(calls, error.rank, str(error).encode()), is_shutdown=True)
 
-    def send(self, data: bytes, is_farewell: bool = False) -> None:
-        """Send data of this rank for a call: at most a few KiB, which no rank waits to send."""
+    def send(self, data: bytes, is_shutdown: bool = False) -> None:
+        """Send data of this rank for a call: at most a few KiB, which does not block."""
         for peer in self.peers.values():
             with contextlib.suppress(OSError):
-                message = MESSAGE.pack(is_farewell, len(data)) + data
+                message = HEADER.pack(is_shutdown, len(data)) + data
                 peer.socket.sendall(message, socket.MSG_NOSIGNAL)
 
     def receive(self, call: int, seconds: float) -> list[bytes] | None:
-        """Return the data of the other ranks for a call, by rank; None if they are not there yet.
+        """Return the data of the other ranks for a call, by rank; None if one is missing.
 
         Waits for at most some seconds, and not for a rank that has ended.
         """
@@ -183,10 +183,10 @@ class Liveness:
                 return [peer.messages.popleft() for peer in by_rank]
             if any(peer.calls < call for peer in missing):
                 return None
-            heard = self.poll.poll(1000 * seconds)
-            for descriptor, _ in heard:
-                self._hear(self.peers[descriptor])
-            if not heard:
+            ready = self.poll.poll(1000 * seconds)
+            for descriptor, _ in ready:
+                self._receive_from(self.peers[descriptor])
+            if not ready:
                 return None
 
     def close(self) -> None:

@@ -141,7 +141,7 @@ class Nccl(ConnectedGroup):
 
     def _fail(self, error: PeerLostError) -> None:
         if self._error is None and self._liveness is not None:
-            self._liveness.say(self._calls, error)
+            self._liveness.send_shutdown(self._calls, error)
             if self._comm:
                 self._library.ncclCommAbort(self._comm)
         super()._fail(error)

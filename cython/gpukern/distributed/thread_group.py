@@ -8,7 +8,7 @@ import threading
 from gpukern.distributed.group import Bytes, Counts, Group
 from gpukern.errors import GpukernValueError, PeerLostError
 
-LOOK = 0.1  # seconds between two looks at the other threads
+CHECK_INTERVAL = 0.1  # seconds between two checks of the other threads
 
 
 class _Meeting:
@@ -52,7 +52,7 @@ class _Meeting:
     def _wait(self, began: int) -> None:
         while self.round == began:
             self._require_usable()
-            if not self.changed.wait(LOOK):
+            if not self.changed.wait(CHECK_INTERVAL):
                 for rank, thread in enumerate(self.threads):
                     if thread and rank not in self.arrived and not thread.is_alive():
                         self.fail(rank, "has ended")

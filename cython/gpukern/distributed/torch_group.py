@@ -8,7 +8,7 @@ import numbers
 import time
 from typing import Any
 
-from gpukern.distributed.live_group import LOOK, TIMEOUT, LiveGroup
+from gpukern.distributed.live_group import CHECK_INTERVAL, TIMEOUT, LiveGroup
 from gpukern.errors import GpukernTypeError, GpukernValueError, PeerLostError
 
 SHORT = 4096  # bytes that go through the connections, which takes a quarter of the time
@@ -89,7 +89,7 @@ class TorchGroup(LiveGroup):
                 lost = self._lost(failed)
                 if lost is not None:
                     raise self._failed(lost) from error
-                time.sleep(LOOK)
+                time.sleep(CHECK_INTERVAL)
             raise
 
 
