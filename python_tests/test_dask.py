@@ -95,14 +95,36 @@ def test_masked_chunks_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("index", "tasks"), [(np.arange(50) * 7 % 100, 400), (np.arange(500_000) // 5000, 900)]
+    ("index", "tasks"),
+    [
+        (np.arange(50) * 7 % 100, 400),
+        (np.arange(500_000) // 5000, 900),
+        (da.from_array(np.arange(50_000) % 100, 50), 2400),
+        (da.from_array(np.arange(200_000) % 100, 200), 2800),
+    ],
 )
 def test_graphs_are_as_large_as_they_need_to_be(index, tasks):
-    """Few indices are one chunk; sorted indices meet few chunks of the table."""
+    """Few indices are one chunk or group; sorted indices meet few chunks of the table."""
     table = da.arange(100, chunks=1)
     lazy = gd.gather(table, index)
     assert len(dict(lazy.__dask_graph__())) < tasks
     np.testing.assert_array_equal(lazy.compute(scheduler="sync"), index)
+    np.testing.assert_array_equal(lazy[3:49:2].compute(scheduler="sync"), index[3:49:2])
+
+
+@pytest.mark.parametrize(("columns", "groups"), [(1 << 10, 1), (1 << 23, 2), (1 << 25, 8)])
+def test_the_rows_of_a_group_of_chunks_are_bounded(columns, groups):
+    table = da.zeros((4, columns), dtype="u1", chunks=(2, -1))
+    index = da.zeros((4, 8), dtype="i8", chunks=2)
+    keys = dict(gd.gather(table, index).__dask_graph__())
+    assert sum("route" in str(key) for key in keys) == groups
+
+
+def test_a_bad_index_in_a_group_of_chunks():
+    index = da.from_array(np.array([[0, 1, 2, 3], [4, 5, 6, 10]]), (1, 2))
+    message = r"index 10 .* size 10 \(chunk \(1, 1\) of the index, index 1 in C order"
+    with pytest.raises(IndexError, match=message):
+        gd.gather(da.arange(10, chunks=5), index).compute(scheduler="sync")
 
 
 def test_saxpy(rng):

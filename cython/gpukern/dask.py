@@ -3,9 +3,10 @@
 
 """gather and saxpy of Dask arrays, whose chunks are host arrays.
 
-Results are lazy. A gather has a task for each chunk of the index, which orders the indices by the
-chunk of the table, two for each pair of chunks, of which one gathers on the worker that has the
-chunk of the table, and one for each chunk of the result. Only this module imports dask.
+Results are lazy. A gather has a task for each group of chunks of the index, which orders the
+indices by the chunk of the table, two for each pair of a group and a chunk of the table, of which
+one gathers on the worker that has that chunk, one for each group that orders the rows, and one for
+each chunk of the result. Only this module imports dask.
 """
 
 import functools
@@ -28,7 +29,9 @@ from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueErro
 
 __all__ = ["gather", "saxpy"]
 
-LEAST = 1 << 17  # indices of a chunk of a host array: fewer are not worth the tasks
+Sizes = tuple[int, ...]
+LEAST = 1 << 17  # indices of a group of chunks: fewer are not worth the tasks
+GROUP_BYTES = 1 << 27  # of the rows for a group of several chunks
 
 
 def gather(
@@ -64,9 +67,10 @@ def gather(
 
     Notes
     -----
-    The graph has two tasks for each pair of chunks of the index and the table. Those pairs are left
-    out of which the least and the greatest index of a chunk of a host array tell that they have
-    nothing in common; so few are left where the index is sorted.
+    Small chunks of the index form groups of up to 131072 indices and 128 MiB of rows. The graph has
+    two tasks for each pair of a group and a chunk of the table. Those pairs are left out of which
+    the least and the greatest index of a chunk of a host array tell that they have nothing in
+    common; so few are left where the index is sorted.
 
     """
     _require("gather", table=table)
@@ -90,20 +94,25 @@ def gather(
     name, zeros = f"gpukern-gather-{uuid.uuid4().hex}", (0,) * len(trailing)
     graph: dict[Any, Any] = {f"{name}-starts": starts}
     item = {"trailing": trailing, "dtype": table.dtype, "fill_value": fill_value}
-    for place in np.ndindex(asked.numblocks):
-        first, last = parts.get(place, (0, len(starts) - 1))
-        route, found = (f"{name}-route", *place), []
-        work = functools.partial(_route, mode=mode, place=place, first=first, last=last)
-        graph[route] = (work, (asked.name, *place), f"{name}-starts")
+    row_bytes = math.prod(trailing) * table.dtype.itemsize
+    most = min(LEAST, GROUP_BYTES // max(row_bytes, 1))
+    for number, group in enumerate(_groups(asked.chunks, most)):
+        ranges = [parts.get(place, (0, len(starts) - 1)) for place in group]
+        first, last = min(a for a, _ in ranges), max(b for _, b in ranges)
+        route, order, done = ((f"{name}-{step}", number) for step in ("route", "order", "done"))
+        work = functools.partial(_route, mode=mode, places=list(group), first=first, last=last)
+        graph[route] = (work, [(asked.name, *place) for place in group], f"{name}-starts")
+        found = []
         for part in range(first, last):
-            rows, served = (f"{name}-rows", *place, part), (f"{name}-serve", *place, part)
+            rows, served = (f"{name}-rows", number, part), (f"{name}-serve", number, part)
             graph[rows] = (operator.getitem, route, part - first + 1)
             graph[served] = (_serve, (table.name, part, *zeros), rows)
             found.append(served)
-        graph[(f"{name}-order", *place)] = (operator.getitem, route, 0)
-        shape = tuple(sizes[n] for sizes, n in zip(asked.chunks, place, strict=True))
-        finish = functools.partial(_assemble, shape=shape, **item)
-        graph[(name, *place, *zeros)] = (finish, (f"{name}-order", *place), found)
+        graph[order] = (operator.getitem, route, 0)
+        finish = functools.partial(_assemble, shapes=list(group.values()), **item)
+        graph[done] = (finish, order, found)
+        for i, place in enumerate(group):
+            graph[(name, *place, *zeros)] = (operator.getitem, done, i)
     inputs: list[Any] = [table, asked]  # Dask does not declare its arrays as collections
     whole = HighLevelGraph.from_collections(name, graph, dependencies=inputs)
     chunks = (*asked.chunks, *((size,) for size in trailing))
@@ -128,6 +137,20 @@ def _require(function: str, **arrays: Any) -> None:
                 f"{function}: the chunks of {name} must have known sizes; "
                 "its compute_chunk_sizes() finds them"
             )
+
+
+def _groups(chunks: tuple[Sizes, ...], most: int) -> list[dict[Sizes, Sizes]]:
+    """Return the shapes of chunks by place, in groups of up to `most` indices or of one chunk."""
+    groups: list[dict[Sizes, Sizes]] = []
+    count = most + 1
+    for place in np.ndindex(*map(len, chunks)):
+        shape = tuple(sizes[n] for sizes, n in zip(chunks, place, strict=True))
+        count += math.prod(shape)
+        if count > most:
+            groups.append({})
+            count = math.prod(shape)
+        groups[-1][place] = shape
+    return groups
 
 
 class _Sent:
@@ -180,26 +203,28 @@ def _parts_of(index: npt.NDArray[Any], starts: npt.NDArray[np.int64]) -> tuple[i
 
 
 def _route(
-    index: Any,
+    chunks: list[Any],
     starts: npt.NDArray[np.int64],
     *,
     mode: str,
-    place: tuple[int, ...],
+    places: list[tuple[int, ...]],
     first: int,
     last: int,
 ) -> tuple[Any, ...]:
     """Return the positions of the indices by chunk of the table, and the rows of each."""
-    if isinstance(index, _Sent):
-        if index.future is None:
-            raise GpukernValueError("gather: the workers have lost a chunk of index")
-        index = index.future.result()
-    refuse_masked("gather", **{"a chunk of index": index})
-    try:
-        rows = rows_of(index, int(starts[-1]), mode, 0)
-    except GpukernIndexError as error:
-        text = str(error).replace("(rank 0, index", f"(chunk {place} of the index, index")
-        raise GpukernIndexError(text) from None
-    asked = bucketed(rows, starts[first : last + 1])
+    rows = []
+    for index, place in zip(chunks, places, strict=True):
+        if isinstance(index, _Sent):
+            if index.future is None:
+                raise GpukernValueError("gather: the workers have lost a chunk of index")
+            index = index.future.result()
+        refuse_masked("gather", **{"a chunk of index": index})
+        try:
+            rows.append(rows_of(index, int(starts[-1]), mode, 0))
+        except GpukernIndexError as error:
+            text = str(error).replace("(rank 0, index", f"(chunk {place} of the index, index")
+            raise GpukernIndexError(text) from None
+    asked = bucketed(rows[0] if len(rows) == 1 else np.concatenate(rows), starts[first : last + 1])
     ends = [0, *itertools.accumulate(asked.counts.tolist())]
     return asked.order, *(asked.rows[a:b] for a, b in itertools.pairwise(ends))
 
@@ -216,13 +241,14 @@ def _assemble(
     order: npt.NDArray[np.int64],
     found: list[npt.NDArray[Any]],
     *,
-    shape: tuple[int, ...],
+    shapes: list[tuple[int, ...]],
     trailing: tuple[int, ...],
     dtype: np.dtype[Any],
     fill_value: Any,
-) -> npt.NDArray[Any]:
-    """Put the rows into the order of the indices."""
-    count = math.prod(shape)
+) -> list[npt.NDArray[Any]]:
+    """Put the rows into the order of the indices; return those of each chunk of the index."""
+    ends = list(itertools.accumulate(map(math.prod, shapes), initial=0))
+    count = ends[-1]
     out = np.empty((count, *trailing), dtype)
     if len(order) < count:
         out[...] = _fill_item(trailing, dtype, fill_value)
@@ -230,7 +256,10 @@ def _assemble(
     for rows in found:
         gpukern.scatter(out, order[begin : begin + len(rows)], rows, unique=True)
         begin += len(rows)
-    return out.reshape((*shape, *trailing))
+    return [
+        out[a:b].reshape((*shape, *trailing))
+        for shape, (a, b) in zip(shapes, itertools.pairwise(ends), strict=True)
+    ]
 
 
 def _fill_item(
