@@ -94,6 +94,20 @@ def loses_a_rank_in_a_call_of_torch(group):
     return str(caught.value)
 
 
+def makes_groups_after_a_loss(group):
+    """Torch fails to send, since the group has no connections yet."""
+    table_of(group)
+    if group.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    for _ in range(2):
+        with pytest.raises(PeerLostError, match="a rank of 3 has ended, or its connec") as caught:
+            distributed.from_torch()
+        assert caught.value.rank == -1
+        assert type(caught.value.__cause__) is RuntimeError
+    with pytest.raises(PeerLostError, match="rank 1 of 3 has ended"):
+        table_of(group)
+
+
 def waits_for_a_rank(group):
     group._timeout = 1.0
     if group.rank == 1:
@@ -154,6 +168,10 @@ def test_a_rank_that_is_killed(tmp_path):
 def test_a_rank_that_is_killed_in_a_call_of_torch(tmp_path):
     found = on_processes(loses_a_rank_in_a_call_of_torch, tmp_path, survivors=SIZE - 1)
     assert found == ["rank 1 of 3 has ended"] * (SIZE - 1)
+
+
+def test_groups_after_a_rank_was_killed(tmp_path):
+    assert on_processes(makes_groups_after_a_loss, tmp_path, survivors=SIZE - 1) == [None] * 2
 
 
 def test_a_rank_that_does_not_come(tmp_path):

@@ -85,7 +85,7 @@ class ContextLostError(GpukernCudaError):
 class PeerLostError(GpukernError, RuntimeError):
     """A rank of a group ended, or left a call by an exception; the group is unusable.
 
-    ``rank`` is the number of that rank.
+    ``rank`` is the number of that rank, or -1 where it is not known.
     """
 
     def __init__(self, message: str = "", rank: int = -1) -> None:

@@ -68,29 +68,30 @@ class TorchGroup(LiveGroup):
         received = [torch.empty(size, dtype=torch.uint8) for _ in range(self.size)]
         if self._on_gpu:
             sent, received = sent.cuda(), [each.cuda() for each in received]
-        self._wait(
-            self._distributed.all_gather(received, sent, group=self._process_group, async_op=True)
-        )
+        arguments = {"group": self._process_group, "async_op": True}
+        self._wait(lambda: self._distributed.all_gather(received, sent, **arguments))
         return [each.cpu().numpy().tobytes() for each in received]
 
     def _fail(self, error: PeerLostError) -> None:
         super()._fail(error)
         atexit.unregister(self._end)  # which kept the group
 
-    def _wait(self, work: Any) -> None:
-        """Wait until a call is complete or a rank has ended."""
-        self._wait_for(work.is_completed)
+    def _wait(self, start: Any) -> None:
+        """Start a call of torch and wait until it is complete or a rank has ended."""
         try:
+            work = start()
+            self._wait_for(work.is_completed)
             work.wait()
+        except PeerLostError:
+            raise
         except RuntimeError as error:
             # Backends notice a broken connection before this group does, and do not name the rank.
             failed = time.monotonic()
-            while time.monotonic() < failed + PATIENCE:
-                lost = self._lost(failed)
-                if lost is not None:
-                    raise self._failed(lost) from error
+            end = failed + (PATIENCE if self._liveness else 0)
+            while (lost := self._lost(failed)) is None and time.monotonic() < end:
                 time.sleep(CHECK_INTERVAL)
-            raise
+            text = f"a rank of {self.size} has ended, or its connection failed: {error}"
+            raise self._failed(lost or PeerLostError(text)) from error
 
 
 def from_torch(process_group: Any = None, *, timeout: float = TIMEOUT) -> TorchGroup:
