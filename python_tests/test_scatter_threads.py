@@ -63,6 +63,7 @@ def test_nans_without_updates_keep_their_bits(rng, threads):
 
 
 # Sums of few elements: each thread combines the blocks of 256 values that begin in its part.
+@pytest.mark.parametrize("threads", [2, 8], indirect=True)
 @pytest.mark.parametrize("reduce", ["add", "multiply", "mean"])
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "sorted", "alternating", "one in a part"])
 def test_many_floats_of_few_keys(rng, threads, kind, reduce):
@@ -99,6 +100,7 @@ def test_few_keys_that_are_skipped(rng, threads):
 
 
 # A large target needs no count for each element if no element has more than a block of values.
+@pytest.mark.parametrize("threads", [1, 3], indirect=True)
 @pytest.mark.parametrize("dtype", ["f4", "c16", "f2"])
 @pytest.mark.parametrize("most", [1, 254, 255, 256, 511, 1000])
 def test_one_element_with_many_values(rng, threads, dtype, most):
@@ -114,16 +116,17 @@ def test_one_element_with_many_values(rng, threads, dtype, most):
 
 
 # Threads share columns of a target that is larger than a cache.
+@pytest.mark.parametrize("threads", [1, 3], indirect=True)
 @pytest.mark.parametrize("reduce", [None, "add", "max", "mean"])
 @pytest.mark.parametrize(
     ("target_shape", "index_shape", "axis"),
     [
-        ((6000, 127), (90, 127), 0),
-        ((6000, 128), (90, 128), 0),
-        ((3000, 700), (60, 700), 0),
-        ((3000, 300), (90, 1), 0),
-        ((2, 3000, 129), (2, 50, 129), 1),
-        ((2, 3000, 129), (1, 50, 129), -2),
+        ((6000, 127), (400, 127), 0),
+        ((6000, 128), (400, 128), 0),
+        ((3000, 700), (200, 700), 0),
+        ((3000, 300), (300, 1), 0),
+        ((2, 3000, 200), (2, 250, 200), 1),
+        ((2, 3000, 200), (1, 250, 200), -2),
     ],
 )
 def test_along_the_first_axis(rng, threads, reduce, target_shape, index_shape, axis):
@@ -139,10 +142,57 @@ def test_along_the_first_axis(rng, threads, reduce, target_shape, index_shape, a
         assert found.tobytes() == expected.tobytes()
 
 
-def test_along_the_first_axis_of_a_transposed_target(rng, threads):
-    target, index = rng.random((300, 5000)).T, rng.integers(0, 5000, (400, 300))
-    values = rng.random((400, 300))
+@pytest.mark.parametrize("layout", ["transposed", "reversed", "values of one row"])
+def test_along_the_first_axis_of_any_layout(rng, threads, layout):
+    memory, index = rng.random((5000, 300)), rng.integers(0, 5000, (400, 300))
+    values = rng.random((1 if layout == "values of one row" else 400, 300))
+    target = {"transposed": np.asfortranarray(memory), "reversed": memory[::-1, ::-1]}.get(
+        layout, memory
+    )
     expected = target.copy()
-    np.put_along_axis(expected, index, values, 0)
+    np.put_along_axis(expected, index, np.broadcast_to(values, index.shape), 0)
     put_along_axis(target, index, values, 0)
     assert np.array_equal(target, expected)
+
+
+def special_values(rng, m, dtype):
+    """Infinities, NaN with payloads, zeros of both signs, subnormals."""
+    values = rng.standard_normal(m).astype(dtype)
+    tiny = np.finfo(dtype).smallest_subnormal
+    for kind in (np.inf, -np.inf, 0.0, -0.0, tiny, -tiny):
+        values[rng.integers(0, m, 5)] = kind
+    values.view(f"u{values.itemsize}")[rng.integers(0, m, 3)] = ~np.uint64(0) >> np.uint64(
+        64 - 8 * values.itemsize
+    )
+    return values
+
+
+# By the counts of few keys, by one thread or several, and by the pass that counts groups.
+@pytest.mark.parametrize("threads", [1, 3], indirect=True)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+@pytest.mark.parametrize(("keys", "m"), [(60, 140_000), (3000, 20_000), (70_000, 40_000)])
+def test_special_values(rng, threads, keys, m, dtype):
+    index = rng.integers(0, keys - 1, m)
+    for values in (special_values(rng, m, dtype), np.full(m, -0.0, dtype)):
+        target = np.full(keys, -0.0, dtype)
+        target[-1:].view(f"u{target.itemsize}")[:] -= 5  # an unusual NaN, which has no value
+        for reduce in ("add", "mean", "min", "max"):
+            expected = scatter_oracle.scatter(target, index, values, 0, "raise", reduce)
+            found = scatter(target.copy(), index, values, reduce=reduce)
+            assert found.tobytes() == expected.tobytes()
+
+
+def test_the_ways_of_several_threads(rng):
+    """Which the tests above mean to take: a threshold may not move below them."""
+    before = gpukern.get_num_threads()
+    gpukern.set_num_threads(2)
+    try:
+        index, values = rng.integers(0, 60, 140_000), rng.random(140_000)
+        few = gpukern.explain(scatter, np.zeros(60), index, values, reduce="add")
+        columns = rng.integers(0, 3000, (200, 700))
+        tiles = gpukern.explain(
+            put_along_axis, np.zeros((3000, 700)), columns, rng.random((200, 700)), 0
+        )
+        assert (few.threads, tiles.threads) == (2, 2)
+    finally:
+        gpukern.set_num_threads(before)

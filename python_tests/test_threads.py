@@ -13,6 +13,7 @@ import numpy as np
 import oracle
 import pytest
 
+import gpukern
 from gpukern import copyto, gather, saxpy, scatter
 
 THREADS = 16
@@ -167,3 +168,33 @@ def test_an_index_that_changes_during_a_call_reaches_no_other_memory(mode):
         done.set()
         changing.join()
     assert set(np.unique(target)) <= {0, 1}
+
+
+@pytest.mark.parametrize("reduce", ["add", "mean"])
+@pytest.mark.parametrize("threads", [2, 8])
+def test_an_index_that_changes_between_two_passes_reaches_no_other_memory(reduce, threads):
+    """Sums of few elements: the first pass counts the values of each element."""
+    memory, values = np.zeros(64, np.float32), np.ones(1 << 18, np.float32)
+    target = memory[16:26]
+    index = np.zeros(1 << 18, np.int64)
+    some, others = index.copy(), index + 9
+    others[::3] = 1 << 40
+    done = threading.Event()
+
+    def change():
+        while not done.is_set():
+            np.copyto(index, others)  # without the GIL
+            np.copyto(index, some)
+
+    changing, before = threading.Thread(target=change), gpukern.get_num_threads()
+    gpukern.set_num_threads(threads)
+    changing.start()
+    try:
+        for mode in ["clip", "fill"] * 50:
+            scatter(target, index, values, reduce=reduce, mode=mode)
+    finally:
+        done.set()
+        changing.join()
+        gpukern.set_num_threads(before)
+    assert (memory[:16] == 0).all()
+    assert (memory[26:] == 0).all()

@@ -85,5 +85,46 @@ TEST_F(RoundingTest, SubnormalsArePreservedIfTheCallerFlushesThem) {
 }
 #endif
 
+/// Sums of subnormals, by one or several threads, to few elements and to many.
+TEST(ScatterRoundingTest, DoesNotDependOnTheCallersMode) {
+  constexpr std::int64_t kUpdates = 140000;
+  std::vector<std::int64_t> index(kUpdates);
+  std::vector<float> values(kUpdates);
+  const auto scattered = [&](std::int64_t count) {
+    std::vector<float> target(static_cast<std::size_t>(count), kTiny);
+    std::int64_t updates = kUpdates;
+    const gpukern_dtype f32{GPUKERN_FLOAT, 32, 1};
+    const gpukern_tensor to{target.data(), kCpu, 1, f32, &count, nullptr, 0};
+    const gpukern_tensor at{index.data(), kCpu, 1, {GPUKERN_INT, 64, 1}, &updates, nullptr, 0};
+    const gpukern_tensor from{values.data(), kCpu, 1, f32, &updates, nullptr, 0};
+    gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
+    options.reduce = GPUKERN_REDUCE_ADD;
+    EXPECT_EQ(gpukern_scatter(&to, &at, &from, 0, nullptr, &options, nullptr), GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    return target;
+  };
+  for (const std::int64_t count : {13, 100000, 3000000})
+    for (const std::int32_t threads : {1, 4}) {
+      for (std::size_t u = 0; u < index.size(); ++u) {
+        index[u] = static_cast<std::int64_t>(u * 7919) % count;
+        values[u] = u % 2 == 0 ? kTiny : 1 / (1.0F + static_cast<float>(u));
+      }
+      ASSERT_EQ(gpukern_set_num_threads(threads), GPUKERN_SUCCESS);
+      const std::vector<float> expected = scattered(count);
+      ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+#if defined(__x86_64__)
+      const unsigned before = _mm_getcsr();
+      _mm_setcsr(before | 0x8040);
+#endif
+      const std::vector<float> found = scattered(count);
+#if defined(__x86_64__)
+      _mm_setcsr(before);
+#endif
+      std::fesetround(FE_TONEAREST);
+      EXPECT_EQ(found, expected) << count << " elements, " << threads << " threads";
+    }
+  ASSERT_EQ(gpukern_set_num_threads(0), GPUKERN_SUCCESS);
+}
+
 }  // namespace
 }  // namespace gpukern_test

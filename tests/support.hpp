@@ -21,6 +21,11 @@
 #include "gpukern/gpukern.h"
 #include "gpukern/stream.h"
 
+// Also defined where the library is checked but not its tests.
+#if defined(__SANITIZE_ADDRESS__) && !defined(GPUKERN_ADDRESS_SANITIZER)
+#define GPUKERN_ADDRESS_SANITIZER
+#endif
+
 namespace gpukern_test {
 
 using Bytes = std::vector<std::byte>;

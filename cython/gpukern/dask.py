@@ -256,8 +256,11 @@ def _assemble(
     for rows in found:
         gpukern.scatter(out, order[begin : begin + len(rows)], rows, unique=True)
         begin += len(rows)
+    if len(shapes) == 1:
+        return [out.reshape((*shapes[0], *trailing))]
+    # Copies: a chunk that is kept must not keep the others.
     return [
-        out[a:b].reshape((*shape, *trailing))
+        out[a:b].reshape((*shape, *trailing)).copy()
         for shape, (a, b) in zip(shapes, itertools.pairwise(ends), strict=True)
     ]
 

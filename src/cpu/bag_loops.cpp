@@ -17,6 +17,13 @@
 namespace gpukern::cpu {
 namespace {
 
+CombineBlock combine_block_for(const GatherReduceArgs& args) {
+#ifdef GPUKERN_X86
+  if (widest_isa() >= Isa::Avx2) return combine_block_avx2(args);
+#endif
+  return baseline::combine_block_for(args);
+}
+
 /// `reduce` is GPUKERN_REDUCE_ADD for means as well.
 template <class T, gpukern_reduce reduce, bool weighted>
 class Loops {
@@ -24,10 +31,16 @@ class Loops {
   static_assert(sizeof(A) <= kMostAccumulatorBytes);
 
  public:
-  static BagLoops table() {
+  static BagLoops table(const GatherReduceArgs& args) {
     static constexpr WeightReader kWeights{sizeof(A), load_weights};
-    return {sizeof(A), weighted ? &kWeights : nullptr, nullptr, reduce_column, combine_column, join,
-            finish};
+    return {.sum_bytes = sizeof(A),
+            .weights = weighted ? &kWeights : nullptr,
+            .combine_block = combine_block_for(args),
+            .reduce_short_bags = are_direct(args) ? reduce_short_bags : nullptr,
+            .reduce_column = reduce_column,
+            .combine_column = combine_column,
+            .join = join,
+            .finish = finish};
   }
 
  private:
@@ -65,6 +78,21 @@ class Loops {
   // ---- one column: kChains blocks at a time, since each is a chain of dependent additions ----
 
   static constexpr std::int64_t kChains = 8;
+
+  static std::int64_t reduce_short_bags(const GatherReduceArgs& args, const Bags& bags,
+                                        std::int64_t begin, std::int64_t end) {
+    std::int64_t first = bags.offset(begin);
+    for (std::int64_t bag = begin; bag < end; ++bag) {
+      const std::int64_t next = bags.offset(bag + 1);
+      const Items items{first, std::max(first, next)};
+      const std::int64_t count = items.count();
+      if (count > kBlockValues) return bag;
+      store_as<T>(args.out + bag * args.out_step,
+                  count > 0 ? finished<T>(args.reduce, combine_direct(args, items), count) : T{});
+      first = next;
+    }
+    return end;
+  }
 
   static void reduce_column(const GatherReduceArgs& args, RowWindow& window, Items items,
                             std::byte* out) {
@@ -144,25 +172,18 @@ class Loops {
 };
 
 template <class T, gpukern_reduce reduce, bool weighted>
-BagLoops table_of() {
-  return Loops<typename ReducedAs<T, reduce>::Type, reduce, weighted>::table();
+BagLoops table_of(const GatherReduceArgs& args) {
+  return Loops<typename ReducedAs<T, reduce>::Type, reduce, weighted>::table(args);
 }
 
 template <class T>
 BagLoops table_for(const GatherReduceArgs& args) {
   if constexpr (!kIsComplex<T>) {
-    if (args.reduce == GPUKERN_REDUCE_MIN) return table_of<T, GPUKERN_REDUCE_MIN, false>();
-    if (args.reduce == GPUKERN_REDUCE_MAX) return table_of<T, GPUKERN_REDUCE_MAX, false>();
+    if (args.reduce == GPUKERN_REDUCE_MIN) return table_of<T, GPUKERN_REDUCE_MIN, false>(args);
+    if (args.reduce == GPUKERN_REDUCE_MAX) return table_of<T, GPUKERN_REDUCE_MAX, false>(args);
   }
-  if (args.weights != nullptr) return table_of<T, GPUKERN_REDUCE_ADD, true>();
-  return table_of<T, GPUKERN_REDUCE_ADD, false>();
-}
-
-CombineBlock combine_block_for(const GatherReduceArgs& args) {
-#ifdef GPUKERN_X86
-  if (widest_isa() >= Isa::Avx2) return combine_block_avx2(args);
-#endif
-  return baseline::combine_block_for(args);
+  if (args.weights != nullptr) return table_of<T, GPUKERN_REDUCE_ADD, true>(args);
+  return table_of<T, GPUKERN_REDUCE_ADD, false>(args);
 }
 
 }  // namespace
@@ -171,7 +192,6 @@ BagLoops bag_loops(const GatherReduceArgs& args) {
   BagLoops loops{};
   visit_reduced_dtype(args.dtype,
                       [&](auto tag) { loops = table_for<typename decltype(tag)::type>(args); });
-  loops.combine_block = combine_block_for(args);
   return loops;
 }
 

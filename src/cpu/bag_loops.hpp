@@ -26,6 +26,10 @@ struct BagLoops {
   std::int64_t sum_bytes;  ///< of a column
   const WeightReader* weights;
   CombineBlock combine_block;
+  /// Writes the reductions of bags [begin, end) of one column whose items are at equal distances,
+  /// up to one of more than kBlockValues items, and returns its number. nullptr for other items.
+  std::int64_t (*reduce_short_bags)(const GatherReduceArgs& args, const Bags& bags,
+                                    std::int64_t begin, std::int64_t end);
   /// Writes the reduction of at most kUnitItems of the only column.
   void (*reduce_column)(const GatherReduceArgs& args, RowWindow& window, Items items,
                         std::byte* out);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/cpu/bag_loops.hpp"
+#include "src/cpu/cache.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/runs.hpp"
@@ -169,6 +170,7 @@ class BagReduction {
         std::byte* to = packed.data();
         for (std::int64_t k = 0; k < rows.count; ++k) {
           row[static_cast<std::size_t>(k)] = to;
+          if (rows.fetched) prefetch(rows.row[k + kRowsAhead]);
           for_each_column(args_.columns, part, kSourceColumn,
                           [&](std::int64_t offset, std::int64_t /*column*/) {
                             std::memcpy(to, rows.row[k] + offset, width);
@@ -189,30 +191,43 @@ class BagReduction {
   RowWindow window_;
 };
 
+/// Elements of bags between two looks at whether the call is stopped.
+constexpr std::int64_t kStopPart = std::int64_t{1} << 16;
+
+/// Bags that are combined without a look.
+constexpr std::int64_t kShortBags = kStopPart / kBlockValues;
+
 /// Returns whether there are longer bags than kUnitItems, which it leaves out.
 bool reduce_bags(const GatherReduceArgs& args, const BagLoops& loops, const Bags& bags,
                  std::int64_t begin, std::int64_t end) {
   const DefaultFloatingPoint environment;
   BagReduction reduction(args, loops);
-  bool has_long = false;
-  std::int64_t first = bags.offset(begin);
-  constexpr std::int64_t kStopPart = std::int64_t{1} << 16;  // elements
   const std::int64_t columns = args.columns.count();
+  const bool may_be_short = columns == 1 && loops.reduce_short_bags != nullptr;
+  bool has_long = false;
   std::int64_t part = kStopPart;
-  for (std::int64_t bag = begin; bag < end; ++bag) {
+  for (std::int64_t bag = begin; bag < end;) {
     if (part >= kStopPart) {
       if (is_stopped()) break;
       part = 0;
     }
-    const std::int64_t next = bags.offset(bag + 1);
-    const Items items{first, std::max(first, next)};
-    first = next;
+    if (may_be_short) {
+      const std::int64_t next =
+          loops.reduce_short_bags(args, bags, bag, std::min(bag + kShortBags, end));
+      if (next > bag) {
+        part = kStopPart;
+        bag = next;
+        continue;
+      }
+    }
+    const Items items = bags[bag];
     if (items.count() > kUnitItems) {
       has_long = true;
     } else {
       reduction.reduce_bag(bag, items);
       part += (items.count() + 1) * columns;
     }
+    ++bag;
   }
   return has_long;
 }

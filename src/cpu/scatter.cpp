@@ -17,6 +17,7 @@
 #include "src/cpu/scatter_few_keys.hpp"
 #include "src/cpu/scatter_tables.hpp"
 #include "src/cpu/scatter_updates.hpp"
+#include "src/cpu/update_counts.hpp"
 #include "src/threading/thread_pool.hpp"
 
 namespace gpukern::cpu {
@@ -27,7 +28,7 @@ bool is_dense(std::int64_t keys, std::int64_t updates) { return keys <= 4 * upda
 /// Combines updates whose keys are in a range.
 void combine_all(const ScatterArgs& args, const Combiner& combiner, const KeyRange& keys,
                  const Updates& updates) {
-  if (combiner.is_always_in_place())
+  if (combiner.is_in_place())
     for_each_part(updates, args.row_bytes(),
                   [&](const Updates& part) { combiner.in_place(args, part); });
   else if (is_dense(keys.count, updates.count))
@@ -40,7 +41,7 @@ void combine_all(const ScatterArgs& args, const Combiner& combiner, const KeyRan
 /// Combines blocks of updates whose keys are in a range.
 void combine_blocks(const ScatterArgs& args, const Combiner& combiner, const KeyRange& keys,
                     const ForEachBlock& blocks) {
-  if (combiner.is_always_in_place())
+  if (combiner.is_in_place())
     blocks([&](const Updates& block) { combiner.in_place(args, block); });
   else
     combiner.in_blocks(args, keys, blocks);
@@ -81,11 +82,11 @@ int sharing_threads(const ScatterArgs& args, int threads) {
   constexpr int kMost = 16;
   const std::int64_t columns = args.columns.count();
   if (args.updates.count() * columns < kElements) return 1;
-  // To combine an item takes about as long as to read its index, unless the target is far away; and
-  // few threads save little.
-  const std::int64_t near = 8 * core_cache_bytes() / threads;
-  if (columns == 1 && args.keys.count() * args.item <= near) return 1;
-  return std::min(threads, kMost);
+  // To put an item takes about as long as to read its index, unless the target is far away. Few
+  // threads do not gain from a near target by other combinations either.
+  const bool is_near = args.keys.count() * args.item <= 8 * core_cache_bytes() / threads;
+  if (columns == 1 && is_near && (args.reduce == GPUKERN_REDUCE_NONE || threads <= 4)) return 1;
+  return static_cast<int>(std::min<std::int64_t>(std::min(threads, kMost), args.keys.count()));
 }
 
 /// The largest slices whose part of the target stays in a core's cache, but enough for all threads.
@@ -101,30 +102,41 @@ int slice_shift(const ScatterArgs& args, int threads) {
   return shift;
 }
 
-/// Whether the call needs no blocks, since no element gets values for a second one. Reads the
-/// indices once more, which takes less time than to count the updates of each element as they are
-/// combined, unless all of these counts are near.
-bool needs_no_blocks(const ScatterArgs& args, const Combiner& combiner, int threads) {
-  constexpr std::int64_t kNear = std::int64_t{1} << 16;
+/// Whether has_no_second_block() may be true, and takes less time than to count the updates of each
+/// element as they are combined.
+bool is_worth_counting(const ScatterArgs& args, const Combiner& combiner) {
+  constexpr std::int64_t kNear = std::int64_t{1} << 16;  // their counts are in a near cache
+  constexpr std::int64_t kMostUpdates = UpdateCounts::kMost * UpdateCounts::kMostGroups / 4 * 3;
   const std::int64_t count = args.updates.count();
   const std::int64_t keys = args.keys.count();
-  if (!combiner.is_exact_in_a_block || combiner.is_always_in_place()) return false;
+  if (!combiner.is_exact_in_a_block || combiner.is_in_place()) return false;
+  return count < kBlockValues || (count / keys < kBlockValues && count <= kMostUpdates &&
+                                  (keys > kNear || !is_dense(keys, count)));
+}
+
+/// Whether surely no element has more than a block of values. Reads all indices.
+bool has_no_second_block(const ScatterArgs& args, int threads) {
+  constexpr int kMostParts = 16;
+  const std::int64_t count = args.updates.count();
   if (count < kBlockValues) return true;
-  if (count / keys >= kBlockValues || (keys <= kNear && is_dense(keys, count))) return false;
-  std::vector<UpdateCounts> counts(static_cast<std::size_t>(threads), UpdateCounts(count));
+  const int parts = std::min(threads, kMostParts);
+  std::vector<UpdateCounts> counts(static_cast<std::size_t>(parts));
   std::atomic<bool> fit{true};
-  parallel_pieces(threads, [&](std::int64_t piece) {
-    std::int64_t begin = count / threads * piece;
-    const std::int64_t end = piece + 1 < threads ? begin + count / threads : count;
-    UpdateReader reader(args);
-    while (begin < end && fit.load(std::memory_order_relaxed) && !is_stopped())
-      if (!counts[static_cast<std::size_t>(piece)].add(
-              reader.read(begin, std::min(begin + UpdateReader::kBlock, end))))
-        fit.store(false, std::memory_order_relaxed);
+  MemoryErrors errors;
+  parallel_pieces(parts, [&](std::int64_t part) {
+    errors.collect([&] {
+      UpdateCounts& own = counts[static_cast<std::size_t>(part)];
+      own = UpdateCounts(count);
+      UpdateReader reader(args);
+      const std::int64_t end = begin_of_part(count, parts, part + 1);
+      for (std::int64_t at = begin_of_part(count, parts, part);
+           at < end && fit.load(std::memory_order_relaxed) && !is_stopped();)
+        if (!own.add(reader.read(at, std::min(at + UpdateReader::kBlock, end))))
+          fit.store(false, std::memory_order_relaxed);
+    });
   });
-  for (std::size_t piece = 1; fit.load() && piece < counts.size(); ++piece)
-    fit.store(counts.front().add(counts[piece]));
-  return fit.load();
+  errors.rethrow();
+  return fit.load() && (parts == 1 || UpdateCounts::fit_together(counts));
 }
 
 void scatter_few(const ScatterArgs& args, const Combiner& combiner) {
@@ -169,8 +181,8 @@ void scatter_ranges(const ScatterArgs& args, const Combiner& combiner, int threa
   MemoryErrors errors;
   parallel_pieces(threads, [&](std::int64_t piece) {
     const DefaultFloatingPoint environment;
-    const std::int64_t first = keys / threads * piece;
-    const KeyRange range{first, piece + 1 < threads ? keys / threads : keys - first};
+    const std::int64_t first = begin_of_part(keys, threads, piece);
+    const KeyRange range{first, begin_of_part(keys, threads, piece + 1) - first};
     errors.collect([&] {
       combine_blocks(args, combiner, range,
                      [&](const auto& visit) { for_each_block_in(args, range, visit); });
@@ -230,9 +242,10 @@ void scatter_rows(const ScatterArgs& args, const Combiner& combiner) {
 }
 
 /// The columns of a tile, if positions with different innermost coordinates have no key in common,
-/// as along any axis but the last one, and threads can share them; else 0.
+/// as along any axis but the last one, and the threads can share them; else 0.
 std::int64_t columns_of_tile(const ScatterArgs& args, int threads) {
   constexpr std::int64_t kLeast = 64;
+  constexpr std::int64_t kMostSharing = 16;    // see sharing_threads()
   constexpr std::int64_t kTilesPerThread = 4;  // a late thread leaves some to others
   const Loop<3>& updates = args.updates;
   const int inner = updates.ndim - 1;
@@ -242,7 +255,8 @@ std::int64_t columns_of_tile(const ScatterArgs& args, int threads) {
   bool apart = step > 0 && columns <= args.key_step / step;
   for (int d = 0; d < inner; ++d) apart = apart && updates.stride[kKey][d] % args.key_step == 0;
   const bool is_near = args.keys.count() * args.item <= core_cache_bytes();
-  if (!apart || is_near || columns < 2 * kLeast) return 0;
+  if (!apart || is_near || columns / kLeast < std::min<std::int64_t>(threads, kMostSharing))
+    return 0;
   return std::max(kLeast, columns / (kTilesPerThread * threads));
 }
 
@@ -275,18 +289,21 @@ bool can_use_tables(const ScatterArgs& args, const Combiner& combiner) {
 
 Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
   const std::int64_t count = args.updates.count();
-  if (threads == 1 && count <= kFewUpdates && !combiner.is_always_in_place() &&
+  if (threads == 1 && count <= kFewUpdates && !combiner.is_in_place() &&
       !is_dense(args.keys.count(), count))
     return Way::Few;
   const std::int64_t keys = keys_of_row(args);
   if (threads > 1 && keys > 0 && args.updates.extent[0] >= threads &&
-      (combiner.is_always_in_place() || is_dense(keys * args.updates.extent[0], count)))
+      (combiner.is_in_place() || is_dense(keys * args.updates.extent[0], count)))
     return Way::Rows;
-  if (combiner.is_always_in_place() && columns_of_tile(args, threads) > 0) return Way::Tiles;
+  if (combiner.is_in_place() && columns_of_tile(args, threads) > 0) return Way::Tiles;
   if (can_use_tables(args, combiner) && tables_for(args, threads) > 0) return Way::Tables;
-  if (!combiner.is_always_in_place() && parts_of_few_keys(args, threads) > 0) return Way::FewKeys;
-  const bool can_stream =
-      combiner.is_always_in_place() || args.keys.count() / combiner.most_keys <= count;
+  if (!combiner.is_in_place() && parts_of_few_keys(args, threads) > 0) {
+    // Each reads its part of the indices twice, in place of all indices.
+    const int sharing = sharing_threads(args, threads);
+    if (sharing == 1 || 2 * parts_of_few_keys(args, threads) >= sharing) return Way::FewKeys;
+  }
+  const bool can_stream = combiner.is_in_place() || args.keys.count() / combiner.most_keys <= count;
   if (!can_stream) return Way::Sliced;
   return sharing_threads(args, threads) > 1 ? Way::Ranges : Way::InOrder;
 }
@@ -296,7 +313,8 @@ Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
 void scatter(const ScatterArgs& args) {
   Combiner combiner = combiner_for(args);
   const int threads = threads_for(args.updates.count(), grain(args));
-  if (needs_no_blocks(args, combiner, threads)) combiner.in_blocks = nullptr;
+  if (is_worth_counting(args, combiner) && has_no_second_block(args, threads))
+    combiner.use_in_place();
   switch (way_of(args, combiner, threads)) {
     case Way::Few:
       return scatter_few(args, combiner);
@@ -321,14 +339,28 @@ void scatter(const ScatterArgs& args) {
 Strategy scatter_strategy(const ScatterArgs& args) {
   const int threads = threads_for(args.updates.count(), grain(args));
   Combiner combiner = combiner_for(args);
-  // Without a look at the indices, as of elements with few values each.
-  if (combiner.is_exact_in_a_block) combiner.in_blocks = nullptr;
-  const Way way = way_of(args, combiner, threads);
-  const bool is_serial = way == Way::Few || way == Way::InOrder;
-  return {.path = way == Way::Sliced ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS,
-          .threads = is_serial            ? 1
-                     : way == Way::Ranges ? sharing_threads(args, threads)
-                                          : threads};
+  if (is_worth_counting(args, combiner)) combiner.use_in_place();  // as if all have few values
+  Strategy strategy{.path = GPUKERN_PATH_ITEMS, .threads = threads};
+  switch (way_of(args, combiner, threads)) {
+    case Way::Few:
+    case Way::InOrder:
+      strategy.threads = 1;
+      break;
+    case Way::FewKeys:
+      strategy.threads = static_cast<int>(parts_of_few_keys(args, threads));
+      break;
+    case Way::Ranges:
+      strategy.threads = sharing_threads(args, threads);
+      break;
+    case Way::Sliced:
+      strategy.path = GPUKERN_PATH_PARTITIONED;
+      break;
+    case Way::Tables:
+    case Way::Rows:
+    case Way::Tiles:
+      break;
+  }
+  return strategy;
 }
 
 }  // namespace gpukern::cpu

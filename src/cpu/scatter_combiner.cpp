@@ -8,6 +8,7 @@
 
 #include "src/cpu/scatter_few_keys.hpp"
 #include "src/cpu/scatter_reductions.hpp"
+#include "src/cpu/update_counts.hpp"
 
 namespace gpukern::cpu {
 namespace {
@@ -61,9 +62,11 @@ void combine_in_blocks(const ScatterArgs& args, const KeyRange& keys, const ForE
     run(BlockedReduction<T, reduce>(args, keys.first, keys.count, true));
 }
 
-/// Whether no element surely gets values for a second block.
+/// Whether surely no element has more than a block of values.
 bool fit_one_block(const Updates& updates) {
-  return updates.count < kBlockValues || UpdateCounts(updates.count).add(updates);
+  if (updates.count < kBlockValues) return true;
+  UpdateCounts counts(updates.count);
+  return counts.add(updates);
 }
 
 template <class T, gpukern_reduce reduce>
@@ -88,18 +91,17 @@ void write_identity(std::byte* element) {
 template <class Element, gpukern_reduce reduce>
 Combiner combiner_with() {
   using T = typename ReducedAs<Element, reduce>::Type;
-  if constexpr (depends_on_order<T>(reduce))
-    return {combine_in_place<T, reduce>,
-            combine_in_blocks<T, reduce>,
-            combine_sparse<T, reduce>,
-            combine_few_keys<T, reduce>,
-            nullptr,
-            kIsInTarget<T> ? 32 : 4,
-            kIsExactInABlock<T, reduce>};
-  else if constexpr (std::is_integral_v<T>)
-    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr, write_identity<T, reduce>};
-  else  // a NaN without updates has to keep its bits
-    return {combine_in_place<T, reduce>, nullptr, nullptr, nullptr, nullptr};
+  Combiner combiner{.in_place = combine_in_place<T, reduce>};
+  if constexpr (depends_on_order<T>(reduce)) {
+    combiner.in_blocks = combine_in_blocks<T, reduce>;
+    combiner.sparse = combine_sparse<T, reduce>;
+    combiner.few_keys = combine_few_keys<T, reduce>;
+    combiner.most_keys = kIsInTarget<T> ? 32 : 4;
+    combiner.is_exact_in_a_block = kIsExactInABlock<T, reduce>;
+  } else if constexpr (std::is_integral_v<T>) {
+    combiner.write_identity = write_identity<T, reduce>;  // of floats, a NaN has to keep its bits
+  }
+  return combiner;
 }
 
 template <class T>
@@ -117,12 +119,12 @@ Combiner combiner_of(gpukern_reduce reduce) {
 }  // namespace
 
 Combiner combiner_for(const ScatterArgs& args) {
-  Combiner combiner{put, nullptr, nullptr, nullptr, nullptr};
+  Combiner combiner{.in_place = put};
   if (args.reduce == GPUKERN_REDUCE_NONE) return combiner;
   visit_reduced_dtype(args.dtype, [&](auto tag) {
     combiner = combiner_of<typename decltype(tag)::type>(args.reduce);
   });
-  if (args.unique || (args.any_order && combiner.is_exact_in_a_block)) combiner.in_blocks = nullptr;
+  if (args.unique) combiner.use_in_place();
   return combiner;
 }
 

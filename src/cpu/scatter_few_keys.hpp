@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/core/reduce.hpp"
+#include "src/cpu/cache.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/scatter_reductions.hpp"
 #include "src/cpu/scatter_updates.hpp"
@@ -23,16 +24,19 @@ namespace gpukern::cpu {
 inline std::int64_t parts_of_few_keys(const ScatterArgs& args, int threads) {
   // Each part leaves up to a block of values of each key to a second pass.
   constexpr std::int64_t kUpdatesPerKey = 4 * kBlockValues;
-  if (args.columns.ndim > 0 || args.updates.count() < std::int64_t{1} << 17) return 0;
+  constexpr std::int64_t kStateBytes = 32;  // of a key, which stay in a core's cache
+  if (args.columns.ndim > 0 || args.updates.count() < std::int64_t{1} << 17 ||
+      args.keys.count() > core_cache_bytes() / 2 / kStateBytes)
+    return 0;
   const std::int64_t parts =
       std::min<std::int64_t>(threads, args.updates.count() / kUpdatesPerKey / args.keys.count());
   return parts > 1 ? parts : 0;
 }
 
 /// Reduces parts of the updates at once. A first pass counts the values of each key in each part.
-/// So each part knows its place in the sequences, and combines the blocks that begin in it. The
-/// values that belong to a block of an earlier part are kept, and combined in a second pass. The
-/// target is written to at the end.
+/// So each part knows its place in the sequences, and combines the blocks that begin in it. Values
+/// of a block that an earlier part began are kept, and combined in a second pass. The target is
+/// written to at the end.
 template <class T, gpukern_reduce reduce>
 class FewKeysReduction {
   using A = Accumulator<T>;
@@ -42,52 +46,55 @@ class FewKeysReduction {
  public:
   FewKeysReduction(const ScatterArgs& args, std::int64_t parts)
       : args_(args),
-        parts_(parts),
         keys_(args.keys.count()),
-        states_(static_cast<std::size_t>(parts * keys_)),
+        parts_(static_cast<std::size_t>(parts)),
         first_block_(static_cast<std::size_t>(keys_ + 1)),
-        values_(static_cast<std::size_t>(keys_)),
-        late_(static_cast<std::size_t>(parts)) {}
+        values_(static_cast<std::size_t>(keys_)) {
+    for (Part& part : parts_) {
+      // The last line of one part is not the first one of another.
+      part.counts.reserve(static_cast<std::size_t>(keys_) + 2 * kCacheLine);
+      part.states.reserve(static_cast<std::size_t>(keys_) + 2 * kCacheLine);
+      part.counts.resize(static_cast<std::size_t>(keys_));
+      part.states.resize(static_cast<std::size_t>(keys_));
+    }
+  }
 
   void run() {
+    const DefaultFloatingPoint environment;
     for_each_part([this](std::int64_t part) { count(part); });
     divide();
     for_each_part([this](std::int64_t part) { combine_part(part); });
-    for (const std::vector<Late>& values : late_)
-      for (const Late& late : values) {
-        A& sum = blocks_[static_cast<std::size_t>(late.block)];
-        sum = combine_one<kStep>(sum, widened(load_as<T>(args_.values + late.value)));
-      }
-    parallel_for(keys_, 1024, [this](std::int64_t begin, std::int64_t end) {
-      const DefaultFloatingPoint environment;
-      for (std::int64_t key = begin; key < end; ++key) finish(key);
+    for_each_part([this](std::int64_t part) {
+      const std::int64_t parts = static_cast<std::int64_t>(parts_.size());
+      finish(begin_of_part(keys_, parts, part), begin_of_part(keys_, parts, part + 1));
     });
   }
 
  private:
   /// Of a key in a part. Positions count the values of all keys' blocks, one after the other.
-  struct State {
-    std::int64_t next = 0;  ///< position of the next value, less kLate in a block of another part;
-                            ///< first the number of values
-    A sum{};                ///< of the present block
-    bool open = false;      ///< whether this part has begun a block
+  struct KeyState {
+    std::int64_t next;     ///< position of the next value
+    std::int64_t carried;  ///< the next values that belong to a block of an earlier part
+    A sum;                 ///< of the current block
+    bool open;             ///< whether there is a current block
   };
-  /// A value of a block that began in another part.
-  struct Late {
+  /// A value of a block that an earlier part began.
+  struct Carried {
     std::int64_t block;
     std::int64_t value;
   };
-  static constexpr std::int64_t kLate = std::int64_t{1} << 62;
+  struct Part {
+    std::vector<std::int64_t> counts;  ///< of the values of each key
+    std::vector<KeyState> states;
+    std::vector<Carried> carried;
+  };
 
   template <class Body>
   void for_each_part(const Body& body) {
-    parallel_pieces(parts_, [&](std::int64_t part) {
+    parallel_pieces(static_cast<std::int64_t>(parts_.size()), [&](std::int64_t part) {
       const DefaultFloatingPoint environment;
       body(part);
     });
-  }
-  State* states_of(std::int64_t part) {
-    return states_.data() + static_cast<std::size_t>(part * keys_);
   }
   [[nodiscard]] std::byte* target(std::int64_t key) const {
     return args_.target + offset_of(args_.keys, key);
@@ -95,66 +102,64 @@ class FewKeysReduction {
   template <class Visit>
   void for_each_block_of(std::int64_t part, const Visit& visit) const {
     const std::int64_t count = args_.updates.count();
-    const std::int64_t begin = count / parts_ * part;
-    for_each_block(args_, begin, part + 1 < parts_ ? begin + count / parts_ : count, visit);
+    const std::int64_t parts = static_cast<std::int64_t>(parts_.size());
+    for_each_block(args_, begin_of_part(count, parts, part), begin_of_part(count, parts, part + 1),
+                   visit);
   }
 
   void count(std::int64_t part) {
-    State* const states = states_of(part);
-    for_each_block_of(part, [states](const Updates& updates) {
+    std::int64_t* const counts = parts_[static_cast<std::size_t>(part)].counts.data();
+    for_each_block_of(part, [counts](const Updates& updates) {
       visit_updates(updates, [&](const auto key, const auto /*value*/) {
-        for (std::int64_t u = 0; u < updates.count; ++u) ++states[key(u)].next;
+        for (std::int64_t u = 0; u < updates.count; ++u) ++counts[key(u)];
       });
     });
   }
 
   /// Gives each part its place in the sequences.
   void divide() {
-    std::vector<std::int64_t> late(static_cast<std::size_t>(parts_));
+    std::vector<std::int64_t> carried(parts_.size());
     std::int64_t block = 0;
-    for (std::int64_t key = 0; key < keys_; ++key) {
-      std::int64_t position = 1;  // the element itself is the first value
-      for (std::int64_t part = 0; part < parts_; ++part) {
-        State& state = states_of(part)[key];
-        const std::int64_t values = state.next;
-        const std::int64_t rest = (kBlockValues - position % kBlockValues) % kBlockValues;
-        state.next = block * kBlockValues + position;
-        if (part > 0 && rest > 0) {
-          state.next -= kLate;
-          late[static_cast<std::size_t>(part)] += std::min(rest, values);
-        }
-        position += values;
+    for (std::size_t key = 0; key < values_.size(); ++key) {
+      std::int64_t values = 1;  // the element itself is the first one
+      for (std::size_t part = 0; part < parts_.size(); ++part) {
+        const std::int64_t own = parts_[part].counts[key];
+        const std::int64_t rest = (kBlockValues - values % kBlockValues) % kBlockValues;
+        KeyState& state = parts_[part].states[key];
+        state = {block * kBlockValues + values, part > 0 ? std::min(rest, own) : 0, A{}, false};
+        carried[part] += state.carried;
+        values += own;
       }
-      State& first = states_of(0)[key];
+      KeyState& first = parts_.front().states[key];
+      first.sum = widened(load_as<T>(target(static_cast<std::int64_t>(key))));
       first.open = true;
-      first.sum = widened(load_as<T>(target(key)));
-      values_[static_cast<std::size_t>(key)] = position;
-      first_block_[static_cast<std::size_t>(key)] = block;
-      block += (position - 1) / kBlockValues + 1;
+      values_[key] = values;
+      first_block_[key] = block;
+      block += (values - 1) / kBlockValues + 1;
     }
     first_block_.back() = block;
     blocks_.resize(static_cast<std::size_t>(block));
-    for (std::size_t part = 0; part < late_.size(); ++part)
-      late_[part].reserve(static_cast<std::size_t>(late[part]));
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      parts_[part].carried.reserve(static_cast<std::size_t>(carried[part]));
   }
 
-  void combine_part(std::int64_t part) {
-    State* const states = states_of(part);
-    for_each_block_of(part, [&](const Updates& updates) {
+  void combine_part(std::int64_t number) {
+    Part& part = parts_[static_cast<std::size_t>(number)];
+    for_each_block_of(number, [&](const Updates& updates) {
       visit_updates(updates, [&](const auto key, const auto value) {
-        combine_all(part, states, args_.values, updates.count, key, value);
+        combine_all(part, part.states.data(), args_.values, updates.count, key, value);
       });
     });
-    for (std::int64_t key = 0; key < keys_; ++key) close(states[key], states[key].next - 1);
+    for (KeyState& state : part.states) close(state);
   }
 
   /// The parameters are passed by value, as in apply_updates().
   template <class Key, class Value>
-  void combine_all(std::int64_t part, State* states, const std::byte* values, std::int64_t count,
+  void combine_all(Part& part, KeyState* states, const std::byte* values, std::int64_t count,
                    Key key, Value value) {
     for (std::int64_t u = 0; u < count; ++u) {
-      State& state = states[key(u)];
-      if (state.next < 0 || state.next % kBlockValues == 0) {
+      KeyState& state = states[key(u)];
+      if (state.carried > 0 || state.next % kBlockValues == 0) {
         begin_block(part, key(u), value(u));
         continue;
       }
@@ -163,33 +168,48 @@ class FewKeysReduction {
     }
   }
 
-  /// Keeps a value of another part's block, or begins a block with it. Does neither if another
-  /// thread has changed the indices since they were counted.
-  [[gnu::noinline]] void begin_block(std::int64_t part, std::int64_t key, std::int64_t value) {
-    State& state = states_of(part)[key];
-    if (state.next < 0) {
-      const std::int64_t position = state.next + kLate;
-      std::vector<Late>& late = late_[static_cast<std::size_t>(part)];
-      if (late.size() < late.capacity()) late.push_back({position / kBlockValues, value});
-      state.next = (position + 1) % kBlockValues == 0 ? position + 1 : state.next + 1;
+  /// Keeps a value of an earlier part's block, or begins a block with it. Does neither if there are
+  /// more values than were counted, since another thread changes the indices.
+  [[gnu::noinline]] void begin_block(Part& part, std::int64_t key, std::int64_t value) {
+    KeyState& state = part.states[static_cast<std::size_t>(key)];
+    const std::int64_t block = state.next / kBlockValues;
+    if (state.carried > 0) {
+      if (part.carried.size() < part.carried.capacity()) part.carried.push_back({block, value});
+      --state.carried;
+      ++state.next;
       return;
     }
-    close(state, state.next - 1);
-    if (state.next / kBlockValues >= first_block_[static_cast<std::size_t>(key + 1)]) return;
+    close(state);
+    if (block >= first_block_[static_cast<std::size_t>(key + 1)]) return;
     state.open = true;
     state.sum = widened(load_as<T>(args_.values + value));
     ++state.next;
   }
 
-  /// Stores the sum of the block that ends with the value at a position.
-  void close(State& state, std::int64_t last) {
+  /// Stores the sum of the current block, which ends before the next value.
+  void close(KeyState& state) {
     if (!state.open) return;
-    blocks_[static_cast<std::size_t>(last / kBlockValues)] = state.sum;
+    blocks_[static_cast<std::size_t>((state.next - 1) / kBlockValues)] = state.sum;
     state.open = false;
   }
 
+  /// Combines what was carried to the blocks of keys [begin, end), and writes their results.
+  void finish(std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = first_block_[static_cast<std::size_t>(begin)];
+    const std::int64_t last = first_block_[static_cast<std::size_t>(end)];
+    for (const Part& part : parts_) {
+      if (is_stopped()) return;
+      for (const auto& [block, value] : part.carried) {
+        if (block < first || block >= last) continue;
+        A& sum = blocks_[static_cast<std::size_t>(block)];
+        sum = combine_one<kStep>(sum, widened(load_as<T>(args_.values + value)));
+      }
+    }
+    for (std::int64_t key = begin; key < end; ++key) join_blocks(key);
+  }
+
   /// Joins the blocks of a key by the tree of src/core/reduce.hpp.
-  void finish(std::int64_t key) {
+  void join_blocks(std::int64_t key) {
     const auto at = static_cast<std::size_t>(key);
     if (values_[at] == 1) return;
     A* const level = blocks_.data() + first_block_[at];
@@ -202,13 +222,11 @@ class FewKeysReduction {
   }
 
   const ScatterArgs& args_;
-  std::int64_t parts_;
   std::int64_t keys_;
-  std::vector<State> states_;  ///< [part][key]
+  std::vector<Part> parts_;
   std::vector<std::int64_t> first_block_;
   std::vector<std::int64_t> values_;  ///< of each key, with its own
   std::vector<A> blocks_;
-  std::vector<std::vector<Late>> late_;  ///< of each part
 };
 
 }  // namespace gpukern::cpu

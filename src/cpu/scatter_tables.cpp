@@ -29,8 +29,8 @@ template <class Fill>
 void fill_tables(const ScatterArgs& args, std::int64_t tables, const Fill& fill) {
   const std::int64_t count = args.updates.count();
   parallel_pieces(tables, [&](std::int64_t table) {
-    const std::int64_t begin = count / tables * table;
-    const std::int64_t end = table + 1 < tables ? begin + count / tables : count;
+    const std::int64_t begin = begin_of_part(count, tables, table);
+    const std::int64_t end = begin_of_part(count, tables, table + 1);
     fill(table, [&](const auto& visit) { for_each_block(args, begin, end, visit); });
   });
 }

@@ -123,10 +123,7 @@ SlicedUpdates slice_updates(const ScatterArgs& args, int shift) {
   SlicedUpdates sliced;
   const std::int64_t count = args.updates.count();
   const std::int64_t parts = std::int64_t{2} * thread_limit();
-  const auto begin_of = [&](std::int64_t part) { return count / parts * part; };
-  const auto end_of = [&](std::int64_t part) {
-    return part + 1 < parts ? begin_of(part + 1) : count;
-  };
+  const auto begin_of = [&](std::int64_t part) { return begin_of_part(count, parts, part); };
   const auto slices = static_cast<std::size_t>(((args.keys.count() - 1) >> shift) + 1);
   // [part][slice]: first the number of updates, then where the next one goes.
   std::vector<std::int64_t> next(static_cast<std::size_t>(parts) * slices);
@@ -143,8 +140,8 @@ SlicedUpdates slice_updates(const ScatterArgs& args, int shift) {
     const std::int64_t begin = begin_of(part);
     std::int64_t number = 0;
     constexpr std::int64_t kBlock = std::int64_t{1} << 14;
-    for (std::int64_t at = begin; at < end_of(part) && !is_stopped(); at += kBlock)
-      number += resolve_updates(args, at, std::min(at + kBlock, end_of(part)),
+    for (std::int64_t at = begin; at < begin_of(part + 1) && !is_stopped(); at += kBlock)
+      number += resolve_updates(args, at, std::min(at + kBlock, begin_of(part + 1)),
                                 unsorted.get() + begin + number);
     resolved[static_cast<std::size_t>(part)] = number;
     for (std::int64_t u = begin; u < begin + number; ++u) ++numbers[unsorted[u].key >> shift];

@@ -4,6 +4,7 @@
 // Parallel loops on the cores of the host.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -20,6 +21,12 @@ struct RangeWork {
 };
 bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work);
 void run_pieces(std::int64_t pieces, const RangeWork& work);
+
+/// The first position of a part, where `count` positions are divided into parts of about the same
+/// length; of the part behind the last one, `count`.
+inline std::int64_t begin_of_part(std::int64_t count, std::int64_t parts, std::int64_t part) {
+  return count / parts * part + std::min(part, count % parts);
+}
 
 /// Calls body(begin, end) for ranges that cover [0, count), and returns when all are done. It runs
 /// on the caller and on helper threads: at most one thread per `grain` positions, within
