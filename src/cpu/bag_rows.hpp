@@ -48,7 +48,7 @@ class Bags {
   std::int64_t (*load_)(const std::byte*);
 };
 
-/// So many rows are prefetched before they are combined.
+/// Each row is prefetched as many rows before it is combined.
 constexpr std::int64_t kRowsAhead = 16;
 
 /// The rows of up to one block of items, without those that are left out.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "src/core/reduce.hpp"
@@ -61,7 +62,9 @@ class FullBlocks {
   void for_each_tree(const Visit& visit) {
     std::vector<std::size_t> order(keys_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [this](std::size_t block) { return keys_[block]; });
+    std::ranges::sort(order, {}, [this](std::size_t block) {
+      return std::pair{keys_[block], block};  // in order
+    });
     BlockTree<A, reduce> tree;
     for (std::size_t k = 0; k < order.size(); ++k) {
       tree.push(rows_.data() + order[k] * columns_, columns_);

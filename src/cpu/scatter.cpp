@@ -86,7 +86,7 @@ int sharing_threads(const ScatterArgs& args, int threads) {
   // threads do not gain from a near target by other combinations either.
   const bool is_near = args.keys.count() * args.item <= 8 * core_cache_bytes() / threads;
   if (columns == 1 && is_near && (args.reduce == GPUKERN_REDUCE_NONE || threads <= 4)) return 1;
-  return static_cast<int>(std::min<std::int64_t>(std::min(threads, kMost), args.keys.count()));
+  return static_cast<int>(std::min<std::int64_t>({threads, kMost, args.keys.count()}));
 }
 
 /// The largest slices whose part of the target stays in a core's cache, but enough for all threads.

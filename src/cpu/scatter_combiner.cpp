@@ -33,21 +33,25 @@ void put(const ScatterArgs& args, const Updates& updates) {
 /// Whether an element of the target can take the place of its accumulator.
 template <class T>
 constexpr bool kIsInTarget = std::is_same_v<T, Accumulator<T>>;
+
+/// See Combiner::is_exact_in_a_block.
 template <class T, gpukern_reduce reduce>
-constexpr bool kIsExactInABlock = kIsInTarget<T> && reduce != GPUKERN_REDUCE_MEAN;
+constexpr bool is_exact_in_a_block() {
+  return reduce != GPUKERN_REDUCE_MEAN && kIsInTarget<T>;
+}
 
 template <class T, gpukern_reduce reduce>
 void combine_in_place(const ScatterArgs& args, const Updates& updates) {
-  if (args.columns.ndim == 0)
+  if (args.columns.ndim == 0) {
     for_each_update(args, updates, [](std::int64_t, std::byte* target, const std::byte* value) {
       combine_element<T, reduce>(target, value, 2);
     });
-  else
-    for_each_update(
-        args, updates,
-        [row = Row<T, reduce>(args)](std::int64_t, std::byte* target, const std::byte* value) {
-          row.combine_in_place(target, value, 2);
-        });
+    return;
+  }
+  const Row<T, reduce> row(args);
+  for_each_update(args, updates, [row](std::int64_t, std::byte* target, const std::byte* value) {
+    row.combine_in_place(target, value, 2);
+  });
 }
 
 template <class T, gpukern_reduce reduce>
@@ -71,7 +75,7 @@ bool fit_one_block(const Updates& updates) {
 
 template <class T, gpukern_reduce reduce>
 void combine_sparse(const ScatterArgs& args, const Updates& updates) {
-  if (kIsExactInABlock<T, reduce> && fit_one_block(updates))
+  if (is_exact_in_a_block<T, reduce>() && fit_one_block(updates))
     return combine_in_place<T, reduce>(args, updates);
   BlockedReduction<T, reduce> reduction(args, 0, updates.count, false);
   for_each_part(updates, args.row_bytes(), [&](const Updates& part) { reduction.add(part); });
@@ -97,7 +101,7 @@ Combiner combiner_with() {
     combiner.sparse = combine_sparse<T, reduce>;
     combiner.few_keys = combine_few_keys<T, reduce>;
     combiner.most_keys = kIsInTarget<T> ? 32 : 4;
-    combiner.is_exact_in_a_block = kIsExactInABlock<T, reduce>;
+    combiner.is_exact_in_a_block = is_exact_in_a_block<T, reduce>();
   } else if constexpr (std::is_integral_v<T>) {
     combiner.write_identity = write_identity<T, reduce>;  // of floats, a NaN has to keep its bits
   }

@@ -65,7 +65,7 @@ class FewKeysReduction {
     divide();
     for_each_part([this](std::int64_t part) { combine_part(part); });
     for_each_part([this](std::int64_t part) {
-      const std::int64_t parts = static_cast<std::int64_t>(parts_.size());
+      const auto parts = static_cast<std::int64_t>(parts_.size());
       finish(begin_of_part(keys_, parts, part), begin_of_part(keys_, parts, part + 1));
     });
   }
@@ -102,7 +102,7 @@ class FewKeysReduction {
   template <class Visit>
   void for_each_block_of(std::int64_t part, const Visit& visit) const {
     const std::int64_t count = args_.updates.count();
-    const std::int64_t parts = static_cast<std::int64_t>(parts_.size());
+    const auto parts = static_cast<std::int64_t>(parts_.size());
     for_each_block(args_, begin_of_part(count, parts, part), begin_of_part(count, parts, part + 1),
                    visit);
   }
