@@ -95,6 +95,25 @@ def test_masked_chunks_are_refused():
 
 
 @pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda block: block[:1], ValueError, r"must have shape \(3,\), as its .* got \(1,\)"),
+        (lambda block: np.append(block, block), ValueError, r"must have shape .* got \(6,\)"),
+        (lambda block: block + 0.5, TypeError, "must be of an integer dtype, .* got float64"),
+    ],
+)
+def test_chunks_are_what_their_array_says(change, error, message):
+    """map_blocks() takes the caller's word for what the function returns."""
+    table, index = da.arange(12, chunks=3), da.arange(12, chunks=3)
+    changed = index.map_blocks(change, dtype=index.dtype, chunks=index.chunks)
+    with pytest.raises(error, match=f"^gather: chunk .* of index {message}"):
+        gd.gather(table, changed).compute(scheduler="sync")
+    if error is ValueError:
+        with pytest.raises(error, match=f"^gather: a chunk of table {message}"):
+            gd.gather(changed, index).compute(scheduler="sync")
+
+
+@pytest.mark.parametrize(
     ("index", "tasks"),
     [
         (np.arange(50) * 7 % 100, 400),

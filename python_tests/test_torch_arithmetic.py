@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""axpby and fma of gpukern.torch, beside gpukern's own and PyTorch's gradients."""
+"""saxpy, axpby and fma of gpukern.torch, beside gpukern's own and PyTorch's gradients."""
 
 import itertools
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -125,3 +126,23 @@ def test_errors():
         gt.fma(x, x, x.to(torch.complex64))
     with pytest.raises(RuntimeError, match="broadcast"):
         gt.fma(x, x, torch.zeros(2))
+
+
+def test_saxpy_broadcasts_and_promotes_as_the_function():
+    x, y = torch.randn(3, requires_grad=True), torch.randn(2, 1, requires_grad=True)
+    for first, second in [(x, y), (y, x), (x, y.double()), (x.half(), y)]:
+        result = gt.saxpy(0.5, first, second)
+        expected = gpukern.saxpy(0.5, first.detach(), second.detach())
+        assert result.dtype == expected.dtype
+        assert torch.equal(result, expected)
+        ours = torch.autograd.grad(result.sum(), (x, y))
+        theirs = torch.autograd.grad((0.5 * first + second).sum(), (x, y))
+        assert all(map(torch.allclose, ours, theirs))
+    assert gt.saxpy(1, torch.arange(3), torch.arange(3)).tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("number", [np.float32(2), np.int64(2), np.float64(2), np.bool_(True)])
+def test_numbers_of_numpy(number):
+    x = torch.arange(3.0)
+    assert torch.equal(gt.saxpy(number, x, x), (float(number) + 1) * x)
+    assert torch.equal(gt.axpby(number, x, number, x), 2 * float(number) * x)

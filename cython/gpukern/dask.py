@@ -100,13 +100,13 @@ def gather(
         ranges = [parts.get(place, (0, len(starts) - 1)) for place in group]
         first, last = min(a for a, _ in ranges), max(b for _, b in ranges)
         route, order, done = ((f"{name}-{step}", number) for step in ("route", "order", "done"))
-        work = functools.partial(_route, mode=mode, places=list(group), first=first, last=last)
+        work = functools.partial(_route, mode=mode, shapes=group, first=first, last=last)
         graph[route] = (work, [(asked.name, *place) for place in group], f"{name}-starts")
         found = []
         for part in range(first, last):
             rows, served = (f"{name}-rows", number, part), (f"{name}-serve", number, part)
             graph[rows] = (operator.getitem, route, part - first + 1)
-            graph[served] = (_serve, (table.name, part, *zeros), rows)
+            graph[served] = (_serve, (table.name, part, *zeros), rows, table.chunks[0][part])
             found.append(served)
         graph[order] = (operator.getitem, route, 0)
         finish = functools.partial(_assemble, shapes=list(group.values()), **item)
@@ -207,18 +207,24 @@ def _route(
     starts: npt.NDArray[np.int64],
     *,
     mode: str,
-    places: list[tuple[int, ...]],
+    shapes: dict[tuple[int, ...], tuple[int, ...]],
     first: int,
     last: int,
 ) -> tuple[Any, ...]:
     """Return the positions of the indices by chunk of the table, and the rows of each."""
     rows = []
-    for index, place in zip(chunks, places, strict=True):
+    for index, (place, shape) in zip(chunks, shapes.items(), strict=True):
         if isinstance(index, _Sent):
             if index.future is None:
                 raise GpukernValueError("gather: the workers have lost a chunk of index")
             index = index.future.result()
         refuse_masked("gather", **{"a chunk of index": index})
+        if index.dtype.kind not in "iu":
+            raise GpukernTypeError(
+                f"gather: chunk {place} of index must be of an integer dtype, as its array says, "
+                f"got {index.dtype}"
+            )
+        _require_shape(f"chunk {place} of index", shape, index)
         try:
             rows.append(rows_of(index, int(starts[-1]), mode, 0))
         except GpukernIndexError as error:
@@ -229,8 +235,16 @@ def _route(
     return asked.order, *(asked.rows[a:b] for a, b in itertools.pairwise(ends))
 
 
-def _serve(table: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _require_shape(name: str, shape: tuple[int, ...], chunk: npt.NDArray[Any]) -> None:
+    if chunk.shape != shape:
+        raise GpukernValueError(
+            f"gather: {name} must have shape {shape}, as its array says, got {chunk.shape}"
+        )
+
+
+def _serve(table: npt.NDArray[Any], rows: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
     refuse_masked("gather", **{"a chunk of table": table})
+    _require_shape("a chunk of table", (count, *table.shape[1:]), table)
     if len(rows) == 0:  # of an empty chunk, too
         return np.empty((0, *table.shape[1:]), table.dtype)
     found: npt.NDArray[Any] = gpukern.gather(table, rows, mode="clip")

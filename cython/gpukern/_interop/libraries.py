@@ -12,7 +12,7 @@ import numpy as np
 
 REQUIRES_GRADIENTS = (
     "requires gradients: pass its detach(), or use gpukern.torch for gather, scatter, "
-    "gather_reduce and saxpy"
+    "gather_reduce, saxpy, axpby and fma"
 )
 
 # Where a library's types say that they live, by the library.

@@ -5,6 +5,7 @@
 
 import functools
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.types import Number
@@ -20,14 +21,15 @@ def saxpy(a, x, y):
     a : number
         It has no gradient.
     x, y : Tensor
-        Of one dtype and shape, on one device.
+        Of one dtype, or of floating-point dtypes; they broadcast.
 
     Returns
     -------
     Tensor
+        As of :func:`axpby`.
 
     """
-    return saxpy_op(a, x, y)
+    return saxpy_op(as_number(a), x, y)
 
 
 def axpby(a, x, b, y):
@@ -46,7 +48,7 @@ def axpby(a, x, b, y):
         Of the widest dtype; of float16 and bfloat16, that is float32.
 
     """
-    return axpby_op(a, x, b, y)
+    return axpby_op(as_number(a), x, as_number(b), y)
 
 
 def fma(x, y, z):
@@ -66,18 +68,35 @@ def fma(x, y, z):
     return fma_op(x, y, z)
 
 
+def as_number(a):
+    """Return a number of NumPy as one that operators take."""
+    return a.item() if isinstance(a, np.generic) else a
+
+
+def new_sum(*tensors):
+    """Return an uninitialized result, also when traced."""
+    # 0-d tensors on the CPU are numbers, which do not choose the dtype if there are others.
+    chosen = [t for t in tensors if t.dim() > 0 or t.device.type != "cpu"] or tensors
+    dtype = functools.reduce(torch.promote_types, [t.dtype for t in chosen])
+    shape = torch.broadcast_shapes(*[t.shape for t in tensors])
+    return torch.empty_like(chosen[0].expand(shape), dtype=dtype)
+
+
+# The backward passes return gradients of the result's shape and dtype: PyTorch sums them over the
+# dimensions in which an input broadcasts, and then converts them.
+
 # ---- saxpy ----
 
 
 @torch.library.custom_op("gpukern::saxpy", mutates_args=())
 def saxpy_op(a: Number, x: Tensor, y: Tensor) -> Tensor:
     """Compute a * x + y, rounded once."""
-    return gpukern.saxpy(a, x.detach(), y.detach(), out=torch.empty_like(x))
+    return gpukern.saxpy(a, x.detach(), y.detach(), out=new_sum(x, y))
 
 
 @saxpy_op.register_fake
 def _(a, x, y):
-    return torch.empty_like(x)
+    return new_sum(x, y)
 
 
 def keep_for_saxpy(ctx, inputs, output):
@@ -94,19 +113,6 @@ saxpy_op.register_autograd(saxpy_backward, setup_context=keep_for_saxpy)
 
 
 # ---- axpby and fma ----
-
-
-def new_sum(*tensors):
-    """Return an uninitialized result, also when traced."""
-    # 0-d tensors on the CPU are numbers, which do not choose the dtype if there are others.
-    chosen = [t for t in tensors if t.dim() > 0 or t.device.type != "cpu"] or tensors
-    dtype = functools.reduce(torch.promote_types, [t.dtype for t in chosen])
-    shape = torch.broadcast_shapes(*[t.shape for t in tensors])
-    return torch.empty_like(chosen[0].expand(shape), dtype=dtype)
-
-
-# The backward passes return gradients of the result's shape and dtype: PyTorch sums them over the
-# dimensions in which an input broadcasts, and then converts them.
 
 
 @torch.library.custom_op("gpukern::axpby", mutates_args=())
