@@ -142,6 +142,25 @@ def test_no_thread_frees_an_array_at_work(call):
     del held
 
 
+@contextlib.contextmanager
+def changing(index, *contents):
+    """Another thread writes contents to the index in turn."""
+    done = threading.Event()
+
+    def change():
+        while not done.is_set():
+            for each in contents:
+                np.copyto(index, each)  # without the GIL
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
 def test_an_index_that_changes_during_a_call_reaches_no_other_memory(mode):
     # An element that is checked and then read again would be an access to unmapped memory.
@@ -149,24 +168,12 @@ def test_an_index_that_changes_during_a_call_reaches_no_other_memory(mode):
     index = np.zeros(1 << 18, np.int64)
     good, bad = index.copy(), index.copy()
     bad[::64] = 1 << 40
-    done = threading.Event()
-
-    def change():
-        while not done.is_set():
-            np.copyto(index, bad)  # without the GIL
-            np.copyto(index, good)
-
-    changing = threading.Thread(target=change)
-    changing.start()
-    try:
+    with changing(index, bad, good):
         for _ in range(50):
             with contextlib.suppress(IndexError):
                 assert set(np.unique(gather(source, index, mode=mode))) <= {0, 1}
             with contextlib.suppress(IndexError):
                 scatter(target, index, 1.0, mode=mode)
-    finally:
-        done.set()
-        changing.join()
     assert set(np.unique(target)) <= {0, 1}
 
 
@@ -179,22 +186,13 @@ def test_an_index_that_changes_between_two_passes_reaches_no_other_memory(reduce
     index = np.zeros(1 << 18, np.int64)
     some, others = index.copy(), index + 9
     others[::3] = 1 << 40
-    done = threading.Event()
-
-    def change():
-        while not done.is_set():
-            np.copyto(index, others)  # without the GIL
-            np.copyto(index, some)
-
-    changing, before = threading.Thread(target=change), gpukern.get_num_threads()
+    before = gpukern.get_num_threads()
     gpukern.set_num_threads(threads)
-    changing.start()
     try:
-        for mode in ["clip", "fill"] * 50:
-            scatter(target, index, values, reduce=reduce, mode=mode)
+        with changing(index, others, some):
+            for mode in ["clip", "fill"] * 50:
+                scatter(target, index, values, reduce=reduce, mode=mode)
     finally:
-        done.set()
-        changing.join()
         gpukern.set_num_threads(before)
     assert (memory[:16] == 0).all()
     assert (memory[26:] == 0).all()

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "src/core/reduce.hpp"
