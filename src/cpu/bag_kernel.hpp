@@ -45,6 +45,7 @@ class VectorSums {
 
  public:
   static constexpr std::int64_t kColumns = sizeof(V) / sizeof(A);
+  static constexpr std::int64_t kItem = sizeof(T);
 
   /// Combines the columns of kCount vectors at an offset of the rows.
   template <int kCount, bool fetched>
@@ -55,11 +56,12 @@ class VectorSums {
       const std::byte* const row = rows.row[k] + offset;
       if constexpr (fetched) {
         const std::byte* const next = rows.row[k + kRowsAhead] + offset;
-        for (int at = 0; at < kCount * kVectorBytes; at += kCacheLine) prefetch(next + at);
+        for (std::int64_t at = 0; at < kCount * kColumns * kItem; at += kCacheLine)
+          prefetch(next + at);
       }
 #pragma GCC unroll 8
       for (int i = 0; i < kCount; ++i) {
-        V value = load(row + i * kColumns * static_cast<std::int64_t>(sizeof(T)));
+        V value = load(row + i * kColumns * kItem);
         if constexpr (weighted) value *= reinterpret_cast<const A*>(rows.weight)[k];
         sum[i] = join(sum[i], value);
       }
