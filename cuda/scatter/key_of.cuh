@@ -9,6 +9,18 @@
 
 namespace gpukern::gpu {
 
+// What is rare is not inlined: for each update in flight, it would make up most of the code.
+
+__device__ __noinline__ inline std::int64_t load_misaligned_index(const std::byte* from,
+                                                                  IndexType type) {
+  return load_index(from, type, false);
+}
+__device__ __noinline__ inline std::int64_t resolve_any(gpukern_index_mode mode,
+                                                        std::int64_t loaded, bool is_signed,
+                                                        std::int64_t n) {
+  return resolve_index(mode, loaded, is_signed, n);
+}
+
 /// Loads indices and resolves them to positions on the axis.
 struct IndexReader {
   const std::byte* data;
@@ -18,11 +30,13 @@ struct IndexReader {
   bool aligned;
 
   [[nodiscard]] __device__ std::int64_t load(std::int64_t offset) const {
-    return load_index(data + offset, type, aligned);
+    const std::byte* const from = data + offset;
+    return aligned ? load_index(from, type, true) : load_misaligned_index(from, type);
   }
   /// -1 if the update is skipped.
   [[nodiscard]] __device__ std::int64_t resolve(std::int64_t loaded) const {
-    return resolve_index(mode, loaded, type.is_signed, n);
+    if (loaded >= 0 && loaded < n) return loaded;
+    return resolve_any(mode, loaded, type.is_signed, n);
   }
 };
 
@@ -34,6 +48,30 @@ inline IndexReader index_reader(const ScatterArgs& args) {
           .aligned = index_aligned(args.index, args.updates, kUpdateIndex, args.index_type)};
 }
 
+/// Operands of the loop over updates.
+template <int kOperands>
+struct UpdateOffsets {
+  std::int64_t offset[kOperands];
+};
+
+template <int kOperands>
+__device__ __noinline__ UpdateOffsets<kOperands> unravelled_update(const Loop<kOperands>& updates,
+                                                                   std::uint64_t update) {
+  UpdateOffsets<kOperands> at{};
+  unravel(updates, update, at.offset);
+  return at;
+}
+
+template <int kOperands>
+__device__ UpdateOffsets<kOperands> offsets_of(const Loop<kOperands>& updates,
+                                               std::int64_t update) {
+  if (updates.ndim != 1) return unravelled_update(updates, static_cast<std::uint64_t>(update));
+  UpdateOffsets<kOperands> at;
+#pragma unroll
+  for (int k = 0; k < kOperands; ++k) at.offset[k] = update * updates.stride[k][0];
+  return at;
+}
+
 /// Resolves the index of an update to a key.
 struct KeyOf {
   IndexReader index;
@@ -42,10 +80,66 @@ struct KeyOf {
 
   /// -1 if the update is skipped.
   [[nodiscard]] __device__ std::int64_t operator()(std::int64_t update) const {
-    std::int64_t offset[2];
-    unravel(updates, static_cast<std::uint64_t>(update), offset);
-    const std::int64_t position = index.resolve(index.load(offset[0]));
-    return position < 0 ? -1 : position * key_step + offset[1];
+    const UpdateOffsets<2> at = offsets_of(updates, update);
+    return key(index.load(at.offset[0]), at.offset[1]);
+  }
+
+  /// The keys of kCount updates from `first` on, `step` apart; -1 for those that are skipped, and
+  /// from `count` on. All indices are loaded before the first use, if they are aligned and in a
+  /// regular layout.
+  template <int kCount>
+  __device__ void find(std::int64_t first, std::int64_t step, std::int64_t count,
+                       std::int64_t (&key)[kCount]) const {
+    if (!index.aligned || updates.ndim != 1) {
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) key[k] = any_key(first + k * step, count);
+      return;
+    }
+    std::int64_t loaded[kCount];
+    switch (index.type.bytes) {
+      case 1:
+        load_as<std::uint8_t>(first, step, count, loaded);
+        break;
+      case 2:
+        load_as<std::uint16_t>(first, step, count, loaded);
+        break;
+      case 4:
+        load_as<std::uint32_t>(first, step, count, loaded);
+        break;
+      default:
+        load_as<std::uint64_t>(first, step, count, loaded);
+    }
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const std::int64_t update = first + k * step;
+      key[k] = update < count ? this->key(loaded[k], update * updates.stride[1][0]) : -1;
+    }
+  }
+
+ private:
+  [[nodiscard]] __device__ std::int64_t key(std::int64_t loaded, std::int64_t offset) const {
+    const std::int64_t position = index.resolve(loaded);
+    return position < 0 ? -1 : position * key_step + offset;
+  }
+
+  [[nodiscard]] __device__ __noinline__ std::int64_t any_key(std::int64_t update,
+                                                             std::int64_t count) const {
+    return update < count ? (*this)(update) : -1;
+  }
+
+  template <class Raw, int kCount>
+  __device__ void load_as(std::int64_t first, std::int64_t step, std::int64_t count,
+                          std::int64_t (&loaded)[kCount]) const {
+    Raw raw[kCount];
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const std::int64_t update = first + k * step;
+      raw[k] = update < count
+                   ? *reinterpret_cast<const Raw*>(index.data + update * updates.stride[0][0])
+                   : Raw{};
+    }
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) loaded[k] = as_index(raw[k], index.type.is_signed);
   }
 };
 

@@ -35,28 +35,6 @@ __device__ To load_value(const std::byte* from, int item, bool aligned) {
 /// Updates that a thread has in flight.
 constexpr int kInFlight = 4;
 
-// What is rare is not inlined: for each update in flight, it would make up most of the code.
-struct UpdateOffsets {
-  std::int64_t offset[3];
-};
-
-__device__ __noinline__ UpdateOffsets unravelled_update(const Loop<3>& updates,
-                                                        std::uint64_t update) {
-  UpdateOffsets at{};
-  unravel(updates, update, at.offset);
-  return at;
-}
-
-__device__ UpdateOffsets offsets_of(const Loop<3>& updates, std::int64_t update) {
-  if (updates.ndim != 1) return unravelled_update(updates, static_cast<std::uint64_t>(update));
-  return {{update * updates.stride[0][0], update * updates.stride[1][0],
-           update * updates.stride[2][0]}};
-}
-
-__device__ __noinline__ std::int64_t resolved(const IndexReader& index, std::int64_t loaded) {
-  return index.resolve(loaded);
-}
-
 template <class Raw>
 __device__ __noinline__ std::int64_t resolved(const Bounds<Raw>& bounds, Raw raw) {
   return bounds.position(raw);
@@ -69,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t first =
       static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
   if (first == 0) *long_keys = 0;
-  UpdateOffsets at[kInFlight];
+  UpdateOffsets<3> at[kInFlight];
   std::int64_t loaded[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
@@ -81,8 +59,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = first + k * kThreads;
     if (u >= count) return;
-    const bool inside = loaded[k] >= 0 && loaded[k] < from.index.n;
-    const std::int64_t position = inside ? loaded[k] : resolved(from.index, loaded[k]);
+    const std::int64_t position = from.index.resolve(loaded[k]);
     keys[u] = position < 0 ? none : static_cast<Key>(position * from.key_step + at[k].offset[kKey]);
     if (kind == Payload::Numbers)
       payload[u] = static_cast<Carried>(u);

@@ -17,11 +17,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t block = std::int64_t{gridDim.x} - 1 - std::int64_t{blockIdx.x};
   const std::int64_t first = block * kThreads * kInFlight + threadIdx.x;
   std::int64_t key[kInFlight];
-#pragma unroll
-  for (int k = 0; k < kInFlight; ++k) {
-    const std::int64_t update = first + k * kThreads;
-    key[k] = update < count ? key_of(update) : -1;
-  }
+  key_of.find(first, kThreads, count, key);
   std::uint32_t found[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) found[k] = key[k] < 0 ? 0 : __ldcg(last + key[k]);
