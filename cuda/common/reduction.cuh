@@ -50,12 +50,37 @@ __device__ A combine(const Reduction& reduction, A a, A b) {
                                               inverted(reduction, b)));
 }
 
-/// A reduction that is not inlined, for kernels with many types that seldom wait for it.
+/// Combines each of kCount values with its successor.
+template <class A, int kCount>
+__device__ void combine_each(const Reduction& reduction, A (&sum)[kCount],
+                             const A (&next)[kCount]) {
+#pragma unroll
+  for (int c = 0; c < kCount; ++c) sum[c] = combine(reduction, sum[c], next[c]);
+}
+
+/// A reduction of which sums alone are inlined, for kernels with many types.
 struct CompactReduction : Reduction {};
 
 template <class A>
-__device__ __noinline__ A combine(CompactReduction reduction, A a, A b) {
-  return combine(static_cast<const Reduction&>(reduction), a, b);
+__device__ __noinline__ A combine_any(Reduction reduction, A a, A b) {
+  return combine(reduction, a, b);
+}
+template <class A, int kCount>
+__device__ void combine_each(const CompactReduction& reduction, A (&sum)[kCount],
+                             const A (&next)[kCount]) {
+  const bool adds =
+      reduction.reduce == GPUKERN_REDUCE_ADD || reduction.reduce == GPUKERN_REDUCE_MEAN;
+#pragma unroll
+  for (int c = 0; c < kCount; ++c)
+    sum[c] = adds ? gpukern::combine(GPUKERN_REDUCE_ADD, sum[c], next[c])
+                  : combine_any<A>(reduction, sum[c], next[c]);
+}
+template <class A>
+__device__ A combine(const CompactReduction& reduction, A a, A b) {
+  A sum[1] = {a};
+  const A next[1] = {b};
+  combine_each(reduction, sum, next);
+  return sum[0];
 }
 
 template <class A>

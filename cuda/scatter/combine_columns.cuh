@@ -9,40 +9,50 @@
 
 namespace gpukern::gpu {
 
-/// Combines up to kInFlight values, all loaded before the first use.
-template <class T, int kInFlight, int kCount, class Load, class Reducer>
-__device__ void combine_batch(int count, const Reducer& reduction, const Load& load,
-                              Accumulator<T> (&sum)[kCount]) {
-  Accumulator<T> next[kInFlight][kCount];
-#pragma unroll
-  for (int k = 0; k < kInFlight; ++k)
-    if (k < count) load(k, next[k]);
-#pragma unroll
-  for (int k = 0; k < kInFlight; ++k)
-    if (k < count)
-#pragma unroll
-      for (int c = 0; c < kCount; ++c) sum[c] = combine(reduction, sum[c], next[k][c]);
-}
-
 /// Combines the values of one block, for kCount neighbouring columns, after those of the element
-/// unless `own` is nullptr.
-template <class T, int kInFlight, int kCount, class Number, class Reducer>
+/// unless `own` is nullptr. update[i] is the number of its update i. Of aligned values in a regular
+/// layout, a thread loads the element and kInFlight values before it uses one; the others are
+/// loaded one by one.
+template <class T, int kInFlight, int kCount, class Updates, class Reducer>
 __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t column,
                                 const std::byte* own, const UpdateValues& values,
-                                const Number* update, int count, const Reducer& reduction,
+                                const Updates& update, int count, const Reducer& reduction,
                                 Accumulator<T> (&sum)[kCount]) {
   using A = Accumulator<T>;
   const std::int64_t from = columns.value_offset(column);
-  int done = 0;
-  if (own != nullptr)
-    load_columns<T>(own + columns.target_offset(column), columns.aligned, sum);
-  else
-    load_columns<T>(values.at(update[done++]) + from, columns.aligned, sum);
-  const auto load = [&](int k, A(&to)[kCount]) {
-    load_columns<T>(values.at(update[done + k]) + from, columns.aligned, to);
-  };
-  for (; done < count; done += kInFlight)
-    combine_batch<T, kInFlight>(count - done, reduction, load, sum);
+  const std::byte* const first =
+      own != nullptr ? own + columns.target_offset(column) : values.at(update[0]) + from;
+  int done = own != nullptr ? 0 : 1;
+  if (columns.is_aligned() && values.updates.ndim <= 1) {
+    const std::int64_t step = values.updates.ndim == 0 ? 0 : values.updates.stride[0][0];
+    load_columns<T>(first, true, sum);
+    A next[kInFlight][kCount];
+    const auto load = [&](int k) {
+      load_columns<T>(values.values + static_cast<std::int64_t>(update[done + k]) * step + from,
+                      true, next[k]);
+    };
+    // Without conditions, the compiler moves the loads ahead of the additions.
+    for (; done + kInFlight <= count; done += kInFlight) {
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) load(k);
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) combine_each(reduction, sum, next[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < kInFlight - 1; ++k)
+      if (done + k < count) load(k);
+#pragma unroll
+    for (int k = 0; k < kInFlight - 1; ++k)
+      if (done + k < count) combine_each(reduction, sum, next[k]);
+    return;
+  }
+  load_columns<T>(first, columns.is_aligned(), sum);
+#pragma unroll 1
+  for (; done < count; ++done) {
+    A next[kCount];
+    load_columns<T>(values.at(update[done]) + from, columns.is_aligned(), next);
+    combine_each(reduction, sum, next);
+  }
 }
 
 }  // namespace gpukern::gpu
