@@ -26,7 +26,8 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"hashed puts", 1, 1 << 20, 1000, GPUKERN_REDUCE_NONE},
+    {"few puts", 1, 1 << 20, 1000, GPUKERN_REDUCE_NONE},
+    {"hashed puts", 1, 1 << 20, 5000, GPUKERN_REDUCE_NONE},
     {"puts by a table", 1, 3000, 70000, GPUKERN_REDUCE_NONE},
     {"puts along rows", 400, 100, 150, GPUKERN_REDUCE_NONE},
     {"puts of items", 1, 3000, 5000, GPUKERN_REDUCE_NONE, 17},
@@ -34,6 +35,8 @@ constexpr Case kCases[] = {
     {"sorted puts of items", 3, 1000, 30000, GPUKERN_REDUCE_NONE, 5},
     {"hashed sums", 1, 5000, 60000, GPUKERN_REDUCE_ADD},
     {"hashed sums of few keys", 1, 50, 60000, GPUKERN_REDUCE_ADD},
+    {"few sums of items", 20, 300, 200, GPUKERN_REDUCE_ADD, 5},
+    {"few sums of one key", 1, 1, 1000, GPUKERN_REDUCE_ADD},
     {"hashed sums of items", 20, 300, 2000, GPUKERN_REDUCE_ADD, 5},
     {"sorted sums", 1, 100, 70000, GPUKERN_REDUCE_ADD},
     {"sums by slices", 1, 1 << 20, (1 << 23) + 5, GPUKERN_REDUCE_ADD},

@@ -126,7 +126,9 @@ TEST_P(ScatterTest, EveryReductionOfEveryDtype) {
         check(dtype, {10, 7}, kInt64.dtype, {600}, 0, scatter_options(mode, reduce));
         check(dtype, {4, 9, 2}, kInt32.dtype, {50, 3}, 1, scatter_options(mode, reduce));
       }
-      // GPUs sort more than 64 Ki updates.
+      // GPUs have a hash table for more than 1024 updates, and sort more than 64 Ki.
+      check(dtype, {70}, kInt64.dtype, {5000}, 0, scatter_options(GPUKERN_INDEX_CLIP, reduce));
+      check(dtype, {90, 3}, kInt64.dtype, {5000}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
       check(dtype, {30000}, kInt32.dtype, {65537}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
       check(dtype, {300, 2}, kInt32.dtype, {65537}, 0, scatter_options(GPUKERN_INDEX_FILL, reduce));
     }
@@ -136,7 +138,7 @@ TEST_P(ScatterTest, DuplicatesOfEveryKind) {
   for (const auto& [name, pattern] : kPatterns)
     for (const gpukern_reduce reduce : kReductions) {
       SCOPED_TRACE(std::string(name) + ", reduce " + std::to_string(reduce));
-      for (const std::int64_t count : {32, 33, 255, 256, 511, 512, 2047, 2048, 2049, 5000}) {
+      for (const std::int64_t count : {32, 33, 255, 256, 511, 512, 1023, 1024, 1025, 5000}) {
         check_pattern(pattern, kFloat32, 1, count, 1, reduce);
         check_pattern(pattern, kFloat64, 40, count, 1, reduce);
       }
@@ -144,6 +146,7 @@ TEST_P(ScatterTest, DuplicatesOfEveryKind) {
         check_pattern(pattern, kFloat32, 3000, count, 1, reduce);
       check_pattern(pattern, kFloat32, 20, 3000, 17, reduce);
       check_pattern(pattern, kFloat32, 20, 1100, 600, reduce);
+      check_pattern(pattern, kFloat32, 20, 5000, 33, reduce);
       check_pattern(pattern, kReducedDtypes[0], 300, 3000, 4, reduce);
     }
 }

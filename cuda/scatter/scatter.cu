@@ -168,7 +168,7 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
   scatter_put_direct(call, {.table = last});
 }
 
-enum class Way { Direct, Rows, Table, Atomic, Hashed, Sorted };
+enum class Way { Direct, Rows, Table, Atomic, Few, Hashed, Sorted };
 
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
@@ -207,7 +207,8 @@ bool is_ordered(const ScatterArgs& args) {
 
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const bool is_small = call.count <= kScatterHashed && has_hashed(args);
+  const bool is_few = call.count <= kScatterFew;
+  const bool is_small = is_few || (call.count <= kScatterHashed && has_hashed(args));
   if (args.unique || call.count == 1) return Way::Direct;
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;
@@ -215,6 +216,7 @@ Way way_of(const ScatterCall& call) {
   }
   if (!is_small && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
+  if (is_few) return Way::Few;
   return is_small ? Way::Hashed : Way::Sorted;
 }
 
@@ -251,6 +253,8 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
       return scatter_by_table(device, call);
     case Way::Atomic:
       return scatter_atomically(call);
+    case Way::Few:
+      return scatter_few(call);
     case Way::Hashed:
       return scatter_hashed(device, call);
     case Way::Sorted:

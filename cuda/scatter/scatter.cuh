@@ -5,8 +5,9 @@
 //
 // Updates with equal keys must be combined in order, so atomic operations serve only integers, and
 // calls that accept any order.
-// A hash table finds the updates of each key if there are not many, and short values that replace
-// others need no more than a table of the last update of each key. Other calls are sorted:
+// One kernel is enough for few updates. A hash table finds the updates of each key if there are not
+// many, and short values that replace others need no more than a table of the last update of each
+// key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
@@ -209,6 +210,10 @@ void scatter_put_shared(const ScatterCall& call);
 /// Whether atomic operations implement the reduction.
 bool has_atomic(const ScatterArgs& args);
 void scatter_atomically(const ScatterCall& call);
+
+/// Up to here, one kernel is faster than several, even if one key has most of the updates.
+inline constexpr std::int64_t kScatterFew = 1 << 10;
+void scatter_few(const ScatterCall& call);
 
 /// Up to here, a hash table of the keys is faster than sorting.
 inline constexpr std::int64_t kScatterHashed = 1 << 16;

@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Few updates, in one kernel. Each thread block has a part of the keys: it reads all indices, sorts
+// the updates of its keys, and combines or copies their values.
+
+#include "cuda/common/join.cuh"
+#include "cuda/scatter/combine_columns.cuh"
+#include "cuda/scatter/key_of.cuh"
+#include "cuda/scatter/words.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+constexpr int kMost = static_cast<int>(kScatterFew);
+constexpr int kBlock = static_cast<int>(kBlockValues);
+constexpr int kMostBlocks = kMost / kBlock + 1;  // of one key, with the element itself
+constexpr int kMostWidth = 32;
+
+constexpr int kFewThreads = 512;
+
+/// Values and indices that a thread has in flight.
+constexpr int kInFlight = 8;
+constexpr int kIndicesInFlight = 2;
+
+/// An update and its key, which is less than 2^47, as is every address.
+struct Entry {
+  static constexpr int kUpdateBits = 16;
+  static_assert(kMost <= 1 << kUpdateBits);
+  std::uint64_t bits;
+
+  [[nodiscard]] __device__ std::uint64_t key() const { return bits >> kUpdateBits; }
+  [[nodiscard]] __device__ std::uint64_t update() const {
+    return bits & ((std::uint64_t{1} << kUpdateBits) - 1);
+  }
+};
+
+/// In shared memory: the updates of this thread block, by key and then in order.
+struct Entries {
+  Entry entry[kMost];
+  int number;
+
+  [[nodiscard]] __device__ std::uint64_t key(int at) const { return entry[at].key(); }
+  [[nodiscard]] __device__ bool is_first(int at) const { return at == 0 || key(at - 1) != key(at); }
+  [[nodiscard]] __device__ bool is_last(int at) const {
+    return at + 1 == number || key(at + 1) != key(at);
+  }
+
+  /// The number of updates of a key, from the first one on.
+  [[nodiscard]] __device__ int count_from(int first) const {
+    const auto is_equal = [&](int count) {
+      return first + count < number && key(first + count) == key(first);
+    };
+    int low = 1;
+    int step = 1;
+    for (; is_equal(low + step - 1); step *= 2) low += step;
+    for (; step > 0; step /= 2)
+      if (is_equal(low + step - 1)) low += step;
+    return low;
+  }
+
+  /// All threads of the block call this.
+  __device__ void load(const KeyOf& key_of, int count) {
+    if (threadIdx.x == 0) number = 0;
+    __syncthreads();
+    for (int begin = static_cast<int>(threadIdx.x); begin < count;
+         begin += kFewThreads * kIndicesInFlight) {
+      std::int64_t key[kIndicesInFlight];
+      key_of.find(begin, kFewThreads, count, key);
+#pragma unroll
+      for (int k = 0; k < kIndicesInFlight; ++k)
+        if (key[k] >= 0 && is_own(key[k]))
+          entry[atomicAdd(&number, 1)] = {static_cast<std::uint64_t>(key[k]) << Entry::kUpdateBits |
+                                          static_cast<unsigned>(begin + k * kFewThreads)};
+    }
+    __syncthreads();
+    sort();
+  }
+
+ private:
+  /// Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+  [[nodiscard]] static __device__ bool is_own(std::int64_t key) {
+    const auto hash = static_cast<std::uint32_t>(
+        (static_cast<std::uint64_t>(key) + 1) * 0x9E3779B97F4A7C15ULL >> 32);
+    return __umulhi(hash, gridDim.x) == blockIdx.x;
+  }
+
+  /// A bitonic sort (Knuth, The Art of Computer Programming, volume 3, section 5.3.4): CUB's sorts
+  /// would be most of the code.
+  __device__ void sort() {
+    int padded = 1;
+    while (padded < number) padded *= 2;
+    const auto thread = static_cast<int>(threadIdx.x);
+    for (int i = number + thread; i < padded; i += kFewThreads) entry[i].bits = ~std::uint64_t{0};
+    __syncthreads();
+    for (int run = 2; run <= padded; run *= 2) {
+      for (int step = run / 2; step > 0; step /= 2) {
+        for (int pair = thread; pair < padded / 2; pair += kFewThreads) {
+          const int low = 2 * pair - (pair & (step - 1));
+          const std::uint64_t a = entry[low].bits;
+          const std::uint64_t b = entry[low + step].bits;
+          const bool rises = (low & run) == 0;
+          entry[low].bits = rises ? min(a, b) : max(a, b);
+          entry[low + step].bits = rises ? max(a, b) : min(a, b);
+        }
+        // The pairs of a warp are within 64 entries.
+        if (step > 32 || (step == 1 && run > 32))
+          __syncthreads();
+        else
+          __syncwarp();
+      }
+    }
+    __syncthreads();
+  }
+};
+
+/// The numbers of consecutive updates.
+struct UpdateNumbers {
+  const Entry* entry;
+
+  __device__ std::uint64_t operator[](int at) const { return entry[at].update(); }
+};
+
+template <class W>
+__global__ void __launch_bounds__(kFewThreads)
+    put_few_kernel(const __grid_constant__ KeyOf key_of,
+                   const __grid_constant__ UpdateValues values,
+                   const __grid_constant__ TargetElements elements,
+                   const __grid_constant__ RowColumns<1> words, int count, int lanes) {
+  __shared__ Entries entries;
+  entries.load(key_of, count);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  for (int at = static_cast<int>(threadIdx.x) / lanes; at < entries.number;
+       at += kFewThreads / lanes)
+    if (entries.is_last(at))
+      copy_words<W>(values.at(entries.entry[at].update()), elements.at(entries.key(at)), words,
+                    lane, lanes);
+}
+
+/// The keys with several blocks of values.
+template <class A>
+struct LongOnes {
+  int number;
+  int first[kMost / kBlock];  ///< entry of each
+  A block[kMostBlocks][kMostWidth];
+};
+
+/// By a thread block: combines the blocks of values of a key and joins them, `width` columns at a
+/// time.
+template <class T, int kCount>
+__device__ void combine_long(const Entries& entries, int first, const UpdateValues& values,
+                             std::byte* row, const RowColumns<kCount>& columns, int width,
+                             const CompactReduction& reduction,
+                             Accumulator<T> (&block)[kMostBlocks][kMostWidth]) {
+  using A = Accumulator<T>;
+  const int number = entries.count_from(first);
+  const int blocks = number / kBlock + 1;
+  const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), number); };
+  const int lanes = max(width / kCount, 1);
+  const int own = static_cast<int>(threadIdx.x) % lanes * kCount;
+  for (std::int64_t begin = 0; begin < columns.count; begin += width) {
+    const std::int64_t column = begin + own;
+    const bool active = column < columns.count;
+    for (int b = static_cast<int>(threadIdx.x) / lanes; active && b < blocks;
+         b += kFewThreads / lanes) {
+      A sum[kCount];
+      combine_columns<T, kInFlight>(columns, column, b == 0 ? row : nullptr, values,
+                                    UpdateNumbers{entries.entry + first + begin_of(b)},
+                                    begin_of(b + 1) - begin_of(b), reduction, sum);
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) block[b][own + c] = sum[c];
+    }
+    __syncthreads();
+    if (active && static_cast<int>(threadIdx.x) < lanes) {
+      A sum[kCount];
+#pragma unroll
+      for (int c = 0; c < kCount; ++c)
+        sum[c] = join_blocks<A, 1>([&](std::int64_t b) { return block[b][own + c]; }, 0, blocks,
+                                   reduction);
+      store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
+                       number + 1, sum);
+    }
+    __syncthreads();
+  }
+}
+
+template <class T, int kCount>
+__global__ void __launch_bounds__(kFewThreads)
+    combine_few_kernel(const __grid_constant__ KeyOf key_of,
+                       const __grid_constant__ UpdateValues values,
+                       const __grid_constant__ TargetElements elements,
+                       const __grid_constant__ RowColumns<kCount> columns, int count, int lanes,
+                       int width, const __grid_constant__ CompactReduction reduction) {
+  using A = Accumulator<T>;
+  __shared__ Entries entries;
+  __shared__ alignas(LongOnes<A>) std::byte memory[sizeof(LongOnes<A>)];
+  auto& long_ones = *reinterpret_cast<LongOnes<A>*>(memory);
+  if (threadIdx.x == 0) long_ones.number = 0;
+  entries.load(key_of, count);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  for (int at = static_cast<int>(threadIdx.x) / lanes; at < entries.number;
+       at += kFewThreads / lanes) {
+    if (!entries.is_first(at)) continue;
+    const int number = entries.count_from(at);
+    if (number >= kBlock) {
+      if (lane == 0) long_ones.first[atomicAdd(&long_ones.number, 1)] = at;
+      continue;
+    }
+    std::byte* const row = elements.at(entries.key(at));
+    for (std::int64_t column = std::int64_t{lane} * kCount; column < columns.count;
+         column += std::int64_t{lanes} * kCount) {
+      A sum[kCount];
+      combine_columns<T, kInFlight>(columns, column, row, values, UpdateNumbers{entries.entry + at},
+                                    number, reduction, sum);
+      store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
+                       number + 1, sum);
+    }
+  }
+  __syncthreads();
+  for (int k = 0; k < long_ones.number; ++k)
+    combine_long<T>(entries, long_ones.first[k], values,
+                    elements.at(entries.key(long_ones.first[k])), columns, width, reduction,
+                    long_ones.block);
+}
+
+/// Each block reads all indices: too many blocks would read more of them than values.
+Grid few_grid(const ScatterCall& call, int lanes) {
+  constexpr int kLeastLanes = 16;
+  return {.blocks = ceil_divide(call.count * std::max(lanes, kLeastLanes), kFewThreads),
+          .threads = kFewThreads};
+}
+
+template <class T, int kCount>
+void launch_combine(const ScatterCall& call) {
+  const ScatterArgs& args = call.args;
+  const int lanes = lanes_of(ceil_divide(call.columns, kCount));
+  launch(combine_few_kernel<T, kCount>, few_grid(call, lanes), call.stream, key_of(args),
+         update_values(args), target_elements(args),
+         RowColumns<kCount>{args.columns, call.columns, is_aligned(args, alignof(T))},
+         static_cast<int>(call.count), lanes, join_width(call.columns),
+         CompactReduction{reduction_of(args.reduce, args.dtype)});
+}
+
+}  // namespace
+
+void scatter_few(const ScatterCall& call) {
+  const ScatterArgs& args = call.args;
+  if (args.reduce == GPUKERN_REDUCE_NONE) {
+    const ScatterWords words = scatter_words(args);
+    const std::int64_t count = words.columns.count();
+    const int lanes = lanes_of(count);
+    visit_word(words.bytes, [&](auto word) {
+      launch(put_few_kernel<decltype(word)>, few_grid(call, lanes), call.stream, key_of(args),
+             update_values(args), target_elements(args), RowColumns<1>{words.columns, count, true},
+             static_cast<int>(call.count), lanes);
+    });
+    return;
+  }
+  // Most integers are combined by atomic operations.
+  visit_combined_type(args.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr int kVector = std::is_integral_v<T> ? 1 : kVectorColumns<T>;
+    if (has_column_vectors<T, kVector>(args, call.columns))
+      launch_combine<T, kVector>(call);
+    else
+      launch_combine<T, 1>(call);
+  });
+}
+
+}  // namespace gpukern::gpu
