@@ -94,6 +94,18 @@ def loses_a_rank_in_a_call_of_torch(group):
     return str(caught.value)
 
 
+def has_an_error_that_is_no_loss(group):
+    def fails(*_, **__):
+        raise RuntimeError("no more memory")
+
+    if group.rank == 1:
+        group._distributed.all_gather = fails
+    kind = RuntimeError if group.rank == 1 else PeerLostError
+    with pytest.raises(kind) as caught:
+        group.all_gather(bytes(LONG))
+    return str(caught.value)
+
+
 def makes_groups_after_a_loss(group):
     """Torch fails to send, since the group has no connections yet."""
     table_of(group)
@@ -168,6 +180,13 @@ def test_a_rank_that_is_killed(tmp_path):
 def test_a_rank_that_is_killed_in_a_call_of_torch(tmp_path):
     found = on_processes(loses_a_rank_in_a_call_of_torch, tmp_path, survivors=SIZE - 1)
     assert found == ["rank 1 of 3 has ended"] * (SIZE - 1)
+
+
+def test_an_error_of_torch_that_is_no_loss(tmp_path):
+    """The rank that has it gets it, and the others an error that names that rank."""
+    text = "rank 1 of 3 stopped in a call: RuntimeError"
+    found = on_processes(has_an_error_that_is_no_loss, tmp_path)
+    assert found == [text, "no more memory", text]
 
 
 def test_groups_after_a_rank_was_killed(tmp_path):

@@ -78,6 +78,7 @@ class TorchGroup(LiveGroup):
 
     def _wait(self, start: Any) -> None:
         """Start a call of torch and wait until it is complete or a rank has ended."""
+        work = None
         try:
             work = start()
             self._wait_for(work.is_completed)
@@ -90,6 +91,10 @@ class TorchGroup(LiveGroup):
             end = failed + (PATIENCE if self._liveness else 0)
             while (lost := self._lost(failed)) is None and time.monotonic() < end:
                 time.sleep(CHECK_INTERVAL)
+            # Others are no errors of a connection, such as one for the lack of memory.
+            failed_to_send = work is not None or isinstance(error, self._distributed.DistError)
+            if lost is None and not failed_to_send:
+                raise
             text = f"a rank of {self.size} has ended, or its connection failed: {error}"
             raise self._failed(lost or PeerLostError(text)) from error
 
