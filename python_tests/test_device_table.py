@@ -134,7 +134,7 @@ def test_saxpy(rng):
         assert gpukern.saxpy(2, xs, ys, out=ys) is ys
         new = gpukern.saxpy(3, xs, ys)
         other = distributed.empty((100, 33), float, group, devices=devices, rows=[40, 10])
-        with pytest.raises(ValueError, match="must have one layout"):
+        with pytest.raises(ValueError, match="saxpy: y must have the layout of x"):
             gpukern.saxpy(1, xs, other)
         return new.local.numpy()
 
@@ -346,10 +346,10 @@ def test_saxpy_of_layouts_that_differ_on_one_rank():
         other = shared(np.arange(6.0), group, devices_of(1, (group.rank + 1) // 2))
         wrong = [np.ones(3)] if GPUS == 1 else [np.ones(3), other]
         for each in wrong:
-            with pytest.raises((ValueError, TypeError), match="distributed arrays"):
+            with pytest.raises((ValueError, TypeError), match="saxpy: y must"):
                 gpukern.saxpy(1, array, each if group.rank == 1 else array)
         if GPUS > 1:
-            with pytest.raises(ValueError, match="must have one layout"):
+            with pytest.raises(ValueError, match="saxpy: out must have the layout of x"):
                 gpukern.saxpy(1, array, array, out=other)
         got = gpukern.saxpy(1, array, array).local.numpy()
         assert (got == 2.0 * np.arange(3 * group.rank, 3 * group.rank + 3)).all()

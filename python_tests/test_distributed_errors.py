@@ -171,6 +171,41 @@ def test_rows_without_devices_on_one_rank():
             "as an integer",
             lambda t: distributed.from_local([1.0], t.group, staging_memory="all"),
         ),
+        (
+            TypeError,
+            "gather: progress must be callable or None, got int",
+            lambda t: gpukern.gather(t, [0], progress=3),
+        ),
+        (
+            ValueError,
+            "take: mode must be 'raise', 'wrap' or 'clip', got 'fill'",
+            lambda t: gpukern.take(t, [0], mode="fill"),
+        ),
+        (
+            ValueError,
+            r"scatter: values must broadcast to shape \(2,\), got \(3,\)",
+            lambda t: gpukern.scatter(t, [0, 1], np.zeros(3)),
+        ),
+        (
+            ValueError,
+            r"scatter: values must broadcast to shape \(2,\), got \(1, 2\)",
+            lambda t: gpukern.scatter(t, [0, 1], np.zeros((1, 2))),
+        ),
+        (
+            TypeError,
+            "from_local: got an unexpected keyword argument 'rows'",
+            lambda t: distributed.from_local([1.0], t.group, rows=1),
+        ),
+        (
+            TypeError,
+            "empty: missing a required argument: 'dtype'",
+            lambda t: distributed.empty(3, group=t.group),
+        ),
+        (
+            TypeError,
+            "host_table: got an unexpected keyword argument 'pin'",
+            lambda t: distributed.host_table(3, "f4", t.group, pin=True),
+        ),
     ],
 )
 def test_an_argument_of_one_rank_is_an_error_of_all(error, message, call):

@@ -16,6 +16,7 @@ from gpukern.distributed.group import (
     Counts,
     Group,
     collective,
+    of_all_ranks,
     refuse_masked,
     sizes_of,
 )
@@ -124,6 +125,12 @@ class DistributedArray:
 
         return gather(self, name, index, **options)
 
+    def _refuse(self, name: str, mode: object, error: Exception) -> None:
+        """Raise an error on all ranks; `mode` is for DeviceTable."""
+        with collective(self.group, name) as call:
+            call.error = error
+            call.of_all()
+
     def _scatter(self, name: str, index: Any, values: Any, /, **options: Any) -> "DistributedArray":
         """Do what gpukern.scatter does."""
         from gpukern.distributed.routed_scatter import scatter
@@ -139,15 +146,16 @@ class DistributedArray:
         return self.like(local) if out is None else out
 
     def _require_layout(self, x: Any, y: Any, out: Any) -> None:
-        for each in (x, y, *(() if out is None else (out,))):
+        first = "x" if x is self else "y"
+        for name, each in (("x", x), ("y", y), *(() if out is None else (("out", out),))):
             if not isinstance(each, DistributedArray):
                 raise GpukernTypeError(
-                    "saxpy: x, y and out must all be distributed arrays, got a "
-                    f"{type(each).__name__}"
+                    f"saxpy: {name} must be a DistributedArray, as {first} is, "
+                    f"got {type(each).__name__}"
                 )
             if not self.has_layout_of(each):
                 raise GpukernValueError(
-                    f"saxpy: distributed arrays must have one layout, got {self!r} and {each!r}"
+                    f"saxpy: {name} must have the layout of {first}, {self!r}, got {each!r}"
                 )
 
     def _explained(self, name: str, arguments: Sequence[Any], device: Any) -> object:
@@ -180,6 +188,7 @@ class DistributedArray:
 register_distributed_array(DistributedArray)
 
 
+@of_all_ranks
 def from_local(array: Any, group: Group, *, staging_memory: int | None = None) -> DistributedArray:
     """Make a distributed array of a part on each rank. Each rank must call it.
 
@@ -281,6 +290,7 @@ def empty(
     rows: Sequence[int] | None = None,
     staging_memory: int | None = None,
 ) -> "DeviceTable": ...
+@of_all_ranks
 def empty(
     shape: int | tuple[int, ...],
     dtype: npt.DTypeLike,

@@ -170,6 +170,12 @@ class DeviceTable(DistributedArray):
         gpukern.copyto(out, result)
         return out
 
+    def _refuse(self, name: str, mode: object, error: Exception) -> None:
+        """Raise an error; on all ranks unless `mode` is one in which each gathers alone."""
+        if self.group.size == 1 or (isinstance(mode, str) and mode in ALONE):
+            raise error
+        super()._refuse(name, mode, error)
+
     def _scatter(self, name: str, index: Any, values: Any, /, **options: Any) -> "DeviceTable":
         """Do what gpukern.scatter does, with the indices and values of all ranks, by rank."""
         if self.group.size > 1:

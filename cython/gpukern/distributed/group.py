@@ -3,12 +3,14 @@
 
 """Groups of ranks: what they are, how they agree, and how they exchange rows."""
 
+import functools
+import inspect
 import json
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from gpukern._interop.numpy_subclasses import is_masked
 # Not NDArray, which is no class in NumPy 2.5.
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 Counts = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class Group(Protocol):
@@ -207,6 +211,28 @@ class Agreement(AbstractContextManager["Agreement", bool]):
                     f"{usual}, but {', '.join(others)}"
                 )
         return None
+
+
+def of_all_ranks(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Make unknown and missing arguments on one rank an error on all of them."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            signature.bind(*args, **options)
+        except TypeError as error:
+            name = function.__name__
+            given: tuple[Any, ...] = (*args, *options.values())
+            group = next((each for each in given if hasattr(each, "all_gather")), None)
+            if group is None:
+                raise
+            with collective(group, name) as agreement:
+                agreement.error = errors.GpukernTypeError(f"{name}: {error}")
+                agreement.of_all()
+        return function(*args, **options)
+
+    return call
 
 
 def sizes_of(function: str, shape: Any) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpukern._memory.creation import pinned_array
-from gpukern.distributed.group import Group, collective, sizes_of
+from gpukern.distributed.group import Group, collective, of_all_ranks, sizes_of
 from gpukern.distributed.liveness import network
 from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
 
@@ -28,6 +28,7 @@ STEP = 64 << 20  # bytes to reserve at a time
 SPARE = 256 << 20  # bytes to leave to other processes
 
 
+@of_all_ranks
 def host_table(
     shape: int | tuple[int, ...],
     dtype: npt.DTypeLike,

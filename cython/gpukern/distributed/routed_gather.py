@@ -41,6 +41,10 @@ def gather(
             fill = _fill_item(table, mode, fill_value)
             shape, rows = table.storage.rows_of("gather", index, len(table), mode)
             result = _result(table, shape, rows, out)
+            if progress is not None and not callable(progress):
+                raise GpukernTypeError(
+                    f"gather: progress must be callable or None, got {type(progress).__name__}"
+                )
             numbers = [len(rows)]
         longest = int(call.of_all(name, numbers, mode=mode, **table._identity).max())
         flat = result.reshape(len(rows), *table.shape[1:])

@@ -87,6 +87,9 @@ def _values(table: DistributedArray, shape: tuple[int, ...], values: Any) -> Any
     if not (
         isinstance(values, np.ndarray) and values.shape == whole and values.dtype == table.dtype
     ):
+        # What is wrong with it, by the shape of the index.
+        one, zeros = storage.empty((1, *table.shape[1:]), table.dtype), np.zeros(shape, np.int64)
+        gpukern.explain(gpukern.scatter, one, zeros, values)
         empty = np.empty if device is None else storage.empty
         made = empty((1, *whole), table.dtype)
         gpukern.scatter(made, [0], values)

@@ -7,7 +7,9 @@
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport gpukern_gather, gpukern_tensor
-from gpukern._ops.indexing.indexed_read cimport IndexedRead, new_indexed_read, sizes_with
+from gpukern._ops.indexing.indexed_read cimport (
+    IndexedRead, is_distributed, new_indexed_read, sizes_with,
+)
 
 import numpy as np
 
@@ -96,10 +98,13 @@ def take(a, indices, axis=None, out=None, mode="raise", *, device=None, stream=N
     array
         `out`, or a new array; a scalar for a 0-d result of NumPy arrays.
     """
-    if not isinstance(mode, str) or mode not in ("raise", "wrap", "clip"):
-        raise GpukernValueError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     if isinstance(indices, tuple):  # a sequence, as in NumPy
         indices = list(indices)
+    if not isinstance(mode, str) or mode not in ("raise", "wrap", "clip"):
+        error = GpukernValueError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+        if is_distributed(a):
+            a._refuse("take", mode, error)
+        raise error
     return GATHER.run(a, indices, axis, mode, 0, out, device, stream, progress, device_memory)
 
 
