@@ -34,8 +34,8 @@ def measure(group, numbers, gpus, options):
         case = Case(group, numbers, gpus, row_bytes, options.table_bytes, options.out_bytes)
         for distribution in DISTRIBUTIONS:
             case.draw(distribution)
-            rates = ways.measure_all(case)
-            if distribution == "uniform":
+            rates = ways.measure_all(case, options.only)
+            if distribution == "uniform" and not options.only:
                 rates["gpukern, one GPU alone"] = ways.measure_alone(case)
             found[distribution][row_bytes] = rates
             if group is None or group.rank == 0:
@@ -87,6 +87,8 @@ def run_rank(rank, size, port, folder, options):
     dist.init_process_group("gloo", rank=rank, world_size=size)
     group = distributed.from_torch()
     found = measure(group, [rank], size, options)
+    if options.only:
+        return
     found["uniform"][HOST_ROW_BYTES][HOST_TABLE] = measure_host_table(group, rank, options)
     save(folder, f"rates {rank}", found)
     case = Case(group, [rank], size, faults.ROW_BYTES, options.table_bytes, options.out_bytes)
@@ -114,6 +116,8 @@ def on_processes(size, options):
         context = mp.spawn(on_rank, (size, port, folder, options), size, join=False)
         for process in context.processes:
             process.join()
+        if options.only:
+            return None
         errors = [load(folder, f"index errors {rank}") for rank in range(size)]
         found = {
             "index errors": max(errors),
@@ -132,6 +136,10 @@ def main():
                         default=[size for size in (2, 4, 8, 16) if size <= available])  # fmt: skip
     parser.add_argument("--table-bytes", type=int, default=8 << 30, help="on each GPU")
     parser.add_argument("--out-bytes", type=int, default=1 << 30, help="of each GPU")
+    parser.add_argument(
+        "--only", default="",
+        help="print the rates of the ways whose name has this text, of one process for each GPU",
+    )  # fmt: skip
     parser.add_argument("--out", default="build/bench")
     options = parser.parse_args()
     if min(options.gpus, default=2) < 2:
@@ -143,7 +151,10 @@ def main():
         copies[gpus] = ways.peer_copies(gpus)
         print(f"{gpus} GPUs: copies from the next GPU, GB/s: {copies[gpus]}", flush=True)
         torch.cuda.empty_cache()
-        rates, fault_runs[gpus] = on_processes(gpus, options)
+        measured = on_processes(gpus, options)
+        if measured is None:
+            continue
+        rates, fault_runs[gpus] = measured
         together = measure(None, list(range(gpus)), gpus, options)
         for processes, found in (("each", rates), ("one", together)):
             runs += [
