@@ -12,6 +12,8 @@ from gpukern.errors import GpukernCudaError
 
 NOT_READY = 600
 DISABLE_TIMING = 2
+NON_BLOCKING = 1
+FIRST = -1000  # priority; the driver takes the nearest that it has
 LEGACY_STREAM = ctypes.c_void_p(1)
 
 
@@ -53,15 +55,17 @@ class Driver:
         self.call("cuDeviceGetUuid_v2", uuid, self._device)
         return bytes(uuid).hex()
 
-    @contextlib.contextmanager
-    def event(self) -> Iterator[ctypes.c_void_p]:
+    def event(self) -> ctypes.c_void_p:
         """Make an event; the device is current."""
         made = ctypes.c_void_p()
         self.call("cuEventCreate", ctypes.byref(made), DISABLE_TIMING)
-        try:
-            yield made
-        finally:
-            self._library.cuEventDestroy_v2(made)
+        return made
+
+    def stream(self) -> ctypes.c_void_p:
+        """Make a stream whose kernels start before those of others; the device is current."""
+        made = ctypes.c_void_p()
+        self.call("cuStreamCreateWithPriority", ctypes.byref(made), NON_BLOCKING, FIRST)
+        return made
 
     def is_done(self, event: ctypes.c_void_p) -> bool:
         """Whether the work before an event has run."""

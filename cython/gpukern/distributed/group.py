@@ -20,6 +20,9 @@ from gpukern._interop.numpy_subclasses import is_masked
 # Not NDArray, which is no class in NumPy 2.5.
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 Counts = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
+# The arguments of exchange_rows() behind the group, for arrays of any kind.
+Transfer = tuple[Any, Counts, Counts, Any, Counts, Counts]
+LAG = 2  # steps between the exchange of indices and that of their rows
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 

@@ -158,12 +158,9 @@ def starts_of(counts: Counts) -> Counts:
 
 def distinct_rows(rows: Counts, length: int, row_bytes: int) -> tuple[Counts, Counts | None]:
     """Return each row once, in order, and the positions in these; if slower, the rows and None."""
-    count = len(rows)
-    if count < SAMPLE or row_bytes < LEAST_DISTINCT or (rows < 0).any():
+    if not repeats(rows, length, row_bytes):
         return rows, None
-    if not pays(rows[:: count // SAMPLE][:SAMPLE], count, length, row_bytes):
-        return rows, None
-    if length > MOST_SPARSE * count:
+    if length > MOST_SPARSE * len(rows):
         return np.unique(rows, return_inverse=True)
     present = np.zeros(length, bool)
     present[rows] = True
@@ -171,6 +168,14 @@ def distinct_rows(rows: Counts, length: int, row_bytes: int) -> tuple[Counts, Co
     place = np.empty(length, np.int64)
     place[distinct] = np.arange(len(distinct))
     return distinct, place[rows]
+
+
+def repeats(rows: Counts, length: int, row_bytes: int) -> bool:
+    """Whether it pays to send each row once."""
+    count = len(rows)
+    if count < SAMPLE or row_bytes < LEAST_DISTINCT or (rows < 0).any():
+        return False
+    return pays(rows[:: count // SAMPLE][:SAMPLE], count, length, row_bytes)
 
 
 def pays(sample: Counts, count: int, length: int, row_bytes: int) -> bool:

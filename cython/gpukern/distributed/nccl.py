@@ -9,15 +9,17 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html
 import contextlib
 import ctypes
 import importlib.util
+import math
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import gpukern
 from gpukern._memory.device_array import address_for
 from gpukern.distributed.cuda_driver import LEGACY_STREAM, Driver
-from gpukern.distributed.group import Counts, Group, collective
+from gpukern.distributed.group import LAG, Group, Transfer, collective
 from gpukern.distributed.live_group import ConnectedGroup
 from gpukern.distributed.liveness import NEVER, Liveness
 from gpukern.errors import GpukernCudaError, PeerLostError
@@ -90,6 +92,11 @@ class Nccl(ConnectedGroup):
                     ctypes.byref(self._comm), group.size, identity, group.rank, ctypes.byref(config)
                 )
                 self._finish(result, "ncclCommInitRank", PATIENCE)
+            with call, self._call(), driver.current():
+                # Arrays that it wrote may outlive this object, so it is not destroyed.
+                self._stream = driver.stream()
+                self._exchanged = driver.event()
+                self._computed = [driver.event() for _ in range(LAG)]
             call.of_all("a communicator of NCCL")
 
     def __del__(self) -> None:
@@ -100,44 +107,36 @@ class Nccl(ConnectedGroup):
         if self._comm and self._error is None and is_ours:
             self._library.ncclCommAbort(self._comm)
 
-    def exchange(
-        self,
-        rows: gpukern.DeviceArray,
-        starts: Counts,
-        counts: Counts,
-        received: gpukern.DeviceArray,
-        received_starts: Counts,
-        received_counts: Counts,
-        row_bytes: int,
-    ) -> None:
-        """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
+    def steps(self, arrays: Sequence[gpukern.DeviceArray]) -> "NcclSteps":
+        """Return the steps of a call that sends and receives these arrays."""
+        return NcclSteps(self, arrays)
+
+    def _enqueue(self, transfers: Sequence[Transfer], addresses: dict[int, int]) -> None:
+        """Enqueue sends and receives on the stream."""
         library = self._library
-        with self._call(), self._driver.current(), self._driver.event() as done:
-            source, target = (address_for(each, LEGACY_STREAM.value) for each in (rows, received))
-            self._require(library.ncclGroupStart(), "ncclGroupStart")
-            try:
+        self._require(library.ncclGroupStart(), "ncclGroupStart")
+        try:
+            for rows, starts, counts, received, received_starts, received_counts in transfers:
+                width = rows.itemsize * math.prod(rows.shape[1:])
                 for peer in range(self.size):
-                    for function, address, first, count in (
-                        (library.ncclSend, source, starts[peer], counts[peer]),
-                        (library.ncclRecv, target, received_starts[peer], received_counts[peer]),
+                    for function, array, first, count in (
+                        (library.ncclSend, rows, starts[peer], counts[peer]),
+                        (library.ncclRecv, received, received_starts[peer], received_counts[peer]),
                     ):
                         if count:
                             result = function(
-                                ctypes.c_void_p(address + int(first) * row_bytes),
-                                ctypes.c_size_t(int(count) * row_bytes),
+                                ctypes.c_void_p(addresses[id(array)] + int(first) * width),
+                                ctypes.c_size_t(int(count) * width),
                                 UINT8,
                                 peer,
                                 self._comm,
-                                LEGACY_STREAM,
+                                self._stream,
                             )
                             if result != IN_PROGRESS:
                                 self._require(result, "ncclSend")
-            finally:
-                ended = library.ncclGroupEnd()
-            self._finish(ended, "ncclGroupEnd")
-            self._driver.call("cuEventRecord", done, LEGACY_STREAM)
-            self._wait_until(lambda: self._driver.is_done(done), SPIN)
-            self._calls += 1
+        finally:
+            ended = library.ncclGroupEnd()
+        self._finish(ended, "ncclGroupEnd")
 
     def _fail(self, error: PeerLostError) -> None:
         if self._error is None and self._liveness is not None:
@@ -163,3 +162,41 @@ class Nccl(ConnectedGroup):
         if result != SUCCESS:
             text = self._library.ncclGetErrorString(result).decode()
             raise GpukernCudaError(f"{name} failed: {text} ({result})")
+
+
+class NcclSteps:
+    """The exchanges of a call, each of which overlaps with what the step before computes.
+
+    Exchanges have a stream, and computations the legacy default stream. An exchange begins after
+    the computation of the step before the last, and a computation after the exchange of its step.
+    """
+
+    def __init__(self, nccl: Nccl, arrays: Sequence[gpukern.DeviceArray]) -> None:
+        self._nccl = nccl
+        with nccl._call():
+            # The stream waits for all work on them until now, and their release for the stream.
+            self._addresses = {id(each): address_for(each, nccl._stream.value) for each in arrays}
+
+    def exchange(self, step: int, transfers: Sequence[Transfer]) -> None:
+        """Enqueue an exchange of rows; see exchange_rows() of group."""
+        nccl, driver = self._nccl, self._nccl._driver
+        with nccl._call(), driver.current():
+            if step >= LAG:
+                computed = nccl._computed[step % LAG]
+                driver.call("cuStreamWaitEvent", nccl._stream, computed, 0)
+            nccl._enqueue(transfers, self._addresses)
+            driver.call("cuEventRecord", nccl._exchanged, nccl._stream)
+            driver.call("cuStreamWaitEvent", LEGACY_STREAM, nccl._exchanged, 0)
+
+    def computed(self, step: int) -> None:
+        """Note that the computation of a step has been enqueued."""
+        nccl = self._nccl
+        with nccl._call(), nccl._driver.current():
+            nccl._driver.call("cuEventRecord", nccl._computed[step % LAG], LEGACY_STREAM)
+
+    def finish(self) -> None:
+        """Wait for the exchanges, or raise an error if a rank has ended."""
+        nccl = self._nccl
+        with nccl._call(), nccl._driver.current():
+            nccl._wait_until(lambda: nccl._driver.is_done(nccl._exchanged), SPIN)
+            nccl._calls += 1

@@ -13,10 +13,11 @@ import numpy.typing as npt
 import gpukern
 from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import Agreement, Counts, collective, refuse_masked
+from gpukern.distributed.group import LAG, Agreement, Counts, Transfer, collective, refuse_masked
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
 INDEX_BYTES = 32  # of scratch memory for each index of a round
+BUFFERS = 5  # of rows: two to send, two that were received, one for those of the rank itself
 REPORT = 0.1  # seconds between two reports
 
 
@@ -32,7 +33,7 @@ def gather(
     **options: Any,
 ) -> Any:
     """Do what :func:`gpukern.gather` does, for the index of each rank."""
-    numbers, fill = [0], np.empty(0)
+    numbers, fill = [1, 0], np.empty(0)
     rows: Any = fill
     result: Any = fill
     with collective(table.group, name) as call:
@@ -45,22 +46,27 @@ def gather(
                 raise GpukernTypeError(
                     f"gather: progress must be callable or None, got {type(progress).__name__}"
                 )
-            numbers = [len(rows)]
-        longest = int(call.of_all(name, numbers, mode=mode, **table._identity).max())
+            numbers = [_parts(table, rows), progress is not None]
+        parts, reports = call.of_all(name, numbers, mode=mode, **table._identity).max(axis=0)
         flat = result.reshape(len(rows), *table.shape[1:])
-        limit = max(table.staging_memory // (2 * (table.row_bytes + INDEX_BYTES)), 1)
-        report = _Report(progress, len(rows) * table.row_bytes)
-        for begin in range(0, longest, limit) if table.row_bytes else ():
-            part = slice(begin, begin + limit)
-            _gather_part(call, table, rows[part], flat[part], fill, limit)
-            with call:
-                report(min(begin + limit, len(rows)) * table.row_bytes)
+        each = max(-(-len(rows) // int(parts)), 1)
+        report = _Report(progress, len(rows), table.row_bytes)
+        for begin in range(0, int(parts) * each, each) if table.row_bytes else ():
+            part, report.before = slice(begin, begin + each), min(begin, len(rows))
+            _gather_part(call, table, rows[part], flat[part], fill, report if reports else None)
         call.of_all("the end of gather")
     if out is None:
         return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
     if result is not out:
         gpukern.copyto(out, result)
     return out
+
+
+def _parts(table: DistributedArray, rows: Any) -> int:
+    """Return the number of parts: rows that are sent once are all in memory at the same time."""
+    if not table.row_bytes or not table.storage.repeats(rows, len(table), table.row_bytes):
+        return 1
+    return -(-len(rows) * 2 * (table.row_bytes + INDEX_BYTES) // table.staging_memory)
 
 
 def _fill_item(table: DistributedArray, mode: str, fill_value: Any) -> npt.NDArray[Any]:
@@ -86,9 +92,9 @@ def _result(table: DistributedArray, wanted: tuple[int, ...], rows: Any, out: An
             )
         # What is wrong with it otherwise.
         one = storage.empty((1, *table.shape[1:]), table.dtype)
-        zeros = np.zeros(wanted, np.int64)
+        zeros = storage.empty(wanted, np.int64)  # not read
         gpukern.explain(gpukern.gather, one, zeros, mode="clip", out=out)
-        return storage.empty(shape, table.dtype)
+        return out if storage.can_write(out, table.local) else storage.empty(shape, table.dtype)
     if not isinstance(out, np.ndarray):
         raise GpukernTypeError(f"gather: out must be an ndarray, got {type(out).__name__}")
     if out.dtype != table.dtype:
@@ -106,10 +112,14 @@ def _result(table: DistributedArray, wanted: tuple[int, ...], rows: Any, out: An
 class _Report:
     """Calls back, at most ten times a second and at the end."""
 
-    def __init__(self, progress: Callable[[int, int], object] | None, total: int) -> None:
-        self.progress, self.total, self.next = progress, total, 0.0
+    def __init__(
+        self, progress: Callable[[int, int], object] | None, rows: int, row_bytes: int
+    ) -> None:
+        self.progress, self.total, self.row_bytes = progress, rows * row_bytes, row_bytes
+        self.before, self.next = 0, 0.0
 
-    def __call__(self, done: int) -> None:
+    def __call__(self, rows: int) -> None:
+        done = (self.before + rows) * self.row_bytes
         now = time.monotonic()
         if self.progress is not None and (now >= self.next or done >= self.total):
             self.next = now + REPORT
@@ -122,42 +132,161 @@ def _gather_part(
     rows: Any,
     out: Any,
     fill: npt.NDArray[Any],
-    limit: int,
+    report: Callable[[int], object] | None,
 ) -> None:
     """Gather some rows; the other ranks gather theirs."""
-    rank, size = table.group.rank, table.group.size
-    asked, counts = indexing.Buckets(rows, rows, rows), np.zeros(size, np.int64)
+    group, storage = table.group, table.storage
+    asked, counts = indexing.Buckets(rows, rows, rows), np.zeros(group.size, np.int64)
     positions: Any = None
-    storage = table.storage
-    found: Any = None
+    moves: _Moves | None = None
     with call:
         distinct, positions = storage.distinct(rows, len(table), table.row_bytes)
         asked = storage.bucketed(distinct, table.starts)
         counts = asked.counts.copy()
-        counts[rank] = 0  # these do not leave the rank
-        found = storage.empty((len(asked.rows), *out.shape[1:]), table.dtype)
+        counts[group.rank] = 0  # these do not leave the rank
     matrix = call.of_all("a part of gather", counts)
-    begins = indexing.starts_of(asked.counts)
-    questions, numbers, answers = found, found, found
     with call:
-        own = slice(begins[rank], begins[rank] + asked.counts[rank])
-        gpukern.gather(table.local, asked.rows[own], mode="clip", out=found[own])
-        most = max((int(now[:, rank].sum()) for _, now in rounds(matrix, limit)), default=0)
-        questions = storage.put(asked.rows)
-        numbers = storage.empty((most,), asked.rows.dtype)
-        answers = storage.empty((most, *out.shape[1:]), table.dtype)
+        found = out
+        if positions is not None:
+            found = storage.empty((len(distinct), *out.shape[1:]), table.dtype)
+        moves = _Moves(table, asked, found, matrix)
     if matrix.any():
         call.of_all("the memory of gather")
-    for done, now in rounds(matrix, limit):
-        _exchange(call, table, questions, found, begins + done[rank], now, numbers, answers)
     with call:
         if len(asked.order) < len(distinct):
-            gpukern.scatter(out, storage.missing(rows), storage.put(fill)[0])
-        if positions is None:
-            gpukern.scatter(out, asked.order, found, unique=True)
+            item = storage.put(fill)[0]
+            gpukern.scatter(out, storage.missing(rows), item, mode="clip", **storage.options)
+    if moves is not None:
+        for done in moves.all_steps(call):
+            if report is not None:
+                with call:
+                    done += len(distinct) - len(asked.order)  # written before
+                    report(done if positions is None else done * len(rows) // len(distinct))
+                call.of_all("a step of gather")
+    with call:
+        if positions is not None:
+            gpukern.gather(found, positions, mode="clip", out=out, **storage.options)
+
+
+class _Moves:
+    """The memory and the steps of a part.
+
+    In a step, a rank asks for the rows of a round, receives those for which it asked LAG steps
+    before, finds those for which the others ask, and writes what it received to its places. The
+    next step exchanges meanwhile, so there are two of each buffer.
+    """
+
+    def __init__(
+        self, table: DistributedArray, asked: indexing.Buckets, out: Any, matrix: Counts
+    ) -> None:
+        storage, rank = table.storage, table.group.rank
+        self.table, self.asked, self.out, self.rank = table, asked, out, rank
+        self.limit = max(table.staging_memory // (BUFFERS * (table.row_bytes + INDEX_BYTES)), 1)
+        self.plan = list(rounds(matrix, self.limit))
+        self.begins = indexing.starts_of(asked.counts)
+        # Rows that are in order are received where they belong.
+        self.places = storage.places(asked) if storage.can_receive(out) else None
+        # No step may wait for the GPU, which waits for the other ranks: one of them may have ended.
+        self.rows, self.order = storage.put(asked.rows), storage.put(asked.order)
+        served = max((int(now[:, rank].sum()) for _, now in self.plan), default=0)
+        received = max((int(now[rank].sum()) for _, now in self.plan), default=0)
+        shape = out.shape[1:]
+
+        def two(count: int, *rest: int, dtype: Any = table.dtype) -> list[Any]:
+            return [storage.empty((count, *rest), dtype) for _ in range(LAG)]
+
+        self.numbers = two(served, dtype=asked.rows.dtype)
+        self.answers = two(served, *shape)
+        self.found = [out, out] if self.places is not None else two(received, *shape)
+        arrays = [self.rows, *self.numbers, *self.answers, *self.found]
+        self.steps = storage.steps(arrays) if self.plan else None
+
+    def all_steps(self, call: Agreement) -> Iterator[int]:
+        """Do each step; yield the number of rows of this rank that are written."""
+        written = int(self.asked.counts[self.rank])
+        for step in range(len(self.plan) + LAG if self.plan else 0):
+            transfers = self._transfers(step)
+            if transfers and self.steps is not None:
+                self.steps.exchange(step, transfers)
+            with call:
+                self._compute(step)
+            if self.steps is not None:
+                self.steps.computed(step)
+            if step == LAG - 1:  # meanwhile the first rows arrive
+                with call:
+                    self._copy_own()
+            if step >= LAG - 1:
+                written += int(self.plan[step - LAG][1][self.rank].sum()) if step >= LAG else 0
+                yield written
+        if self.steps is None:
+            with call:
+                self._copy_own()
+            yield written
         else:
-            # Rows in order are so by rank, too: the order is that of the distinct rows.
-            gpukern.gather(found, positions, mode="clip", out=out)
+            self.steps.finish()
+
+    def _transfers(self, step: int) -> list[Transfer]:
+        """Return what is exchanged in a step."""
+        made: list[Transfer] = []
+        slot = step % LAG
+        if step < len(self.plan):
+            done, wanted, served = self._round(step)
+            at = self.begins + done
+            to = indexing.starts_of(served)
+            made.append((self.rows, at, wanted, self.numbers[slot], to, served))
+        if step >= LAG:
+            done, wanted, served = self._round(step - LAG)
+            own = indexing.starts_of(wanted) if self.places is None else self.places + done
+            at = indexing.starts_of(served)
+            made.append((self.answers[slot], at, served, self.found[slot], own, wanted))
+        return made
+
+    def _round(self, number: int) -> tuple[Counts, Counts, Counts]:
+        """Return the rows that are done, to receive and to send in a round, by rank."""
+        done, now = self.plan[number]
+        return done[self.rank], now[self.rank], np.ascontiguousarray(now[:, self.rank])
+
+    def _compute(self, step: int) -> None:
+        """Find the rows to send, and write those that were received."""
+        slot, options = step % LAG, self.table.storage.options
+        if step < len(self.plan):
+            count = int(self._round(step)[2].sum())
+            numbers, answers = self.numbers[slot][:count], self.answers[slot][:count]
+            gpukern.gather(self.table.local, numbers, mode="clip", out=answers, **options)
+        if step >= LAG and self.places is None:
+            done, wanted, _ = self._round(step - LAG)
+            self._write(self.begins + done, wanted, self.found[slot])
+
+    def _write(self, begins: Counts, counts: Counts, found: Any) -> None:
+        """Write rows to their places, by few calls where they are neighbours in the order."""
+        pieces: list[list[int]] = []
+        for begin, count in zip(begins.tolist(), counts.tolist(), strict=True):
+            if pieces and sum(pieces[-1]) == begin:
+                pieces[-1][1] += count
+            elif count:
+                pieces.append([begin, count])
+        at, options = 0, self.table.storage.options
+        for begin, count in pieces:
+            order, part = self.order[begin : begin + count], found[at : at + count]
+            gpukern.scatter(self.out, order, part, mode="clip", unique=True, **options)
+            at += count
+
+    def _copy_own(self) -> None:
+        """Copy the rows that are on this rank."""
+        storage, local = self.table.storage, self.table.local
+        begin, count = int(self.begins[self.rank]), int(self.asked.counts[self.rank])
+        if self.places is not None:
+            to = int(self.places[self.rank])
+            part, rows = self.out[to : to + count], self.rows[begin : begin + count]
+            gpukern.gather(local, rows, mode="clip", out=part, **storage.options)
+            return
+        each = min(self.limit, count)
+        found = storage.empty((each, *self.out.shape[1:]), self.table.dtype)
+        for done in range(begin, begin + count, max(each, 1)):
+            rows = self.rows[done : min(done + each, begin + count)]
+            part = found[: len(rows)]
+            gpukern.gather(local, rows, mode="clip", out=part, **storage.options)
+            self._write(np.array([done]), np.array([len(rows)]), part)
 
 
 def rounds(matrix: Counts, limit: int) -> Iterator[tuple[Counts, Counts]]:
@@ -169,24 +298,3 @@ def rounds(matrix: Counts, limit: int) -> Iterator[tuple[Counts, Counts]]:
     most = max(limit // len(matrix), 1) if busiest > limit else limit
     for begin in range(0, int(matrix.max()), most):
         yield np.minimum(matrix, begin), np.clip(matrix - begin, 0, most)
-
-
-def _exchange(
-    call: Agreement,
-    table: DistributedArray,
-    asked: Any,
-    found: Any,
-    begins: Counts,
-    now: Counts,
-    numbers: Any,
-    answers: Any,
-) -> None:
-    """Ask the other ranks for rows, and answer them."""
-    rank, exchange = table.group.rank, table.storage.exchange
-    counts, served = now[rank], np.ascontiguousarray(now[:, rank])
-    served_begins = indexing.starts_of(served)
-    numbers, answers = numbers[: int(served.sum())], answers[: int(served.sum())]
-    exchange(asked, begins, counts, numbers, served_begins, served)
-    with call:
-        gpukern.gather(table.local, numbers, mode="clip", out=answers)
-    exchange(answers, served_begins, served, found, begins, counts)

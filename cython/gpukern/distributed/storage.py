@@ -4,7 +4,8 @@
 """Where the parts of a distributed array are, and how rows get from one rank to another."""
 
 import weakref
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,9 @@ import numpy.typing as npt
 import gpukern
 from gpukern.distributed import indexing
 from gpukern.distributed.cuda_driver import Driver
-from gpukern.distributed.group import Counts, Group, collective, exchange_rows
+from gpukern.distributed.group import Counts, Group, Transfer, collective, exchange_rows
 from gpukern.distributed.indexing import device_of
-from gpukern.distributed.nccl import Nccl, open_library
+from gpukern.distributed.nccl import Nccl, NcclSteps, open_library
 from gpukern.errors import CompileError, GpukernDeviceError
 
 
@@ -22,6 +23,7 @@ class HostStorage:
     """Rows in host memory, which the group exchanges."""
 
     device: int | None = None
+    options: ClassVar[dict[str, Any]] = {}  # of calls between exchanges
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -57,29 +59,61 @@ class HostStorage:
         """Return the positions of -1."""
         return np.flatnonzero(rows < 0)
 
-    def exchange(
-        self,
-        rows: Any,
-        starts: Counts,
-        counts: Counts,
-        received: Any,
-        received_starts: Counts,
-        received_counts: Counts,
-    ) -> None:
+    def places(self, asked: "indexing.Buckets") -> Counts | None:
+        """Return where the rows of each rank go, if those of no rank are between others."""
+        begins = indexing.starts_of(asked.counts)
+        full = asked.counts > 0
+        ends = np.concatenate((begins[full], (begins + asked.counts - 1)[full]))
+        first, last = self._at(asked.order, ends).reshape(2, -1)
+        if (last - first + 1 != asked.counts[full]).any():
+            return None
+        begins[full] = first
+        return begins
+
+    def _at(self, array: Any, positions: Counts) -> Counts:
+        found: Counts = array[positions]
+        return found
+
+    def repeats(self, rows: Any, length: int, row_bytes: int) -> bool:
+        """Whether it pays to send each row once."""
+        return indexing.repeats(rows, length, row_bytes)
+
+    def can_receive(self, array: Any) -> bool:
+        """Whether rows can be received into an array of this storage."""
+        return isinstance(array, np.ndarray)
+
+    def steps(self, arrays: Sequence[Any]) -> "HostSteps | NcclSteps":
+        """Return the steps of a call that sends and receives these arrays."""
+        return HostSteps(self)
+
+    def exchange(self, *transfer: Any) -> None:
         """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
-        exchange_rows(
-            self._group,
-            as_bytes(rows),
-            starts,
-            counts,
-            as_bytes(received),
-            received_starts,
-            received_counts,
-        )
+        rows, starts, counts, received, *places = transfer
+        exchange_rows(self._group, as_bytes(rows), starts, counts, as_bytes(received), *places)
+
+
+class HostSteps:
+    """The exchanges of a call, each of which is complete when it returns."""
+
+    def __init__(self, storage: HostStorage) -> None:
+        self._storage = storage
+
+    def exchange(self, step: int, transfers: Sequence[Transfer]) -> None:
+        """Exchange rows."""
+        for transfer in transfers:
+            self._storage.exchange(*transfer)
+
+    def computed(self, step: int) -> None:
+        """Do nothing: what was computed is there."""
+
+    def finish(self) -> None:
+        """Do nothing, likewise."""
 
 
 class GpuStorage(HostStorage):
     """Rows on a GPU: NCCL exchanges them, or the group by way of the host."""
+
+    options: ClassVar[dict[str, Any]] = {"stream": 0}
 
     def __init__(self, group: Group, device: int, nccl: Nccl | None) -> None:
         super().__init__(group)
@@ -127,15 +161,25 @@ class GpuStorage(HostStorage):
 
         if isinstance(rows, np.ndarray):
             return super().distinct(rows, length, row_bytes)
-        count = len(rows)
-        if count < indexing.SAMPLE or row_bytes < indexing.LEAST_DISTINCT:
-            return rows, None
-        if length > indexing.MOST_SPARSE_ON_GPU * count:  # would take a sort, or much memory
-            return rows, None
-        sample = rows[:: count // indexing.SAMPLE][: indexing.SAMPLE].numpy()
-        if not indexing.pays(sample, count, length, row_bytes) or device_indexing.any_missing(rows):
+        if not self.repeats(rows, length, row_bytes):
             return rows, None
         return device_indexing.distinct(rows, length, self.empty)
+
+    def repeats(self, rows: Any, length: int, row_bytes: int) -> bool:
+        """Whether it pays to send each row once."""
+        from gpukern.distributed import device_indexing
+
+        if isinstance(rows, np.ndarray):
+            return super().repeats(rows, length, row_bytes)
+        count = len(rows)
+        if count < indexing.SAMPLE or row_bytes < indexing.LEAST_DISTINCT:
+            return False
+        if length > indexing.MOST_SPARSE_ON_GPU * count:  # would take a sort, or much memory
+            return False
+        sample = rows[:: count // indexing.SAMPLE][: indexing.SAMPLE].numpy()
+        if not indexing.pays(sample, count, length, row_bytes):
+            return False
+        return not device_indexing.any_missing(rows)
 
     def bucketed(self, rows: Any, starts: Counts) -> "indexing.Buckets":
         """Order rows by the rank that has them."""
@@ -153,26 +197,55 @@ class GpuStorage(HostStorage):
             return super().missing(rows)
         return device_indexing.missing(rows)
 
-    def exchange(
-        self,
-        rows: Any,
-        starts: Counts,
-        counts: Counts,
-        received: Any,
-        received_starts: Counts,
-        received_counts: Counts,
-    ) -> None:
+    def _at(self, array: Any, positions: Counts) -> Counts:
+        found: Counts = gpukern.gather(self.put(array), positions, mode="clip").numpy()
+        return found
+
+    def can_receive(self, array: Any) -> bool:
+        """Whether rows can be received into an array of this storage."""
+        return isinstance(array, gpukern.DeviceArray)
+
+    def can_write(self, out: Any, local: Any) -> bool:
+        """Whether a result may be written to `out` while the rows of this rank are read."""
+        wanted, read = _extent(out), _extent(local)
+        if wanted is None or read is None:
+            return False
+        return wanted[1] <= read[0] or read[1] <= wanted[0]
+
+    def steps(self, arrays: Sequence[Any]) -> "HostSteps | NcclSteps":
+        """Return the steps of a call that sends and receives these arrays."""
+        return HostSteps(self) if self._nccl is None else self._nccl.steps(arrays)
+
+    def exchange(self, *transfer: Any) -> None:
         """Send rows to each rank, and receive rows from each; see exchange_rows() of group."""
-        places = (received_starts, received_counts)
+        rows, starts, counts, received, *places = transfer
         if self._nccl is not None:
-            row_bytes = rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
-            self._nccl.exchange(rows, starts, counts, received, *places, row_bytes)
+            steps = self._nccl.steps([rows, received])
+            steps.exchange(0, [(rows, starts, counts, received, places[0], places[1])])
+            steps.finish()
             return
         found = np.empty(received.shape, received.dtype)
         super().exchange(rows.numpy(), starts, counts, found, *places)
-        for begin, count in zip(received_starts, received_counts, strict=True):
+        for begin, count in zip(*places, strict=True):
             part = slice(int(begin), int(begin + count))  # the others keep their rows
             gpukern.copyto(received[part], found[part])
+
+
+def _extent(array: Any) -> tuple[int, int] | None:
+    """Return the addresses of a C-contiguous array on a GPU, None for others."""
+    try:
+        interface = array.__cuda_array_interface__
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # which a dtype may not have
+        return None
+    size = np.dtype(interface["typestr"]).itemsize
+    strides, step = [], size
+    for length in reversed(interface["shape"]):
+        strides.insert(0, step)
+        step *= length
+    if interface.get("strides") not in (None, tuple(strides)):
+        return None
+    begin = int(interface["data"][0])
+    return begin, begin + step
 
 
 def gpu_storage(group: Group, device: int) -> GpuStorage:
