@@ -146,10 +146,14 @@ def _gather_part(
         counts[group.rank] = 0  # these do not leave the rank
     matrix = call.of_all("a part of gather", counts)
     with call:
-        found = out
-        if positions is not None:
-            found = storage.empty((len(distinct), *out.shape[1:]), table.dtype)
-        moves = _Moves(table, asked, found, matrix)
+        limit = max(table.staging_memory // (BUFFERS * (table.row_bytes + INDEX_BYTES)), 1)
+        found, places = out, None
+        if positions is None and storage.can_receive(out):
+            places = storage.places(asked)
+        if positions is not None or (places is None and len(asked.order) <= limit):
+            found = storage.empty((len(asked.order), *out.shape[1:]), table.dtype)
+            places = indexing.starts_of(asked.counts)
+        moves = _Moves(table, asked, found, places, matrix, limit)
     if matrix.any():
         call.of_all("the memory of gather")
     with call:
@@ -166,6 +170,9 @@ def _gather_part(
     with call:
         if positions is not None:
             gpukern.gather(found, positions, mode="clip", out=out, **storage.options)
+        elif moves is not None and found is not out:
+            order = moves.order
+            gpukern.scatter(out, order, found, mode="clip", unique=True, **storage.options)
 
 
 class _Moves:
@@ -177,15 +184,19 @@ class _Moves:
     """
 
     def __init__(
-        self, table: DistributedArray, asked: indexing.Buckets, out: Any, matrix: Counts
+        self,
+        table: DistributedArray,
+        asked: indexing.Buckets,
+        out: Any,
+        places: Counts | None,  # where in `out` the rows of each rank are received
+        matrix: Counts,
+        limit: int,
     ) -> None:
         storage, rank = table.storage, table.group.rank
-        self.table, self.asked, self.out, self.rank = table, asked, out, rank
-        self.limit = max(table.staging_memory // (BUFFERS * (table.row_bytes + INDEX_BYTES)), 1)
-        self.plan = list(rounds(matrix, self.limit))
+        self.table, self.asked, self.out, self.places = table, asked, out, places
+        self.rank, self.limit = rank, limit
+        self.plan = list(rounds(matrix, limit))
         self.begins = indexing.starts_of(asked.counts)
-        # Rows that are in order are received where they belong.
-        self.places = storage.places(asked) if storage.can_receive(out) else None
         # No step may wait for the GPU, which waits for the other ranks: one of them may have ended.
         self.rows, self.order = storage.put(asked.rows), storage.put(asked.order)
         served = max((int(now[:, rank].sum()) for _, now in self.plan), default=0)
@@ -193,7 +204,8 @@ class _Moves:
         shape = out.shape[1:]
 
         def two(count: int, *rest: int, dtype: Any = table.dtype) -> list[Any]:
-            return [storage.empty((count, *rest), dtype) for _ in range(LAG)]
+            first = storage.empty((count, *rest), dtype)
+            return [first, storage.empty((count, *rest), dtype) if len(self.plan) > 1 else first]
 
         self.numbers = two(served, dtype=asked.rows.dtype)
         self.answers = two(served, *shape)
