@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Arguments that are wrong on one rank, which are an error of all."""
+
+import numpy as np
+import pytest
+from ranks import on_ranks, without_errors
+
+import gpukern
+from gpukern import distributed
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (TypeError, "must be one array, got a tuple", lambda t: gpukern.gather(t, ([0], [0]))),
+        (TypeError, "must be one array", lambda t: gpukern.scatter(t, ([0], [0]), 1.0)),
+        (ValueError, "neither device nor stream", lambda t: gpukern.gather(t, [0], device="cpu")),
+        (ValueError, "neither device", lambda t: gpukern.scatter(t, [0], 1.0, device="cpu")),
+        (TypeError, "is not supported", lambda t: gpukern.take_along_axis(t, [0])),
+        (ValueError, "axis .* must be 0", lambda t: gpukern.gather(t, [0], axis=1)),
+        (TypeError, "data type", lambda t: distributed.host_table(3, "no such type", t.group)),
+        (TypeError, "data type", lambda t: distributed.empty(3, "no such type", t.group)),
+        (TypeError, "as an integer", lambda t: distributed.host_table(0.5, "f4", t.group)),
+        (
+            TypeError,
+            "host_table: pinned must be a bool, got str",
+            lambda t: distributed.host_table(3, "f4", t.group, pinned="no"),
+        ),
+        (
+            TypeError,
+            "scatter: unique must be a bool, got str",
+            lambda t: gpukern.scatter(t, [0], 1.0, unique="no"),
+        ),
+        (
+            TypeError,
+            "array must not be a masked array",
+            lambda t: distributed.from_local(np.ma.masked_array([1.0], [True]), t.group),
+        ),
+        (
+            TypeError,
+            "index must not be a masked array",
+            lambda t: gpukern.gather(t, np.ma.masked_array([1], [True])),
+        ),
+        (
+            TypeError,
+            "out must not be a masked array",
+            lambda t: gpukern.gather(t, [0], out=np.ma.masked_array([1.0])),
+        ),
+        (
+            TypeError,
+            "values must not be a masked array",
+            lambda t: gpukern.scatter(t, [0], np.ma.masked_array([1.0])),
+        ),
+        (
+            TypeError,
+            "as an integer",
+            lambda t: distributed.from_local([1.0], t.group, staging_memory="all"),
+        ),
+        (
+            TypeError,
+            "gather: progress must be callable or None, got int",
+            lambda t: gpukern.gather(t, [0], progress=3),
+        ),
+        (
+            ValueError,
+            "take: mode must be 'raise', 'wrap' or 'clip', got 'fill'",
+            lambda t: gpukern.take(t, [0], mode="fill"),
+        ),
+        (
+            ValueError,
+            r"scatter: values must broadcast to shape \(2,\), got \(3,\)",
+            lambda t: gpukern.scatter(t, [0, 1], np.zeros(3)),
+        ),
+        (
+            ValueError,
+            r"scatter: values must broadcast to shape \(2,\), got \(1, 2\)",
+            lambda t: gpukern.scatter(t, [0, 1], np.zeros((1, 2))),
+        ),
+        (
+            TypeError,
+            "from_local: got an unexpected keyword argument 'rows'",
+            lambda t: distributed.from_local([1.0], t.group, rows=1),
+        ),
+        (
+            TypeError,
+            "empty: missing a required argument: 'dtype'",
+            lambda t: distributed.empty(3, group=t.group),
+        ),
+        (
+            TypeError,
+            "host_table: got an unexpected keyword argument 'pin'",
+            lambda t: distributed.host_table(3, "f4", t.group, pin=True),
+        ),
+    ],
+)
+def test_an_argument_of_one_rank_is_an_error_of_all(error, message, call):
+    def on_rank(group):
+        table = distributed.from_local(np.zeros(3), group)
+        with pytest.raises(error, match=message) as raised:
+            call(table) if group.rank == 1 else gpukern.gather(table, [0])
+        assert gpukern.gather(table, [5]).tolist() == [0]
+        return str(raised.value)
+
+    texts = without_errors(on_ranks(on_rank, 3))
+    assert len(set(texts)) == 1
