@@ -62,8 +62,9 @@ BENCH_OUT ?= build/bench
 BENCH_FLAGS ?=
 
 .PHONY: help demo test examples wheels check-wheel bench bench-host bench-scale sanitize \
-  sanitize-host sanitize-python fuzz torture check-aarch64 docs docs-links docs-requirements lint \
-  lint-tools words format abi-check abi-renew check-sdist release clean requirements
+  sanitize-host sanitize-threads sanitize-addresses sanitize-python fuzz torture check-aarch64 docs \
+  docs-links docs-requirements lint lint-tools words format abi-check abi-renew check-sdist release \
+  clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -194,26 +195,25 @@ sanitize: requirements
 	  $(NOT_SANITIZED:%=--ignore=python_tests/test_%.py) python_tests
 
 # The CPU backend, and pipelines on a fake GPU, without CUDA. Under ThreadSanitizer the tests of
-# several callers; those that fork() skip there by themselves.
-# ThreadSanitizer has to see how the tests synchronize. The other two check the library alone: so its
-# tests compile in half of the time.
-sanitize-host: requirements
-	for sanitizer in thread address,undefined; do \
-	  build=$(SANITIZE_BUILD)-$${sanitizer%%,*}; \
-	  optimize=-O1 tests=threads labels=(-L 'threads|fake_gpu.pipeline') options=; \
-	  [ $$sanitizer = thread ] || { \
-	    optimize=-Og; tests=addresses; labels=(-LE '^gpu|large|narrow|plain|^fake_gpu$$'); \
-	    options='-fno-sanitize=all;-DGPUKERN_ADDRESS_SANITIZER'; }; \
-	  flags="$$optimize -g1 -fsanitize=$$sanitizer -fno-sanitize-recover=all"; \
-	  flags="$$flags -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"; \
-	  cmake -B $$build -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
-	    -DGPUKERN_TEST_BY_PROGRAM=ON -DGPUKERN_TEST_OPTIONS="$$options" -DCMAKE_BUILD_TYPE=None \
-	    -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags" && \
-	  cmake --build $$build --target gpukern_tests_for_$$tests --parallel $(JOBS) && \
-	  TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 \
-	    ctest --test-dir $$build --output-on-failure --parallel $(JOBS) --no-tests=error \
-	    "$${labels[@]}" || exit 1; \
-	done
+# several callers, which it has to see synchronize; those that fork() skip there by themselves.
+# AddressSanitizer and UndefinedBehaviorSanitizer check the library (cmake/GpukernAddress.cmake)
+# under the test programs of `make test`.
+sanitize-host: sanitize-threads sanitize-addresses
+
+sanitize-threads: requirements
+	flags="-O1 -g1 -fsanitize=thread -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS"; \
+	cmake -B $(SANITIZE_BUILD)-thread -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
+	  -DGPUKERN_TEST_BY_PROGRAM=ON -DCMAKE_BUILD_TYPE=None \
+	  -DCMAKE_CXX_FLAGS="$$flags" -DCMAKE_C_FLAGS="$$flags"
+	cmake --build $(SANITIZE_BUILD)-thread --target gpukern_tests_for_threads --parallel $(JOBS)
+	TSAN_OPTIONS=halt_on_error=1 ctest --test-dir $(SANITIZE_BUILD)-thread --output-on-failure \
+	  --parallel $(JOBS) --no-tests=error -L 'threads|fake_gpu.pipeline'
+
+sanitize-addresses: requirements
+	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
+	cmake --build $(BUILD) --target gpukern_tests_for_addresses --parallel $(JOBS)
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error \
+	  -C address -L address
 
 # The Python package with AddressSanitizer and UndefinedBehaviorSanitizer, built in a copy of the
 # tree, and its tests of arrays that break their protocols. Python itself keeps memory until it ends.

@@ -261,8 +261,8 @@ TEST(StressTest, AllOperationsOnAllThreads) {
   for (Random random(7); left.load() > 0;) {
     EXPECT_EQ(gpukern_set_num_threads(static_cast<std::int32_t>(random() % 9)), GPUKERN_SUCCESS);
 // Sanitizers do not follow a fork() of several threads: their own locks may be held in the child.
-#if !defined(__SANITIZE_THREAD__) && !defined(GPUKERN_ADDRESS_SANITIZER)
-    if (forks < calls / 100) {
+#ifndef __SANITIZE_THREAD__
+    if (!under_address_sanitizer() && forks < calls / 100) {
       expect_fork_to_compute();
       ++forks;
     }

@@ -4,6 +4,7 @@
 // Helpers for the tests: placements, memory for them, strided views of it, random data.
 #pragma once
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,11 +22,6 @@
 #include "gpukern/gpukern.h"
 #include "gpukern/stream.h"
 
-// Also defined where the library is checked but not its tests.
-#if defined(__SANITIZE_ADDRESS__) && !defined(GPUKERN_ADDRESS_SANITIZER)
-#define GPUKERN_ADDRESS_SANITIZER
-#endif
-
 namespace gpukern_test {
 
 using Bytes = std::vector<std::byte>;
@@ -36,6 +32,9 @@ inline constexpr gpukern_device kCpu{GPUKERN_CPU, 0};
 inline constexpr gpukern_device kCuda{GPUKERN_CUDA, 0};
 
 inline int cuda_devices() { return gpukern_device_count(); }
+
+/// Whether the library is checked by AddressSanitizer, for which its tests are not compiled.
+inline bool under_address_sanitizer() { return dlsym(RTLD_DEFAULT, "__asan_init") != nullptr; }
 
 /// Rounds of a random test: a tenth under ThreadSanitizer, which makes each 50 times slower.
 constexpr int rounds(int count) {
