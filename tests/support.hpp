@@ -36,7 +36,8 @@ inline int cuda_devices() { return gpukern_device_count(); }
 /// Whether the library is checked by AddressSanitizer, for which its tests are not compiled.
 inline bool under_address_sanitizer() { return dlsym(RTLD_DEFAULT, "__asan_init") != nullptr; }
 
-/// Rounds of a random test: a tenth under ThreadSanitizer, which makes each 50 times slower.
+/// Rounds of a random test, or elements of a long one: a tenth under ThreadSanitizer, which makes
+/// each 50 times slower.
 constexpr int rounds(int count) {
 #ifdef __SANITIZE_THREAD__
   return count / 10;

@@ -11,7 +11,7 @@ namespace gpukern_test {
 namespace {
 
 TEST(PipelineRunMemoryTest, StaysInsideItsLimit) {
-  for (const std::int64_t count : {1, 100, 10000, 100003})
+  for (const std::int64_t count : {1, 100, 10000, rounds(100003)})
     for (const std::size_t limit : {3072U, 100000U, 1000000U})
       for (int pinned = 0; pinned < 8; ++pinned) {
         HostInts x(count, (pinned & 1) != 0);
@@ -33,7 +33,7 @@ TEST(PipelineRunMemoryTest, IsReleasedWhenAStepFails) {
 }
 
 TEST(PipelineRunMemoryTest, ManyInputsShareTheMemoryOfAFew) {
-  constexpr std::int64_t kCount = 2 << 20;
+  constexpr std::int64_t kCount = rounds(2 << 20);
   HostInts x(kCount, false);
   HostInts out(kCount, false);
   const gpukern_tensor xs = x.tensor();
