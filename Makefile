@@ -327,10 +327,10 @@ clean:
 # pip is asked only when what the build needs has changed.
 requirements: $(VENV)/.created
 ifeq ($(OFFLINE),)
-	@$(BIN)/python build_backend/gpukern_toolchain.py > $(VENV)/requirements.new
-	@if ! cmp --silent $(VENV)/requirements.new $(VENV)/requirements.txt; then \
-	  $(PIP) install -r $(VENV)/requirements.new && \
-	  mv $(VENV)/requirements.new $(VENV)/requirements.txt; \
+	@new=$(VENV)/requirements.$$$$; trap "rm -f $$new" EXIT; \
+	$(BIN)/python build_backend/gpukern_toolchain.py > $$new || exit 1; \
+	if ! cmp --silent $$new $(VENV)/requirements.txt; then \
+	  $(PIP) install -r $$new && mv $$new $(VENV)/requirements.txt; \
 	fi
 endif
 
