@@ -15,7 +15,7 @@ namespace {
 constexpr int kMost = static_cast<int>(kScatterFew);
 constexpr int kBlock = static_cast<int>(kBlockValues);
 constexpr int kMostBlocks = kMost / kBlock + 1;  // of one key, with the element itself
-constexpr int kMostWidth = 32;
+constexpr int kMostWidth = 64;                   // columns that are joined at a time
 
 constexpr int kFewThreads = 512;
 
@@ -145,38 +145,32 @@ struct LongOnes {
   A block[kMostBlocks][kMostWidth];
 };
 
-/// By a thread block: combines the blocks of values of a key and joins them, `width` columns at a
-/// time.
-template <class T, int kCount>
+/// By a thread block: combines the blocks of values of a key and joins them.
+template <class T>
 __device__ void combine_long(const Entries& entries, int first, const UpdateValues& values,
-                             std::byte* row, const RowColumns<kCount>& columns, int width,
+                             std::byte* row, const RowColumns<1>& columns, int width,
                              const CompactReduction& reduction,
                              Accumulator<T> (&block)[kMostBlocks][kMostWidth]) {
   using A = Accumulator<T>;
   const int number = entries.count_from(first);
   const int blocks = number / kBlock + 1;
   const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), number); };
-  const int lanes = max(width / kCount, 1);
-  const int own = static_cast<int>(threadIdx.x) % lanes * kCount;
+  const int own = static_cast<int>(threadIdx.x) % width;
   for (std::int64_t begin = 0; begin < columns.count; begin += width) {
     const std::int64_t column = begin + own;
     const bool active = column < columns.count;
-    for (int b = static_cast<int>(threadIdx.x) / lanes; active && b < blocks;
-         b += kFewThreads / lanes) {
-      A sum[kCount];
+    for (int b = static_cast<int>(threadIdx.x) / width; active && b < blocks;
+         b += kFewThreads / width) {
+      A sum[1];
       combine_columns<T, kInFlight>(columns, column, b == 0 ? row : nullptr, values,
                                     UpdateNumbers{entries.entry + first + begin_of(b)},
                                     begin_of(b + 1) - begin_of(b), reduction, sum);
-#pragma unroll
-      for (int c = 0; c < kCount; ++c) block[b][own + c] = sum[c];
+      block[b][own] = sum[0];
     }
     __syncthreads();
-    if (active && static_cast<int>(threadIdx.x) < lanes) {
-      A sum[kCount];
-#pragma unroll
-      for (int c = 0; c < kCount; ++c)
-        sum[c] = join_blocks<A, 1>([&](std::int64_t b) { return block[b][own + c]; }, 0, blocks,
-                                   reduction);
+    if (active && static_cast<int>(threadIdx.x) < width) {
+      const A sum[1] = {
+          join_blocks<A, 1>([&](std::int64_t b) { return block[b][own]; }, 0, blocks, reduction)};
       store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
                        number + 1, sum);
     }
@@ -219,7 +213,8 @@ __global__ void __launch_bounds__(kFewThreads)
   __syncthreads();
   for (int k = 0; k < long_ones.number; ++k)
     combine_long<T>(entries, long_ones.first[k], values,
-                    elements.at(entries.key(long_ones.first[k])), columns, width, reduction,
+                    elements.at(entries.key(long_ones.first[k])),
+                    RowColumns<1>{columns.loop, columns.count, columns.aligned}, width, reduction,
                     long_ones.block);
 }
 
@@ -234,10 +229,12 @@ template <class T, int kCount>
 void launch_combine(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   const int lanes = lanes_of(ceil_divide(call.columns, kCount));
+  const auto width = static_cast<int>(
+      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(call.columns)), kMostWidth));
   launch(combine_few_kernel<T, kCount>, few_grid(call, lanes), call.stream, key_of(args),
          update_values(args), target_elements(args),
          RowColumns<kCount>{args.columns, call.columns, is_aligned(args, alignof(T))},
-         static_cast<int>(call.count), lanes, join_width(call.columns),
+         static_cast<int>(call.count), lanes, width,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
 
