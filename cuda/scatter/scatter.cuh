@@ -211,7 +211,7 @@ void scatter_put_shared(const ScatterCall& call);
 bool has_atomic(const ScatterArgs& args);
 void scatter_atomically(const ScatterCall& call);
 
-/// Up to here, one kernel is faster than several, even if one key has most of the updates.
+/// Up to here, one kernel is faster than several, unless few keys have most of the updates.
 inline constexpr std::int64_t kScatterFew = 1 << 10;
 void scatter_few(const ScatterCall& call);
 
