@@ -152,6 +152,23 @@ def test_parts_on_gpus_exchange_rows(rng, cases):
         cases["distributed gather", "cuda"] += 2 * size
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_the_result_may_replace_the_index(rng, mode):
+    table = rng.integers(0, 100, 3000)
+
+    def call(group):
+        array, device = gpu_parts(table, group, [0, 1000, 3000])
+        index = np.random.default_rng(group.rank).integers(-3000, 3000, 50_000)
+        if mode == "fill":
+            index[::7] = 5000
+        there = gpukern.to_device(index, device)
+        assert gpukern.gather(array, there, mode=mode, out=there) is there
+        require_equal(there, gpukern.gather(table, index, mode=mode))
+        return True
+
+    assert without_errors(on_ranks(call, 2)) == [True] * 2
+
+
 @software
 def test_parts_on_gpus_exchange_rows_by_nccl(rng, cases, monkeypatch):
     for turn in range(max(CASES_PER_TEST // 20, 10)):

@@ -94,19 +94,17 @@ def _result(table: DistributedArray, wanted: tuple[int, ...], rows: Any, out: An
         one = storage.empty((1, *table.shape[1:]), table.dtype)
         zeros = storage.empty(wanted, np.int64)  # not read
         gpukern.explain(gpukern.gather, one, zeros, mode="clip", out=out)
-        return out if storage.can_write(out, table.local) else storage.empty(shape, table.dtype)
-    if not isinstance(out, np.ndarray):
+    elif not isinstance(out, np.ndarray):
         raise GpukernTypeError(f"gather: out must be an ndarray, got {type(out).__name__}")
-    if out.dtype != table.dtype:
+    elif out.dtype != table.dtype:
         raise GpukernTypeError(f"gather: out must be of dtype {table.dtype}, got {out.dtype}")
-    if out.shape != shape:
+    elif out.shape != shape:
         raise GpukernValueError(f"gather: out must have shape {shape}, got {out.shape}")
-    if not out.flags.writeable:
+    elif not out.flags.writeable:
         raise GpukernValueError("gather: out is read-only")
-    read = (table.local, rows)  # in later rounds, too; the rows may be the index itself
-    if not out.flags.c_contiguous or any(np.may_share_memory(out, each) for each in read):
-        return np.empty(shape, table.dtype)
-    return out
+    # Later rounds read as well; the rows may be the index itself.
+    is_separate = storage.can_write(out, (table.local, rows))
+    return out if is_separate else storage.empty(shape, table.dtype)
 
 
 class _Report:

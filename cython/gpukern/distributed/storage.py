@@ -82,6 +82,10 @@ class HostStorage:
         """Whether rows can be received into an array of this storage."""
         return isinstance(array, np.ndarray)
 
+    def can_write(self, out: Any, read: Sequence[Any]) -> bool:
+        """Whether a result may be written to `out`, C-contiguous, while arrays are read."""
+        return out.flags.c_contiguous and not any(np.may_share_memory(out, each) for each in read)
+
     def steps(self, arrays: Sequence[Any]) -> "HostSteps | NcclSteps":
         """Return the steps of a call that sends and receives these arrays."""
         return HostSteps(self)
@@ -205,12 +209,13 @@ class GpuStorage(HostStorage):
         """Whether rows can be received into an array of this storage."""
         return isinstance(array, gpukern.DeviceArray)
 
-    def can_write(self, out: Any, local: Any) -> bool:
-        """Whether a result may be written to `out` while the rows of this rank are read."""
-        wanted, read = _extent(out), _extent(local)
-        if wanted is None or read is None:
-            return False
-        return wanted[1] <= read[0] or read[1] <= wanted[0]
+    def can_write(self, out: Any, read: Sequence[Any]) -> bool:
+        """Whether a result may be written to `out`, C-contiguous, while arrays are read."""
+        wanted = _extent(out)
+        others = [_extent(each) for each in read if not isinstance(each, np.ndarray)]
+        return wanted is not None and all(
+            each is not None and (wanted[1] <= each[0] or each[1] <= wanted[0]) for each in others
+        )
 
     def steps(self, arrays: Sequence[Any]) -> "HostSteps | NcclSteps":
         """Return the steps of a call that sends and receives these arrays."""
@@ -238,7 +243,7 @@ def _extent(array: Any) -> tuple[int, int] | None:
     except (AttributeError, TypeError, ValueError, RuntimeError):  # which a dtype may not have
         return None
     size = np.dtype(interface["typestr"]).itemsize
-    strides, step = [], size
+    strides, step = list[int](), size
     for length in reversed(interface["shape"]):
         strides.insert(0, step)
         step *= length
