@@ -15,6 +15,7 @@ from ranks import on_ranks, without_errors
 import gpukern
 from gpukern import distributed
 from gpukern.distributed import indexing
+from gpukern.distributed.routed_gather import rounds
 from gpukern.errors import PeerLostError
 
 DTYPES = ["u1", "f4", ">i8", "c16", "S3", [("a", "i4"), ("b", "f8")], "M8[s]"]
@@ -295,3 +296,16 @@ def test_other_threads_may_use_a_group():
 
     for _ in range(2):
         assert on_ranks(call, 2) == [[2]] * 2
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_no_rank_sends_or_receives_more_in_a_round_than_its_memory(by_row):
+    asked = np.zeros((8, 8), np.int64)
+    asked[0, 1:] = 100
+    matrix = asked if by_row else asked.T
+    total = np.zeros_like(matrix)
+    for done, now in rounds(matrix, 100):
+        np.testing.assert_array_equal(done, total)
+        assert max(now.sum(axis=0).max(), now.sum(axis=1).max()) <= 100
+        total += now
+    np.testing.assert_array_equal(total, matrix)

@@ -23,7 +23,7 @@ constexpr int kFewThreads = 512;
 constexpr int kInFlight = 8;
 constexpr int kIndicesInFlight = 2;
 
-/// An update and its key, which is less than 2^47, as is every address.
+/// An update and its key, which numbers an element of the target: 48 bits hold it.
 struct Entry {
   static constexpr int kUpdateBits = 16;
   static_assert(kMost <= 1 << kUpdateBits);

@@ -193,12 +193,16 @@ class _Moves:
         storage, rank = table.storage, table.group.rank
         self.table, self.asked, self.out, self.places = table, asked, out, places
         self.rank, self.limit = rank, limit
-        self.plan = list(rounds(matrix, limit))
+        # For each round: the rows that are done, to receive and to send, by rank.
+        self.plan = [
+            (done[rank].copy(), now[rank].copy(), now[:, rank].copy())
+            for done, now in rounds(matrix, limit)
+        ]
         self.begins = indexing.starts_of(asked.counts)
         # No step may wait for the GPU, which waits for the other ranks: one of them may have ended.
         self.rows, self.order = storage.put(asked.rows), storage.put(asked.order)
-        served = max((int(now[:, rank].sum()) for _, now in self.plan), default=0)
-        received = max((int(now[rank].sum()) for _, now in self.plan), default=0)
+        served = max((int(send.sum()) for _, _, send in self.plan), default=0)
+        received = max((int(receive.sum()) for _, receive, _ in self.plan), default=0)
         shape = out.shape[1:]
 
         def two(count: int, *rest: int, dtype: Any = table.dtype) -> list[Any]:
@@ -212,7 +216,7 @@ class _Moves:
         self.steps = storage.steps(arrays) if self.plan else None
 
     def all_steps(self, call: Agreement) -> Iterator[int]:
-        """Do each step; yield the number of rows of this rank that are written."""
+        """Do each step; yield the number of rows of this rank that are written, or will be."""
         written = int(self.asked.counts[self.rank])
         for step in range(len(self.plan) + LAG if self.plan else 0):
             transfers = self._transfers(step)
@@ -226,7 +230,7 @@ class _Moves:
                 with call:
                     self._copy_own()
             if step >= LAG - 1:
-                written += int(self.plan[step - LAG][1][self.rank].sum()) if step >= LAG else 0
+                written += int(self.plan[step - LAG][1].sum()) if step >= LAG else 0
                 yield written
         if self.steps is None:
             with call:
@@ -240,31 +244,26 @@ class _Moves:
         made: list[Transfer] = []
         slot = step % LAG
         if step < len(self.plan):
-            done, wanted, served = self._round(step)
+            done, wanted, served = self.plan[step]
             at = self.begins + done
             to = indexing.starts_of(served)
             made.append((self.rows, at, wanted, self.numbers[slot], to, served))
         if step >= LAG:
-            done, wanted, served = self._round(step - LAG)
+            done, wanted, served = self.plan[step - LAG]
             own = indexing.starts_of(wanted) if self.places is None else self.places + done
             at = indexing.starts_of(served)
             made.append((self.answers[slot], at, served, self.found[slot], own, wanted))
         return made
 
-    def _round(self, number: int) -> tuple[Counts, Counts, Counts]:
-        """Return the rows that are done, to receive and to send in a round, by rank."""
-        done, now = self.plan[number]
-        return done[self.rank], now[self.rank], np.ascontiguousarray(now[:, self.rank])
-
     def _compute(self, step: int) -> None:
         """Find the rows to send, and write those that were received."""
         slot, options = step % LAG, self.table.storage.options
         if step < len(self.plan):
-            count = int(self._round(step)[2].sum())
+            count = int(self.plan[step][2].sum())
             numbers, answers = self.numbers[slot][:count], self.answers[slot][:count]
             gpukern.gather(self.table.local, numbers, mode="clip", out=answers, **options)
         if step >= LAG and self.places is None:
-            done, wanted, _ = self._round(step - LAG)
+            done, wanted, _ = self.plan[step - LAG]
             self._write(self.begins + done, wanted, self.found[slot])
 
     def _write(self, begins: Counts, counts: Counts, found: Any) -> None:
@@ -302,9 +301,9 @@ class _Moves:
 def rounds(matrix: Counts, limit: int) -> Iterator[tuple[Counts, Counts]]:
     """Yield the rows that are done and those to do in each round, for each two ranks.
 
-    No rank is asked for more than `limit` rows in a round, or for one row by each rank.
+    No rank sends or receives more than `limit` rows in a round, or one row for each rank.
     """
-    busiest = int(matrix.sum(axis=0).max())
+    busiest = int(max(matrix.sum(axis=0).max(), matrix.sum(axis=1).max()))
     most = max(limit // len(matrix), 1) if busiest > limit else limit
     for begin in range(0, int(matrix.max()), most):
         yield np.minimum(matrix, begin), np.clip(matrix - begin, 0, most)

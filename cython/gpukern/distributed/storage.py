@@ -229,11 +229,22 @@ class GpuStorage(HostStorage):
             steps.exchange(0, [(rows, starts, counts, received, places[0], places[1])])
             steps.finish()
             return
-        found = np.empty(received.shape, received.dtype)
-        super().exchange(rows.numpy(), starts, counts, found, *places)
-        for begin, count in zip(*places, strict=True):
-            part = slice(int(begin), int(begin + count))  # the others keep their rows
-            gpukern.copyto(received[part], found[part])
+        sent, to = _used(starts, counts), _used(*places)
+        part = received[to]
+        found = np.empty(part.shape, part.dtype)
+        at = places[0] - to.start
+        super().exchange(rows[sent].numpy(), starts - sent.start, counts, found, at, places[1])
+        for begin, count in zip(at, places[1], strict=True):
+            these = slice(int(begin), int(begin + count))  # the others keep their rows
+            gpukern.copyto(part[these], found[these])
+
+
+def _used(starts: Counts, counts: Counts) -> slice:
+    """Return the range with all rows that a transfer reads or writes."""
+    full = counts > 0
+    if not full.any():
+        return slice(0, 0)
+    return slice(int(starts[full].min()), int((starts + counts)[full].max()))
 
 
 def _extent(array: Any) -> tuple[int, int] | None:
