@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt  # noqa: F401 (Sphinx evaluates the overloads of its users here)
 
 from gpukern import errors
 from gpukern._interop.numpy_subclasses import is_masked
