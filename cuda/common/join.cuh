@@ -50,10 +50,9 @@ __device__ A join_blocks(const Block& block, std::int64_t begin, std::int64_t en
   return sum;
 }
 
-/// The columns that a thread block joins at a time.
-inline int join_width(std::int64_t columns) {
-  return static_cast<int>(
-      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns)), 32));
+/// The columns that a thread block joins at a time, at most `most`.
+inline int join_width(std::int64_t columns, std::uint64_t most = 32) {
+  return static_cast<int>(std::min(std::bit_ceil(static_cast<std::uint64_t>(columns)), most));
 }
 
 /// By a thread block of which `width` threads have the same part of the blocks, and as many

@@ -78,11 +78,8 @@ struct Entries {
   }
 
  private:
-  /// Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
   [[nodiscard]] static __device__ bool is_own(std::int64_t key) {
-    const auto hash = static_cast<std::uint32_t>(
-        (static_cast<std::uint64_t>(key) + 1) * 0x9E3779B97F4A7C15ULL >> 32);
-    return __umulhi(hash, gridDim.x) == blockIdx.x;
+    return __umulhi(hash_of(key), gridDim.x) == blockIdx.x;
   }
 
   /// A bitonic sort (Knuth, The Art of Computer Programming, volume 3, section 5.3.4): CUB's sorts
@@ -229,8 +226,7 @@ template <class T, int kCount>
 void launch_combine(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   const int lanes = lanes_of(ceil_divide(call.columns, kCount));
-  const auto width = static_cast<int>(
-      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(call.columns)), kMostWidth));
+  const int width = join_width(call.columns, kMostWidth);
   launch(combine_few_kernel<T, kCount>, few_grid(call, lanes), call.stream, key_of(args),
          update_values(args), target_elements(args),
          RowColumns<kCount>{args.columns, call.columns, is_aligned(args, alignof(T))},

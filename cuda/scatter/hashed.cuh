@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "cuda/common/scratch_layout.hpp"
-#include "cuda/scatter/scatter.cuh"
+#include "cuda/scatter/key_of.cuh"
 
 namespace gpukern::gpu {
 
@@ -73,9 +73,7 @@ struct Groups {
   /// The slot of a key, which takes a free one if it has none yet.
   [[nodiscard]] __device__ std::uint32_t find(std::int64_t key) const {
     const auto wanted = static_cast<unsigned long long>(key) + 1;
-    // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
-    auto at = static_cast<std::uint32_t>(wanted * 0x9E3779B97F4A7C15ULL >> 32);
-    for (;; ++at) {
+    for (std::uint32_t at = hash_of(key);; ++at) {
       at &= size - 1;
       const unsigned long long found = atomicCAS(&slots[at].key, 0ULL, wanted);
       if (found == 0 || found == wanted) return at;

@@ -9,6 +9,12 @@
 
 namespace gpukern::gpu {
 
+/// Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+__device__ inline std::uint32_t hash_of(std::int64_t key) {
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(key) + 1) * 0x9E3779B97F4A7C15ULL >>
+                                    32);
+}
+
 // What is rare is not inlined: for each update in flight, it would make up most of the code.
 
 __device__ __noinline__ inline std::int64_t load_misaligned_index(const std::byte* from,
