@@ -22,11 +22,11 @@ from gpukern import compress, explain
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 NOWHERE = -(2**63)  # an index that gives the fill value
-BEYOND = "compress: mask must be zero beyond the items of x: "  # then NumPy's message
+BEYOND = "compress: mask must be zero beyond the "
 
 
 def expected_items(mask, x, axis, size=None, fill_value=None):
-    """The result, its items as plain bytes; or an IndexError with NumPy's message."""
+    """The result, its items as plain bytes; or an IndexError."""
     index = np.flatnonzero(as_bool(mask))
     if size is None:
         return oracle.gather(x, index, axis, "raise")
@@ -89,8 +89,8 @@ def check_plan(plan, rng, places, cases):
     result = error = None
     try:
         result = expected_items(mask, x, axis, size, options.get("fill_value"))
-    except IndexError as raised:
-        error = str(raised)
+    except IndexError:
+        error = f"{BEYOND}{x.size if axis is None or x.ndim == 0 else x.shape[axis]} items of x"
     after = {name: memory.copy() for name, memory in memories.items()}
     if out_window is not None:
         oracle.write(out_window.on(after[out_memory]), result)
@@ -102,7 +102,7 @@ def check_plan(plan, rng, places, cases):
         if error is not None:
             with pytest.raises(gpukern.errors.GpukernIndexError) as caught:
                 compress(place.put(by), place.put(source), **options, **place.options)
-            assert str(caught.value) == BEYOND + error
+            assert str(caught.value) == error
         elif out_window is not None and not place.on_device:
             out = out_window.on(here[out_memory])
             assert compress(by, source, out=out, **options, **place.options) is out
@@ -160,10 +160,11 @@ def test_masks_of_other_lengths(place):
     assert compress_at(place, np.zeros(0, bool), x, 0).shape == (0, 2)
     assert compress_at(place, [1, 0, 0, 0, 0], x, 0).tolist() == [[0, 1]]
     long = [1, 0, 0, 0, 1, 1]
-    with pytest.raises(IndexError) as theirs:
+    with pytest.raises(IndexError):
         np.compress(long, x, 0)
-    assert str(theirs.value) == "index 4 is out of bounds for axis 0 with size 3"
-    with pytest.raises(IndexError, match=f"^{BEYOND}{theirs.value}$"):
+    with pytest.raises(IndexError, match=f"^{BEYOND}3 items of x$"):
+        compress_at(place, long, x, 0)
+    with gpukern.deferred_errors(), pytest.raises(IndexError, match=f"^{BEYOND}3 items of x$"):
         compress_at(place, long, x, 0)
     assert compress_at(place, long, x, 0, size=2, fill_value=9).tolist() == [[0, 1], [9, 9]]
     assert compress_at(place, long, x[:0], 0, size=2, fill_value=9).tolist() == [[9, 9], [9, 9]]
@@ -281,7 +282,7 @@ def test_masks_that_only_export_dlpack():
     mask = OnlyDLPack(np.array([True, False, True]))
     assert compress(mask, np.arange(3)).tolist() == [0, 2]
     assert compress(mask, np.array([None, 1, 2], object)).tolist() == [None, 2]
-    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 with size 2"):
+    with pytest.raises(IndexError, match=f"^{BEYOND}2 items of x$"):
         compress(mask, np.arange(2))
 
 

@@ -113,6 +113,29 @@ def test_targets_are_written_where_indices_are_good(on_gpu):
     assert target.numpy().tolist() == [0, 0, 0, 1]
 
 
+@gpu
+def test_a_call_with_other_bad_arguments_records_nothing():
+    target = gpukern.to_device(np.zeros((4, 4)))
+    rows = gpukern.to_device(np.array([9]))
+    values = gpukern.to_device(np.zeros(3))
+    with gpukern.deferred_errors() as errors:
+        with pytest.raises(ValueError, match="values must broadcast to shape"):
+            gpukern.scatter(target, (rows, rows), values)
+        errors.check()
+
+
+@gpu
+def test_compress_raises_at_once():
+    x = gpukern.to_device(np.arange(3.0))
+    out = gpukern.to_device(np.full(5, 7.0))
+    mask = gpukern.to_device(np.ones(5, bool))
+    with gpukern.deferred_errors():
+        for given in (None, out):
+            with pytest.raises(IndexError, match="mask must be zero beyond the 3 items of x"):
+                gpukern.compress(mask, x, out=given)
+    assert out.numpy().tolist() == [7] * 5
+
+
 def end_by_an_exception(errors, *calls):
     with errors:
         for source, index in calls:

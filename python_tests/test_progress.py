@@ -106,6 +106,16 @@ def test_parts_of_a_gather_by_a_tuple(rng, source):
     assert np.array_equal(found, x[index])
 
 
+def test_a_scatter_by_a_tuple_has_one_total(rng):
+    target = np.zeros((1000, 1000))
+    index = rng.integers(0, 1000, (2, 4_000_000))
+    totals = set()
+    gpukern.scatter(
+        target, tuple(index), 1.0, progress=lambda done, total: totals.add(total) or False
+    )
+    assert totals == {target.nbytes}
+
+
 @pytest.mark.parametrize("device", PLACES)
 def test_small_calls_report_once(device):
     x = np.arange(100.0)

@@ -147,7 +147,7 @@ bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
 
 void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options& given_options,
                        const gpukern_exec* exec) {
-  const auto& [function, target, index, values, raw_out, axis, shape, make_loops] = write;
+  const auto& [function, target, index, values, raw_out, axis, shape, make_loops, tuple] = write;
   gpukern_scatter_options options = given_options;
   require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,
           " must have the target's dtype ", dtype_name(target.tensor.dtype), ", got ",
@@ -158,11 +158,12 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   require_indexed_out(out, "target", target.tensor, target.tensor);
   const std::int64_t updates = broadcast_to(values.tensor, shape, values.name).count();
   const Call call(function, {&target, &index, &values, &out}, exec);
-  require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
-          "cannot do a non-empty put to an empty axis.");
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
+  if (tuple != nullptr) options.mode = tuple->ravel(options.mode, exec);
+  require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
+          "cannot do a non-empty put to an empty axis.");
   bool sorted = false;
   if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0) {
     if (call.index_errors == nullptr)

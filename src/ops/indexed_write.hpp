@@ -7,6 +7,7 @@
 
 #include "src/ops/gather_args.hpp"
 #include "src/ops/index_checks.hpp"  // IWYU pragma: export
+#include "src/ops/raveled_index.hpp"
 #include "src/runtime/call.hpp"
 
 namespace gpukern {
@@ -31,6 +32,7 @@ struct IndexedWrite {
   Axis axis;
   Tensor shape;  ///< of all updates, to which the values broadcast
   MakeWriteLoops make_loops;
+  RaveledIndex* tuple = nullptr;  ///< whose index() `index` is
 };
 
 /// Checks the options; NULL means the defaults.

@@ -95,8 +95,6 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   Tensor from = source.tensor;
   const Call call = call_for(read, from, exec);
   const bool is_tuple = tuple != nullptr && !call.device_id.cuda;
-  if (tuple != nullptr && !is_tuple)
-    mode = static_cast<gpukern_index_mode>(tuple->ravel(mode, exec));
   const IndexTuple* const indices = is_tuple ? &tuple->tuple(exec) : nullptr;
   const gpukern_gather_path path =
       reads_in_place(read) ? GPUKERN_GATHER_DIRECT : path_of(options, index.tensor.count());
@@ -108,6 +106,8 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
+  if (tuple != nullptr && !is_tuple)
+    mode = static_cast<gpukern_index_mode>(tuple->ravel(mode, exec));
   const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
   // As NumPy's indexing, whose message names the index.
   if (is_tuple && raises && axis.n == 0) check(read, call, is_tuple);

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "src/ops/index_checks.hpp"
-#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 namespace {
@@ -117,9 +116,6 @@ bool RaveledIndex::overlaps(const Tensor& out) const {
 
 std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
   const Call& call = make_call(exec);
-  Progress progress(function_, exec);
-  progress.expect(index_.tensor.bytes());
-  const cpu::StopScope stop(progress.stop_source(call.device_id));
   const bool raises = mode == GPUKERN_INDEX_RAISE && index_.tensor.count() > 0;
   for (std::size_t k = 0; raises && k < indices_.size(); ++k)
     mode = check_bounds(call, function_, indices_[k].tensor, axis_of(k));

@@ -27,7 +27,7 @@ class RaveledIndex {
   [[nodiscard]] const Argument& index() const { return index_; }
 
   /// Computes the index; in mode "raise" requires first that all indices are in bounds. Returns the
-  /// mode in which it is to be used.
+  /// mode in which it is to be used. Called after all other checks, in the call's cpu::StopScope.
   std::int32_t ravel(std::int32_t mode, const gpukern_exec* exec);
 
   /// For a CPU that combines the indices where it uses them, instead of ravel(): their positions

@@ -32,11 +32,9 @@ void scatter(const gpukern_tensor* raw_target, const gpukern_tensor* raw_index,
                          options.further_index_count, axis);
     const Tensor shape =
         indexed_shape("scatter", target.tensor, raveled.index().tensor, raveled.axes());
-    gpukern_scatter_options after = options;
-    after.mode = raveled.ravel(options.mode, exec);
-    return run_indexed_write(
-        {"scatter", target, raveled.index(), values, raw_out, raveled.axes(), shape, scatter_loops},
-        after, exec);
+    return run_indexed_write({"scatter", target, raveled.index(), values, raw_out, raveled.axes(),
+                              shape, scatter_loops, &raveled},
+                             options, exec);
   }
   const Axis checked = checked_axis(target.tensor, axis);
   run_indexed_write({"scatter", target, index, values, raw_out, checked,

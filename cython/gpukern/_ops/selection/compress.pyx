@@ -53,8 +53,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
         In [-ndim, ndim); None selects elements of the flattened `x`.
     size : int, optional
         The number of items to return: the first ones that the mask selects, and `fill_value` if
-        there are fewer. By default the nonzero elements of the mask are counted first; with `out`,
-        it is the length of `out`.
+        there are fewer. By default the nonzero elements of the mask are counted first.
     fill_value : scalar or array
         For `size`; without it, only the default 0. Converts to the dtype of `x` by NumPy's rule
         'same_kind'. The shape of an array is a suffix of the shape of an item. 0 fills with zero
@@ -115,11 +114,10 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     work.axis = as_axis(&call, axis, src.c.ndim)
     if size is not None:
         count = as_size(&call, size)
-    else:
+    elif work.axis == GPUKERN_AXIS_NONE or has_axis(&src.c, work.axis):
         count = counted_in_bounds(&call, &msk, axis_length(&src.c, work.axis))
-        if count < 0:  # raises
-            return by_positions(mask, x, axis, None, 0, None, device, stream, progress,
-                                device_memory)
+    else:
+        count = 0  # the C side refuses the axis
     ndim = sizes_with(&src.c, work.axis, 1, &count, 1, sizes)
     if out is None:
         result = new_result(&call, &src, None, ndim, sizes, &dst)
@@ -146,10 +144,15 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     return end_call(&call, result, &dst)
 
 
-cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n) except? -2:
-    """Counts the nonzero elements of a mask; -1 if one is beyond an axis of length `n`."""
+cdef bint has_axis(const gpukern_tensor *x, int axis) noexcept:
+    cdef int ndim = max(x.ndim, 1)
+    return -ndim <= axis < ndim
+
+
+cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n) except? -1:
+    """Counts the nonzero elements of a mask, none of which may be beyond an axis of length `n`."""
     cdef gpukern_tensor part = msk.c
-    cdef int64_t length, beyond, step
+    cdef int64_t length, step
     if msk.c.ndim != 1 or msk.c.shape[0] <= n:
         return counted(call, msk, &msk.c)
     length = msk.c.shape[0] - n
@@ -158,9 +161,8 @@ cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n
                      * <uint64_t>msk.itemsize)
     part.shape = &length
     part.data = <char *>msk.c.data + n * step
-    beyond = counted(call, msk, &part)
-    if beyond > 0 and call.c.explanation == NULL:
-        return -1
+    if counted(call, msk, &part) > 0 and call.c.explanation == NULL:
+        raise GpukernIndexError(f"{what(call, msk)} must be zero beyond the {n} items of x")
     length = n
     part.data = msk.c.data
     return counted(call, msk, &part)
@@ -169,7 +171,7 @@ cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n
 cdef object by_positions(object mask, object x, object axis, object size, object fill_value,
                          object out, object device, object stream, object progress,
                          object device_memory):
-    """By gather, which knows references and masked arrays, and raises for bad positions."""
+    """By gather, which knows references and masked arrays."""
     cdef CallContext call
     cdef Argument msk
     begin_call(&call, "compress", device, stream, None, device_memory)
