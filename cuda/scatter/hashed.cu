@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
   if (update >= groups.count) return;
   if (key < 0) {
     groups.slot_of[update] = kNoSlot;
-    groups.rank[update] = kNoSlot;
+    if (!puts) groups.rank[update] = kNoSlot;
     return;
   }
   const auto lane = static_cast<int>(threadIdx.x % 32);
@@ -331,7 +331,6 @@ void launch_all(const ScatterCall& call, const Groups& groups, void* combined) {
     launch_combine<T, kVectorColumns<T>>(call, groups);
   else
     launch_combine<T, 1>(call, groups);
-  if (call.count <= kMostShort) return;
   launch(place_kernel, dependent(ceil_divide(call.count, kThreads)), call.stream, groups);
   launch(combine_long_kernel<T>,
          dependent(std::min(groups.most_long(), resident_grid()), kLongThreads), call.stream,
@@ -362,10 +361,11 @@ bool has_hashed(const ScatterArgs& args) {
 
 void scatter_hashed(Device& device, const ScatterCall& call) {
   const ScatterArgs& args = call.args;
+  const bool puts = args.reduce == GPUKERN_REDUCE_NONE;
   const auto lay_out = [&](ScratchLayout& layout) {
-    const Groups groups(layout, call.count);
-    return std::pair(groups,
-                     layout.take(groups.most_long() * call.columns, accumulator_bytes(args.dtype)));
+    const Groups groups(layout, call.count, puts);
+    const std::int64_t blocks = puts ? 0 : groups.most_long();
+    return std::pair(groups, layout.take(blocks * call.columns, accumulator_bytes(args.dtype)));
   };
   ScratchLayout measure;
   lay_out(measure);
@@ -376,7 +376,6 @@ void scatter_hashed(Device& device, const ScatterCall& call) {
                        reinterpret_cast<std::byte*>(groups.totals);
   check(cudaMemsetAsync(groups.totals, 0, static_cast<std::size_t>(cleared), call.stream),
         "cudaMemsetAsync");
-  const bool puts = args.reduce == GPUKERN_REDUCE_NONE;
   launch(group_kernel, ceil_divide(call.count, kThreads), call.stream, key_of(args), groups, puts);
   if (puts)
     return scatter_put_direct(call, {.table = &groups.slots->last,

@@ -46,26 +46,28 @@ struct Groups {
   std::uint32_t size;   ///< slots, a power of two
   Totals* totals;
   Slot* slots;
-  // By update:
-  std::uint32_t* slot_of;
-  std::uint32_t* rank;           ///< in its group, as they came: the order differs from run to run
-  std::uint32_t* short_members;  ///< by slot, kMostShort each
+  std::uint32_t* slot_of;  ///< by update
+  // Of reductions alone, by update:
+  std::uint32_t* rank = nullptr;  ///< in its group, as they came: the order differs from run to run
+  std::uint32_t* short_members = nullptr;  ///< by slot, kMostShort each
   // Of long groups:
-  std::uint32_t* members;
-  Task* tasks;
-  LongGroup* long_groups;  ///< by slot
+  std::uint32_t* members = nullptr;
+  Task* tasks = nullptr;
+  LongGroup* long_groups = nullptr;  ///< by slot
 
-  Groups(ScratchLayout& layout, std::int64_t updates)
+  Groups(ScratchLayout& layout, std::int64_t updates, bool puts)
       : count(static_cast<std::uint32_t>(updates)),
         size(2 * std::bit_ceil(count)),
         totals(layout.take<Totals>(1)),
         slots(layout.take<Slot>(size)),
-        slot_of(layout.take<std::uint32_t>(count)),
-        rank(layout.take<std::uint32_t>(count)),
-        short_members(layout.take<std::uint32_t>(std::int64_t{size} * kMostShort)),
-        members(layout.take<std::uint32_t>(count)),
-        tasks(layout.take<Task>(most_long())),
-        long_groups(layout.take<LongGroup>(size)) {}
+        slot_of(layout.take<std::uint32_t>(count)) {
+    if (puts) return;
+    rank = layout.take<std::uint32_t>(count);
+    short_members = layout.take<std::uint32_t>(std::int64_t{size} * kMostShort);
+    members = layout.take<std::uint32_t>(count);
+    tasks = layout.take<Task>(most_long());
+    long_groups = layout.take<LongGroup>(size);
+  }
 
   /// Long groups, their tasks and their blocks of values are no more than this.
   [[nodiscard]] std::int64_t most_long() const { return ceil_divide(count, kMostShort); }

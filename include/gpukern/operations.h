@@ -72,9 +72,9 @@ typedef struct gpukern_gather_options {
  * outside the source, for any index. Where out overlaps the source, the index or the fill value,
  * the result is that of separate memory.
  *
- * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
- * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
- * GPU are ready on return.
+ * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
+ * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a
+ * GPUKERN_VALUE_ERROR. Host tensors computed on a GPU are ready on return.
  *
  * With index and out on a GPU, the source may be in page-locked host memory. The GPU then reads the
  * items in place, in stream order; in large calls CPU threads gather a share of them
@@ -196,11 +196,12 @@ typedef struct gpukern_scatter_options {
  * mode writes outside the array that is written to, for any index. Where the arguments overlap, the
  * result is that of separate memory.
  *
- * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
- * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
- * GPU are ready on return; they pass through it in chunks unless they fit as a whole. On a GPU, a
- * call with many indices needs scratch memory of 4 to 64 bytes for each, and 1/128 of the values,
- * as accumulated; chunks are small enough that it is within gpukern_exec::device_memory_limit.
+ * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
+ * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a
+ * GPUKERN_VALUE_ERROR. Host tensors computed on a GPU are ready on return; they pass through it in chunks unless they fit as a whole. On a GPU, a
+ * call needs scratch memory: of up to 64 Ki indices, at most 700 bytes for each and 24 MiB in all;
+ * of more, 4 to 64 bytes for each; and of reduced rows 1/32 of the values, as accumulated. It is
+ * within gpukern_exec::device_memory_limit.
  *
  * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
@@ -283,9 +284,9 @@ typedef struct gpukern_gather_reduce_options {
  * No mode reads outside the source, for any index and any offsets. Where out overlaps an input, the
  * result is that of separate memory.
  *
- * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
- * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
- * GPU are ready on return; they pass through it in chunks unless they fit as a whole.
+ * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
+ * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a
+ * GPUKERN_VALUE_ERROR. Host tensors computed on a GPU are ready on return; they pass through it in chunks unless they fit as a whole.
  *
  * @param[in] source any shape, any dtype that the reduction takes; 0-d counts as shape (1)
  * @param[in] index 1-D, any integer dtype of 8 to 64 bits

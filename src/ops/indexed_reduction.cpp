@@ -173,16 +173,16 @@ bool run_offloaded(const IndexedReduction& reduction, const gpukern_gather_reduc
     return argument != nullptr ? argument->tensor.bytes() : 0;
   };
   const std::int64_t limit = device_memory_limit(exec);
+  const GatherReduceArgs args =
+      reduce_args({source.tensor, tensor_of(index), offsets.tensor, tensor_of(weights), out.tensor},
+                  axis, options);
   if (fits_memory({source.tensor.bytes(), offsets.tensor.bytes(), out.tensor.bytes(),
-                   bytes_of(index), bytes_of(weights)},
+                   bytes_of(index), bytes_of(weights), reduce_scratch(args)},
                   limit)) {
     run_whole(reduction, options, axis, call);
     progress.add(out.tensor.bytes());
     return true;
   }
-  const GatherReduceArgs args =
-      reduce_args({source.tensor, tensor_of(index), offsets.tensor, tensor_of(weights), out.tensor},
-                  axis, options);
   const ReduceChunks chunks = reduce_chunks(args, limit);
   if (chunks.columns == 0) return false;
   std::optional<OperandCopy> flat;  // whose items have one stride

@@ -123,17 +123,17 @@ void run_whole(const IndexedWrite& write, const gpukern_scatter_options& options
 bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& options,
                    const Tensor& out, const Call& call, const gpukern_exec* exec,
                    Progress& progress) {
-  const Tensor& target = write.target.tensor;
   const std::int64_t limit = device_memory_limit(exec);
-  if (fits_memory({target.bytes(), write.index.tensor.bytes(), write.values.tensor.bytes()},
+  const ScatterArgs args = scatter_args(
+      write, options,
+      {out, write.index.tensor, broadcast_to(write.values.tensor, write.shape, write.values.name)});
+  if (fits_memory({write.target.tensor.bytes(), write.index.tensor.bytes(),
+                   write.values.tensor.bytes(), scatter_scratch(args)},
                   limit)) {
     run_whole(write, options, out, call);
     progress.add(out.bytes());
     return true;
   }
-  const ScatterArgs args = scatter_args(
-      write, options,
-      {out, write.index.tensor, broadcast_to(write.values.tensor, write.shape, write.values.name)});
   const std::int64_t chunk_bytes = scatter_chunk(args, limit);
   if (chunk_bytes == 0) return false;
   Output target_here(call, out, args.keys.ndim > 1);

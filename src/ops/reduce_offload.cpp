@@ -250,6 +250,10 @@ void explain(const Call& call, const GatherReduceArgs& args, const ReduceChunks&
 
 }  // namespace
 
+std::int64_t reduce_scratch(const GatherReduceArgs& args) {
+  return scratch_bytes(args, args.columns.count() * args.item, args.count);
+}
+
 ReduceChunks reduce_chunks(const GatherReduceArgs& args, std::int64_t limit) {
   ReduceChunks chunks{.columns = args.columns.count(),
                       .held = 0,

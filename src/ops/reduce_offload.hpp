@@ -22,6 +22,9 @@ struct ReduceChunks {
 /// With `limit` bytes of device memory.
 ReduceChunks reduce_chunks(const GatherReduceArgs& args, std::int64_t limit);
 
+/// An upper bound of the scratch memory of a GPU, in bytes.
+std::int64_t reduce_scratch(const GatherReduceArgs& args);
+
 /// Reduces bags of host arrays on the call's device. A chunk has bags and their items, with an
 /// index the indices, else the elements of a source whose axis has one dimension at most.
 void reduce_in_chunks(const Call& call, const GatherReduceArgs& args, const ReduceChunks& chunks,

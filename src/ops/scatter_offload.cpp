@@ -16,8 +16,13 @@
 namespace gpukern {
 namespace {
 
-/// Bytes of scratch memory that a GPU needs at most for each update of the chunk that it computes.
+/// Bytes of scratch memory that a GPU needs at most for each update of the chunk that it computes;
+/// more for the hash table of up to 64 Ki updates: by update, and in all.
 constexpr std::int64_t kScratch = 64;
+constexpr std::int64_t kTableScratch = 640;
+constexpr std::int64_t kMostTableScratch = std::int64_t{24} << 20;
+/// The part of the values that joined blocks of them have.
+constexpr std::int64_t kBlockShare = 16;
 constexpr std::int64_t kIndexBytes = sizeof(std::int64_t);
 /// Bytes of values that the host packs at once, or one column of them.
 constexpr std::int64_t kHostBytes = std::int64_t{256} << 20;
@@ -256,9 +261,21 @@ void explain(const Call& call, const ScatterArgs& args, std::int64_t chunk_bytes
 std::int64_t scatter_chunk(const ScatterArgs& args, std::int64_t limit) {
   // The updates of a chunk have this number of bytes at least.
   const std::int64_t update = kIndexBytes + args.item;
-  const auto part = static_cast<long double>(kSlots * update) / (kSlots * update + kScratch);
-  const std::int64_t bytes = packed_chunk(static_cast<std::int64_t>(limit * part));
+  const auto share = [&](std::int64_t memory, std::int64_t scratch) {
+    const auto part = static_cast<long double>(kSlots * update) / (kSlots * update + scratch);
+    return packed_chunk(static_cast<std::int64_t>(memory * part));
+  };
+  std::int64_t bytes = share(limit, kScratch + kTableScratch);
+  if (limit > kMostTableScratch)
+    bytes = std::max(bytes, share(limit - kMostTableScratch, kScratch));
   return places_of(args.item, 1, 1).end <= bytes ? bytes : 0;
+}
+
+std::int64_t scatter_scratch(const ScatterArgs& args) {
+  const auto updates = static_cast<long double>(args.updates.count());
+  const long double values = updates * args.columns.count() * args.item;
+  return reported(updates * kScratch + values / kBlockShare +
+                  std::min(updates * kTableScratch, static_cast<long double>(kMostTableScratch)));
 }
 
 void scatter_in_chunks(const Call& call, const ScatterArgs& args, std::int64_t chunk_bytes,

@@ -16,6 +16,9 @@ namespace gpukern {
 /// the target and one of its values.
 std::int64_t scatter_chunk(const ScatterArgs& args, std::int64_t limit);
 
+/// An upper bound of the scratch memory of a GPU, in bytes.
+std::int64_t scatter_scratch(const ScatterArgs& args);
+
 /// Scatters to a target in host memory, whose keys have one dimension at most, on the call's
 /// device. A chunk has a range of the keys and the updates of these keys, in order. Columns are
 /// elements.

@@ -104,6 +104,18 @@ TEST_F(ScatterInChunksTest, RunsOnTheGpuInsideItsLimit) {
   EXPECT_EQ(fake_gpu().launches(), before + static_cast<std::size_t>(chunks));
 }
 
+TEST_F(ScatterInChunksTest, ScratchMemoryIsPartOfTheLimit) {
+  constexpr std::size_t kOperands = 2000UL * 20 + 3000UL * (8 + 20);
+  constexpr std::size_t kScratch = 3000UL * 704;
+  for (const auto& [limit, fits] :
+       {std::pair(kOperands + kScratch - 1, false), std::pair(kOperands + 2 * kScratch, true)}) {
+    exec_.device_memory_limit = limit;
+    fake_gpu().take_ranges();
+    ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
+    EXPECT_EQ(fake_gpu().take_ranges()["scatter: chunk"] == 0, fits);
+  }
+}
+
 TEST_F(ScatterInChunksTest, IsExplained) {
   gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
   exec_.explanation = &explanation;
