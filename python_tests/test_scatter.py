@@ -3,6 +3,8 @@
 
 """scatter: an oracle on generated calls, and NumPy by example."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scatter_oracle
@@ -265,6 +267,35 @@ def test_values_convert_without_changing_kind(place):
         if values.dtype != np.float64:
             with pytest.raises(TypeError, match="values must have the target's dtype float64, got"):
                 scatter(np.zeros(3), [0, 1], values)
+
+
+def test_lists_of_large_integers():
+    assert scatter(np.zeros(2, "u8"), [0, 1], [2**63 + 1, 1]).tolist() == [2**63 + 1, 1]
+    assert scatter(np.zeros(2), [0, 1], [2**70, 1]).tolist() == [2**70, 1]
+    for dtype, values in (
+        ("u8", [2**64, 1]),
+        ("u8", [2**63, -1]),
+        ("i8", [2**63, 1]),
+        ("u1", [np.int64(300), 1]),
+        ("u1", [np.int64(-1), 1]),
+    ):
+        with pytest.raises(OverflowError, match=r"^scatter: values: "):
+            scatter(np.zeros(2, dtype), [0, 1], values)
+    with pytest.raises(TypeError, match=r"^scatter: values: "):
+        scatter(np.zeros(2, "i8"), [0, 1], [2**63, 0.5])
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_a_put_to_a_byte_swapped_target_writes_in_place(order):
+    target = np.zeros(1_000_000, f"{order}f8")
+    tracemalloc.start()
+    for values in (1.5, [2.5], np.array([3.5]), np.array([4.5], ">f8")):
+        assert scatter(target, [7], values) is target
+        assert target[7] == np.ravel(values)[0]
+    assert tracemalloc.get_traced_memory()[1] < 100_000
+    tracemalloc.stop()
+    scatter(target, [7], 2.0, reduce="add")
+    assert target[6:9].tolist() == [0, 6.5, 0]
 
 
 @pytest.mark.parametrize("dtype", list("?bhilqBHILQefdFD"))

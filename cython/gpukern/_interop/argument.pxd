@@ -12,8 +12,8 @@ describe() takes any array. describe_operand() takes an operand of arithmetic: m
 subclasses of ndarray with their own arithmetic are refused, and a host array that is not in native
 byte order or whose strides are no whole elements is copied. describe_output() takes an array to
 write to; with `temporary`, the output of arithmetic, and one that cannot be written in place by the
-C side is written by end_call(). `name` is a str that outlives the call, or the int
-n for "argument n".
+C side is written by end_call(). With `moved`, elements are moved as bytes, whatever their byte
+order. `name` is a str that outlives the call, or the int n for "argument n".
 
 An Argument on a GPU has its dtype, device, stream and address as they are; on the host also:
 `owner` is an ndarray unless another library (type.library) or the C exchange API owns the memory.
@@ -31,10 +31,10 @@ ctypedef int (*Describer)(CallContext *call, ArrayType type_, object array,
                           Argument *argument) except -1
 
 cdef int describe(CallContext *call, object array, object name, Argument *argument) except -1
-cdef int describe_operand(CallContext *call, object array, object name,
-                          Argument *argument) except -1
+cdef int describe_operand(CallContext *call, object array, object name, Argument *argument,
+                          bint moved=*) except -1
 cdef int describe_output(CallContext *call, object array, object name, Argument *argument,
-                         bint temporary=*) except -1
+                         bint temporary=*, bint moved=*) except -1
 
 cdef int refuse_masked(CallContext *call, const Argument *argument) except -1
 cdef int set_describer(Protocol protocol, Describer describer) except -1

@@ -64,13 +64,13 @@ cdef inline int describe_by_type(CallContext *call, ArrayType type_, object arra
     return describers[<int>type_.protocol](call, type_, array, argument)
 
 
-cdef int describe_operand(CallContext *call, object array, object name,
-                          Argument *argument) except -1:
+cdef int describe_operand(CallContext *call, object array, object name, Argument *argument,
+                          bint moved=False) except -1:
     """Describes an array that is computed with."""
     describe(call, array, name, argument)
     if argument.type != NULL and (<ArrayType>argument.type).protocol == BY_NDARRAY:
         require_operand(call, argument)
-    if needs_copy(argument):
+    if needs_copy(argument, moved):
         made = native_like(argument)
         made[...] = <object>argument.owner
         keep(call, made)
@@ -92,7 +92,7 @@ cdef int refuse_masked(CallContext *call, const Argument *argument) except -1:
 
 
 cdef int describe_output(CallContext *call, object array, object name, Argument *argument,
-                         bint temporary=False) except -1:
+                         bint temporary=False, bint moved=False) except -1:
     """Describes an array that is written to."""
     cdef ArrayType type_
     prepare(argument, array, name)
@@ -123,7 +123,7 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
     if argument.readonly:
         raise GpukernValueError(f"{what(call, argument)} is read-only")
     made = None
-    if temporary and needs_copy(argument):
+    if temporary and needs_copy(argument, moved):
         made = native_like(argument)
     elif (argument.c.dtype.code == GPUKERN_OPAQUE and is_ndarray(argument)
             and numpy_subclasses.is_view_of_fields(<object>argument.owner)):
@@ -137,12 +137,13 @@ cdef int describe_output(CallContext *call, object array, object name, Argument 
     return 0
 
 
-cdef bint needs_copy(const Argument *argument):
+cdef bint needs_copy(const Argument *argument, bint moved):
     """Whether NumPy has to convert the elements for the C side, to native ones with strides of
     whole elements. Other byte orders are opaque to it."""
-    if argument.c.dtype.code != GPUKERN_OPAQUE and not argument.byte_strided:
-        return False
-    return is_ndarray(argument) and (argument.byte_strided or not is_native(dtype_of(argument)))
+    if argument.byte_strided:
+        return is_ndarray(argument)
+    return (argument.c.dtype.code == GPUKERN_OPAQUE and not moved and is_ndarray(argument)
+            and not is_native(dtype_of(argument)))
 
 
 cdef object native_like(const Argument *argument):

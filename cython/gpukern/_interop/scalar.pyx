@@ -118,8 +118,8 @@ cdef object converted(object value, object dtype):
         raise TypeError("expected a number or an array, got None")
     if dtype.fields is not None and is_of_records(value):
         return np.array(value, dtype)
-    if dtype.kind in "iu" and isinstance(value, (list, tuple)) and is_of_integers(value):
-        return np.array(value, dtype)  # checks the range, as for one int
+    if dtype.kind in "iufc" and isinstance(value, (list, tuple)) and is_of_integers(value, dtype):
+        return integers_of(value, dtype)
     if dtype.char in PLAIN_NUMBERS.get(type(value), ""):
         return np.array(value, dtype)  # which takes a tenth of the time
     made = np.zeros(np.shape(value), dtype)
@@ -134,9 +134,22 @@ cdef bint is_of_records(object value):
     return isinstance(value, tuple)
 
 
-cdef bint is_of_integers(object numbers):
+cdef bint is_of_integers(object numbers, object dtype) except -1:
+    """Whether a list holds integers alone, which NumPy does not convert by the rule 'same_kind'."""
     array = np.asarray(numbers)
-    return array.dtype.kind in "iu" or array.size == 0
+    if array.dtype.kind in "iu" or array.size == 0:
+        return dtype.kind in "iu"
+    # Of integers from 2**63 on, NumPy makes floats or objects.
+    return array.dtype.kind in "fO" and all(
+        [type(number) is int or isinstance(number, np.integer)
+         for number in np.asarray(numbers, object).flat])
+
+
+cdef object integers_of(object numbers, object dtype):
+    made = np.array(numbers, dtype)  # checks the range of Python's integers
+    if dtype.kind in "iu" and not np.array_equal(made, np.asarray(numbers)):
+        raise OverflowError(f"an integer of the list is out of bounds for {dtype}")
+    return made
 
 
 cdef object bfloat16_array(object value):

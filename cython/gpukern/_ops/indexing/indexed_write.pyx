@@ -13,7 +13,8 @@ from gpukern._capi cimport (
     gpukern_scatter_options, gpukern_tensor,
 )
 from gpukern._interop.argument cimport (
-    count_of, describe_operand, describe_output, dtype_of, refuse_masked,
+    count_of, describe_operand, describe_output, dtype_of, fill_from_ndarray, is_ndarray,
+    refuse_masked,
 )
 from gpukern._interop.array_type cimport BY_NUMPY, array_type_of
 from gpukern._interop.dtype cimport require_plain
@@ -26,7 +27,7 @@ from gpukern._ops.indexing.indexed_read cimport (
     as_axis, as_mode, is_distributed, require_same_dtype,
 )
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start, what,
+    Argument, CallContext, begin_call, end_call, finish, keep, start, what,
 )
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
@@ -72,7 +73,7 @@ cdef class IndexedWrite:
         set_options(&call, &options, mode, reduce, order, unique)
         if out is None and not array_type_of(target).adopts:
             result = target
-            describe_in_place(&call, target, &to)
+            describe_in_place(&call, target, reduce is None, &to)
         else:
             describe_operand(&call, target, "target", &to)
         require_elements(&call, &to, reduce)
@@ -124,9 +125,9 @@ cdef int one_of(const CallContext *call, dict known, object given, str name, str
 
 # ---- the arguments ----
 
-cdef int describe_in_place(CallContext *call, object target, Argument *to) except -1:
+cdef int describe_in_place(CallContext *call, object target, bint moved, Argument *to) except -1:
     """Describes a target that is written to."""
-    describe_output(call, target, "target", to, temporary=True)
+    describe_output(call, target, "target", to, temporary=True, moved=moved)
     if to.target != NULL:  # a copy that the C side can write to
         (<object>to.owner)[...] = <object>to.target
     return 0
@@ -150,11 +151,23 @@ cdef int describe_values(CallContext *call, object values, const Argument *to, A
     """Describes an array of the target's dtype; converts anything else to it."""
     if is_array(values):
         describe_operand(call, values, name, vals)
+        if to.c.dtype.code == GPUKERN_OPAQUE and is_ndarray(vals):
+            in_order_of(call, to, vals)
         require_same_dtype(call, to, vals)
     else:
         describe_own(call, elements_of(call, values, name, to), name, vals)
         vals.c.dtype = to.c.dtype  # which NumPy may not have
     return copy_to_gpu_of(call, to, vals)
+
+
+cdef int in_order_of(CallContext *call, const Argument *to, Argument *vals) except -1:
+    """Converts native values to the byte order of the target, which is written as it is."""
+    cdef object dtype = dtype_of(to)
+    if dtype == dtype_of(vals) or dtype.newbyteorder("=") != dtype_of(vals):
+        return 0
+    converted = (<object>vals.owner).astype(dtype)
+    keep(call, converted)
+    return fill_from_ndarray(call, vals, converted)
 
 
 cdef bint is_array(object values):
