@@ -45,18 +45,14 @@ struct Chunk {
   static constexpr int kReach = static_cast<int>(kBlockValues);
   static constexpr int kEach = kPositions / kBlockThreads;
   static_assert(kEach * kBlockThreads == kPositions && kBlockThreads % 32 == 0);
-  using Heads = cub::BlockScan<int, kBlockThreads>;
-  using Ranks = cub::BlockScan<int, kBlockThreads>;
+  using Scan = cub::BlockScan<int, kBlockThreads>;
 
-  alignas(16) Key key[kPositions + kReach];
+  alignas(kEach * sizeof(Key)) Key key[kPositions + kReach];
   int number;                           ///< of blocks
   std::uint16_t start[kPositions + 1];  ///< of each block, and the end of the last one
   bool is_first[kPositions + 1];
   std::int64_t first_head;  ///< the global position where the chunk's first key begins
-  union {
-    typename Heads::TempStorage heads;
-    typename Ranks::TempStorage ranks;
-  };
+  typename Scan::TempStorage scan;
 
   [[nodiscard]] __device__ ValueBlock operator[](int block) const {
     return {start[block], start[block + 1], is_first[block], is_first[block + 1]};
@@ -80,7 +76,7 @@ struct Chunk {
     __syncthreads();
     int rank;
     int all;
-    Ranks(ranks).ExclusiveSum(__popc(starts), rank, all);
+    Scan(scan).ExclusiveSum(__popc(starts), rank, all);
     for (unsigned rest = starts; rest != 0; rest &= rest - 1) {
       const int i = mine + __ffs(static_cast<int>(rest)) - 1;
       start[rank] = static_cast<std::uint16_t>(i);
@@ -127,7 +123,7 @@ struct Chunk {
       head[e] = last;
     }
     int before;
-    Heads(heads).ExclusiveScan(last, before, first, Latest{});
+    Scan(scan).ExclusiveScan(last, before, first, Latest{});
     unsigned starts = 0;
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {

@@ -88,7 +88,7 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
   const std::int64_t key_bytes = plan.wide_keys ? 8 : 4;
   const std::int64_t blocks = blocks_of(call);
   const std::int64_t row = call.columns * accumulator_bytes(call.args.dtype);
-  const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE && call.count >= kBlockValues;
+  const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE;
   Scratch scratch{};
   scratch.keys = layout.take(call.count, key_bytes);
   if (!sorts_in_place(call, plan)) scratch.payload = layout.take(call.count, plan.payload_bytes);
@@ -156,7 +156,7 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
     scatter_reduce_items(call, slices, short_keys, payload, scratch.long_keys);
   else
     scatter_reduce_rows(call, plan, keys, payload, scratch.long_keys);
-  if (call.count >= kBlockValues) scatter_join(call, plan, keys, scratch.long_keys);
+  scatter_join(call, plan, keys, scratch.long_keys);
 }
 
 constexpr std::int64_t kTableEntry = sizeof(std::uint32_t);
