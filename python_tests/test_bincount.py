@@ -126,6 +126,11 @@ def test_bad_arguments():
         ({"weights": [1.0]}, ValueError, r"weights must have the index's shape \(2,\), got \(1,\)"),
         ({"weights": [True, False]}, TypeError, "weights must be of a dtype that scatter adds, go"),
         ({"weights": ["a", "b"]}, TypeError, "weights must be of a dtype that scatter adds, got"),
+        (
+            {"weights": np.ones(2, np.longdouble)},
+            TypeError,
+            "weights must be of a dtype that scatter adds, got",
+        ),
         ({"weights": np.ma.zeros(2)}, TypeError, "weights must not be a masked array"),
         ({"index": np.ma.array([0])}, TypeError, "index must not be a masked array"),
     ]:

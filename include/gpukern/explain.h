@@ -51,8 +51,9 @@ typedef enum gpukern_compute_path {
   GPUKERN_PATH_STRIDED = 2,    /**< single positions, for any layout */
   GPUKERN_PATH_ITEMS = 3,      /**< one access per item */
   GPUKERN_PATH_ROWS = 4,       /**< several accesses per item */
-  GPUKERN_PATH_PARTITIONED = 5 /**< gather with indices sorted by slices of the source; unless it
-                                  was requested, a sample on the GPU may change it to ITEMS */
+  GPUKERN_PATH_PARTITIONED = 5 /**< gather or scatter with indices sorted by slices of the source
+                                  or target; unless it was requested, a sample on the GPU may
+                                  change it to ITEMS for a gather */
 } gpukern_compute_path;
 
 /**
@@ -74,8 +75,9 @@ struct gpukern_explanation {
   int64_t bytes_written; /**< likewise */
   int64_t bytes_to_device;   /**< from the host */
   int64_t bytes_from_device; /**< to the host */
-  int64_t bytes_allocated;   /**< scratch memory: of the computing device, and of the host for the
-                                  positions of host index arrays of a tuple */
+  int64_t bytes_allocated;   /**< for copies of operands and for chunks on the computing device, and
+                                  on the host for the positions of host index arrays of a tuple;
+                                  not the scratch memory of kernels */
 };
 
 #define GPUKERN_EXPLANATION_INIT \

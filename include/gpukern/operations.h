@@ -198,10 +198,10 @@ typedef struct gpukern_scatter_options {
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
  * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a
- * GPUKERN_VALUE_ERROR. Host tensors computed on a GPU are ready on return; they pass through it in chunks unless they fit as a whole. On a GPU, a
- * call needs scratch memory: of up to 64 Ki indices, at most 700 bytes for each and 24 MiB in all;
- * of more, 4 to 64 bytes for each; and of reduced rows 1/32 of the values, as accumulated. It is
- * within gpukern_exec::device_memory_limit.
+ * GPUKERN_VALUE_ERROR. Host tensors computed on a GPU are ready on return; they pass through it in
+ * chunks unless they fit as a whole. On a GPU, a call needs scratch memory: of up to 64 Ki indices,
+ * at most 700 bytes for each and 24 MiB in all; of more, 4 to 64 bytes for each; and of reduced
+ * rows 1/32 of the values, as accumulated. It is within gpukern_exec::device_memory_limit.
  *
  * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
@@ -284,9 +284,9 @@ typedef struct gpukern_gather_reduce_options {
  * No mode reads outside the source, for any index and any offsets. Where out overlaps an input, the
  * result is that of separate memory.
  *
- * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
- * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a
- * GPUKERN_VALUE_ERROR. Host tensors computed on a GPU are ready on return; they pass through it in chunks unless they fit as a whole.
+ * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE, which waits for the stream;
+ * during stream capture GPUKERN_INDEX_RAISE is a GPUKERN_VALUE_ERROR. Host tensors computed on a
+ * GPU are ready on return; they pass through it in chunks unless they fit as a whole.
  *
  * @param[in] source any shape, any dtype that the reduction takes; 0-d counts as shape (1)
  * @param[in] index 1-D, any integer dtype of 8 to 64 bits

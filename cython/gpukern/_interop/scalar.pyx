@@ -140,7 +140,7 @@ cdef bint is_of_integers(object numbers, object dtype) except -1:
     if array.dtype.kind in "iu" or array.size == 0:
         return dtype.kind in "iu"
     # Of integers from 2**63 on, NumPy makes floats or objects.
-    return array.dtype.kind in "fO" and all(
+    return array.dtype.kind in ("f", "O") and all(
         [type(number) is int or isinstance(number, np.integer)
          for number in np.asarray(numbers, object).flat])
 

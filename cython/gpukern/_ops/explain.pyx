@@ -92,8 +92,8 @@ cdef class Explanation:
     bytes_to_device, bytes_from_device : int
         Bytes copied between the host and a GPU.
     bytes_allocated : int
-        Scratch memory: of the computing device, and of the host for the positions of host index
-        arrays of a tuple.
+        Memory for copies of operands and for chunks on the computing device, and on the host for
+        the positions of host index arrays of a tuple; not the scratch memory of kernels.
     """
 
     def __init__(self, *args, **kwargs):

@@ -8,8 +8,8 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_BOOL, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE, GPUKERN_OPAQUE, GPUKERN_UINT,
-    gpukern_scatter, gpukern_scatter_options,
+    GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE, GPUKERN_OPAQUE,
+    GPUKERN_UINT, gpukern_scatter, gpukern_scatter_options,
 )
 from gpukern._interop.argument cimport (
     describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, shape_of,
@@ -44,9 +44,9 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
     ----------
     target : array
         Written to and returned, unless `out` is given or it is a JAX array, which cannot be written
-        to. Of any fixed-width dtype; `reduce` takes integers, float16, bfloat16, float32, float64,
-        complex64 and complex128. NumPy's masked arrays, and subclasses of ndarray that override
-        ``__array_ufunc__``, are refused.
+        to. Of any fixed-width dtype of 1 to 65535 bytes; `reduce` takes integers, float16,
+        bfloat16, float32, float64, complex64 and complex128. NumPy's masked arrays, and subclasses
+        of ndarray that override ``__array_ufunc__``, are refused.
     index : array of an integer dtype, int, or tuple of them
         As in :func:`gather`: a tuple indexes consecutive axes. With a device target, a host index
         is copied to the device.
@@ -219,7 +219,8 @@ cdef int64_t number_of_bins(const CallContext *call, object size, const Argument
 cdef int describe_weights(CallContext *call, object weights, const Argument *idx,
                           Argument *vals) except -1:
     describe_operand(call, weights, "weights", vals)
-    if vals.c.dtype.code == GPUKERN_OPAQUE or vals.c.dtype.code == GPUKERN_BOOL:
+    if (vals.c.dtype.code == GPUKERN_OPAQUE or vals.c.dtype.code == GPUKERN_BOOL
+            or (vals.c.dtype.code == GPUKERN_FLOAT and vals.c.dtype.bits > 64)):
         raise GpukernTypeError(
             f"{what(call, vals)} must be of a dtype that scatter adds, got {dtype_of(vals)}")
     if shape_of(&vals.c) != shape_of(&idx.c):
