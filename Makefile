@@ -63,8 +63,8 @@ BENCH_FLAGS ?=
 
 .PHONY: help demo test examples wheels check-wheel bench bench-host bench-scale sanitize \
   sanitize-host sanitize-threads sanitize-addresses sanitize-python fuzz torture check-aarch64 docs \
-  docs-links docs-requirements lint lint-tools words format abi-check abi-renew check-sdist release \
-  clean requirements
+  docs-links docs-requirements lint lint-build lint-tools analyze words format abi-check abi-renew \
+  check-sdist release clean requirements
 
 help:
 	@echo "make demo      build gpukern into $(VENV) and run the demo"
@@ -91,6 +91,7 @@ help:
 	@echo "make docs      build the documentation site into $(DOCS) (needs Doxygen)"
 	@echo "make docs-links  check the links of the site to other sites (needs a network)"
 	@echo "make lint      run all linters and format checks"
+	@echo "make analyze   run clang's static analyzer on the C++ sources, which takes minutes"
 	@echo "make words     list the words that sources and documents must not use"
 	@echo "make format    format all sources"
 	@echo "make abi-check  compare the ABI of the library with its baseline (needs abigail-tools)"
@@ -294,9 +295,14 @@ endif
 lint-tools: $(PRE_COMMIT)
 	$(PRE_COMMIT) install-hooks
 
-lint: $(PRE_COMMIT)
+lint-build:
 	@cmake -B $(LINT_BUILD) -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON \
 	  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
+
+analyze: $(PRE_COMMIT) lint-build
+	$(PRE_COMMIT) run --all-files --hook-stage manual clang-analyzer
+
+lint: $(PRE_COMMIT) lint-build
 	$(PRE_COMMIT) run --all-files --show-diff-on-failure
 	@[ ! -e .git ] || $(PYTHON) tools/check_commit.py --history
 
