@@ -139,8 +139,8 @@ cdef bint is_of_integers(object numbers, object dtype) except -1:
     array = np.asarray(numbers)
     if array.dtype.kind in "iu" or array.size == 0:
         return dtype.kind in "iu"
-    # Of integers from 2**63 on, NumPy makes floats or objects.
-    return array.dtype.kind in ("f", "O") and all(
+    # Of integers from 2**63 on, NumPy makes floats, which a float target takes, or objects.
+    return array.dtype.kind in ("O" if dtype.kind in "fc" else ("f", "O")) and all(
         [type(number) is int or isinstance(number, np.integer)
          for number in np.asarray(numbers, object).flat])
 
