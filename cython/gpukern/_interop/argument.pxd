@@ -12,7 +12,7 @@ describe() takes any array. describe_operand() takes an operand of arithmetic: m
 subclasses of ndarray with their own arithmetic are refused, and a host array that is not in native
 byte order or whose strides are no whole elements is copied. describe_output() takes an array to
 write to; with `temporary`, the output of arithmetic, and one that cannot be written in place by the
-C side is written by end_call(). With `moved`, elements are moved as bytes, whatever their byte
+C side is written by end_call(); with `moved` too, elements are moved as bytes, whatever their byte
 order. `name` is a str that outlives the call, or the int n for "argument n".
 
 An Argument on a GPU has its dtype, device, stream and address as they are; on the host also:
@@ -31,8 +31,8 @@ ctypedef int (*Describer)(CallContext *call, ArrayType type_, object array,
                           Argument *argument) except -1
 
 cdef int describe(CallContext *call, object array, object name, Argument *argument) except -1
-cdef int describe_operand(CallContext *call, object array, object name, Argument *argument,
-                          bint moved=*) except -1
+cdef int describe_operand(CallContext *call, object array, object name,
+                          Argument *argument) except -1
 cdef int describe_output(CallContext *call, object array, object name, Argument *argument,
                          bint temporary=*, bint moved=*) except -1
 

@@ -64,13 +64,13 @@ cdef inline int describe_by_type(CallContext *call, ArrayType type_, object arra
     return describers[<int>type_.protocol](call, type_, array, argument)
 
 
-cdef int describe_operand(CallContext *call, object array, object name, Argument *argument,
-                          bint moved=False) except -1:
+cdef int describe_operand(CallContext *call, object array, object name,
+                          Argument *argument) except -1:
     """Describes an array that is computed with."""
     describe(call, array, name, argument)
     if argument.type != NULL and (<ArrayType>argument.type).protocol == BY_NDARRAY:
         require_operand(call, argument)
-    if needs_copy(argument, moved):
+    if needs_copy(argument, False):
         made = native_like(argument)
         made[...] = <object>argument.owner
         keep(call, made)
