@@ -62,3 +62,10 @@ def require_equal(got, expected):
     # A scalar of NumPy does not keep the zeros at the end of a string.
     assert got.dtype == expected.dtype or (got.ndim == 0 and got.dtype.kind == "S")
     np.testing.assert_array_equal(got.numpy(), expected)
+
+
+def gpu_parts(table, group, cuts, device=None):
+    """The part of each rank, on a GPU."""
+    device = devices_of(1, group.rank)[0] if device is None else device
+    local = gpukern.to_device(table[cuts[group.rank] : cuts[group.rank + 1]], device)
+    return distributed.from_local(local, group, staging_memory=100_000), device

@@ -87,6 +87,11 @@ class Library:
 
     def ncclCommInitRankConfig(self, comm, size, identity, rank, config):  # noqa: N802
         self.group = self.groups[rank]
+        comm._obj.value = rank + 1
+        return 0
+
+    def ncclCommAbort(self, _):  # noqa: N802
+        self.group.leave("has aborted its communicator")
         return 0
 
     def ncclGroupStart(self):  # noqa: N802

@@ -20,7 +20,13 @@ FAKE = os.environ.get("GPUKERN_TEST_FAKE_GPU", "")
 @pytest.mark.thread_unsafe(reason="starts processes")
 @pytest.mark.parametrize(
     "name",
-    ["test_device_table", "test_gpu_ranks", "test_malformed_interfaces", "test_use_order"],
+    [
+        "test_device_table",
+        "test_gpu_ranks",
+        "test_malformed_interfaces",
+        "test_nccl",
+        "test_use_order",
+    ],
 )
 def test_on_gpus_in_software(name):
     environment = {

@@ -200,3 +200,7 @@ class NcclSteps:
         with nccl._call(), nccl._driver.current():
             nccl._wait_until(lambda: nccl._driver.is_done(nccl._exchanged), SPIN)
             nccl._calls += 1
+
+    def leave(self, reason: str) -> None:
+        """Make the exchanges of the other ranks raise a PeerLostError."""
+        self._nccl.leave(reason)

@@ -5,6 +5,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -159,12 +160,13 @@ def _gather_part(
             item = storage.put(fill)[0]
             gpukern.scatter(out, storage.missing(rows), item, mode="clip", **storage.options)
     if moves is not None:
-        for done in moves.all_steps(call):
-            if report is not None:
-                with call:
-                    done += len(distinct) - len(asked.order)  # written before
-                    report(done if positions is None else done * len(rows) // len(distinct))
-                call.of_all("a step of gather")
+        with moves.ended_by_errors(call):
+            for done in moves.all_steps(call):
+                if report is not None:
+                    with call:
+                        done += len(distinct) - len(asked.order)  # written before
+                        report(done if positions is None else done * len(rows) // len(distinct))
+                    call.of_all("a step of gather")
     with call:
         if positions is not None:
             gpukern.gather(found, positions, mode="clip", out=out, **storage.options)
@@ -214,6 +216,16 @@ class _Moves:
         self.found = [out, out] if self.places is not None else two(received, *shape)
         arrays = [self.rows, *self.numbers, *self.answers, *self.found]
         self.steps = storage.steps(arrays) if self.plan else None
+
+    @contextmanager
+    def ended_by_errors(self, call: Agreement) -> Iterator[None]:
+        """End the exchanges of the other ranks for an error of the block that they do not have."""
+        try:
+            yield
+        except BaseException as error:
+            if error is not call.agreed and self.steps is not None:
+                self.steps.leave(f"stopped in gather: {type(error).__name__}")
+            raise
 
     def all_steps(self, call: Agreement) -> Iterator[int]:
         """Do each step; yield the number of rows of this rank that are written, or will be."""

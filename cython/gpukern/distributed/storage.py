@@ -113,6 +113,9 @@ class HostSteps:
     def finish(self) -> None:
         """Do nothing, likewise."""
 
+    def leave(self, reason: str) -> None:
+        """Do nothing: who calls this leaves the group."""
+
 
 class GpuStorage(HostStorage):
     """Rows on a GPU: NCCL exchanges them, or the group by way of the host."""
