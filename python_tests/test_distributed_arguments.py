@@ -80,6 +80,31 @@ from gpukern import distributed
         ),
         (
             TypeError,
+            "scatter: values must not be a DistributedArray; pass its .local",
+            lambda t: gpukern.scatter(t, [0, 1, 2], t),
+        ),
+        (
+            TypeError,
+            "gather: index: a DistributedArray is on several ranks",
+            lambda t: gpukern.gather(t, t),
+        ),
+        (
+            ValueError,
+            "gather: index: setting an array element with a sequence",
+            lambda t: gpukern.gather(t, [[0, 1], [2]]),
+        ),
+        (
+            IndexError,
+            "index 1180591620717411303424 fits no integer dtype",
+            lambda t: gpukern.scatter(t, [2**70], 1.0),
+        ),
+        (
+            ValueError,
+            "gather: a DistributedArray takes no device_memory",
+            lambda t: gpukern.gather(t, [0], device_memory=1 << 20),
+        ),
+        (
+            TypeError,
             "from_local: got an unexpected keyword argument 'rows'",
             lambda t: distributed.from_local([1.0], t.group, rows=1),
         ),

@@ -116,8 +116,6 @@ class DistributedArray:
         source: object,
         index: Any,
         /,
-        *,
-        device_memory: Any,
         **options: Any,
     ) -> Any:
         """Do what gpukern.gather does."""

@@ -3,6 +3,7 @@
 
 """The indices of a call on a distributed array: their rows, and the ranks that have these."""
 
+import contextlib
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -41,11 +42,18 @@ def as_index(function: str, index: Any) -> npt.NDArray[Any]:
         raise GpukernTypeError(f"{function}: index must be one array, got a tuple")
     refuse_masked(function, index=index)
     device = device_of(index)
-    made = np.asarray(index if device is None else gpukern.to_device(index, device).numpy())
-    if made.size == 0 and isinstance(index, list):
-        return made.astype(np.int64)
-    if made.dtype.kind not in "iu":
-        raise GpukernTypeError(f"{function}: index must be of an integer dtype, got {made.dtype}")
+    given = index if device is None else gpukern.to_device(index, device).numpy()
+    made: npt.NDArray[Any] | None = None
+    with contextlib.suppress(TypeError, ValueError):  # which the call below raises, with its name
+        made = np.asarray(given)
+    if made is not None and made.size == 0 and isinstance(index, list):
+        made = made.astype(np.int64)
+    if made is None or made.dtype.kind not in "iu":
+        if function == "scatter":
+            gpukern.scatter(np.empty(1), given, 0, mode="clip")
+        else:
+            gpukern.gather(np.empty(1), given, mode="clip")
+        raise GpukernTypeError(f"{function}: index must be an array of an integer dtype")
     return made
 
 
@@ -58,12 +66,17 @@ def require_rows(
     mode: Any,
     device: Any,
     stream: Any,
+    device_memory: Any = None,
 ) -> None:
     """Raise an error for another function and for options that are not supported."""
     if name != function:
         raise GpukernTypeError(f"{name}: a DistributedArray is not supported; pass its .local")
     if device is not None or stream is not None:
         raise GpukernValueError(f"{name}: a DistributedArray takes neither device nor stream")
+    if device_memory is not None:
+        raise GpukernValueError(
+            f"{name}: a DistributedArray takes no device_memory; its staging_memory limits a call"
+        )
     if mode not in MODES:
         raise GpukernValueError(
             f"{name}: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}"

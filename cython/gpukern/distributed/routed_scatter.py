@@ -12,7 +12,7 @@ from gpukern.distributed import indexing
 from gpukern.distributed.array import DistributedArray
 from gpukern.distributed.group import collective, refuse_masked
 from gpukern.distributed.indexing import device_of
-from gpukern.errors import GpukernValueError
+from gpukern.errors import GpukernTypeError, GpukernValueError
 
 MAX_ROWS = 2**31 - 1  # that a rank sends or receives, by MPI's counts and displacements
 
@@ -78,6 +78,8 @@ def scatter(
 def _values(table: DistributedArray, shape: tuple[int, ...], values: Any) -> Any:
     """Return a value for each index, as scatter converts and broadcasts them."""
     refuse_masked("scatter", values=values)
+    if isinstance(values, DistributedArray):
+        raise GpukernTypeError("scatter: values must not be a DistributedArray; pass its .local")
     whole = (*shape, *table.shape[1:])
     storage = table.storage
     device = device_of(values)
