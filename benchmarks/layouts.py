@@ -20,7 +20,7 @@ HOST_SIDE = 1024
 
 def layouts(make, n):
     """Return pairs of x and y by name; ``make`` gives an array of a shape."""
-    k = n // 32
+    k = n // 64
     return {
         "contiguous": lambda: (make(n, n), make(n, n)),
         "one element": lambda: (broadcast(make(1), (n * n,)), make(n * n)),
