@@ -90,6 +90,27 @@ class GatherManyRowsTest : public GpuTest {
   Random random_{9};
 };
 
+// Around the lengths that shared memory holds, 224 KiB, and twice as long.
+TEST_F(GatherManyRowsTest, LongRowsOnTheLastAxis) {
+  constexpr std::int64_t kHeld = 224 << 10;
+  struct Rows {
+    int width;
+    std::int64_t bytes;
+  };
+  int mode = 0;
+  for (const auto& [width, bytes] :
+       {Rows{1, 70001}, Rows{2, 114690}, Rows{4, kHeld}, Rows{4, kHeld + 4}, Rows{8, 300008},
+        Rows{16, 400000}, Rows{4, 2 * kHeld}, Rows{4, 2 * kHeld + 4}}) {
+    const std::int64_t n = bytes / width;
+    for (const std::int64_t count : {bytes / 16 + 1, n + n % 4}) {
+      SCOPED_TRACE("width " + std::to_string(width) + ", " + std::to_string(n) + " items, " +
+                   std::to_string(count) + " indices");
+      const gpukern_dtype index = mode % 2 == 0 ? kInt32.dtype : kInt64.dtype;
+      check({bytes_dtype(width), {264, n}, index, count, kModes[mode++ % 4], width, width}, 1);
+    }
+  }
+}
+
 TEST_F(GatherManyRowsTest, SmallRowsHaveAWordAThread) {
   expect_grid(grid_of(1024, 16), 4, 256);
   expect_grid(grid_of(100, 16), 2, 256);

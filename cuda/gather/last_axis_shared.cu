@@ -19,15 +19,19 @@ void run_last_axis_shared(const GatherLaunch& call) {
   const GatherArgs& args = call.problem.args;
   const Rows& rows = call.problem.rows;
   const GatherTuning& tuning = call.problem.tuning;
-  const std::int64_t row = args.n * args.item;
-  const std::int64_t words = max_words(row);
+  const std::int64_t held = call.problem.last_axis_held();
+  const std::int64_t words = max_words(held * args.item);
   // As many rows as the shared memory takes, unless too few blocks would be left.
   const std::int64_t bytes =
       args.item < 4 ? tuning.last_axis_shared_narrow_bytes : tuning.last_axis_shared_bytes;
   const std::int64_t rows_per_block = std::max<std::int64_t>(
       std::min(bytes / (words * 16), rows.outer / tuning.last_axis_shared_blocks), 1);
-  const int threads =
-      row > tuning.last_axis_shared_long ? tuning.last_axis_shared_long_threads : tuning.threads;
+  const std::int64_t bytes_held = held * args.item;
+  const bool large = bytes_held > tuning.last_axis_shared_large;
+  const int threads = large ? kLastAxisSharedThreads
+                      : bytes_held > tuning.last_axis_shared_long
+                          ? tuning.last_axis_shared_long_threads
+                          : tuning.threads;
   const Grid grid{ceil_divide(rows.outer, rows_per_block), threads,
                   static_cast<std::size_t>(rows_per_block * words * 16)};
   visit_types(call.problem, [&](auto item, auto raw) {
@@ -40,7 +44,7 @@ void run_last_axis_shared(const GatherLaunch& call) {
                                        .out = args.out,
                                        .outer = rows.outer,
                                        .outer_stride = rows.outer_stride,
-                                       .row = row,
+                                       .held = held,
                                        .count = rows.count,
                                        .rows = rows_per_block,
                                        .words = FastDivmod<std::int64_t>(words),
@@ -49,8 +53,9 @@ void run_last_axis_shared(const GatherLaunch& call) {
                                        .vectors = call.problem.aligned_to_vectors(kCount) &&
                                                   alignment_of(rows.count * args.item) >=
                                                       std::int64_t{alignof(Vector<Item, kCount>)}};
-    launch(gather_last_axis_shared_kernel<Item, Raw, kCount>, grid, call.stream, last_axis,
-           bounds_of<Raw>(args), call.fill);
+    const auto kernel = large ? gather_last_axis_shared_kernel<Item, Raw, kCount, true>
+                              : gather_last_axis_shared_kernel<Item, Raw, kCount, false>;
+    launch(kernel, grid, call.stream, last_axis, bounds_of<Raw>(args), call.fill);
   });
 }
 

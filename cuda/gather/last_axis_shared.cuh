@@ -7,6 +7,9 @@
 
 namespace gpukern::gpu {
 
+/// Threads of a block at most.
+inline constexpr int kLastAxisSharedThreads = 1024;
+
 struct LastAxisSharedArgs {
   const std::byte* source;
   ByteRange memory;  ///< all rows
@@ -14,18 +17,19 @@ struct LastAxisSharedArgs {
   std::byte* out;
   std::int64_t outer;
   std::int64_t outer_stride;
-  std::int64_t row;  ///< bytes along the axis
+  std::int64_t held;  ///< items of a row in shared memory, from its start on
   std::int64_t count;
   std::int64_t rows;               ///< of a block
-  FastDivmod<std::int64_t> words;  ///< that hold a row
+  FastDivmod<std::int64_t> words;  ///< that hold these
   int words_of_row;
   int across;    ///< threads along the index; the others of the block take other rows
   bool vectors;  ///< index and out's rows are aligned to vectors
 };
 
 /// out[o, i] = source[o, index[i]], axis contiguous. A block copies whole rows of the source to
-/// shared memory, in order, and gathers there.
-template <class Item, class Raw, int kCount>
+/// shared memory, in order, and gathers there. With kLarge, the rest of a row that does not fit
+/// is read from the L2 cache.
+template <class Item, class Raw, int kCount, bool kLarge>
 __global__ void gather_last_axis_shared_kernel(const __grid_constant__ LastAxisSharedArgs args,
                                                const __grid_constant__ Bounds<Raw> bounds,
                                                const __grid_constant__ Fill fill) {
@@ -38,7 +42,7 @@ __global__ void gather_last_axis_shared_kernel(const __grid_constant__ LastAxisS
        at = args.words.advance(at, blockDim.x)) {
     const std::byte* const row = source + at.quotient * args.outer_stride;
     const std::byte* const word = word_of(row) + at.remainder * 16;
-    if (word < row + args.row)
+    if (word < row + args.held * std::int64_t{sizeof(Item)})
       copy_word_async(shared + at.quotient * args.words_of_row + at.remainder, word, args.memory);
   }
   wait_for_copies();
@@ -68,10 +72,15 @@ __global__ void gather_last_axis_shared_kernel(const __grid_constant__ LastAxisS
       const auto shift = reinterpret_cast<std::uintptr_t>(source + r * args.outer_stride) & 15;
       const auto* const row = reinterpret_cast<const Item*>(
           reinterpret_cast<const std::byte*>(shared + r * args.words_of_row) + shift);
+      const auto* const in_memory = reinterpret_cast<const Item*>(source + r * args.outer_stride);
       Vector<Item, kCount> items;
 #pragma unroll
-      for (int j = 0; j < kCount; ++j)
-        items.element[j] = position[j] < 0 ? fill.word<Item>(0) : row[position[j]];
+      for (int j = 0; j < kCount; ++j) {
+        if (kLarge && position[j] >= args.held)
+          items.element[j] = __ldg(in_memory + position[j]);
+        else
+          items.element[j] = position[j] < 0 ? fill.word<Item>(0) : row[position[j]];
+      }
       Item* const to = reinterpret_cast<Item*>(args.out) + (begin + r) * args.count + first;
       if (whole) {
         store_streaming(reinterpret_cast<Vector<Item, kCount>*>(to), items);

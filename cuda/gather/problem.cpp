@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cuda/common/arithmetic.hpp"
+#include "cuda/runtime/device_facts.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -73,6 +74,12 @@ GatherProblem::GatherProblem(const GatherArgs& arguments)
 double GatherProblem::bytes_per_index() const {
   return static_cast<double>(args.n) * std::abs(static_cast<double>(rows.axis_stride)) /
          static_cast<double>(rows.count);
+}
+
+std::int64_t GatherProblem::last_axis_held() const {
+  constexpr std::int64_t kRounding = 32;  // to whole words at either end
+  const std::int64_t available = device_facts().shared_bytes - kDeclaredSharedBytes - kRounding;
+  return std::min(args.n, std::min(tuning.last_axis_shared_to, available) / args.item);
 }
 
 bool GatherProblem::aligned_to_vectors(std::int64_t count) const {

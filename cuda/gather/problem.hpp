@@ -58,6 +58,9 @@ struct GatherProblem {
   /// over the whole axis.
   [[nodiscard]] double bytes_per_index() const;
 
+  /// Items of a row of the source that shared memory holds.
+  [[nodiscard]] std::int64_t last_axis_held() const;
+
   /// Whether index and out are aligned to vectors of `count` elements.
   [[nodiscard]] bool aligned_to_vectors(std::int64_t count) const;
 };

@@ -73,14 +73,15 @@ bool is_vectors(const GatherProblem& problem) {
   return is_items(problem) && problem.aligned_to_vectors(vector_items(problem.width));
 }
 
-/// Whether rows of the source fit in shared memory, there are enough of them for all blocks, and
-/// enough indices for the length of a row.
+/// Whether rows of the source fit in shared memory, or a large part of each; there are enough of
+/// them for all blocks, and enough indices for the length of a row.
 bool is_last_axis_shared(const GatherProblem& problem) {
   const GatherTuning& tuning = problem.tuning;
   const Rows& rows = problem.rows;
   const std::int64_t row = problem.args.n * problem.args.item;
   return problem.single_words() && rows.axis_stride == problem.args.item &&
-         row >= tuning.last_axis_shared_from && row <= tuning.last_axis_shared_to &&
+         row >= tuning.last_axis_shared_from &&
+         problem.args.n <= tuning.last_axis_of_held * problem.last_axis_held() &&
          row <= tuning.last_axis_shared_sparse * rows.count &&
          rows.outer >= tuning.last_axis_shared_blocks;
 }

@@ -38,12 +38,14 @@ constexpr GatherTuning kFirst{
     .shared_threads = 128,                                               // #rows
     .last_axis_shared_from = 32,                                         // #last-axis
     .last_axis_shared_to = 32 << 10,            // 64 KiB of shared memory a block
+    .last_axis_of_held = 1,                     // not measured before 9.0
     .last_axis_shared_sparse = 16,              // #last-axis
     .last_axis_shared_blocks = 264,             // two on each of 132
     .last_axis_shared_bytes = 16 << 10,         // #last-axis
     .last_axis_shared_narrow_bytes = 32 << 10,  // #last-axis
     .last_axis_shared_long = 32 << 10,          // #last-axis
     .last_axis_shared_long_threads = 512,       // #last-axis
+    .last_axis_shared_large = 112 << 10,        // #last-axis
     .last_axis_per_block = 8,                   // #last-axis
     .last_axis_outer_from = 4,                  // kLastAxisRows
     .last_axis_count_from = 256,                // #last-axis
@@ -64,6 +66,8 @@ constexpr GatherTuning large_shared_memory() {
 constexpr GatherTuning hopper() {
   GatherTuning tuning = large_shared_memory();
   tuning.compute_capability = 90;
+  tuning.last_axis_shared_to = 224 << 10;               // #last-axis
+  tuning.last_axis_of_held = 2;                         // #last-axis
   tuning.sorted_sparse_from = 8 << 20;                  // #sorted-indices-far-apart
   tuning.pairs_sparse_bytes = tuning.sorted_sparse_to;  // #sorted-indices-far-apart
   tuning.evict_first_from = 8 << 20;                    // #l2-eviction-priority

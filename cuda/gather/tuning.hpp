@@ -77,13 +77,15 @@ struct GatherTuning {
 
   // Last axes, rows of the source in shared memory.
   std::int64_t last_axis_shared_from;          ///< bytes of a row
-  std::int64_t last_axis_shared_to;            ///< bytes of a row
+  std::int64_t last_axis_shared_to;            ///< bytes of a row, as far as they fit
+  std::int64_t last_axis_of_held;              ///< items of a row for each of these, at most
   std::int64_t last_axis_shared_sparse;        ///< bytes of a row for each index, at most
   std::int64_t last_axis_shared_blocks;        ///< blocks and rows, at least
   std::int64_t last_axis_shared_bytes;         ///< shared memory of a block, or one row
   std::int64_t last_axis_shared_narrow_bytes;  ///< the same, items below 4 bytes
-  std::int64_t last_axis_shared_long;          ///< bytes of a row, above which more threads
+  std::int64_t last_axis_shared_long;          ///< bytes of these, above which more threads
   int last_axis_shared_long_threads;
+  std::int64_t last_axis_shared_large;  ///< the same, for kLastAxisSharedThreads
 
   // Last axes, an index loaded once for several rows.
   std::int64_t last_axis_per_block;   ///< rows

@@ -177,7 +177,9 @@ TEST_F(GatherStrategyTest, RowsByTheirLengthAndNumber) {
 TEST_F(GatherStrategyTest, LastAxes) {
   EXPECT_EQ(strategy(last_axis(4, 10000, 1000, 500)), "last_axis_shared");
   EXPECT_EQ(strategy(last_axis(4, 100, 1000, 500)), "last_axis") << "too few rows for all blocks";
-  EXPECT_EQ(strategy(last_axis(4, 1000, 30000, 20000)), "last_axis")
+  EXPECT_EQ(strategy(last_axis(4, 1000, 100000, 80000)), "last_axis_shared")
+      << "half of a row is in shared memory";
+  EXPECT_EQ(strategy(last_axis(4, 1000, 120000, 80000)), "last_axis")
       << "too long for shared memory";
   EXPECT_EQ(strategy(last_axis(4, 10000, 100000, 100)), "rows_small") << "hardly any index";
 }
