@@ -43,6 +43,7 @@ struct Grid {
   /// memory. The only kernel that accesses memory earlier, partition_direct_kernel, explains why
   /// this is safe.
   bool programmatic_launch = false;
+  int cluster = 1;  ///< blocks of a cluster
 };
 
 /// The blocks of a grid for work whose amount only the GPU knows.
@@ -69,11 +70,18 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
   config.blockDim = dim3(static_cast<unsigned>(grid.threads));
   config.dynamicSmemBytes = grid.shared_bytes;
   config.stream = stream;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = grid.programmatic_launch && device_facts().overlaps_kernels ? 1 : 0;
+  cudaLaunchAttribute attributes[2]{};
+  config.attrs = attributes;
+  if (grid.programmatic_launch && device_facts().overlaps_kernels) {
+    cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (grid.cluster > 1) {
+    cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(grid.cluster), 1, 1};
+  }
   check(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
 }
 template <class... Parameters, class... Arguments>

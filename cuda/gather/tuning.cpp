@@ -78,11 +78,11 @@ constexpr GatherTuning hopper() {
       .shared_items_4 = 112,    // #partitioned-gather
       .shared_items_8 = 80,     // #partitioned-gather
       .cached_items = 66,       // #slices-in-the-l2-cache
+      .heavy_items = 30,        // #direct-or-partitioned
       .fixed = 30000,           // #direct-or-partitioned
       .shared_buckets = 5500,   // #slices-in-the-l2-cache
       .source_from = 44 << 20,  // three quarters of the L2 cache of 60 MB
       .count_from = 32 << 20,   // #direct-or-partitioned
-      .window = 16 << 20,       // a quarter of the L2 cache, whose halves mirror each other
       .cached_hot = 16 << 20,   // #slices-in-the-l2-cache
       .cached_slice = 8 << 20,  // #slices-in-the-l2-cache
   };

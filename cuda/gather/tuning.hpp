@@ -36,11 +36,11 @@ struct PartitionTuning {
   double shared_items_4 = 0;        ///< slices in shared memory, items of up to 4 bytes
   double shared_items_8 = 0;        ///< slices in shared memory, items of 8 bytes
   double cached_items = 0;          ///< slices in the L2 cache
+  double heavy_items = 0;           ///< either, where many items of a tile are of one slice
   double fixed = 0;                 ///< nanoseconds of the passes in any case
   std::int64_t shared_buckets = 0;  ///< at most; with more, runs are too short
   std::int64_t source_from = 0;     ///< bytes; direct access is fast from the L2 cache
   std::int64_t count_from = 0;      ///< indices; below, the sample and idle passes cost too much
-  std::int64_t window = 0;          ///< bytes within which indices of a warp count as near
   std::int64_t cached_hot = 0;      ///< bytes of slices in use at the same time
   std::int64_t cached_slice = 0;    ///< bytes of a slice at most
 };

@@ -4,6 +4,8 @@
 // The parameters of the passes for one call.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "cuda/gather/problem.hpp"
@@ -23,5 +25,31 @@ struct PartitionConfig {
 
 /// Of a 1-D gather of single words. No buckets where the call is to be gathered directly.
 PartitionConfig partition_config(const GatherProblem& problem);
+
+/// Equal parts of the source by which the sample counts items, at most.
+inline constexpr int kPartitionBins = 2048;
+
+/// Nanoseconds an item, by which the sample chooses between the direct gather and the passes.
+struct SampleModel {
+  float streamed = 0;    ///< direct: index and result
+  float granule = 0;     ///< direct: 64 bytes that DRAM reads for an item alone
+  float far = 0;         ///< direct: the same, far from those before
+  float passes = 0;      ///< of indices all over the source
+  float heavy = 0;       ///< passes, where many items of a tile are of one slice
+  int sector_shift = 0;  ///< a sector of 32 bytes has 1 << sector_shift items
+  int bin_shift = 0;     ///< a bin has 1 << bin_shift items
+
+  /// How much faster the passes are; negative where direct access is. `missed` is the share of
+  /// items whose sector a run of the sample had not read before. The L2 cache holds what four such
+  /// runs read, and the share of random items that it misses is the fourth power.
+  [[nodiscard]] __host__ __device__ float gain(float missed, float far_share,
+                                               float heavy_share) const {
+    const float of_memory = missed * missed * missed * missed;
+    const float direct = streamed + of_memory * (granule + far_share * far);
+    return direct - (passes + heavy_share * (heavy - passes));
+  }
+};
+
+SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& config);
 
 }  // namespace gpukern::gpu

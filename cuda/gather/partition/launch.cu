@@ -63,9 +63,11 @@ template <class Item, class Raw>
 void launch_direct(const Partition& partition, const GatherLaunch& call) {
   const GatherProblem& problem = call.problem;
   const auto bounds = bounds_of<Raw>(problem.args);
-  launch(partition_sample_kernel<Raw>, Grid{kStretches, kPartitionThreads, 0, true}, call.stream,
-         partition, bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>, problem.args.item,
-         problem.tuning.partition.window, problem.args.path == GPUKERN_GATHER_PARTITIONED);
+  launch(partition_sample_kernel<Raw>,
+         Grid{kPartitionRuns * kPartitionCluster, kPartitionThreads, 0, true, kPartitionCluster},
+         call.stream, partition, bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
+         sample_model(problem, partition_config(problem)),
+         problem.args.path == GPUKERN_GATHER_PARTITIONED);
   launch(
       partition_direct_kernel<Item, Raw>,
       Grid{std::int64_t{device_facts().multiprocessors} * kDirectBlocks, kDirectThreads, 0, true},

@@ -4,6 +4,7 @@
 #include "cuda/gather/partition/partition.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "cuda/common/arithmetic.hpp"
 #include "cuda/gather/partition/config.hpp"
@@ -109,6 +110,26 @@ PartitionConfig partition_config(const GatherProblem& problem) {
   const bool forced = problem.args.path == GPUKERN_GATHER_PARTITIONED;
   const bool chosen = config.buckets > 0 && (forced || pays(problem, config));
   return chosen && has_partition_kernels() ? config : PartitionConfig{};
+}
+
+SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& config) {
+  constexpr double kGranuleBytes = 64;  // that DRAM reads at least
+  constexpr std::int64_t kSectorBytes = 32;
+  const PartitionTuning& tuning = problem.tuning.partition;
+  const GatherArgs& args = problem.args;
+  const double streamed =
+      static_cast<double>(args.item + args.index_type.bytes) / tuning.source_bytes;
+  const double granule = kGranuleBytes / tuning.source_bytes;
+  const double passes = partitioned_time(problem, config) / static_cast<double>(problem.rows.count);
+  SampleModel model{
+      .streamed = static_cast<float>(streamed),
+      .granule = static_cast<float>(granule),
+      .far = static_cast<float>(1 / tuning.direct_items - streamed - granule),
+      .passes = static_cast<float>(passes),
+      .heavy = static_cast<float>(std::max(1 / tuning.heavy_items, passes)),
+      .sector_shift = std::countr_zero(static_cast<std::uint64_t>(kSectorBytes / args.item))};
+  while ((args.n - 1) >> model.bin_shift >= kPartitionBins) ++model.bin_shift;
+  return model;
 }
 
 bool is_partitioned(const GatherProblem& problem) { return partition_config(problem).buckets > 0; }

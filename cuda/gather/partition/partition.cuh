@@ -12,7 +12,6 @@
 // for sorted or skewed indices; if so, the passes do nothing and a direct kernel gathers. This is
 // the radix partitioning of database joins, with a pass that undoes it (S. Manegold, P. Boncz, M.
 // Kersten: Optimizing main-memory join on modern hardware, 2002).
-// Kersten: Optimizing main-memory join on modern hardware, 2002).
 // Measured: benchmarks/notes/gather.md#partitioned-gather.
 #pragma once
 
@@ -75,28 +74,22 @@ struct ExtraPart {
   unsigned number;
 };
 
-/// The sample of the indices: stretches of neighbouring ones, evenly apart, a block each.
-inline constexpr int kStretches = 4;
-inline constexpr int kStretch = 4 * kPartitionThreads;
+/// The sample of the indices: runs of neighbouring ones, evenly apart, a cluster of blocks each.
+inline constexpr int kPartitionRuns = 4;
+inline constexpr int kPartitionCluster = 8;
 
 /// The state that the passes share, in device memory.
 struct alignas(16) PartitionState {
-  unsigned seen[kStretches];  ///< sectors of a stretch; times 1 << 16, its warps in a window
+  float gain[kPartitionRuns];  ///< of each run, see SampleModel
   unsigned extra_parts;
   unsigned taken;   ///< work tiles of the cached fetch that blocks have taken
   unsigned direct;  ///< work tiles of the direct gather that blocks have taken
 
-  /// Whether direct access is fast for these indices, so that the passes do nothing: those of a
-  /// stretch meet few different sectors of 32 bytes (sorted, in blocks, or often equal), or those
-  /// of a warp stay in a window that the L2 cache holds (sorted, but far apart).
+  /// Whether direct access is fast for these indices, so that the passes do nothing.
   [[nodiscard]] __device__ bool local() const {
-    static_assert(kStretches == 4 && kStretches * kStretch < 1 << 16);
-    const uint4 each = *reinterpret_cast<const uint4*>(seen);
-    const unsigned all = each.x + each.y + each.z + each.w;
-    const unsigned sectors = all & 0xffff;
-    const unsigned near = all >> 16;
-    return sectors < kStretches * kStretch / 8 * 7 ||
-           near > kStretches * kPartitionThreads / 32 / 2;
+    static_assert(kPartitionRuns == 4);
+    const float4 each = *reinterpret_cast<const float4*>(gain);
+    return each.x + each.y + each.z + each.w <= 0;
   }
 };
 

@@ -4,61 +4,139 @@
 // Before the passes: a sample of the indices.
 #pragma once
 
+#include <cooperative_groups.h>
+
 #include "cuda/common/indexing.cuh"
+#include "cuda/common/launch.cuh"
+#include "cuda/gather/partition/config.hpp"
 #include "cuda/gather/partition/partition.cuh"
+#include "cuda/gather/partition/uncommon_position.cuh"
 
 namespace gpukern::gpu {
 
-/// A stretch of the sample for each block, see PartitionState. A forced partition is never
+/// What a direct gather of a run of neighbouring indices would read from memory. Which sectors a
+/// run has read before is known of one in kSampledSectors, chosen by a hash of their numbers, so
+/// that reuse counts at any distance within the run (C. Waldspurger, N. Park, A. Garthwaite, I.
+/// Ahmad: Efficient MRC construction with SHARDS, 2015).
+struct IndexSample {
+  static constexpr int kThreads = kPartitionCluster * kPartitionThreads;
+  static constexpr int kSteps = 32;   ///< indices of a thread
+  static constexpr int kWarmUp = 16;  ///< of these only mark the sectors
+  static constexpr int kLoads = 16;   ///< in flight
+  static constexpr int kGroup = 4;    ///< of these, tested together
+  static constexpr std::int64_t kRun = std::int64_t{kSteps} * kThreads;
+  static constexpr unsigned kFactor = 0x85ebca6b;  // of MurmurHash3 (A. Appleby, 2011)
+  static constexpr int kSampledSectors = 1024;
+  static constexpr unsigned kSampledHashes = ~0U / kSampledSectors + 1;  ///< from 0 on
+  static constexpr int kSeenBits = 1 << 16;
+  static constexpr int kBins = kPartitionBins;
+  /// Items of each block that are counted in bins: one of a warp.
+  static constexpr unsigned kBinned = (kSteps - kWarmUp) * kPartitionThreads / 32;
+
+  unsigned seen[kSeenBits / 32];  ///< the first block's, of the whole cluster
+  unsigned bins[kBins];           ///< items of equal parts of the source
+  unsigned fresh;                 ///< sectors not seen before, those of a granule of 64 bytes once
+  unsigned far;                   ///< of these, more than 1 KiB from the item before
+  unsigned heavy;                 ///< items in bins with more than a 16th of the block's
+};
+
+/// A run of the indices for each cluster, see PartitionState. A forced partition is never
 /// cancelled.
 template <class Raw>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_sample_kernel(const __grid_constant__ Partition call,
                             const __grid_constant__ Bounds<Raw> bounds, std::int64_t count,
-                            std::int64_t item, std::int64_t window, bool forced) {
+                            const __grid_constant__ SampleModel model, bool forced) {
 #if __CUDA_ARCH__ >= 900
-  constexpr int kBitmapWords = 2048;
-  constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // Fibonacci hashing (Knuth, TAOCP 3, 6.4)
-  constexpr int kGranule = 10;  // so that positions beyond 2**32 compare as 32-bit numbers
-  constexpr int kEach = kStretch / kPartitionThreads;
-  __shared__ unsigned bitmap[kBitmapWords];
-  __shared__ unsigned seen;
+  using Sample = IndexSample;
+  __shared__ Sample sample;
+  const auto cluster = cooperative_groups::this_cluster();
+  for (unsigned w = threadIdx.x; w < Sample::kSeenBits / 32; w += kPartitionThreads)
+    sample.seen[w] = 0;
+  for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads) sample.bins[b] = 0;
+  if (threadIdx.x == 0) sample.fresh = sample.far = sample.heavy = 0;
+  cluster.sync();
   wait_for_previous();
   __threadfence();  // the next kernel reads the indices before it waits for this one
   launch_next();
-  const auto* const from = reinterpret_cast<const Raw*>(call.index) +
-                           (count - kStretch) / (kStretches - 1) * blockIdx.x + threadIdx.x;
-  Raw raw[kEach];
-#pragma unroll
-  for (int k = 0; k < kEach; ++k) raw[k] = from[k * kPartitionThreads];
-  if (threadIdx.x == 0) seen = 0;
-  for (unsigned w = threadIdx.x; w < kBitmapWords; w += kPartitionThreads) bitmap[w] = 0;
   for (unsigned b = blockIdx.x * kPartitionThreads + threadIdx.x; b < call.buckets;
-       b += kStretches * kPartitionThreads)
+       b += gridDim.x * kPartitionThreads)
     call.heavy_of[b] = 0;
-  __syncthreads();
-  unsigned fresh = 0;
-  unsigned near = 0;
-#pragma unroll
-  for (int k = 0; k < kEach; ++k) {
-    const std::int64_t position = max(bounds.position(raw[k]), std::int64_t{0});
-    const std::uint64_t sector = static_cast<std::uint64_t>(position * item) / 32;
-    const auto hash = static_cast<unsigned>((sector * kGolden) >> 48);
-    const unsigned bit = 1U << (hash % 32);
-    // Neighbours in one sector would queue for one word.
-    const bool same = __shfl_up_sync(~0U, sector, 1) == sector && threadIdx.x % 32 > 0;
-    if (!same) fresh += (atomicOr(&bitmap[hash / 32], bit) & bit) == 0;
-    if (k > 0) continue;
-    const auto granule = static_cast<unsigned>(position >> kGranule);
-    const unsigned span = __reduce_max_sync(~0U, granule) - __reduce_min_sync(~0U, granule);
-    near = span < (window / item >> kGranule);
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    call.state->extra_parts = call.state->taken = call.state->direct = 0;
+  const unsigned run = blockIdx.x / kPartitionCluster;
+  const bool leads = cluster.block_rank() == 0;
+  if (forced) {
+    if (leads && threadIdx.x == 0) call.state->gain[run] = 1;
+    return;
   }
-  fresh = __reduce_add_sync(~0U, fresh);
-  if (threadIdx.x % 32 == 0) atomicAdd(&seen, near << 16 | fresh);
+  Sample& shared = *cluster.map_shared_rank(&sample, 0);
+  const unsigned lane = threadIdx.x % 32;
+  const auto* const from = reinterpret_cast<const Raw*>(call.index) +
+                           (count - Sample::kRun) / (kPartitionRuns - 1) * run +
+                           cluster.block_rank() * kPartitionThreads + threadIdx.x;
+  unsigned fresh = 0;
+  unsigned far = 0;
+#pragma unroll 1
+  for (int first = 0; first < Sample::kSteps; first += Sample::kLoads) {
+    const bool counts = first >= Sample::kWarmUp;
+    Raw raw[Sample::kLoads];
+#pragma unroll
+    for (int k = 0; k < Sample::kLoads; ++k) raw[k] = from[(first + k) * Sample::kThreads];
+    if (first == Sample::kWarmUp) cluster.sync();
+#pragma unroll
+    for (int group = 0; group < Sample::kLoads; group += Sample::kGroup) {
+      unsigned sector[Sample::kGroup];
+      unsigned least = ~0U;
+#pragma unroll
+      for (int k = 0; k < Sample::kGroup; ++k) {
+        const Raw each = raw[group + k];
+        const std::int64_t position =
+            each <= bounds.last ? each : max(uncommon_position(bounds, each), std::int64_t{0});
+        sector[k] = static_cast<unsigned>(position >> model.sector_shift);
+        least = min(least, sector[k] * Sample::kFactor);
+        if (counts && lane == (11 * (group + k) + threadIdx.x / 32) % 32)
+          atomicAdd(sample.bins + (position >> model.bin_shift), 1);
+      }
+      if (!__any_sync(~0U, least < Sample::kSampledHashes)) continue;
+#pragma unroll
+      for (int k = 0; k < Sample::kGroup; ++k) {
+        const unsigned hash = sector[k] * Sample::kFactor;
+        const unsigned before = __shfl_up_sync(~0U, sector[k], 1);
+        if (hash >= Sample::kSampledHashes || (lane > 0 && sector[k] == before)) continue;
+        const unsigned bit = hash / (Sample::kSampledHashes / Sample::kSeenBits);
+        unsigned* const word = shared.seen + bit / 32;
+        const unsigned mask = 1U << (bit % 32);
+        // Most are seen already where many items are equal, which would queue for the word.
+        if ((*static_cast<volatile unsigned*>(word) & mask) != 0) continue;
+        const bool is_fresh = (atomicOr(word, mask) & mask) == 0;
+        if (!counts || !is_fresh || (lane > 0 && sector[k] / 2 == before / 2)) continue;
+        ++fresh;
+        far += lane > 0 && max(sector[k], before) - min(sector[k], before) > 32;
+      }
+    }
+  }
   __syncthreads();
-  if (threadIdx.x > 0) return;
-  call.state->seen[blockIdx.x] = forced ? kStretch : seen;
-  if (blockIdx.x == 0) call.state->extra_parts = call.state->taken = call.state->direct = 0;
+  unsigned heavy = 0;
+  for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads)
+    heavy += sample.bins[b] > Sample::kBinned / 16 ? sample.bins[b] : 0;
+  fresh = __reduce_add_sync(~0U, fresh);
+  far = __reduce_add_sync(~0U, far);
+  heavy = __reduce_add_sync(~0U, heavy);
+  if (lane == 0) {
+    atomicAdd(&shared.fresh, fresh);
+    atomicAdd(&shared.far, far);
+    atomicAdd(&shared.heavy, heavy);
+  }
+  cluster.sync();
+  if (!leads || threadIdx.x > 0) return;
+  constexpr float kCounted = Sample::kThreads * (Sample::kSteps - Sample::kWarmUp);
+  const float missed =
+      min(static_cast<float>(sample.fresh) * Sample::kSampledSectors / kCounted, 1.0F);
+  const float far_share =
+      static_cast<float>(sample.far) / static_cast<float>(max(sample.fresh, 1U));
+  call.state->gain[run] = model.gain(
+      missed, far_share, static_cast<float>(sample.heavy) / (Sample::kBinned * kPartitionCluster));
 #endif
 }
 

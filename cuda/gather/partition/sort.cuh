@@ -6,21 +6,15 @@
 
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/common/indexing.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/vector_access.cuh"
 #include "cuda/gather/partition/partition.cuh"
+#include "cuda/gather/partition/uncommon_position.cuh"
 
 namespace gpukern::gpu {
 
 /// Vectors of indices that a thread has in flight.
 inline constexpr int kBatch = 4;
-
-/// Not inlined, so that the loops over common indices stay short.
-template <class Raw>
-__device__ __noinline__ std::int64_t uncommon_position(const Bounds<Raw>& bounds, Raw raw) {
-  return bounds.position(raw);
-}
 
 template <int kTileItems, class Raw, class Position, class Shape>
 struct SortTile {
