@@ -6,7 +6,10 @@
 scatter's values, factors."""
 
 cimport numpy as cnp
-from cpython.long cimport PyLong_AsLongLongAndOverflow
+from cpython.complex cimport PyComplex_Check
+from cpython.float cimport PyFloat_Check
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
+from cpython.object cimport PyObject_TypeCheck, PyTypeObject
 from libc.string cimport memcpy
 
 from gpukern._capi cimport (
@@ -169,11 +172,17 @@ cdef object bfloat16_array(object value):
 
 # ---- factors of arithmetic ----
 
-cdef bint is_number(object value):
+cdef object numpy_number = np.number
+cdef object numpy_bool = np.bool_
+
+
+cdef bint is_number(object value) noexcept:
     """Whether it is a number of Python's or NumPy's, not an array."""
-    if type(value) is float or type(value) is int:
-        return True
-    return isinstance(value, (int, float, complex, np.number, np.bool_))
+    if type(value) is cnp.ndarray:
+        return False
+    return (PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value)
+            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_number)
+            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_bool))
 
 
 cdef int store_scalar(object number, str name, gpukern_dtype dtype, void *stored) except -1:
