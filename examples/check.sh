@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds and runs every example against an installed prefix, the installed Python package and a
-# plain CMake build, through find_package and pkg-config. Prints a line per example; stops at the
+# subproject, through find_package and pkg-config. Prints a line per example; stops at the
 # first failure and shows its output. Needs no network.
 #
 #   VENV=.venv      a virtual environment with gpukern, Cython and pytest; the examples for
@@ -149,24 +149,14 @@ as_subproject() {
 # library_folder PREFIX [LIBRARY]
 library_folder() { dirname "$(find "$1" -name "${2:-libgpukern.so}" | head -n 1)"; }
 
-# A plain CMake build, its static library as a subproject, and an installed prefix.
+# A static library for the CPU, as a subproject, and an installed prefix.
 from_source() {
-  # Checks the build procedure, so it is unoptimized and for the CPU only.
-  quietly cmake -S . -B "$work/build" -DGPUKERN_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
-  quietly cmake --build "$work/build" --parallel "$(nproc)"
-  quietly cmake --install "$work/build" --prefix "$work/plain"
-  find_package_way "plain build" "$(library_folder "$work/plain")" "-DCMAKE_PREFIX_PATH=$work/plain"
   as_subproject
-
   if [[ -z ${PREFIX:-} ]]; then
-    build=build/cmake-${CUDA,,}
     PREFIX=$work/prefix
-    if [[ ! -f $build/CMakeCache.txt ]]; then
-      build=$work/build
-      quietly cmake -S . -B "$build" "-DGPUKERN_CUDA=$CUDA"
-    fi
-    quietly cmake --build "$build" --target gpukern --parallel "$(nproc)"
-    quietly cmake --install "$build" --prefix "$PREFIX"
+    quietly cmake -S . -B "$work/build" "-DGPUKERN_CUDA=$CUDA"
+    quietly cmake --build "$work/build" --target gpukern --parallel "$(nproc)"
+    quietly cmake --install "$work/build" --prefix "$PREFIX"
   fi
   PREFIX=$(realpath "$PREFIX")
   find_package_way prefix "$(library_folder "$PREFIX")" "-DCMAKE_PREFIX_PATH=$PREFIX"
