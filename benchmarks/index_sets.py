@@ -168,13 +168,12 @@ def measure_last_axis():
 def measure_rows():
     """Print a line for each width of rows that is no multiple of 32 bytes.
 
-    The bound is a copy of as many bytes as the 32-byte sectors that hold a row have, on average,
-    and of those of the result.
+    A bound is a copy of as many bytes as the sectors of 32 bytes, or the granules of 64 that DRAM
+    reads at least, which hold a row have on average, with those of the index and the result.
     """
-    print("\nRandom rows of float32, 1 GiB out of 8 GiB; bound: the sectors of each row\n")
-    print(
-        "| bytes | GB/s | of copy | of the bound | of the best peer |\n|---:|---:|---:|---:|---:|"
-    )
+    print("\nRandom rows of float32, 1 GiB out of 8 GiB, and bounds by 32 and by 64 bytes\n")
+    print("| bytes | GB/s | of copy | of 32 | of 64 | of the best peer |")
+    print("|---:|---:|---:|---:|---:|---:|")
     for items in (5, 7, 12, 20, 25, 33, 50, 75):
         width = 4 * items
         count, total = 2**30 // width, 2**33 // width
@@ -190,11 +189,17 @@ def measure_rows():
         peer = min(device_seconds(call) for call in calls)
         ours = device_seconds(lambda: gpukern.gather(source, index, mode="clip", out=out))  # noqa: B023
         assert torch.equal(out, source[index])
-        starts = range(0, 32 * width, width)
-        sectors = sum((start + width - 1) // 32 - start // 32 + 1 for start in starts) / 32
-        bound = copy * (32 * sectors + width + 4) / (2 * width)
+        bounds = [copy * (read_in(width, unit) + width + 4) / (2 * width) for unit in (32, 64)]
         print(f"| {width} | {2e-9 * count * width / ours:.0f} | {copy / ours:.2f} "
-              f"| {bound / ours:.2f} | {peer / ours:.2f} |", flush=True)  # fmt: skip
+              f"| {bounds[0] / ours:.2f} | {bounds[1] / ours:.2f} | {peer / ours:.2f} |",
+              flush=True)  # fmt: skip
+
+
+def read_in(width, unit):
+    """Return the bytes of the whole units that hold a row, on average over packed rows."""
+    starts = range(0, unit * width, width)
+    units = [(start + width - 1) // unit - start // unit + 1 for start in starts]
+    return unit * sum(units) / len(units)
 
 
 def main(argv=None):
