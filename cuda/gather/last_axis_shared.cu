@@ -20,13 +20,13 @@ void run_last_axis_shared(const GatherLaunch& call) {
   const Rows& rows = call.problem.rows;
   const GatherTuning& tuning = call.problem.tuning;
   const std::int64_t held = call.problem.last_axis_held();
-  const std::int64_t words = max_words(held * args.item);
+  const std::int64_t bytes_held = held * args.item;
+  const std::int64_t words = max_words(bytes_held);
   // As many rows as the shared memory takes, unless too few blocks would be left.
   const std::int64_t bytes =
       args.item < 4 ? tuning.last_axis_shared_narrow_bytes : tuning.last_axis_shared_bytes;
   const std::int64_t rows_per_block = std::max<std::int64_t>(
       std::min(bytes / (words * 16), rows.outer / tuning.last_axis_shared_blocks), 1);
-  const std::int64_t bytes_held = held * args.item;
   const bool large = bytes_held > tuning.last_axis_shared_large;
   const int threads = large ? kLastAxisSharedThreads
                       : bytes_held > tuning.last_axis_shared_long
