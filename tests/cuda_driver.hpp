@@ -93,6 +93,46 @@ class StreamHandle {
   void* handle_ = nullptr;
 };
 
+/// A stream of a green context: of two multiprocessors, which need not be neighbours.
+class GreenStream {
+ public:
+  GreenStream() {
+    constexpr int kMultiprocessors = 1;
+    constexpr unsigned kAnyPlace = 1;
+    constexpr unsigned kDefaultStream = 1;
+    Resource all;
+    Resource few;
+    unsigned groups = 1;
+    void* description = nullptr;
+    int device = 0;
+    cuda("cuCtxGetDevice", &device);
+    cuda("cuDeviceGetDevResource", device, &all, kMultiprocessors);
+    cuda("cuDevSmResourceSplitByCount", &few, &groups, &all, static_cast<Resource*>(nullptr),
+         kAnyPlace, 2U);
+    cuda("cuDevResourceGenerateDesc", &description, &few, 1U);
+    cuda("cuGreenCtxCreate", &context_, description, device, kDefaultStream);
+    cuda("cuGreenCtxStreamCreate", &handle_, context_, unsigned{kNonBlocking}, 0);
+  }
+  GreenStream(const GreenStream&) = delete;
+  GreenStream& operator=(const GreenStream&) = delete;
+  ~GreenStream() {
+    cuda("cuStreamDestroy_v2", handle_);
+    cuda("cuGreenCtxDestroy", context_);
+  }
+  operator void*() const { return handle_; }  // NOLINT(google-explicit-constructor)
+
+  void synchronize() const { cuda("cuStreamSynchronize", handle_); }
+  static bool supported() { return dlsym(RTLD_DEFAULT, "cuGreenCtxStreamCreate") != nullptr; }
+
+ private:
+  /// At least a CUdevResource, which only the driver reads.
+  struct alignas(8) Resource {
+    unsigned char bytes[256];
+  };
+  void* context_ = nullptr;
+  void* handle_ = nullptr;
+};
+
 /// The work captured since begin_capture(), to be launched again and again.
 class Graph {
  public:

@@ -225,6 +225,26 @@ TEST_F(GatherPathTest, AutomaticSamplesTheIndicesOfEachReplay) {
   check_replays<std::int64_t>();
 }
 
+// Too few for the sample's clusters of blocks.
+TEST_F(GatherPathTest, TwoMultiprocessorsOfAGreenContext) {
+  if (!GreenStream::supported()) GTEST_SKIP() << "the driver has no streams of green contexts";
+  constexpr std::int64_t kN = 24 * kMebi;
+  constexpr std::int64_t kCount = 32 * kMebi;
+  const Table<std::int32_t> table(kN / Table<std::int32_t>::kColumns);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  const Arrays arrays{table.data(), kN, index.data(), kCount, out.data()};
+  const GreenStream stream;
+  for (const Spread spread : {Spread::Random, Spread::Sorted}) {
+    const auto values = indices<int>(kN, kCount, spread);
+    index.write(values);
+    cuda("cuCtxSynchronize");
+    ASSERT_EQ(gather(arrays, GPUKERN_GATHER_AUTO, stream), GPUKERN_SUCCESS) << gpukern_last_error();
+    stream.synchronize();
+    expect_items(table, kN, values, out.read());
+  }
+}
+
 TEST_F(GatherPathTest, SourcesBeyondSlicesInSharedMemory) {
   check_cached<std::int32_t, std::int32_t>(5501 * (std::int64_t{3} << 14) - 3);
   check_cached<std::int32_t, std::int64_t>(5501 * (std::int64_t{3} << 14) - 3);

@@ -49,6 +49,47 @@ struct Grid {
 /// The blocks of a grid for work whose amount only the GPU knows.
 inline std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiprocessors; }
 
+/// A Grid for the CUDA runtime.
+class LaunchConfig {
+ public:
+  LaunchConfig(const Grid& grid, cudaStream_t stream) {
+    config_.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+    config_.blockDim = dim3(static_cast<unsigned>(grid.threads));
+    config_.dynamicSmemBytes = grid.shared_bytes;
+    config_.stream = stream;
+    config_.attrs = attributes_;
+    if (grid.programmatic_launch && device_facts().overlaps_kernels) {
+      cudaLaunchAttribute& overlap = attributes_[config_.numAttrs++];
+      overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      overlap.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (grid.cluster > 1) {
+      cudaLaunchAttribute& cluster = attributes_[config_.numAttrs++];
+      cluster.id = cudaLaunchAttributeClusterDimension;
+      cluster.val.clusterDim = {static_cast<unsigned>(grid.cluster), 1, 1};
+    }
+  }
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+  [[nodiscard]] const cudaLaunchConfig_t* get() const { return &config_; }
+
+ private:
+  cudaLaunchConfig_t config_{};
+  cudaLaunchAttribute attributes_[2]{};
+};
+
+/// Whether the stream's multiprocessors can run a cluster of the grid: those of a green context may
+/// be too few, or too far apart.
+template <class... Parameters>
+bool can_run_cluster(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream) {
+  const LaunchConfig config(grid, stream);
+  int clusters = 0;
+  check(cudaOccupancyMaxActiveClusters(&clusters, kernel, config.get()),
+        "cudaOccupancyMaxActiveClusters");
+  return clusters > 0;
+}
+
 /// Launches a kernel and throws for an error of this launch only. Does not read CUDA's last error,
 /// which may be that of another library.
 template <class... Parameters, class... Arguments>
@@ -65,24 +106,8 @@ void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream
                              static_cast<int>(device_facts().shared_bytes - kDeclaredSharedBytes)),
         "cudaFuncSetAttribute");
   }
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(grid.blocks));
-  config.blockDim = dim3(static_cast<unsigned>(grid.threads));
-  config.dynamicSmemBytes = grid.shared_bytes;
-  config.stream = stream;
-  cudaLaunchAttribute attributes[2]{};
-  config.attrs = attributes;
-  if (grid.programmatic_launch && device_facts().overlaps_kernels) {
-    cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (grid.cluster > 1) {
-    cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {static_cast<unsigned>(grid.cluster), 1, 1};
-  }
-  check(cudaLaunchKernelEx(&config, kernel, arguments...), "cudaLaunchKernelEx");
+  const LaunchConfig config(grid, stream);
+  check(cudaLaunchKernelEx(config.get(), kernel, arguments...), "cudaLaunchKernelEx");
 }
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t stream,

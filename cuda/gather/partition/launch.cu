@@ -57,21 +57,30 @@ Partition make_partition(const GatherArgs& args, const PartitionConfig& config) 
           .heavy_units = static_cast<unsigned>(std::min(heavy * config.tiles, kMax))};
 }
 
+template <class Raw>
+void launch_sample(const Partition& partition, const GatherLaunch& call) {
+  const auto kernel = partition_sample_kernel<Raw>;
+  Grid grid{kPartitionRuns * kPartitionCluster, kPartitionThreads, 0, true, kPartitionCluster};
+  // Of shorter runs, a block each.
+  if (!can_run_cluster(kernel, grid, call.stream))
+    grid = {kPartitionRuns, kPartitionThreads, 0, true};
+  const GatherProblem& problem = call.problem;
+  launch(kernel, grid, call.stream, partition, bounds_of<Raw>(problem.args),
+         partition.tiles * tile_items(problem.args.item),
+         sample_model(problem, partition_config(problem)),
+         problem.args.path == GPUKERN_GATHER_PARTITIONED);
+}
+
 /// The sample of the indices, and the direct gather if it says so. Else that gathers only what does
 /// not fill a tile, and the passes do the work.
 template <class Item, class Raw>
 void launch_direct(const Partition& partition, const GatherLaunch& call) {
-  const GatherProblem& problem = call.problem;
-  const auto bounds = bounds_of<Raw>(problem.args);
-  launch(partition_sample_kernel<Raw>,
-         Grid{kPartitionRuns * kPartitionCluster, kPartitionThreads, 0, true, kPartitionCluster},
-         call.stream, partition, bounds, std::int64_t{partition.tiles} * kTile<sizeof(Item)>,
-         sample_model(problem, partition_config(problem)),
-         problem.args.path == GPUKERN_GATHER_PARTITIONED);
+  launch_sample<Raw>(partition, call);
   launch(
       partition_direct_kernel<Item, Raw>,
       Grid{std::int64_t{device_facts().multiprocessors} * kDirectBlocks, kDirectThreads, 0, true},
-      call.stream, ItemArgs(problem), bounds, call.fill, partition.tiles, partition.state);
+      call.stream, ItemArgs(call.problem), bounds_of<Raw>(call.problem.args), call.fill,
+      partition.tiles, partition.state);
 }
 
 template <class Item, class Raw, class Position, class Shape>

@@ -19,12 +19,10 @@ namespace gpukern::gpu {
 /// that reuse counts at any distance within the run (C. Waldspurger, N. Park, A. Garthwaite, I.
 /// Ahmad: Efficient MRC construction with SHARDS, 2015).
 struct IndexSample {
-  static constexpr int kThreads = kPartitionCluster * kPartitionThreads;
-  static constexpr int kSteps = 32;   ///< indices of a thread
-  static constexpr int kWarmUp = 16;  ///< of these only mark the sectors
-  static constexpr int kLoads = 16;   ///< in flight
-  static constexpr int kGroup = 4;    ///< of these, tested together
-  static constexpr std::int64_t kRun = std::int64_t{kSteps} * kThreads;
+  static constexpr int kSteps = 32;                ///< indices of a thread
+  static constexpr int kWarmUp = 16;               ///< of these only mark the sectors
+  static constexpr int kLoads = 16;                ///< in flight
+  static constexpr int kGroup = 4;                 ///< of these, tested together
   static constexpr unsigned kFactor = 0x85ebca6b;  // of MurmurHash3 (A. Appleby, 2011)
   static constexpr int kSampledSectors = 1024;
   static constexpr unsigned kSampledHashes = ~0U / kSampledSectors + 1;  ///< from 0 on
@@ -40,8 +38,8 @@ struct IndexSample {
   unsigned heavy;                 ///< items in bins with more than a 16th of the block's
 };
 
-/// A run of the indices for each cluster, see PartitionState. A forced partition is never
-/// cancelled.
+/// A run of the indices for each of kPartitionRuns clusters, see PartitionState. A forced partition
+/// is never cancelled.
 template <class Raw>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_sample_kernel(const __grid_constant__ Partition call,
@@ -64,7 +62,9 @@ __global__ void __launch_bounds__(kPartitionThreads)
     call.heavy_of[b] = 0;
   if (blockIdx.x == 0 && threadIdx.x == 0)
     call.state->extra_parts = call.state->taken = call.state->direct = 0;
-  const unsigned run = blockIdx.x / kPartitionCluster;
+  const unsigned blocks = cluster.num_blocks();
+  const unsigned threads = blocks * kPartitionThreads;
+  const unsigned run = blockIdx.x / blocks;
   const bool leads = cluster.block_rank() == 0;
   if (forced) {
     if (leads && threadIdx.x == 0) call.state->gain[run] = 1;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   Sample& shared = *cluster.map_shared_rank(&sample, 0);
   const unsigned lane = threadIdx.x % 32;
   const auto* const from = reinterpret_cast<const Raw*>(call.index) +
-                           (count - Sample::kRun) / (kPartitionRuns - 1) * run +
+                           (count - Sample::kSteps * threads) / (kPartitionRuns - 1) * run +
                            cluster.block_rank() * kPartitionThreads + threadIdx.x;
   unsigned fresh = 0;
   unsigned far = 0;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
     const bool counts = first >= Sample::kWarmUp;
     Raw raw[Sample::kLoads];
 #pragma unroll
-    for (int k = 0; k < Sample::kLoads; ++k) raw[k] = from[(first + k) * Sample::kThreads];
+    for (int k = 0; k < Sample::kLoads; ++k) raw[k] = from[(first + k) * threads];
     if (first == Sample::kWarmUp) cluster.sync();
 #pragma unroll
     for (int group = 0; group < Sample::kLoads; group += Sample::kGroup) {
@@ -130,13 +130,14 @@ __global__ void __launch_bounds__(kPartitionThreads)
   }
   cluster.sync();
   if (!leads || threadIdx.x > 0) return;
-  constexpr float kCounted = Sample::kThreads * (Sample::kSteps - Sample::kWarmUp);
+  const auto counted = static_cast<float>((Sample::kSteps - Sample::kWarmUp) * threads);
   const float missed =
-      min(static_cast<float>(sample.fresh) * Sample::kSampledSectors / kCounted, 1.0F);
+      min(static_cast<float>(sample.fresh) * Sample::kSampledSectors / counted, 1.0F);
   const float far_share =
       static_cast<float>(sample.far) / static_cast<float>(max(sample.fresh, 1U));
-  call.state->gain[run] = model.gain(
-      missed, far_share, static_cast<float>(sample.heavy) / (Sample::kBinned * kPartitionCluster));
+  call.state->gain[run] =
+      model.gain(missed, far_share,
+                 static_cast<float>(sample.heavy) / static_cast<float>(Sample::kBinned * blocks));
 #endif
 }
 
