@@ -12,8 +12,9 @@
 namespace gpukern_test {
 namespace {
 
-/// The distribution of the indices over the source. From HalfBad on, some are out of bounds.
-enum class Spread { Uniform, Sorted, Equal, HotSlice, HalfBad, AllBad, BadAtTheEnd };
+/// The distribution of the indices over the source. InTurn: runs that are sorted, and others that
+/// are not. From HalfBad on, some are out of bounds.
+enum class Spread { Uniform, Sorted, InTurn, Equal, HotSlice, HalfBad, AllBad, BadAtTheEnd };
 
 struct PartitionCase {
   int width = 4;
@@ -48,7 +49,9 @@ class IndexMaker {
       case Spread::Uniform:
         return good();
       case Spread::Sorted:
-        return std::min<Wide>(high_, Wide{k} * call_.n / call_.count);
+        return sorted(k);
+      case Spread::InTurn:
+        return k / 37 % 2 == 0 ? sorted(k) : good();
       case Spread::Equal:
         return high_ - high_ / 3;
       case Spread::HotSlice:
@@ -67,6 +70,9 @@ class IndexMaker {
  private:
   Wide good() {
     return low_ + static_cast<Wide>(random_() % static_cast<std::uint64_t>(high_ - low_ + 1));
+  }
+  Wide sorted(std::int64_t k) const {
+    return std::min<Wide>(high_, Wide{k} * call_.n / call_.count);
   }
   Wide bad() {
     const auto far = static_cast<Wide>(random_() % (random_() % 2 == 0 ? 10 : 1000000007));
@@ -149,6 +155,8 @@ TEST_P(GatherPartitionTest, EveryWidthIndexTypeAndMode) {
         PartitionCase call{.width = width, .type = type, .n = 3 * kSlice + 5, .mode = mode};
         call.count = 2 * call.tile() + 17;
         check(call, placement());
+        call.spread = Spread::InTurn;
+        check(call, placement());
         if (mode == GPUKERN_INDEX_RAISE) continue;
         call.spread = Spread::HalfBad;
         call.fill = mode == GPUKERN_INDEX_FILL;
@@ -173,8 +181,8 @@ TEST_P(GatherPartitionTest, SourcesAndResultsOfEveryLength) {
 TEST_P(GatherPartitionTest, IndicesOfEverySpread) {
   for (const int width : {1, 4, 8})
     for (const std::int64_t n : {kSlice - 3, 40 * kSlice + 1})
-      for (const Spread spread :
-           {Spread::Sorted, Spread::Equal, Spread::HotSlice, Spread::AllBad, Spread::BadAtTheEnd}) {
+      for (const Spread spread : {Spread::Sorted, Spread::InTurn, Spread::Equal, Spread::HotSlice,
+                                  Spread::AllBad, Spread::BadAtTheEnd}) {
         PartitionCase call{.width = width, .n = n, .mode = GPUKERN_INDEX_FILL, .spread = spread};
         call.fill = true;
         call.count = 12 * call.tile() + 1;

@@ -64,7 +64,7 @@ class GatherPathTest : public testing::Test {
     return Graph(stream).nodes();
   }
 
-  enum class Spread { Random, Sorted, Falling, Equal, SortedAtFirst };
+  enum class Spread { Random, Sorted, Falling, Equal, SortedAtFirst, InTurn };
 
   static std::int64_t position(Spread spread, std::int64_t k, std::int64_t n, std::int64_t count) {
     const auto at = static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(k)) %
@@ -79,6 +79,8 @@ class GatherPathTest : public testing::Test {
         return n / 3;
       case Spread::SortedAtFirst:
         return k < count / 8 ? k * n / count : random;
+      case Spread::InTurn:
+        return k % 2 == 0 ? k * n / count : random;
       default:
         return random;
     }
@@ -140,8 +142,9 @@ class GatherPathTest : public testing::Test {
     if (partitions()) {
       EXPECT_GT(graph.nodes(), 5U);
     }
-    for (const Spread spread : {Spread::Random, Spread::Sorted, Spread::Falling,
-                                Spread::SortedAtFirst, Spread::Equal, Spread::Random}) {
+    for (const Spread spread :
+         {Spread::Random, Spread::Sorted, Spread::Falling, Spread::SortedAtFirst, Spread::InTurn,
+          Spread::Equal, Spread::Random}) {
       SCOPED_TRACE("spread " + std::to_string(static_cast<int>(spread)));
       const auto values = indices<int>(kN, kCount, spread);
       index.write(values);

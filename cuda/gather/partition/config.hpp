@@ -34,19 +34,23 @@ struct SampleModel {
   float streamed = 0;    ///< direct: index and result
   float granule = 0;     ///< direct: 64 bytes that DRAM reads for an item alone
   float far = 0;         ///< direct: the same, far from those before
-  float passes = 0;      ///< of indices all over the source
-  float heavy = 0;       ///< passes, where many items of a tile are of one slice
+  float passes = 0;      ///< in any case
+  float bucketed = 0;    ///< passes: of an index all over the source
+  float heavy = 0;       ///< passes: of one of many of a tile in the same slice
+  float near = 0;        ///< passes: of one that the sort leaves out, beside reading its item
   int sector_shift = 0;  ///< a sector of 32 bytes has 1 << sector_shift items
   int bin_shift = 0;     ///< a bin has 1 << bin_shift items
 
   /// How much faster the passes are; negative where direct access is. `missed` is the share of
-  /// items whose sector a run of the sample had not read before. The L2 cache holds what four such
-  /// runs read, and the share of random items that it misses is the fourth power.
-  [[nodiscard]] __host__ __device__ float gain(float missed, float far_share,
+  /// the items that are not near whose sector a run of the sample had not read before. The L2 cache
+  /// holds what four such runs read, and the share of random items that it misses is the fourth
+  /// power. `heavy_share` is of all items.
+  [[nodiscard]] __host__ __device__ float gain(float near_share, float missed, float far_share,
                                                float heavy_share) const {
-    const float of_memory = missed * missed * missed * missed;
+    const float of_memory = (1 - near_share) * missed * missed * missed * missed;
     const float direct = streamed + of_memory * (granule + far_share * far);
-    return direct - (passes + heavy_share * (heavy - passes));
+    const float sorted = (1 - near_share - heavy_share) * bucketed + heavy_share * heavy;
+    return direct - (passes + sorted + near_share * near);
   }
 };
 

@@ -15,7 +15,7 @@ inline constexpr int kDirectBlocks = 6;  ///< on a multiprocessor, at 40 registe
 /// A block most of whose index vectors span at most this number of bytes of the source gathers its
 /// first work tile without waiting for the sample. Measured:
 /// benchmarks/notes/gather.md#direct-or-partitioned.
-inline constexpr int kNearBytes = 1024;
+inline constexpr int kNearVectorBytes = 1024;
 
 /// Gathers all items if the sample decides so, otherwise the items after the last whole tile. The
 /// blocks are persistent, so that idle blocks cost little.
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   // before it let this kernel start. The fences here and there make that work visible.
   __threadfence();
   ItemVectors<Item, Raw, kCount, kItemVectors> own(args, blockIdx.x, CachePolicy(true));
-  const int near = __syncthreads_count(own.ends_within(kNearBytes / sizeof(Item)));
+  const int near = __syncthreads_count(own.ends_within(kNearVectorBytes / sizeof(Item)));
   const bool first_done = near > kDirectThreads / 2;
   if (first_done) own.gather(bounds, fill);  // if the passes run after all, they do so again
   wait_for_previous();

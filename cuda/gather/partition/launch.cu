@@ -53,6 +53,7 @@ Partition make_partition(const GatherArgs& args, const PartitionConfig& config) 
           .shift = config.shift,
           .capacity = static_cast<unsigned>(config.capacity),
           .starts_stride = round_up(buckets + 1, 2),
+          .near = kNearBytes / static_cast<int>(args.item),
           .heavy = static_cast<unsigned>(config.shared_slices() ? heavy : kMax),
           .heavy_units = static_cast<unsigned>(std::min(heavy * config.tiles, kMax))};
 }
@@ -97,6 +98,20 @@ void launch_sort(const Partition& partition, const GatherLaunch& call) {
 }
 
 template <class Item, int kUnit>
+void launch_unpermute(const Partition& partition, const GatherLaunch& call) {
+  const Grid grid{device_facts().multiprocessors, kPartitionThreads,
+                  partition.capacity * sizeof(Item), true};
+  const auto start = [&]<class Raw>(Raw /*type*/) {
+    launch(partition_unpermute_kernel<Item, Raw, kUnit>, grid, call.stream, partition,
+           bounds_of<Raw>(call.problem.args), call.fill);
+  };
+  if (call.problem.args.index_type.bytes == 4)
+    start(std::uint32_t{});
+  else
+    start(std::uint64_t{});
+}
+
+template <class Item, int kUnit>
 void launch_shared_slices(const Partition& partition, const GatherLaunch& call) {
   using Shape = SharedSlices<kUnit>;
   if (call.problem.args.index_type.bytes == 4)
@@ -107,10 +122,7 @@ void launch_shared_slices(const Partition& partition, const GatherLaunch& call) 
   launch(partition_fetch_shared_kernel<Item, kUnit>,
          Grid{device_facts().multiprocessors, kPartitionThreads, slice, true}, call.stream,
          partition);
-  launch(partition_unpermute_kernel<Item, kUnit>,
-         Grid{device_facts().multiprocessors, kPartitionThreads, partition.capacity * sizeof(Item),
-              true},
-         call.stream, partition, call.fill);
+  launch_unpermute<Item, kUnit>(partition, call);
 }
 
 template <class Item>
@@ -126,10 +138,7 @@ void launch_cached_slices(const Partition& partition, const GatherLaunch& call) 
          Grid{std::int64_t{device_facts().multiprocessors} * FetchCached<Item>::kBlocks,
               kFetchCachedThreads},
          call.stream, partition);
-  launch(partition_unpermute_kernel<Item, 1>,
-         Grid{device_facts().multiprocessors, kPartitionThreads, partition.capacity * sizeof(Item),
-              true},
-         call.stream, partition, call.fill);
+  launch_unpermute<Item, 1>(partition, call);
 }
 
 void launch_passes(const Partition& partition, const GatherLaunch& call, int unit) {

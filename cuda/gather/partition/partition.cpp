@@ -34,7 +34,7 @@ bool has_partition_kernels() {
 bool fits(const PartitionConfig& config, std::int64_t item) {
   const std::int64_t tile = tile_items(item);
   const std::int64_t block = sort_shared_bytes(tile, config.buckets, config.capacity, config.unit);
-  return config.capacity < kNoRank && config.capacity * item <= kPartitionSharedBytes &&
+  return config.capacity < kDirectRank && config.capacity * item <= kPartitionSharedBytes &&
          block * (kSortMaxThreads / sort_threads(tile)) <= kPartitionSharedBytes;
 }
 
@@ -81,22 +81,27 @@ PartitionConfig feasible_config(const GatherProblem& problem, std::int64_t tiles
   return config.shift <= 32 && fits(config, args.item) ? config : PartitionConfig{};
 }
 
-/// Nanoseconds, by a model of rates.
-double partitioned_time(const GatherProblem& problem, const PartitionConfig& config) {
+/// Items per nanosecond, beside what a call takes in any case.
+double partitioned_items(const GatherProblem& problem, const PartitionConfig& config) {
   const PartitionTuning& tuning = problem.tuning.partition;
-  const double shared_items =
-      problem.args.item <= 4 ? tuning.shared_items_4 : tuning.shared_items_8;
-  const double items = config.shared_slices() ? shared_items : tuning.cached_items;
+  if (!config.shared_slices()) return tuning.cached_items;
+  return problem.args.item <= 4 ? tuning.shared_items_4 : tuning.shared_items_8;
+}
+
+/// Nanoseconds of the passes in any case: they read all of the source.
+double partitioned_fixed(const GatherProblem& problem) {
+  const PartitionTuning& tuning = problem.tuning.partition;
   return tuning.fixed +
-         static_cast<double>(problem.args.n * problem.args.item) / tuning.source_bytes +
-         static_cast<double>(problem.rows.count) / items;
+         static_cast<double>(problem.args.n * problem.args.item) / tuning.source_bytes;
 }
 
 bool pays(const GatherProblem& problem, const PartitionConfig& config) {
   const PartitionTuning& tuning = problem.tuning.partition;
-  const std::int64_t count = problem.rows.count;
-  return problem.args.n * problem.args.item >= tuning.source_from && count >= tuning.count_from &&
-         partitioned_time(problem, config) < static_cast<double>(count) / tuning.direct_items;
+  const auto count = static_cast<double>(problem.rows.count);
+  return problem.args.n * problem.args.item >= tuning.source_from &&
+         problem.rows.count >= tuning.count_from &&
+         partitioned_fixed(problem) + count / partitioned_items(problem, config) <
+             count / tuning.direct_items;
 }
 
 }  // namespace
@@ -120,13 +125,18 @@ SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& co
   const double streamed =
       static_cast<double>(args.item + args.index_type.bytes) / tuning.source_bytes;
   const double granule = kGranuleBytes / tuning.source_bytes;
-  const double passes = partitioned_time(problem, config) / static_cast<double>(problem.rows.count);
+  const double passes = partitioned_fixed(problem) / static_cast<double>(problem.rows.count);
+  // The index twice, the item, the result, and the rank written and read.
+  const std::int64_t left_out = 2 * (args.index_type.bytes + args.item) + 4;
+  const double bucketed = 1 / partitioned_items(problem, config);
   SampleModel model{
       .streamed = static_cast<float>(streamed),
       .granule = static_cast<float>(granule),
       .far = static_cast<float>(1 / tuning.direct_items - streamed - granule),
       .passes = static_cast<float>(passes),
-      .heavy = static_cast<float>(std::max(1 / tuning.heavy_items, passes)),
+      .bucketed = static_cast<float>(bucketed),
+      .heavy = static_cast<float>(std::max(1 / tuning.heavy_items - passes, bucketed)),
+      .near = static_cast<float>(static_cast<double>(left_out) / tuning.near_bytes),
       .sector_shift = std::countr_zero(static_cast<std::uint64_t>(kSectorBytes / args.item))};
   while ((args.n - 1) >> model.bin_shift >= kPartitionBins) ++model.bin_shift;
   return model;

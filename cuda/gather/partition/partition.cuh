@@ -9,9 +9,10 @@
 //   fetch      goes through the slices and fetches the items that the tiles need of each,
 //   unpermute  brings the items of a tile back into the order of the indices.
 // All passes stream. Before them, a sample of the indices shows whether direct access is fast, as
-// for sorted or skewed indices; if so, the passes do nothing and a direct kernel gathers. This is
-// the radix partitioning of database joins, with a pass that undoes it (S. Manegold, P. Boncz, M.
-// Kersten: Optimizing main-memory join on modern hardware, 2002).
+// for sorted or skewed indices; if so, the passes do nothing and a direct kernel gathers. Of a
+// mixture, the sort leaves out the items that are near their neighbours, and unpermute gathers
+// them. This is the radix partitioning of database joins, with a pass that undoes it (S. Manegold,
+// P. Boncz, M. Kersten: Optimizing main-memory join on modern hardware, 2002).
 // Measured: benchmarks/notes/gather.md#partitioned-gather.
 #pragma once
 
@@ -38,8 +39,9 @@ constexpr int fetch_cached_blocks(std::int64_t item_bytes) { return item_bytes <
 inline constexpr int kFetchCachedTiles = 4;
 
 /// The ranks of a tile (where each index is in sorted order) and the starts of its runs are 16-bit
-/// numbers. This rank stands for the fill value.
+/// numbers. These stand for the fill value, and for an item that the last pass gathers directly.
 inline constexpr unsigned kNoRank = 0xffff;
+inline constexpr unsigned kDirectRank = 0xfffe;
 
 /// Indices in a tile: its items fill the shared memory of one multiprocessor.
 template <std::size_t kItemBytes>
@@ -78,9 +80,15 @@ struct ExtraPart {
 inline constexpr int kPartitionRuns = 4;
 inline constexpr int kPartitionCluster = 8;
 
+/// Where indices this far apart are of positions within kNearBytes, direct access is fast: the
+/// sort leaves them out.
+inline constexpr int kNearIndices = 4;
+inline constexpr int kNearBytes = 128;
+
 /// The state that the passes share, in device memory.
 struct alignas(16) PartitionState {
   float gain[kPartitionRuns];  ///< of each run, see SampleModel
+  float near[kPartitionRuns];  ///< the share of indices that the sort would leave out
   unsigned extra_parts;
   unsigned taken;   ///< work tiles of the cached fetch that blocks have taken
   unsigned direct;  ///< work tiles of the direct gather that blocks have taken
@@ -90,6 +98,13 @@ struct alignas(16) PartitionState {
     static_assert(kPartitionRuns == 4);
     const float4 each = *reinterpret_cast<const float4*>(gain);
     return each.x + each.y + each.z + each.w <= 0;
+  }
+
+  /// Whether the sort looks for those: with a tenth it pays.
+  [[nodiscard]] __device__ bool mixed() const {
+    constexpr float kFew = 0.1F;
+    const float4 each = *reinterpret_cast<const float4*>(near);
+    return each.x + each.y + each.z + each.w > kFew * kPartitionRuns;
   }
 };
 
@@ -105,6 +120,7 @@ struct Partition {
   int shift = 0;          ///< a slice has kFactor << shift items
   unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
   unsigned starts_stride = 0;
+  int near = 0;              ///< items, kNearBytes
   unsigned heavy = 0;        ///< units in a run from which it is heavy; shared slices only
   unsigned heavy_units = 0;  ///< a bucket has an additional part for each that many of them
   PartitionState* state = nullptr;

@@ -36,6 +36,7 @@ struct IndexSample {
   unsigned fresh;                 ///< sectors not seen before, those of a granule of 64 bytes once
   unsigned far;                   ///< of these, more than 1 KiB from the item before
   unsigned heavy;                 ///< items in bins with more than a 16th of the block's
+  unsigned near;  ///< items that the sort would leave out; the others are counted in bins
 };
 
 /// A run of the indices for each of kPartitionRuns clusters, see PartitionState. A forced partition
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   for (unsigned w = threadIdx.x; w < Sample::kSeenBits / 32; w += kPartitionThreads)
     sample.seen[w] = 0;
   for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads) sample.bins[b] = 0;
-  if (threadIdx.x == 0) sample.fresh = sample.far = sample.heavy = 0;
+  if (threadIdx.x == 0) sample.fresh = sample.far = sample.heavy = sample.near = 0;
   cluster.sync();
   wait_for_previous();
   __threadfence();  // the next kernel reads the indices before it waits for this one
@@ -66,8 +67,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
   const unsigned threads = blocks * kPartitionThreads;
   const unsigned run = blockIdx.x / blocks;
   const bool leads = cluster.block_rank() == 0;
-  if (forced) {
-    if (leads && threadIdx.x == 0) call.state->gain[run] = 1;
+  if (count < Sample::kSteps * threads) {  // only if forced
+    if (leads && threadIdx.x == 0) call.state->gain[run] = call.state->near[run] = 1;
     return;
   }
   Sample& shared = *cluster.map_shared_rank(&sample, 0);
@@ -77,6 +78,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
                            cluster.block_rank() * kPartitionThreads + threadIdx.x;
   unsigned fresh = 0;
   unsigned far = 0;
+  unsigned near = 0;
 #pragma unroll 1
   for (int first = 0; first < Sample::kSteps; first += Sample::kLoads) {
     const bool counts = first >= Sample::kWarmUp;
@@ -88,6 +90,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
     for (int group = 0; group < Sample::kLoads; group += Sample::kGroup) {
       unsigned sector[Sample::kGroup];
       unsigned least = ~0U;
+      unsigned near_of = 0;
 #pragma unroll
       for (int k = 0; k < Sample::kGroup; ++k) {
         const Raw each = raw[group + k];
@@ -95,7 +98,12 @@ __global__ void __launch_bounds__(kPartitionThreads)
             each <= bounds.last ? each : max(uncommon_position(bounds, each), std::int64_t{0});
         sector[k] = static_cast<unsigned>(position >> model.sector_shift);
         least = min(least, sector[k] * Sample::kFactor);
-        if (counts && lane == (11 * (group + k) + threadIdx.x / 32) % 32)
+        if (!counts) continue;
+        const unsigned other = __shfl_xor_sync(~0U, sector[k], kNearIndices);
+        const bool is_near = max(sector[k], other) - min(sector[k], other) <= kNearBytes / 32;
+        near += is_near;
+        near_of |= unsigned{is_near} << k;
+        if (!is_near && lane == (11 * (group + k) + threadIdx.x / 32) % 32)
           atomicAdd(sample.bins + (position >> model.bin_shift), 1);
       }
       if (!__any_sync(~0U, least < Sample::kSampledHashes)) continue;
@@ -110,7 +118,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
         // Most are seen already where many items are equal, which would queue for the word.
         if ((*static_cast<volatile unsigned*>(word) & mask) != 0) continue;
         const bool is_fresh = (atomicOr(word, mask) & mask) == 0;
-        if (!counts || !is_fresh || (lane > 0 && sector[k] / 2 == before / 2)) continue;
+        if (!counts || !is_fresh || (near_of >> k & 1) != 0) continue;
+        if (lane > 0 && sector[k] / 2 == before / 2) continue;
         ++fresh;
         far += lane > 0 && max(sector[k], before) - min(sector[k], before) > 32;
       }
@@ -123,21 +132,26 @@ __global__ void __launch_bounds__(kPartitionThreads)
   fresh = __reduce_add_sync(~0U, fresh);
   far = __reduce_add_sync(~0U, far);
   heavy = __reduce_add_sync(~0U, heavy);
+  near = __reduce_add_sync(~0U, near);
   if (lane == 0) {
     atomicAdd(&shared.fresh, fresh);
     atomicAdd(&shared.far, far);
     atomicAdd(&shared.heavy, heavy);
+    atomicAdd(&shared.near, near);
   }
   cluster.sync();
   if (!leads || threadIdx.x > 0) return;
   const auto counted = static_cast<float>((Sample::kSteps - Sample::kWarmUp) * threads);
+  const float near_share = static_cast<float>(sample.near) / counted;
+  const float spread = max(counted - static_cast<float>(sample.near), 1.0F);
   const float missed =
-      min(static_cast<float>(sample.fresh) * Sample::kSampledSectors / counted, 1.0F);
+      min(static_cast<float>(sample.fresh) * Sample::kSampledSectors / spread, 1.0F);
   const float far_share =
       static_cast<float>(sample.far) / static_cast<float>(max(sample.fresh, 1U));
-  call.state->gain[run] =
-      model.gain(missed, far_share,
-                 static_cast<float>(sample.heavy) / static_cast<float>(Sample::kBinned * blocks));
+  const float heavy_share =
+      static_cast<float>(sample.heavy) / static_cast<float>(Sample::kBinned * blocks);
+  call.state->gain[run] = forced ? 1 : model.gain(near_share, missed, far_share, heavy_share);
+  call.state->near[run] = near_share;
 #endif
 }
 

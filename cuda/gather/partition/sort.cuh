@@ -21,6 +21,7 @@ struct SortTile {
   static constexpr int kThreads = sort_threads(kTileItems);
   using Offset = typename Shape::Offset;
   static constexpr int kUnit = Shape::kUnit;
+  static constexpr Position kLeftOut = -2;
   static constexpr int kCount = 16 / sizeof(Raw);  ///< indices of a vector
   static constexpr int kSteps = kTileItems / (kThreads * kCount);
   static constexpr int kMaxKept = kKeptBytes / static_cast<int>(sizeof(Position)) / kCount;
@@ -44,6 +45,7 @@ struct SortTile {
   unsigned* counter;  ///< [buckets]; first counts, then the next rank of each bucket
   Offset* sorted;     ///< [capacity]
   std::int64_t tile = 0;
+  int near = -1;  ///< items that are left out where they are this close; -1 leaves out none
 
   using Indices = Vector<Raw, kCount>;
   using Positions = Vector<Position, kCount>;
@@ -86,6 +88,7 @@ struct SortTile {
       if (first + s < kSteps) raw[s] = *reinterpret_cast<const Indices*>(from + element(first + s));
   }
 
+  /// Negative for those that have no bucket: kLeftOut or -1 for the fill value.
   __device__ void resolve(const Indices& raw, Position (&position)[kCount]) const {
     bool common = true;
 #pragma unroll
@@ -93,21 +96,27 @@ struct SortTile {
       position[k] = static_cast<Position>(raw.element[k]);
       common = common && raw.element[k] <= bounds.last;
     }
-    if (common) return;
+    if (!common) {
 #pragma unroll
-    for (int k = 0; k < kCount; ++k)
-      position[k] = static_cast<Position>(uncommon_position(bounds, raw.element[k]));
+      for (int k = 0; k < kCount; ++k)
+        position[k] = static_cast<Position>(uncommon_position(bounds, raw.element[k]));
+    }
+    if (near < 0) return;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const Position other = __shfl_xor_sync(~0U, position[k], kNearIndices / kCount);
+      if (max(position[k], other) - min(position[k], other) <= near) position[k] = kLeftOut;
+    }
   }
 
-  /// Indices that stand for the fill value are counted after the buckets.
   __device__ unsigned bucket(Position position) const {
-    const unsigned b = static_cast<unsigned>(position >> call.shift) / Shape::kFactor;
-    return position < 0 ? call.buckets : b;
+    return static_cast<unsigned>(position >> call.shift) / Shape::kFactor;
   }
 
   __device__ void count(const Position (&position)[kCount]) {
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) atomicAdd(counter + bucket(position[k]), 1);
+    for (int k = 0; k < kCount; ++k)
+      if (position[k] >= 0) atomicAdd(counter + bucket(position[k]), 1);
   }
 
   /// Counts the steps that registers hold.
@@ -178,11 +187,12 @@ struct SortTile {
   /// Writes the offset of an index to its bucket and returns its rank. The index may have changed
   /// since it was counted: the rank is inside the tile nevertheless, and the offset inside a slice.
   __device__ unsigned rank(Position position) {
+    if (position < 0) return position == kLeftOut ? kDirectRank : kNoRank;
     const unsigned b = bucket(position);
     const unsigned at = min(atomicAdd(counter + b, 1), call.capacity - 1);
     const Position first = static_cast<Position>(b * Shape::kFactor) << call.shift;
-    if (position >= 0) sorted[at] = static_cast<Offset>(position - first);
-    return position < 0 ? kNoRank : at;
+    sorted[at] = static_cast<Offset>(position - first);
+    return at;
   }
 
   __device__ void rank_all(int step, const Position (&position)[kCount]) {
@@ -247,6 +257,7 @@ __global__ void __launch_bounds__(sort_threads(kTileItems),
   wait_for_previous();
   launch_next();
   if (call.state->local()) return;
+  if (call.state->mixed()) tile.near = call.near;
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
     __syncthreads();

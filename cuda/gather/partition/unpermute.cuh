@@ -9,6 +9,7 @@
 #include "cuda/common/vector_access.cuh"
 #include "cuda/gather/fill.cuh"
 #include "cuda/gather/partition/partition.cuh"
+#include "cuda/gather/partition/uncommon_position.cuh"
 
 namespace gpukern::gpu {
 
@@ -17,14 +18,38 @@ struct UnpermuteTile {
   static constexpr int kCount = sizeof(Item) <= 4 ? 4 : 2;  ///< items of a vector
   static constexpr int kSteps = kTile<sizeof(Item)> / (kPartitionThreads * kCount);
   static constexpr int kInFlight = 6;  ///< divides the 12 steps of both tile sizes
-  static_assert(kSteps % kInFlight == 0);
+  static constexpr int kTogether = 2;  ///< of these, the vectors that are gathered together
+  static_assert(kSteps % kInFlight == 0 && kInFlight % kTogether == 0);
   using Ranks = Vector<std::uint16_t, kCount>;
   using Items = Vector<Item, kCount>;
+
+  /// Gathers the items that the sort has left out; vectors at `first` and every kPartitionThreads.
+  template <class Raw, int kVectors>
+  static __device__ void gather_left_out(const Partition& call, const Bounds<Raw>& bounds,
+                                         Item filling, std::int64_t first, const Ranks* ranks,
+                                         Items* items) {
+    using Indices = Vector<Raw, kCount>;
+    const auto* const from = reinterpret_cast<const Indices*>(call.index) + first;
+    const auto* const source = reinterpret_cast<const Item*>(call.source);
+    Indices raw[kVectors];
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) raw[k] = from[k * kPartitionThreads];
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k)
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) {
+        if (ranks[k].element[j] != kDirectRank) continue;
+        const Raw each = raw[k].element[j];
+        const std::int64_t position = each <= bounds.last ? each : uncommon_position(bounds, each);
+        items[k].element[j] = position < 0 ? filling : __ldg(source + position);
+      }
+  }
 };
 
-template <class Item, int kUnit>
+template <class Item, class Raw, int kUnit>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_unpermute_kernel(const __grid_constant__ Partition call,
+                               const __grid_constant__ Bounds<Raw> bounds,
                                const __grid_constant__ Fill fill) {
 #if __CUDA_ARCH__ >= 900
   using Tile = UnpermuteTile<Item>;
@@ -36,13 +61,15 @@ __global__ void __launch_bounds__(kPartitionThreads)
   SharedCopy copy(barrier);
   const auto* const items = reinterpret_cast<const Item*>(dynamic);
   const Item filling = fill.word<Item>(0);
+  const bool mixed = call.state->mixed();
   for (unsigned tile = blockIdx.x; tile < call.tiles; tile += gridDim.x) {
     const std::int64_t first = std::int64_t{tile} * kTile<sizeof(Item)>;
+    const std::int64_t tile_start = first / Tile::kCount;
     const unsigned units = call.starts[std::int64_t{tile} * call.starts_stride + call.buckets];
     copy.start(dynamic, call.items + tile * call.items_stride,
                static_cast<unsigned>(units * kUnit * sizeof(Item)));
     const auto* const from = reinterpret_cast<const typename Tile::Ranks*>(call.ranks + first);
-    auto* const to = reinterpret_cast<typename Tile::Items*>(call.out) + first / Tile::kCount;
+    auto* const to = reinterpret_cast<typename Tile::Items*>(call.out) + tile_start;
     bool waited = false;
 #pragma unroll 1
     for (int begin = 0; begin < Tile::kSteps; begin += Tile::kInFlight) {
@@ -54,14 +81,22 @@ __global__ void __launch_bounds__(kPartitionThreads)
       if (!waited) copy.wait();
       waited = true;
 #pragma unroll
-      for (int k = 0; k < Tile::kInFlight; ++k) {
-        typename Tile::Items unpermuted;
+      for (int first = 0; first < Tile::kInFlight; first += Tile::kTogether) {
+        typename Tile::Items unpermuted[Tile::kTogether];
 #pragma unroll
-        for (int j = 0; j < Tile::kCount; ++j) {
-          const unsigned at = rank[k].element[j];
-          unpermuted.element[j] = at == kNoRank ? filling : items[at];
-        }
-        store_streaming(to + (begin + k) * kPartitionThreads + threadIdx.x, unpermuted);
+        for (int k = 0; k < Tile::kTogether; ++k)
+#pragma unroll
+          for (int j = 0; j < Tile::kCount; ++j) {
+            const unsigned at = rank[first + k].element[j];
+            unpermuted[k].element[j] = at >= kDirectRank ? filling : items[at];
+          }
+        const std::int64_t vector = (begin + first) * kPartitionThreads + threadIdx.x;
+        if (mixed)
+          Tile::template gather_left_out<Raw, Tile::kTogether>(
+              call, bounds, filling, tile_start + vector, rank + first, unpermuted);
+#pragma unroll
+        for (int k = 0; k < Tile::kTogether; ++k)
+          store_streaming(to + vector + k * kPartitionThreads, unpermuted[k]);
       }
     }
     __syncthreads();
