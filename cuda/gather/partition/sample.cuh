@@ -24,19 +24,31 @@ struct IndexSample {
   static constexpr int kLoads = 16;                ///< in flight
   static constexpr int kGroup = 4;                 ///< of these, tested together
   static constexpr unsigned kFactor = 0x85ebca6b;  // of MurmurHash3 (A. Appleby, 2011)
-  static constexpr int kSampledSectors = 1024;
+  static constexpr unsigned kOffset = 0x9e3779b9;  // sector 0 is often hot
+  static constexpr int kSampledSectors = 512;
   static constexpr unsigned kSampledHashes = ~0U / kSampledSectors + 1;  ///< from 0 on
   static constexpr int kSeenBits = 1 << 16;
   static constexpr int kBins = kPartitionBins;
-  /// Items of each block that are counted in bins: one of a warp.
-  static constexpr unsigned kBinned = (kSteps - kWarmUp) * kPartitionThreads / 32;
+  /// Items that are tested for near ones: the first of each group.
+  static constexpr unsigned kTested = (kSteps - kWarmUp) / kGroup * kPartitionThreads;
+  static constexpr int kApart = 8;  ///< every eighth of the tested is counted in bins
 
   unsigned seen[kSeenBits / 32];  ///< the first block's, of the whole cluster
   unsigned bins[kBins];           ///< items of equal parts of the source
-  unsigned fresh;                 ///< sectors not seen before, those of a granule of 64 bytes once
+  unsigned sampled;               ///< items of sampled sectors, those of a granule of 64 bytes once
+  unsigned fresh;                 ///< of these, of sectors not seen before
   unsigned far;                   ///< of these, more than 1 KiB from the item before
   unsigned heavy;                 ///< items in bins with more than a 16th of the block's
-  unsigned near;  ///< items that the sort would leave out; the others are counted in bins
+  unsigned near;                  ///< tested items that the sort would leave out; not in the others
+
+  /// The share of items whose sector was not seen before: of those in sampled sectors, where these
+  /// are about as many as expected; else, as where few sectors have most items, of the expected.
+  [[nodiscard]] __device__ float missed(float items) const {
+    const float expected = items / kSampledSectors;
+    const auto found = static_cast<float>(sampled);
+    const bool usual = fabsf(found - expected) < 0.2F * expected;
+    return min(static_cast<float>(fresh) / max(usual ? found : expected, 1.0F), 1.0F);
+  }
 };
 
 /// A run of the indices for each of kPartitionRuns clusters, see PartitionState. A forced partition
@@ -53,7 +65,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   for (unsigned w = threadIdx.x; w < Sample::kSeenBits / 32; w += kPartitionThreads)
     sample.seen[w] = 0;
   for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads) sample.bins[b] = 0;
-  if (threadIdx.x == 0) sample.fresh = sample.far = sample.heavy = sample.near = 0;
+  if (threadIdx.x == 0) sample.sampled = sample.fresh = sample.far = sample.heavy = sample.near = 0;
   cluster.sync();
   wait_for_previous();
   __threadfence();  // the next kernel reads the indices before it waits for this one
@@ -76,6 +88,11 @@ __global__ void __launch_bounds__(kPartitionThreads)
   const auto* const from = reinterpret_cast<const Raw*>(call.index) +
                            (count - Sample::kSteps * threads) / (kPartitionRuns - 1) * run +
                            cluster.block_rank() * kPartitionThreads + threadIdx.x;
+  const auto is_near = [](unsigned sector) {
+    const unsigned other = __shfl_xor_sync(~0U, sector, kNearIndices);
+    return max(sector, other) - min(sector, other) <= kNearBytes / 32;
+  };
+  unsigned sampled = 0;
   unsigned fresh = 0;
   unsigned far = 0;
   unsigned near = 0;
@@ -90,36 +107,35 @@ __global__ void __launch_bounds__(kPartitionThreads)
     for (int group = 0; group < Sample::kLoads; group += Sample::kGroup) {
       unsigned sector[Sample::kGroup];
       unsigned least = ~0U;
-      unsigned near_of = 0;
 #pragma unroll
       for (int k = 0; k < Sample::kGroup; ++k) {
         const Raw each = raw[group + k];
         const std::int64_t position =
             each <= bounds.last ? each : max(uncommon_position(bounds, each), std::int64_t{0});
         sector[k] = static_cast<unsigned>(position >> model.sector_shift);
-        least = min(least, sector[k] * Sample::kFactor);
-        if (!counts) continue;
-        const unsigned other = __shfl_xor_sync(~0U, sector[k], kNearIndices);
-        const bool is_near = max(sector[k], other) - min(sector[k], other) <= kNearBytes / 32;
-        near += is_near;
-        near_of |= unsigned{is_near} << k;
-        if (!is_near && lane == (11 * (group + k) + threadIdx.x / 32) % 32)
+        least = min(least, sector[k] * Sample::kFactor + Sample::kOffset);
+        if (k > 0 || !counts) continue;
+        const bool left_out = is_near(sector[k]);
+        near += left_out;
+        if (!left_out && (lane + group + threadIdx.x / 32) % Sample::kApart == 0)
           atomicAdd(sample.bins + (position >> model.bin_shift), 1);
       }
       if (!__any_sync(~0U, least < Sample::kSampledHashes)) continue;
 #pragma unroll
       for (int k = 0; k < Sample::kGroup; ++k) {
-        const unsigned hash = sector[k] * Sample::kFactor;
+        const unsigned hash = sector[k] * Sample::kFactor + Sample::kOffset;
         const unsigned before = __shfl_up_sync(~0U, sector[k], 1);
+        const bool left_out = is_near(sector[k]);
         if (hash >= Sample::kSampledHashes || (lane > 0 && sector[k] == before)) continue;
+        const bool counted = counts && !left_out && !(lane > 0 && sector[k] / 2 == before / 2);
+        sampled += counted;
         const unsigned bit = hash / (Sample::kSampledHashes / Sample::kSeenBits);
         unsigned* const word = shared.seen + bit / 32;
         const unsigned mask = 1U << (bit % 32);
         // Most are seen already where many items are equal, which would queue for the word.
         if ((*static_cast<volatile unsigned*>(word) & mask) != 0) continue;
         const bool is_fresh = (atomicOr(word, mask) & mask) == 0;
-        if (!counts || !is_fresh || (near_of >> k & 1) != 0) continue;
-        if (lane > 0 && sector[k] / 2 == before / 2) continue;
+        if (!counted || !is_fresh) continue;
         ++fresh;
         far += lane > 0 && max(sector[k], before) - min(sector[k], before) > 32;
       }
@@ -128,12 +144,14 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __syncthreads();
   unsigned heavy = 0;
   for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads)
-    heavy += sample.bins[b] > Sample::kBinned / 16 ? sample.bins[b] : 0;
+    heavy += sample.bins[b] > Sample::kTested / Sample::kApart / 16 ? sample.bins[b] : 0;
+  sampled = __reduce_add_sync(~0U, sampled);
   fresh = __reduce_add_sync(~0U, fresh);
   far = __reduce_add_sync(~0U, far);
   heavy = __reduce_add_sync(~0U, heavy);
   near = __reduce_add_sync(~0U, near);
   if (lane == 0) {
+    atomicAdd(&shared.sampled, sampled);
     atomicAdd(&shared.fresh, fresh);
     atomicAdd(&shared.far, far);
     atomicAdd(&shared.heavy, heavy);
@@ -141,16 +159,15 @@ __global__ void __launch_bounds__(kPartitionThreads)
   }
   cluster.sync();
   if (!leads || threadIdx.x > 0) return;
+  const auto tested = static_cast<float>(Sample::kTested * blocks);
   const auto counted = static_cast<float>((Sample::kSteps - Sample::kWarmUp) * threads);
-  const float near_share = static_cast<float>(sample.near) / counted;
-  const float spread = max(counted - static_cast<float>(sample.near), 1.0F);
-  const float missed =
-      min(static_cast<float>(sample.fresh) * Sample::kSampledSectors / spread, 1.0F);
+  const float near_share = static_cast<float>(sample.near) / tested;
   const float far_share =
       static_cast<float>(sample.far) / static_cast<float>(max(sample.fresh, 1U));
-  const float heavy_share =
-      static_cast<float>(sample.heavy) / static_cast<float>(Sample::kBinned * blocks);
-  call.state->gain[run] = forced ? 1 : model.gain(near_share, missed, far_share, heavy_share);
+  const float heavy_share = static_cast<float>(sample.heavy * Sample::kApart) / tested;
+  call.state->gain[run] = forced ? 1
+                                 : model.gain(near_share, sample.missed((1 - near_share) * counted),
+                                              far_share, heavy_share);
   call.state->near[run] = near_share;
 #endif
 }
