@@ -87,25 +87,84 @@ std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t
   return count;
 }
 
-/// Moves what belongs to the nonzero elements at positions [begin, end), of which `k` precede them.
-/// Returns the number of those before `end`, at most the size of the output.
+/// As select_part() for elements that are next to each other, where `size` holds them all: moves
+/// each, and advances where it is nonzero. A branch would be mispredicted.
 template <class W, class Move>
-std::int64_t select_part(const SelectArgs& args, std::int64_t begin, std::int64_t end,
-                         std::int64_t k, Move move) {
+std::int64_t move_all(const std::byte* mask, std::int64_t length, std::uint64_t bits,
+                      std::int64_t position, std::int64_t k, Move move, std::int64_t step) {
+  for (std::int64_t i = 0; i < length; ++i) {
+    move.to(k * step, position + i);
+    k += is_nonzero<W>(mask + i * std::int64_t{sizeof(W)}, bits);
+  }
+  return k;
+}
+
+/// Writes the positions of the nonzero bytes to `found`, and returns their number. Skips zeros.
+inline std::int64_t find_few(const std::byte* mask, std::int64_t length, std::uint64_t bits,
+                             std::int32_t* found) {
+  constexpr std::int64_t kWord = 8;
+  const std::uint64_t all = (bits & 0xff) * 0x0101010101010101U;
+  std::int64_t count = 0;
+  std::int64_t i = 0;
+  for (; i + kWord <= length; i += kWord) {
+    std::uint64_t word;
+    std::memcpy(&word, mask + i, sizeof word);
+    if ((word & all) == 0) continue;
+    for (std::int64_t j = i; j < i + kWord; ++j) {
+      found[count] = static_cast<std::int32_t>(j);
+      count += is_nonzero<std::uint8_t>(mask + j, bits);
+    }
+  }
+  for (; i < length; ++i) {
+    found[count] = static_cast<std::int32_t>(i);
+    count += is_nonzero<std::uint8_t>(mask + i, bits);
+  }
+  return count;
+}
+
+/// A range of positions, and the numbers of its nonzero elements among those of the mask.
+struct Part {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t first;
+  std::int64_t last;  ///< at most the size of the output
+  bool has_few;       ///< nonzero elements, so that it pays to skip others
+};
+
+constexpr bool are_few(std::int64_t nonzero, std::int64_t elements) {
+  return nonzero * 16 < elements;
+}
+
+/// Moves what belongs to the nonzero elements of a part, and returns the number after the last one.
+template <class W, class Move>
+std::int64_t select_part(const SelectArgs& args, const Part& part, Move move) {
   const std::int64_t step = run_stride(args.loop, 0);
-  std::int64_t position = begin;
-  for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
-    for (std::int64_t done = 0; done < length && k < args.size; done += kBlock) {
+  std::int64_t position = part.begin;
+  std::int64_t k = part.first;
+  for_each_run(args.loop, part.begin, part.end, [&](const auto& offset, std::int64_t length) {
+    for (std::int64_t done = 0; done < length && k < part.last; done += kBlock) {
       const std::byte* const mask = args.mask + offset[0] + done * step;
       const std::int64_t tested = std::min(kBlock, length - done);
+      const bool is_dense = step == std::int64_t{sizeof(W)};
+      if (Move::kIsCheap && is_dense && !part.has_few && k + tested <= part.last) {
+        k = args.step == Move::kBytes  // a constant
+                ? move_all<W>(mask, tested, args.bits, position + done, k, move, Move::kBytes)
+                : move_all<W>(mask, tested, args.bits, position + done, k, move, args.step);
+        continue;
+      }
       std::int32_t found[kBlock];
       std::int64_t count = 0;
-      for (std::int64_t i = 0; i < tested; ++i) {  // without a branch, which would be mispredicted
-        found[count] = static_cast<std::int32_t>(i);
-        count += is_nonzero<W>(mask + i * step, args.bits);
+      if (sizeof(W) == 1 && is_dense && part.has_few) {
+        count = find_few(mask, tested, args.bits, found);
+      } else {
+        for (std::int64_t i = 0; i < tested; ++i) {  // without a branch
+          found[count] = static_cast<std::int32_t>(i);
+          count += is_nonzero<W>(mask + i * step, args.bits);
+        }
       }
-      count = std::min(count, args.size - k);
-      for (std::int64_t j = 0; j < count; ++j) move(k + j, position + done + found[j]);
+      count = std::min(count, part.last - k);
+      for (std::int64_t j = 0; j < count; ++j)
+        move.to((k + j) * args.step, position + done + found[j]);
       k += count;
     }
     position += length;
@@ -114,33 +173,48 @@ std::int64_t select_part(const SelectArgs& args, std::int64_t begin, std::int64_
 }
 
 template <std::size_t kWidth>
-struct MoveItem {
-  const SelectArgs& args;
-  void operator()(std::int64_t k, std::int64_t position) const {
-    std::memcpy(args.out + k * args.step,
-                args.source + position * static_cast<std::int64_t>(kWidth), kWidth);
+class MoveItem {
+ public:
+  static constexpr bool kIsCheap = true;
+  static constexpr auto kBytes = static_cast<std::int64_t>(kWidth);
+  explicit MoveItem(const SelectArgs& args) : source_(args.source), out_(args.out) {}
+  void to(std::int64_t at, std::int64_t position) const {
+    std::memcpy(out_ + at, source_ + position * kBytes, kWidth);
   }
+
+ private:
+  const std::byte* source_;
+  std::byte* out_;
 };
 
 /// The only coordinate.
-struct WritePosition {
-  const SelectArgs& args;
-  void operator()(std::int64_t k, std::int64_t position) const {
-    position += args.first;
-    std::memcpy(args.out + k * args.step, &position, sizeof position);
+class WritePosition {
+ public:
+  static constexpr bool kIsCheap = true;
+  static constexpr std::int64_t kBytes = 8;
+  explicit WritePosition(const SelectArgs& args) : first_(args.first), out_(args.out) {}
+  void to(std::int64_t at, std::int64_t position) const {
+    position += first_;
+    std::memcpy(out_ + at, &position, sizeof position);
   }
+
+ private:
+  std::int64_t first_;
+  std::byte* out_;
 };
 
 /// Positions rise: all but the last coordinate are kept for a row.
 class WriteCoordinates {
  public:
+  static constexpr bool kIsCheap = false;
+  static constexpr std::int64_t kBytes = 8;
   explicit WriteCoordinates(const SelectArgs& args)
       : args_(args), last_(args.coordinates.ndim - 1) {}
-  void operator()(std::int64_t k, std::int64_t position) {
+  void to(std::int64_t at, std::int64_t position) {
     const Loop<1>& loop = args_.coordinates;
     position += args_.first;
     if (position >= end_) enter_row(position);
-    std::byte* const out = args_.out + k * args_.step;
+    std::byte* const out = args_.out + at;
     for (int d = 0; d < last_; ++d) store(out + loop.stride[0][d], at_[d]);
     store(out + loop.stride[0][last_], position - begin_);
   }
@@ -169,10 +243,10 @@ class WriteCoordinates {
 template <class Visit>
 void visit_move(const SelectArgs& args, const Visit& visit) {
   if (args.source == nullptr)
-    return args.coordinates.ndim == 1 ? visit(WritePosition{args}) : visit(WriteCoordinates(args));
+    return args.coordinates.ndim == 1 ? visit(WritePosition(args)) : visit(WriteCoordinates(args));
   visit_width(args.width, [&](auto width) {
     if constexpr (!std::is_same_v<decltype(width), std::size_t>)
-      if constexpr (width() <= 16) visit(MoveItem<width()>{args});
+      if constexpr (width() <= 16) visit(MoveItem<width()>(args));
   });
 }
 
@@ -203,25 +277,28 @@ void select(const SelectArgs& args) {
     if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // one pass suffices
       return visit_move(args, [&](auto move) {
         for (std::int64_t begin = 0; begin < total && !is_stopped(); begin += kStopPart)
-          selected =
-              select_part<W>(args, begin, std::min(begin + kStopPart, total), selected, move);
+          selected = select_part<W>(args,
+                                    {begin, std::min(begin + kStopPart, total), selected, args.size,
+                                     are_few(args.size, total)},
+                                    move);
       });
-    std::vector<std::int64_t> before(static_cast<std::size_t>(parts));
+    // The number of nonzero elements in each part, then before it.
+    std::vector<std::int64_t> before(static_cast<std::size_t>(parts + 1));
     const auto each_part = [&](const auto& body) {
       parallel_for(parts, kGrain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t part = begin; part < end && !is_stopped(); ++part)
-          body(before[static_cast<std::size_t>(part)], part * kPart,
-               std::min(total, (part + 1) * kPart));
+          body(before.data() + part, part * kPart, std::min(total, (part + 1) * kPart));
       });
     };
-    each_part([&](std::int64_t& count, std::int64_t begin, std::int64_t end) {
-      count = count_part<W>(args, begin, end);
+    each_part([&](std::int64_t* count, std::int64_t begin, std::int64_t end) {
+      *count = count_part<W>(args, begin, end);
     });
     for (std::int64_t& count : before) selected += std::exchange(count, selected);
     if (args.count != nullptr) return;
     visit_move(args, [&](const auto& move) {
-      each_part([&](std::int64_t first, std::int64_t begin, std::int64_t end) {
-        select_part<W>(args, begin, end, first, move);
+      each_part([&](const std::int64_t* first, std::int64_t begin, std::int64_t end) {
+        const bool has_few = are_few(first[1] - first[0], end - begin);
+        select_part<W>(args, {begin, end, first[0], std::min(first[1], args.size), has_few}, move);
       });
     });
   });
