@@ -237,6 +237,9 @@ TEST_F(GatherPathTest, TwoMultiprocessorsOfAGreenContext) {
   const DeviceMemory<int> index(kCount);
   const DeviceMemory<int> out(kCount);
   const Arrays arrays{table.data(), kN, index.data(), kCount, out.data()};
+  if (partitions()) {
+    EXPECT_GT(nodes(arrays, GPUKERN_GATHER_AUTO), 5U);
+  }
   const GreenStream stream;
   for (const Spread spread : {Spread::Random, Spread::Sorted}) {
     const auto values = indices<int>(kN, kCount, spread);

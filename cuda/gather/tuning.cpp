@@ -79,7 +79,7 @@ constexpr GatherTuning hopper() {
       .shared_items_8 = 80,     // #partitioned-gather
       .cached_items = 66,       // #slices-in-the-l2-cache
       .heavy_items = 30,        // #direct-or-partitioned
-      .near_bytes = 3000,       // #mixtures
+      .left_out_bytes = 3000,   // #mixtures
       .fixed = 30000,           // #direct-or-partitioned
       .shared_buckets = 5500,   // #slices-in-the-l2-cache
       .source_from = 44 << 20,  // three quarters of the L2 cache of 60 MB

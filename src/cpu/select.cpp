@@ -21,8 +21,6 @@ namespace {
 constexpr std::int64_t kPart = std::int64_t{1} << 14;
 /// Parts that justify a thread.
 constexpr std::int64_t kGrain = 4;
-/// Elements between two looks at whether the call is stopped.
-constexpr std::int64_t kStopPart = std::int64_t{1} << 16;
 /// Elements whose test precedes the moves.
 constexpr std::int64_t kBlock = 512;
 
@@ -87,11 +85,13 @@ std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t
   return count;
 }
 
-/// As select_part() for elements that are next to each other, where `size` holds them all: moves
-/// each, and advances where it is nonzero. A branch would be mispredicted.
-template <class W, class Move>
-std::int64_t move_all(const std::byte* mask, std::int64_t length, std::uint64_t bits,
-                      std::int64_t position, std::int64_t k, Move move, std::int64_t step) {
+/// As select_part() for elements that are next to each other, with room for all of them: moves
+/// each, and advances where it is nonzero. A branch would be mispredicted. Inlined, it lacks
+/// registers. `step` may be a constant.
+template <class W, class Move, class Step>
+[[gnu::noinline]] std::int64_t move_all(const std::byte* mask, std::int64_t length,
+                                        std::uint64_t bits, std::int64_t position, std::int64_t k,
+                                        Move move, Step step) {
   for (std::int64_t i = 0; i < length; ++i) {
     move.to(k * step, position + i);
     k += is_nonzero<W>(mask + i * std::int64_t{sizeof(W)}, bits);
@@ -122,22 +122,20 @@ inline std::int64_t find_few(const std::byte* mask, std::int64_t length, std::ui
   return count;
 }
 
-/// A range of positions, and the numbers of its nonzero elements among those of the mask.
+/// The positions [begin, end), whose nonzero elements have the places [first, last) in the output.
 struct Part {
   std::int64_t begin;
   std::int64_t end;
   std::int64_t first;
-  std::int64_t last;  ///< at most the size of the output
-  bool has_few;       ///< nonzero elements, so that it pays to skip others
+  std::int64_t last;
+
+  /// Whether it pays to skip zeros.
+  [[nodiscard]] bool has_few() const { return (last - first) * 16 < end - begin; }
 };
 
-constexpr bool are_few(std::int64_t nonzero, std::int64_t elements) {
-  return nonzero * 16 < elements;
-}
-
-/// Moves what belongs to the nonzero elements of a part, and returns the number after the last one.
+/// Moves what belongs to the nonzero elements of a part. The mask may change meanwhile.
 template <class W, class Move>
-std::int64_t select_part(const SelectArgs& args, const Part& part, Move move) {
+void select_part(const SelectArgs& args, const Part& part, Move move) {
   const std::int64_t step = run_stride(args.loop, 0);
   std::int64_t position = part.begin;
   std::int64_t k = part.first;
@@ -146,15 +144,17 @@ std::int64_t select_part(const SelectArgs& args, const Part& part, Move move) {
       const std::byte* const mask = args.mask + offset[0] + done * step;
       const std::int64_t tested = std::min(kBlock, length - done);
       const bool is_dense = step == std::int64_t{sizeof(W)};
-      if (Move::kIsCheap && is_dense && !part.has_few && k + tested <= part.last) {
-        k = args.step == Move::kBytes  // a constant
-                ? move_all<W>(mask, tested, args.bits, position + done, k, move, Move::kBytes)
-                : move_all<W>(mask, tested, args.bits, position + done, k, move, args.step);
-        continue;
-      }
+      if constexpr (Move::kIsCheap)
+        if (is_dense && !part.has_few() && k + tested <= part.last) {
+          const std::integral_constant<std::int64_t, Move::kBytes> contiguous;
+          k = args.step == contiguous
+                  ? move_all<W>(mask, tested, args.bits, position + done, k, move, contiguous)
+                  : move_all<W>(mask, tested, args.bits, position + done, k, move, args.step);
+          continue;
+        }
       std::int32_t found[kBlock];
       std::int64_t count = 0;
-      if (sizeof(W) == 1 && is_dense && part.has_few) {
+      if (sizeof(W) == 1 && is_dense && part.has_few()) {
         count = find_few(mask, tested, args.bits, found);
       } else {
         for (std::int64_t i = 0; i < tested; ++i) {  // without a branch
@@ -169,13 +169,12 @@ std::int64_t select_part(const SelectArgs& args, const Part& part, Move move) {
     }
     position += length;
   });
-  return k;
 }
 
 template <std::size_t kWidth>
 class MoveItem {
  public:
-  static constexpr bool kIsCheap = true;
+  static constexpr bool kIsCheap = true;  ///< cheaper than a branch
   static constexpr auto kBytes = static_cast<std::int64_t>(kWidth);
   explicit MoveItem(const SelectArgs& args) : source_(args.source), out_(args.out) {}
   void to(std::int64_t at, std::int64_t position) const {
@@ -207,7 +206,6 @@ class WritePosition {
 class WriteCoordinates {
  public:
   static constexpr bool kIsCheap = false;
-  static constexpr std::int64_t kBytes = 8;
   explicit WriteCoordinates(const SelectArgs& args)
       : args_(args), last_(args.coordinates.ndim - 1) {}
   void to(std::int64_t at, std::int64_t position) {
@@ -274,13 +272,15 @@ void select(const SelectArgs& args) {
   std::int64_t selected = 0;
   visit_mask_word(args.item, [&]<class W>(W) {
     if (total == 0) return;                                        // no loop over positions
-    if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // one pass suffices
+    if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // part by part
       return visit_move(args, [&](auto move) {
-        for (std::int64_t begin = 0; begin < total && !is_stopped(); begin += kStopPart)
-          selected = select_part<W>(args,
-                                    {begin, std::min(begin + kStopPart, total), selected, args.size,
-                                     are_few(args.size, total)},
-                                    move);
+        for (std::int64_t begin = 0; begin < total && selected < args.size && !is_stopped();
+             begin += kPart) {
+          const std::int64_t end = std::min(begin + kPart, total);
+          const std::int64_t last = selected + count_part<W>(args, begin, end);
+          select_part<W>(args, {begin, end, selected, std::min(last, args.size)}, move);
+          selected = last;
+        }
       });
     // The number of nonzero elements in each part, then before it.
     std::vector<std::int64_t> before(static_cast<std::size_t>(parts + 1));
@@ -297,8 +297,7 @@ void select(const SelectArgs& args) {
     if (args.count != nullptr) return;
     visit_move(args, [&](const auto& move) {
       each_part([&](const std::int64_t* first, std::int64_t begin, std::int64_t end) {
-        const bool has_few = are_few(first[1] - first[0], end - begin);
-        select_part<W>(args, {begin, end, first[0], std::min(first[1], args.size), has_few}, move);
+        select_part<W>(args, {begin, end, first[0], std::min(first[1], args.size)}, move);
       });
     });
   });

@@ -26,6 +26,9 @@ struct PartitionConfig {
 /// Of a 1-D gather of single words. No buckets where the call is to be gathered directly.
 PartitionConfig partition_config(const GatherProblem& problem);
 
+/// The binary logarithm of the items of a sector of 32 bytes.
+int sector_shift(std::int64_t item);
+
 /// Equal parts of the source by which the sample counts items, at most.
 inline constexpr int kPartitionBins = 2048;
 
@@ -37,20 +40,20 @@ struct SampleModel {
   float passes = 0;      ///< in any case
   float bucketed = 0;    ///< passes: of an index all over the source
   float heavy = 0;       ///< passes: of one of many of a tile in the same slice
-  float near = 0;        ///< passes: of one that the sort leaves out, beside reading its item
+  float left_out = 0;    ///< passes: of one that the sort leaves out, beside reading its item
   int sector_shift = 0;  ///< a sector of 32 bytes has 1 << sector_shift items
   int bin_shift = 0;     ///< a bin has 1 << bin_shift items
 
-  /// How much faster the passes are; negative where direct access is. `missed` is the share of
-  /// the items that are not near whose sector a run of the sample had not read before. The L2 cache
-  /// holds what four such runs read, and the share of random items that it misses is the fourth
-  /// power. `heavy_share` is of all items.
+  /// How much faster the passes are; negative where direct access is. Of the items that are not
+  /// near, `missed` is the share whose sector a run of 256 Ki indices had not read before. The L2
+  /// cache holds what four such runs read, and the share of random items that it misses is the
+  /// fourth power. `heavy_share` is of all items.
   [[nodiscard]] __host__ __device__ float gain(float near_share, float missed, float far_share,
                                                float heavy_share) const {
     const float of_memory = (1 - near_share) * missed * missed * missed * missed;
     const float direct = streamed + of_memory * (granule + far_share * far);
     const float sorted = (1 - near_share - heavy_share) * bucketed + heavy_share * heavy;
-    return direct - (passes + sorted + near_share * near);
+    return direct - (passes + sorted + near_share * left_out);
   }
 };
 

@@ -53,7 +53,7 @@ Partition make_partition(const GatherArgs& args, const PartitionConfig& config) 
           .shift = config.shift,
           .capacity = static_cast<unsigned>(config.capacity),
           .starts_stride = round_up(buckets + 1, 2),
-          .near = kNearBytes / static_cast<int>(args.item),
+          .sector_shift = sector_shift(args.item),
           .heavy = static_cast<unsigned>(config.shared_slices() ? heavy : kMax),
           .heavy_units = static_cast<unsigned>(std::min(heavy * config.tiles, kMax))};
 }
@@ -62,7 +62,7 @@ template <class Raw>
 void launch_sample(const Partition& partition, const GatherLaunch& call) {
   const auto kernel = partition_sample_kernel<Raw>;
   Grid grid{kPartitionRuns * kPartitionCluster, kPartitionThreads, 0, true, kPartitionCluster};
-  // Of shorter runs, a block each.
+  // Otherwise a single block reads a run.
   if (!can_run_cluster(kernel, grid, call.stream))
     grid = {kPartitionRuns, kPartitionThreads, 0, true};
   const GatherProblem& problem = call.problem;

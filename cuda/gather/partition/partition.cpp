@@ -117,9 +117,13 @@ PartitionConfig partition_config(const GatherProblem& problem) {
   return chosen && has_partition_kernels() ? config : PartitionConfig{};
 }
 
+int sector_shift(std::int64_t item) {
+  constexpr std::int64_t kSectorBytes = 32;
+  return std::countr_zero(static_cast<std::uint64_t>(kSectorBytes / item));
+}
+
 SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& config) {
   constexpr double kGranuleBytes = 64;  // that DRAM reads at least
-  constexpr std::int64_t kSectorBytes = 32;
   const PartitionTuning& tuning = problem.tuning.partition;
   const GatherArgs& args = problem.args;
   const double streamed =
@@ -127,7 +131,7 @@ SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& co
   const double granule = kGranuleBytes / tuning.source_bytes;
   const double passes = partitioned_fixed(problem) / static_cast<double>(problem.rows.count);
   // The index twice, the item, the result, and the rank written and read.
-  const std::int64_t left_out = 2 * (args.index_type.bytes + args.item) + 4;
+  const std::int64_t left_out_bytes = 2 * (args.index_type.bytes + args.item) + 4;
   const double bucketed = 1 / partitioned_items(problem, config);
   SampleModel model{
       .streamed = static_cast<float>(streamed),
@@ -136,8 +140,8 @@ SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& co
       .passes = static_cast<float>(passes),
       .bucketed = static_cast<float>(bucketed),
       .heavy = static_cast<float>(std::max(1 / tuning.heavy_items - passes, bucketed)),
-      .near = static_cast<float>(static_cast<double>(left_out) / tuning.near_bytes),
-      .sector_shift = std::countr_zero(static_cast<std::uint64_t>(kSectorBytes / args.item))};
+      .left_out = static_cast<float>(static_cast<double>(left_out_bytes) / tuning.left_out_bytes),
+      .sector_shift = sector_shift(args.item)};
   while ((args.n - 1) >> model.bin_shift >= kPartitionBins) ++model.bin_shift;
   return model;
 }

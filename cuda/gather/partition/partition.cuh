@@ -39,7 +39,8 @@ constexpr int fetch_cached_blocks(std::int64_t item_bytes) { return item_bytes <
 inline constexpr int kFetchCachedTiles = 4;
 
 /// The ranks of a tile (where each index is in sorted order) and the starts of its runs are 16-bit
-/// numbers. These stand for the fill value, and for an item that the last pass gathers directly.
+/// numbers. kNoRank stands for the fill value, kDirectRank for an item that the sort has left out
+/// and unpermute gathers.
 inline constexpr unsigned kNoRank = 0xffff;
 inline constexpr unsigned kDirectRank = 0xfffe;
 
@@ -80,15 +81,15 @@ struct ExtraPart {
 inline constexpr int kPartitionRuns = 4;
 inline constexpr int kPartitionCluster = 8;
 
-/// Where indices this far apart are of positions within kNearBytes, direct access is fast: the
-/// sort leaves them out.
+/// If the items of indices i and i ^ kNearIndices are at most that many sectors of 32 bytes apart,
+/// both are near: direct access is fast, and the sort may leave them out.
 inline constexpr int kNearIndices = 4;
-inline constexpr int kNearBytes = 128;
+inline constexpr int kNearSectors = 4;
 
 /// The state that the passes share, in device memory.
 struct alignas(16) PartitionState {
-  float gain[kPartitionRuns];  ///< of each run, see SampleModel
-  float near[kPartitionRuns];  ///< the share of indices that the sort would leave out
+  float gain[kPartitionRuns];        ///< of each run, see SampleModel
+  float near_share[kPartitionRuns];  ///< of the items of each run
   unsigned extra_parts;
   unsigned taken;   ///< work tiles of the cached fetch that blocks have taken
   unsigned direct;  ///< work tiles of the direct gather that blocks have taken
@@ -100,11 +101,11 @@ struct alignas(16) PartitionState {
     return each.x + each.y + each.z + each.w <= 0;
   }
 
-  /// Whether the sort looks for those: with a tenth it pays.
+  /// Whether the sort leaves out near items: from a tenth of them on, that pays.
   [[nodiscard]] __device__ bool mixed() const {
-    constexpr float kFew = 0.1F;
-    const float4 each = *reinterpret_cast<const float4*>(near);
-    return each.x + each.y + each.z + each.w > kFew * kPartitionRuns;
+    constexpr float kLeast = 0.1F;
+    const float4 each = *reinterpret_cast<const float4*>(near_share);
+    return each.x + each.y + each.z + each.w > kLeast * kPartitionRuns;
   }
 };
 
@@ -120,7 +121,7 @@ struct Partition {
   int shift = 0;          ///< a slice has kFactor << shift items
   unsigned capacity = 0;  ///< kTile and the padding at most, a multiple of 128
   unsigned starts_stride = 0;
-  int near = 0;              ///< items, kNearBytes
+  int sector_shift = 0;      ///< a sector of 32 bytes has 1 << sector_shift items
   unsigned heavy = 0;        ///< units in a run from which it is heavy; shared slices only
   unsigned heavy_units = 0;  ///< a bucket has an additional part for each that many of them
   PartitionState* state = nullptr;

@@ -19,9 +19,8 @@ namespace gpukern::gpu {
 /// that reuse counts at any distance within the run (C. Waldspurger, N. Park, A. Garthwaite, I.
 /// Ahmad: Efficient MRC construction with SHARDS, 2015).
 struct IndexSample {
-  static constexpr int kSteps = 32;                ///< indices of a thread
-  static constexpr int kWarmUp = 16;               ///< of these only mark the sectors
-  static constexpr int kLoads = 16;                ///< in flight
+  static constexpr int kRun = 1 << 18;             ///< indices; the first half only marks sectors
+  static constexpr int kLoads = 16;                ///< of a thread, in flight
   static constexpr int kGroup = 4;                 ///< of these, tested together
   static constexpr unsigned kFactor = 0x85ebca6b;  // of MurmurHash3 (A. Appleby, 2011)
   static constexpr unsigned kOffset = 0x9e3779b9;  // sector 0 is often hot
@@ -29,20 +28,21 @@ struct IndexSample {
   static constexpr unsigned kSampledHashes = ~0U / kSampledSectors + 1;  ///< from 0 on
   static constexpr int kSeenBits = 1 << 16;
   static constexpr int kBins = kPartitionBins;
-  /// Items that are tested for near ones: the first of each group.
-  static constexpr unsigned kTested = (kSteps - kWarmUp) / kGroup * kPartitionThreads;
-  static constexpr int kApart = 8;  ///< every eighth of the tested is counted in bins
+  static constexpr int kTested = kRun / 2 / kGroup;  ///< for near ones: the first of each group
+  static constexpr int kApart = 8;                   ///< of these, every eighth has a bin
+
+  static_assert(kRun / 2 % (kLoads * kPartitionCluster * kPartitionThreads) == 0);
 
   unsigned seen[kSeenBits / 32];  ///< the first block's, of the whole cluster
   unsigned bins[kBins];           ///< items of equal parts of the source
-  unsigned sampled;               ///< items of sampled sectors, those of a granule of 64 bytes once
-  unsigned fresh;                 ///< of these, of sectors not seen before
-  unsigned far;                   ///< of these, more than 1 KiB from the item before
-  unsigned heavy;                 ///< items in bins with more than a 16th of the block's
-  unsigned near;                  ///< tested items that the sort would leave out; not in the others
+  unsigned sampled;  ///< items of sampled sectors; of neighbours in a granule of 64 bytes, one
+  unsigned fresh;    ///< of these, of sectors not seen before
+  unsigned far;      ///< of these, more than 1 KiB from the item before
+  unsigned heavy;    ///< items in bins with more than a 16th of the block's
+  unsigned near;     ///< tested items that are near; not in the others
 
-  /// The share of items whose sector was not seen before: of those in sampled sectors, where these
-  /// are about as many as expected; else, as where few sectors have most items, of the expected.
+  /// The share of items whose sector was not seen before: of those that were sampled, where they
+  /// are about as many as expected; else, as where few sectors have most items, of that number.
   [[nodiscard]] __device__ float missed(float items) const {
     const float expected = items / kSampledSectors;
     const auto found = static_cast<float>(sampled);
@@ -51,8 +51,8 @@ struct IndexSample {
   }
 };
 
-/// A run of the indices for each of kPartitionRuns clusters, see PartitionState. A forced partition
-/// is never cancelled.
+/// A run of the indices for each of kPartitionRuns clusters, which may be single blocks, see
+/// PartitionState. A forced partition is sampled for what is near, and never cancelled.
 template <class Raw>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_sample_kernel(const __grid_constant__ Partition call,
@@ -76,33 +76,34 @@ __global__ void __launch_bounds__(kPartitionThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0)
     call.state->extra_parts = call.state->taken = call.state->direct = 0;
   const unsigned blocks = cluster.num_blocks();
-  const unsigned threads = blocks * kPartitionThreads;
+  const int threads = static_cast<int>(blocks * kPartitionThreads);
   const unsigned run = blockIdx.x / blocks;
   const bool leads = cluster.block_rank() == 0;
-  if (count < Sample::kSteps * threads) {  // only if forced
-    if (leads && threadIdx.x == 0) call.state->gain[run] = call.state->near[run] = 1;
+  if (count < Sample::kRun) {  // only if forced
+    if (leads && threadIdx.x == 0) call.state->gain[run] = call.state->near_share[run] = 1;
     return;
   }
   Sample& shared = *cluster.map_shared_rank(&sample, 0);
   const unsigned lane = threadIdx.x % 32;
   const auto* const from = reinterpret_cast<const Raw*>(call.index) +
-                           (count - Sample::kSteps * threads) / (kPartitionRuns - 1) * run +
+                           (count - Sample::kRun) / (32 * (kPartitionRuns - 1)) * 32 * run +
                            cluster.block_rank() * kPartitionThreads + threadIdx.x;
+  constexpr unsigned kNoSector = ~0U;  // of the fill value
   const auto is_near = [](unsigned sector) {
     const unsigned other = __shfl_xor_sync(~0U, sector, kNearIndices);
-    return max(sector, other) - min(sector, other) <= kNearBytes / 32;
+    return sector != kNoSector && max(sector, other) - min(sector, other) <= kNearSectors;
   };
   unsigned sampled = 0;
   unsigned fresh = 0;
   unsigned far = 0;
   unsigned near = 0;
 #pragma unroll 1
-  for (int first = 0; first < Sample::kSteps; first += Sample::kLoads) {
-    const bool counts = first >= Sample::kWarmUp;
+  for (int begin = 0; begin < Sample::kRun; begin += Sample::kLoads * threads) {
+    const bool counts = begin >= Sample::kRun / 2;
     Raw raw[Sample::kLoads];
 #pragma unroll
-    for (int k = 0; k < Sample::kLoads; ++k) raw[k] = from[(first + k) * threads];
-    if (first == Sample::kWarmUp) cluster.sync();
+    for (int k = 0; k < Sample::kLoads; ++k) raw[k] = from[begin + k * threads];
+    if (begin == Sample::kRun / 2) cluster.sync();
 #pragma unroll
     for (int group = 0; group < Sample::kLoads; group += Sample::kGroup) {
       unsigned sector[Sample::kGroup];
@@ -110,14 +111,14 @@ __global__ void __launch_bounds__(kPartitionThreads)
 #pragma unroll
       for (int k = 0; k < Sample::kGroup; ++k) {
         const Raw each = raw[group + k];
-        const std::int64_t position =
-            each <= bounds.last ? each : max(uncommon_position(bounds, each), std::int64_t{0});
+        const std::int64_t position = each <= bounds.last ? each : uncommon_position(bounds, each);
         sector[k] = static_cast<unsigned>(position >> model.sector_shift);
         least = min(least, sector[k] * Sample::kFactor + Sample::kOffset);
         if (k > 0 || !counts) continue;
         const bool left_out = is_near(sector[k]);
         near += left_out;
-        if (!left_out && (lane + group + threadIdx.x / 32) % Sample::kApart == 0)
+        const bool has_bin = (lane + group + threadIdx.x / 32) % Sample::kApart == 0;
+        if (has_bin && !left_out && position >= 0)
           atomicAdd(sample.bins + (position >> model.bin_shift), 1);
       }
       if (!__any_sync(~0U, least < Sample::kSampledHashes)) continue;
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __syncthreads();
   unsigned heavy = 0;
   for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads)
-    heavy += sample.bins[b] > Sample::kTested / Sample::kApart / 16 ? sample.bins[b] : 0;
+    heavy += sample.bins[b] > Sample::kTested / Sample::kApart / blocks / 16 ? sample.bins[b] : 0;
   sampled = __reduce_add_sync(~0U, sampled);
   fresh = __reduce_add_sync(~0U, fresh);
   far = __reduce_add_sync(~0U, far);
@@ -159,16 +160,13 @@ __global__ void __launch_bounds__(kPartitionThreads)
   }
   cluster.sync();
   if (!leads || threadIdx.x > 0) return;
-  const auto tested = static_cast<float>(Sample::kTested * blocks);
-  const auto counted = static_cast<float>((Sample::kSteps - Sample::kWarmUp) * threads);
-  const float near_share = static_cast<float>(sample.near) / tested;
+  const float near_share = static_cast<float>(sample.near) / Sample::kTested;
+  const float missed = sample.missed((1 - near_share) * (Sample::kRun / 2));
   const float far_share =
       static_cast<float>(sample.far) / static_cast<float>(max(sample.fresh, 1U));
-  const float heavy_share = static_cast<float>(sample.heavy * Sample::kApart) / tested;
-  call.state->gain[run] = forced ? 1
-                                 : model.gain(near_share, sample.missed((1 - near_share) * counted),
-                                              far_share, heavy_share);
-  call.state->near[run] = near_share;
+  const float heavy_share = static_cast<float>(sample.heavy * Sample::kApart) / Sample::kTested;
+  call.state->gain[run] = forced ? 1 : model.gain(near_share, missed, far_share, heavy_share);
+  call.state->near_share[run] = near_share;
 #endif
 }
 

@@ -45,7 +45,7 @@ struct SortTile {
   unsigned* counter;  ///< [buckets]; first counts, then the next rank of each bucket
   Offset* sorted;     ///< [capacity]
   std::int64_t tile = 0;
-  int near = -1;  ///< items that are left out where they are this close; -1 leaves out none
+  bool leaves_out_near = false;
 
   using Indices = Vector<Raw, kCount>;
   using Positions = Vector<Position, kCount>;
@@ -101,11 +101,14 @@ struct SortTile {
       for (int k = 0; k < kCount; ++k)
         position[k] = static_cast<Position>(uncommon_position(bounds, raw.element[k]));
     }
-    if (near < 0) return;
+    if (!leaves_out_near) return;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       const Position other = __shfl_xor_sync(~0U, position[k], kNearIndices / kCount);
-      if (max(position[k], other) - min(position[k], other) <= near) position[k] = kLeftOut;
+      const Position low = min(position[k], other);
+      const Position high = max(position[k], other);
+      if (low >= 0 && (high >> call.sector_shift) - (low >> call.sector_shift) <= kNearSectors)
+        position[k] = kLeftOut;
     }
   }
 
@@ -257,7 +260,7 @@ __global__ void __launch_bounds__(sort_threads(kTileItems),
   wait_for_previous();
   launch_next();
   if (call.state->local()) return;
-  if (call.state->mixed()) tile.near = call.near;
+  tile.leaves_out_near = call.state->mixed();
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
     __syncthreads();

@@ -23,13 +23,14 @@ struct UnpermuteTile {
   using Ranks = Vector<std::uint16_t, kCount>;
   using Items = Vector<Item, kCount>;
 
-  /// Gathers the items that the sort has left out; vectors at `first` and every kPartitionThreads.
+  /// Gathers the items that the sort has left out. The vectors are kPartitionThreads apart, from
+  /// `vector` on.
   template <class Raw, int kVectors>
   static __device__ void gather_left_out(const Partition& call, const Bounds<Raw>& bounds,
-                                         Item filling, std::int64_t first, const Ranks* ranks,
+                                         Item filling, std::int64_t vector, const Ranks* ranks,
                                          Items* items) {
     using Indices = Vector<Raw, kCount>;
-    const auto* const from = reinterpret_cast<const Indices*>(call.index) + first;
+    const auto* const from = reinterpret_cast<const Indices*>(call.index) + vector;
     const auto* const source = reinterpret_cast<const Item*>(call.source);
     Indices raw[kVectors];
 #pragma unroll
@@ -63,13 +64,12 @@ __global__ void __launch_bounds__(kPartitionThreads)
   const Item filling = fill.word<Item>(0);
   const bool mixed = call.state->mixed();
   for (unsigned tile = blockIdx.x; tile < call.tiles; tile += gridDim.x) {
-    const std::int64_t first = std::int64_t{tile} * kTile<sizeof(Item)>;
-    const std::int64_t tile_start = first / Tile::kCount;
+    const std::int64_t first = std::int64_t{tile} * (kTile<sizeof(Item)> / Tile::kCount);
     const unsigned units = call.starts[std::int64_t{tile} * call.starts_stride + call.buckets];
     copy.start(dynamic, call.items + tile * call.items_stride,
                static_cast<unsigned>(units * kUnit * sizeof(Item)));
-    const auto* const from = reinterpret_cast<const typename Tile::Ranks*>(call.ranks + first);
-    auto* const to = reinterpret_cast<typename Tile::Items*>(call.out) + tile_start;
+    const auto* const from = reinterpret_cast<const typename Tile::Ranks*>(call.ranks) + first;
+    auto* const to = reinterpret_cast<typename Tile::Items*>(call.out) + first;
     bool waited = false;
 #pragma unroll 1
     for (int begin = 0; begin < Tile::kSteps; begin += Tile::kInFlight) {
@@ -81,19 +81,19 @@ __global__ void __launch_bounds__(kPartitionThreads)
       if (!waited) copy.wait();
       waited = true;
 #pragma unroll
-      for (int first = 0; first < Tile::kInFlight; first += Tile::kTogether) {
+      for (int group = 0; group < Tile::kInFlight; group += Tile::kTogether) {
         typename Tile::Items unpermuted[Tile::kTogether];
 #pragma unroll
         for (int k = 0; k < Tile::kTogether; ++k)
 #pragma unroll
           for (int j = 0; j < Tile::kCount; ++j) {
-            const unsigned at = rank[first + k].element[j];
+            const unsigned at = rank[group + k].element[j];
             unpermuted[k].element[j] = at >= kDirectRank ? filling : items[at];
           }
-        const std::int64_t vector = (begin + first) * kPartitionThreads + threadIdx.x;
+        const std::int64_t vector = (begin + group) * kPartitionThreads + threadIdx.x;
         if (mixed)
           Tile::template gather_left_out<Raw, Tile::kTogether>(
-              call, bounds, filling, tile_start + vector, rank + first, unpermuted);
+              call, bounds, filling, first + vector, rank + group, unpermuted);
 #pragma unroll
         for (int k = 0; k < Tile::kTogether; ++k)
           store_streaming(to + vector + k * kPartitionThreads, unpermuted[k]);
