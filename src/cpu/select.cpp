@@ -133,7 +133,18 @@ struct Part {
   [[nodiscard]] bool has_few() const { return (last - first) * 16 < end - begin; }
 };
 
-/// Moves what belongs to the nonzero elements of a part. The mask may change meanwhile.
+/// Writes the fill value to the places [begin, end) of the output.
+void fill(const SelectArgs& args, std::int64_t begin, std::int64_t end) {
+  const std::int64_t columns = args.source == nullptr ? args.coordinates.ndim : 1;
+  for (std::int64_t k = begin; k < end; ++k)
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::int64_t at = args.source == nullptr ? args.coordinates.stride[0][c] : 0;
+      std::memcpy(args.out + k * args.step + at, args.fill, static_cast<std::size_t>(args.width));
+    }
+}
+
+/// Moves what belongs to the nonzero elements of a part. Another thread may change the mask
+/// meanwhile: the places of elements that have become zero get the fill value.
 template <class W, class Move>
 void select_part(const SelectArgs& args, const Part& part, Move move) {
   const std::int64_t step = run_stride(args.loop, 0);
@@ -169,6 +180,7 @@ void select_part(const SelectArgs& args, const Part& part, Move move) {
     }
     position += length;
   });
+  fill(args, k, part.last);
 }
 
 template <std::size_t kWidth>
@@ -250,16 +262,9 @@ void visit_move(const SelectArgs& args, const Visit& visit) {
 
 void pad(const SelectArgs& args, std::int64_t begin) {
   const std::int64_t columns = args.source == nullptr ? args.coordinates.ndim : 1;
-  parallel_for(args.size - begin, grain_of(args.width * columns),
-               [&](std::int64_t first, std::int64_t last) {
-                 for (std::int64_t k = begin + first; k < begin + last; ++k)
-                   for (std::int64_t c = 0; c < columns; ++c) {
-                     const std::int64_t at =
-                         args.source == nullptr ? args.coordinates.stride[0][c] : 0;
-                     std::memcpy(args.out + k * args.step + at, args.fill,
-                                 static_cast<std::size_t>(args.width));
-                   }
-               });
+  parallel_for(
+      args.size - begin, grain_of(args.width * columns),
+      [&](std::int64_t first, std::int64_t last) { fill(args, begin + first, begin + last); });
 }
 
 std::int64_t parts_of(const SelectArgs& args) { return (args.loop.count() + kPart - 1) / kPart; }
