@@ -61,6 +61,8 @@ def test_errors():
         gd.saxpy(2, table, table.astype("f4"))
     with pytest.raises(TypeError, match="saxpy: a"):
         gd.saxpy(2.5, table, table)
+    with pytest.raises(TypeError, match=r"a must be a scalar, got an array of shape \(10,\)"):
+        gd.saxpy(np.ones(10), table, table)
 
 
 def test_unknown_sizes():
@@ -150,6 +152,15 @@ def test_saxpy(rng):
     x, y = rng.standard_normal((2, 20))
     got = gd.saxpy(1.5, da.from_array(x, 7), da.from_array(y, 5)).compute(scheduler="sync")
     np.testing.assert_array_equal(got, gpukern.saxpy(1.5, x, y))
+
+
+@pytest.mark.parametrize("dtypes", [("f4", "f8"), ("f8", "f4"), ("f2", "f4"), (">f8", ">f8")])
+def test_saxpy_of_several_dtypes(dtypes):
+    x, y = (da.ones(6, chunks=3, dtype=dtype) for dtype in dtypes)
+    lazy = gd.saxpy(2, x, y)
+    got = lazy.compute(scheduler="sync")
+    assert got.dtype == lazy.dtype == gpukern.saxpy(2, *(np.ones(1, each) for each in dtypes)).dtype
+    assert got.tolist() == [3] * 6
 
 
 @pytest.mark.filterwarnings("default")

@@ -15,7 +15,7 @@ from ranks import on_ranks, without_errors
 import gpukern
 from gpukern import distributed
 from gpukern.distributed import indexing
-from gpukern.distributed.routed_gather import rounds
+from gpukern.distributed.routed_gather import _parts, rounds
 from gpukern.errors import PeerLostError
 
 DTYPES = ["u1", "f4", ">i8", "c16", "S3", [("a", "i4"), ("b", "f8")], "M8[s]"]
@@ -244,6 +244,14 @@ def test_progress_reports_and_stops():
         return gpukern.gather(table, [101]).tolist()
 
     assert on_ranks(call, 2) == [[1.0]] * 2
+
+
+def test_a_part_of_a_gather_has_a_row_at_least():
+    def call(group):
+        table = distributed.from_local(np.zeros((4, 64)), group, staging_memory=1)
+        return _parts(table, np.zeros(5000, np.int64))
+
+    assert on_ranks(call, 1) == [5000]
 
 
 @pytest.mark.parametrize("reduce", [None, "add", "mean", "max"])

@@ -20,9 +20,26 @@ from gpukern import distributed
         (ValueError, "neither device", lambda t: gpukern.scatter(t, [0], 1.0, device="cpu")),
         (TypeError, "is not supported", lambda t: gpukern.take_along_axis(t, [0])),
         (ValueError, "axis .* must be 0", lambda t: gpukern.gather(t, [0], axis=1)),
-        (TypeError, "data type", lambda t: distributed.host_table(3, "no such type", t.group)),
-        (TypeError, "data type", lambda t: distributed.empty(3, "no such type", t.group)),
-        (TypeError, "as an integer", lambda t: distributed.host_table(0.5, "f4", t.group)),
+        (
+            TypeError,
+            "host_table: dtype: data type 'no such type' not understood",
+            lambda t: distributed.host_table(3, "no such type", t.group),
+        ),
+        (
+            TypeError,
+            "empty: dtype: data type 'no such type' not understood",
+            lambda t: distributed.empty(3, "no such type", t.group),
+        ),
+        (
+            TypeError,
+            "host_table: shape must be an integer, got 0.5",
+            lambda t: distributed.host_table(0.5, "f4", t.group),
+        ),
+        (
+            TypeError,
+            "empty: shape must be an integer, got 'x'",
+            lambda t: distributed.empty("x", "f4", t.group),
+        ),
         (
             TypeError,
             "host_table: pinned must be a bool, got str",
@@ -55,7 +72,7 @@ from gpukern import distributed
         ),
         (
             TypeError,
-            "as an integer",
+            "from_local: staging_memory must be an integer, got 'all'",
             lambda t: distributed.from_local([1.0], t.group, staging_memory="all"),
         ),
         (
@@ -130,3 +147,18 @@ def test_an_argument_of_one_rank_is_an_error_of_all(error, message, call):
 
     texts = without_errors(on_ranks(on_rank, 3))
     assert len(set(texts)) == 1
+
+
+def test_arguments_of_each_rank_alone():
+    with pytest.raises(TypeError, match=r"threads: count must be an integer, got 1\.5"):
+        distributed.threads(1.5)
+
+    def on_rank(group):
+        table = distributed.from_local(np.arange(3.0), group)
+        with pytest.raises(TypeError, match="compress: x: a DistributedArray is on several ranks"):
+            gpukern.compress([1, 0, 1], table)
+        with pytest.raises(AttributeError):
+            table.local = np.zeros(1)
+        return gpukern.gather(table, [4]).tolist()
+
+    assert on_ranks(on_rank, 2) == [[1.0]] * 2

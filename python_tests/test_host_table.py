@@ -26,6 +26,13 @@ def test_host_table_of_a_size_that_cannot_be(shape, monkeypatch):
     assert on_ranks(call, 2) == [True] * 2
 
 
+@pytest.mark.parametrize("dtype", ["S0", "V0", "f4"])
+@pytest.mark.parametrize("shape", [3, (2, 0)])
+def test_host_table_of_no_bytes(shape, dtype):
+    table = distributed.host_table(shape, dtype, distributed.threads(1)[0])
+    assert (table.shape, table.dtype) == (np.empty(shape).shape, np.dtype(dtype))
+
+
 @pytest.mark.parametrize(
     ("line", "file"),
     [

@@ -288,7 +288,7 @@ def _fill_item(
 
 
 def saxpy(a: Any, x: da.Array, y: da.Array) -> da.Array:
-    """Compute ``a * x + y`` of Dask arrays of one shape and dtype, as :func:`gpukern.saxpy`.
+    """Compute ``a * x + y`` of Dask arrays of one shape, as :func:`gpukern.saxpy`.
 
     Parameters
     ----------
@@ -305,8 +305,11 @@ def saxpy(a: Any, x: da.Array, y: da.Array) -> da.Array:
     _require("saxpy", x=x, y=y)
     if x.shape != y.shape:
         raise GpukernValueError(f"saxpy: x and y must have one shape, got {x.shape} and {y.shape}")
-    gpukern.saxpy(a, np.empty(0, x.dtype), np.empty(0, y.dtype))  # refuses what it must
-    made = da.map_blocks(_saxpy_of_blocks, x, y.rechunk(x.chunks), a=a, dtype=x.dtype, meta=x._meta)
+    if np.ndim(a) != 0:
+        raise GpukernTypeError(f"saxpy: a must be a scalar, got an array of shape {np.shape(a)}")
+    none = (0,) * x.ndim
+    meta = gpukern.saxpy(a, np.empty(none, x.dtype), np.empty(none, y.dtype))  # may refuse them
+    made = da.map_blocks(_saxpy_of_blocks, x, y.rechunk(x.chunks), a=a, dtype=meta.dtype, meta=meta)
     return cast("da.Array", made)
 
 

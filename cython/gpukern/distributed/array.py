@@ -3,7 +3,6 @@
 
 """DistributedArray: an array whose rows are divided among the ranks of a group."""
 
-import operator
 import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, overload
@@ -15,6 +14,8 @@ from gpukern._ops.indexing.indexed_read import register_distributed_array
 from gpukern.distributed.group import (
     Counts,
     Group,
+    as_dtype,
+    as_int,
     collective,
     of_all_ranks,
     refuse_masked,
@@ -39,8 +40,6 @@ class DistributedArray:
 
     Attributes
     ----------
-    local : array
-        The rows of this rank, which may be written to between two calls.
     shape : tuple of int
         Of the whole array.
     dtype : dtype
@@ -64,7 +63,7 @@ class DistributedArray:
         staging_memory: int,
         number: int,
     ) -> None:
-        self.local = local
+        self._local = local
         self.starts = starts
         self.group = group
         self.storage = storage
@@ -72,6 +71,11 @@ class DistributedArray:
         self.number = number
         self.dtype = dtype
         self.shape: tuple[int, ...] = (int(starts[-1]), *local.shape[1:])
+
+    @property
+    def local(self) -> Any:
+        """The rows of this rank, which may be written to between two calls."""
+        return self._local
 
     @property
     def ndim(self) -> int:
@@ -229,7 +233,7 @@ def from_local(array: Any, group: Group, *, staging_memory: int | None = None) -
             rows = local.shape[0]
             if staging_memory is None:
                 staging_memory = STAGING_MEMORY if device is None else STAGING_MEMORY_OF_GPU
-            staging_memory = operator.index(staging_memory)
+            staging_memory = as_int("from_local: staging_memory", staging_memory)
             if staging_memory < 1:
                 raise GpukernValueError(
                     f"from_local: staging_memory must be at least 1, got {staging_memory}"
@@ -347,6 +351,6 @@ def empty(
                 raise GpukernValueError("empty: shape must have one dimension or more, got ()")
             each = -(-sizes[0] // group.size)
             first = min(group.rank * each, sizes[0])
-            local = np.empty((min(each, sizes[0] - first), *sizes[1:]), dtype)
+            local = np.empty((min(each, sizes[0] - first), *sizes[1:]), as_dtype("empty", dtype))
         call.of_all("empty", dtype=local.dtype, shape=sizes)
     return from_local(local, group, staging_memory=staging_memory)

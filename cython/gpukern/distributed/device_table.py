@@ -16,7 +16,15 @@ import numpy.typing as npt
 import gpukern
 from gpukern._memory.creation import TableMemory
 from gpukern.distributed.array import DistributedArray
-from gpukern.distributed.group import Agreement, Counts, Group, collective, sizes_of
+from gpukern.distributed.group import (
+    Agreement,
+    Counts,
+    Group,
+    as_dtype,
+    as_int,
+    collective,
+    sizes_of,
+)
 from gpukern.distributed.handles import share
 from gpukern.distributed.indexing import device_of
 from gpukern.distributed.storage import gpu_storage
@@ -267,7 +275,7 @@ def empty(
             sizes = sizes_of("empty", shape)
             if not sizes:
                 raise GpukernValueError("empty: shape must have one dimension or more, got ()")
-            kind = np.dtype(dtype)
+            kind = as_dtype("empty", dtype)
             # As integers of Python, which do not overflow; as in NumPy, also where a size is 0.
             if math.prod(max(size, 1) for size in sizes) * max(kind.itemsize, 1) >= 2**63:
                 raise GpukernMemoryError("empty: the array takes 2**63 bytes or more")
@@ -281,7 +289,7 @@ def empty(
                         f"empty: rows must have a number for each of {len(own)} devices, "
                         f"got {rows!r}"
                     )
-                counts = [operator.index(each) for each in rows]
+                counts = [as_int("empty: rows", each) for each in rows]
                 if min(counts) < 0 or sum(counts) > sizes[0]:
                     raise _wrong_rows(sizes[0], rows)
         same = {"dtype": kind, "shape": sizes, "rows": None if rows is None else "given"}

@@ -239,9 +239,26 @@ def of_all_ranks(function: Callable[Parameters, Result]) -> Callable[Parameters,
     return call
 
 
+def as_int(name: str, value: Any) -> int:
+    """Return an argument as an integer of Python."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise errors.GpukernTypeError(f"{name} must be an integer, got {value!r}") from None
+
+
+def as_dtype(function: str, dtype: Any) -> np.dtype[Any]:
+    """Return an argument as a dtype of NumPy."""
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:
+        raise errors.GpukernTypeError(f"{function}: dtype: {error}") from None
+
+
 def sizes_of(function: str, shape: Any) -> tuple[int, ...]:
     """Return a shape as Python's integers, which are exact."""
-    sizes = tuple(map(operator.index, shape if isinstance(shape, Sequence) else (shape,)))
+    given = (shape,) if isinstance(shape, str) or not isinstance(shape, Sequence) else shape
+    sizes = tuple(as_int(f"{function}: shape", size) for size in given)
     if min(sizes, default=0) < 0:
         raise errors.GpukernValueError(f"{function}: shape must not be negative, got {sizes}")
     return sizes

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpukern._memory.creation import pinned_array
-from gpukern.distributed.group import Group, collective, of_all_ranks, sizes_of
+from gpukern.distributed.group import Group, as_dtype, collective, of_all_ranks, sizes_of
 from gpukern.distributed.liveness import network
 from gpukern.errors import GpukernMemoryError, GpukernTypeError, GpukernValueError
 
@@ -78,7 +78,7 @@ def host_table(
                 raise GpukernTypeError(
                     f"host_table: pinned must be a bool, got {type(pinned).__name__}"
                 )
-            kind = np.dtype(dtype)
+            kind = as_dtype("host_table", dtype)
             if kind.hasobject or kind.kind == "T":
                 raise GpukernTypeError(f"host_table: dtype must be of a fixed width, got {kind}")
             sizes = sizes_of("host_table", shape)
@@ -103,7 +103,7 @@ def host_table(
             if pinned and size:
                 array = pinned_array(memory, size, kind, sizes)
             else:
-                array = np.frombuffer(memory, np.uint8)[:size].view(kind).reshape(sizes)
+                array = np.ndarray(sizes, kind, memory)
         call.of_all("the mapping of host_table")
     return array
 

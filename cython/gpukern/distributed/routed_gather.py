@@ -67,7 +67,8 @@ def _parts(table: DistributedArray, rows: Any) -> int:
     """Return the number of parts: rows that are sent once are all in memory at the same time."""
     if not table.row_bytes or not table.storage.repeats(rows, len(table), table.row_bytes):
         return 1
-    return -(-len(rows) * 2 * (table.row_bytes + INDEX_BYTES) // table.staging_memory)
+    parts = -(-len(rows) * 2 * (table.row_bytes + INDEX_BYTES) // table.staging_memory)
+    return int(min(parts, len(rows)))
 
 
 def _fill_item(table: DistributedArray, mode: str, fill_value: Any) -> npt.NDArray[Any]:

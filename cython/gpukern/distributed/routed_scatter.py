@@ -70,7 +70,7 @@ def scatter(
             local = table.local
             written = gpukern.scatter(local, numbers, received, **how)
             if written is not local:  # a new array, where the part is immutable, as one of JAX
-                table.local = written
+                table._local = written
         call.of_all("the end of scatter")
     return table
 

@@ -5,7 +5,7 @@
 
 import threading
 
-from gpukern.distributed.group import Bytes, Counts, Group
+from gpukern.distributed.group import Bytes, Counts, Group, as_int
 from gpukern.errors import GpukernValueError, PeerLostError
 
 CHECK_INTERVAL = 0.1  # seconds between two checks of the other threads
@@ -119,6 +119,7 @@ def threads(count: int) -> list[Group]:
     list of groups
 
     """
+    count = as_int("threads: count", count)
     if count < 1:
         raise GpukernValueError(f"threads: count must be at least 1, got {count}")
     meeting = _Meeting(count)

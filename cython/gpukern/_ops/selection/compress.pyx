@@ -15,8 +15,8 @@ from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_own
 from gpukern._ops.indexing.indexed_read cimport (
-    Work, as_axis, axis_length, flat, is_special, is_subclass, prepare_work, require_same_dtype,
-    sizes_with,
+    Work, as_axis, axis_length, flat, is_distributed, is_special, is_subclass, prepare_work,
+    require_same_dtype, sizes_with,
 )
 from gpukern._ops.indexing.indexed_write cimport largest
 from gpukern._ops.selection.count_nonzero cimport (
@@ -101,7 +101,7 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     cdef int ndim
     cdef object result
     require_no_fill_value("compress", size, fill_value)
-    if is_special(x):
+    if is_special(x) and not is_distributed(x):
         return by_positions(mask, x, axis, size, fill_value, out, device, stream, progress,
                             device_memory)
     begin_call(&call, "compress", device, stream, progress, device_memory)
