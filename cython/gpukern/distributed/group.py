@@ -250,9 +250,10 @@ def as_int(name: str, value: Any) -> int:
 def as_dtype(function: str, dtype: Any) -> np.dtype[Any]:
     """Return an argument as a dtype of NumPy."""
     try:
-        return np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError as error:
         raise errors.GpukernTypeError(f"{function}: dtype: {error}") from None
+    return found
 
 
 def sizes_of(function: str, shape: Any) -> tuple[int, ...]:
