@@ -260,7 +260,7 @@ def test_local_goes_to_other_libraries_by_dlpack(rng):
         ({"devices": {0, 1}}, TypeError, "devices must be CUDA devices, got {0, 1}"),
         ({"rows": [3]}, ValueError, r"a number for each of 2 devices, got \[3\]"),
         ({"rows": 3}, ValueError, "a number for each of 2 devices, got 3"),
-        ({"rows": [3.0, 3.0]}, TypeError, "float"),
+        ({"rows": [3.0, 3.0]}, TypeError, "empty: rows must be an integer, got 3.0"),
         ({"rows": [3, 4]}, ValueError, r"must be 6 in all and not negative, got \[3, 4\]"),
         ({"rows": [3, 2]}, ValueError, "must be 6 in all and not negative, got 5"),
         ({"rows": [2**62] * 2, "shape": 0}, ValueError, "must be 0 in all"),
