@@ -177,11 +177,12 @@ def bench(shrink=1, plot=None):
     on_gpu = bool(devices)
     where = devices[0]["name"] if on_gpu else f"CPU, {found['cpu_count']} processors"
     everyone, missing = open_all((gpukern_on_gpu, torch, cupy) if on_gpu else (gpukern, numpy))
+    # Before the first line: NumPy imports its random numbers here, which may lose a Ctrl-C.
+    listed = list(cases(shrink * (1 if on_gpu else HOST_SHRINK)))
     heading = f"gpukern {found['version']} on {where}"
     print(heading, *missing, sep="\n")
     right = True
     rates = []
-    listed = list(cases(shrink * (1 if on_gpu else HOST_SHRINK)))
     progress = Progress(len(listed) * len(everyone))
     wait = synchronize if on_gpu else int
     for title, operation, unit, work, make in listed:
