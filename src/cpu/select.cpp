@@ -277,7 +277,7 @@ void select(const SelectArgs& args) {
   std::int64_t selected = 0;
   visit_mask_word(args.item, [&]<class W>(W) {
     if (total == 0) return;                                        // no loop over positions
-    if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // part by part
+    if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // counted part by part
       return visit_move(args, [&](auto move) {
         for (std::int64_t begin = 0; begin < total && selected < args.size && !is_stopped();
              begin += kPart) {

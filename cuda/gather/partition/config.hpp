@@ -26,23 +26,19 @@ struct PartitionConfig {
 /// Of a 1-D gather of single words. No buckets where the call is to be gathered directly.
 PartitionConfig partition_config(const GatherProblem& problem);
 
-/// The binary logarithm of the items of a sector of 32 bytes.
-int sector_shift(std::int64_t item);
-
 /// Equal parts of the source by which the sample counts items, at most.
 inline constexpr int kPartitionBins = 2048;
 
 /// Nanoseconds an item, by which the sample chooses between the direct gather and the passes.
 struct SampleModel {
-  float streamed = 0;    ///< direct: index and result
-  float granule = 0;     ///< direct: 64 bytes that DRAM reads for an item alone
-  float far = 0;         ///< direct: the same, far from those before
-  float passes = 0;      ///< in any case
-  float bucketed = 0;    ///< passes: of an index all over the source
-  float heavy = 0;       ///< passes: of one of many of a tile in the same slice
-  float left_out = 0;    ///< passes: of one that the sort leaves out, beside reading its item
-  int sector_shift = 0;  ///< a sector of 32 bytes has 1 << sector_shift items
-  int bin_shift = 0;     ///< a bin has 1 << bin_shift items
+  float streamed = 0;  ///< direct: index and result
+  float granule = 0;   ///< direct: 64 bytes that DRAM reads for an item alone
+  float far = 0;       ///< direct: the same, far from those before
+  float passes = 0;    ///< in any case
+  float bucketed = 0;  ///< passes: of an index all over the source
+  float heavy = 0;     ///< passes: of one of many of a tile in the same slice
+  float left_out = 0;  ///< passes: of one that the sort leaves out, beside reading its item
+  int bin_shift = 0;   ///< a bin has 1 << bin_shift items
 
   /// How much faster the passes are; negative where direct access is. Of the items that are not
   /// near, `missed` is the share whose sector a run of 256 Ki indices had not read before. The L2

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "cuda/common/scratch_layout.hpp"
@@ -41,6 +42,7 @@ void lay_out(ScratchLayout& layout, Partition& partition, const PartitionConfig&
 }
 
 Partition make_partition(const GatherArgs& args, const PartitionConfig& config) {
+  constexpr std::int64_t kSectorBytes = 32;
   const auto buckets = static_cast<unsigned>(config.buckets);
   const std::int64_t heavy = 4 * (tile_items(args.item) / config.unit / config.buckets + 1);
   constexpr std::int64_t kMax = std::numeric_limits<unsigned>::max();
@@ -53,7 +55,7 @@ Partition make_partition(const GatherArgs& args, const PartitionConfig& config) 
           .shift = config.shift,
           .capacity = static_cast<unsigned>(config.capacity),
           .starts_stride = round_up(buckets + 1, 2),
-          .sector_shift = sector_shift(args.item),
+          .sector_shift = std::countr_zero(static_cast<std::uint64_t>(kSectorBytes / args.item)),
           .heavy = static_cast<unsigned>(config.shared_slices() ? heavy : kMax),
           .heavy_units = static_cast<unsigned>(std::min(heavy * config.tiles, kMax))};
 }

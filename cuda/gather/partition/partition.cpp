@@ -4,7 +4,6 @@
 #include "cuda/gather/partition/partition.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "cuda/common/arithmetic.hpp"
 #include "cuda/gather/partition/config.hpp"
@@ -117,11 +116,6 @@ PartitionConfig partition_config(const GatherProblem& problem) {
   return chosen && has_partition_kernels() ? config : PartitionConfig{};
 }
 
-int sector_shift(std::int64_t item) {
-  constexpr std::int64_t kSectorBytes = 32;
-  return std::countr_zero(static_cast<std::uint64_t>(kSectorBytes / item));
-}
-
 SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& config) {
   constexpr double kGranuleBytes = 64;  // that DRAM reads at least
   const PartitionTuning& tuning = problem.tuning.partition;
@@ -140,8 +134,7 @@ SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& co
       .passes = static_cast<float>(passes),
       .bucketed = static_cast<float>(bucketed),
       .heavy = static_cast<float>(std::max(1 / tuning.heavy_items - passes, bucketed)),
-      .left_out = static_cast<float>(static_cast<double>(left_out_bytes) / tuning.left_out_bytes),
-      .sector_shift = sector_shift(args.item)};
+      .left_out = static_cast<float>(static_cast<double>(left_out_bytes) / tuning.left_out_bytes)};
   while ((args.n - 1) >> model.bin_shift >= kPartitionBins) ++model.bin_shift;
   return model;
 }

@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
       for (int k = 0; k < Sample::kGroup; ++k) {
         const Raw each = raw[group + k];
         const std::int64_t position = each <= bounds.last ? each : uncommon_position(bounds, each);
-        sector[k] = static_cast<unsigned>(position >> model.sector_shift);
+        sector[k] = static_cast<unsigned>(position >> call.sector_shift);
         least = min(least, sector[k] * Sample::kFactor + Sample::kOffset);
         if (k > 0 || !counts) continue;
         const bool left_out = is_near(sector[k]);

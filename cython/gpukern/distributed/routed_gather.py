@@ -68,7 +68,7 @@ def _parts(table: DistributedArray, rows: Any) -> int:
     if not table.row_bytes or not table.storage.repeats(rows, len(table), table.row_bytes):
         return 1
     parts = -(-len(rows) * 2 * (table.row_bytes + INDEX_BYTES) // table.staging_memory)
-    return int(min(parts, len(rows)))
+    return min(parts, len(rows))
 
 
 def _fill_item(table: DistributedArray, mode: str, fill_value: Any) -> npt.NDArray[Any]:
