@@ -200,6 +200,16 @@ TEST_P(GatherPartitionTest, ManySlices) {
   }
 }
 
+// Far more items of a slice in some tiles than in most: all warps of a block share them.
+TEST_P(GatherPartitionTest, LongRuns) {
+  for (const int width : {1, 4, 8})
+    for (const Spread spread : {Spread::Sorted, Spread::InTurn, Spread::HotSlice}) {
+      PartitionCase call{.width = width, .n = 150 * kSlice, .spread = spread};
+      call.count = 70 * call.tile();
+      check(call, placement());
+    }
+}
+
 // More tiles than blocks, and heavy slices in many parts.
 TEST_P(GatherPartitionTest, ManyTiles) {
   for (const int width : {1, 8})

@@ -72,26 +72,109 @@ __device__ void prefetch_slice(const Partition& call, unsigned bucket) {
 
 /// From slices in shared memory. A block takes a bucket, or a part of a heavy one so that skewed
 /// indices do not leave one multiprocessor with most of the work: it copies the slice in, and each
-/// warp takes 32 tiles at a time.
+/// warp takes 32 tiles at a time. Tiles with far more items of the bucket than most, as where a
+/// tile has indices in order, wait until all warps of the block share them.
 template <class Item, int kUnit>
-__global__ void __launch_bounds__(kPartitionThreads)
+struct FetchShared {
+  static constexpr unsigned kInFlight = 3;  ///< units a thread: notes/gather.md#partitioned-gather
+  static constexpr unsigned kMaxWaiting = 128;
+  using Offsets = Vector<std::uint16_t, kUnit>;
+  using Items = Vector<Item, kUnit>;
+
+  struct Shared {
+    BulkBarrier barrier;
+    unsigned waiting;
+    unsigned tile[kMaxWaiting];   ///< the first of 32
+    unsigned units[kMaxWaiting];  ///< of these 32
+  };
+
+  const Partition& call;
+  const Item* slice;
+  Shared& shared;
+
+  __device__ unsigned stride() const { return call.capacity / kUnit; }
+
+  /// Those of the 32 tiles' units from `begin` on that are `step` apart, 32 * kInFlight at a time.
+  __device__ void fetch(const RunSequence& sequence, unsigned tile, unsigned begin,
+                        unsigned step) const {
+    const unsigned lane = threadIdx.x % 32;
+    const auto* const offsets =
+        reinterpret_cast<const Offsets*>(call.offsets + tile * call.offsets_stride);
+    auto* const out = reinterpret_cast<Items*>(call.items + tile * call.items_stride);
+#pragma unroll 1
+    for (; begin < sequence.size(); begin += step) {
+      Offsets offset[kInFlight];
+      unsigned at[kInFlight];
+#pragma unroll
+      for (unsigned k = 0; k < kInFlight; ++k) {
+        const unsigned unit = begin + k * 32 + lane;
+        at[k] = sequence.locate(unit);
+        if (unit < sequence.size()) offset[k] = offsets[at[k]];
+      }
+#pragma unroll
+      for (unsigned k = 0; k < kInFlight; ++k) {
+        if (begin + k * 32 + lane >= sequence.size()) continue;
+        Items found;
+#pragma unroll
+        for (int j = 0; j < kUnit; ++j) found.element[j] = slice[offset[k].element[j]];
+        store_streaming(out + at[k], found);
+      }
+    }
+  }
+
+  /// Whether the 32 tiles wait; if they are few, there is room for them.
+  __device__ bool wait(unsigned tile, unsigned units) const {
+    unsigned before = 0;
+    if (threadIdx.x % 32 == 0) before = atomicAdd(&shared.waiting, 1);
+    before = __shfl_sync(~0U, before, 0);
+    if (before >= kMaxWaiting) return false;
+    shared.tile[before] = tile;
+    shared.units[before] = units;
+    return true;
+  }
+
+  /// After all others.
+  __device__ void fetch_waiting(unsigned bucket, unsigned tiles_end) const {
+    __syncthreads();
+    const unsigned waiting = min(shared.waiting, kMaxWaiting);
+    if (waiting == 0) return;
+    constexpr unsigned kTogether = 32 * kInFlight;
+    unsigned first = 0;  // warp, modulo 32
+    for (unsigned w = 0; w < waiting; ++w) {
+      const unsigned shares = (shared.units[w] + kTogether - 1) / kTogether;
+      const unsigned own = (threadIdx.x / 32 - first) % 32;
+      first += shares;
+      if (own >= shares) continue;
+      const unsigned tile = shared.tile[w];
+      const Run run = load_run(call, bucket, tile + threadIdx.x % 32, tiles_end);
+      fetch(RunSequence(run, stride()), tile, own * kTogether, 32 * kTogether);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) shared.waiting = 0;
+    __syncthreads();
+  }
+};
+
+template <class Item, int kUnit>
+__global__ void __launch_bounds__(kPartitionThreads, 1)
     partition_fetch_shared_kernel(const __grid_constant__ Partition call) {
 #if __CUDA_ARCH__ >= 900
   using Shape = SharedSlices<kUnit>;
-  constexpr int kInFlight = 3;  // units a thread: notes/gather.md#partitioned-gather
+  using Fetch = FetchShared<Item, kUnit>;
   // A slice for each multiprocessor: those of 4-byte items would evict the rest from the L2 cache.
   constexpr bool kPrefetch = sizeof(Item) <= 2;
-  using Offsets = Vector<std::uint16_t, kUnit>;
-  using Items = Vector<Item, kUnit>;
   extern __shared__ __align__(128) std::byte dynamic[];
-  __shared__ BulkBarrier barrier;
+  __shared__ typename Fetch::Shared shared;
   auto* const slice = reinterpret_cast<Item*>(dynamic);
+  if (threadIdx.x == 0) shared.waiting = 0;
   wait_for_previous();
   launch_next();
   if (call.state->local()) return;
   const unsigned parts = call.buckets + call.state->extra_parts;
   const unsigned lane = threadIdx.x % 32;
-  SharedCopy copy(barrier);
+  const Fetch fetch{call, slice, shared};
+  const unsigned limit = 32 * call.heavy;  // heavy runs
+  SharedCopy copy(shared.barrier);
   for (unsigned p = blockIdx.x; p < parts; p += gridDim.x) {
     const ExtraPart part = p < call.buckets ? ExtraPart{p, 0} : call.extra_parts[p - call.buckets];
     const unsigned of = 1 + call.heavy_of[part.bucket] / call.heavy_units;
@@ -111,32 +194,12 @@ __global__ void __launch_bounds__(kPartitionThreads)
       if (p + gridDim.x < call.buckets) prefetch_slice<Item, kUnit>(call, p + gridDim.x);
     }
     for (; tile < tiles_end; tile += kPartitionThreads) {
-      const RunSequence sequence(next, call.capacity / kUnit);
+      const RunSequence sequence(next, fetch.stride());
       next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
-      const auto* const offsets =
-          reinterpret_cast<const Offsets*>(call.offsets + tile * call.offsets_stride);
-      auto* const out = reinterpret_cast<Items*>(call.items + tile * call.items_stride);
-#pragma unroll 1
-      for (unsigned begin = 0; begin < sequence.size(); begin += 32 * kInFlight) {
-        Offsets offset[kInFlight];
-        unsigned at[kInFlight];
-#pragma unroll
-        for (int k = 0; k < kInFlight; ++k) {
-          const unsigned unit = begin + k * 32 + lane;
-          at[k] = sequence.locate(unit);
-          if (unit < sequence.size()) offset[k] = offsets[at[k]];
-        }
-#pragma unroll
-        for (int k = 0; k < kInFlight; ++k) {
-          if (begin + k * 32 + lane >= sequence.size()) continue;
-          Items found;
-#pragma unroll
-          for (int j = 0; j < kUnit; ++j) found.element[j] = slice[offset[k].element[j]];
-          store_streaming(out + at[k], found);
-        }
-      }
+      if (sequence.size() > limit && fetch.wait(tile, sequence.size())) continue;
+      fetch.fetch(sequence, tile, 0, 32 * Fetch::kInFlight);
     }
-    __syncthreads();
+    fetch.fetch_waiting(part.bucket, tiles_end);
   }
 #endif
 }
@@ -148,6 +211,7 @@ struct FetchCached {
   static constexpr int kTiles = kFetchCachedTiles;
   static constexpr int kRuns = sizeof(Item) <= 4 ? 4 : 2;
   static constexpr int kPerLane = sizeof(Item) <= 4 ? 2 : 3;  ///< items of a run in flight
+  static constexpr unsigned kRest = 2;                        ///< of those after them
   static constexpr int kBlocks = fetch_cached_blocks(sizeof(Item));
   static_assert(kTiles % kRuns == 0);
   static constexpr unsigned kTilesPerBlock = kFetchCachedThreads / 32 * kTiles;
@@ -189,8 +253,19 @@ struct FetchCached {
         const unsigned at = run[r].begin + k * 32 + lane;
         if (at < run[r].end) store(r, at, found[r][k]);
       }
-      for (unsigned at = run[r].begin + kPerLane * 32 + lane; at < run[r].end; at += 32)
-        store(r, at, item(load_offset(r, at)));
+      for (unsigned rest = run[r].begin + kPerLane * 32 + lane; rest < run[r].end;
+           rest += kRest * 32) {
+        std::uint32_t rest_offset[kRest];
+        Item rest_found[kRest];
+#pragma unroll
+        for (unsigned k = 0; k < kRest; ++k)
+          rest_offset[k] = rest + k * 32 < run[r].end ? load_offset(r, rest + k * 32) : 0;
+#pragma unroll
+        for (unsigned k = 0; k < kRest; ++k) rest_found[k] = item(rest_offset[k]);
+#pragma unroll
+        for (unsigned k = 0; k < kRest; ++k)
+          if (rest + k * 32 < run[r].end) store(r, rest + k * 32, rest_found[k]);
+      }
     }
   }
 };
