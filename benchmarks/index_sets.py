@@ -75,6 +75,12 @@ def index_sets(n, m):
             False,
         ),
         "every second in order": (lambda: mixed(n, m, in_order, random, 1), False),
+        "every third in order": (
+            lambda: torch.where(counted(n) % 3 == 0, in_order, random),
+            False,
+        ),
+        "random pairs": (lambda: random[counted(n) // 2] // 2 * 2 + in_order % 2, False),
+        "half equal": (lambda: mixed(n, m, counted(n).int() * 0 + m // 3, random, 1), False),
         "m u^2": (lambda: powers(n, m, 2), True),
         "m u^8": (lambda: powers(n, m, 8), False),
         "in a window of 1 Mi": (lambda: uniform(n, MI) + m // 3, False),

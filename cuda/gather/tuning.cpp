@@ -78,7 +78,6 @@ constexpr GatherTuning hopper() {
       .shared_items_4 = 112,    // #partitioned-gather
       .shared_items_8 = 80,     // #partitioned-gather
       .cached_items = 66,       // #slices-in-the-l2-cache
-      .heavy_items = 30,        // #direct-or-partitioned
       .left_out_bytes = 3000,   // #mixtures
       .fixed = 30000,           // #direct-or-partitioned
       .shared_buckets = 5500,   // #slices-in-the-l2-cache

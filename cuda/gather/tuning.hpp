@@ -36,7 +36,6 @@ struct PartitionTuning {
   double shared_items_4 = 0;        ///< slices in shared memory, items of up to 4 bytes
   double shared_items_8 = 0;        ///< slices in shared memory, items of 8 bytes
   double cached_items = 0;          ///< slices in the L2 cache
-  double heavy_items = 0;           ///< either, where many items of a tile are of one slice
   double left_out_bytes = 0;        ///< a nanosecond, of items that the sort leaves out
   double fixed = 0;                 ///< nanoseconds of the passes in any case
   std::int64_t shared_buckets = 0;  ///< at most; with more, runs are too short

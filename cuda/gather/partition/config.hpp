@@ -26,9 +26,6 @@ struct PartitionConfig {
 /// Of a 1-D gather of single words. No buckets where the call is to be gathered directly.
 PartitionConfig partition_config(const GatherProblem& problem);
 
-/// Equal parts of the source by which the sample counts items, at most.
-inline constexpr int kPartitionBins = 2048;
-
 /// Nanoseconds an item, by which the sample chooses between the direct gather and the passes.
 struct SampleModel {
   float streamed = 0;  ///< direct: index and result
@@ -36,20 +33,14 @@ struct SampleModel {
   float far = 0;       ///< direct: the same, far from those before
   float passes = 0;    ///< in any case
   float bucketed = 0;  ///< passes: of an index all over the source
-  float heavy = 0;     ///< passes: of one of many of a tile in the same slice
   float left_out = 0;  ///< passes: of one that the sort leaves out, beside reading its item
-  int bin_shift = 0;   ///< a bin has 1 << bin_shift items
 
-  /// How much faster the passes are; negative where direct access is. Of the items that are not
-  /// near, `missed` is the share whose sector a run of 256 Ki indices had not read before. The L2
-  /// cache holds what four such runs read, and the share of random items that it misses is the
-  /// fourth power. `heavy_share` is of all items.
-  [[nodiscard]] __host__ __device__ float gain(float near_share, float missed, float far_share,
-                                               float heavy_share) const {
-    const float of_memory = (1 - near_share) * missed * missed * missed * missed;
+  /// How much faster the passes are; negative where direct access is. The shares are of all items:
+  /// that are near; that are read from memory, and of these, that are far.
+  [[nodiscard]] __host__ __device__ float gain(float near_share, float of_memory,
+                                               float far_share) const {
     const float direct = streamed + of_memory * (granule + far_share * far);
-    const float sorted = (1 - near_share - heavy_share) * bucketed + heavy_share * heavy;
-    return direct - (passes + sorted + near_share * left_out);
+    return direct - (passes + (1 - near_share) * bucketed + near_share * left_out);
   }
 };
 

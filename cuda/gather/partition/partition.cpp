@@ -127,16 +127,13 @@ SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& co
   // The index twice, the item, the result, and the rank written and read.
   const std::int64_t left_out_bytes = 2 * (args.index_type.bytes + args.item) + 4;
   const double bucketed = 1 / partitioned_items(problem, config);
-  SampleModel model{
+  return {
       .streamed = static_cast<float>(streamed),
       .granule = static_cast<float>(granule),
       .far = static_cast<float>(1 / tuning.direct_items - streamed - granule),
       .passes = static_cast<float>(passes),
       .bucketed = static_cast<float>(bucketed),
-      .heavy = static_cast<float>(std::max(1 / tuning.heavy_items - passes, bucketed)),
       .left_out = static_cast<float>(static_cast<double>(left_out_bytes) / tuning.left_out_bytes)};
-  while ((args.n - 1) >> model.bin_shift >= kPartitionBins) ++model.bin_shift;
-  return model;
 }
 
 bool is_partitioned(const GatherProblem& problem) { return partition_config(problem).buckets > 0; }

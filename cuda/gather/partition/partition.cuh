@@ -81,10 +81,17 @@ struct ExtraPart {
 inline constexpr int kPartitionRuns = 4;
 inline constexpr int kPartitionCluster = 8;
 
-/// If the items of indices i and i ^ kNearIndices are at most that many sectors of 32 bytes apart,
-/// both are near: direct access is fast, and the sort may leave them out.
-inline constexpr int kNearIndices = 4;
+/// An item is near if it is at most kNearSectors sectors of 32 bytes from that of the index
+/// kNearIndices after it, or before it in every second group of 16: direct access is fast, and the
+/// sort may leave it out. Every index, every second, third and fourth in order is found.
+inline constexpr int kNearIndices = 12;
 inline constexpr int kNearSectors = 4;
+
+/// The lane with that index, where each lane has 1, 2 or 4 of them.
+__host__ __device__ constexpr unsigned near_lane(unsigned lane, int indices) {
+  const unsigned apart = kNearIndices / indices;
+  return (lane & (16 / indices)) != 0 ? lane - apart : lane + apart;
+}
 
 /// The state that the passes share, in device memory.
 struct alignas(16) PartitionState {

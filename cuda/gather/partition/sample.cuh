@@ -19,35 +19,45 @@ namespace gpukern::gpu {
 /// that reuse counts at any distance within the run (C. Waldspurger, N. Park, A. Garthwaite, I.
 /// Ahmad: Efficient MRC construction with SHARDS, 2015).
 struct IndexSample {
-  static constexpr int kRun = 1 << 18;             ///< indices; the first half only marks sectors
-  static constexpr int kLoads = 16;                ///< of a thread, in flight
-  static constexpr int kGroup = 4;                 ///< of these, tested together
+  static constexpr int kRun = 1 << 18;  ///< indices; the first quarter only marks sectors
+  static constexpr int kLoads = 16;     ///< of a thread, in flight
+  static constexpr int kGroup = 4;      ///< of these, tested together
   static constexpr unsigned kFactor = 0x85ebca6b;  // of MurmurHash3 (A. Appleby, 2011)
   static constexpr unsigned kOffset = 0x9e3779b9;  // sector 0 is often hot
   static constexpr int kSampledSectors = 512;
   static constexpr unsigned kSampledHashes = ~0U / kSampledSectors + 1;  ///< from 0 on
   static constexpr int kSeenBits = 1 << 16;
-  static constexpr int kBins = kPartitionBins;
-  static constexpr int kTested = kRun / 2 / kGroup;  ///< for near ones: the first of each group
-  static constexpr int kApart = 8;                   ///< of these, every eighth has a bin
+  static constexpr int kTested = kRun / 2 / kGroup;  ///< for near ones, in the second half
 
   static_assert(kRun / 2 % (kLoads * kPartitionCluster * kPartitionThreads) == 0);
 
   unsigned seen[kSeenBits / 32];  ///< the first block's, of the whole cluster
-  unsigned bins[kBins];           ///< items of equal parts of the source
-  unsigned sampled;  ///< items of sampled sectors; of neighbours in a granule of 64 bytes, one
-  unsigned fresh;    ///< of these, of sectors not seen before
-  unsigned far;      ///< of these, more than 1 KiB from the item before
-  unsigned heavy;    ///< items in bins with more than a 16th of the block's
-  unsigned near;     ///< tested items that are near; not in the others
+
+  // Of the second quarter of the run, and of its second half:
+  unsigned sampled[2];  ///< items of sampled sectors; of neighbours in a granule of 64 bytes, one
+  unsigned fresh[2];    ///< of these, of sectors not seen before
+
+  unsigned far;   ///< of these, more than 1 KiB from the item before
+  unsigned near;  ///< tested items that are near; not in the others
 
   /// The share of items whose sector was not seen before: of those that were sampled, where they
   /// are about as many as expected; else, as where few sectors have most items, of that number.
-  [[nodiscard]] __device__ float missed(float items) const {
+  [[nodiscard]] __device__ float missed(int part, float items) const {
     const float expected = items / kSampledSectors;
-    const auto found = static_cast<float>(sampled);
+    const auto found = static_cast<float>(sampled[part]);
     const bool usual = fabsf(found - expected) < 0.2F * expected;
-    return min(static_cast<float>(fresh) / max(usual ? found : expected, 1.0F), 1.0F);
+    return min(static_cast<float>(fresh[part]) / max(usual ? found : expected, 1.0F), 1.0F);
+  }
+
+  /// The share of items that are read from memory. Before an index of the second half there are 192
+  /// Ki of the run, on average, and half as many before one of the second quarter; the L2 cache
+  /// holds what 768 Ki read. Up to there the share of fresh items falls as it does from 96 to 192
+  /// Ki: not at all where some items are read again at once and the others never.
+  [[nodiscard]] __device__ float of_memory(float not_near) const {
+    const float early = missed(0, not_near * (kRun / 4));
+    const float late = missed(1, not_near * (kRun / 2));
+    const float decay = late < early ? late / early : 1;
+    return not_near * late * decay * decay * decay * decay * decay * decay;
   }
 };
 
@@ -64,8 +74,8 @@ __global__ void __launch_bounds__(kPartitionThreads)
   const auto cluster = cooperative_groups::this_cluster();
   for (unsigned w = threadIdx.x; w < Sample::kSeenBits / 32; w += kPartitionThreads)
     sample.seen[w] = 0;
-  for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads) sample.bins[b] = 0;
-  if (threadIdx.x == 0) sample.sampled = sample.fresh = sample.far = sample.heavy = sample.near = 0;
+  if (threadIdx.x < 2) sample.sampled[threadIdx.x] = sample.fresh[threadIdx.x] = 0;
+  if (threadIdx.x == 0) sample.far = sample.near = 0;
   cluster.sync();
   wait_for_previous();
   __threadfence();  // the next kernel reads the indices before it waits for this one
@@ -89,17 +99,18 @@ __global__ void __launch_bounds__(kPartitionThreads)
                            (count - Sample::kRun) / (32 * (kPartitionRuns - 1)) * 32 * run +
                            cluster.block_rank() * kPartitionThreads + threadIdx.x;
   constexpr unsigned kNoSector = ~0U;  // of the fill value
-  const auto is_near = [](unsigned sector) {
-    const unsigned other = __shfl_xor_sync(~0U, sector, kNearIndices);
+  const auto is_near = [lane](unsigned sector) {
+    const unsigned other = __shfl_sync(~0U, sector, near_lane(lane, 1));
     return sector != kNoSector && max(sector, other) - min(sector, other) <= kNearSectors;
   };
-  unsigned sampled = 0;
+  unsigned sampled = 0;  // of the second half, plus those of the second quarter times kEarly
   unsigned fresh = 0;
+  constexpr unsigned kEarly = 1 << 16;
   unsigned far = 0;
   unsigned near = 0;
 #pragma unroll 1
   for (int begin = 0; begin < Sample::kRun; begin += Sample::kLoads * threads) {
-    const bool counts = begin >= Sample::kRun / 2;
+    const bool late = begin >= Sample::kRun / 2;
     Raw raw[Sample::kLoads];
 #pragma unroll
     for (int k = 0; k < Sample::kLoads; ++k) raw[k] = from[begin + k * threads];
@@ -114,22 +125,20 @@ __global__ void __launch_bounds__(kPartitionThreads)
         const std::int64_t position = each <= bounds.last ? each : uncommon_position(bounds, each);
         sector[k] = static_cast<unsigned>(position >> call.sector_shift);
         least = min(least, sector[k] * Sample::kFactor + Sample::kOffset);
-        if (k > 0 || !counts) continue;
-        const bool left_out = is_near(sector[k]);
-        near += left_out;
-        const bool has_bin = (lane + group + threadIdx.x / 32) % Sample::kApart == 0;
-        if (has_bin && !left_out && position >= 0)
-          atomicAdd(sample.bins + (position >> model.bin_shift), 1);
+        if (k == 0 && late) near += is_near(sector[k]);
       }
       if (!__any_sync(~0U, least < Sample::kSampledHashes)) continue;
+      const bool early = !late && begin + group * threads >= Sample::kRun / 4;
 #pragma unroll
       for (int k = 0; k < Sample::kGroup; ++k) {
         const unsigned hash = sector[k] * Sample::kFactor + Sample::kOffset;
         const unsigned before = __shfl_up_sync(~0U, sector[k], 1);
         const bool left_out = is_near(sector[k]);
         if (hash >= Sample::kSampledHashes || (lane > 0 && sector[k] == before)) continue;
-        const bool counted = counts && !left_out && !(lane > 0 && sector[k] / 2 == before / 2);
-        sampled += counted;
+        const bool counted =
+            (early || late) && !left_out && !(lane > 0 && sector[k] / 2 == before / 2);
+        const unsigned one = early ? kEarly : 1;
+        sampled += counted ? one : 0;
         const unsigned bit = hash / (Sample::kSampledHashes / Sample::kSeenBits);
         unsigned* const word = shared.seen + bit / 32;
         const unsigned mask = 1U << (bit % 32);
@@ -137,35 +146,30 @@ __global__ void __launch_bounds__(kPartitionThreads)
         if ((*static_cast<volatile unsigned*>(word) & mask) != 0) continue;
         const bool is_fresh = (atomicOr(word, mask) & mask) == 0;
         if (!counted || !is_fresh) continue;
-        ++fresh;
+        fresh += one;
         far += lane > 0 && max(sector[k], before) - min(sector[k], before) > 32;
       }
     }
   }
-  __syncthreads();
-  unsigned heavy = 0;
-  for (unsigned b = threadIdx.x; b < Sample::kBins; b += kPartitionThreads)
-    heavy += sample.bins[b] > Sample::kTested / Sample::kApart / blocks / 16 ? sample.bins[b] : 0;
   sampled = __reduce_add_sync(~0U, sampled);
   fresh = __reduce_add_sync(~0U, fresh);
   far = __reduce_add_sync(~0U, far);
-  heavy = __reduce_add_sync(~0U, heavy);
   near = __reduce_add_sync(~0U, near);
   if (lane == 0) {
-    atomicAdd(&shared.sampled, sampled);
-    atomicAdd(&shared.fresh, fresh);
+    atomicAdd(&shared.sampled[0], sampled / kEarly);
+    atomicAdd(&shared.sampled[1], sampled % kEarly);
+    atomicAdd(&shared.fresh[0], fresh / kEarly);
+    atomicAdd(&shared.fresh[1], fresh % kEarly);
     atomicAdd(&shared.far, far);
-    atomicAdd(&shared.heavy, heavy);
     atomicAdd(&shared.near, near);
   }
   cluster.sync();
   if (!leads || threadIdx.x > 0) return;
   const float near_share = static_cast<float>(sample.near) / Sample::kTested;
-  const float missed = sample.missed((1 - near_share) * (Sample::kRun / 2));
-  const float far_share =
-      static_cast<float>(sample.far) / static_cast<float>(max(sample.fresh, 1U));
-  const float heavy_share = static_cast<float>(sample.heavy * Sample::kApart) / Sample::kTested;
-  call.state->gain[run] = forced ? 1 : model.gain(near_share, missed, far_share, heavy_share);
+  const float far_share = static_cast<float>(sample.far) /
+                          static_cast<float>(max(sample.fresh[0] + sample.fresh[1], 1U));
+  const float of_memory = sample.of_memory(1 - near_share);
+  call.state->gain[run] = forced ? 1 : model.gain(near_share, of_memory, far_share);
   call.state->near_share[run] = near_share;
 #endif
 }

@@ -104,7 +104,7 @@ struct SortTile {
     if (!leaves_out_near) return;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      const Position other = __shfl_xor_sync(~0U, position[k], kNearIndices / kCount);
+      const Position other = __shfl_sync(~0U, position[k], near_lane(threadIdx.x % 32, kCount));
       const Position low = min(position[k], other);
       const Position high = max(position[k], other);
       if (low >= 0 && (high >> call.sector_shift) - (low >> call.sector_shift) <= kNearSectors)
