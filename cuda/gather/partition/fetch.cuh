@@ -133,11 +133,11 @@ struct FetchShared {
     return true;
   }
 
-  /// After all others.
-  __device__ void fetch_waiting(unsigned bucket, unsigned tiles_end) const {
-    __syncthreads();
+  /// After all others. `any` tells whether tiles of this thread wait; if none do, other warps may
+  /// be at the next bucket already and add theirs.
+  __device__ void fetch_waiting(bool any, unsigned bucket, unsigned tiles_end) const {
+    if (!__syncthreads_or(any)) return;
     const unsigned waiting = min(shared.waiting, kMaxWaiting);
-    if (waiting == 0) return;
     constexpr unsigned kTogether = 32 * kInFlight;
     unsigned first = 0;  // warp, modulo 32
     for (unsigned w = 0; w < waiting; ++w) {
@@ -193,13 +193,15 @@ __global__ void __launch_bounds__(kPartitionThreads, 1)
     if constexpr (kPrefetch) {
       if (p + gridDim.x < call.buckets) prefetch_slice<Item, kUnit>(call, p + gridDim.x);
     }
+    bool any_waits = false;
     for (; tile < tiles_end; tile += kPartitionThreads) {
       const RunSequence sequence(next, fetch.stride());
       next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
-      if (sequence.size() > limit && fetch.wait(tile, sequence.size())) continue;
-      fetch.fetch(sequence, tile, 0, 32 * Fetch::kInFlight);
+      const bool waits = sequence.size() > limit && fetch.wait(tile, sequence.size());
+      any_waits |= waits;
+      if (!waits) fetch.fetch(sequence, tile, 0, 32 * Fetch::kInFlight);
     }
-    fetch.fetch_waiting(part.bucket, tiles_end);
+    fetch.fetch_waiting(any_waits, part.bucket, tiles_end);
   }
 #endif
 }
