@@ -157,8 +157,7 @@ TEST_F(GatherStrategyTest, ManyIndicesAreSampled) {
   EXPECT_EQ(strategy(forced), "partitioned");
 }
 
-// What a sample would find in these indices: the share of items near others, of those read from
-// memory, and of these, those far from the item before.
+// What a sample would find in these indices.
 TEST_F(GatherStrategyTest, SampleChoosesTheFasterPath) {
   for (const auto& [n, count] :
        {std::pair(32 * kMebi, 32 * kMebi), std::pair(128 * kMebi, 128 * kMebi),
@@ -166,14 +165,15 @@ TEST_F(GatherStrategyTest, SampleChoosesTheFasterPath) {
     const GatherArgs args = items(4, n, count);
     const gpu::GatherProblem problem(args);
     const gpu::SampleModel model = sample_model(problem, partition_config(problem));
-    EXPECT_GT(model.gain(0, 0.96F, 1), 0) << "random";
+    EXPECT_GT(model.gain({0, 0.98F, 0.97F, 0.97F}), 0) << "random";
     if (n <= 4 * count) {
-      EXPECT_GT(model.gain(0.5F, 0.48F, 1), 0) << "every second in order";
-      EXPECT_GT(model.gain(0.33F, 0.64F, 1), 0) << "every third in order";
+      EXPECT_GT(model.gain({0, 0.5F, 0.5F, 0.5F}), 0) << "random pairs";
+      EXPECT_GT(model.gain({0.5F, 0.49F, 0.49F, 0.49F}), 0) << "every second in order";
+      EXPECT_GT(model.gain({0.33F, 0.66F, 0.65F, 0.65F}), 0) << "every third in order";
     }
-    EXPECT_LT(model.gain(1, 0, 0), 0) << "in order";
-    EXPECT_LT(model.gain(0, 0.23F, 1), 0) << "random in 16 MiB";
-    EXPECT_LT(model.gain(0, 0, 0), 0) << "two items in turn";
+    EXPECT_LT(model.gain({1, 0, 0, 0}), 0) << "in order";
+    EXPECT_LT(model.gain({0, 0.83F, 0.69F, 0.69F}), 0) << "random in 16 MiB";
+    EXPECT_LT(model.gain({0, 0, 0, 0}), 0) << "two items in turn";
   }
 }
 

@@ -23,7 +23,8 @@ template <class Item, class Raw>
 __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks, kDirectThreads))
     partition_direct_kernel(const __grid_constant__ ItemArgs args,
                             const __grid_constant__ Bounds<Raw> bounds,
-                            const __grid_constant__ Fill fill, unsigned tiles,
+                            const __grid_constant__ Fill fill,
+                            const __grid_constant__ SampleModel model, unsigned tiles,
                             PartitionState* state) {
   constexpr int kCount = kVectorItems<Item>;
   constexpr int kWorkTile = kDirectThreads * kItemVectors * kCount;
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   if (first_done) own.gather(bounds, fill);  // if the passes run after all, they do so again
   wait_for_previous();
   launch_next();
-  const bool local = state->local();
+  const bool local = state->local(model);
   const unsigned first = local ? 0 : tiles * kInTile;
   // If neighbouring indices are close together, most of the source is not read again later.
   gather_persistent<Item, Raw, kItemVectors, kDirectThreads>(

@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(kPartitionThreads, 1)
   if (threadIdx.x == 0) shared.waiting = 0;
   wait_for_previous();
   launch_next();
-  if (call.state->local()) return;
+  if (call.state->local(call.model)) return;
   const unsigned parts = call.buckets + call.state->extra_parts;
   const unsigned lane = threadIdx.x % 32;
   const Fetch fetch{call, slice, shared};
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
   using Fetch = FetchCached<Item>;
   wait_for_previous();
   launch_next();
-  if (call.state->local()) return;
+  if (call.state->local(call.model)) return;
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;
   const std::int64_t slice_items = std::int64_t{1} << call.shift;

@@ -123,7 +123,10 @@ SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& co
   const double streamed =
       static_cast<double>(args.item + args.index_type.bytes) / tuning.source_bytes;
   const double granule = kGranuleBytes / tuning.source_bytes;
-  const double passes = partitioned_fixed(problem) / static_cast<double>(problem.rows.count);
+  constexpr double kForced = -1e9;
+  const double passes = args.path == GPUKERN_GATHER_PARTITIONED
+                            ? kForced
+                            : partitioned_fixed(problem) / static_cast<double>(problem.rows.count);
   // The index twice, the item, the result, and the rank written and read.
   const std::int64_t left_out_bytes = 2 * (args.index_type.bytes + args.item) + 4;
   const double bucketed = 1 / partitioned_items(problem, config);

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/gather/partition/config.hpp"
 #include "src/core/operation.hpp"
 
 namespace gpukern::gpu {
@@ -95,25 +96,29 @@ __host__ __device__ constexpr unsigned near_lane(unsigned lane, int indices) {
 
 /// The state that the passes share, in device memory.
 struct alignas(16) PartitionState {
-  float gain[kPartitionRuns];        ///< of each run, see SampleModel
-  float near_share[kPartitionRuns];  ///< of the items of each run
+  SampleShares shares[kPartitionRuns];  ///< of each run
   unsigned extra_parts;
   unsigned taken;   ///< work tiles of the cached fetch that blocks have taken
   unsigned direct;  ///< work tiles of the direct gather that blocks have taken
 
+  /// Of all runs.
+  [[nodiscard]] __device__ SampleShares mean() const {
+    SampleShares sum;
+    for (int run = 0; run < kPartitionRuns; ++run) {
+      const float4 each = reinterpret_cast<const float4*>(shares)[run];
+      sum = {sum.near + each.x, sum.early + each.y, sum.late + each.z, sum.far + each.w};
+    }
+    constexpr float kRuns = kPartitionRuns;
+    return {sum.near / kRuns, sum.early / kRuns, sum.late / kRuns, sum.far / kRuns};
+  }
+
   /// Whether direct access is fast for these indices, so that the passes do nothing.
-  [[nodiscard]] __device__ bool local() const {
-    static_assert(kPartitionRuns == 4);
-    const float4 each = *reinterpret_cast<const float4*>(gain);
-    return each.x + each.y + each.z + each.w <= 0;
+  [[nodiscard]] __device__ bool local(const SampleModel& model) const {
+    return model.gain(mean()) <= 0;
   }
 
   /// Whether the sort leaves out near items: from a tenth of them on, that pays.
-  [[nodiscard]] __device__ bool mixed() const {
-    constexpr float kLeast = 0.1F;
-    const float4 each = *reinterpret_cast<const float4*>(near_share);
-    return each.x + each.y + each.z + each.w > kLeast * kPartitionRuns;
-  }
+  [[nodiscard]] __device__ bool mixed() const { return mean().near > 0.1F; }
 };
 
 /// The call and its scratch memory. A tile's row of `starts` has a start for each bucket and the
@@ -131,6 +136,7 @@ struct Partition {
   int sector_shift = 0;      ///< a sector of 32 bytes has 1 << sector_shift items
   unsigned heavy = 0;        ///< units in a run from which it is heavy; shared slices only
   unsigned heavy_units = 0;  ///< a bucket has an additional part for each that many of them
+  SampleModel model;
   PartitionState* state = nullptr;
   unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs
   ExtraPart* extra_parts = nullptr;  ///< [buckets]

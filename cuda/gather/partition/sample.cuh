@@ -34,40 +34,29 @@ struct IndexSample {
   unsigned seen[kSeenBits / 32];  ///< the first block's, of the whole cluster
 
   // Of the second quarter of the run, and of its second half:
-  unsigned sampled[2];  ///< items of sampled sectors; of neighbours in a granule of 64 bytes, one
-  unsigned fresh[2];    ///< of these, of sectors not seen before
+  unsigned sampled[2];  ///< items of sampled sectors
+  unsigned fresh[2];  ///< of these, whose sector was not seen before, one in a granule of 64 bytes
 
-  unsigned far;   ///< of these, more than 1 KiB from the item before
+  unsigned far;   ///< of these, in both, more than 1 KiB from the item before
   unsigned near;  ///< tested items that are near; not in the others
 
-  /// The share of items whose sector was not seen before: of those that were sampled, where they
-  /// are about as many as expected; else, as where few sectors have most items, of that number.
-  [[nodiscard]] __device__ float missed(int part, float items) const {
-    const float expected = items / kSampledSectors;
+  /// The fresh ones as a share of all items: those of the sampled ones, where these are about as
+  /// many as expected; else, as where few sectors have most items, of that number.
+  [[nodiscard]] __device__ float fresh_share(int part, float near_share) const {
+    const float expected = (1 - near_share) * (kRun / (part == 0 ? 4 : 2)) / kSampledSectors;
     const auto found = static_cast<float>(sampled[part]);
     const bool usual = fabsf(found - expected) < 0.2F * expected;
-    return min(static_cast<float>(fresh[part]) / max(usual ? found : expected, 1.0F), 1.0F);
-  }
-
-  /// The share of items that are read from memory. Before an index of the second half there are 192
-  /// Ki of the run, on average, and half as many before one of the second quarter; the L2 cache
-  /// holds what 768 Ki read. Up to there the share of fresh items falls as it does from 96 to 192
-  /// Ki: not at all where some items are read again at once and the others never.
-  [[nodiscard]] __device__ float of_memory(float not_near) const {
-    const float early = missed(0, not_near * (kRun / 4));
-    const float late = missed(1, not_near * (kRun / 2));
-    const float decay = late < early ? late / early : 1;
-    return not_near * late * decay * decay * decay * decay * decay * decay;
+    const float of = max(usual ? found : expected, 1.0F);
+    return (1 - near_share) * min(static_cast<float>(fresh[part]) / of, 1.0F);
   }
 };
 
 /// A run of the indices for each of kPartitionRuns clusters, which may be single blocks, see
-/// PartitionState. A forced partition is sampled for what is near, and never cancelled.
+/// PartitionState.
 template <class Raw>
 __global__ void __launch_bounds__(kPartitionThreads)
     partition_sample_kernel(const __grid_constant__ Partition call,
-                            const __grid_constant__ Bounds<Raw> bounds, std::int64_t count,
-                            const __grid_constant__ SampleModel model, bool forced) {
+                            const __grid_constant__ Bounds<Raw> bounds, std::int64_t count) {
 #if __CUDA_ARCH__ >= 900
   using Sample = IndexSample;
   __shared__ Sample sample;
@@ -90,7 +79,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   const unsigned run = blockIdx.x / blocks;
   const bool leads = cluster.block_rank() == 0;
   if (count < Sample::kRun) {  // only if forced
-    if (leads && threadIdx.x == 0) call.state->gain[run] = call.state->near_share[run] = 1;
+    if (leads && threadIdx.x == 0) call.state->shares[run] = {.near = 1};
     return;
   }
   Sample& shared = *cluster.map_shared_rank(&sample, 0);
@@ -134,18 +123,18 @@ __global__ void __launch_bounds__(kPartitionThreads)
         const unsigned hash = sector[k] * Sample::kFactor + Sample::kOffset;
         const unsigned before = __shfl_up_sync(~0U, sector[k], 1);
         const bool left_out = is_near(sector[k]);
-        if (hash >= Sample::kSampledHashes || (lane > 0 && sector[k] == before)) continue;
-        const bool counted =
-            (early || late) && !left_out && !(lane > 0 && sector[k] / 2 == before / 2);
+        if (hash >= Sample::kSampledHashes) continue;
         const unsigned one = early ? kEarly : 1;
+        const bool counted = (early || late) && !left_out;
         sampled += counted ? one : 0;
+        if (lane > 0 && sector[k] == before) continue;
         const unsigned bit = hash / (Sample::kSampledHashes / Sample::kSeenBits);
         unsigned* const word = shared.seen + bit / 32;
         const unsigned mask = 1U << (bit % 32);
         // Most are seen already where many items are equal, which would queue for the word.
         if ((*static_cast<volatile unsigned*>(word) & mask) != 0) continue;
         const bool is_fresh = (atomicOr(word, mask) & mask) == 0;
-        if (!counted || !is_fresh) continue;
+        if (!counted || !is_fresh || (lane > 0 && sector[k] / 2 == before / 2)) continue;
         fresh += one;
         far += lane > 0 && max(sector[k], before) - min(sector[k], before) > 32;
       }
@@ -166,11 +155,11 @@ __global__ void __launch_bounds__(kPartitionThreads)
   cluster.sync();
   if (!leads || threadIdx.x > 0) return;
   const float near_share = static_cast<float>(sample.near) / Sample::kTested;
+  const float early = sample.fresh_share(0, near_share);
+  const float late = sample.fresh_share(1, near_share);
   const float far_share = static_cast<float>(sample.far) /
                           static_cast<float>(max(sample.fresh[0] + sample.fresh[1], 1U));
-  const float of_memory = sample.of_memory(1 - near_share);
-  call.state->gain[run] = forced ? 1 : model.gain(near_share, of_memory, far_share);
-  call.state->near_share[run] = near_share;
+  call.state->shares[run] = {near_share, early, late, late * far_share};
 #endif
 }
 

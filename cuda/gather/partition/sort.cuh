@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(sort_threads(kTileItems),
   tile.clear();
   wait_for_previous();
   launch_next();
-  if (call.state->local()) return;
+  if (call.state->local(call.model)) return;
   tile.leaves_out_near = call.state->mixed();
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;

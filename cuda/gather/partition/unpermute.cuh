@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __shared__ BulkBarrier barrier;
   wait_for_previous();
   launch_next();
-  if (call.state->local()) return;
+  if (call.state->local(call.model)) return;
   SharedCopy copy(barrier);
   const auto* const items = reinterpret_cast<const Item*>(dynamic);
   const Item filling = fill.word<Item>(0);
