@@ -12,9 +12,21 @@
 namespace gpukern_test {
 namespace {
 
+constexpr std::int64_t kSlice = 3 << 14;
+
 /// The distribution of the indices over the source. InTurn: runs that are sorted, and others that
-/// are not. From HalfBad on, some are out of bounds.
-enum class Spread { Uniform, Sorted, InTurn, Equal, HotSlice, HalfBad, AllBad, BadAtTheEnd };
+/// are not. SliceOfTile: most of a tile are of one slice. From HalfBad on, some are out of bounds.
+enum class Spread {
+  Uniform,
+  Sorted,
+  InTurn,
+  Equal,
+  HotSlice,
+  SliceOfTile,
+  HalfBad,
+  AllBad,
+  BadAtTheEnd
+};
 
 struct PartitionCase {
   int width = 4;
@@ -57,6 +69,8 @@ class IndexMaker {
       case Spread::HotSlice:
         return random_() % 8 == 0 ? good()
                                   : high_ - static_cast<Wide>(random_() % 64) % (high_ + 1);
+      case Spread::SliceOfTile:
+        return random_() % 8 == 0 ? good() : in_slice(k / call_.tile() % 30);
       case Spread::HalfBad:
         return random_() % 2 == 0 ? good() : bad();
       case Spread::AllBad:
@@ -70,6 +84,9 @@ class IndexMaker {
  private:
   Wide good() {
     return low_ + static_cast<Wide>(random_() % static_cast<std::uint64_t>(high_ - low_ + 1));
+  }
+  Wide in_slice(std::int64_t slice) {
+    return slice * kSlice + static_cast<Wide>(random_() % std::uint64_t{kSlice});
   }
   Wide sorted(std::int64_t k) const {
     return std::min<Wide>(high_, Wide{k} * call_.n / call_.count);
@@ -142,7 +159,6 @@ void check(const PartitionCase& call, Placement placement,
 
 class GatherPartitionTest : public PlacementTest {};
 
-constexpr std::int64_t kSlice = 3 << 14;
 constexpr const IndexType* kWideTypes[] = {&kIndexTypes[2], &kIndexTypes[3], &kIndexTypes[6],
                                            &kIndexTypes[7]};
 constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
@@ -203,9 +219,9 @@ TEST_P(GatherPartitionTest, ManySlices) {
 // Far more items of a slice in some tiles than in most: all warps of a block share them.
 TEST_P(GatherPartitionTest, LongRuns) {
   for (const int width : {1, 4, 8})
-    for (const Spread spread : {Spread::Sorted, Spread::InTurn, Spread::HotSlice}) {
+    for (const Spread spread : {Spread::SliceOfTile, Spread::HotSlice}) {
       PartitionCase call{.width = width, .n = 150 * kSlice, .spread = spread};
-      call.count = 70 * call.tile();
+      call.count = 140 * call.tile();
       check(call, placement());
     }
 }

@@ -173,8 +173,40 @@ TEST_F(GatherStrategyTest, SampleChoosesTheFasterPath) {
     }
     EXPECT_LT(model.gain({1, 0, 0, 0}), 0) << "in order";
     EXPECT_LT(model.gain({0, 0.83F, 0.69F, 0.69F}), 0) << "random in 16 MiB";
-    EXPECT_LT(model.gain({0, 0, 0, 0}), 0) << "two items in turn";
+    EXPECT_LT(model.gain({0, 0, 0, 0}), 0) << "few items";
+    GatherArgs forced_args = args;
+    forced_args.path = GPUKERN_GATHER_PARTITIONED;
+    const gpu::GatherProblem forced(forced_args);
+    EXPECT_GT(sample_model(forced, partition_config(forced)).gain({1, 0, 0, 0}), 0) << "forced";
   }
+}
+
+TEST_F(GatherStrategyTest, SharesOfASample) {
+  using gpu::SampleCounts;
+  const auto shares = [](const SampleCounts& run) {
+    SampleCounts sum{};
+    for (int r = 0; r < SampleCounts::kRuns; ++r) sum += run;
+    return gpu::SampleShares(sum);
+  };
+  // Of 64 Ki and 128 Ki indices, one in 512: 128 and 256 are expected.
+  const gpu::SampleShares usual =
+      shares({.near = 0, .sampled = {120, 260}, .fresh = {90, 130}, .far = 110});
+  EXPECT_FLOAT_EQ(usual.early, 0.75F);
+  EXPECT_FLOAT_EQ(usual.late, 0.5F);
+  EXPECT_FLOAT_EQ(usual.far, 0.25F);
+  EXPECT_FLOAT_EQ(usual.of_memory(), 0.5F * 64 / 729);
+  const gpu::SampleShares constant =
+      shares({.near = 0, .sampled = {120, 240}, .fresh = {60, 120}, .far = 0});
+  EXPECT_FLOAT_EQ(constant.of_memory(), 0.5F) << "half are not read again";
+  // Half are near: 64 and 128 are expected of the others, but sampled sectors have most of them.
+  const gpu::SampleShares hot = shares(
+      {.near = SampleCounts::kTested / 2, .sampled = {3000, 6000}, .fresh = {16, 32}, .far = 0});
+  EXPECT_FLOAT_EQ(hot.near, 0.5F);
+  EXPECT_FLOAT_EQ(hot.early, 0.125F);
+  EXPECT_FLOAT_EQ(hot.late, 0.125F);
+  const gpu::SampleShares none =
+      shares({.near = SampleCounts::kTested, .sampled = {}, .fresh = {}, .far = 0});
+  EXPECT_EQ(none.of_memory(), 0);
 }
 
 TEST_F(GatherStrategyTest, EarlierGpusNeverSample) {

@@ -17,6 +17,21 @@ inline constexpr int kDirectBlocks = 6;  ///< on a multiprocessor, at 40 registe
 /// benchmarks/notes/gather.md#direct-or-partitioned.
 inline constexpr int kNearVectorBytes = 1024;
 
+/// Whether direct access is fast. Not inlined, for fewer registers; the first block tells the
+/// passes.
+__device__ __noinline__ inline bool decide(const SampleModel& model, PartitionState& state) {
+  SampleCounts sum{};
+  for (const SampleCounts& each : state.counts) sum += each;
+  const SampleShares shares(sum);
+  const bool local = model.gain(shares) <= 0;
+  if (blockIdx.x == 0) {
+    constexpr float kLeast = 0.1F;  // of near items, from which leaving them out pays
+    state.local = local;
+    state.mixed = shares.near > kLeast;
+  }
+  return local;
+}
+
 /// Gathers all items if the sample decides so, otherwise the items after the last whole tile. The
 /// blocks are persistent, so that idle blocks cost little.
 template <class Item, class Raw>
@@ -39,7 +54,10 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   if (first_done) own.gather(bounds, fill);  // if the passes run after all, they do so again
   wait_for_previous();
   launch_next();
-  const bool local = state->local(model);
+  __shared__ bool is_local;
+  if (threadIdx.x == 0) is_local = decide(model, *state);
+  __syncthreads();
+  const bool local = is_local;
   const unsigned first = local ? 0 : tiles * kInTile;
   // If neighbouring indices are close together, most of the source is not read again later.
   gather_persistent<Item, Raw, kItemVectors, kDirectThreads>(

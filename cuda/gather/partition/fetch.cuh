@@ -72,20 +72,21 @@ __device__ void prefetch_slice(const Partition& call, unsigned bucket) {
 
 /// From slices in shared memory. A block takes a bucket, or a part of a heavy one so that skewed
 /// indices do not leave one multiprocessor with most of the work: it copies the slice in, and each
-/// warp takes 32 tiles at a time. Tiles with far more items of the bucket than most, as where a
-/// tile has indices in order, wait until all warps of the block share them.
+/// warp takes 32 tiles at a time. Those with far more items of the bucket than most, as where a
+/// tile has neighbouring indices, are deferred: all warps share them in the end.
 template <class Item, int kUnit>
 struct FetchShared {
   static constexpr unsigned kInFlight = 3;  ///< units a thread: notes/gather.md#partitioned-gather
-  static constexpr unsigned kMaxWaiting = 128;
+  static constexpr unsigned kTogether = 32 * kInFlight;  ///< units a warp
+  static constexpr unsigned kMaxDeferred = 64;
   using Offsets = Vector<std::uint16_t, kUnit>;
   using Items = Vector<Item, kUnit>;
 
   struct Shared {
     BulkBarrier barrier;
-    unsigned waiting;
-    unsigned tile[kMaxWaiting];   ///< the first of 32
-    unsigned units[kMaxWaiting];  ///< of these 32
+    unsigned deferred;
+    unsigned tile[kMaxDeferred];   ///< the first of 32
+    unsigned units[kMaxDeferred];  ///< of these 32
   };
 
   const Partition& call;
@@ -94,7 +95,7 @@ struct FetchShared {
 
   __device__ unsigned stride() const { return call.capacity / kUnit; }
 
-  /// Those of the 32 tiles' units from `begin` on that are `step` apart, 32 * kInFlight at a time.
+  /// kTogether units of the 32 tiles from `begin` on, and of each `step` after them.
   __device__ void fetch(const RunSequence& sequence, unsigned tile, unsigned begin,
                         unsigned step) const {
     const unsigned lane = threadIdx.x % 32;
@@ -122,35 +123,35 @@ struct FetchShared {
     }
   }
 
-  /// Whether the 32 tiles wait; if they are few, there is room for them.
-  __device__ bool wait(unsigned tile, unsigned units) const {
+  /// Leaves the 32 tiles for fetch_deferred(). False if the list is full.
+  __device__ bool defer(unsigned tile, unsigned units) const {
     unsigned before = 0;
-    if (threadIdx.x % 32 == 0) before = atomicAdd(&shared.waiting, 1);
+    if (threadIdx.x % 32 == 0) before = atomicAdd(&shared.deferred, 1);
     before = __shfl_sync(~0U, before, 0);
-    if (before >= kMaxWaiting) return false;
+    if (before >= kMaxDeferred) return false;
     shared.tile[before] = tile;
     shared.units[before] = units;
     return true;
   }
 
-  /// After all others. `any` tells whether tiles of this thread wait; if none do, other warps may
-  /// be at the next bucket already and add theirs.
-  __device__ void fetch_waiting(bool any, unsigned bucket, unsigned tiles_end) const {
+  /// By all warps, when all have fetched the rest of the bucket. `any`: whether this thread has
+  /// deferred tiles. If no thread has, warps may be at the next bucket already, and defer some of
+  /// it.
+  __device__ void fetch_deferred(bool any, unsigned bucket, unsigned tiles_end) const {
     if (!__syncthreads_or(any)) return;
-    const unsigned waiting = min(shared.waiting, kMaxWaiting);
-    constexpr unsigned kTogether = 32 * kInFlight;
-    unsigned first = 0;  // warp, modulo 32
-    for (unsigned w = 0; w < waiting; ++w) {
-      const unsigned shares = (shared.units[w] + kTogether - 1) / kTogether;
-      const unsigned own = (threadIdx.x / 32 - first) % 32;
-      first += shares;
-      if (own >= shares) continue;
-      const unsigned tile = shared.tile[w];
+    const unsigned deferred = min(shared.deferred, kMaxDeferred);
+    unsigned first_warp = 0;  // modulo 32
+    for (unsigned d = 0; d < deferred; ++d) {
+      const unsigned warps = (shared.units[d] + kTogether - 1) / kTogether;
+      const unsigned own = (threadIdx.x / 32 - first_warp) % 32;
+      first_warp += warps;
+      if (own >= warps) continue;
+      const unsigned tile = shared.tile[d];
       const Run run = load_run(call, bucket, tile + threadIdx.x % 32, tiles_end);
       fetch(RunSequence(run, stride()), tile, own * kTogether, 32 * kTogether);
     }
     __syncthreads();
-    if (threadIdx.x == 0) shared.waiting = 0;
+    if (threadIdx.x == 0) shared.deferred = 0;
     __syncthreads();
   }
 };
@@ -166,14 +167,15 @@ __global__ void __launch_bounds__(kPartitionThreads, 1)
   extern __shared__ __align__(128) std::byte dynamic[];
   __shared__ typename Fetch::Shared shared;
   auto* const slice = reinterpret_cast<Item*>(dynamic);
-  if (threadIdx.x == 0) shared.waiting = 0;
+  static_assert(sizeof(shared) <= kDeclaredSharedBytes);
+  if (threadIdx.x == 0) shared.deferred = 0;
   wait_for_previous();
   launch_next();
-  if (call.state->local(call.model)) return;
+  if (call.state->local) return;
   const unsigned parts = call.buckets + call.state->extra_parts;
   const unsigned lane = threadIdx.x % 32;
   const Fetch fetch{call, slice, shared};
-  const unsigned limit = 32 * call.heavy;  // heavy runs
+  const unsigned most = 32 * call.heavy;  // units of 32 tiles that are not deferred
   SharedCopy copy(shared.barrier);
   for (unsigned p = blockIdx.x; p < parts; p += gridDim.x) {
     const ExtraPart part = p < call.buckets ? ExtraPart{p, 0} : call.extra_parts[p - call.buckets];
@@ -193,15 +195,15 @@ __global__ void __launch_bounds__(kPartitionThreads, 1)
     if constexpr (kPrefetch) {
       if (p + gridDim.x < call.buckets) prefetch_slice<Item, kUnit>(call, p + gridDim.x);
     }
-    bool any_waits = false;
+    bool any_deferred = false;
     for (; tile < tiles_end; tile += kPartitionThreads) {
       const RunSequence sequence(next, fetch.stride());
       next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
-      const bool waits = sequence.size() > limit && fetch.wait(tile, sequence.size());
-      any_waits |= waits;
-      if (!waits) fetch.fetch(sequence, tile, 0, 32 * Fetch::kInFlight);
+      const bool deferred = sequence.size() > most && fetch.defer(tile, sequence.size());
+      any_deferred |= deferred;
+      if (!deferred) fetch.fetch(sequence, tile, 0, Fetch::kTogether);
     }
-    fetch.fetch_waiting(any_waits, part.bucket, tiles_end);
+    fetch.fetch_deferred(any_deferred, part.bucket, tiles_end);
   }
 #endif
 }
@@ -213,7 +215,6 @@ struct FetchCached {
   static constexpr int kTiles = kFetchCachedTiles;
   static constexpr int kRuns = sizeof(Item) <= 4 ? 4 : 2;
   static constexpr int kPerLane = sizeof(Item) <= 4 ? 2 : 3;  ///< items of a run in flight
-  static constexpr unsigned kRest = 2;                        ///< of those after them
   static constexpr int kBlocks = fetch_cached_blocks(sizeof(Item));
   static_assert(kTiles % kRuns == 0);
   static constexpr unsigned kTilesPerBlock = kFetchCachedThreads / 32 * kTiles;
@@ -255,18 +256,12 @@ struct FetchCached {
         const unsigned at = run[r].begin + k * 32 + lane;
         if (at < run[r].end) store(r, at, found[r][k]);
       }
-      for (unsigned rest = run[r].begin + kPerLane * 32 + lane; rest < run[r].end;
-           rest += kRest * 32) {
-        std::uint32_t rest_offset[kRest];
-        Item rest_found[kRest];
-#pragma unroll
-        for (unsigned k = 0; k < kRest; ++k)
-          rest_offset[k] = rest + k * 32 < run[r].end ? load_offset(r, rest + k * 32) : 0;
-#pragma unroll
-        for (unsigned k = 0; k < kRest; ++k) rest_found[k] = item(rest_offset[k]);
-#pragma unroll
-        for (unsigned k = 0; k < kRest; ++k)
-          if (rest + k * 32 < run[r].end) store(r, rest + k * 32, rest_found[k]);
+      for (unsigned at = run[r].begin + kPerLane * 32 + lane; at < run[r].end; at += 64) {
+        const bool two = at + 32 < run[r].end;
+        const std::uint32_t next = two ? load_offset(r, at + 32) : 0;
+        const Item pair[] = {item(load_offset(r, at)), item(next)};
+        store(r, at, pair[0]);
+        if (two) store(r, at + 32, pair[1]);
       }
     }
   }
@@ -279,7 +274,7 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
   using Fetch = FetchCached<Item>;
   wait_for_previous();
   launch_next();
-  if (call.state->local(call.model)) return;
+  if (call.state->local) return;
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;
   const std::int64_t slice_items = std::int64_t{1} << call.shift;

@@ -41,8 +41,7 @@ void lay_out(ScratchLayout& layout, Partition& partition, const PartitionConfig&
   }
 }
 
-Partition make_partition(const GatherProblem& problem, const PartitionConfig& config) {
-  const GatherArgs& args = problem.args;
+Partition make_partition(const GatherArgs& args, const PartitionConfig& config) {
   constexpr std::int64_t kSectorBytes = 32;
   const auto buckets = static_cast<unsigned>(config.buckets);
   const std::int64_t heavy = 4 * (tile_items(args.item) / config.unit / config.buckets + 1);
@@ -58,17 +57,16 @@ Partition make_partition(const GatherProblem& problem, const PartitionConfig& co
           .starts_stride = round_up(buckets + 1, 2),
           .sector_shift = std::countr_zero(static_cast<std::uint64_t>(kSectorBytes / args.item)),
           .heavy = static_cast<unsigned>(config.shared_slices() ? heavy : kMax),
-          .heavy_units = static_cast<unsigned>(std::min(heavy * config.tiles, kMax)),
-          .model = sample_model(problem, config)};
+          .heavy_units = static_cast<unsigned>(std::min(heavy * config.tiles, kMax))};
 }
 
 template <class Raw>
 void launch_sample(const Partition& partition, const GatherLaunch& call) {
   const auto kernel = partition_sample_kernel<Raw>;
-  Grid grid{kPartitionRuns * kPartitionCluster, kPartitionThreads, 0, true, kPartitionCluster};
+  Grid grid{SampleCounts::kRuns * kSampleCluster, kPartitionThreads, 0, true, kSampleCluster};
   // Otherwise a single block reads a run.
   if (!can_run_cluster(kernel, grid, call.stream))
-    grid = {kPartitionRuns, kPartitionThreads, 0, true};
+    grid = {SampleCounts::kRuns, kPartitionThreads, 0, true};
   const GatherProblem& problem = call.problem;
   launch(kernel, grid, call.stream, partition, bounds_of<Raw>(problem.args),
          partition.tiles * tile_items(problem.args.item));
@@ -83,7 +81,7 @@ void launch_direct(const Partition& partition, const GatherLaunch& call) {
       partition_direct_kernel<Item, Raw>,
       Grid{std::int64_t{device_facts().multiprocessors} * kDirectBlocks, kDirectThreads, 0, true},
       call.stream, ItemArgs(call.problem), bounds_of<Raw>(call.problem.args), call.fill,
-      partition.model, partition.tiles, partition.state);
+      sample_model(call.problem, partition_config(call.problem)), partition.tiles, partition.state);
 }
 
 template <class Item, class Raw, class Position, class Shape>
@@ -163,7 +161,7 @@ void launch_passes(const Partition& partition, const GatherLaunch& call, int uni
 
 std::int64_t partition_scratch_bytes(const GatherProblem& problem) {
   const PartitionConfig config = partition_config(problem);
-  Partition partition = make_partition(problem, config);
+  Partition partition = make_partition(problem.args, config);
   ScratchLayout layout;
   lay_out(layout, partition, config, problem.args.item);
   return layout.bytes();
@@ -172,7 +170,7 @@ std::int64_t partition_scratch_bytes(const GatherProblem& problem) {
 void run_partitioned(const GatherLaunch& call) {
   const GatherArgs& args = call.problem.args;
   const PartitionConfig config = partition_config(call.problem);
-  Partition partition = make_partition(call.problem, config);
+  Partition partition = make_partition(args, config);
   ScratchLayout layout(call.scratch);
   lay_out(layout, partition, config, args.item);
   launch_passes(partition, call, config.unit);

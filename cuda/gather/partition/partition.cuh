@@ -9,7 +9,7 @@
 //   fetch      goes through the slices and fetches the items that the tiles need of each,
 //   unpermute  brings the items of a tile back into the order of the indices.
 // All passes stream. Before them, a sample of the indices shows whether direct access is fast, as
-// for sorted or skewed indices; if so, the passes do nothing and a direct kernel gathers. Of a
+// for sorted or repeated indices; if so, the passes do nothing and a direct kernel gathers. Of a
 // mixture, the sort leaves out the items that are near their neighbours, and unpermute gathers
 // them. This is the radix partitioning of database joins, with a pass that undoes it (S. Manegold,
 // P. Boncz, M. Kersten: Optimizing main-memory join on modern hardware, 2002).
@@ -21,8 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cuda/gather/partition/config.hpp"
-#include "src/core/operation.hpp"
+#include "cuda/gather/partition/sample_model.hpp"
 
 namespace gpukern::gpu {
 
@@ -78,47 +77,34 @@ struct ExtraPart {
   unsigned number;
 };
 
-/// The sample of the indices: runs of neighbouring ones, evenly apart, a cluster of blocks each.
-inline constexpr int kPartitionRuns = 4;
-inline constexpr int kPartitionCluster = 8;
+/// Blocks that read a run of the sample together, in a cluster.
+inline constexpr int kSampleCluster = 8;
 
 /// An item is near if it is at most kNearSectors sectors of 32 bytes from that of the index
 /// kNearIndices after it, or before it in every second group of 16: direct access is fast, and the
-/// sort may leave it out. Every index, every second, third and fourth in order is found.
+/// sort may leave it out. That finds the indices in order of mixtures whose period divides 12.
 inline constexpr int kNearIndices = 12;
-inline constexpr int kNearSectors = 4;
+inline constexpr int kNearSectors = 8;
 
-/// The lane with that index, where each lane has 1, 2 or 4 of them.
+/// The lane with the other index, where each lane has 1, 2 or 4.
 __host__ __device__ constexpr unsigned near_lane(unsigned lane, int indices) {
   const unsigned apart = kNearIndices / indices;
   return (lane & (16 / indices)) != 0 ? lane - apart : lane + apart;
 }
 
+template <class Sector>
+__device__ bool are_near(Sector one, Sector other) {
+  return max(one, other) - min(one, other) <= static_cast<Sector>(kNearSectors);
+}
+
 /// The state that the passes share, in device memory.
-struct alignas(16) PartitionState {
-  SampleShares shares[kPartitionRuns];  ///< of each run
-  unsigned extra_parts;
-  unsigned taken;   ///< work tiles of the cached fetch that blocks have taken
-  unsigned direct;  ///< work tiles of the direct gather that blocks have taken
-
-  /// Of all runs.
-  [[nodiscard]] __device__ SampleShares mean() const {
-    SampleShares sum;
-    for (int run = 0; run < kPartitionRuns; ++run) {
-      const float4 each = reinterpret_cast<const float4*>(shares)[run];
-      sum = {sum.near + each.x, sum.early + each.y, sum.late + each.z, sum.far + each.w};
-    }
-    constexpr float kRuns = kPartitionRuns;
-    return {sum.near / kRuns, sum.early / kRuns, sum.late / kRuns, sum.far / kRuns};
-  }
-
-  /// Whether direct access is fast for these indices, so that the passes do nothing.
-  [[nodiscard]] __device__ bool local(const SampleModel& model) const {
-    return model.gain(mean()) <= 0;
-  }
-
-  /// Whether the sort leaves out near items: from a tenth of them on, that pays.
-  [[nodiscard]] __device__ bool mixed() const { return mean().near > 0.1F; }
+struct PartitionState {
+  SampleCounts counts[SampleCounts::kRuns];  ///< written by the sample
+  bool local;            ///< direct access is fast: the passes do nothing; by the direct gather
+  bool mixed;            ///< the sort leaves out near items; by the direct gather
+  unsigned extra_parts;  ///< zeroed by the sample, as the others
+  unsigned taken;        ///< work tiles of the cached fetch that blocks have taken
+  unsigned direct;       ///< work tiles of the direct gather that blocks have taken
 };
 
 /// The call and its scratch memory. A tile's row of `starts` has a start for each bucket and the
@@ -136,7 +122,6 @@ struct Partition {
   int sector_shift = 0;      ///< a sector of 32 bytes has 1 << sector_shift items
   unsigned heavy = 0;        ///< units in a run from which it is heavy; shared slices only
   unsigned heavy_units = 0;  ///< a bucket has an additional part for each that many of them
-  SampleModel model;
   PartitionState* state = nullptr;
   unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs
   ExtraPart* extra_parts = nullptr;  ///< [buckets]

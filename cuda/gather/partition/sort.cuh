@@ -9,7 +9,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/vector_access.cuh"
 #include "cuda/gather/partition/partition.cuh"
-#include "cuda/gather/partition/uncommon_position.cuh"
+#include "cuda/gather/partition/position.cuh"
 
 namespace gpukern::gpu {
 
@@ -105,9 +105,8 @@ struct SortTile {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       const Position other = __shfl_sync(~0U, position[k], near_lane(threadIdx.x % 32, kCount));
-      const Position low = min(position[k], other);
-      const Position high = max(position[k], other);
-      if (low >= 0 && (high >> call.sector_shift) - (low >> call.sector_shift) <= kNearSectors)
+      if (position[k] >= 0 && other >= 0 &&
+          are_near(position[k] >> call.sector_shift, other >> call.sector_shift))
         position[k] = kLeftOut;
     }
   }
@@ -259,8 +258,8 @@ __global__ void __launch_bounds__(sort_threads(kTileItems),
   tile.clear();
   wait_for_previous();
   launch_next();
-  if (call.state->local(call.model)) return;
-  tile.leaves_out_near = call.state->mixed();
+  if (call.state->local) return;
+  tile.leaves_out_near = call.state->mixed;
   for (tile.tile = blockIdx.x; tile.tile < call.tiles; tile.tile += gridDim.x) {
     for (unsigned b = threadIdx.x; b <= call.buckets; b += Tile::kThreads) counter[b] = 0;
     __syncthreads();

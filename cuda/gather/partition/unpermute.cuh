@@ -9,7 +9,7 @@
 #include "cuda/common/vector_access.cuh"
 #include "cuda/gather/fill.cuh"
 #include "cuda/gather/partition/partition.cuh"
-#include "cuda/gather/partition/uncommon_position.cuh"
+#include "cuda/gather/partition/position.cuh"
 
 namespace gpukern::gpu {
 
@@ -40,8 +40,7 @@ struct UnpermuteTile {
 #pragma unroll
       for (int j = 0; j < kCount; ++j) {
         if (ranks[k].element[j] != kDirectRank) continue;
-        const Raw each = raw[k].element[j];
-        const std::int64_t position = each <= bounds.last ? each : uncommon_position(bounds, each);
+        const std::int64_t position = position_of(bounds, raw[k].element[j]);
         items[k].element[j] = position < 0 ? filling : __ldg(source + position);
       }
   }
@@ -58,11 +57,11 @@ __global__ void __launch_bounds__(kPartitionThreads)
   __shared__ BulkBarrier barrier;
   wait_for_previous();
   launch_next();
-  if (call.state->local(call.model)) return;
+  if (call.state->local) return;
   SharedCopy copy(barrier);
   const auto* const items = reinterpret_cast<const Item*>(dynamic);
   const Item filling = fill.word<Item>(0);
-  const bool mixed = call.state->mixed();
+  const bool mixed = call.state->mixed;
   for (unsigned tile = blockIdx.x; tile < call.tiles; tile += gridDim.x) {
     const std::int64_t first = std::int64_t{tile} * (kTile<sizeof(Item)> / Tile::kCount);
     const unsigned units = call.starts[std::int64_t{tile} * call.starts_stride + call.buckets];

@@ -13,4 +13,10 @@ __device__ __noinline__ std::int64_t uncommon_position(const Bounds<Raw>& bounds
   return bounds.position(raw);
 }
 
+/// Negative for the fill value.
+template <class Raw>
+__device__ std::int64_t position_of(const Bounds<Raw>& bounds, Raw raw) {
+  return raw <= bounds.last ? static_cast<std::int64_t>(raw) : uncommon_position(bounds, raw);
+}
+
 }  // namespace gpukern::gpu
