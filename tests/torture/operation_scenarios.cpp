@@ -83,9 +83,14 @@ void take_along_axis(Case& given) {
   };
 }
 
-void scatter(Case& given, const gpukern_tensor* index, gpukern_reduce reduce) {
+/// Through a GPU, some chunks: the number of calls grows with that of chunks, the time with its
+/// square.
+constexpr std::int64_t kUpdates = 3'000;
+
+void scatter(Case& given, gpukern_reduce reduce, std::int64_t beyond = 0) {
   const gpukern_tensor* const target = given.floats({kRows, kWidth});
-  const gpukern_tensor* const values = given.floats({kCount, kWidth});
+  const gpukern_tensor* const index = given.integers({kUpdates}, -kRows - beyond, kRows + beyond);
+  const gpukern_tensor* const values = given.floats({kUpdates, kWidth});
   const gpukern_tensor* const out = given.result(kFloat, {kRows, kWidth});
   given.call = [=, &given] {
     gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
@@ -94,16 +99,16 @@ void scatter(Case& given, const gpukern_tensor* index, gpukern_reduce reduce) {
   };
 }
 
-void scatter_last(Case& given) { scatter(given, valid_index(given), GPUKERN_REDUCE_NONE); }
-void scatter_add(Case& given) { scatter(given, valid_index(given), GPUKERN_REDUCE_ADD); }
-void scatter_mean(Case& given) { scatter(given, valid_index(given), GPUKERN_REDUCE_MEAN); }
-void scatter_bad_index(Case& given) { scatter(given, any_index(given), GPUKERN_REDUCE_ADD); }
+void scatter_last(Case& given) { scatter(given, GPUKERN_REDUCE_NONE); }
+void scatter_add(Case& given) { scatter(given, GPUKERN_REDUCE_ADD); }
+void scatter_mean(Case& given) { scatter(given, GPUKERN_REDUCE_MEAN); }
+void scatter_bad_index(Case& given) { scatter(given, GPUKERN_REDUCE_ADD, kRows); }
 
 /// Of integers, whose order does not matter.
 void scatter_integers(Case& given) {
   const gpukern_tensor* const target = given.integers({kRows, kWidth}, -9, 9);
-  const gpukern_tensor* const index = valid_index(given);
-  const gpukern_tensor* const values = given.integers({kCount, kWidth}, -9, 9);
+  const gpukern_tensor* const index = given.integers({kUpdates}, -kRows, kRows);
+  const gpukern_tensor* const values = given.integers({kUpdates, kWidth}, -9, 9);
   const gpukern_tensor* const out = given.result(kInt64, {kRows, kWidth});
   given.call = [=, &given] {
     gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
@@ -114,10 +119,10 @@ void scatter_integers(Case& given) {
 
 /// One target larger than a chunk.
 void scatter_large(Case& given) {
-  const gpukern_tensor* const target = given.floats({2 * kCount, kWidth});
-  const gpukern_tensor* const index = given.integers({kCount}, 0, 2 * kCount);
-  const gpukern_tensor* const values = given.floats({kCount, kWidth});
-  const gpukern_tensor* const out = given.result(kFloat, {2 * kCount, kWidth});
+  const gpukern_tensor* const target = given.floats({kCount, kWidth});
+  const gpukern_tensor* const index = given.integers({kUpdates}, 0, kCount);
+  const gpukern_tensor* const values = given.floats({kUpdates, kWidth});
+  const gpukern_tensor* const out = given.result(kFloat, {kCount, kWidth});
   given.call = [=, &given] {
     return gpukern_scatter(target, index, values, 0, out, nullptr, &given.exec);
   };
