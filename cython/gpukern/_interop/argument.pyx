@@ -18,7 +18,7 @@ from gpukern._interop.array_type cimport (
 )
 from gpukern._interop.dtype cimport describe_dtype, is_native, numpy_dtype
 from gpukern._streams.call cimport (
-    INLINE_NDIM, Argument, CallContext, elements_in, keep, link_host, new_memory, what,
+    INLINE_NDIM, Argument, CallContext, keep, link_host, new_memory, what,
 )
 
 import numpy as np
@@ -184,9 +184,10 @@ cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray ar
     argument.byte_strided = argument.c.dtype.lanes == 0
     argument.owner = argument.described = <PyObject *>array
     argument.memory = argument.c.data
-    argument.elements = elements_in(array)
+    argument.elements = 1
     for d in range(ndim):
         sizes[d] = shape[d]
+        argument.elements *= shape[d]
     # NumPy's strides mean nothing where sizes are 0 or 1.
     if cnp.PyArray_IS_C_CONTIGUOUS(array) or size == 0:
         return 0

@@ -180,6 +180,8 @@ cdef bint is_number(object value) noexcept:
     """Whether it is a number of Python's or NumPy's, not an array."""
     if type(value) is cnp.ndarray:
         return False
+    if type(value) is float or type(value) is int:
+        return True
     return (PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value)
             or PyObject_TypeCheck(value, <PyTypeObject *>numpy_number)
             or PyObject_TypeCheck(value, <PyTypeObject *>numpy_bool))

@@ -4,6 +4,10 @@
 # cython: language_level=3, freethreading_compatible=True
 """saxpy: the Python function, and what saxpy_many shares with it."""
 
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+from libc.string cimport memcmp
+
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_saxpy, gpukern_tensor,
 )
@@ -83,13 +87,14 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
     cdef ScaledSum terms
     cdef object result
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
-    if is_distributed(x) or is_distributed(y):
+    cdef bint ndarrays = cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y)
+    if not ndarrays and (is_distributed(x) or is_distributed(y)):
         return (x if is_distributed(x) else y)._saxpy(
             a, x, y, out, device=device, stream=stream, progress=progress,
             device_memory=device_memory)
     begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0
-    if is_number(x) != is_number(y):
+    if not ndarrays and is_number(x) != is_number(y):
         add_operand(&call, &terms, a, "a")
         call.position = position
         add_operand(&call, &terms, x, "x")
@@ -135,12 +140,21 @@ cdef bint is_real(const Argument *argument) noexcept:
     return argument.c.dtype.code == GPUKERN_FLOAT or argument.c.dtype.code == GPUKERN_BFLOAT
 
 
+cdef bint have_same_shape(const gpukern_tensor *x, const gpukern_tensor *y) noexcept:
+    return x.ndim == y.ndim and memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0
+
+
 cdef object result_of(CallContext *call, const Argument *x, const Argument *y, object out,
                       Argument *dst):
     """`out`, whose shape is checked, or a new array."""
     cdef const gpukern_tensor *tensors[2]
     cdef Broadcast shape
     tensors[0], tensors[1] = &x.c, &y.c
+    if have_same_shape(&x.c, &y.c):  # the most frequent case, without a copy of the shape
+        if out is None:
+            return new_result_of(call, x, None, x.c.ndim, x.c.shape, tensors, 2, dst)
+        if have_same_shape(&x.c, &dst.c):
+            return out
     if not broadcast_all(&shape, tensors, 2):
         raise GpukernValueError(f"{what(call, y)} must broadcast with the shape of "
                                 f"{name_of(x)}, {shape_of(&x.c)}, got {shape_of(&y.c)}")

@@ -42,6 +42,12 @@ from gpukern._capi cimport (
 from gpukern._streams.stream cimport Stream
 from gpukern._streams.progress cimport Watch
 
+cdef extern from "numpy/arrayobject.h":
+    ctypedef struct PyArrayObject
+    void *data_of "PyArray_DATA"(PyArrayObject *) noexcept
+    int ndim_of "PyArray_NDIM"(PyArrayObject *) noexcept
+    cnp.npy_intp *dims_of "PyArray_DIMS"(PyArrayObject *) noexcept
+
 cdef extern from *:
     """
     #ifndef GPUKERN_CALL_REFERENCES
@@ -106,13 +112,16 @@ cdef struct Argument:
     Argument *previous   # of the context
     int64_t sizes[2 * INLINE_NDIM]  # c.shape and c.strides, unless there are more dimensions
 
-# Cheaper than a call of NumPy's function.
-cdef inline Py_ssize_t elements_in(cnp.ndarray array) noexcept:
+# Of borrowed references, and cheaper than a call of NumPy's function.
+cdef inline bint is_as_described(const Argument *argument) noexcept:
+    cdef PyArrayObject *array = <PyArrayObject *>argument.owner
     cdef Py_ssize_t elements = 1
     cdef int d
-    for d in range(cnp.PyArray_NDIM(array)):
-        elements *= cnp.PyArray_DIM(array, d)
-    return elements
+    if data_of(array) != argument.memory:
+        return False
+    for d in range(ndim_of(array)):
+        elements *= dims_of(array)[d]
+    return elements == argument.elements
 
 cdef struct CallContext:
     gpukern_exec c             # for the C ABI

@@ -305,9 +305,8 @@ cdef int check_memory(CallContext *call) except -1:
     """Raises if an ndarray was resized after it was described, by what a later argument runs."""
     cdef const Argument *argument = call.arguments
     while argument != NULL:
-        if argument.described != NULL and argument.described == argument.owner and (
-                cnp.PyArray_DATA(<cnp.ndarray>argument.owner) != argument.memory
-                or elements_in(<cnp.ndarray>argument.owner) != argument.elements):
+        if (argument.described != NULL and argument.described == argument.owner
+                and not is_as_described(argument)):
             raise GpukernValueError(
                 f"{what(call, argument)} was resized while the other arguments were read")
         argument = argument.previous
