@@ -4,7 +4,7 @@
 #include "src/ops/indexed_write.hpp"
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 
 #include "src/core/reduce.hpp"
 #include "src/ops/scatter_offload.hpp"
@@ -77,12 +77,20 @@ void run_apart(const IndexedWrite& write, const gpukern_scatter_options& options
                const Call& call, const Run& run) {
   const Tensor* index = &write.index.tensor;
   const Tensor* values = &write.values.tensor;
-  std::optional<OperandCopy> index_apart;
-  std::optional<OperandCopy> values_apart;
-  if (may_overlap(out, *index))
-    index = &index_apart.emplace(call, call.data_device, out.device, *index).tensor();
-  if (may_overlap(out, *values))
-    values = &values_apart.emplace(call, call.data_device, out.device, *values).tensor();
+  // Pointers: GCC writes zeros to all of an optional tensor, as long as a small call takes.
+  std::unique_ptr<const OperandCopy> index_apart;
+  std::unique_ptr<const OperandCopy> values_apart;
+  const auto copy_of = [&](const Tensor& tensor) {
+    return std::make_unique<const OperandCopy>(call, call.data_device, out.device, tensor);
+  };
+  if (may_overlap(out, *index)) {
+    index_apart = copy_of(*index);
+    index = &index_apart->tensor();
+  }
+  if (may_overlap(out, *values)) {
+    values_apart = copy_of(*values);
+    values = &values_apart->tensor();
+  }
   if (&out != &write.target.tensor) call.move(write.target.tensor, out);
   run(scatter_args(write, options,
                    {out, *index, broadcast_to(*values, write.shape, write.values.name)}));
@@ -97,7 +105,7 @@ bool has_keys_of_index(const ScatterArgs& args, const Tensor& index) {
 
 void run_here(const IndexedWrite& write, const gpukern_scatter_options& options, const Tensor& out,
               const Call& call, bool sorted) {
-  run_apart(write, options, out, call, [&](ScatterArgs args) {
+  run_apart(write, options, out, call, [&](ScatterArgs&& args) {
     join_columns(args);
     args.sorted = sorted && has_keys_of_index(args, write.index.tensor);
     call.data_device.run(args, call.stream);
@@ -153,8 +161,8 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
           " must have the target's dtype ", dtype_name(target.tensor.dtype), ", got ",
           dtype_name(values.tensor.dtype));
   require_reduced_dtype(target, static_cast<gpukern_reduce>(options.reduce));
-  std::optional<Argument> given_out;
-  const Argument& out = raw_out == nullptr ? target : given_out.emplace(function, "out", raw_out);
+  const Argument given_out = raw_out == nullptr ? target : Argument(function, "out", raw_out);
+  const Argument& out = raw_out == nullptr ? target : given_out;
   require_indexed_out(out, "target", target.tensor, target.tensor);
   const std::int64_t updates = broadcast_to(values.tensor, shape, values.name).count();
   const Call call(function, {&target, &index, &values, &out}, exec);
