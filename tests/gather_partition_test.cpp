@@ -86,7 +86,7 @@ class IndexMaker {
     return low_ + static_cast<Wide>(random_() % static_cast<std::uint64_t>(high_ - low_ + 1));
   }
   Wide in_slice(std::int64_t slice) {
-    return slice * kSlice + static_cast<Wide>(random_() % std::uint64_t{kSlice});
+    return Wide{slice} * kSlice + static_cast<Wide>(random_() % std::uint64_t{kSlice});
   }
   Wide sorted(std::int64_t k) const {
     return std::min<Wide>(high_, Wide{k} * call_.n / call_.count);
