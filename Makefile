@@ -228,6 +228,7 @@ sanitize-python: requirements
 	GPUKERN_CUDA=OFF CXXFLAGS="$(SANITIZED_CXX)" LDFLAGS="-fsanitize=address,undefined" \
 	  CMAKE_ARGS='-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$(SANITIZED_CXX)"' \
 	  $(INSTALL) --no-deps --upgrade --target $(SANITIZED)/package $(SANITIZED)/tree
+	nm -D $(SANITIZED)/package/gpukern/lib/libgpukern.so | grep --quiet __asan_init
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=8 \
 	  UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZED)/package \

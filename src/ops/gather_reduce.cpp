@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <optional>
+#include <memory>
 
 #include "src/ops/indexed_reduction.hpp"
 
@@ -16,11 +16,12 @@ void gather_reduce(const gpukern_tensor* raw_source, const gpukern_tensor* raw_i
   const Argument index("gather_reduce", "index", raw_index);
   const Argument offsets("gather_reduce", "offsets", raw_offsets);
   const Argument out("gather_reduce", "out", raw_out);
-  std::optional<Argument> weights;
-  if (raw_weights != nullptr) weights.emplace("gather_reduce", "weights", raw_weights);
-  run_indexed_reduction({"gather_reduce", "source", source, &index, offsets,
-                         weights ? &*weights : nullptr, out, axis},
-                        options, exec);
+  std::unique_ptr<const Argument> weights;  // see run_apart() of indexed_write.cpp
+  if (raw_weights != nullptr)
+    weights = std::make_unique<const Argument>("gather_reduce", "weights", raw_weights);
+  run_indexed_reduction(
+      {"gather_reduce", "source", source, &index, offsets, weights.get(), out, axis}, options,
+      exec);
 }
 
 }  // namespace
