@@ -48,6 +48,7 @@ cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except 
 cdef gpukern_tensor *as_bytes(CallContext *call, const Argument *argument) except NULL
 cdef object dtype_of(const Argument *argument)
 cdef tuple shape_of(const gpukern_tensor *tensor)
+cdef bint same_shape(const gpukern_tensor *x, const gpukern_tensor *y) noexcept nogil
 cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil
 cdef bint is_device_array(const Argument *argument) noexcept
 

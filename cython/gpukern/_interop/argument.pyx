@@ -8,6 +8,7 @@ cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcmp
 
 from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, GPUKERN_UINT, gpukern_tensor,
@@ -301,6 +302,10 @@ cdef object dtype_of(const Argument *argument):
 
 cdef tuple shape_of(const gpukern_tensor *tensor):
     return tuple([tensor.shape[d] for d in range(tensor.ndim)])
+
+
+cdef bint same_shape(const gpukern_tensor *x, const gpukern_tensor *y) noexcept nogil:
+    return x.ndim == y.ndim and memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0
 
 
 cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil:

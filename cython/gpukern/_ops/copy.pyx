@@ -11,7 +11,8 @@ from gpukern._capi cimport (
     gpukern_tensor,
 )
 from gpukern._interop.argument cimport (
-    as_bytes, count_of, describe, describe_output, dtype_of, refuse_masked, shape_of,
+    as_bytes, count_of, describe, describe_output, dtype_of, refuse_masked, same_shape,
+    shape_of,
 )
 from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.scalar cimport as_bool
@@ -97,10 +98,11 @@ cdef int require_alike(CallContext *call, const Argument *to, const Argument *or
     refuse_masked(call, origin)
     if not plain:
         require_plain(dtype_of(origin), "copyto: src")
-    if dtype_of(to) != dtype_of(origin):
+    cdef object dtype = dtype_of(to), given = dtype_of(origin)
+    if dtype is not given and dtype != given:
         raise GpukernTypeError(
-            f"copyto: dst must have src's dtype {dtype_of(origin)}, got {dtype_of(to)}")
-    if shape_of(&to.c) != shape_of(&origin.c):
+            f"copyto: dst must have src's dtype {given}, got {dtype}")
+    if not same_shape(&to.c, &origin.c):
         raise GpukernValueError(f"copyto: dst must have src's shape {shape_of(&origin.c)}, "
                                 f"got {shape_of(&to.c)}")
     return 0

@@ -5,14 +5,14 @@
 """saxpy: the Python function, and what saxpy_many shares with it."""
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t
-from libc.string cimport memcmp
 
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_saxpy, gpukern_tensor,
 )
 from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all
-from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of, shape_of
+from gpukern._interop.argument cimport (
+    describe_operand, describe_output, dtype_of, same_shape, shape_of,
+)
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._ops.indexing.indexed_read cimport is_distributed
@@ -140,20 +140,16 @@ cdef bint is_real(const Argument *argument) noexcept:
     return argument.c.dtype.code == GPUKERN_FLOAT or argument.c.dtype.code == GPUKERN_BFLOAT
 
 
-cdef bint have_same_shape(const gpukern_tensor *x, const gpukern_tensor *y) noexcept:
-    return x.ndim == y.ndim and memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0
-
-
 cdef object result_of(CallContext *call, const Argument *x, const Argument *y, object out,
                       Argument *dst):
     """`out`, whose shape is checked, or a new array."""
     cdef const gpukern_tensor *tensors[2]
     cdef Broadcast shape
     tensors[0], tensors[1] = &x.c, &y.c
-    if have_same_shape(&x.c, &y.c):  # the most frequent case, without a copy of the shape
+    if same_shape(&x.c, &y.c):  # the most frequent case, without a copy of the shape
         if out is None:
             return new_result_of(call, x, None, x.c.ndim, x.c.shape, tensors, 2, dst)
-        if have_same_shape(&x.c, &dst.c):
+        if same_shape(&x.c, &dst.c):
             return out
     if not broadcast_all(&shape, tensors, 2):
         raise GpukernValueError(f"{what(call, y)} must broadcast with the shape of "

@@ -12,7 +12,8 @@ from gpukern._capi cimport (
     GPUKERN_UINT, gpukern_scatter, gpukern_scatter_options,
 )
 from gpukern._interop.argument cimport (
-    describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, shape_of,
+    describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, same_shape,
+    shape_of,
 )
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_index, describe_own
@@ -223,7 +224,7 @@ cdef int describe_weights(CallContext *call, object weights, const Argument *idx
             or (vals.c.dtype.code == GPUKERN_FLOAT and vals.c.dtype.bits > 64)):
         raise GpukernTypeError(
             f"{what(call, vals)} must be of a dtype that scatter adds, got {dtype_of(vals)}")
-    if shape_of(&vals.c) != shape_of(&idx.c):
+    if not same_shape(&vals.c, &idx.c):
         raise GpukernValueError(f"{what(call, vals)} must have the index's shape "
                                 f"{shape_of(&idx.c)}, got {shape_of(&vals.c)}")
     return copy_to_gpu_of(call, idx, vals)
