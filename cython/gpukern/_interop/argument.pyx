@@ -305,7 +305,9 @@ cdef tuple shape_of(const gpukern_tensor *tensor):
 
 
 cdef bint same_shape(const gpukern_tensor *x, const gpukern_tensor *y) noexcept nogil:
-    return x.ndim == y.ndim and memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0
+    if x.ndim == 0 or x.ndim != y.ndim:
+        return x.ndim == y.ndim  # of no dimensions, a shape may be NULL
+    return memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0
 
 
 cdef Py_ssize_t count_of(const gpukern_tensor *tensor) noexcept nogil:
