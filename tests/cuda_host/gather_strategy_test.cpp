@@ -172,7 +172,7 @@ TEST_F(GatherStrategyTest, SampleChoosesTheFasterPath) {
       EXPECT_GT(model.gain({0.33F, 0.66F, 0.65F, 0.65F}), 0) << "every third in order";
     }
     EXPECT_LT(model.gain({1, 0, 0, 0}), 0) << "in order";
-    EXPECT_LT(model.gain({0, 0.83F, 0.69F, 0.69F}), 0) << "random in 16 MiB";
+    EXPECT_LT(model.gain({0, 0.69F, 0.47F, 0.47F}), 0) << "random in 16 MiB";
     EXPECT_LT(model.gain({0, 0, 0, 0}), 0) << "few items";
     GatherArgs forced_args = args;
     forced_args.path = GPUKERN_GATHER_PARTITIONED;
@@ -188,19 +188,19 @@ TEST_F(GatherStrategyTest, SharesOfASample) {
     for (int r = 0; r < SampleCounts::kRuns; ++r) sum += run;
     return gpu::SampleShares(sum);
   };
-  // Of 64 Ki and 128 Ki indices, one in 512: 128 and 256 are expected.
+  // Of 128 Ki and 256 Ki indices, one in 512: 256 and 512 are expected.
   const gpu::SampleShares usual =
-      shares({.near = 0, .sampled = {120, 260}, .fresh = {90, 130}, .far = 110});
+      shares({.near = 0, .sampled = {240, 520}, .fresh = {180, 260}, .far = 220});
   EXPECT_FLOAT_EQ(usual.early, 0.75F);
   EXPECT_FLOAT_EQ(usual.late, 0.5F);
   EXPECT_FLOAT_EQ(usual.far, 0.25F);
-  EXPECT_FLOAT_EQ(usual.of_memory(), 0.5F * 64 / 729);
+  EXPECT_FLOAT_EQ(usual.of_memory(), 0.5F * 4 / 9);
   const gpu::SampleShares constant =
-      shares({.near = 0, .sampled = {120, 240}, .fresh = {60, 120}, .far = 0});
+      shares({.near = 0, .sampled = {240, 480}, .fresh = {120, 240}, .far = 0});
   EXPECT_FLOAT_EQ(constant.of_memory(), 0.5F) << "half are not read again";
-  // Half are near: 64 and 128 are expected of the others, but sampled sectors have most of them.
+  // Half are near: 128 and 256 are expected of the others, but sampled sectors have most of them.
   const gpu::SampleShares hot = shares(
-      {.near = SampleCounts::kTested / 2, .sampled = {3000, 6000}, .fresh = {16, 32}, .far = 0});
+      {.near = SampleCounts::kTested / 2, .sampled = {3000, 6000}, .fresh = {32, 64}, .far = 0});
   EXPECT_FLOAT_EQ(hot.near, 0.5F);
   EXPECT_FLOAT_EQ(hot.early, 0.125F);
   EXPECT_FLOAT_EQ(hot.late, 0.125F);

@@ -12,7 +12,7 @@ namespace gpukern::gpu {
 /// quarter of a run only marks sectors of 32 bytes as read, one in kSectors.
 struct alignas(16) SampleCounts {
   static constexpr int kRuns = 4;
-  static constexpr int kRun = 1 << 18;  ///< indices
+  static constexpr int kRun = 1 << 19;  ///< indices
   static constexpr int kSectors = 512;
   static constexpr int kTested = kRun / 8;  ///< indices of the second half, for near items
 
@@ -38,8 +38,8 @@ struct alignas(16) SampleCounts {
 /// The same of all runs, as shares of all items.
 struct SampleShares {
   float near = 0;
-  float early = 0;  ///< not read by the 96 Ki indices before, on average
-  float late = 0;   ///< not by the 192 Ki before
+  float early = 0;  ///< not read by the 192 Ki indices before, on average
+  float late = 0;   ///< not by the 384 Ki before
   float far = 0;    ///< of the last, those far from the item before
 
   SampleShares() = default;
@@ -56,12 +56,12 @@ struct SampleShares {
   }
 
   /// The share that is read from memory: the L2 cache holds what 768 Ki indices read. Up to there
-  /// the share falls as it does from 96 to 192 Ki: not at all where some items are read again at
+  /// the share falls as it does from 192 to 384 Ki: not at all where some items are read again at
   /// once and the others never.
   [[nodiscard]] __host__ __device__ float of_memory() const {
-    static_assert(SampleCounts::kRun == 256 << 10, "192 + 6 * 96 is 768");
+    static_assert(SampleCounts::kRun == 512 << 10, "384 + 2 * 192 is 768");
     const float decay = late < early ? late / early : 1;
-    return late * decay * decay * decay * decay * decay * decay;
+    return late * decay * decay;
   }
 
  private:
