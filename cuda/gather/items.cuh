@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "cuda/common/warp_transpose.cuh"
+#include "cuda/common/work_tiles.cuh"
 #include "cuda/gather/kernel.cuh"
 
 namespace gpukern::gpu {
@@ -112,25 +113,25 @@ struct ItemVectors {
   }
 };
 
-/// Persistent blocks take work tiles in order from a counter. With a fixed share for each, blocks
-/// drift apart in memory, which costs 10% of the bandwidth. Each block starts with two tiles, from
-/// `first` on; if `first_done`, it has already gathered the first of them.
+/// By persistent blocks, see WorkTiles. Each starts with two tiles, from `first` on; if
+/// `first_done`, it has already gathered the first of them.
 template <class Item, class Raw, int kVectors, int kThreadsOfBlock>
 __device__ void gather_persistent(const ItemArgs& args, const Bounds<Raw>& bounds, const Fill& fill,
                                   const CachePolicy& policy, unsigned first, bool first_done,
                                   unsigned* counter) {
   constexpr int kCount = kVectorItems<Item>;
   constexpr int kWorkTile = kThreadsOfBlock * kVectors * kCount;
-  __shared__ unsigned taken[2];
+  __shared__ WorkTiles::Shared taken;
+  WorkTiles work(counter, taken);
   const unsigned second = first + gridDim.x;
   unsigned tile = (first_done ? second : first) + blockIdx.x;
-  for (unsigned round = first_done ? 1 : 0; std::int64_t{tile} * kWorkTile < args.count; ++round) {
-    unsigned next = 0;  // requested one tile ahead
-    if (round > 0 && threadIdx.x == 0) next = atomicAdd(counter, 1);
+  bool counted = first_done;  // whether the next tile is from the counter
+  while (std::int64_t{tile} * kWorkTile < args.count) {
+    if (counted) work.request();
     ItemVectors<Item, Raw, kCount, kVectors>(args, tile, policy).gather(bounds, fill);
-    if (threadIdx.x == 0) taken[round % 2] = next;
-    __syncthreads();
-    tile = second + (round == 0 ? blockIdx.x : gridDim.x + taken[round % 2]);
+    const unsigned taken_tile = work.take();
+    tile = second + (counted ? gridDim.x + taken_tile : blockIdx.x);
+    counted = true;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "cuda/common/launch.cuh"
 #include "cuda/common/shared_copy.cuh"
 #include "cuda/common/vector_access.cuh"
+#include "cuda/common/work_tiles.cuh"
 #include "cuda/gather/partition/partition.cuh"
 
 namespace gpukern::gpu {
@@ -84,6 +85,7 @@ struct FetchShared {
 
   struct Shared {
     BulkBarrier barrier;
+    WorkTiles::Shared taken;
     unsigned deferred;
     unsigned tile[kMaxDeferred];   ///< the first of 32
     unsigned units[kMaxDeferred];  ///< of these 32
@@ -134,12 +136,12 @@ struct FetchShared {
     return true;
   }
 
-  /// By all warps, when all have fetched the rest of the bucket. `any`: whether this thread has
-  /// deferred tiles. If no thread has, warps may be at the next bucket already, and defer some of
-  /// it.
-  __device__ void fetch_deferred(bool any, unsigned bucket, unsigned tiles_end) const {
-    if (!__syncthreads_or(any)) return;
+  /// By all warps, when all have fetched the rest of the bucket. The caller synchronizes the block
+  /// before the next bucket.
+  __device__ void fetch_deferred(unsigned bucket, unsigned tiles_end) const {
+    __syncthreads();
     const unsigned deferred = min(shared.deferred, kMaxDeferred);
+    if (deferred == 0) return;
     unsigned first_warp = 0;  // modulo 32
     for (unsigned d = 0; d < deferred; ++d) {
       const unsigned warps = (shared.units[d] + kTogether - 1) / kTogether;
@@ -152,7 +154,6 @@ struct FetchShared {
     }
     __syncthreads();
     if (threadIdx.x == 0) shared.deferred = 0;
-    __syncthreads();
   }
 };
 
@@ -177,7 +178,9 @@ __global__ void __launch_bounds__(kPartitionThreads, 1)
   const Fetch fetch{call, slice, shared};
   const unsigned most = 32 * call.heavy;  // units of 32 tiles that are not deferred
   SharedCopy copy(shared.barrier);
-  for (unsigned p = blockIdx.x; p < parts; p += gridDim.x) {
+  WorkTiles work(&call.state->taken, shared.taken);
+  for (unsigned p = blockIdx.x; p < parts; p = gridDim.x + work.take()) {
+    work.request();
     const ExtraPart part = p < call.buckets ? ExtraPart{p, 0} : call.extra_parts[p - call.buckets];
     const unsigned of = 1 + call.heavy_of[part.bucket] / call.heavy_units;
     const auto share = [&](unsigned number) {
@@ -195,15 +198,13 @@ __global__ void __launch_bounds__(kPartitionThreads, 1)
     if constexpr (kPrefetch) {
       if (p + gridDim.x < call.buckets) prefetch_slice<Item, kUnit>(call, p + gridDim.x);
     }
-    bool any_deferred = false;
     for (; tile < tiles_end; tile += kPartitionThreads) {
       const RunSequence sequence(next, fetch.stride());
       next = load_run(call, part.bucket, tile + kPartitionThreads + lane, tiles_end);
-      const bool deferred = sequence.size() > most && fetch.defer(tile, sequence.size());
-      any_deferred |= deferred;
-      if (!deferred) fetch.fetch(sequence, tile, 0, Fetch::kTogether);
+      if (sequence.size() > most && fetch.defer(tile, sequence.size())) continue;
+      fetch.fetch(sequence, tile, 0, Fetch::kTogether);
     }
-    fetch.fetch_deferred(any_deferred, part.bucket, tiles_end);
+    fetch.fetch_deferred(part.bucket, tiles_end);
   }
 #endif
 }
@@ -278,18 +279,13 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
   const unsigned groups = (call.tiles + Fetch::kTilesPerBlock - 1) / Fetch::kTilesPerBlock;
   const unsigned lane = threadIdx.x % 32;
   const std::int64_t slice_items = std::int64_t{1} << call.shift;
-  // Blocks take work tiles in order from a counter. With a fixed share for each, blocks drift
-  // apart, and the slices in use outgrow the cache.
-  __shared__ unsigned taken[2];
+  __shared__ WorkTiles::Shared taken;
+  WorkTiles work(&call.state->taken, taken);
   const unsigned work_tiles = call.buckets * groups;
-  if (threadIdx.x == 0) taken[0] = atomicAdd(&call.state->taken, 1);
-  __syncthreads();
-  unsigned work_tile = taken[0];
-  for (unsigned round = 1; work_tile < work_tiles; ++round) {
-    unsigned next = 0;  // requested one work tile ahead
-    if (threadIdx.x == 0) next = atomicAdd(&call.state->taken, 1);
-    const unsigned bucket = work_tile / groups;
-    const unsigned group = work_tile % groups;
+  for (unsigned w = blockIdx.x; w < work_tiles; w = gridDim.x + work.take()) {
+    work.request();
+    const unsigned bucket = w / groups;
+    const unsigned group = w % groups;
     const std::int64_t first = bucket * slice_items;
     const Fetch fetch{reinterpret_cast<const Item*>(call.source) + first,
                       static_cast<unsigned>(min(slice_items, call.n - first) - 1), lane};
@@ -308,9 +304,6 @@ __global__ void __launch_bounds__(kFetchCachedThreads,
       offsets += Fetch::kRuns * call.offsets_stride;
       items += Fetch::kRuns * call.items_stride;
     }
-    if (threadIdx.x == 0) taken[round % 2] = next;
-    __syncthreads();
-    work_tile = taken[round % 2];
   }
 }
 

@@ -103,7 +103,7 @@ struct PartitionState {
   bool local;            ///< direct access is fast: the passes do nothing; by the direct gather
   bool mixed;            ///< the sort leaves out near items; by the direct gather
   unsigned extra_parts;  ///< zeroed by the sample, as the others
-  unsigned taken;        ///< work tiles of the cached fetch that blocks have taken
+  unsigned taken;        ///< slices, or work tiles of the cached fetch, that blocks have taken
   unsigned direct;       ///< work tiles of the direct gather that blocks have taken
 };
 
