@@ -63,10 +63,13 @@ Partition make_partition(const GatherArgs& args, const PartitionConfig& config) 
 template <class Raw>
 void launch_sample(const Partition& partition, const GatherLaunch& call) {
   const auto kernel = partition_sample_kernel<Raw>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+        "cudaFuncSetAttribute");
   Grid grid{SampleCounts::kRuns * kSampleCluster, kPartitionThreads, 0, true, kSampleCluster};
-  // Otherwise a single block reads a run.
-  if (!can_run_cluster(kernel, grid, call.stream))
-    grid = {SampleCounts::kRuns, kPartitionThreads, 0, true};
+  while (grid.cluster > 1 && !can_run_cluster(kernel, grid, call.stream)) {
+    grid.cluster /= 2;
+    grid.blocks /= 2;
+  }
   const GatherProblem& problem = call.problem;
   launch(kernel, grid, call.stream, partition, bounds_of<Raw>(problem.args),
          partition.tiles * tile_items(problem.args.item));
@@ -91,9 +94,11 @@ void launch_sort(const Partition& partition, const GatherLaunch& call) {
   constexpr int kBlocks = kSortMaxThreads / Tile::kThreads;  // on a multiprocessor
   const std::int64_t shared =
       sort_shared_bytes(kTile<sizeof(Item)>, partition.buckets, partition.capacity, Shape::kUnit);
+  // Not a programmatic launch: as blocks of the direct gather end, those of the sort would come to
+  // the multiprocessors in another order, in which this pass and the fetch take 5% longer.
   launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
          Grid{std::int64_t{device_facts().multiprocessors} * kBlocks, Tile::kThreads,
-              static_cast<std::size_t>(shared), true},
+              static_cast<std::size_t>(shared)},
          call.stream, partition, bounds_of<Raw>(call.problem.args));
 }
 

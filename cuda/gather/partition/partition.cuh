@@ -77,8 +77,8 @@ struct ExtraPart {
   unsigned number;
 };
 
-/// Blocks that read a run of the sample together, in a cluster.
-inline constexpr int kSampleCluster = 8;
+/// Blocks that read a run of the sample together, in a cluster; fewer where these have no room.
+inline constexpr int kSampleCluster = 16;
 
 /// An item is near if it is at most kNearSectors sectors of 32 bytes from that of the index
 /// kNearIndices after it, or before it in every second group of 16: direct access is fast, and the
