@@ -95,7 +95,8 @@ void launch_sort(const Partition& partition, const GatherLaunch& call) {
   const std::int64_t shared =
       sort_shared_bytes(kTile<sizeof(Item)>, partition.buckets, partition.capacity, Shape::kUnit);
   // Not a programmatic launch: as blocks of the direct gather end, those of the sort would come to
-  // the multiprocessors in another order, in which this pass and the fetch take 5% longer.
+  // other multiprocessors, and the fetch after them would take longer. Measured:
+  // benchmarks/notes/gather.md#blocks-that-drift-apart.
   launch(partition_sort_kernel<kTile<sizeof(Item)>, Raw, Position, Shape>,
          Grid{std::int64_t{device_facts().multiprocessors} * kBlocks, Tile::kThreads,
               static_cast<std::size_t>(shared)},
