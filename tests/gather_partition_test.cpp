@@ -169,7 +169,7 @@ TEST_P(GatherPartitionTest, EveryWidthIndexTypeAndMode) {
     for (const IndexType* type : kWideTypes)
       for (const gpukern_index_mode mode : kModes) {
         PartitionCase call{.width = width, .type = type, .n = 3 * kSlice + 5, .mode = mode};
-        call.count = (288 << 10) + 17;  // enough for the sample, which finds nothing to leave out
+        call.count = (528 << 10) + 17;  // enough for the sample, which finds nothing to leave out
         check(call, placement());
         call.count = 2 * call.tile() + 17;
         call.spread = Spread::InTurn;
