@@ -8,6 +8,7 @@ else mode ``clip`` with ``out=``, as the peers are called. Needs torch; CuPy if 
 """
 
 import argparse
+import math
 
 import torch
 
@@ -48,6 +49,12 @@ def powers(n, m, exponent):
     return (u**exponent * m).int().clamp_(max=m - 1)
 
 
+def log_uniform(n, m):
+    """Return exp(u log m) of uniform u, as int64."""
+    u = torch.rand(n, device="cuda", dtype=torch.float64)
+    return torch.exp(u * math.log(m)).long().clamp_(max=m - 1)
+
+
 def mixed(n, m, first, second, run):
     """Return runs of two sets in turn."""
     use_first = counted(n) // run % 2 == 0
@@ -61,9 +68,9 @@ def index_sets(n, m):
     return {
         "uniform": (lambda: random, True),
         "in order": (lambda: in_order, False),
-        **{
+        **{  # by 44792, the hashes of the sample come in bursts
             f"walk by {step}": (lambda step=step: walk(n, m, step), True)
-            for step in (4097, 65537, 1000003, 12345677, m // 1618 * 1000 + 1, m // 2 + 33)
+            for step in (4097, 44792, 65537, 1000003, 12345677, m // 1618 * 1000 + 1, m // 2 + 33)
         },
         "walk by 7": (lambda: walk(n, m, 7), False),
         "walk by 33": (lambda: walk(n, m, 33), False),
@@ -82,9 +89,13 @@ def index_sets(n, m):
         "random pairs": (lambda: random[counted(n) // 2] // 2 * 2 + in_order % 2, False),
         "half equal": (lambda: mixed(n, m, torch.full_like(in_order, m // 3), random, 1), False),
         "m u^2": (lambda: powers(n, m, 2), True),
+        "m u^4": (lambda: powers(n, m, 4), False),
         "m u^8": (lambda: powers(n, m, 8), False),
+        "log-uniform": (lambda: log_uniform(n, m).int(), False),
+        "log-uniform, scattered": (lambda: (log_uniform(n, m) * 2654435761 % m).int(), False),
         "in a window of 1 Mi": (lambda: uniform(n, MI) + m // 3, False),
         "in a window of 4 Mi": (lambda: uniform(n, 4 * MI) + m // 3, False),
+        "in a window of 8 Mi": (lambda: uniform(n, 8 * MI) + m // 3, False),
         "windows of 1 Mi, in turn": (lambda: in_order // MI * MI + uniform(n, MI), False),
         "sorted": (lambda: random.sort().values, False),
         "reversed": (lambda: in_order.flip(0), False),

@@ -228,7 +228,22 @@ TEST_F(GatherPathTest, AutomaticSamplesTheIndicesOfEachReplay) {
   check_replays<std::int64_t>();
 }
 
-// Too few for the sample's clusters of blocks.
+// Of a walk by 44792, some parts of the sample have four times the granules that a list holds.
+TEST_F(GatherPathTest, SampledGranulesInBursts) {
+  constexpr std::int64_t kN = 24 * kMebi;
+  constexpr std::int64_t kCount = 40 * kMebi;
+  const Table<std::int32_t> table(kN / Table<std::int32_t>::kColumns);
+  const DeviceMemory<int> index(kCount);
+  const DeviceMemory<int> out(kCount);
+  std::vector<int> values(kCount);
+  for (std::int64_t i = 0; i < kCount; ++i) values[i] = static_cast<int>(i * 44792 % kN);
+  index.write(values);
+  const Arrays arrays{table.data(), kN, index.data(), kCount, out.data()};
+  ASSERT_EQ(gather(arrays, GPUKERN_GATHER_AUTO), GPUKERN_SUCCESS) << gpukern_last_error();
+  expect_items(table, kN, values, out.read());
+}
+
+// Fewer multiprocessors than the sample has blocks.
 TEST_F(GatherPathTest, TwoMultiprocessorsOfAGreenContext) {
   if (!GreenStream::supported()) GTEST_SKIP() << "the driver has no streams of green contexts";
   constexpr std::int64_t kN = 24 * kMebi;

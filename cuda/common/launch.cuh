@@ -43,7 +43,6 @@ struct Grid {
   /// memory. The only kernel that accesses memory earlier, partition_direct_kernel, explains why
   /// this is safe.
   bool programmatic_launch = false;
-  int cluster = 1;  ///< blocks of a cluster
 };
 
 /// The blocks of a grid for work whose amount only the GPU knows.
@@ -57,16 +56,11 @@ class LaunchConfig {
     config_.blockDim = dim3(static_cast<unsigned>(grid.threads));
     config_.dynamicSmemBytes = grid.shared_bytes;
     config_.stream = stream;
-    config_.attrs = attributes_;
+    config_.attrs = &overlap_;
     if (grid.programmatic_launch && device_facts().overlaps_kernels) {
-      cudaLaunchAttribute& overlap = attributes_[config_.numAttrs++];
-      overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-      overlap.val.programmaticStreamSerializationAllowed = 1;
-    }
-    if (grid.cluster > 1) {
-      cudaLaunchAttribute& cluster = attributes_[config_.numAttrs++];
-      cluster.id = cudaLaunchAttributeClusterDimension;
-      cluster.val.clusterDim = {static_cast<unsigned>(grid.cluster), 1, 1};
+      config_.numAttrs = 1;
+      overlap_.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      overlap_.val.programmaticStreamSerializationAllowed = 1;
     }
   }
   LaunchConfig(const LaunchConfig&) = delete;
@@ -76,19 +70,8 @@ class LaunchConfig {
 
  private:
   cudaLaunchConfig_t config_{};
-  cudaLaunchAttribute attributes_[2]{};
+  cudaLaunchAttribute overlap_{};
 };
-
-/// Whether the stream's multiprocessors can run a cluster of the grid: those of a green context may
-/// be too few, or too far apart.
-template <class... Parameters>
-bool can_run_cluster(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream) {
-  const LaunchConfig config(grid, stream);
-  int clusters = 0;
-  check(cudaOccupancyMaxActiveClusters(&clusters, kernel, config.get()),
-        "cudaOccupancyMaxActiveClusters");
-  return clusters > 0;
-}
 
 /// Launches a kernel and throws for an error of this launch only. Does not read CUDA's last error,
 /// which may be that of another library.
@@ -117,7 +100,8 @@ void launch(void (*kernel)(Parameters...), std::int64_t blocks, cudaStream_t str
 
 /// Lets the next kernel of the stream start once all blocks of this one have called this or ended.
 /// That kernel waits for the end of this one before it accesses memory. Call it after
-/// wait_for_previous(), so that the next kernel is ordered after all earlier ones, too.
+/// wait_for_previous(), so that the next kernel is ordered after all earlier ones, too
+/// (partition_sample_count_kernel says why it calls it earlier).
 __device__ inline void launch_next() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

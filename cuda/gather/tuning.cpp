@@ -77,11 +77,12 @@ constexpr GatherTuning hopper() {
       .source_bytes = 4000,     // a stream
       .shared_items_4 = 112,    // #partitioned-gather
       .shared_items_8 = 80,     // #partitioned-gather
-      .cached_items = 66,       // #slices-in-the-l2-cache
-      .left_out_bytes = 3000,   // #mixtures
+      .cached_items = 85,       // #slices-in-the-l2-cache
       .fixed = 30000,           // #direct-or-partitioned
+      .skewed = 1.05,           // #what-the-sample-looks-for
       .shared_buckets = 5500,   // #slices-in-the-l2-cache
       .source_from = 44 << 20,  // three quarters of the L2 cache of 60 MB
+      .l2_held = 32 << 20,      // #what-the-sample-looks-for
       .count_from = 32 << 20,   // #direct-or-partitioned
       .cached_hot = 16 << 20,   // #slices-in-the-l2-cache
       .cached_slice = 8 << 20,  // #slices-in-the-l2-cache

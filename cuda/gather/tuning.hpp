@@ -36,10 +36,11 @@ struct PartitionTuning {
   double shared_items_4 = 0;        ///< slices in shared memory, items of up to 4 bytes
   double shared_items_8 = 0;        ///< slices in shared memory, items of 8 bytes
   double cached_items = 0;          ///< slices in the L2 cache
-  double left_out_bytes = 0;        ///< a nanosecond, of items that the sort leaves out
   double fixed = 0;                 ///< nanoseconds of the passes in any case
+  double skewed = 1;                ///< a factor of their time: skewed indices take them longer
   std::int64_t shared_buckets = 0;  ///< at most; with more, runs are too short
   std::int64_t source_from = 0;     ///< bytes; direct access is fast from the L2 cache
+  std::int64_t l2_held = 0;         ///< bytes that the L2 cache holds of what direct access reads
   std::int64_t count_from = 0;      ///< indices; below, the sample and idle passes cost too much
   std::int64_t cached_hot = 0;      ///< bytes of slices in use at the same time
   std::int64_t cached_slice = 0;    ///< bytes of a slice at most

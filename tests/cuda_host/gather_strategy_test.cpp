@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -172,7 +173,8 @@ TEST_F(GatherStrategyTest, SampleChoosesTheFasterPath) {
       EXPECT_GT(model.gain({0.33F, 0.66F, 0.65F, 0.65F}), 0) << "every third in order";
     }
     EXPECT_LT(model.gain({1, 0, 0, 0}), 0) << "in order";
-    EXPECT_LT(model.gain({0, 0.69F, 0.47F, 0.47F}), 0) << "random in 16 MiB";
+    EXPECT_LT(model.gain({0, 0.63F, 0.23F, 0.23F}), 0) << "random in 16 MiB";
+    EXPECT_LT(model.gain({0.06F, 0.37F, 0.3F, 0.29F}), 0) << "log-uniform";
     EXPECT_LT(model.gain({0, 0, 0, 0}), 0) << "few items";
     GatherArgs forced_args = args;
     forced_args.path = GPUKERN_GATHER_PARTITIONED;
@@ -188,25 +190,27 @@ TEST_F(GatherStrategyTest, SharesOfASample) {
     for (int r = 0; r < SampleCounts::kRuns; ++r) sum += run;
     return gpu::SampleShares(sum);
   };
-  // Of 128 Ki and 256 Ki indices, one in 512: 256 and 512 are expected.
-  const gpu::SampleShares usual =
-      shares({.near = 0, .sampled = {240, 520}, .fresh = {180, 260}, .far = 220});
+  // Of 256 Ki indices in each half, one in 512: 512 are expected. The cache holds 512 Ki granules.
+  constexpr float kCached = 1 << 19;
+  const gpu::SampleShares usual = shares({.near = 0, .fresh = {384, 256}, .far = 320});
   EXPECT_FLOAT_EQ(usual.early, 0.75F);
   EXPECT_FLOAT_EQ(usual.late, 0.5F);
   EXPECT_FLOAT_EQ(usual.far, 0.25F);
-  EXPECT_FLOAT_EQ(usual.of_memory(), 0.5F * 4 / 9);
-  const gpu::SampleShares constant =
-      shares({.near = 0, .sampled = {240, 480}, .fresh = {120, 240}, .far = 0});
-  EXPECT_FLOAT_EQ(constant.of_memory(), 0.5F) << "half are not read again";
-  // Half are near: 128 and 256 are expected of the others, but sampled sectors have most of them.
-  const gpu::SampleShares hot = shares(
-      {.near = SampleCounts::kTested / 2, .sampled = {3000, 6000}, .fresh = {32, 64}, .far = 0});
-  EXPECT_FLOAT_EQ(hot.near, 0.5F);
-  EXPECT_FLOAT_EQ(hot.early, 0.125F);
-  EXPECT_FLOAT_EQ(hot.late, 0.125F);
-  const gpu::SampleShares none =
-      shares({.near = SampleCounts::kTested, .sampled = {}, .fresh = {}, .far = 0});
-  EXPECT_EQ(none.of_memory(), 0);
+  // 320 Ki are read, and 192 Ki more by 384 Ki indices.
+  EXPECT_FLOAT_EQ(usual.of_memory(kCached),
+                  0.5F * std::pow(2.0F / 3, std::log(896.0F / 384) / std::log(3.0F)));
+  const gpu::SampleShares constant = shares({.near = 0, .fresh = {256, 256}, .far = 0});
+  EXPECT_FLOAT_EQ(constant.of_memory(kCached), 0.5F) << "half are not read again";
+  const gpu::SampleShares half_near =
+      shares({.near = SampleCounts::kTested / 2, .fresh = {64, 64}, .far = 0});
+  EXPECT_FLOAT_EQ(half_near.near, 0.5F);
+  EXPECT_FLOAT_EQ(half_near.early, 0.125F);
+  EXPECT_FLOAT_EQ(half_near.late, 0.125F);
+  const gpu::SampleShares burst = shares({.near = 0, .fresh = {600, 1000}, .far = 0});
+  EXPECT_FLOAT_EQ(burst.early, 1);
+  EXPECT_FLOAT_EQ(burst.of_memory(kCached), 1) << "more than expected";
+  const gpu::SampleShares none = shares({.near = SampleCounts::kTested, .fresh = {}, .far = 0});
+  EXPECT_EQ(none.of_memory(kCached), 0);
 }
 
 TEST_F(GatherStrategyTest, EarlierGpusNeverSample) {

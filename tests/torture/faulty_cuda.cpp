@@ -278,8 +278,6 @@ GPUKERN_TORTURE_WRAP(cudaMemcpyAsync, Gpu, File, 0)
 GPUKERN_TORTURE_WRAP(cudaMemsetAsync, Gpu, File, 0)
 GPUKERN_TORTURE_WRAP_AS(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
                         cudaError_t(int*, const void*, int, std::size_t, unsigned), Query, File, 0)
-GPUKERN_TORTURE_WRAP_AS(cudaOccupancyMaxActiveClusters,
-                        cudaError_t(int*, const void*, const cudaLaunchConfig_t*), Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaRuntimeGetVersion, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaSetDevice, Query, File, 0)
 GPUKERN_TORTURE_WRAP(cudaStreamCreateWithFlags, Query, Stream, 1)

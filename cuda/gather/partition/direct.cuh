@@ -45,15 +45,15 @@ __global__ void __launch_bounds__(kDirectThreads, resident_blocks(kDirectBlocks,
   constexpr int kWorkTile = kDirectThreads * kItemVectors * kCount;
   constexpr int kInTile = kTile<sizeof(Item)> / kWorkTile;
   static_assert(kInTile * kWorkTile == kTile<sizeof(Item)>);
-  // These loads need not wait for the sample: it has waited for all earlier work of the stream
-  // before it let this kernel start. The fences here and there make that work visible.
+  // These loads need not wait for the sample: its first kernel has waited for all earlier work of
+  // the stream before it let the second one start, and that lets this one start at once. The fences
+  // here and there make that work visible.
   __threadfence();
   ItemVectors<Item, Raw, kCount, kItemVectors> own(args, blockIdx.x, CachePolicy(true));
   const int near = __syncthreads_count(own.ends_within(kNearVectorBytes / sizeof(Item)));
   const bool first_done = near > kDirectThreads / 2;
   if (first_done) own.gather(bounds, fill);  // if the passes run after all, they do so again
   wait_for_previous();
-  launch_next();
   __shared__ bool is_local;
   if (threadIdx.x == 0) is_local = decide(model, *state);
   __syncthreads();

@@ -23,6 +23,7 @@ void lay_out(ScratchLayout& layout, Partition& partition, const PartitionConfig&
   const std::int64_t tile = tile_items(item);
   const std::int64_t tiles = config.tiles;
   partition.state = layout.take<PartitionState>(1);
+  partition.samples = layout.take<SampleList>(SampleCounts::kRuns * kSampleBlocks);
   partition.heavy_of = layout.take<unsigned>(config.buckets);
   partition.extra_parts = layout.take<ExtraPart>(config.buckets);
   partition.starts = layout.take<std::uint16_t>(tiles * partition.starts_stride);
@@ -62,17 +63,13 @@ Partition make_partition(const GatherArgs& args, const PartitionConfig& config) 
 
 template <class Raw>
 void launch_sample(const Partition& partition, const GatherLaunch& call) {
-  const auto kernel = partition_sample_kernel<Raw>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-        "cudaFuncSetAttribute");
-  Grid grid{SampleCounts::kRuns * kSampleCluster, kPartitionThreads, 0, true, kSampleCluster};
-  while (grid.cluster > 1 && !can_run_cluster(kernel, grid, call.stream)) {
-    grid.cluster /= 2;
-    grid.blocks /= 2;
-  }
-  const GatherProblem& problem = call.problem;
-  launch(kernel, grid, call.stream, partition, bounds_of<Raw>(problem.args),
-         partition.tiles * tile_items(problem.args.item));
+  const GatherArgs& args = call.problem.args;
+  const std::int64_t count = partition.tiles * tile_items(args.item);
+  launch(partition_sample_kernel<Raw>,
+         Grid{SampleCounts::kRuns * kSampleBlocks, kSampleThreads, 0, true}, call.stream, partition,
+         bounds_of<Raw>(args), count);
+  launch(partition_sample_count_kernel, Grid{SampleCounts::kRuns, 32 * kSampleBlocks, 0, true},
+         call.stream, partition, count);
 }
 
 /// The sample of the indices, and the direct gather if it says so. Else that gathers only what does

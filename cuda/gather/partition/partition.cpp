@@ -80,27 +80,22 @@ PartitionConfig feasible_config(const GatherProblem& problem, std::int64_t tiles
   return config.shift <= 32 && fits(config, args.item) ? config : PartitionConfig{};
 }
 
-/// Items per nanosecond, beside what a call takes in any case.
-double partitioned_items(const GatherProblem& problem, const PartitionConfig& config) {
+/// Nanoseconds that the passes take: they read all of the source, whatever the indices are.
+double partitioned_time(const GatherProblem& problem, const PartitionConfig& config) {
   const PartitionTuning& tuning = problem.tuning.partition;
-  if (!config.shared_slices()) return tuning.cached_items;
-  return problem.args.item <= 4 ? tuning.shared_items_4 : tuning.shared_items_8;
-}
-
-/// Nanoseconds of the passes in any case: they read all of the source.
-double partitioned_fixed(const GatherProblem& problem) {
-  const PartitionTuning& tuning = problem.tuning.partition;
-  return tuning.fixed +
-         static_cast<double>(problem.args.n * problem.args.item) / tuning.source_bytes;
+  const double shared = problem.args.item <= 4 ? tuning.shared_items_4 : tuning.shared_items_8;
+  const double items = config.shared_slices() ? shared : tuning.cached_items;
+  const auto source_bytes = static_cast<double>(problem.args.n * problem.args.item);
+  return tuning.skewed * (tuning.fixed + source_bytes / tuning.source_bytes +
+                          static_cast<double>(problem.rows.count) / items);
 }
 
 bool pays(const GatherProblem& problem, const PartitionConfig& config) {
   const PartitionTuning& tuning = problem.tuning.partition;
-  const auto count = static_cast<double>(problem.rows.count);
   return problem.args.n * problem.args.item >= tuning.source_from &&
          problem.rows.count >= tuning.count_from &&
-         partitioned_fixed(problem) + count / partitioned_items(problem, config) <
-             count / tuning.direct_items;
+         partitioned_time(problem, config) <
+             static_cast<double>(problem.rows.count) / tuning.direct_items;
 }
 
 }  // namespace
@@ -117,26 +112,22 @@ PartitionConfig partition_config(const GatherProblem& problem) {
 }
 
 SampleModel sample_model(const GatherProblem& problem, const PartitionConfig& config) {
-  constexpr double kGranuleBytes = 64;  // that DRAM reads at least
+  constexpr int kGranuleBytes = 64;  // that DRAM reads at least
   const PartitionTuning& tuning = problem.tuning.partition;
   const GatherArgs& args = problem.args;
   const double streamed =
       static_cast<double>(args.item + args.index_type.bytes) / tuning.source_bytes;
   const double granule = kGranuleBytes / tuning.source_bytes;
   constexpr double kForced = -1e9;
-  const double passes = args.path == GPUKERN_GATHER_PARTITIONED
-                            ? kForced
-                            : partitioned_fixed(problem) / static_cast<double>(problem.rows.count);
-  // The index twice, the item, the result, and the rank written and read.
-  const std::int64_t left_out_bytes = 2 * (args.index_type.bytes + args.item) + 4;
-  const double bucketed = 1 / partitioned_items(problem, config);
-  return {
-      .streamed = static_cast<float>(streamed),
-      .granule = static_cast<float>(granule),
-      .far = static_cast<float>(1 / tuning.direct_items - streamed - granule),
-      .passes = static_cast<float>(passes),
-      .bucketed = static_cast<float>(bucketed),
-      .left_out = static_cast<float>(static_cast<double>(left_out_bytes) / tuning.left_out_bytes)};
+  const double passes =
+      args.path == GPUKERN_GATHER_PARTITIONED
+          ? kForced
+          : partitioned_time(problem, config) / static_cast<double>(problem.rows.count);
+  return {.streamed = static_cast<float>(streamed),
+          .granule = static_cast<float>(granule),
+          .far = static_cast<float>(1 / tuning.direct_items - streamed - granule),
+          .cached = static_cast<float>(tuning.l2_held / kGranuleBytes),
+          .passes = static_cast<float>(passes)};
 }
 
 bool is_partitioned(const GatherProblem& problem) { return partition_config(problem).buckets > 0; }

@@ -77,8 +77,20 @@ struct ExtraPart {
   unsigned number;
 };
 
-/// Blocks that read a run of the sample together, in a cluster; fewer where these have no room.
-inline constexpr int kSampleCluster = 16;
+/// Blocks that read a run of the sample, and their threads.
+inline constexpr int kSampleBlocks = 32;
+inline constexpr int kSampleThreads = 512;
+
+/// The sampled granules of a part of a run, see IndexSample.
+struct SampleList {
+  static constexpr unsigned kMax = 126;  ///< entries; up to 32 are expected
+  struct Header {
+    unsigned near;   ///< see SampleCounts
+    unsigned found;  ///< if more than kMax, the first ones stand for all of them
+  };
+  Header header;
+  unsigned entry[kMax];
+};
 
 /// An item is near if it is at most kNearSectors sectors of 32 bytes from that of the index
 /// kNearIndices after it, or before it in every second group of 16: direct access is fast, and the
@@ -99,7 +111,7 @@ __device__ bool are_near(Sector one, Sector other) {
 
 /// The state that the passes share, in device memory.
 struct PartitionState {
-  SampleCounts counts[SampleCounts::kRuns];  ///< written by the sample
+  SampleCounts counts[SampleCounts::kRuns];  ///< by partition_sample_count_kernel
   bool local;            ///< direct access is fast: the passes do nothing; by the direct gather
   bool mixed;            ///< the sort leaves out near items; by the direct gather
   unsigned extra_parts;  ///< zeroed by the sample, as the others
@@ -123,6 +135,7 @@ struct Partition {
   unsigned heavy = 0;        ///< units in a run from which it is heavy; shared slices only
   unsigned heavy_units = 0;  ///< a bucket has an additional part for each that many of them
   PartitionState* state = nullptr;
+  SampleList* samples = nullptr;     ///< [SampleCounts::kRuns][kSampleBlocks]
   unsigned* heavy_of = nullptr;      ///< [buckets] units in heavy runs
   ExtraPart* extra_parts = nullptr;  ///< [buckets]
   std::uint16_t* starts = nullptr;   ///< [tiles][starts_stride]
