@@ -6,6 +6,7 @@
 import contextlib
 import importlib
 import importlib.util
+import warnings
 
 import ml_dtypes
 import numpy as np
@@ -173,7 +174,15 @@ def why_absent(name):
     kind = KINDS[name]
     if importlib.util.find_spec(kind.package.partition(".")[0]) is None:
         return f"{name} is not installed"
-    return f"{name} needs a CUDA device" if kind.needs_gpu and not GPU else None
+    if kind.needs_gpu and not GPU:
+        return f"{name} needs a CUDA device"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module(kind.package)
+    except Exception as error:  # of a version that does not go with this NumPy
+        return f"{name} cannot be imported: {error}"
+    return None
 
 
 DTYPES = [

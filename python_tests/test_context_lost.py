@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.gpu
+# Alone: an error may take longer on a GPU that others use.
+pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 
 CODE = r"""
 import time

@@ -10,6 +10,7 @@ import threading
 import cuda_driver
 import numpy as np
 import pytest
+from libraries import KINDS, why_absent
 
 import gpukern
 from gpukern import distributed
@@ -169,7 +170,9 @@ def test_per_thread_default_streams_keep_the_order(reverse):
 
 
 def test_numba_arrays_keep_the_order_of_their_default_stream(streams, reverse):
-    numba_cuda = pytest.importorskip("numba.cuda")
+    if reason := why_absent("numba"):
+        pytest.skip(reason)
+    numba_cuda = KINDS["numba"]().module
     producer = streams[0]
     default = cuda_driver.DefaultStream()
     source = numba_cuda.to_device(np.zeros(COUNT, np.float32))
