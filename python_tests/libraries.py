@@ -185,9 +185,9 @@ def why_absent(name):
         return f"{name} needs a CUDA device"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # of numba-cuda with NumPy 2.5
             importlib.import_module(kind.package)
-    except Exception as error:  # of a version that does not go with this NumPy
+    except ImportError as error:
         return f"{name} cannot be imported: {error}"
     return None
 

@@ -77,9 +77,10 @@ constexpr GatherTuning hopper() {
       .source_bytes = 4000,     // a stream
       .shared_items_4 = 112,    // #partitioned-gather
       .shared_items_8 = 80,     // #partitioned-gather
-      .cached_items = 85,       // #slices-in-the-l2-cache
+      .cached_items_4 = 85,     // #slices-in-the-l2-cache
+      .cached_items_8 = 67,     // #slices-in-the-l2-cache
       .fixed = 30000,           // #direct-or-partitioned
-      .skewed = 1.05,           // #what-the-sample-looks-for
+      .margin = 1.05,           // #what-the-sample-looks-for
       .shared_buckets = 5500,   // #slices-in-the-l2-cache
       .source_from = 44 << 20,  // three quarters of the L2 cache of 60 MB
       .l2_held = 32 << 20,      // #what-the-sample-looks-for

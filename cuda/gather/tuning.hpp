@@ -35,9 +35,10 @@ struct PartitionTuning {
   double source_bytes = 0;          ///< every byte of the source is read once
   double shared_items_4 = 0;        ///< slices in shared memory, items of up to 4 bytes
   double shared_items_8 = 0;        ///< slices in shared memory, items of 8 bytes
-  double cached_items = 0;          ///< slices in the L2 cache
+  double cached_items_4 = 0;        ///< slices in the L2 cache, items of 4 bytes
+  double cached_items_8 = 0;        ///< slices in the L2 cache, items of 8 bytes
   double fixed = 0;                 ///< nanoseconds of the passes in any case
-  double skewed = 1;                ///< a factor of their time: skewed indices take them longer
+  double margin = 1;                ///< a factor of their time: some indices take them longer
   std::int64_t shared_buckets = 0;  ///< at most; with more, runs are too short
   std::int64_t source_from = 0;     ///< bytes; direct access is fast from the L2 cache
   std::int64_t l2_held = 0;         ///< bytes that the L2 cache holds of what direct access reads

@@ -83,10 +83,12 @@ PartitionConfig feasible_config(const GatherProblem& problem, std::int64_t tiles
 /// Nanoseconds that the passes take: they read all of the source, whatever the indices are.
 double partitioned_time(const GatherProblem& problem, const PartitionConfig& config) {
   const PartitionTuning& tuning = problem.tuning.partition;
-  const double shared = problem.args.item <= 4 ? tuning.shared_items_4 : tuning.shared_items_8;
-  const double items = config.shared_slices() ? shared : tuning.cached_items;
+  const bool short_items = problem.args.item <= 4;
+  const double shared = short_items ? tuning.shared_items_4 : tuning.shared_items_8;
+  const double cached = short_items ? tuning.cached_items_4 : tuning.cached_items_8;
+  const double items = config.shared_slices() ? shared : cached;
   const auto source_bytes = static_cast<double>(problem.args.n * problem.args.item);
-  return tuning.skewed * (tuning.fixed + source_bytes / tuning.source_bytes +
+  return tuning.margin * (tuning.fixed + source_bytes / tuning.source_bytes +
                           static_cast<double>(problem.rows.count) / items);
 }
 

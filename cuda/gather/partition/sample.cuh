@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kSampleThreads)
 }
 
 /// Counts what the lists of a run have: a block each, a warp a list.
-inline __global__ void __launch_bounds__(32 * kSampleBlocks)
+static __global__ void __launch_bounds__(32 * kSampleBlocks)
     partition_sample_count_kernel(const __grid_constant__ Partition call, std::int64_t count) {
 #if __CUDA_ARCH__ >= 900
   using Sample = IndexSample;
