@@ -342,6 +342,8 @@ ifeq ($(OFFLINE),)
 endif
 
 $(VENV)/.created:
+	@command -v "$(PYTHON)" > /dev/null || { \
+	  echo "gpukern: PYTHON must be a Python interpreter, got $(PYTHON)" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV_FLAGS) $(VENV) || { \
 	  echo "gpukern: $(PYTHON) cannot make a virtual environment;" \
 	       "on Debian and Ubuntu: apt-get install python3-venv python3-dev" >&2; exit 1; }

@@ -41,6 +41,8 @@ def test_errors():
         gd.gather(table, [0.5])
     with pytest.raises(TypeError, match=r"must be a dask\.array"):
         gd.gather(np.arange(3), [0])
+    with pytest.raises(ValueError, match=r"table must have one dimension or more, got shape \(\)"):
+        gd.gather(da.zeros(()), [0])
     with pytest.raises(ValueError, match="axis"):
         gd.gather(table, [0], axis=1)
     with pytest.raises(ValueError, match="mode"):

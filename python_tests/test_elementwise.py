@@ -335,7 +335,11 @@ def test_equal_expressions_share_what_was_made_of_them():
     assert one(1, 10) == 13
 
 
-@pytest.mark.parametrize("inputs", [[["a"]], [1], "aa"])
-def test_inputs_that_are_no_names(inputs):
-    with pytest.raises(ValueError, match="inputs must be different names"):
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [([["a"]], r"names, got \['a'\]"), ([1], "names, got 1"), (["1"], "names, got '1'"),
+     ("aa", "different names")],
+)  # fmt: skip
+def test_inputs_that_are_no_names(inputs, message):
+    with pytest.raises(ValueError, match=f"inputs must be {message}"):
         elementwise("a + 1", inputs=inputs)

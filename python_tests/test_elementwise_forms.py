@@ -12,6 +12,7 @@ from formulas import evaluate, same
 
 import gpukern
 from gpukern import elementwise
+from gpukern.errors import GpukernOverflowError, GpukernTypeError
 
 HALF = 0.5
 COUNT = np.int16(3)
@@ -184,7 +185,7 @@ WRONG_EXPRESSIONS = [
     ("clock()", "clock must be called with arguments"),
     ("3 + 4", "expected 1 to 32 inputs, got 0"),
     ("a + 010", "'010' is neither a decimal nor a hexadecimal number"),
-    ("a + sin", "sin is not one of the inputs"),
+    ("a + sin", "sin is a function, which must be called"),
     ("std::pi * a", "std::pi is not one of the inputs"),
     ("static_cast<float>(a)", "static_cast is a word of C"),
     ("a + NULL", "NULL is a word of C"),
@@ -223,6 +224,12 @@ def test_wrong_arguments():
         elementwise("a + x", inputs=("a", "a"))
     with pytest.raises(TypeError, match="expected a str or a Python function, got int"):
         elementwise(3)
+    with pytest.raises(GpukernTypeError, match="inputs must be a sequence of str, got 3"):
+        elementwise("a + x", inputs=3)
+    with pytest.raises(GpukernTypeError, match="options must be a sequence of str, got 3"):
+        elementwise("a", options=3)
+    with pytest.raises(GpukernOverflowError, match=r"f: b must be in \[-2\*\*63, .* got 1\d+$"):
+        elementwise("a * b", name="f")(np.ones(3), 2**70)
     with pytest.raises(TypeError, match="inputs are given with an expression only"):
         elementwise(lambda a: a, inputs=("a",))
     with pytest.raises(TypeError, match="options must be a sequence of str"):

@@ -336,6 +336,12 @@ TEST(HppTensorRef, RefusesAMismatchedShape) {
   EXPECT_NO_THROW(TensorRef(values, {huge, 0}));
   EXPECT_NO_THROW(TensorRef(values, {}));
   EXPECT_THROW(TensorRef(values, {7}), gpukern::ValueError);
+  try {
+    (void)TensorRef(values, {0, -3});
+    FAIL() << "nothing was thrown";
+  } catch (const gpukern::ValueError& error) {
+    EXPECT_STREQ(error.what(), "TensorRef: the shape has a negative size, -3");
+  }
   EXPECT_THROW(TensorRef(values, {2, 4}), gpukern::ValueError);
   EXPECT_THROW(TensorRef(values, {huge, huge}), gpukern::ValueError);
   EXPECT_THROW(TensorRef(values, {-1, -6}), gpukern::ValueError);

@@ -76,7 +76,9 @@ def gather(
     _require("gather", table=table)
     if mode not in MODES:
         raise GpukernValueError(f"gather: mode must be one of {MODES}, got {mode!r}")
-    if table.ndim == 0 or axis not in (0, -table.ndim):
+    if table.ndim == 0:
+        raise GpukernValueError("gather: table must have one dimension or more, got shape ()")
+    if axis not in (0, -table.ndim):
         raise GpukernValueError(f"gather: axis of a Dask array must be 0, got {axis}")
     trailing = table.shape[1:]
     if mode == "fill":

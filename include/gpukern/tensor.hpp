@@ -229,9 +229,11 @@ concept Mdspan = requires(const M& view, std::size_t d) {
 };
 
 inline Dims require_fits(const Dims& shape, std::size_t size) {
+  for (const std::int64_t n : shape)
+    if (n < 0) throw ValueError("TensorRef: the shape has a negative size, " + std::to_string(n));
   if (std::ranges::find(shape, 0) != shape.end()) return shape;
   std::size_t room = size;
-  for (const std::int64_t n : shape) room = n < 0 ? 0 : room / static_cast<std::size_t>(n);
+  for (const std::int64_t n : shape) room /= static_cast<std::size_t>(n);
   if (room == 0) throw ValueError("TensorRef: the shape has more elements than the memory");
   return shape;
 }

@@ -129,8 +129,9 @@ Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const
     Tensor item;
     for (int d = axis.last; d < source.ndim; ++d) item.shape[item.ndim++] = source.shape[d];
     fail(GPUKERN_VALUE_ERROR, fill.name, " must be a number or have the shape of an item, ",
-         item.shape_text(), ", or of the end of it, and be C-contiguous, got shape ",
-         fill.tensor.shape_text(), fill.tensor.contiguous() ? "" : ", not C-contiguous");
+         item.shape_text(), ", or of the end of it",
+         fill.tensor.contiguous() ? "" : ", and be C-contiguous", ", got shape ",
+         fill.tensor.shape_text());
   }
   return fill.tensor;
 }

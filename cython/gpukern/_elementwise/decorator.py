@@ -5,7 +5,7 @@
 
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gpukern._elementwise.dispatch import Elementwise
 from gpukern._elementwise.frontend import c_parser, python_frontend, type_resolution
@@ -27,7 +27,8 @@ at_clear(of_expression.cache_clear)
 
 def checked_options(options):
     """The options as a tuple."""
-    listed = None if isinstance(options, (str, bytes, Mapping)) else tuple(options)
+    is_listed = isinstance(options, Iterable) and not isinstance(options, (str, bytes, Mapping))
+    listed = tuple(options) if is_listed else None
     if listed is None or not all(isinstance(each, str) for each in listed):
         raise GpukernTypeError(f"elementwise: options must be a sequence of str, got {options!r}")
     return listed
@@ -128,6 +129,8 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
         )
     options = checked_options(options)
     if isinstance(function, str):
+        if not (inputs is None or isinstance(inputs, Iterable)):
+            raise GpukernTypeError(f"elementwise: inputs must be a sequence of str, got {inputs!r}")
         inputs = tuple(inputs) if type(inputs) is list else inputs
         given = function, inputs, dtype, name, preamble, options
         try:

@@ -214,7 +214,8 @@ cdef class Elementwise:
         for i in range(len(self.inputs)):
             value = arguments[i]
             if type(value) is not cnp.ndarray:
-                type_ = store_number(value, &operands.scalars.value[operands.scalars.count])
+                type_ = store_number(self.name, self.inputs[i], value,
+                                     &operands.scalars.value[operands.scalars.count])
                 if type_ != NO_TYPE:
                     operands.scalars.count += 1
                     operands.types[i] = <char>type_

@@ -51,7 +51,7 @@ cdef class Specialization:
     cdef HostFunction host_function(self)
 
 cdef int type_number(const gpukern_dtype *dtype) noexcept nogil
-cdef int store_number(object value, Scalar *scalar) except -1
+cdef int store_number(object function, object name, object value, Scalar *scalar) except -1
 cdef Specialization specialization_of(object function, dict known, const char *types,
                                       int32_t device)
 cdef int enqueue(CallContext *call, Specialization specialization,

@@ -95,8 +95,9 @@ cdef int type_number(const gpukern_dtype *dtype) noexcept nogil:
     return NUMBERS[dtype.code][dtype.bits // 8]
 
 
-cdef int store_number(object value, Scalar *scalar) except -1:
-    """Stores a Python or NumPy scalar and returns its type; NO_TYPE for any other object."""
+cdef int store_number(object function, object name, object value, Scalar *scalar) except -1:
+    """Stores a Python or NumPy scalar, the argument `name` of a function, and returns its type;
+    NO_TYPE for any other object."""
     cdef int overflow = 0
     cdef long long whole
     kind = type(value)
@@ -107,7 +108,8 @@ cdef int store_number(object value, Scalar *scalar) except -1:
         whole = PyLong_AsLongLongAndOverflow(value, &overflow)
         memcpy(scalar.word, &whole, sizeof(whole))
         if overflow:
-            raise GpukernOverflowError(f"elementwise: Python integer {value} needs over 64 bits")
+            raise GpukernOverflowError(
+                f"{function}: {name} must be in [-2**63, 2**63), as a Python int, got {value}")
         return WEAK_INT
     if kind is bool:
         (<char *>scalar.word)[0] = value
@@ -116,11 +118,12 @@ cdef int store_number(object value, Scalar *scalar) except -1:
         scalar.word[0], scalar.word[1] = value.real, value.imag
         return WEAK_COMPLEX
     if PyObject_TypeCheck(value, &PyGenericArrType_Type):
-        return store_numpy_scalar(value, scalar)
+        return store_numpy_scalar(function, name, value, scalar)
     return NO_TYPE
 
 
-cdef int store_numpy_scalar(object value, Scalar *scalar) except -1:
+cdef int store_numpy_scalar(object function, object name, object value,
+                            Scalar *scalar) except -1:
     cdef gpukern_dtype dtype
     cdef int type_
     cdef bytes data
@@ -129,7 +132,8 @@ cdef int store_numpy_scalar(object value, Scalar *scalar) except -1:
     type_ = type_number(&dtype)
     if type_ == NO_TYPE:
         raise GpukernTypeError(
-            f"elementwise: a number of dtype {described} is not one to compute with")
+            f"{function}: {name} must be of a dtype that elementwise computes with, "
+            f"got {described}")
     if dtype.code == GPUKERN_BFLOAT:
         data = value.tobytes()
         memcpy(scalar.word, <const char *>data, len(data))

@@ -189,8 +189,10 @@ cdef int require_shared(const CallContext *call, const Argument *argument) excep
     if not copied and is_ndarray(argument) and argument.owner != argument.array:
         copied = cnp.PyArray_BASE(<cnp.ndarray>argument.owner) == NULL
     if copied:
+        dtype = getattr(<object>argument.array, "dtype", None)
         raise GpukernTypeError(f"{what(call, argument)} must be an array in memory, of native "
-                               f"elements, got {type(<object>argument.array).__name__}")
+                               f"elements, got {type(<object>argument.array).__name__}"
+                               + ("" if dtype is None else f" of dtype {dtype}"))
     return 0
 
 

@@ -345,7 +345,7 @@ def empty(
     with collective(group, "empty") as call:
         with call:
             if rows is not None:
-                raise GpukernValueError("empty: an array without devices must have no rows")
+                raise GpukernValueError(f"empty: rows needs devices, got {rows!r} without devices")
             sizes = sizes_of("empty", shape)
             if not sizes:
                 raise GpukernValueError("empty: shape must have one dimension or more, got ()")

@@ -70,7 +70,9 @@ class Parser:
         self.fixed = inputs is not None
         self.inputs = {}
         for name in inputs or ():
-            if not isinstance(name, str) or not name.isidentifier() or name in self.inputs:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise GpukernValueError(f"elementwise: inputs must be names, got {name!r}")
+            if name in self.inputs:
                 raise GpukernValueError(
                     f"elementwise: inputs must be different names, got {tuple(inputs)!r}"
                 )
@@ -268,7 +270,9 @@ class Parser:
         if name in ufuncs.C_CONSTANTS:
             return Constant(ufuncs.C_CONSTANTS[name])
         self.require_no_keyword(name)
-        if self.fixed or "::" in name or name in ufuncs.C_NAMES:
+        if name in ufuncs.C_NAMES:
+            self.fail(f"{name} is a function, which must be called with arguments", start)
+        if self.fixed or "::" in name:
             self.fail(f"{name} is not one of the inputs {tuple(self.inputs)!r}", start)
         self.inputs[name] = Input(len(self.inputs))
         return self.inputs[name]
