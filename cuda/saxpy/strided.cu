@@ -18,15 +18,21 @@ bool adjacent(const SaxpyArgs& args, int operand, int dimension) {
   return dimension >= 0 && args.loop.stride[operand][dimension] == args.item;
 }
 
-/// The dimension of the rows of squares: one that fills them, in which elements are adjacent that
-/// are not in the innermost one, or else the longest; -1 if there is none.
-int row_dimension(const SaxpyArgs& args, std::int64_t side) {
+/// Whether they are adjacent in that dimension, and several that are not adjacent in the innermost.
+bool transposed(const SaxpyArgs& args, int operand, int dimension) {
+  const int innermost = args.loop.ndim - 1;
+  return adjacent(args, operand, dimension) && !adjacent(args, operand, innermost) &&
+         args.loop.stride[operand][innermost] != 0;
+}
+
+/// The dimension of the rows of tiles: one of at least that many in which an operand is transposed,
+/// or else the longest; -1 if there is none.
+int row_dimension(const SaxpyArgs& args, std::int64_t least) {
   const int innermost = args.loop.ndim - 1;
   int longest = -1;
   for (int d = innermost - 1; d >= 0; --d) {
     for (int k = 0; k < 2; ++k)
-      if (args.loop.extent[d] >= side && adjacent(args, k, d) && !adjacent(args, k, innermost))
-        return d;
+      if (args.loop.extent[d] >= least && transposed(args, k, d)) return d;
     if (longest < 0 || args.loop.extent[d] > args.loop.extent[longest]) longest = d;
   }
   return longest;
@@ -42,63 +48,82 @@ std::int64_t alignment_beside(const SaxpyArgs& args, int operand, const std::byt
 }
 
 template <class T>
-SquareAccess access_of(const SaxpyArgs& args, int operand, const std::byte* data, int rows) {
-  constexpr std::int64_t kLine = alignof(Vector<T, kSide<T>>);
+TileAccess access_of(const SaxpyArgs& args, int operand, const std::byte* data, int rows) {
   const int innermost = args.loop.ndim - 1;
-  if (adjacent(args, operand, innermost) &&
-      alignment_beside(args, operand, data, innermost) >= kLine)
-    return SquareAccess::Row;
-  if (operand < 2 && adjacent(args, operand, rows) &&
-      alignment_beside(args, operand, data, rows) >= kLine)
-    return SquareAccess::Column;
+  const auto in_lines = [&](int dimension, std::int64_t line) {
+    return adjacent(args, operand, dimension) &&
+           alignment_beside(args, operand, data, dimension) >= line;
+  };
   constexpr std::int64_t kElement = alignof(T);
-  return alignment_beside(args, operand, data, -1) >= kElement ? SquareAccess::Element
-                                                               : SquareAccess::Byte;
+  if (in_lines(innermost, alignof(Vector<T, kTileColumns<T>>))) return TileAccess::Row;
+  if (operand < 2 && in_lines(rows, alignof(Vector<T, kTileRows<T>>))) return TileAccess::Column;
+  if (alignment_beside(args, operand, data, -1) < kElement) return TileAccess::Byte;
+  const bool repeated = operand < 2 && args.loop.stride[operand][innermost] == 0;
+  return repeated ? TileAccess::Repeated : TileAccess::Element;
 }
+
+constexpr int kStagedBits = std::bit_width(kStagedAcross - 1U);
 
 int bits_for(std::int64_t threads, int most) {
   return std::min<int>(std::bit_width(static_cast<std::uint64_t>(threads - 1)), most);
 }
 
 template <class T>
-Squares squares_of(const SaxpyArgs& args) {
+ThreadTiles tiles_of(const SaxpyArgs& args) {
   const Loop<3>& loop = args.loop;
   const int innermost = loop.ndim - 1;
-  const int rows = row_dimension(args, kSide<T>);
+  const int rows = row_dimension(args, kTileRows<T>);
   std::byte* const data[] = {const_cast<std::byte*>(args.x), const_cast<std::byte*>(args.y),
                              args.out};
-  Squares squares{};
-  squares.rows = rows < 0 ? 1 : loop.extent[rows];
-  squares.columns = loop.extent[innermost];
+  ThreadTiles tiles{};
+  tiles.rows = rows < 0 ? 1 : loop.extent[rows];
+  tiles.columns = loop.extent[innermost];
   for (int d = 0; d < innermost; ++d)
     if (d != rows)
-      squares.outer.push(loop.extent[d], {loop.stride[0][d], loop.stride[1][d], loop.stride[2][d]});
-  bool has_columns = false;
+      tiles.outer.push(loop.extent[d], {loop.stride[0][d], loop.stride[1][d], loop.stride[2][d]});
+  for (int k = 0; k < 3; ++k)
+    tiles.operand[k] = {data[k], rows < 0 ? 0 : loop.stride[k][rows], loop.stride[k][innermost],
+                        access_of<T>(args, k, data[k], rows)};
+  const std::int64_t across = ceil_divide(tiles.columns, kTileColumns<T>);
+  const std::int64_t down = ceil_divide(tiles.rows, kTileRows<T>);
+  const bool may_stage =
+      kMayStage<T> && 2 * across >= kStagedAcross && 2 * tiles.rows >= kStagedRows<T>;
+  bool has_transposed = false;
+  for (int k = 0; k < 2; ++k) {
+    const bool is_transposed = transposed(args, k, rows);
+    has_transposed = has_transposed || is_transposed;
+    tiles.staged = tiles.staged ||
+                   (is_transposed && may_stage && tiles.operand[k].access == TileAccess::Element);
+  }
+  tiles.interleaved = tiles.staged || tiles.operand[2].access != TileAccess::Row;
   for (int k = 0; k < 3; ++k) {
-    squares.operand[k] = {data[k], rows < 0 ? 0 : loop.stride[k][rows], loop.stride[k][innermost],
-                          access_of<T>(args, k, data[k], rows)};
-    has_columns = has_columns || squares.operand[k].access == SquareAccess::Column;
+    TileAccess& access = tiles.operand[k].access;
+    if (!tiles.interleaved || access == TileAccess::Repeated || access == TileAccess::Byte)
+      continue;
+    const bool staged = tiles.staged && k < 2 && transposed(args, k, rows);
+    access = staged ? TileAccess::Staged : TileAccess::Element;
   }
   // With a transposed operand, a warp covers whole sectors of both, as far as it has rows.
-  const std::int64_t across = ceil_divide(squares.columns, kSide<T>);
-  const int lane_y_bits = has_columns ? bits_for(ceil_divide(squares.rows, kSide<T>), 3) : 0;
-  squares.lane_x_bits = bits_for(across, 5 - lane_y_bits);
-  squares.x_bits = bits_for(across, squares.lane_x_bits + std::bit_width(kThreads / 32U) - 1);
-  const std::int64_t side = kSide<T>;
-  const std::int64_t blocks_across = ceil_divide(squares.columns, side << squares.x_bits);
-  const std::int64_t blocks_down = ceil_divide(squares.rows, side * (kThreads >> squares.x_bits));
-  squares.blocks_across = FastDivmod<std::int64_t>(blocks_across);
-  squares.blocks_down = FastDivmod<std::int64_t>(blocks_down);
-  squares.blocks = blocks_across * blocks_down * squares.outer.count();
-  return squares;
+  const int lane_y_bits = has_transposed ? bits_for(down, tiles.interleaved ? 2 : 3) : 0;
+  const int warp_x_bits = has_transposed && tiles.interleaved ? 1 : 3;
+  tiles.lane_x_bits = tiles.staged ? kStagedBits : bits_for(across, 5 - lane_y_bits);
+  tiles.x_bits = tiles.staged ? kStagedBits : bits_for(across, tiles.lane_x_bits + warp_x_bits);
+  const std::int64_t blocks_across = ceil_divide(across, std::int64_t{1} << tiles.x_bits);
+  const std::int64_t blocks_down = ceil_divide(down, std::int64_t{kThreads >> tiles.x_bits});
+  tiles.blocks_across = FastDivmod<std::int64_t>(blocks_across);
+  tiles.blocks_down = FastDivmod<std::int64_t>(blocks_down);
+  tiles.blocks = blocks_across * blocks_down * tiles.outer.count();
+  return tiles;
 }
 
 template <class T>
-void launch_squares(const SaxpyArgs& args, cudaStream_t stream) {
+void launch_tiles(const SaxpyArgs& args, cudaStream_t stream) {
   T a;
   std::memcpy(&a, args.a, sizeof(T));
-  const Squares squares = squares_of<T>(args);
-  launch(saxpy_squares_kernel<T>, squares.blocks, stream, squares, a);
+  const ThreadTiles tiles = tiles_of<T>(args);
+  const auto kernel =
+      tiles.staged ? saxpy_tiles_kernel<T, kMayStage<T>> : saxpy_tiles_kernel<T, false>;
+  launch(kernel, tiles.blocks, stream, tiles, a);
 }
 
 /// The elements [first, first + rows * columns) of one dimension, as rows.
@@ -125,10 +150,10 @@ void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream) {
   const std::int64_t count = args.loop.extent[0];
   visit_saxpy_dtype(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (args.loop.ndim > 1 || count < kFoldedFrom) return launch_squares<T>(args, stream);
-    launch_squares<T>(folded(args, 0, count / kRow, kRow), stream);
+    if (args.loop.ndim > 1 || count < kFoldedFrom) return launch_tiles<T>(args, stream);
+    launch_tiles<T>(folded(args, 0, count / kRow, kRow), stream);
     if (const std::int64_t rest = count % kRow; rest > 0)
-      launch_squares<T>(folded(args, count - rest, 1, rest), stream);
+      launch_tiles<T>(folded(args, count - rest, 1, rest), stream);
   });
 }
 
