@@ -25,6 +25,23 @@ TEST_P(FmaTest, ManyElements) {
   }
 }
 
+// From some 9 Mi elements on, a block of the GPU computes several tiles, below or beside each
+// other.
+TEST_P(FmaTest, SeveralTilesOfABlock) {
+  if (placement() != Placement::Cuda) GTEST_SKIP() << "of the GPU";
+  for (const Shape& shape : {Shape{3003, 3205}, Shape{9'600'001}, Shape{3, 3'200'001}}) {
+    const Array x(placement(), kSingle, shape);
+    const Array y(placement(), kBFloat, {shape.back()});
+    const Array z(placement(), kSingle, {1});
+    const Array out(placement(), kSingle, shape);
+    expect_sum({x, y, nullptr, z, out}, placement(), random_);
+  }
+  const Array x(placement(), kDouble, {2203, 2201}, Layout::Fortran);
+  const Array z(placement(), kDouble, {2203, 2201});
+  const Array out(placement(), kDouble, {2203, 2201});
+  expect_sum({x, x, nullptr, z, out}, placement(), random_);
+}
+
 TEST_P(FmaTest, OneElementMayBeInHostMemory) {
   const Array x(placement(), kSingle, {70, 3});
   const Array number(Placement::Cpu, kHalf, {1});

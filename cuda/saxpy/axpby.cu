@@ -18,9 +18,10 @@ int transposed_dimension(const AxpbyArgs& args) {
   for (int k = kFactorOfX; k < kResult; ++k) {
     const AxpbyArgs::Operand& of = args.operand[static_cast<std::size_t>(k)];
     if (!of.in_memory) continue;
-    const auto is_adjacent = [&](int d) { return args.loop.stride[k][d] == size_of(of.type); };
+    const std::int64_t item = size_of(of.type);
+    const std::int64_t step = args.loop.stride[k][innermost];
     for (int d = 0; d < innermost; ++d)
-      if (is_adjacent(d) && !is_adjacent(innermost)) return d;
+      if (args.loop.stride[k][d] == item && step != item && step != 0) return d;
   }
   return -1;
 }
@@ -80,10 +81,25 @@ void launch_lines(const AxpbyArgs& args, cudaStream_t stream) {
   problem.x_bits = transposed_dimension(args) >= 0
                        ? kTransposedBits
                        : std::min<int>(std::bit_width(static_cast<std::uint64_t>(lines - 1)), most);
-  const std::int64_t across = ceil_divide(lines, std::int64_t{1} << problem.x_bits);
-  const std::int64_t down = ceil_divide(problem.rows, kThreads >> problem.x_bits);
-  problem.tiles_across = FastDivmod<std::int64_t>(across);
-  problem.tiles_down = FastDivmod<std::int64_t>(down);
+  const std::int64_t tile_columns = std::int64_t{kCount} << problem.x_bits;
+  const std::int64_t tile_rows = kThreads >> problem.x_bits;
+  const std::int64_t tiles = ceil_divide(problem.columns, tile_columns) *
+                             ceil_divide(problem.rows, tile_rows) * problem.outer.count();
+  // Several, so that a thread finds its place once for all; of a few, each has its own block.
+  constexpr int kTiles = 4;
+  problem.tiles = tiles >= kTiles * resident_grid() ? kTiles : 1;
+  const bool downwards = problem.rows >= problem.tiles * tile_rows;
+  problem.tile_columns = static_cast<int>(downwards ? 0 : tile_columns);
+  problem.tile_rows = static_cast<int>(downwards ? tile_rows : 0);
+  problem.block_columns = downwards ? tile_columns : tile_columns * problem.tiles;
+  problem.block_rows = downwards ? tile_rows * problem.tiles : tile_rows;
+  for (int k = 0; k <= kPosition; ++k)
+    problem.tile_stride[k] =
+        problem.tile_columns * problem.column_stride[k] + problem.tile_rows * problem.row_stride[k];
+  const std::int64_t across = ceil_divide(problem.columns, problem.block_columns);
+  const std::int64_t down = ceil_divide(problem.rows, problem.block_rows);
+  problem.blocks_across = FastDivmod<std::int64_t>(across);
+  problem.blocks_down = FastDivmod<std::int64_t>(down);
   problem.first = args.first;
   problem.seed = args.seed;
   problem.stochastic = args.stochastic;
@@ -99,13 +115,16 @@ void axpby(const AxpbyArgs& args, cudaStream_t stream) {
     line.loop.push(1, {});
     return axpby(line, stream);
   }
-  // A line is a word of the type of the arithmetic, or of a narrower output.
-  if (args.is_wide())
+  // The elements of a transposed operand come one by one: fewer make a line.
+  const bool transposed = transposed_dimension(args) >= 0;
+  if (args.is_wide() && transposed)
     launch_lines<double, 2>(args, stream);
-  else if (size_of(args.operand[kResult].type) == 2 && transposed_dimension(args) < 0)
-    launch_lines<float, 8>(args, stream);
-  else
+  else if (args.is_wide())
+    launch_lines<double, 4>(args, stream);
+  else if (transposed)
     launch_lines<float, 4>(args, stream);
+  else
+    launch_lines<float, 8>(args, stream);
 }
 
 Strategy axpby_strategy(const AxpbyArgs& args) {

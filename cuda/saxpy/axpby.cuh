@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernel of axpby: a thread computes a line of adjacent elements of the output. The types and
+// The kernel of axpby: a thread computes lines of adjacent elements of the output. The types and
 // layouts of the operands are parameters of the kernel, not of its code, since the time is that of
 // memory: only the type of the arithmetic and the length of a line are compiled in.
 #pragma once
@@ -35,7 +35,8 @@ struct LineOperand {
   RealType type;
 };
 
-/// A block computes a tile: `1 << x_bits` lines side by side of as many rows as it has threads for.
+/// A block computes tiles: `1 << x_bits` lines side by side of as many rows as it has threads for.
+/// Its tiles follow each other in one of these two directions.
 template <class Compute>
 struct LineProblem {
   LineOperand<Compute> operand[5];
@@ -44,9 +45,15 @@ struct LineProblem {
   std::int64_t row_stride[kPosition + 1];
   std::int64_t columns;
   std::int64_t rows;
-  Loop<kPosition + 1> outer;  ///< the other dimensions
-  FastDivmod<std::int64_t> tiles_across;
-  FastDivmod<std::int64_t> tiles_down;
+  std::int64_t block_columns;
+  std::int64_t block_rows;
+  std::int64_t tile_stride[kPosition + 1];  ///< bytes from one tile of a block to the next
+  int tile_columns;                         ///< the same in columns and
+  int tile_rows;                            ///< in rows
+  int tiles;                                ///< of a block, at most
+  Loop<kPosition + 1> outer;                ///< the other dimensions
+  FastDivmod<std::int64_t> blocks_across;
+  FastDivmod<std::int64_t> blocks_down;
   std::int64_t first;
   std::uint64_t seed;
   int x_bits;
@@ -86,13 +93,17 @@ __device__ void load_elements(LineAccess access, const std::byte* from, std::int
   } else if (access == LineAccess::Repeated) {
     line.element.element[0] = *reinterpret_cast<const T*>(from);
   } else {
+    // Past the end of a line, its last element: loads that depend on no condition are in flight
+    // together.
+    const auto load_each = [&](const auto& load) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      if (i >= length) continue;
-      const std::byte* const at = from + i * step;
-      line.element.element[i] =
-          access == LineAccess::Bytes ? load_unaligned<T>(at) : *reinterpret_cast<const T*>(at);
-    }
+      for (int i = 0; i < kCount; ++i)
+        line.element.element[i] = load(from + min(i, length - 1) * step);
+    };
+    if (access == LineAccess::Bytes)
+      load_each([](const std::byte* at) { return load_unaligned<T>(at); });
+    else
+      load_each([](const std::byte* at) { return *reinterpret_cast<const T*>(at); });
   }
 }
 
@@ -119,18 +130,26 @@ __device__ void load_line(const LineOperand<Compute>& of, std::int64_t offset, s
 template <class T, class Compute, int kCount>
 __device__ Line<Compute, kCount> widened_elements(LineAccess access, int length,
                                                   const LineBits<Compute, kCount>& bits) {
-  const bool together = access == LineAccess::Line && length == kCount;
   Line<Compute, kCount> line;
+  const auto widen_each = [&](const auto& bits_of) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    auto element = bits.element.element[i];
-    if (access == LineAccess::Repeated) element = bits.element.element[0];
-    if (together && sizeof(T) == 2) element = bits.halves.element[i];
-    if (together && sizeof(T) == 4) element = bits.words.element[i];
-    T value;
-    std::memcpy(&value, &element, sizeof(T));  // the low bits
-    line.element[i] = widen(value);
-  }
+    for (int i = 0; i < kCount; ++i) {
+      const auto element = bits_of(i);
+      T value;
+      std::memcpy(&value, &element, sizeof(T));  // the low bits
+      line.element[i] = widen(value);
+    }
+  };
+  if (access == LineAccess::Repeated)
+    widen_each([&](int) { return bits.element.element[0]; });
+  else if (access != LineAccess::Line || length != kCount)
+    widen_each([&](int i) { return bits.element.element[i]; });
+  else if constexpr (sizeof(T) == 2)
+    widen_each([&](int i) { return bits.halves.element[i]; });
+  else if constexpr (sizeof(T) == 4)
+    widen_each([&](int i) { return bits.words.element[i]; });
+  else
+    widen_each([&](int i) { return bits.element.element[i]; });
   return line;
 }
 
@@ -213,24 +232,8 @@ __device__ void store_line(const LineProblem<Compute>& problem, std::int64_t off
 }
 
 template <class Compute, int kCount>
-__global__ void __launch_bounds__(kThreads)
-    axpby_kernel(const __grid_constant__ LineProblem<Compute> problem) {
-  wait_for_previous();
-  launch_next();
-  const auto across = problem.tiles_across.divmod(blockIdx.x);
-  const auto down = problem.tiles_down.divmod(across.quotient);
-  const int x = static_cast<int>(threadIdx.x) & ((1 << problem.x_bits) - 1);
-  const int y = static_cast<int>(threadIdx.x) >> problem.x_bits;
-  const std::int64_t column = ((across.remainder << problem.x_bits) + x) * kCount;
-  const std::int64_t row = down.remainder * (kThreads >> problem.x_bits) + y;
-  const std::int64_t left = problem.columns - column;
-  if (left <= 0 || row >= problem.rows) return;
-  const int length = static_cast<int>(min(left, std::int64_t{kCount}));
-  std::int64_t at[kPosition + 1];
-  unravel(problem.outer, static_cast<std::uint32_t>(down.quotient), at);
-#pragma unroll
-  for (int k = 0; k <= kPosition; ++k)
-    at[k] += row * problem.row_stride[k] + column * problem.column_stride[k];
+__device__ void compute_line(const LineProblem<Compute>& problem,
+                             const std::int64_t (&at)[kPosition + 1], int length) {
   LineBits<Compute, kCount> bits[kResult];
 #pragma unroll
   for (int k = 0; k < kResult; ++k)
@@ -246,6 +249,36 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kCount; ++i)
     sum.element[i] = fused(a.element[i], x_line.element[i], sum.element[i]);
   store_line(problem, at[kResult], length, problem.first + at[kPosition], sum);
+}
+
+template <class Compute, int kCount>
+__global__ void __launch_bounds__(kThreads,
+                                  resident_blocks(kCount * sizeof(Compute) > kWordBytes ? 3 : 4,
+                                                  kThreads))
+    axpby_kernel(const __grid_constant__ LineProblem<Compute> problem) {
+  wait_for_previous();
+  launch_next();
+  const auto across = problem.blocks_across.divmod(blockIdx.x);
+  const auto down = problem.blocks_down.divmod(across.quotient);
+  const int x = static_cast<int>(threadIdx.x) & ((1 << problem.x_bits) - 1);
+  const int y = static_cast<int>(threadIdx.x) >> problem.x_bits;
+  std::int64_t column = across.remainder * problem.block_columns + std::int64_t{x} * kCount;
+  std::int64_t row = down.remainder * problem.block_rows + y;
+  std::int64_t at[kPosition + 1];
+  unravel(problem.outer, static_cast<std::uint32_t>(down.quotient), at);
+#pragma unroll
+  for (int k = 0; k <= kPosition; ++k)
+    at[k] += row * problem.row_stride[k] + column * problem.column_stride[k];
+#pragma unroll 1
+  for (int tile = 0; tile < problem.tiles; ++tile) {
+    const std::int64_t left = problem.columns - column;
+    if (left <= 0 || row >= problem.rows) return;
+    compute_line<Compute, kCount>(problem, at, static_cast<int>(min(left, std::int64_t{kCount})));
+    column += problem.tile_columns;
+    row += problem.tile_rows;
+#pragma unroll
+    for (int k = 0; k <= kPosition; ++k) at[k] += problem.tile_stride[k];
+  }
 }
 
 }  // namespace gpukern::gpu
