@@ -30,9 +30,10 @@ struct LastAxisSharedArgs {
 /// shared memory, in order, and gathers there. With kLarge, the rest of a row that does not fit
 /// is read from the L2 cache.
 template <class Item, class Raw, int kCount, bool kLarge>
-__global__ void gather_last_axis_shared_kernel(const __grid_constant__ LastAxisSharedArgs args,
-                                               const __grid_constant__ Bounds<Raw> bounds,
-                                               const __grid_constant__ Fill fill) {
+__global__ void __launch_bounds__(kLarge ? kLastAxisSharedThreads : kLastAxisSharedThreads / 2)
+    gather_last_axis_shared_kernel(const __grid_constant__ LastAxisSharedArgs args,
+                                   const __grid_constant__ Bounds<Raw> bounds,
+                                   const __grid_constant__ Fill fill) {
   const std::int64_t begin = blockIdx.x * args.rows;
   const auto rows =
       static_cast<int>(begin + args.rows < args.outer ? args.rows : args.outer - begin);
@@ -57,14 +58,17 @@ __global__ void gather_last_axis_shared_kernel(const __grid_constant__ LastAxisS
   const std::int64_t start = threadIdx.x % across * (args.vectors ? kCount : 1);
   using Indices = Vector<Raw, kCount>;
   const Raw* const index = reinterpret_cast<const Raw*>(args.index);
-  for (std::int64_t first = start; first < args.count; first += across * kCount) {
-    const bool whole = args.vectors && first + kCount <= args.count;
+  const auto load_indices = [&](std::int64_t first) {
     Indices raw{};
-    if (whole)
+    if (args.vectors && first + kCount <= args.count)
       raw = *reinterpret_cast<const Indices*>(index + first);
     else
       for (int j = 0; j < kCount; ++j)
         if (first + j * apart < args.count) raw.element[j] = index[first + j * apart];
+    return raw;
+  };
+  const auto gather = [&](std::int64_t first, const Indices& raw) {
+    const bool whole = args.vectors && first + kCount <= args.count;
     std::int64_t position[kCount];
     bounds.positions(raw.element, position);
 #pragma unroll 4
@@ -89,6 +93,17 @@ __global__ void gather_last_axis_shared_kernel(const __grid_constant__ LastAxisS
       for (int j = 0; j < kCount; ++j)
         if (first + j * apart < args.count) __stcs(to + j * apart, items.element[j]);
     }
+  };
+  // The only block of a multiprocessor has several loads of each thread in flight.
+  constexpr int kBatch = kLarge ? 4 : 1;
+  const std::int64_t step = std::int64_t{across} * kCount;
+  for (std::int64_t first = start; first < args.count; first += kBatch * step) {
+    Indices raw[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) raw[k] = load_indices(first + k * step);
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k)
+      if (first + k * step < args.count) gather(first + k * step, raw[k]);
   }
 }
 
