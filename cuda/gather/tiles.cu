@@ -9,8 +9,8 @@ namespace {
 constexpr int kInFlight = kTileInFlight;
 constexpr std::int64_t kTileItems = std::int64_t{kThreads} * kInFlight;
 
-/// A matrix of positions, or several of them. Strips of `width` columns follow one another, and the
-/// rows of a strip. By operand, without the fill value.
+/// A matrix of positions, or several of them. Strips of `strip_columns` columns follow one another,
+/// and the rows of a strip. By operand, without the fill value.
 struct TileArgs {
   const std::byte* source = nullptr;
   const std::byte* index = nullptr;
@@ -21,54 +21,66 @@ struct TileArgs {
   std::int64_t axis_stride = 0;
   std::int64_t rows = 1;
   std::int64_t columns = 1;
-  std::int64_t strips = 1;  ///< of a matrix
-  std::int64_t tiles = 1;   ///< of a strip
-  FastDivmod<std::int64_t> width;
   std::int64_t strip_columns = 1;
+  FastDivmod<std::uint32_t> strips{1};  ///< of a matrix
+  FastDivmod<std::uint32_t> tiles{1};   ///< of a strip
+  FastDivmod<std::int64_t> width;       ///< of a strip
 };
+
+/// The offset of the element `down` rows below another and `right` columns beside it.
+__device__ std::int64_t offset_to(const TileArgs& args, int operand, std::uint32_t down,
+                                  std::uint32_t right) {
+  return std::int64_t{down} * args.row[operand] + std::int64_t{right} * args.column[operand];
+}
 
 template <class W, class Raw>
 __global__ void __launch_bounds__(kThreads)
     gather_tiles_kernel(const __grid_constant__ TileArgs args,
                         const __grid_constant__ Bounds<Raw> bounds,
                         const __grid_constant__ Fill fill) {
-  const std::int64_t strip_number = blockIdx.x / args.tiles;
-  const std::int64_t tile = blockIdx.x - strip_number * args.tiles;
-  const std::int64_t matrix = strip_number / args.strips;
-  const std::int64_t first_column = (strip_number - matrix * args.strips) * args.strip_columns;
-  const auto begin = args.width.divmod(tile * kTileItems);
-  std::int64_t row[kInFlight];
-  std::int64_t column[kInFlight];
+  const auto strip = args.tiles.divmod(blockIdx.x);
+  const auto matrix = args.strips.divmod(strip.quotient);
+  const std::int64_t first_column = matrix.remainder * args.strip_columns;
+  const auto begin = args.width.divmod(strip.remainder * kTileItems);
+  std::int64_t base[3];
+#pragma unroll
+  for (int operand = 0; operand < 3; ++operand)
+    base[operand] = matrix.quotient * args.matrix[operand] + begin.quotient * args.row[operand] +
+                    first_column * args.column[operand];
+  constexpr std::int64_t kMost = ~0U;
+  const auto rows = static_cast<std::uint32_t>(min(args.rows - begin.quotient, kMost));
+  const auto columns = static_cast<std::uint32_t>(min(args.columns - first_column, kMost));
+  std::uint32_t down[kInFlight];
+  std::uint32_t right[kInFlight];
+  bool exists[kInFlight];
   Raw raw[kInFlight];
   std::int64_t position[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
-    const auto at = args.width.advance(begin, threadIdx.x + k * kThreads);
-    row[k] = at.quotient;
-    column[k] = first_column + at.remainder;
+    const auto at = args.width.advance({0, begin.remainder}, threadIdx.x + k * kThreads);
+    down[k] = static_cast<std::uint32_t>(at.quotient);
+    right[k] = static_cast<std::uint32_t>(at.remainder);
+    exists[k] = down[k] < rows && right[k] < columns;
     raw[k] = 0;
-    if (row[k] < args.rows && column[k] < args.columns)
-      raw[k] = *reinterpret_cast<const Raw*>(args.index + matrix * args.matrix[kIndex] +
-                                             row[k] * args.row[kIndex] +
-                                             column[k] * args.column[kIndex]);
+    if (exists[k])
+      raw[k] = *reinterpret_cast<const Raw*>(args.index + base[kIndex] +
+                                             offset_to(args, kIndex, down[k], right[k]));
   }
   bounds.positions(raw, position);
   W item[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
-    if (row[k] >= args.rows || column[k] >= args.columns) continue;
-    const std::byte* const from = args.source + matrix * args.matrix[kSource] +
-                                  row[k] * args.row[kSource] + column[k] * args.column[kSource] +
+    if (!exists[k]) continue;
+    const std::byte* const from = args.source + base[kSource] +
+                                  offset_to(args, kSource, down[k], right[k]) +
                                   position[k] * args.axis_stride;
     item[k] = position[k] < 0 ? fill.word<W>(0) : __ldg(reinterpret_cast<const W*>(from));
   }
 #pragma unroll
-  for (int k = 0; k < kInFlight; ++k) {
-    if (row[k] >= args.rows || column[k] >= args.columns) continue;
-    std::byte* const to = args.out + matrix * args.matrix[kOut] + row[k] * args.row[kOut] +
-                          column[k] * args.column[kOut];
-    __stcs(reinterpret_cast<W*>(to), item[k]);
-  }
+  for (int k = 0; k < kInFlight; ++k)
+    if (exists[k])
+      __stcs(reinterpret_cast<W*>(args.out + base[kOut] + offset_to(args, kOut, down[k], right[k])),
+             item[k]);
 }
 
 std::int64_t distance(std::int64_t stride) { return stride < 0 ? -stride : stride; }
@@ -80,8 +92,9 @@ std::int64_t strip_columns(const GatherArgs& args, std::int64_t columns, std::in
                            std::int64_t axis_stride) {
   constexpr std::int64_t kSector = 32;
   constexpr std::int64_t kMost = 256;
+  constexpr std::int64_t kLongest = 1 << 30;  // the kernel counts them in 32 bits
   const std::int64_t apart = distance(column_stride);
-  if (apart == 0 || apart >= distance(axis_stride)) return columns;
+  if (apart == 0 || apart >= distance(axis_stride)) return std::min(columns, kLongest);
   std::int64_t width = kMost;
   while (width * apart > kSector && args.n * width * apart > device_facts().l2_bytes / 8)
     width /= 2;
@@ -110,12 +123,15 @@ void run_tiles(const GatherLaunch& call) {
   tiles.strip_columns =
       strip_columns(args, tiles.columns, tiles.column[kSource], tiles.axis_stride);
   tiles.width = FastDivmod<std::int64_t>(tiles.strip_columns);
-  tiles.strips = ceil_divide(tiles.columns, tiles.strip_columns);
-  tiles.tiles = ceil_divide(tiles.rows * tiles.strip_columns, kTileItems);
+  const std::int64_t strips = ceil_divide(tiles.columns, tiles.strip_columns);
+  const std::int64_t tiles_of_strip = ceil_divide(tiles.rows * tiles.strip_columns, kTileItems);
+  const std::int64_t blocks = extent[0] * strips * tiles_of_strip;
+  tiles.strips = FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(strips));
+  tiles.tiles = FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(tiles_of_strip));
   visit_types(call.problem, [&](auto word, auto raw) {
     using Raw = decltype(raw);
-    launch(gather_tiles_kernel<decltype(word), Raw>, extent[0] * tiles.strips * tiles.tiles,
-           call.stream, tiles, bounds_of<Raw>(args), call.fill);
+    launch(gather_tiles_kernel<decltype(word), Raw>, blocks, call.stream, tiles,
+           bounds_of<Raw>(args), call.fill);
   });
 }
 

@@ -17,7 +17,7 @@ inline constexpr int kItemVectors = 2;       ///< vectors of neighbouring items
 inline constexpr int kRowWords = 4;          ///< words of rows
 inline constexpr int kSharedWordsShort = 2;  ///< words through shared memory, short rows
 inline constexpr int kSharedWordsLong = 8;   ///< words through shared memory, long rows
-inline constexpr int kTileInFlight = 4;      ///< items of strided operands
+inline constexpr int kTileInFlight = 8;      ///< items of strided operands
 inline constexpr int kLastAxisRows = 4;      ///< outer positions, a vector of items from each
 
 // The kernel for sorted indices far apart (#sorted-indices-far-apart).
