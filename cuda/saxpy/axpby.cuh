@@ -6,9 +6,6 @@
 // memory: only the type of the arithmetic and the length of a line are compiled in.
 #pragma once
 
-#include <cstring>
-#include <type_traits>
-
 #include "cuda/common/fast_divmod.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/loop.cuh"
@@ -64,14 +61,38 @@ struct LineProblem {
 template <class Compute, int kCount>
 using Line = Vector<Compute, kCount>;
 
-/// A line as it is in memory. The loads of all operands come first, so that they overlap; a
-/// conversion would wait for the one before it.
+/// A line as it is in memory: elements that are loaded together are packed, others have as many
+/// words as the type of the arithmetic. The loads of all operands come first, so that they overlap:
+/// to take an element out of a word waits for its load.
 template <class Compute, int kCount>
-union LineBits {
-  using Bits = std::conditional_t<sizeof(Compute) == 8, std::uint64_t, std::uint32_t>;
-  Vector<Bits, kCount> element;  ///< one in each, in its low bits
-  Vector<std::uint16_t, kCount> halves;
-  Vector<std::uint32_t, kCount> words;
+struct LineBits {
+  static constexpr int kSlot = sizeof(Compute) / sizeof(std::uint32_t);
+  std::uint32_t word[kCount * kSlot];
+
+  template <class T>
+  __device__ void load_line(const std::byte* from) {
+    constexpr int kWords = kCount * sizeof(T) / sizeof(std::uint32_t);
+    const auto line = *reinterpret_cast<const Vector<std::uint32_t, kWords>*>(from);
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) word[w] = line.element[w];
+  }
+  /// `bits` is an unsigned integer.
+  template <class T>
+  __device__ void set(int i, T bits) {
+    word[i * kSlot] = static_cast<std::uint32_t>(bits);
+    if constexpr (sizeof(T) == 8) word[i * kSlot + 1] = static_cast<std::uint32_t>(bits >> 32);
+  }
+  /// An element of those loaded by load_line<T>(), or by set().
+  template <class T>
+  [[nodiscard]] __device__ T get(int i, bool packed) const {
+    if constexpr (sizeof(T) == 8)
+      return bits_as<T>(uint2{word[2 * i], word[2 * i + 1]});
+    else if constexpr (sizeof(T) == 4)
+      return bits_as<T>(word[packed ? i : i * kSlot]);
+    else
+      return bits_as<T>(
+          static_cast<std::uint16_t>(packed ? word[i / 2] >> (16 * (i % 2)) : word[i * kSlot]));
+  }
 };
 
 __device__ inline float fused(float a, float x, float y) { return __fmaf_rn(a, x, y); }
@@ -83,22 +104,15 @@ template <class T, class Compute, int kCount>
 __device__ void load_elements(LineAccess access, const std::byte* from, std::int64_t step,
                               int length, LineBits<Compute, kCount>& line) {
   if (access == LineAccess::Line && length == kCount) {
-    const auto elements = *reinterpret_cast<const Vector<T, kCount>*>(from);
-    if constexpr (sizeof(T) == 2)
-      line.halves = elements;
-    else if constexpr (sizeof(T) == 4)
-      line.words = elements;
-    else
-      line.element = elements;
+    line.template load_line<T>(from);
   } else if (access == LineAccess::Repeated) {
-    line.element.element[0] = *reinterpret_cast<const T*>(from);
+    line.set(0, *reinterpret_cast<const T*>(from));
   } else {
     // Past the end of a line, its last element: loads that depend on no condition are in flight
     // together.
     const auto load_each = [&](const auto& load) {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i)
-        line.element.element[i] = load(from + min(i, length - 1) * step);
+      for (int i = 0; i < kCount; ++i) line.set(i, load(from + min(i, length - 1) * step));
     };
     if (access == LineAccess::Bytes)
       load_each([](const std::byte* at) { return load_unaligned<T>(at); });
@@ -131,25 +145,16 @@ template <class T, class Compute, int kCount>
 __device__ Line<Compute, kCount> widened_elements(LineAccess access, int length,
                                                   const LineBits<Compute, kCount>& bits) {
   Line<Compute, kCount> line;
-  const auto widen_each = [&](const auto& bits_of) {
+  const auto widen_each = [&](const auto& element) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const auto element = bits_of(i);
-      T value;
-      std::memcpy(&value, &element, sizeof(T));  // the low bits
-      line.element[i] = widen(value);
-    }
+    for (int i = 0; i < kCount; ++i) line.element[i] = widen(element(i));
   };
   if (access == LineAccess::Repeated)
-    widen_each([&](int) { return bits.element.element[0]; });
-  else if (access != LineAccess::Line || length != kCount)
-    widen_each([&](int i) { return bits.element.element[i]; });
-  else if constexpr (sizeof(T) == 2)
-    widen_each([&](int i) { return bits.halves.element[i]; });
-  else if constexpr (sizeof(T) == 4)
-    widen_each([&](int i) { return bits.words.element[i]; });
+    widen_each([&](int) { return bits.template get<T>(0, false); });
+  else if (access == LineAccess::Line && length == kCount)
+    widen_each([&](int i) { return bits.template get<T>(i, true); });
   else
-    widen_each([&](int i) { return bits.element.element[i]; });
+    widen_each([&](int i) { return bits.template get<T>(i, false); });
   return line;
 }
 
