@@ -156,6 +156,12 @@ TEST_P(MultiIndexTest, IndicesBroadcast) {
   check({{4, 3}, 0, 2}, {{0, 1}, {3}}, {0, 3}, {kInt64});
 }
 
+// More than the GPU combines in one launch.
+TEST_P(MultiIndexTest, ManyAxes) {
+  check({{4, 3, 5, 2, 3}, 0, 4}, {{40}, {40}, {40}, {40}}, {40}, {kInt64, kInt32});
+  check({{2, 3, 2, 3, 2, 3, 2}, 0, 7}, {{9}, {8, 1}, {9}, {}, {9}, {8, 9}, {1}}, {8, 9}, {kInt32});
+}
+
 TEST_P(MultiIndexTest, ManyUpdates) {
   check({{300, 200}, 0, 2}, {{70000}, {70000}}, {70000}, {kInt32});
   check({{30, 20, 64}, 0, 2}, {{5000}, {5000}}, {5000}, {kInt64});

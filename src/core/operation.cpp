@@ -85,10 +85,11 @@ Traffic traffic_of(const GatherReduceArgs& args) {
 }
 
 Traffic traffic_of(const RavelArgs& args) {
-  const std::int64_t bytes =
-      args.index.loop.count() * static_cast<std::int64_t>(sizeof(std::int64_t));
-  const auto read = static_cast<long double>(index_bytes(args.index)) + (args.first ? 0 : bytes);
-  return {.read = reported(read), .written = bytes};
+  long double read = 0;
+  for (const IndexArgs& index : args.indices) read += static_cast<long double>(index_bytes(index));
+  return {.read = reported(read),
+          .written =
+              args.indices.front().loop.count() * static_cast<std::int64_t>(sizeof(std::int64_t))};
 }
 
 Traffic traffic_of(const RecordIndexArgs& args) { return {.read = index_bytes(args.index)}; }

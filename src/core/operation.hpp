@@ -84,13 +84,12 @@ struct RecordIndexArgs {
 };
 
 /// One of several indices of consecutive axes: combines it with those before, as
-/// numpy.ravel_multi_index. positions[p] becomes positions[p] * n + index[p], resolved; kNoPosition
-/// where mode "fill" leaves an index out.
+/// numpy.ravel_multi_index of indices for several axes, each n of which is positive; positions[p]
+/// is kNoPosition where mode "fill" leaves an index out.
 struct RavelArgs {
-  IndexArgs index;  ///< n is positive
+  std::span<const IndexArgs> indices;
   gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   std::int64_t* positions = nullptr;  ///< contiguous
-  bool first = false;                 ///< there are no positions yet
 };
 
 /// Out of bounds in every mode that knows such indices, for any axis.

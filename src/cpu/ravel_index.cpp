@@ -9,11 +9,12 @@
 namespace gpukern::cpu {
 namespace {
 
+/// positions[p] = positions[p] * n + index[p], or index[p] of the first index.
 template <class T>
-void ravel(const RavelArgs& args, std::int64_t begin, std::int64_t end) {
-  const auto& [index, mode, positions, first] = args;
+void ravel(const IndexArgs& index, gpukern_index_mode mode, bool first, std::int64_t* to,
+           std::int64_t begin, std::int64_t end) {
   const std::int64_t step = run_stride(index.loop, 0);
-  std::int64_t* to = positions + begin;
+  to += begin;
   for_each_run(index.loop, begin, end, [&](const auto& offset, std::int64_t length) {
     for (std::int64_t i = 0; i < length; ++i, ++to) {
       const std::int64_t position = resolve_index(mode, load<T>(index.index + offset[0] + i * step),
@@ -27,12 +28,15 @@ void ravel(const RavelArgs& args, std::int64_t begin, std::int64_t end) {
 }  // namespace
 
 void ravel_index(const RavelArgs& args) {
-  visit_index_type(args.index.index_type, [&](auto tag) {
-    parallel_for(args.index.loop.count(), grain_of(sizeof(std::int64_t)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   ravel<typename decltype(tag)::type>(args, begin, end);
-                 });
-  });
+  parallel_for(args.indices.front().loop.count(), grain_of(sizeof(std::int64_t)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (const IndexArgs& index : args.indices)
+                   visit_index_type(index.index_type, [&](auto tag) {
+                     ravel<typename decltype(tag)::type>(index, args.mode,
+                                                         &index == args.indices.data(),
+                                                         args.positions, begin, end);
+                   });
+               });
 }
 
 }  // namespace gpukern::cpu

@@ -123,15 +123,17 @@ std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
   if (index_.tensor.count() == 0 || axes_.n == 0) return after;  // there is no position
   memory_.emplace(call.data_device, index_.tensor.bytes(), call.stream);
   index_.tensor = contiguous_at(memory_->data(), index_.tensor.device, index_.tensor);
+  std::vector<IndexArgs> indices;
+  indices.reserve(indices_.size());
   for (std::size_t k = 0; k < indices_.size(); ++k) {
     const Argument& index = indices_[k];
-    RavelArgs args;
-    args.index = index_args(broadcast_to(index.tensor, index_.tensor, index.name), axis_of(k).n);
-    args.mode = static_cast<gpukern_index_mode>(mode);
-    args.positions = reinterpret_cast<std::int64_t*>(index_.tensor.data);
-    args.first = k == 0;
-    call.data_device.run(args, call.stream);
+    indices.push_back(
+        index_args(broadcast_to(index.tensor, index_.tensor, index.name), axis_of(k).n));
   }
+  call.data_device.run(RavelArgs{.indices = indices,
+                                 .mode = static_cast<gpukern_index_mode>(mode),
+                                 .positions = reinterpret_cast<std::int64_t*>(index_.tensor.data)},
+                       call.stream);
   return after;
 }
 

@@ -97,7 +97,9 @@ std::vector<const std::byte*> addresses(const gpukern::ScatterArgs& args) {
   return {args.target, args.index, args.values};
 }
 std::vector<const std::byte*> addresses(const gpukern::RavelArgs& args) {
-  return {args.index.index, reinterpret_cast<const std::byte*>(args.positions)};
+  std::vector<const std::byte*> all{reinterpret_cast<const std::byte*>(args.positions)};
+  for (const gpukern::IndexArgs& index : args.indices) all.push_back(index.index);
+  return all;
 }
 std::vector<const std::byte*> addresses(const gpukern::RecordIndexArgs& args) {
   return {args.index.index, reinterpret_cast<const std::byte*>(args.record)};
