@@ -29,7 +29,7 @@ inline constexpr int kTileRows = kPerWord<T> < 4 ? kPerWord<T> : 4;
 /// memory.
 enum class TileAccess { Row, Column, Repeated, Staged, Element, Byte };
 
-/// Whether those of a type are: longer ones fill sectors sooner.
+/// Whether those of a type are: a few longer ones fill a sector.
 template <class T>
 inline constexpr bool kMayStage = sizeof(T) <= 4;
 /// Threads side by side in a block that stages operands.
@@ -259,7 +259,7 @@ struct StagedTiles {
   static constexpr int kPitch = kStagedRows<T> + (sizeof(T) < 4 ? 2 : 1);  ///< no bank conflicts
   alignas(16) std::byte bytes[kPitch * kStagedColumns<T> * sizeof(T)];
 
-  /// Copies those from `from` on, of which there are so many rows and columns.
+  /// Copies them from the first one, at `from`; `rows` and `columns` of the operand follow there.
   __device__ void copy(const TileOperand& of, const std::byte* from, std::int64_t rows,
                        std::int64_t columns) {
     constexpr int kCount = kTileRows<T> * kTileColumns<T>;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
+#include <vector>
 
 #include "cuda/program/program.hpp"
 #include "cuda/runtime/backend.hpp"
@@ -121,16 +123,24 @@ std::vector<const std::byte*> addresses(const gpukern::SelectArgs& args) {
   return all;
 }
 
-/// Arguments that outlive the call, like a kernel's parameters: the fill value and the entries are
+/// Runs with its own copy of the elements of a span among the arguments.
+template <class Args, class Element>
+std::function<void()> with_copy(const Args& given, std::span<const Element> Args::* span) {
+  const std::span<const Element> elements = given.*span;
+  return [args = given, span, copy = std::vector(elements.begin(), elements.end())]() mutable {
+    args.*span = copy;
+    gpukern::cpu_device().run(args, nullptr);
+  };
+}
+
+/// Arguments that outlive the call, like a kernel's parameters: spans and the fill value are
 /// copied.
 template <class Args>
 std::function<void()> later(const Args& given) {
   if constexpr (requires { given.entries; }) {
-    return [args = Args(given),
-            entries = std::vector(given.entries.begin(), given.entries.end())]() mutable {
-      args.entries = entries;
-      gpukern::cpu_device().run(args, nullptr);
-    };
+    return with_copy(given, &Args::entries);
+  } else if constexpr (requires { given.indices; }) {
+    return with_copy(given, &Args::indices);
   } else if constexpr (requires { given.fill_value; }) {
     auto fill = std::make_shared<std::vector<std::byte>>();
     if (given.fill_value != nullptr)
