@@ -242,7 +242,8 @@ struct SelectArgs {
   std::byte* count = nullptr;  ///< where to write the number of nonzero elements, instead of `out`
 };
 
-/// The operands of loop are source, destination; they do not overlap.
+/// The operands of loop are source, destination; they do not overlap. The dimensions may have any
+/// order.
 struct CopyArgs {
   const std::byte* source = nullptr;
   std::byte* destination = nullptr;

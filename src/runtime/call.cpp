@@ -114,6 +114,7 @@ CopyArgs copy_args(const Tensor& source, const Tensor& destination) {
       .source = source.data, .destination = destination.data, .item = source.item, .loop = {}};
   for (int d = 0; d < source.ndim; ++d)
     args.loop.push(source.shape[d], {source.stride[d], destination.stride[d]});
+  args.loop.sort_by(1);
   args.loop.coalesce();
   return args;
 }
