@@ -157,6 +157,23 @@ TEST_P(SaxpyTest, TransposedOverManyBlocks) {
         }
 }
 
+// Where rows of out are not aligned, the GPU stages transposed operands, and computes in place.
+TEST_P(SaxpyTest, TransposedMatricesOfOddSizes) {
+  for (const auto& [rows, columns] : {std::pair{133, 259}, {64, 131}, {131, 264}}) {
+    SCOPED_TRACE(std::to_string(rows) + " by " + std::to_string(columns));
+    const Array memory = array({3, columns, rows});
+    View x = memory;
+    std::swap(x.shape[1], x.shape[2]);
+    std::swap(x.strides[1], x.strides[2]);
+    const Array y = array({3, rows, columns});
+    const Array out = array({3, rows, columns});
+    for (const Array* each : {&memory, &y, &out}) fill_random(each->memory->host, random_);
+    expect_saxpy({type(), moderate_scalar(), x, y, out}, placement());
+    expect_saxpy({type(), moderate_scalar(), x, x, out}, placement());
+    expect_saxpy({type(), moderate_scalar(), x, y, y}, placement());
+  }
+}
+
 TEST_P(SaxpyTest, ManyDimensions) {
   Shape shape(GPUKERN_MAX_NDIM, 1);
   shape[0] = 3;

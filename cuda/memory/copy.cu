@@ -5,6 +5,7 @@
 
 #include "cuda/common/launch.cuh"
 #include "cuda/common/loop.cuh"
+#include "cuda/common/tile_problem.cuh"
 #include "cuda/common/vector_access.cuh"
 #include "cuda/runtime/kernels.hpp"
 
@@ -25,6 +26,28 @@ __global__ void __launch_bounds__(kThreads)
       *reinterpret_cast<const W*>(args.source + offset[0] + at);
 }
 
+/// Of items that are a word each.
+template <class T, bool kStaged>
+__global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, kStaged>, kThreads))
+    copy_tiles_kernel(const __grid_constant__ ThreadTiles<2> tiles) {
+  TileWork<T, 2, kStaged> work(tiles);
+  Tile<T> tile[1];
+  if (work.load(tile)) work.store(tile[0]);
+}
+
+void copy_tiles(const CopyArgs& args, cudaStream_t stream) {
+  const TileProblem<2> problem{
+      args.loop, {const_cast<std::byte*>(args.source), args.destination}, args.item};
+  visit_word(args.item, [&]<class T>(T) {
+    visit_folded(problem, [&](const TileProblem<2>& part) {
+      const ThreadTiles<2> tiles = tiles_of<T>(part);
+      const auto kernel =
+          tiles.staged ? copy_tiles_kernel<T, kMayStage<T>> : copy_tiles_kernel<T, false>;
+      launch(kernel, tiles.blocks, stream, tiles);
+    });
+  });
+}
+
 }  // namespace
 
 void copy(const CopyArgs& args, cudaStream_t stream) {
@@ -39,6 +62,7 @@ void copy(const CopyArgs& args, cudaStream_t stream) {
       {alignment_of(args.item), alignment_of(args.source), alignment_of(args.destination)});
   for (int d = 0; d < loop.ndim; ++d)
     width = std::min({width, alignment_of(loop.stride[0][d]), alignment_of(loop.stride[1][d])});
+  if (width == args.item) return copy_tiles(args, stream);
   const std::int64_t words = args.item / width;
   const std::int64_t total = loop.count() * words;
   visit_word(width, [&](auto word) {

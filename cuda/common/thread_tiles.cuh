@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// saxpy of operands in any layout. A thread computes a tile of elements in two dimensions: its
-// columns follow the innermost dimension of out, its rows another one. Where the elements of an
-// operand are adjacent in a row, or, as in a transposed operand, in a column, they are accessed
-// together.
+// Element-wise kernels of operands in any layout. A thread has a tile of elements in two
+// dimensions: its columns follow the innermost dimension of the output, its rows another one. Where
+// the elements of an operand are adjacent in a row, or, as in a transposed operand, in a column,
+// they are accessed together.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "cuda/common/fast_divmod.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
-#include "cuda/saxpy/math.cuh"
 
 namespace gpukern::gpu {
 
@@ -24,12 +26,16 @@ inline constexpr int kTileColumns = kPerWord<T>;
 template <class T>
 inline constexpr int kTileRows = kPerWord<T> < 4 ? kPerWord<T> : 4;
 
-/// The elements that are accessed together. All of a row are one where the operand repeats them;
-/// the elements of a transposed operand that cannot be accessed together are staged in shared
-/// memory.
-enum class TileAccess { Row, Column, Repeated, Staged, Element, Byte };
+enum class TileAccess {
+  Row,       ///< adjacent elements of a row together
+  Column,    ///< of a column
+  Repeated,  ///< one element for all of a row
+  Staged,    ///< transposed, by way of shared memory
+  Element,
+  Byte
+};
 
-/// Whether those of a type are: a few longer ones fill a sector.
+/// Whether operands of a type may be staged. Longer elements fill sectors without it.
 template <class T>
 inline constexpr bool kMayStage = sizeof(T) <= 4;
 /// Threads side by side in a block that stages operands.
@@ -46,12 +52,14 @@ struct TileOperand {
   TileAccess access;
 };
 
-/// A thread block has `1 << x_bits` threads side by side; its warps have `1 << lane_x_bits`.
+/// A thread block has `1 << x_bits` threads side by side; its warps have `1 << lane_x_bits`. The
+/// last operand is the output.
+template <int kOperands>
 struct ThreadTiles {
-  TileOperand operand[3];
+  TileOperand operand[kOperands];
   std::int64_t rows;
   std::int64_t columns;
-  Loop<3> outer;  ///< the other dimensions
+  Loop<kOperands> outer;  ///< the other dimensions
   FastDivmod<std::int64_t> blocks_across;
   FastDivmod<std::int64_t> blocks_down;
   int lane_x_bits;
@@ -73,8 +81,8 @@ struct TilePlace {
   int column_step;
 };
 
-template <class T>
-__device__ TilePlace place_of(const ThreadTiles& tiles, std::int64_t block_row,
+template <class T, int kOperands>
+__device__ TilePlace place_of(const ThreadTiles<kOperands>& tiles, std::int64_t block_row,
                               std::int64_t block_column) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -127,7 +135,7 @@ __device__ void visit_all_elements(const TileOperand& of, std::byte* at, const T
       visit(at + min(r, place.rows - 1) * row + min(c, place.columns - 1) * column, r, c);
 }
 
-/// A tile in registers. Elements of 16 bits are kept in pairs, as they come from memory: to take
+/// A tile in registers. Elements below 32 bits are kept in words, as they come from memory: to take
 /// one out waits for its load.
 template <class T>
 class Tile {
@@ -174,9 +182,8 @@ class Tile {
           Part& part = part_[(r * kColumns + c) / kPerPart];
           if constexpr (kPerPart == 1)
             part = first;
-          else  // the low or the high half of each
-            part = __byte_perm(first, loaded[((c + 1) * kRows + r) / kPerPart],
-                               r % 2 == 0 ? 0x5410 : 0x7632);
+          else
+            part = row_part(loaded + (c * kRows + r) / kPerPart, r % kPerPart);
         }
     } else if (repeated_) {
 #pragma unroll
@@ -185,21 +192,21 @@ class Tile {
         if constexpr (kPerPart == 1)
           part_[p] = value;
         else
-          part_[p] = __byte_perm(value, 0, 0x1010);
+          part_[p] = __byte_perm(value, 0, kPerPart == 2 ? 0x1010 : 0);
       }
     }
   }
 
-  /// this = a * x + this
-  __device__ void add_product(T a, const Tile& x) {
+  /// Calls function(element of other, element of this one) for all.
+  template <class Function>
+  __device__ void update(const Tile& other, const Function& function) {
 #pragma unroll
     for (int p = 0; p < kParts; ++p) {
-      const auto factor = bits_as<Vector<T, kPerPart>>(x.part_[p]);
-      auto sum = bits_as<Vector<T, kPerPart>>(part_[p]);
+      const auto given = bits_as<Vector<T, kPerPart>>(other.part_[p]);
+      auto own = bits_as<Vector<T, kPerPart>>(part_[p]);
 #pragma unroll
-      for (int i = 0; i < kPerPart; ++i)
-        multiply_add(a, factor.element[i], sum.element[i], sum.element[i]);
-      part_[p] = bits_as<Part>(sum);
+      for (int i = 0; i < kPerPart; ++i) function(given.element[i], own.element[i]);
+      part_[p] = bits_as<Part>(own);
     }
   }
 
@@ -226,10 +233,21 @@ class Tile {
  private:
   static constexpr int kRows = kTileRows<T>;
   static constexpr int kColumns = kTileColumns<T>;
-  static constexpr int kPerPart = sizeof(T) == 2 ? 2 : 1;
+  static constexpr int kPerPart = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
   static constexpr int kParts = kRows * kColumns / kPerPart;
-  using Part = std::conditional_t<kPerPart == 2, unsigned, T>;
-  using Bits = std::conditional_t<kPerPart == 2, std::uint16_t, T>;
+  using Part = std::conditional_t<(kPerPart > 1), unsigned, T>;
+  using Bits =
+      std::conditional_t<(kPerPart > 1), typename Word<sizeof(T) < 4 ? sizeof(T) : 1>::Type, T>;
+
+  /// Element r of the parts of as many columns, which are kRows elements apart.
+  __device__ static unsigned row_part(const Part* column, int r) {
+    constexpr int kStep = kRows / kPerPart;
+    if constexpr (kPerPart == 2)
+      return __byte_perm(column[0], column[kStep], r == 0 ? 0x5410 : 0x7632);
+    const unsigned pair = static_cast<unsigned>(r | (4 + r) << 4);
+    return __byte_perm(__byte_perm(column[0], column[kStep], pair),
+                       __byte_perm(column[2 * kStep], column[3 * kStep], pair), 0x5410);
+  }
 
   template <int kCount>
   __device__ static void load_parts(const std::byte* from, Part* to) {
@@ -256,10 +274,11 @@ class Tile {
 /// The elements of a block's tiles in shared memory, column after column.
 template <class T>
 struct StagedTiles {
-  static constexpr int kPitch = kStagedRows<T> + (sizeof(T) < 4 ? 2 : 1);  ///< no bank conflicts
+  static constexpr int kPitch = kStagedRows<T> + 4 / sizeof(T);  ///< no bank conflicts
   alignas(16) std::byte bytes[kPitch * kStagedColumns<T> * sizeof(T)];
 
-  /// Copies them from the first one, at `from`; `rows` and `columns` of the operand follow there.
+  /// Copies the elements of the block, from `from` on. The operand ends after `rows` rows and
+  /// `columns` columns.
   __device__ void copy(const TileOperand& of, const std::byte* from, std::int64_t rows,
                        std::int64_t columns) {
     constexpr int kCount = kTileRows<T> * kTileColumns<T>;
@@ -289,50 +308,70 @@ struct StagedTiles {
   }
 };
 
-/// On a multiprocessor, as the registers allow.
+/// Blocks on a multiprocessor: more would spill many registers.
 template <class T, bool kStaged>
 inline constexpr int kTileBlocks = kStaged             ? 3
                                    : kTileRows<T> == 4 ? 4
                                                        : 6;
 
-template <class T, bool kStaged>
-__global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, kStaged>, kThreads))
-    saxpy_tiles_kernel(const __grid_constant__ ThreadTiles tiles, T a) {
-  const auto across = tiles.blocks_across.divmod(blockIdx.x);
-  const auto down = tiles.blocks_down.divmod(across.quotient);
-  const TilePlace place = place_of<T>(tiles, down.remainder, across.remainder);
-  std::int64_t offset[3];
-  unravel(tiles.outer, static_cast<std::uint32_t>(down.quotient), offset);
-  const auto address = [&](int k, std::int64_t row, std::int64_t column) {
-    const TileOperand& of = tiles.operand[k];
-    return of.data + offset[k] + row * of.row + column * of.column;
-  };
-  Tile<T> tile[2];
-  const bool empty = place.rows <= 0 || place.columns <= 0;
-  if (!kStaged && empty) return;
-#pragma unroll
-  for (int k = 0; k < 2; ++k)
-    if (!empty && (!kStaged || tiles.operand[k].access != TileAccess::Staged))
-      tile[k].load(tiles.operand[k], address(k, place.row, place.column), place);
-  if constexpr (kStaged) {
-    __shared__ StagedTiles<T> staged[2];
-    const std::int64_t row = down.remainder * kStagedRows<T>;
-    const std::int64_t column = across.remainder * kStagedColumns<T>;
-    for (int k = 0; k < 2; ++k)
-      if (tiles.operand[k].access == TileAccess::Staged)
-        staged[k].copy(tiles.operand[k], address(k, row, column), tiles.rows - row,
-                       tiles.columns - column);
-    __syncthreads();
-    if (empty) return;
-#pragma unroll
-    for (int k = 0; k < 2; ++k)
-      if (tiles.operand[k].access == TileAccess::Staged)
-        tile[k].load(staged[k].operand(), staged[k].own(), place);
+/// A thread's part of a kernel.
+template <class T, int kOperands, bool kStaged>
+class TileWork {
+ public:
+  static constexpr int kInputs = kOperands - 1;
+
+  __device__ explicit TileWork(const ThreadTiles<kOperands>& tiles)
+      : tiles_(tiles),
+        across_(tiles.blocks_across.divmod(blockIdx.x)),
+        down_(tiles.blocks_down.divmod(across_.quotient)),
+        place_(place_of<T>(tiles, down_.remainder, across_.remainder)) {
+    unravel(tiles.outer, static_cast<std::uint32_t>(down_.quotient), offset_);
   }
-  tile[0].arrange();
-  tile[1].arrange();
-  tile[1].add_product(a, tile[0]);
-  tile[1].store(tiles.operand[2], address(2, place.row, place.column), place);
-}
+
+  /// Loads the tile of each input. Returns false if it has no elements. All threads of the block
+  /// call this.
+  __device__ bool load(Tile<T> (&tile)[kInputs]) {
+    const bool empty = place_.rows <= 0 || place_.columns <= 0;
+    if (!kStaged && empty) return false;
+#pragma unroll
+    for (int k = 0; k < kInputs; ++k)
+      if (!empty && (!kStaged || tiles_.operand[k].access != TileAccess::Staged))
+        tile[k].load(tiles_.operand[k], address(k, place_.row, place_.column), place_);
+    if constexpr (kStaged) {
+      __shared__ StagedTiles<T> staged[kInputs];
+      const std::int64_t row = down_.remainder * kStagedRows<T>;
+      const std::int64_t column = across_.remainder * kStagedColumns<T>;
+      for (int k = 0; k < kInputs; ++k)
+        if (tiles_.operand[k].access == TileAccess::Staged)
+          staged[k].copy(tiles_.operand[k], address(k, row, column), tiles_.rows - row,
+                         tiles_.columns - column);
+      __syncthreads();
+      if (empty) return false;
+#pragma unroll
+      for (int k = 0; k < kInputs; ++k)
+        if (tiles_.operand[k].access == TileAccess::Staged)
+          tile[k].load(staged[k].operand(), staged[k].own(), place_);
+    }
+#pragma unroll
+    for (int k = 0; k < kInputs; ++k) tile[k].arrange();
+    return true;
+  }
+
+  __device__ void store(const Tile<T>& tile) const {
+    tile.store(tiles_.operand[kInputs], address(kInputs, place_.row, place_.column), place_);
+  }
+
+ private:
+  __device__ std::byte* address(int k, std::int64_t row, std::int64_t column) const {
+    const TileOperand& of = tiles_.operand[k];
+    return of.data + offset_[k] + row * of.row + column * of.column;
+  }
+
+  const ThreadTiles<kOperands>& tiles_;
+  Divmod<std::int64_t> across_;
+  Divmod<std::int64_t> down_;
+  TilePlace place_;
+  std::int64_t offset_[kOperands];
+};
 
 }  // namespace gpukern::gpu
