@@ -25,11 +25,11 @@ TEST_P(FmaTest, ManyElements) {
   }
 }
 
-// From some 9 Mi elements on, a block of the GPU computes several tiles, below or beside each
-// other.
+// From some 9 Mi elements on, by the number of multiprocessors, a block of the GPU computes several
+// tiles, below or beside each other.
 TEST_P(FmaTest, SeveralTilesOfABlock) {
   if (placement() != Placement::Cuda) GTEST_SKIP() << "of the GPU";
-  for (const Shape& shape : {Shape{3003, 3205}, Shape{9'600'001}, Shape{3, 3'200'001}}) {
+  for (const Shape& shape : {Shape{3003, 4405}, Shape{12'800'001}, Shape{3, 4'300'001}}) {
     const Array x(placement(), kSingle, shape);
     const Array y(placement(), kBFloat, {shape.back()});
     const Array z(placement(), kSingle, {1});
@@ -40,6 +40,9 @@ TEST_P(FmaTest, SeveralTilesOfABlock) {
   const Array z(placement(), kDouble, {2203, 2201});
   const Array out(placement(), kDouble, {2203, 2201});
   expect_sum({x, x, nullptr, z, out}, placement(), random_);
+  const Array reversed(placement(), kSingle, {5, 901, 3001}, Layout::Reversed);
+  const Array in_place(placement(), kSingle, {5, 901, 3001});
+  expect_sum({reversed, reversed, nullptr, in_place, in_place}, placement(), random_);
 }
 
 TEST_P(FmaTest, OneElementMayBeInHostMemory) {

@@ -102,11 +102,13 @@ TEST_F(GatherManyRowsTest, LongRowsOnTheLastAxis) {
        {Rows{1, 70001}, Rows{2, 114690}, Rows{4, kHeld}, Rows{4, kHeld + 4}, Rows{8, 300008},
         Rows{16, 400000}, Rows{4, 2 * kHeld}, Rows{4, 2 * kHeld + 4}}) {
     const std::int64_t n = bytes / width;
-    for (const std::int64_t count : {bytes / 16 + 1, n + n % 4}) {
+    // Aligned rows of out, too.
+    for (const auto& [count, out_at] :
+         {std::pair{bytes / 16 + 1, width}, {n + n % 4, width}, {(n + 15) / 16 * 16, 0}}) {
       SCOPED_TRACE("width " + std::to_string(width) + ", " + std::to_string(n) + " items, " +
                    std::to_string(count) + " indices");
       const gpukern_dtype index = mode % 2 == 0 ? kInt32.dtype : kInt64.dtype;
-      check({bytes_dtype(width), {264, n}, index, count, kModes[mode++ % 4], width, width}, 1);
+      check({bytes_dtype(width), {264, n}, index, count, kModes[mode++ % 4], width, out_at}, 1);
     }
   }
 }

@@ -223,6 +223,8 @@ TEST_P(TakeAlongAxisTest, ManyElements) {
   check(bytes_dtype(8), {3000, 100}, kInt32.dtype, {1, 100}, 0, GPUKERN_INDEX_WRAP);
   check(bytes_dtype(4), {1, 3000}, kInt32.dtype, {100, 2000}, 1, GPUKERN_INDEX_CLIP);
   check(bytes_dtype(4), {70001}, kInt64.dtype, {90001}, 0, GPUKERN_INDEX_FILL);
+  check(bytes_dtype(4), {40, 700}, kInt32.dtype, {50, 700}, 0, GPUKERN_INDEX_RAISE);
+  check(bytes_dtype(2), {3, 50, 90}, kInt64.dtype, {3, 70, 90}, 1, GPUKERN_INDEX_CLIP);
 }
 
 TEST_P(TakeAlongAxisTest, EmptyResultsCheckNoIndex) {

@@ -45,7 +45,7 @@ struct Grid {
   bool programmatic_launch = false;
 };
 
-/// The blocks of a grid for work whose amount only the GPU knows.
+/// Blocks that fill the GPU.
 inline std::int64_t resident_grid() { return std::int64_t{8} * device_facts().multiprocessors; }
 
 /// A Grid for the CUDA runtime.
@@ -73,13 +73,18 @@ class LaunchConfig {
   cudaLaunchAttribute overlap_{};
 };
 
+/// Throws unless a launch may have that many blocks.
+inline void require_one_launch(std::int64_t blocks) {
+  require(blocks <= std::numeric_limits<std::int32_t>::max(), GPUKERN_VALUE_ERROR,
+          "the arrays are too large for one kernel launch");
+}
+
 /// Launches a kernel and throws for an error of this launch only. Does not read CUDA's last error,
 /// which may be that of another library.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
             const Arguments&... arguments) {
-  require(grid.blocks <= std::numeric_limits<std::int32_t>::max(), GPUKERN_VALUE_ERROR,
-          "the arrays are too large for one kernel launch");
+  require_one_launch(grid.blocks);
   // 48 KiB are allowed in any case, less what the kernel declares. Every launch of a kernel sets
   // the same limit: with another one, a concurrent launch could fail.
   constexpr std::size_t kSharedByDefault = std::size_t{32} << 10;

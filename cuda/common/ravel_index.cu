@@ -11,7 +11,7 @@
 namespace gpukern::gpu {
 namespace {
 
-/// Those of one launch, as far as they fit its parameters.
+/// Of one launch: parameters of up to 4 KiB cost less to launch.
 constexpr int kIndices = 3;
 
 struct RavelLaunch {
@@ -22,6 +22,8 @@ struct RavelLaunch {
   gpukern_index_mode mode{};
   std::int64_t* positions = nullptr;
 };
+
+static_assert(sizeof(RavelLaunch) + sizeof(std::uint64_t) <= 4096);
 
 template <class Offset>
 __global__ void __launch_bounds__(kThreads)

@@ -28,7 +28,7 @@ void run_last_axis_shared(const GatherLaunch& call) {
   const std::int64_t rows_per_block = std::max<std::int64_t>(
       std::min(bytes / (words * 16), rows.outer / tuning.last_axis_shared_blocks), 1);
   const bool large = bytes_held > tuning.last_axis_shared_large;
-  const int threads = large ? kLastAxisSharedThreads
+  const int threads = large ? kLastAxisSharedLargeThreads
                       : bytes_held > tuning.last_axis_shared_long
                           ? tuning.last_axis_shared_long_threads
                           : tuning.threads;

@@ -7,9 +7,6 @@
 
 namespace gpukern::gpu {
 
-/// Threads of a block at most.
-inline constexpr int kLastAxisSharedThreads = 1024;
-
 struct LastAxisSharedArgs {
   const std::byte* source;
   ByteRange memory;  ///< all rows
@@ -30,7 +27,7 @@ struct LastAxisSharedArgs {
 /// shared memory, in order, and gathers there. With kLarge, the rest of a row that does not fit
 /// is read from the L2 cache.
 template <class Item, class Raw, int kCount, bool kLarge>
-__global__ void __launch_bounds__(kLarge ? kLastAxisSharedThreads : kLastAxisSharedThreads / 2)
+__global__ void __launch_bounds__(kLarge ? kLastAxisSharedLargeThreads : kLastAxisSharedThreads)
     gather_last_axis_shared_kernel(const __grid_constant__ LastAxisSharedArgs args,
                                    const __grid_constant__ Bounds<Raw> bounds,
                                    const __grid_constant__ Fill fill) {

@@ -92,7 +92,7 @@ std::int64_t strip_columns(const GatherArgs& args, std::int64_t columns, std::in
                            std::int64_t axis_stride) {
   constexpr std::int64_t kSector = 32;
   constexpr std::int64_t kMost = 256;
-  constexpr std::int64_t kLongest = 1 << 30;  // the kernel counts them in 32 bits
+  constexpr std::int64_t kLongest = 1 << 30;  // the kernel counts the columns of a strip in 32 bits
   const std::int64_t apart = distance(column_stride);
   if (apart == 0 || apart >= distance(axis_stride)) return std::min(columns, kLongest);
   std::int64_t width = kMost;
@@ -126,6 +126,7 @@ void run_tiles(const GatherLaunch& call) {
   const std::int64_t strips = ceil_divide(tiles.columns, tiles.strip_columns);
   const std::int64_t tiles_of_strip = ceil_divide(tiles.rows * tiles.strip_columns, kTileItems);
   const std::int64_t blocks = extent[0] * strips * tiles_of_strip;
+  require_one_launch(blocks);
   tiles.strips = FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(strips));
   tiles.tiles = FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(tiles_of_strip));
   visit_types(call.problem, [&](auto word, auto raw) {

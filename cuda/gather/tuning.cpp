@@ -7,6 +7,7 @@
 
 #include "cuda/gather/tuning.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -93,6 +94,9 @@ constexpr GatherTuning hopper() {
 
 /// In ascending order of compute capability.
 constexpr GatherTuning kTunings[] = {kFirst, large_shared_memory(), hopper()};
+static_assert(std::ranges::all_of(kTunings, [](const GatherTuning& tuning) {
+  return std::max(tuning.threads, tuning.last_axis_shared_long_threads) <= kLastAxisSharedThreads;
+}));
 
 }  // namespace
 

@@ -83,9 +83,8 @@ struct RecordIndexArgs {
   IndexRecord* record = nullptr;
 };
 
-/// One of several indices of consecutive axes: combines it with those before, as
-/// numpy.ravel_multi_index of indices for several axes, each n of which is positive; positions[p]
-/// is kNoPosition where mode "fill" leaves an index out.
+/// Indices of consecutive axes, combined as by numpy.ravel_multi_index. Each n is positive.
+/// positions[p] is kNoPosition where mode "fill" leaves out one of the indices of p.
 struct RavelArgs {
   std::span<const IndexArgs> indices;
   gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
@@ -242,8 +241,8 @@ struct SelectArgs {
   std::byte* count = nullptr;  ///< where to write the number of nonzero elements, instead of `out`
 };
 
-/// The operands of loop are source, destination; they do not overlap. The dimensions may have any
-/// order.
+/// The operands of loop are source, destination; they do not overlap. The dimensions are in the
+/// order of the destination's memory.
 struct CopyArgs {
   const std::byte* source = nullptr;
   std::byte* destination = nullptr;
