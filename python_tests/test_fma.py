@@ -7,6 +7,7 @@ import axpby_oracle
 import numpy as np
 import oracle
 import pytest
+from places import Place
 
 from gpukern import explain, fma, saxpy
 
@@ -137,6 +138,21 @@ def test_stochastic_rounding_is_a_function_of_seed_and_position(place, rng, layo
 
 
 @needs_bfloat16
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["cuda", "cuda-array"])
+def test_stochastic_rounding_of_many_elements_is_that_of_the_cpu(name, rng):
+    """From some 13 million elements on, a block of the GPU computes several tiles."""
+    x = rng.standard_normal(13_000_001, dtype="f4")
+
+    def rounded(at):
+        out = at.put(np.zeros(x.size, oracle.bfloat16))
+        fma(at.put(x), 1.0, 0.0, out=out, rounding="stochastic", seed=7, **at.options)
+        return at.take(out).view("u2")
+
+    assert np.array_equal(rounded(Place(name)), rounded(Place("cpu")))
+
+
+@needs_bfloat16
 def test_stochastic_rounding_is_unbiased():
     x = np.full(200_000, 1 + 2.0**-7 * 0.25, "f4")
     out = np.zeros(x.size, oracle.bfloat16)
@@ -154,7 +170,7 @@ def test_rounding_is_checked():
         fma(x, x, x, rounding="stochastic")
     with pytest.raises(ValueError, match="saxpy: seed is for"):
         saxpy(1, x, x, seed=3)
-    with pytest.raises(TypeError, match="from float32 to bfloat16, got float32"):
+    with pytest.raises(TypeError, match="out must be a bfloat16 array, got float32"):
         saxpy(1, x, x, rounding="stochastic", seed=3)
     with pytest.raises(OverflowError, match="seed must be in"):
         fma(x, x, x, rounding="stochastic", seed=2**64)

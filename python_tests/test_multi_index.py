@@ -304,5 +304,5 @@ def test_bad_indices(kind, message, index, options):
 
 def test_sources_that_numpy_gathers():
     for source in (np.array([[None, 1]]), np.ma.zeros((2, 2))):
-        with pytest.raises(TypeError, match="a tuple of indices is not supported for masked"):
+        with pytest.raises(TypeError, match="source must not be a masked array"):
             gather(source, ([0], [0]))

@@ -215,9 +215,10 @@ cdef int set_options(const CallContext *call, object rounding, object seed, cons
     if not 0 <= number < 2**64:
         raise GpukernOverflowError(f"{function}: seed must be in [0, 2**64), got {number}")
     if not is_bfloat16(&dst.c.dtype) or wide:
-        got = "a float64 operand" if wide else str(dtype_of(dst))
-        raise GpukernTypeError(f"{function}: rounding='stochastic' is from float32 to bfloat16, "
-                               f"got {got}")
+        wrong = ("no operand may be float64" if wide
+                 else f"out must be a bfloat16 array, got {dtype_of(dst)}")
+        raise GpukernTypeError(
+            f"{function}: rounding='stochastic' is from float32 to bfloat16: {wrong}")
     options.rounding = GPUKERN_ROUND_STOCHASTIC
     options.seed = <uint64_t>number
     return 0
