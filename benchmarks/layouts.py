@@ -4,9 +4,11 @@
 
 ``python -m benchmarks.layouts`` uses the GPU if there is one; ``--cpu`` measures new results of
 NumPy arrays on one core. The bytes are those of the elements that x, y and out hold, each once.
+``--copies`` measures copyto instead, beside ``copy_`` of tensors or ``numpy.copyto``.
 """
 
 import argparse
+import math
 import statistics
 import time
 
@@ -44,6 +46,25 @@ def host_layouts(make, n):
         "reversed": lambda: (make(n * n)[::-1], make(n * n)),
         "misaligned": lambda: (misaligned, make(n * n)),
         "two columns": lambda: (make(n * n, 2)[:, 0], make(n * n, 2)[:, 1]),
+    }
+
+
+def copies(make, n):
+    """Return pairs of a destination and a source by name."""
+    k = n // 4
+    return {
+        "contiguous": lambda: (make(n, n), make(n, n)),
+        "Fortran order to Fortran order": lambda: (make(n, n).T, make(n, n).T),
+        "transposed": lambda: (make(n, n), make(n, n).T),
+        "transposed, odd size": lambda: (make(n - 1, n - 3), make(n - 3, n - 1).T),
+        "into rows of a wider array": lambda: (make(n, n + 3)[:, :n], make(n, n)),
+        "channels last to first, 4": lambda: (make(4, n, k), permuted(make(n, k, 4), 2, 0, 1)),
+        "the same, 3": lambda: (make(3, n, k), permuted(make(n, k, 3), 2, 0, 1)),
+        "channels first to last, 3": lambda: (make(n, k, 3), permuted(make(3, n, k), 1, 2, 0)),
+        "every second": lambda: (make(n * n // 2), make(n * n)[::2]),
+        "into every second": lambda: (make(n * n)[::2], make(n * n // 2)),
+        "column broadcast": lambda: (make(n, n), broadcast(make(n, 1), (n, n))),
+        "row broadcast": lambda: (make(n, n), broadcast(make(n), (n, n))),
     }
 
 
@@ -146,13 +167,42 @@ def measure_on_host(side):
         gpukern.set_num_threads(threads)
 
 
+def measure_copies(side, on_host):
+    """Print a line for each layout and size of an element."""
+    if not on_host:
+        import torch
+    seconds = host_seconds if on_host else device_seconds
+    print("| bytes | layout | GB/s | of the peer |\n|---:|---|---:|---:|")
+    for size in (1, 2, 4, 8):
+        n = side // 2 if size == 8 else side
+
+        def make(*shape, size=size):
+            if on_host:
+                return np.arange(math.prod(shape)).astype(f"i{size}").reshape(shape)
+            dtype = getattr(torch, f"int{8 * size}")
+            return torch.arange(math.prod(shape), device="cuda").to(dtype).view(shape)
+
+        for name, pair in copies(make, n).items():
+            out, x = pair()
+            ours = seconds(lambda: gpukern.copyto(out, x))  # noqa: B023
+            assert (out == x).all()
+            copy = (lambda: np.copyto(out, x)) if on_host else (lambda: out.copy_(x))  # noqa: B023
+            moved = (element_count(out) + element_count(x)) * size
+            print(f"| {size} | {name} | {moved / ours * 1e-9:.1f} | {seconds(copy) / ours:.2f} |",
+                  flush=True)  # fmt: skip
+
+
 def main(argv=None):
     """Measure on the GPU, or on the CPU."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cpu", action="store_true", help="NumPy arrays on one core")
+    parser.add_argument("--copies", action="store_true", help="copyto in place of saxpy")
     parser.add_argument("--side", type=int, help="the side of square arrays")
     arguments = parser.parse_args(argv)
-    if arguments.cpu or not gpukern.info()["devices"]:
+    on_host = arguments.cpu or not gpukern.info()["devices"]
+    if arguments.copies:
+        measure_copies(arguments.side or (4 * HOST_SIDE if on_host else SIDE), on_host)
+    elif on_host:
         measure_on_host(arguments.side or HOST_SIDE)
     else:
         measure_on_device(arguments.side or SIDE)
