@@ -73,8 +73,8 @@ cdef class IndexedRead:
         if is_special(source):
             if several and not is_distributed(source):  # that one refuses it on all ranks
                 raise GpukernTypeError(
-                    f"{self.name}: with a tuple of indices, source must not be a masked array or have "
-                    f"Python objects or a StringDType, got {type(source).__name__}")
+                    f"{self.name}: with a tuple of indices, source must not be a masked array or "
+                    f"have Python objects or a StringDType, got {type(source).__name__}")
             return numpy_subclasses.special_gather(source)(
                 self.name, self.numpys, source, index, axis=axis, mode=mode, fill_value=fill_value,
                 out=out, device=device, stream=stream, progress=progress,
