@@ -10,6 +10,7 @@ import cuda_driver
 import numpy as np
 import pytest
 from libraries import KINDS, why_absent
+from places import Interface, Window
 
 import gpukern
 
@@ -64,6 +65,43 @@ def test_host_arrays_of_any_layout(rng):
     out = np.zeros(3, "V70000")
     gpukern.copyto(out, huge)
     assert out.tobytes() == huge.tobytes()
+
+
+def window_of(dtype, shape, order, pad, flipped):
+    """An array whose axes have that order in memory, each followed by `pad` unused positions."""
+    strides, size = [0] * len(shape), dtype.itemsize
+    for axis in reversed(order):
+        strides[axis] = size
+        size *= shape[axis] + pad
+    first = 0
+    if flipped:
+        first = (shape[1] - 1) * strides[1]
+        strides[1] = -strides[1]
+    return Window(dtype, shape, tuple(strides), first)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8", "c16", "S3"])
+@pytest.mark.parametrize(("rows", "columns"), [(15, 17), (64, 64), (65, 130), (3, 600)])
+def test_every_order_of_axes(rng, device, dtype, rows, columns):
+    """Transposed arrays are copied by tiles, which are smaller at the ends of the axes."""
+    dtype, shape = np.dtype(dtype), (3, rows, columns)
+    orders = [(0, 1, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0)]
+    layouts = [(order, pad, False) for order in orders for pad in (0, 1)]
+    windows = [window_of(dtype, shape, *each) for each in (*layouts, ((0, 2, 1), 0, True))]
+    memory = random_array(rng, "u1", 6 * shape[0] * (rows + 1) * (columns + 1) * dtype.itemsize)
+    on_host = device == "cpu"
+    for source in windows:
+        for target in windows:
+            written = np.zeros_like(memory)
+            expected = written.copy()
+            target.on(expected)[...] = source.on(memory)
+            if on_host:
+                gpukern.copyto(target.on(written), source.on(memory))
+            else:
+                there, here = gpukern.to_device(written), gpukern.to_device(memory)
+                gpukern.copyto(Interface(there, target), Interface(here, source))
+                written = there.numpy()
+            assert np.array_equal(written, expected), (source, target)
 
 
 def test_host_arrays_may_overlap():
