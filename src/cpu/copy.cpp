@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -27,12 +28,14 @@ void repeat_item(const std::byte* from, std::byte* to, std::int64_t count, Width
 template <class Width>
 constexpr std::int64_t kTileSide = kCacheLine / static_cast<std::int64_t>(Width{});
 
-/// The dimension in which the items of the source are adjacent, where they are not in the innermost
-/// one, in which those of the destination are; -1 if there is none or tiles would be mostly empty.
+/// The dimension in which the items of the source are adjacent, where they are far apart in the
+/// innermost one, in which those of the destination are adjacent; -1 if there is none or tiles
+/// would be mostly empty.
 int transposed_dimension(const CopyArgs& args, std::int64_t side) {
   const Loop<2>& loop = args.loop;
   const int inner = loop.ndim - 1;
   if (inner < 1 || loop.stride[1][inner] != args.item || loop.extent[inner] < side) return -1;
+  if (std::abs(loop.stride[0][inner]) <= args.item) return -1;
   for (int d = inner - 1; d >= 0; --d)
     if (loop.stride[0][d] == args.item && loop.extent[d] >= side) return d;
   return -1;
