@@ -11,6 +11,8 @@ namespace {
 /// Counts the nonzero elements of a mask on the device of its memory.
 void count_on(Device& device, const Tensor& mask, std::int64_t& count, Stream stream) {
   SelectArgs args = mask_args(mask);
+  args.loop.sort_by(0);  // elements are counted in any order
+  args.loop.coalesce();
   if (!mask.device.cuda) {
     args.count = reinterpret_cast<std::byte*>(&count);
     return device.run(args, stream);
