@@ -26,11 +26,13 @@ namespace gpukern::cpu {
 template <class Visit>
 void for_each_column(const Loop<2>& columns, const Visit& visit) {
   if (columns.ndim == 0) return visit(0, 0);
-  const std::int64_t target_step = run_stride(columns, kTargetColumn);
-  const std::int64_t value_step = run_stride(columns, kValueColumn);
   const auto visit_run = [&](const ColumnOffsets& offset, std::int64_t length) {
-    for (std::int64_t i = 0; i < length; ++i)
-      visit(offset[kTargetColumn] + i * target_step, offset[kValueColumn] + i * value_step);
+    // Copies, since stores of bytes could change what is behind references.
+    const Visit visit_one = visit;
+    const auto [to, from] = offset;
+    const std::int64_t to_step = run_stride(columns, kTargetColumn);
+    const std::int64_t from_step = run_stride(columns, kValueColumn);
+    for (std::int64_t i = 0; i < length; ++i) visit_one(to + i * to_step, from + i * from_step);
   };
   for_each_column_run(columns, ColumnRunVisitor(visit_run));
 }
