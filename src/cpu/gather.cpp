@@ -160,13 +160,10 @@ bool copy_run(const GatherArgs& args, const GatherFunctions& functions, const It
   const bool good = find_item(args, functions.resolve, run.index, item);
   const std::byte* source = run.source + (item == kMissing ? 0 : item);
   visit_width(args.item, [&](auto width) {
-    for (std::int64_t i = 0; i < run.count; ++i) {
-      std::byte* out = run.out + i * run.out_step;
-      if (item != kMissing)
-        std::memcpy(out, source + i * source_step, width);
-      else
-        fill_item(args, fill + i * fill_step, 0, out, width);
-    }
+    if (item != kMissing)
+      return copy_items(source, source_step, run.out, run.out_step, run.count, width);
+    for (std::int64_t i = 0; i < run.count; ++i)
+      fill_item(args, fill + i * fill_step, 0, run.out + i * run.out_step, width);
   });
   return good;
 }
