@@ -30,6 +30,11 @@ TEST_P(CountNonzeroTest, ManyElements) {
     fill_mask(mask, random_, density);
     expect_count(mask, placement());
   }
+  for (const Layout layout : {Layout::Contiguous, Layout::Strided}) {
+    Array mask(placement(), kMaskDtypes[8], {5'000'001}, layout);
+    fill_mask(mask, random_, 0.3);
+    expect_count(mask, placement());
+  }
 }
 
 TEST_P(CountNonzeroTest, Errors) {

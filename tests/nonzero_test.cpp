@@ -41,6 +41,13 @@ TEST_P(NonzeroTest, SizesAroundVectorsAndTiles) {
         check(dtype, {n}, density, 1, n % 2 == 0 ? Layout::Contiguous : Layout::Unaligned);
 }
 
+TEST_P(NonzeroTest, ManyTiles) {
+  if (placement() == Placement::CudaHost) return;  // there a limit of memory makes small chunks
+  for (const std::int64_t n : {std::int64_t{4} << 20, (std::int64_t{4} << 20) + 1})
+    for (const Layout layout : {Layout::Contiguous, Layout::Unaligned})
+      check(kMaskDtypes[0], {n}, 0.3, 5000, layout);
+}
+
 TEST_P(NonzeroTest, MasksThatBeginAnywhere) {
   Array memory(placement(), kMaskDtypes[0], {9000});
   fill_mask(memory, random_, 0.4);

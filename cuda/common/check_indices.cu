@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "cuda/common/indexing.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
-#include "cuda/runtime/index_check_mailbox.hpp"
 #include "cuda/runtime/kernels.hpp"
+#include "cuda/runtime/mailbox.hpp"
 
 namespace gpukern::gpu {
 namespace {
@@ -209,18 +210,26 @@ bool search(const IndexArgs& args, const ToMailbox& result, cudaStream_t stream)
 
 }  // namespace
 
-IndexCheck check_indices(Device& device, const IndexArgs& args, cudaStream_t stream) {
-  if (!args.are_offsets && accepts_all(args.index_type, args.n)) return {};
-  MailboxLease box(device, stream);
-  const bool checks_order =
-      search(args, {box.mailbox().shared, box.mailbox().outcome_on_device}, stream);
-  const Outcome outcome = box.read();
-  IndexCheck result;
-  if (outcome.position == kNone)
-    result.sorted = checks_order && !outcome.falls;
-  else
-    result.bad = BadIndex{outcome.value, static_cast<std::int64_t>(outcome.position)};
-  return result;
+void check_indices(Device& device, std::span<const IndexArgs> args, std::span<IndexCheck> checks,
+                   cudaStream_t stream) {
+  std::vector<std::optional<MailboxLease>> boxes(args.size());
+  bool searches = false;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    checks[k] = {};
+    if (!args[k].are_offsets && accepts_all(args[k].index_type, args[k].n)) continue;
+    const Mailbox& box = boxes[k].emplace(device, stream).mailbox();
+    checks[k].sorted = search(args[k], {box.shared, box.outcome_on_device}, stream);
+    searches = true;
+  }
+  if (!searches) return;
+  wait_for_mailboxes(stream);
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    if (!boxes[k]) continue;
+    const Outcome outcome = boxes[k]->read();
+    checks[k].sorted = checks[k].sorted && outcome.position == kNone && !outcome.falls;
+    if (outcome.position != kNone)
+      checks[k].bad = BadIndex{outcome.value, static_cast<std::int64_t>(outcome.position)};
+  }
 }
 
 void record_bad_index(const RecordIndexArgs& args, cudaStream_t stream) {

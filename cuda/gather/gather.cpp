@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "cuda/gather/strategy.hpp"
-#include "cuda/runtime/index_check_mailbox.hpp"
 #include "cuda/runtime/kernels.hpp"
+#include "cuda/runtime/mailbox.hpp"
 #include "src/core/index.hpp"
 #include "src/runtime/buffer.hpp"
 
@@ -59,6 +59,7 @@ bool gather_checked(Device& device, const GatherArgs& args, cudaStream_t stream)
   GatherArgs checked = args;
   checked.bad = &box.mailbox().outcome_on_device->position;
   gather(device, checked, stream);
+  wait_for_mailboxes(stream);
   return box.read().position == Outcome::kNone;
 }
 

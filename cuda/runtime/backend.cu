@@ -95,11 +95,17 @@ class CudaDevice final : public Device {
                    [](const SelectArgs& args) { return select_strategy(args); }});
   }
 
-  IndexCheck check_indices(const IndexArgs& args, Stream stream) override {
+  void check_indices(std::span<const IndexArgs> args, std::span<IndexCheck> checks,
+                     Stream stream) override {
     const ContextGuard guard(context_);
     require_no_capture(stream, kRaiseUnderCapture);
     require_open(stream);
-    return gpu::check_indices(*this, args, cuda_stream(stream));
+    gpu::check_indices(*this, args, checks, cuda_stream(stream));
+  }
+  std::int64_t count_nonzero(const SelectArgs& args, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_open(stream);
+    return gpu::count_nonzero(*this, args, cuda_stream(stream));
   }
 
   void* allocate(std::size_t bytes, Stream stream) override {

@@ -29,6 +29,8 @@ Strategy gather_reduce_strategy(const GatherReduceArgs& args);
 void select(Device& device, const SelectArgs& args, cudaStream_t stream);
 Strategy select_strategy(const SelectArgs& args);
 void record_bad_index(const RecordIndexArgs& args, cudaStream_t stream);
-IndexCheck check_indices(Device& device, const IndexArgs& args, cudaStream_t stream);
+void check_indices(Device& device, std::span<const IndexArgs> args, std::span<IndexCheck> checks,
+                   cudaStream_t stream);
+std::int64_t count_nonzero(Device& device, const SelectArgs& args, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

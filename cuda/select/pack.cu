@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <cub/block/block_reduce.cuh>
+#include <type_traits>
 
 #include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
@@ -78,30 +80,80 @@ __device__ std::uint32_t load_bits(const Mask& mask, std::int64_t first) {
   }
 }
 
+/// Elements that a thread loads at a time.
+template <class W, bool kVectors>
+constexpr int kAtATime = kVectors ? kPerWord<W> : 1;
+
 /// In each round, the threads of a warp make whole words of 32 bits.
 template <class W, bool kVectors>
 __global__ void __launch_bounds__(kThreads)
     pack_kernel(const __grid_constant__ Mask mask, std::uint32_t* bits, std::int64_t* counts) {
   using Sum = cub::BlockReduce<int, kThreads>;
   __shared__ typename Sum::TempStorage shared;
-  constexpr int kAtATime = kVectors ? kPerWord<W> : 1;
-  constexpr int kRounds = kEach / kAtATime;
-  constexpr int kLanes = 32 / kAtATime;  // that make a word
+  constexpr int kEachTime = kAtATime<W, kVectors>;
+  constexpr int kRounds = kEach / kEachTime;
+  constexpr int kLanes = 32 / kEachTime;  // that make a word
   const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kTile;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   int count = 0;
 #pragma unroll 4
   for (int round = 0; round < kRounds; ++round) {
-    const std::int64_t at = tile + (round * kThreads + static_cast<int>(threadIdx.x)) * kAtATime;
+    const std::int64_t at = tile + (round * kThreads + static_cast<int>(threadIdx.x)) * kEachTime;
     std::uint32_t word = load_bits<W, kVectors>(mask, at - mask.lead);
     count += __popc(word);
-    word <<= lane * kAtATime;
+    word <<= lane * kEachTime;
 #pragma unroll
     for (int step = 1; step < kLanes; step *= 2) word |= __shfl_xor_sync(~0U, word, step);
-    if (lane == 0 && bits != nullptr) bits[at / 32] = word;
+    if (lane == 0) bits[at / 32] = word;
   }
   const int sum = Sum(shared).Sum(count);
   if (threadIdx.x == 0) counts[blockIdx.x] = sum;
+}
+
+/// The last block sends the sum of all to the host.
+template <class W, bool kVectors>
+__global__ void __launch_bounds__(kThreads)
+    count_kernel(const __grid_constant__ Mask mask, SearchShared* shared, Outcome* outcome) {
+  using Count = unsigned long long;
+  using Sum = cub::BlockReduce<Count, kThreads>;
+  __shared__ typename Sum::TempStorage memory;
+  constexpr int kUnroll = 4;  // loads in flight
+  const std::int64_t step = std::int64_t{kThreads} * kAtATime<W, kVectors>;
+  Count count = 0;
+  for (std::int64_t tile = blockIdx.x * step * kUnroll; tile < mask.count + mask.lead;
+       tile += gridDim.x * step * kUnroll) {
+    std::uint32_t found[kUnroll];
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i)
+      found[i] = load_bits<W, kVectors>(
+          mask, tile + i * step + threadIdx.x * kAtATime<W, kVectors> - mask.lead);
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) count += __popc(found[i]);
+  }
+  const Count sum = Sum(memory).Sum(count);
+  if (threadIdx.x != 0) return;
+  atomicAdd(&shared->count, sum);
+  __threadfence();
+  if (atomicAdd(&shared->blocks_done, 1) != gridDim.x - 1) return;
+  __threadfence();
+  outcome->value = static_cast<std::int64_t>(atomicExch(&shared->count, 0));
+  shared->blocks_done = 0;
+}
+
+/// Calls launch(mask, word, vectors) for the words and the accesses of the mask.
+template <class Launch>
+void visit_mask(const SelectCall& call, const Launch& launch) {
+  const SelectArgs& args = call.args;
+  bool aligned = alignment_of(args.mask) >= args.item;
+  for (int d = 0; d < args.loop.ndim; ++d)
+    aligned = aligned && args.loop.stride[0][d] % args.item == 0;
+  const Mask mask{args.mask, args.loop.count(), call.lead, args.bits, args.loop, aligned};
+  visit_word(args.item, [&]<class W>(W word) {
+    if (has_vectors(args))
+      launch(mask, word, std::true_type());
+    else
+      launch(mask, word, std::false_type());
+  });
 }
 
 }  // namespace
@@ -111,14 +163,15 @@ bool has_vectors(const SelectArgs& args) {
 }
 
 void pack_mask(const SelectCall& call) {
-  const SelectArgs& args = call.args;
-  bool aligned = alignment_of(args.mask) >= args.item;
-  for (int d = 0; d < args.loop.ndim; ++d)
-    aligned = aligned && args.loop.stride[0][d] % args.item == 0;
-  const Mask mask{args.mask, args.loop.count(), call.lead, args.bits, args.loop, aligned};
-  visit_word(args.item, [&]<class W>(W) {
-    const auto kernel = has_vectors(args) ? pack_kernel<W, true> : pack_kernel<W, false>;
-    launch(kernel, call.tiles + 1, call.stream, mask, call.bits, call.before);
+  visit_mask(call, [&]<class W, bool kVectors>(const Mask& mask, W, std::bool_constant<kVectors>) {
+    launch(pack_kernel<W, kVectors>, call.tiles + 1, call.stream, mask, call.bits, call.before);
+  });
+}
+
+void count_mask(const SelectCall& call, const Mailbox& box) {
+  visit_mask(call, [&]<class W, bool kVectors>(const Mask& mask, W, std::bool_constant<kVectors>) {
+    launch(count_kernel<W, kVectors>, std::min(call.tiles, resident_grid()), call.stream, mask,
+           box.shared, box.outcome_on_device);
   });
 }
 

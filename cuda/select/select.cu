@@ -26,32 +26,39 @@ std::int64_t lead_of(const SelectArgs& args) {
 }
 
 void lay_out(ScratchLayout& layout, SelectCall& call) {
-  call.bits = call.args.count == nullptr ? layout.take<std::uint32_t>((call.tiles + 1) * kTile / 32)
-                                         : nullptr;
+  call.bits = layout.take<std::uint32_t>((call.tiles + 1) * kTile / 32);
   call.before = layout.take<std::int64_t>(call.tiles + 1);
   call.scan_memory = layout.take(static_cast<std::int64_t>(call.scan_bytes));
+}
+
+SelectCall make_call(const SelectArgs& args, cudaStream_t stream) {
+  const std::int64_t lead = lead_of(args);
+  return {.args = args,
+          .lead = lead,
+          .tiles = ceil_divide(args.loop.count() + lead, kTile),
+          .stream = stream};
 }
 
 }  // namespace
 
 void select(Device& device, const SelectArgs& args, cudaStream_t stream) {
-  const std::int64_t lead = lead_of(args);
-  SelectCall call{.args = args,
-                  .lead = lead,
-                  .tiles = ceil_divide(args.loop.count() + lead, kTile),
-                  .stream = stream};
-  sum_before(call);
+  SelectCall call = make_call(args, stream);
+  if (!call.has_few_tiles()) sum_before(call);
   ScratchLayout measure;
   lay_out(measure, call);
   const Buffer memory(device, measure.bytes(), stream);
   ScratchLayout layout(memory.data());
   lay_out(layout, call);
   pack_mask(call);
-  sum_before(call);
-  if (args.count == nullptr) return write_selected(call);
-  check(cudaMemcpyAsync(args.count, call.before + call.tiles, sizeof *call.before,
-                        cudaMemcpyDeviceToDevice, stream),
-        "cudaMemcpyAsync");
+  if (!call.has_few_tiles()) sum_before(call);
+  write_selected(call);
+}
+
+std::int64_t count_nonzero(Device& device, const SelectArgs& args, cudaStream_t stream) {
+  MailboxLease box(device, stream);
+  count_mask(make_call(args, stream), box.mailbox());
+  wait_for_mailboxes(stream);
+  return box.read().value;
 }
 
 Strategy select_strategy(const SelectArgs& /*args*/) { return {.path = GPUKERN_PATH_ITEMS}; }

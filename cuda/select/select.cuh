@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The passes of a selection: the mask becomes one bit for each element, and a count for each tile;
-// the counts become the number of selected elements before each tile; then each tile writes its own
-// part of the output.
+// the counts become the number of selected elements before each tile, in a separate pass unless
+// there are few; then each tile writes its own part of the output.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "cuda/common/launch.cuh"
+#include "cuda/runtime/mailbox.hpp"
 #include "src/core/operation.hpp"
 
 namespace gpukern::gpu {
@@ -24,17 +25,22 @@ struct SelectCall {
   const SelectArgs& args;
   std::int64_t lead;  ///< elements of the first tile before the mask, so that vectors are aligned
   std::int64_t tiles;
+  cudaStream_t stream;
   std::uint32_t* bits = nullptr;   ///< of tiles + 1 tiles, of which the last one is empty
   std::int64_t* before = nullptr;  ///< [tiles + 1]: the counts of tiles, then those before a tile
   std::byte* scan_memory = nullptr;
   std::size_t scan_bytes = 0;
-  cudaStream_t stream;
+
+  /// Whether write_selected() takes the counts of tiles, of which each block adds up few.
+  [[nodiscard]] bool has_few_tiles() const { return tiles <= std::int64_t{4} * kThreads; }
 };
 
 /// Whether elements of the mask are aligned and contiguous.
 bool has_vectors(const SelectArgs& args);
 /// Writes the bits and the counts of tiles.
 void pack_mask(const SelectCall& call);
+/// Sends the number of nonzero elements to the host.
+void count_mask(const SelectCall& call, const Mailbox& box);
 /// Writes what belongs to the selected elements, and the padding.
 void write_selected(const SelectCall& call);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/common/elements.cuh"
@@ -18,6 +19,21 @@ struct Selected {
   std::int64_t lead;
   std::int64_t tiles;
   std::int64_t size;
+  bool adds_up;  ///< `before` has the counts of tiles
+
+  /// The number of selected elements before a tile. Called by all threads of a block, once.
+  __device__ std::int64_t before_tile(std::int64_t tile) const {
+    using Sum = cub::BlockReduce<std::int64_t, kThreads>;
+    __shared__ typename Sum::TempStorage memory;
+    __shared__ std::int64_t total;
+    if (!adds_up) return before[tile];
+    std::int64_t sum = 0;
+    for (std::int64_t k = threadIdx.x; k < tile; k += kThreads) sum += before[k];
+    sum = Sum(memory).Sum(sum);
+    if (threadIdx.x == 0) total = sum;
+    __syncthreads();
+    return total;
+  }
 };
 
 /// Moves items.
@@ -77,15 +93,14 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ typename Scan::TempStorage shared;
   __shared__ std::uint16_t list[kTile];
   const std::int64_t tile = blockIdx.x;
+  const std::int64_t before = selected.before_tile(min(tile, selected.tiles));
   if (tile >= selected.tiles) {
     const std::int64_t stride = (gridDim.x - selected.tiles) * kThreads;
-    for (std::int64_t k =
-             selected.before[selected.tiles] + (tile - selected.tiles) * kThreads + threadIdx.x;
+    for (std::int64_t k = before + (tile - selected.tiles) * kThreads + threadIdx.x;
          k < selected.size; k += stride)
       move.pad(k);
     return;
   }
-  const std::int64_t before = selected.before[tile];
   if (before >= selected.size) return;
   unsigned bits = selected.bits[tile * kThreads + threadIdx.x];
   int rank = 0;
@@ -115,7 +130,7 @@ void launch_write(const SelectCall& call, const Move& move) {
   launch(write_kernel<Move>, call.tiles + std::min(ceil_divide(size, kTile), kMaxPadding),
          call.stream,
          Selected{reinterpret_cast<const std::uint16_t*>(call.bits), call.before, call.lead,
-                  call.tiles, size},
+                  call.tiles, size, call.has_few_tiles()},
          move);
 }
 

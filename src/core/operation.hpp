@@ -238,7 +238,6 @@ struct SelectArgs {
   std::int64_t step = 0;   ///< are aligned; or 8, those of a coordinate
   std::int64_t size = 0;
   alignas(16) std::byte fill[16]{};
-  std::byte* count = nullptr;  ///< where to write the number of nonzero elements, instead of `out`
 };
 
 /// The operands of loop are source, destination; they do not overlap. The dimensions are in the

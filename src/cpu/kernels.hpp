@@ -41,6 +41,7 @@ void gather_reduce(const GatherReduceArgs& args);
 Strategy gather_reduce_strategy(const GatherReduceArgs& args);
 
 void select(const SelectArgs& args);
+std::int64_t count_nonzero(const SelectArgs& args);
 Strategy select_strategy(const SelectArgs& args);
 
 /// Whether mode "raise" accepts all indices at positions [begin, end).

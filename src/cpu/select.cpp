@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -269,15 +270,35 @@ void pad(const SelectArgs& args, std::int64_t begin) {
 
 std::int64_t parts_of(const SelectArgs& args) { return (args.loop.count() + kPart - 1) / kPart; }
 
+/// Calls body(k, begin, end) for the positions of each part k.
+template <class Body>
+void each_part(const SelectArgs& args, const Body& body) {
+  const std::int64_t total = args.loop.count();
+  parallel_for(parts_of(args), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t part = begin; part < end && !is_stopped(); ++part)
+      body(part, part * kPart, std::min(total, (part + 1) * kPart));
+  });
+}
+
 }  // namespace
+
+std::int64_t count_nonzero(const SelectArgs& args) {
+  std::atomic<std::int64_t> count{0};
+  visit_mask_word(args.item, [&]<class W>(W) {
+    each_part(args, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      count.fetch_add(count_part<W>(args, begin, end), std::memory_order_relaxed);
+    });
+  });
+  return count.load();
+}
 
 void select(const SelectArgs& args) {
   const std::int64_t total = args.loop.count();
   const std::int64_t parts = parts_of(args);
   std::int64_t selected = 0;
   visit_mask_word(args.item, [&]<class W>(W) {
-    if (total == 0) return;                                        // no loop over positions
-    if (args.count == nullptr && threads_for(parts, kGrain) == 1)  // counted part by part
+    if (total == 0) return;               // no loop over positions
+    if (threads_for(parts, kGrain) == 1)  // counted part by part
       return visit_move(args, [&](auto move) {
         for (std::int64_t begin = 0; begin < total && selected < args.size && !is_stopped();
              begin += kPart) {
@@ -289,27 +310,18 @@ void select(const SelectArgs& args) {
       });
     // The number of nonzero elements in each part, then before it.
     std::vector<std::int64_t> before(static_cast<std::size_t>(parts + 1));
-    const auto each_part = [&](const auto& body) {
-      parallel_for(parts, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t part = begin; part < end && !is_stopped(); ++part)
-          body(before.data() + part, part * kPart, std::min(total, (part + 1) * kPart));
-      });
-    };
-    each_part([&](std::int64_t* count, std::int64_t begin, std::int64_t end) {
-      *count = count_part<W>(args, begin, end);
+    each_part(args, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+      before[static_cast<std::size_t>(part)] = count_part<W>(args, begin, end);
     });
     for (std::int64_t& count : before) selected += std::exchange(count, selected);
-    if (args.count != nullptr) return;
     visit_move(args, [&](const auto& move) {
-      each_part([&](const std::int64_t* first, std::int64_t begin, std::int64_t end) {
+      each_part(args, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+        const std::int64_t* const first = before.data() + part;
         select_part<W>(args, {begin, end, first[0], std::min(first[1], args.size)}, move);
       });
     });
   });
-  if (args.count != nullptr)
-    std::memcpy(args.count, &selected, sizeof selected);
-  else if (!is_stopped())
-    pad(args, std::min(selected, args.size));
+  if (!is_stopped()) pad(args, std::min(selected, args.size));
 }
 
 Strategy select_strategy(const SelectArgs& args) {

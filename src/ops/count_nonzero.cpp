@@ -9,18 +9,11 @@ namespace gpukern {
 namespace {
 
 /// Counts the nonzero elements of a mask on the device of its memory.
-void count_on(Device& device, const Tensor& mask, std::int64_t& count, Stream stream) {
+std::int64_t count_on(Device& device, const Tensor& mask, Stream stream) {
   SelectArgs args = mask_args(mask);
   args.loop.sort_by(0);  // elements are counted in any order
   args.loop.coalesce();
-  if (!mask.device.cuda) {
-    args.count = reinterpret_cast<std::byte*>(&count);
-    return device.run(args, stream);
-  }
-  const Buffer found(device, sizeof count, stream);
-  args.count = static_cast<std::byte*>(found.data());
-  device.run(args, stream);
-  device.download(&count, found.data(), sizeof count, stream);
+  return device.count_nonzero(args, stream);
 }
 
 void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gpukern_exec* exec) {
@@ -31,20 +24,20 @@ void count_nonzero(const gpukern_tensor* raw_mask, std::int64_t* count, const gp
   require(call.device.capture_of(call.stream) == 0, GPUKERN_VALUE_ERROR,
           "count_nonzero must not be called while a CUDA graph is captured: it has to wait for the "
           "stream");
-  *count = mask.tensor.count();  // in a dry run
+  *count = 0;
   if (mask.tensor.count() == 0) return;
   Progress progress("count_nonzero", exec);
   progress.expect(1);  // there is no output to count: the callback is only asked
   const cpu::StopScope stop(progress.stop_source(call.device_id));
-  // An upper bound of the scratch memory of a GPU.
-  const std::int64_t scratch = mask.tensor.count() / 7 + 4096;
-  const bool fits = fits_memory({mask.tensor.bytes(), scratch}, device_memory_limit(exec));
+  const bool fits = fits_memory({mask.tensor.bytes()}, device_memory_limit(exec));
   if (call.is_offloaded() && !fits && call.explanation != nullptr)
     call.explanation->rule = GPUKERN_RULE_MEMORY;
-  if (!call.is_offloaded() || !fits)
-    return count_on(call.data_device, mask.tensor, *count, call.stream);
+  if (!call.is_offloaded() || !fits) {
+    *count = count_on(call.data_device, mask.tensor, call.stream);
+    return;
+  }
   const OperandCopy copy(call, call.device, call.device_id, mask.tensor);
-  count_on(call.device, copy.tensor(), *count, call.stream);
+  *count = count_on(call.device, copy.tensor(), call.stream);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace gpukern {
 
@@ -146,46 +147,74 @@ IndexArgs index_args(const Tensor& index, std::int64_t n) {
   return args;
 }
 
-bool require_in_bounds(const Call& call, const Tensor& index, const Axis& axis, bool check_order) {
-  IndexArgs args = index_args(index, axis.n);
-  args.check_order = check_order;
-  const auto [bad, sorted] = call.data_device.check_indices(args, call.stream);
-  if (!bad) return sorted;
-  fail(GPUKERN_INDEX_ERROR, "index ", value_text(*bad, args.index_type.is_signed),
-       " is out of bounds for axis ", axis.number, " with size ", axis.n);
+namespace {
+
+void require_good(const IndexCheck& check, const IndexedAxis& indexed) {
+  if (!check.bad) return;
+  fail(GPUKERN_INDEX_ERROR, "index ", value_text(*check.bad, index_type(indexed.index).is_signed),
+       " is out of bounds for axis ", indexed.axis.number, " with size ", indexed.axis.n);
 }
 
-std::int32_t check_bounds(const Call& call, const char* function, const Tensor& index,
-                          const Axis& axis) {
-  if (call.index_errors == nullptr) {
-    require_in_bounds(call, index, axis);
-    return GPUKERN_INDEX_RAISE;
-  }
+void require_good(const IndexCheck& check, const BagOffsets& bags) {
+  if (!check.bad) return;
+  fail(GPUKERN_VALUE_ERROR, bags.offsets.name, " must be in [0, ", bags.count,
+       "] and not fall, got offsets[", check.bad->position,
+       "] = ", value_text(*check.bad, index_type(bags.offsets.tensor).is_signed));
+}
+
+IndexArgs offset_args(const BagOffsets& bags) {
+  IndexArgs args = index_args(bags.offsets.tensor, bags.count);
+  args.are_offsets = true;
+  return args;
+}
+
+void record_bad_index(const Call& call, const char* function, const Tensor& index,
+                      const Axis& axis) {
   gpukern_index_errors& errors = *call.index_errors;
   require(errors.device_id() == index.device, GPUKERN_VALUE_ERROR, function,
           ": exec's index_errors must be of ", device_name(index.device), ", got one of ",
           device_name(errors.device_id()));
   RecordIndexArgs args{.index = index_args(index, axis.n),
                        .origin = {function, 0, axis.number, index_type(index).is_signed, axis.n}};
-  if (call.explanation != nullptr) {
-    call.data_device.run(args, call.stream);
-    return GPUKERN_INDEX_FILL;
-  }
+  if (call.explanation != nullptr) return call.data_device.run(args, call.stream);
   args.origin.call = call.number_of_index_errors();
   errors.use(call.stream, [&](IndexRecord* record) {
     args.record = record;
     call.data_device.run(args, call.stream);
   });
-  return GPUKERN_INDEX_FILL;
 }
 
-void require_offsets(const Call& call, const Argument& offsets, std::int64_t count) {
-  IndexArgs args = index_args(offsets.tensor, count);
-  args.are_offsets = true;
-  const auto bad = call.data_device.check_indices(args, call.stream).bad;
-  if (!bad) return;
-  fail(GPUKERN_VALUE_ERROR, offsets.name, " must be in [0, ", count, "] and not fall, got offsets[",
-       bad->position, "] = ", value_text(*bad, args.index_type.is_signed));
+}  // namespace
+
+void require_in_bounds(const Call& call, std::span<const IndexedAxis> indexed,
+                       const BagOffsets* offsets) {
+  std::vector<IndexArgs> args;
+  args.reserve(indexed.size() + 1);
+  for (const auto& [index, axis] : indexed) args.push_back(index_args(index, axis.n));
+  if (offsets != nullptr) args.push_back(offset_args(*offsets));
+  std::vector<IndexCheck> checks(args.size());
+  call.data_device.check_indices(args, checks, call.stream);
+  if (offsets != nullptr) require_good(checks.back(), *offsets);
+  for (std::size_t k = 0; k < indexed.size(); ++k) require_good(checks[k], indexed[k]);
+}
+
+bool require_in_bounds_and_order(const Call& call, const IndexedAxis& indexed) {
+  IndexArgs args = index_args(indexed.index, indexed.axis.n);
+  args.check_order = true;
+  IndexCheck check;
+  call.data_device.check_indices({&args, 1}, {&check, 1}, call.stream);
+  require_good(check, indexed);
+  return check.sorted;
+}
+
+std::int32_t check_bounds(const Call& call, const char* function,
+                          std::span<const IndexedAxis> indexed, const BagOffsets* offsets) {
+  const bool records = call.index_errors != nullptr;
+  if (!records || offsets != nullptr)
+    require_in_bounds(call, records ? std::span<const IndexedAxis>() : indexed, offsets);
+  if (!records) return GPUKERN_INDEX_RAISE;
+  for (const auto& [index, axis] : indexed) record_bad_index(call, function, index, axis);
+  return GPUKERN_INDEX_FILL;
 }
 
 }  // namespace gpukern

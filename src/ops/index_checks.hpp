@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "src/ops/gather_args.hpp"
 #include "src/runtime/call.hpp"
@@ -57,18 +58,32 @@ Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const
 /// The indices of an axis of length n, in C order.
 IndexArgs index_args(const Tensor& index, std::int64_t n);
 
-/// Requires that all indices are in [-n, n) for an axis of length n, and waits for the stream. With
-/// check_order, returns whether they are known to be sorted, see IndexCheck.
-bool require_in_bounds(const Call& call, const Tensor& index, const Axis& axis,
-                       bool check_order = false);
+/// Indices, and the axis that they must be in bounds of.
+struct IndexedAxis {
+  const Tensor& index;
+  Axis axis;
+};
 
-/// What mode "raise" does first: requires that all indices are in bounds, and waits for the stream.
-/// With call.index_errors, it has the device record the first bad one instead, and does not wait.
-/// Returns the mode in which the call goes on.
-std::int32_t check_bounds(const Call& call, const char* function, const Tensor& index,
-                          const Axis& axis);
+/// Offsets of bags of `count` items.
+struct BagOffsets {
+  const Argument& offsets;
+  std::int64_t count;
+};
 
-/// Requires that offsets of bags are in [0, count] and do not fall, and waits for the stream.
-void require_offsets(const Call& call, const Argument& offsets, std::int64_t count);
+/// Requires that all indices are in [-n, n) for an axis of length n, in the order given, and waits
+/// once for the stream. If `offsets` are given, requires first that they are in [0, count] and do
+/// not fall.
+void require_in_bounds(const Call& call, std::span<const IndexedAxis> indexed,
+                       const BagOffsets* offsets = nullptr);
+
+/// As require_in_bounds(). Returns whether the indices are known to be sorted, see IndexCheck.
+bool require_in_bounds_and_order(const Call& call, const IndexedAxis& indexed);
+
+/// What mode "raise" does first: require_in_bounds(). With call.index_errors, it has the device
+/// record the first bad index instead, and does not wait for it. Returns the mode in which the call
+/// goes on.
+std::int32_t check_bounds(const Call& call, const char* function,
+                          std::span<const IndexedAxis> indexed,
+                          const BagOffsets* offsets = nullptr);
 
 }  // namespace gpukern

@@ -169,15 +169,20 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
-  if (tuple != nullptr) options.mode = tuple->ravel(options.mode, exec);
+  if (tuple != nullptr) {
+    if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0)
+      options.mode = tuple->check_bounds(exec);
+    options.mode = tuple->ravel(options.mode, exec);
+  }
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");
   bool sorted = false;
   if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0) {
+    const IndexedAxis indexed{index.tensor, axis};
     if (call.index_errors == nullptr)
-      sorted = require_in_bounds(call, index.tensor, axis, true);
+      sorted = require_in_bounds_and_order(call, indexed);
     else
-      options.mode = check_bounds(call, function, index.tensor, axis);
+      options.mode = check_bounds(call, function, {&indexed, 1});
   }
   if (updates == 0) {
     if (raw_out != nullptr) call.move(target.tensor, out.tensor);

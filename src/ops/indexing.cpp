@@ -55,10 +55,10 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
 }
 
 /// What mode "raise" does first; returns the mode in which the call goes on.
-std::int32_t check(const IndexedRead& read, const Call& call, bool is_tuple) {
-  if (!is_tuple) return check_bounds(call, read.function, read.index.tensor, read.axis);
-  read.tuple->require_in_bounds(call);
-  return GPUKERN_INDEX_RAISE;
+std::int32_t check(const IndexedRead& read, const Call& call, const gpukern_exec* exec) {
+  if (read.tuple != nullptr) return read.tuple->check_bounds(exec);
+  const IndexedAxis indexed{read.index.tensor, read.axis};
+  return check_bounds(call, read.function, {&indexed, 1});
 }
 
 /// `unchecked`: the indices have not been checked, and the device checks them while it gathers.
@@ -72,7 +72,7 @@ void run(const IndexedRead& read, const GatherCall& gather, bool unchecked, bool
   args.in_place = gather.host_source != nullptr;
   args.out_may_change = out_may_change;
   if (progress.wanted() && !call.device_id.cuda) {
-    if (unchecked) check(read, call, gather.tuple != nullptr);
+    if (unchecked) check(read, call, exec);
     args.out_may_change = true;  // all indices are in bounds
     return gather_in_parts(call.device, args, progress);
   }
@@ -80,7 +80,7 @@ void run(const IndexedRead& read, const GatherCall& gather, bool unchecked, bool
   const std::int64_t by_cpu = items_for_cpu(gather, args);
   if (unchecked) {
     if (by_cpu == 0 && call.device.run_checked(args, call.stream)) return;
-    check(read, call, gather.tuple != nullptr);
+    check(read, call, exec);
   }
   if (by_cpu > 0) return hybrid_gather(gather, args, by_cpu);
   call.device.run(args, call.stream);
@@ -106,23 +106,26 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
-  if (tuple != nullptr && !is_tuple)
-    mode = static_cast<gpukern_index_mode>(tuple->ravel(mode, exec));
   const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
   // As NumPy's indexing, whose message names the index.
-  if (is_tuple && raises && axis.n == 0) check(read, call, is_tuple);
+  if (tuple != nullptr && raises && axis.n == 0) check(read, call, exec);
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty take from an empty axes.");
   const bool may_change = options.out_may_change != 0;
   // The CPU can leave the out of host arrays unchanged, a GPU cannot.
   const bool device_checks = !call.is_offloaded() && (!call.device_id.cuda || may_change);
   const bool unchecked = raises && count > 0 && device_checks && call.index_errors == nullptr;
-  if (raises && !unchecked) mode = static_cast<gpukern_index_mode>(check(read, call, is_tuple));
+  if (raises && !unchecked) mode = static_cast<gpukern_index_mode>(check(read, call, exec));
   if (count == 0) return;
+  if (tuple != nullptr && !is_tuple) {
+    // Unchecked, the device finds the positions that mode "fill" leaves out.
+    const std::int32_t after = tuple->ravel(unchecked ? GPUKERN_INDEX_FILL : mode, exec);
+    if (!unchecked) mode = static_cast<gpukern_index_mode>(after);
+  }
 
   const bool apart =
       may_overlap(out.tensor, from) ||
-      (is_tuple ? tuple->overlaps(out.tensor) : may_overlap(out.tensor, index.tensor)) ||
+      (tuple != nullptr ? tuple->overlaps(out.tensor) : may_overlap(out.tensor, index.tensor)) ||
       (fill.data != nullptr && may_overlap(out.tensor, fill));
   Output out_here(call, out.tensor, apart);
   const std::byte* const host_source = reads_in_place(read) ? source.tensor.data : nullptr;

@@ -104,9 +104,13 @@ const IndexTuple& RaveledIndex::tuple(const gpukern_exec* exec) {
   return tuple_;
 }
 
-void RaveledIndex::require_in_bounds(const Call& call) const {
+std::int32_t RaveledIndex::check_bounds(const gpukern_exec* exec) {
+  const Call& call = make_call(exec);
+  std::vector<IndexedAxis> indexed;
+  indexed.reserve(indices_.size());
   for (std::size_t k = 0; k < indices_.size(); ++k)
-    gpukern::require_in_bounds(call, indices_[k].tensor, axis_of(k));
+    indexed.push_back({indices_[k].tensor, axis_of(k)});
+  return gpukern::check_bounds(call, function_, indexed);
 }
 
 bool RaveledIndex::overlaps(const Tensor& out) const {
@@ -116,9 +120,6 @@ bool RaveledIndex::overlaps(const Tensor& out) const {
 
 std::int32_t RaveledIndex::ravel(std::int32_t mode, const gpukern_exec* exec) {
   const Call& call = make_call(exec);
-  const bool raises = mode == GPUKERN_INDEX_RAISE && index_.tensor.count() > 0;
-  for (std::size_t k = 0; raises && k < indices_.size(); ++k)
-    mode = check_bounds(call, function_, indices_[k].tensor, axis_of(k));
   const std::int32_t after = mode == GPUKERN_INDEX_FILL ? GPUKERN_INDEX_FILL : GPUKERN_INDEX_CLIP;
   if (index_.tensor.count() == 0 || axes_.n == 0) return after;  // there is no position
   memory_.emplace(call.data_device, index_.tensor.bytes(), call.stream);

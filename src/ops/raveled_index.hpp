@@ -26,15 +26,16 @@ class RaveledIndex {
   /// Of the shape to which the indices broadcast. Only ravel() gives it data that may be read.
   [[nodiscard]] const Argument& index() const { return index_; }
 
-  /// Computes the index; in mode "raise" requires first that all indices are in bounds. Returns the
-  /// mode in which it is to be used. Called after all other checks, in the call's cpu::StopScope.
+  /// What mode "raise" does first, see gpukern::check_bounds().
+  std::int32_t check_bounds(const gpukern_exec* exec);
+
+  /// Computes the index; mode "raise" takes indices that are in bounds. Returns the mode in which
+  /// it is to be used. Called after all other checks, in the call's cpu::StopScope.
   std::int32_t ravel(std::int32_t mode, const gpukern_exec* exec);
 
   /// For a CPU that combines the indices where it uses them, instead of ravel(): their positions
   /// stand in for the index, whose data is not read.
   const IndexTuple& tuple(const gpukern_exec* exec);
-  /// In mode "raise" the call fails with the first bad index.
-  void require_in_bounds(const Call& call) const;
   [[nodiscard]] bool overlaps(const Tensor& out) const;
 
  private:

@@ -150,13 +150,10 @@ class SelectInChunks {
 
   /// The number of nonzero elements of a part of the mask in host memory.
   [[nodiscard]] std::int64_t count(const std::byte* mask, const Layout& layout) const {
-    std::int64_t found = 0;
     SelectArgs args = mask_args(all_.mask);
     args.mask = mask;
     args.loop = layout.loop;
-    args.count = reinterpret_cast<std::byte*>(&found);
-    call_.data_device.run(args, nullptr);
-    return found;
+    return call_.data_device.count_nonzero(args, nullptr);
   }
 
   /// Where the items of the mask from `first` on belong along the axis of out. The slices come in C

@@ -58,8 +58,15 @@ class CpuDevice final : public Device {
                    [](const RecordIndexArgs&) { return Strategy{}; },
                    [](const SelectArgs& args) { return cpu::select_strategy(args); }});
   }
-  IndexCheck check_indices(const IndexArgs& args, Stream) override {
-    return {.bad = cpu::first_bad_index(args)};
+  void check_indices(std::span<const IndexArgs> args, std::span<IndexCheck> checks,
+                     Stream) override {
+    for (std::size_t k = 0; k < args.size(); ++k)
+      checks[k] = {.bad = cpu::first_bad_index(args[k])};
+  }
+  std::int64_t count_nonzero(const SelectArgs& args, Stream) override {
+    const std::int64_t count = cpu::count_nonzero(args);
+    cpu::throw_if_stopped();
+    return count;
   }
   SlicedUpdates slice_updates(const ScatterArgs& args, int shift) override {
     return cpu::slice_updates(args, shift);

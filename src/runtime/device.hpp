@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
 
 #include "src/core/operation.hpp"
@@ -42,8 +42,11 @@ class Device {
   /// What run() would do.
   virtual Strategy strategy(const Operation& operation) = 0;
 
-  /// Waits for the stream.
-  virtual IndexCheck check_indices(const IndexArgs& args, Stream stream) = 0;
+  /// Checks several arrays of indices and waits for the stream; `checks` has an element for each.
+  virtual void check_indices(std::span<const IndexArgs> args, std::span<IndexCheck> checks,
+                             Stream stream) = 0;
+  /// The number of nonzero elements of a mask. Waits for the stream.
+  virtual std::int64_t count_nonzero(const SelectArgs& args, Stream stream) = 0;
 
   /// Sorts the updates of a scatter by slices of the target; of the CPU only. `shift` leaves at
   /// most SlicedUpdates::kMaxSlices slices.

@@ -3,6 +3,7 @@
 
 #include "src/runtime/dry_run.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -53,9 +54,15 @@ bool DryRunDevice::run_checked(const Operation& operation, Stream stream) {
   return checks;
 }
 
-IndexCheck DryRunDevice::check_indices(const IndexArgs& args, Stream /*stream*/) {
-  add_reported(explanation_.bytes_read, index_bytes(args));
-  return {};
+void DryRunDevice::check_indices(std::span<const IndexArgs> args, std::span<IndexCheck> checks,
+                                 Stream /*stream*/) {
+  for (const IndexArgs& index : args) add_reported(explanation_.bytes_read, index_bytes(index));
+  std::ranges::fill(checks, IndexCheck());
+}
+
+std::int64_t DryRunDevice::count_nonzero(const SelectArgs& args, Stream stream) {
+  run(args, stream);
+  return args.loop.count();
 }
 
 void* DryRunDevice::allocate(std::size_t bytes, Stream /*stream*/) {

@@ -27,7 +27,10 @@ class DryRunDevice final : public Device {
   bool run_checked(const Operation& operation, Stream stream) override;
   Strategy strategy(const Operation& operation) override { return real_.strategy(operation); }
   /// Reports no bad index, and reads none.
-  IndexCheck check_indices(const IndexArgs& args, Stream stream) override;
+  void check_indices(std::span<const IndexArgs> args, std::span<IndexCheck> checks,
+                     Stream stream) override;
+  /// Reports that all elements are nonzero, and reads none.
+  std::int64_t count_nonzero(const SelectArgs& args, Stream stream) override;
 
   /// Returns an address with the alignment of the device's memory, which must not be accessed.
   void* allocate(std::size_t bytes, Stream stream) override;

@@ -116,7 +116,7 @@ std::vector<const std::byte*> addresses(const gpukern::GatherReduceArgs& args) {
 }
 
 std::vector<const std::byte*> addresses(const gpukern::SelectArgs& args) {
-  std::vector<const std::byte*> all{args.count != nullptr ? args.count : args.out};
+  std::vector<const std::byte*> all{args.out};
   if (args.loop.count() == 0) return all;
   all.push_back(args.mask);
   if (args.source != nullptr) all.push_back(args.source);
@@ -164,10 +164,17 @@ void FakeGpu::run(const gpukern::Operation& operation, Stream stream) {
   });
 }
 
-gpukern::IndexCheck FakeGpu::check_indices(const gpukern::IndexArgs& args, Stream stream) {
-  require_reachable(args.index);
+void FakeGpu::check_indices(std::span<const gpukern::IndexArgs> args,
+                            std::span<gpukern::IndexCheck> checks, Stream stream) {
+  for (const gpukern::IndexArgs& index : args) require_reachable(index.index);
   synchronize(stream);
-  return gpukern::cpu_device().check_indices(args, nullptr);
+  gpukern::cpu_device().check_indices(args, checks, nullptr);
+}
+
+std::int64_t FakeGpu::count_nonzero(const gpukern::SelectArgs& args, Stream stream) {
+  require_reachable(args.mask);
+  synchronize(stream);
+  return gpukern::cpu_device().count_nonzero(args, nullptr);
 }
 
 void* FakeGpu::allocate(std::size_t bytes, Stream /*stream*/) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -27,7 +28,9 @@ class FakeGpu final : public gpukern::Device {
 
   void run(const gpukern::Operation& operation, Stream stream) override;
   gpukern::Strategy strategy(const gpukern::Operation& operation) override;
-  gpukern::IndexCheck check_indices(const gpukern::IndexArgs& args, Stream stream) override;
+  void check_indices(std::span<const gpukern::IndexArgs> args,
+                     std::span<gpukern::IndexCheck> checks, Stream stream) override;
+  std::int64_t count_nonzero(const gpukern::SelectArgs& args, Stream stream) override;
   void* allocate(std::size_t bytes, Stream stream) override;
   void release(void* data, Stream stream) override;
   void upload(void* to, const void* from, std::size_t bytes, Stream stream) override;

@@ -75,9 +75,14 @@ class FaultyGpu final : public gpukern::Device {
   gpukern::Strategy strategy(const gpukern::Operation& operation) override {
     return outside([&] { return fake_gpu().strategy(operation); });
   }
-  gpukern::IndexCheck check_indices(const gpukern::IndexArgs& args, Stream stream) override {
+  void check_indices(std::span<const gpukern::IndexArgs> args,
+                     std::span<gpukern::IndexCheck> checks, Stream stream) override {
     GPUKERN_TORTURE_SITE("check_indices", Gpu);
-    return attempt(kSite, [&] { return fake_gpu().check_indices(args, stream); });
+    attempt(kSite, [&] { fake_gpu().check_indices(args, checks, stream); });
+  }
+  std::int64_t count_nonzero(const gpukern::SelectArgs& args, Stream stream) override {
+    GPUKERN_TORTURE_SITE("count_nonzero", Gpu);
+    return attempt(kSite, [&] { return fake_gpu().count_nonzero(args, stream); });
   }
   void* allocate(std::size_t bytes, Stream stream) override {
     GPUKERN_TORTURE_SITE("allocate", Memory);

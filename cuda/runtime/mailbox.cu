@@ -9,7 +9,7 @@
 
 #include "cuda/common/check.hpp"
 #include "cuda/runtime/capture.hpp"
-#include "cuda/runtime/index_check_mailbox.hpp"
+#include "cuda/runtime/mailbox.hpp"
 #include "src/core/make_once.hpp"
 
 namespace gpukern::gpu {
@@ -94,9 +94,12 @@ MailboxLease::~MailboxLease() {
   cache_.give_back(box_);
 }
 
-Outcome MailboxLease::read() {
+void wait_for_mailboxes(cudaStream_t stream) {
   const RelaxedCapture relaxed;
-  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+Outcome MailboxLease::read() {
   const Outcome outcome{box_.outcome->position, box_.outcome->value, box_.outcome->falls};
   in_use_ = false;
   cache_.give_back(box_);

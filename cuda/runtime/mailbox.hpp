@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How kernels report indices out of bounds, in mode "raise", to the host.
+// How kernels report bad indices, in mode "raise", and counts to the host, which waits for them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,6 +17,7 @@ namespace gpukern::gpu {
 /// each search resets it.
 struct SearchShared {
   unsigned long long first;  ///< the complement of the first bad position, 0 if there is none
+  unsigned long long count;  ///< of nonzero elements
   unsigned blocks_done;
   unsigned falls;  ///< whether an index is less than the one before
 };
@@ -25,7 +26,7 @@ struct SearchShared {
 struct Outcome {
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t position;  ///< of a bad index
-  std::int64_t value;
+  std::int64_t value;      ///< the bad index, or the count
   bool falls;
 };
 
@@ -35,6 +36,9 @@ struct Mailbox {
   volatile Outcome* outcome = nullptr;
   Outcome* outcome_on_device = nullptr;
 };
+
+/// Waits for the work that fills mailboxes.
+void wait_for_mailboxes(cudaStream_t stream);
 
 /// The unused mailboxes of a device.
 class Mailboxes;
@@ -50,7 +54,7 @@ class MailboxLease {
 
   [[nodiscard]] const Mailbox& mailbox() const { return box_; }
 
-  /// Waits for the stream; must be called at most once.
+  /// Call it once, after the work on the stream is complete.
   Outcome read();
 
  private:
