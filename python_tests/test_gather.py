@@ -114,6 +114,37 @@ def test_scalar_index_drops_the_axis(place, rng):
     assert place.gather(source, np.array(-1), axis=None) == source[-1, -1]
 
 
+@pytest.mark.parametrize("part", [(), np.s_[::-2], np.s_[:, 1:, 1::2], np.s_[1]], ids=str)
+def test_int_gives_the_item_there(place, rng, part):
+    array = rng.random((4, 3, 5))
+    source = place.put(array)[part]
+    array = array[part]
+    for axis in range(-array.ndim, array.ndim):
+        size = array.shape[axis]
+        for number in (-size, -1, 0, size - 1):
+            for index in (number, np.int64(number), np.uint8(number % size)):
+                result = place.take(gather(source, index, axis=axis, **place.options))
+                assert np.array_equal(result, np.take(array, index, axis))
+        for number in (-size - 1, -1, size, 1000 * size + 1, 2**63 - 1):
+            # NumPy wraps by repeated subtraction.
+            for mode, at in (("wrap", number % size), ("clip", min(max(number, 0), size - 1))):
+                result = place.take(gather(source, number, axis=axis, mode=mode, **place.options))
+                assert np.array_equal(result, np.take(array, at, axis))
+        result = gather(source, size, axis=axis, mode="fill", fill_value=7, **place.options)
+        assert np.all(place.take(result) == 7)
+        for number in (-size - 1, size, np.int64(size), 2**70):
+            with pytest.raises(IndexError, match=rf"^index {number} "):
+                gather(source, number, axis=axis, **place.options)
+    flat = np.ravel(array)
+    assert place.take(gather(place.put(flat), -2, axis=None, **place.options)) == flat[-2]
+    assert place.take(gather(source, 3, axis=None, **place.options)) == flat[3]
+    with pytest.raises(AxisError):
+        gather(source, 0, axis=array.ndim, **place.options)
+    for index in (True, 1.0, "1"):
+        with pytest.raises(TypeError, match=r"^gather: index must be of an integer dtype"):
+            gather(source, index, **place.options)
+
+
 def test_results_of_numpy_arrays_are_those_of_numpy():
     source = np.arange(6.0).reshape(2, 3)
     assert type(gather(source, 1, axis=None)) is np.float64

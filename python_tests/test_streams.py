@@ -252,6 +252,23 @@ def test_raise_under_capture_names_the_way_out(streams, reverse):
         gpukern.gather(x, reverse, stream=streams[0])
 
 
+def test_numbers_are_captured_by_value(streams):
+    stream = streams[0]
+    target = gpukern.to_device(np.arange(6, dtype=np.int16).reshape(3, 2))
+    item = gpukern.to_device(np.zeros(2, np.int16))
+    index = gpukern.to_device(np.array([0, 2]))
+    for number in (np.array(7), np.array(8)):  # a graph has the value at the time of the capture
+        with stream.capture() as graph:
+            gpukern.scatter(target, index, number, mode="clip", stream=stream)
+            gpukern.scatter(target, 1, -1, mode="wrap", stream=stream)
+            gpukern.gather(target, -3, out=item, stream=stream)
+        wanted = int(number)
+        number[...] = 0
+        graph.launch()
+        assert target.numpy().tolist() == [[wanted] * 2, [-1] * 2, [wanted] * 2]
+        assert item.numpy().tolist() == [wanted] * 2
+
+
 def test_arrays_of_a_capture_are_not_used_outside_it(streams, reverse):
     x = gpukern.to_device(np.zeros(COUNT, np.float32))
     with streams[0].capture():

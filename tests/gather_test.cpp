@@ -88,6 +88,43 @@ TEST_P(GatherTest, EveryAxisAndIndexShape) {
   }
 }
 
+TEST_P(GatherTest, SingleIndexInHostMemory) {
+  for (const std::int32_t axis : {0, 1, -1, GPUKERN_AXIS_NONE})
+    for (const gpukern_index_mode mode : kModes)
+      for (const std::int32_t value : {0, 2, -1, 100, -100}) {
+        SCOPED_TRACE("axis " + std::to_string(axis) + ", mode " + std::to_string(mode) +
+                     ", index " + std::to_string(value));
+        Array source(placement(), bytes_dtype(6), {3, 4, 5}, Layout::Strided);
+        Array index(placement(), kInt32.dtype, {});
+        const Shape shape = axis == 0    ? Shape{4, 5}
+                            : axis == 1  ? Shape{3, 5}
+                            : axis == -1 ? Shape{3, 4}
+                                         : Shape{};
+        Array out(placement(), bytes_dtype(6), shape, Layout::Reversed);
+        Array wanted(placement(), bytes_dtype(6), shape, Layout::Reversed);
+        fill_random(source.storage.host, random_);
+        store_index(index.storage.host, index.offsets()[0], kInt32.dtype, value);
+        for (Memory* memory : {&source.storage, &index.storage, &out.storage, &wanted.storage})
+          memory->commit();
+        const auto gather = [&](const gpukern_tensor& at, const Array& to) {
+          const gpukern_tensor from = source.tensor();
+          const gpukern_tensor into = to.tensor();
+          gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
+          options.mode = mode;
+          const gpukern_exec exec = exec_at(placement());
+          return gpukern_gather(&from, &at, axis, &into, &options, &exec);
+        };
+        const gpukern_status status = gather(index.tensor(), wanted);
+        const std::string message = gpukern_last_error();
+        std::int32_t on_host = value;
+        EXPECT_EQ(gather({&on_host, kCpu, 0, kInt32.dtype, nullptr, nullptr, 0}, out), status);
+        EXPECT_EQ(gpukern_last_error(), message);
+        out.storage.fetch();
+        wanted.storage.fetch();
+        EXPECT_TRUE(same_bytes(wanted.storage.host, out.storage.host));
+      }
+}
+
 TEST_P(GatherTest, EveryLayout) {
   for (const Layout source : kInputLayouts) {
     for (const Layout index : kInputLayouts) {

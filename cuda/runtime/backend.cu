@@ -142,6 +142,12 @@ class CudaDevice final : public Device {
     transfer(to, from, bytes, cudaMemcpyDeviceToHost, stream);
   }
 
+  void set(void* to, const void* element, std::size_t bytes, Stream stream) override {
+    const ContextGuard guard(context_);
+    require_open(stream);
+    gpu::set(to, element, bytes, cuda_stream(stream));
+  }
+
   void synchronize(Stream stream) override {
     const ContextGuard guard(context_);
     require_no_capture(stream, "a stream cannot be synchronized while it captures a CUDA graph");

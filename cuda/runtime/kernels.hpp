@@ -21,6 +21,7 @@ void saxpy_many(const SaxpyManyArgs& args, cudaStream_t stream);
 void axpby(const AxpbyArgs& args, cudaStream_t stream);
 Strategy axpby_strategy(const AxpbyArgs& args);
 void copy(const CopyArgs& args, cudaStream_t stream);
+void set(void* to, const void* element, std::size_t bytes, cudaStream_t stream);
 void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream);
 Strategy scatter_strategy(const ScatterArgs& args);
 void ravel_index(const RavelArgs& args, cudaStream_t stream);

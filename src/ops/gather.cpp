@@ -5,6 +5,7 @@
 
 #include "src/ops/indexing.hpp"
 #include "src/ops/raveled_index.hpp"
+#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 namespace {
@@ -14,6 +15,46 @@ namespace {
 bool has_outer_positions(const Tensor& source, const Axis& axis) {
   const auto* shape = source.shape.data();
   return std::none_of(shape, shape + axis.first, [](std::int64_t size) { return size == 0; });
+}
+
+/// The item of a source at a position on an axis.
+Tensor item_at(const Tensor& source, const Axis& axis, std::int64_t position) {
+  Tensor item = source;
+  for (int d = axis.last - 1; d >= axis.first; --d) {
+    item.data = offset_by(item.data, position % source.shape[d] * source.stride[d]);
+    position /= source.shape[d];
+  }
+  item.ndim = 0;
+  item.total = 1;
+  for (int d = 0; d < source.ndim; ++d) {
+    if (d >= axis.first && d < axis.last) continue;
+    item.shape[item.ndim] = source.shape[d];
+    item.stride[item.ndim++] = source.stride[d];
+    item.total *= source.shape[d];
+  }
+  return item;
+}
+
+/// Gathers at one index in host memory from a source on a GPU, which then copies an item.
+void gather_item(const Argument& source, const Argument& index, const Argument& out,
+                 const Axis& axis, const gpukern_gather_options& options,
+                 const gpukern_exec* exec) {
+  const Call call("gather", {&source, &out}, exec);
+  const auto mode = static_cast<gpukern_index_mode>(options.mode);
+  const IndexType type = index_type(index.tensor);
+  const std::int64_t at = load_index(index.tensor.data, type);
+  const bool resolves = mode == GPUKERN_INDEX_WRAP || mode == GPUKERN_INDEX_CLIP;
+  if (axis.n > 0 && (resolves || in_bounds(at, type.is_signed, axis.n))) {
+    Progress progress("gather", exec);
+    progress.expect(out.tensor.bytes());
+    return call.move(item_at(source.tensor, axis, resolve_index(mode, at, type.is_signed, axis.n)),
+                     out.tensor);
+  }
+  const OperandCopy copy(call, call.device, call.device_id, index.tensor);
+  const Argument there(index.name, copy.tensor());
+  run_indexed(
+      {"gather", source, there, out, axis, gather_loop, has_outer_positions(source.tensor, axis)},
+      options, exec);
 }
 
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, std::int32_t axis,
@@ -37,6 +78,8 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
   const Axis checked = checked_axis(source.tensor, axis);
   require_indexed_out(out, "source", source.tensor,
                       indexed_shape("gather", source.tensor, index.tensor, checked));
+  if (source.tensor.device.cuda && !index.tensor.device.cuda && index.tensor.ndim == 0)
+    return gather_item(source, index, out, checked, options, exec);
   run_indexed({"gather", source, index, out, checked, gather_loop,
                has_outer_positions(source.tensor, checked)},
               options, exec);

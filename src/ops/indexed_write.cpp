@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "src/core/reduce.hpp"
 #include "src/ops/scatter_offload.hpp"
@@ -151,10 +152,39 @@ bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
   return true;
 }
 
+bool is_number_on_host(const Tensor& tensor) { return !tensor.device.cuda && tensor.ndim == 0; }
+
+/// Whether a GPU gets an index, or values, that are a number in host memory.
+bool has_numbers(const IndexedWrite& write) {
+  return write.target.tensor.device.cuda &&
+         ((write.tuple == nullptr && is_number_on_host(write.index.tensor)) ||
+          is_number_on_host(write.values.tensor));
+}
+
+/// Copies these to the GPU.
+void run_with_numbers(const IndexedWrite& write, const gpukern_scatter_options& options,
+                      const gpukern_exec* exec) {
+  const Call call(write.function, {&write.target}, exec);
+  std::optional<OperandCopy> index_there;
+  std::optional<OperandCopy> values_there;
+  const auto on_gpu = [&](std::optional<OperandCopy>& copy, const Argument& given) {
+    if (&given == &write.index && write.tuple != nullptr) return given;
+    if (!is_number_on_host(given.tensor)) return given;
+    return Argument(given.name,
+                    copy.emplace(call, call.device, call.device_id, given.tensor).tensor());
+  };
+  const Argument index = on_gpu(index_there, write.index);
+  const Argument values = on_gpu(values_there, write.values);
+  run_indexed_write({write.function, write.target, index, values, write.out, write.axis,
+                     write.shape, write.make_loops, write.tuple},
+                    options, exec);
+}
+
 }  // namespace
 
 void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options& given_options,
                        const gpukern_exec* exec) {
+  if (has_numbers(write)) return run_with_numbers(write, given_options, exec);
   const auto& [function, target, index, values, raw_out, axis, shape, make_loops, tuple] = write;
   gpukern_scatter_options options = given_options;
   require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,

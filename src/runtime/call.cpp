@@ -197,6 +197,16 @@ void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream st
     download_packed(source, destination.data, stream, &Device::enqueue_download);
 }
 
+OperandCopy::OperandCopy(const Call& call, Device& device, DeviceId id, const Tensor& tensor)
+    : memory_(device, tensor.bytes(), call.stream),
+      tensor_(contiguous_at(memory_.data(), id, tensor)) {
+  const auto bytes = static_cast<std::size_t>(tensor.bytes());
+  if (tensor.count() == 1 && !tensor.device.cuda && bytes <= Device::kMostSetBytes)
+    device.set(tensor_.data, tensor.data, bytes, call.stream);
+  else
+    call.move(tensor, tensor_);
+}
+
 Output::Output(const Call& call, const Tensor& tensor, bool apart)
     : call_(call), out_(tensor), tensor_(&tensor) {
   if (!apart) return;

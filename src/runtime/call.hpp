@@ -83,14 +83,11 @@ void transfer(const Tensor& source, const Tensor& destination, Stream stream);
 /// contiguous.
 void enqueue_transfer(const Tensor& source, const Tensor& destination, Stream stream);
 
-/// A contiguous copy of an operand on a device, for its lifetime.
+/// A contiguous copy of an operand on a device, for its lifetime. Does not wait for a small element
+/// from host memory.
 class OperandCopy {
  public:
-  OperandCopy(const Call& call, Device& device, DeviceId id, const Tensor& tensor)
-      : memory_(device, tensor.bytes(), call.stream),
-        tensor_(contiguous_at(memory_.data(), id, tensor)) {
-    call.move(tensor, tensor_);
-  }
+  OperandCopy(const Call& call, Device& device, DeviceId id, const Tensor& tensor);
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
 
  private:

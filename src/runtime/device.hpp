@@ -62,6 +62,12 @@ class Device {
   /// can be reused and, after download(), holds the bytes.
   virtual void upload(void* to, const void* from_host, std::size_t bytes, Stream stream) = 0;
   virtual void download(void* to_host, const void* from, std::size_t bytes, Stream stream) = 0;
+  /// Writes one element of up to kMostSetBytes, which is read before the call returns. Does not
+  /// wait.
+  virtual void set(void* to, const void* element, std::size_t bytes, Stream stream) {
+    upload(to, element, bytes, stream);
+  }
+  static constexpr std::size_t kMostSetBytes = 16;
   virtual void synchronize(Stream stream) = 0;
 
   // For pipelines between host and device memory. Only pinned (page-locked) host memory is copied

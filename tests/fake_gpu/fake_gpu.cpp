@@ -206,6 +206,13 @@ void FakeGpu::download(void* to, const void* from, std::size_t bytes, Stream str
   upload(to, from, bytes, stream);
 }
 
+void FakeGpu::set(void* to, const void* element, std::size_t bytes, Stream stream) {
+  const auto* const from = static_cast<const std::byte*>(element);
+  enqueue(stream, [to, copy = std::vector(from, from + bytes)] {
+    std::memcpy(to, copy.data(), copy.size());
+  });
+}
+
 void FakeGpu::synchronize(Stream stream) {
   const std::scoped_lock lock(mutex);
   Queue& queue = queue_of(stream);

@@ -35,6 +35,7 @@ class FakeGpu final : public gpukern::Device {
   void release(void* data, Stream stream) override;
   void upload(void* to, const void* from, std::size_t bytes, Stream stream) override;
   void download(void* to, const void* from, std::size_t bytes, Stream stream) override;
+  void set(void* to, const void* element, std::size_t bytes, Stream stream) override;
   void synchronize(Stream stream) override;
   Stream make_stream() override;
   void release_stream(Stream stream) override;

@@ -103,6 +103,10 @@ class FaultyGpu final : public gpukern::Device {
     GPUKERN_TORTURE_SITE("download", Gpu);
     attempt(kSite, [&] { fake_gpu().download(to, from, bytes, stream); });
   }
+  void set(void* to, const void* element, std::size_t bytes, Stream stream) override {
+    GPUKERN_TORTURE_SITE("set", Gpu);
+    attempt(kSite, [&] { fake_gpu().set(to, element, bytes, stream); });
+  }
   void synchronize(Stream stream) override {
     GPUKERN_TORTURE_SITE("synchronize", Wait);
     act_then_fail(kSite, [&] { fake_gpu().synchronize(stream); });

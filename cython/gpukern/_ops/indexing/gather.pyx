@@ -31,9 +31,9 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
         (:func:`pinned_empty`, or pinned by another library), which the GPU reads in place; CPU
         threads gather a share of large calls.
     index : array of an integer dtype, int, or tuple of them
-        Any shape. With a device source, a host index is copied to the device. The elements of a
-        tuple index consecutive axes from `axis` on, and broadcast against each other; their common
-        shape replaces these axes.
+        Any shape. With a device source, an array on the host is copied to the device. The elements
+        of a tuple index consecutive axes from `axis` on, and broadcast against each other; their
+        common shape replaces these axes.
     axis : int or None
         In [-ndim, ndim); None indexes the flattened source.
     {mode}
@@ -64,7 +64,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0, out=None, devic
 
     Notes
     -----
-    On a GPU the call enqueues its work; mode 'raise' also waits for the stream.
+    On a GPU the call enqueues its work; mode 'raise' also waits for the stream, except for an int.
     Ctrl-C stops long calls on host arrays between the parts of their work.
     """
     return GATHER.run(source, index, axis, mode, fill_value, out, device, stream, progress,

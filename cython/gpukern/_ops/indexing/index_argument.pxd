@@ -15,7 +15,7 @@ cdef struct Indices:
     gpukern_tensor shape             # to which all broadcast; the rest of it is not set
 
 cdef int describe_index(CallContext *call, object index, const Argument *src, Argument *idx,
-                        str name=*) except -1
+                        str name=*, bint single_on_host=*) except -1
 cdef int describe_indices(CallContext *call, tuple index, object axis, const Argument *src,
                           Argument *idx, Indices *indices) except -1
 cdef int describe_own(CallContext *call, object array, object name, Argument *argument) except -1

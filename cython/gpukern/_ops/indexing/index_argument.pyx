@@ -25,21 +25,21 @@ cnp.import_array()
 
 
 cdef int describe_index(CallContext *call, object index, const Argument *src, Argument *idx,
-                        str name="index") except -1:
+                        str name="index", bint single_on_host=False) except -1:
     """Describes the index as the C side takes it: native, of whole elements, and on the source's
-    GPU if that is on one."""
+    GPU if that is on one, but for a single index that it takes on the host."""
     cdef int overflow = 0
     cdef long long value = 0
     if type(index) is int:
         value = PyLong_AsLongLongAndOverflow(index, &overflow)
         if not overflow:
             fill_scalar_index(call, index, name, value, idx)
-            return copy_to_gpu_of(call, src, idx)
+            return 0 if single_on_host else copy_to_gpu_of(call, src, idx)
         require_held(call, name, index)
     describe(call, index, name, idx)
     if is_ndarray(idx):
         fit_index(call, index, idx)
-    return copy_to_gpu_of(call, src, idx)
+    return 0 if single_on_host and idx.c.ndim == 0 else copy_to_gpu_of(call, src, idx)
 
 
 cdef int fill_scalar_index(CallContext *call, object index, str name, int64_t value,

@@ -92,7 +92,7 @@ cdef class IndexedRead:
             work.options.further_indices = indices.further
             index_shape = &indices.shape
         else:
-            describe_index(&call, index, &src, &idx)
+            describe_index(&call, index, &src, &idx, "index", not self.aligned)
         work.axis = as_axis(&call, axis, src.c.ndim)
         if out is None:
             result = new_gathered(&call, self.result_sizes, &src, &idx, index_shape, &work, &dst)

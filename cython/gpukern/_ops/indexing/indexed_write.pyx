@@ -84,7 +84,7 @@ cdef class IndexedWrite:
             options.further_index_count = indices.count
             options.further_indices = indices.further
         else:
-            describe_index(&call, index, &to, &idx)
+            describe_index(&call, index, &to, &idx, "index", True)
         refuse_masked(&call, &idx)
         describe_values(&call, values, &to, &vals)
         c_axis = as_axis(&call, axis, to.c.ndim)
@@ -157,7 +157,8 @@ cdef int describe_values(CallContext *call, object values, const Argument *to, A
     else:
         describe_own(call, elements_of(call, values, name, to), name, vals)
         vals.c.dtype = to.c.dtype  # which NumPy may not have
-    return copy_to_gpu_of(call, to, vals)
+    # The C side takes a number on the host.
+    return 0 if vals.c.ndim == 0 and not vals.byte_strided else copy_to_gpu_of(call, to, vals)
 
 
 cdef int in_order_of(CallContext *call, const Argument *to, Argument *vals) except -1:

@@ -49,13 +49,13 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
         bfloat16, float32, float64, complex64 and complex128. NumPy's masked arrays, and subclasses
         of ndarray that override ``__array_ufunc__``, are refused.
     index : array of an integer dtype, int, or tuple of them
-        As in :func:`gather`: a tuple indexes consecutive axes. With a device target, a host index
-        is copied to the device.
+        As in :func:`gather`: a tuple indexes consecutive axes. With a device target, an array on
+        the host is copied to the device.
     values : array or scalar
         An array of the target's dtype, whose shape broadcasts to
         ``target.shape[:axis] + index.shape + target.shape[axis+1:]``. A scalar, a list or another
         sequence converts to the target's dtype by NumPy's rule 'same_kind'. With a device target,
-        values on the host are copied to the device.
+        an array or a sequence on the host is copied to the device.
     axis : int or None
         In [-ndim, ndim); None indexes the flattened target.
     {write_options}
@@ -156,7 +156,6 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     fit_signed(&call, bins, &idx)
     if weights is None:
         describe_own(&call, ONE, "weights", &vals)
-        copy_to_gpu_of(&call, &idx, &vals)
     else:
         describe_weights(&call, weights, &idx, &vals)
     zeros = ZERO if weights is None else np.zeros((), dtype_of(&vals))
@@ -167,7 +166,8 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     result = new_result(&call, &idx, dtype_of(&vals), 1, &bins, &dst)
     if bins == 0 and options.mode == GPUKERN_INDEX_FILL:  # no number is counted
         idx.c.ndim, idx.c.shape = 1, &bins
-        vals.c.ndim, vals.c.data = 0, zero.c.data
+        if weights is not None:
+            vals.c.ndim, vals.c.data = 0, zero.c.data
     # As unsigned, negative numbers are out of bounds instead of counting from the end.
     idx.c.dtype.code = GPUKERN_UINT
     try:

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Numbers in host memory beside arrays on a GPU: a call reads them before it returns, and does not
+// wait for the stream.
+
+#include "fake_gpu.hpp"
+#include "support.hpp"
+
+namespace gpukern_test {
+namespace {
+
+constexpr gpukern_dtype kInt{GPUKERN_INT, 32, 1};
+
+/// Four int32 of a GPU, from zero on.
+class Numbers {
+ public:
+  Numbers() {
+    EXPECT_EQ(gpukern_allocate(kCuda, sizeof(Values), nullptr, &data_), GPUKERN_SUCCESS);
+    Values first{0, 1, 2, 3};
+    const gpukern_tensor from = on_host(first);
+    const gpukern_tensor to = tensor();
+    EXPECT_EQ(gpukern_copy(&from, &to, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+  }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  ~Numbers() { EXPECT_EQ(gpukern_release(kCuda, data_, nullptr), GPUKERN_SUCCESS); }
+
+  using Values = std::array<std::int32_t, 4>;
+  [[nodiscard]] gpukern_tensor tensor() const {
+    return {data_, kCuda, 1, kInt, const_cast<std::int64_t*>(&kSize), nullptr, 0};
+  }
+  [[nodiscard]] gpukern_tensor first() const {
+    return {data_, kCuda, 0, kInt, nullptr, nullptr, 0};
+  }
+  [[nodiscard]] Values values() const {
+    Values found{};
+    const gpukern_tensor from = tensor();
+    const gpukern_tensor to = on_host(found);
+    EXPECT_EQ(gpukern_copy(&from, &to, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+    return found;
+  }
+
+ private:
+  static gpukern_tensor on_host(Values& values) {
+    return {values.data(), kCpu, 1, kInt, const_cast<std::int64_t*>(&kSize), nullptr, 0};
+  }
+  static constexpr std::int64_t kSize = 4;
+  void* data_ = nullptr;
+};
+
+TEST(HostNumberTest, ScatterReadsThemAtOnce) {
+  const Numbers target;
+  std::int32_t value = 7;
+  std::int64_t position = 2;
+  const gpukern_tensor to = target.tensor();
+  const gpukern_tensor values{&value, kCpu, 0, kInt, nullptr, nullptr, 0};
+  const gpukern_tensor index{&position, kCpu, 0, {GPUKERN_INT, 64, 1}, nullptr, nullptr, 0};
+  gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
+  options.mode = GPUKERN_INDEX_CLIP;
+  const std::size_t before = fake_gpu().waiting();
+  ASSERT_EQ(gpukern_scatter(&to, &index, &values, 0, nullptr, &options, nullptr), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_GE(fake_gpu().waiting(), before + 3);
+  value = -1;
+  position = 0;
+  EXPECT_EQ(target.values(), (Numbers::Values{0, 1, 7, 3}));
+
+  options.mode = GPUKERN_INDEX_RAISE;
+  position = 4;
+  EXPECT_EQ(gpukern_scatter(&to, &index, &values, 0, nullptr, &options, nullptr),
+            GPUKERN_INDEX_ERROR);
+  EXPECT_STREQ(gpukern_last_error(), "index 4 is out of bounds for axis 0 with size 4");
+  EXPECT_EQ(target.values(), (Numbers::Values{0, 1, 7, 3}));
+}
+
+TEST(HostNumberTest, GatherChecksAnIndexWithoutAWait) {
+  const Numbers source;
+  const Numbers out;
+  std::int64_t position = -1;
+  const gpukern_tensor from = source.tensor();
+  const gpukern_tensor to = out.first();
+  const gpukern_tensor index{&position, kCpu, 0, {GPUKERN_INT, 64, 1}, nullptr, nullptr, 0};
+  const std::size_t before = fake_gpu().waiting();
+  ASSERT_EQ(gpukern_gather(&from, &index, 0, &to, nullptr, nullptr), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(fake_gpu().waiting(), before + 1);
+  position = 0;
+  EXPECT_EQ(out.values(), (Numbers::Values{3, 1, 2, 3}));
+
+  position = -5;
+  EXPECT_EQ(gpukern_gather(&from, &index, 0, &to, nullptr, nullptr), GPUKERN_INDEX_ERROR);
+  EXPECT_STREQ(gpukern_last_error(), "index -5 is out of bounds for axis 0 with size 4");
+}
+
+}  // namespace
+}  // namespace gpukern_test
