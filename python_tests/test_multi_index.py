@@ -20,6 +20,24 @@ from write_cases import REDUCED_DTYPES, make_moderate
 import gpukern
 from gpukern import explain, gather, put_along_axis, scatter, take, take_along_axis
 
+
+@pytest.mark.parametrize("mode", ["raise", "wrap"])
+@pytest.mark.parametrize("reduce", [None, "add"])
+def test_scatter_of_a_number(place, mode, reduce):
+    target = np.arange(12.0).reshape(3, 4)
+    i, j = np.array([[0], [2]]), np.array([1, 3, 1])
+    here = place.put(target.copy())
+    scatter(here, (place.put(i), place.put(j)), 5, mode=mode, reduce=reduce, **place.options)
+    if reduce is None:
+        target[i, j] = 5
+    else:
+        np.add.at(target, (i, j), 5)
+    assert np.array_equal(place.take(here), target)
+    scatter(here, (1, -1), np.float64(7), mode=mode, **place.options)
+    target[1, -1] = 7
+    assert np.array_equal(place.take(here), target)
+
+
 # ---- generated calls ----
 
 

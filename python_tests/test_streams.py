@@ -257,13 +257,19 @@ def test_numbers_are_captured_by_value(streams):
     target = gpukern.to_device(np.arange(6, dtype=np.int16).reshape(3, 2))
     item = gpukern.to_device(np.zeros(2, np.int16))
     index = gpukern.to_device(np.array([0, 2]))
-    for number in (np.array(7), np.array(8)):  # a graph has the value at the time of the capture
+    graphs = []  # a graph must not be released during a capture
+    for number in (np.array(7), np.array(8)):
         with stream.capture() as graph:
+            graphs.append(graph)
             gpukern.scatter(target, index, number, mode="clip", stream=stream)
-            gpukern.scatter(target, 1, -1, mode="wrap", stream=stream)
+            gpukern.scatter(target, 1, -1, stream=stream)
             gpukern.gather(target, -3, out=item, stream=stream)
+            with pytest.raises(IndexError, match=r"^index 3 is out of bounds for axis 0 with"):
+                gpukern.gather(target, 3, stream=stream)
+            with pytest.raises(IndexError, match=r"^index -4 is out of bounds for axis 0 with"):
+                gpukern.scatter(target, -4, 0, stream=stream)
         wanted = int(number)
-        number[...] = 0
+        number[...] = 0  # a graph has the value at the time of the capture
         graph.launch()
         assert target.numpy().tolist() == [[wanted] * 2, [-1] * 2, [wanted] * 2]
         assert item.numpy().tolist() == [wanted] * 2

@@ -205,8 +205,10 @@ TEST_P(MultiIndexTest, ABadIndexAtTheEndLeavesOutUnchanged) {
                        : "index -401 is out of bounds for axis 1 with size 300");
     out.memory->fetch();
     EXPECT_TRUE(same_bytes(before, out.storage.host));
+    const std::string message = gpukern_last_error();
     options.out_may_change = 1;
     EXPECT_EQ(gpukern_gather(&from, tensors_.data(), 0, &to, &options, &exec), GPUKERN_INDEX_ERROR);
+    EXPECT_EQ(gpukern_last_error(), message);
     out.memory->host = before;
     out.memory->commit();
   }

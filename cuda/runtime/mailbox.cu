@@ -14,7 +14,7 @@
 
 namespace gpukern::gpu {
 
-/// As many as the maximum number of concurrent callers.
+/// As many as the maximum number of concurrent searches.
 class Mailboxes {
  public:
   Mailbox take(Device& device, cudaStream_t stream);

@@ -26,8 +26,9 @@ struct SelectCall {
   std::int64_t lead;  ///< elements of the first tile before the mask, so that vectors are aligned
   std::int64_t tiles;
   cudaStream_t stream;
-  std::uint32_t* bits = nullptr;   ///< of tiles + 1 tiles, of which the last one is empty
-  std::int64_t* before = nullptr;  ///< [tiles + 1]: the counts of tiles, then those before a tile
+  std::uint32_t* bits = nullptr;  ///< of tiles + 1 tiles, of which the last one is empty
+  /// [tiles + 1]: the counts of tiles, then, unless there are few, those before a tile.
+  std::int64_t* before = nullptr;
   std::byte* scan_memory = nullptr;
   std::size_t scan_bytes = 0;
 

@@ -81,8 +81,8 @@ typedef struct gpukern_gather_options {
  * ($GPUKERN_CPU_SHARE percent if set). The source must stay valid and unchanged until that work has
  * run; it may be larger than the GPU's memory.
  *
- * With a source on a GPU, a 0-d index may be in host memory, and changed when the call returns.
- * Unless it is out of bounds, the call only enqueues a copy of the item, in any mode.
+ * With a source on a GPU, a 0-d index without further ones may be in host memory, and changed when
+ * the call returns. It is checked there: the call only enqueues a copy of the item, in any mode.
  *
  * Host tensors computed on a GPU: the source is copied to the GPU only if it fits and most of it is
  * read. Otherwise the GPU reads it in place if it is page-locked; if not, CPU threads gather.
@@ -199,8 +199,8 @@ typedef struct gpukern_scatter_options {
  * mode writes outside the array that is written to, for any index. Where the arguments overlap, the
  * result is that of separate memory.
  *
- * With a target on a GPU, index and values may be in host memory where they are 0-d, and changed
- * when the call returns.
+ * With a target on a GPU, 0-d values and a 0-d index without further ones may be in host memory,
+ * and changed when the call returns. Values of up to 16 bytes are copied without a wait.
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
  * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a

@@ -41,20 +41,26 @@ void gather_item(const Argument& source, const Argument& index, const Argument& 
                  const gpukern_exec* exec) {
   const Call call("gather", {&source, &out}, exec);
   const auto mode = static_cast<gpukern_index_mode>(options.mode);
+  if (mode == GPUKERN_INDEX_FILL && options.fill_value != nullptr)
+    static_cast<void>(checked_fill_value("gather", options.fill_value, source.tensor, axis));
+  const bool raises = mode == GPUKERN_INDEX_RAISE && call.index_errors == nullptr;
+  const bool resolves = raises || mode == GPUKERN_INDEX_WRAP || mode == GPUKERN_INDEX_CLIP;
+  const bool checks = has_outer_positions(source.tensor, axis);
+  if (raises && checks && axis.n > 0) require_number_in_bounds(call, {&index.tensor, axis});
   const IndexType type = index_type(index.tensor);
-  const std::int64_t at = load_index(index.tensor.data, type);
-  const bool resolves = mode == GPUKERN_INDEX_WRAP || mode == GPUKERN_INDEX_CLIP;
+  // A dry run does not read it.
+  const std::int64_t at = call.explanation == nullptr ? load_index(index.tensor.data, type) : 0;
   if (axis.n > 0 && (resolves || in_bounds(at, type.is_signed, axis.n))) {
     Progress progress("gather", exec);
     progress.expect(out.tensor.bytes());
+    if (call.explanation != nullptr && out.tensor.count() > 0)
+      call.explanation->path = GPUKERN_PATH_ITEMS;
     return call.move(item_at(source.tensor, axis, resolve_index(mode, at, type.is_signed, axis.n)),
                      out.tensor);
   }
   const OperandCopy copy(call, call.device, call.device_id, index.tensor);
   const Argument there(index.name, copy.tensor());
-  run_indexed(
-      {"gather", source, there, out, axis, gather_loop, has_outer_positions(source.tensor, axis)},
-      options, exec);
+  run_indexed({"gather", source, there, out, axis, gather_loop, checks}, options, exec);
 }
 
 void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, std::int32_t axis,

@@ -151,19 +151,19 @@ namespace {
 
 void require_good(const IndexCheck& check, const IndexedAxis& indexed) {
   if (!check.bad) return;
-  fail(GPUKERN_INDEX_ERROR, "index ", value_text(*check.bad, index_type(indexed.index).is_signed),
+  fail(GPUKERN_INDEX_ERROR, "index ", value_text(*check.bad, index_type(*indexed.index).is_signed),
        " is out of bounds for axis ", indexed.axis.number, " with size ", indexed.axis.n);
 }
 
 void require_good(const IndexCheck& check, const BagOffsets& bags) {
   if (!check.bad) return;
-  fail(GPUKERN_VALUE_ERROR, bags.offsets.name, " must be in [0, ", bags.count,
+  fail(GPUKERN_VALUE_ERROR, bags.offsets->name, " must be in [0, ", bags.count,
        "] and not fall, got offsets[", check.bad->position,
-       "] = ", value_text(*check.bad, index_type(bags.offsets.tensor).is_signed));
+       "] = ", value_text(*check.bad, index_type(bags.offsets->tensor).is_signed));
 }
 
 IndexArgs offset_args(const BagOffsets& bags) {
-  IndexArgs args = index_args(bags.offsets.tensor, bags.count);
+  IndexArgs args = index_args(bags.offsets->tensor, bags.count);
   args.are_offsets = true;
   return args;
 }
@@ -188,9 +188,21 @@ void record_bad_index(const Call& call, const char* function, const Tensor& inde
 
 void require_in_bounds(const Call& call, std::span<const IndexedAxis> indexed,
                        const BagOffsets* offsets) {
+  const auto check_one = [&](const IndexArgs& args) {
+    IndexCheck check;
+    call.data_device.check_indices({&args, 1}, {&check, 1}, call.stream);
+    return check;
+  };
+  const Tensor& first = offsets != nullptr ? offsets->offsets->tensor : *indexed.front().index;
+  if (!first.device.cuda) {  // there is no wait to share
+    if (offsets != nullptr) require_good(check_one(offset_args(*offsets)), *offsets);
+    for (const IndexedAxis& each : indexed)
+      require_good(check_one(index_args(*each.index, each.axis.n)), each);
+    return;
+  }
   std::vector<IndexArgs> args;
   args.reserve(indexed.size() + 1);
-  for (const auto& [index, axis] : indexed) args.push_back(index_args(index, axis.n));
+  for (const auto& [index, axis] : indexed) args.push_back(index_args(*index, axis.n));
   if (offsets != nullptr) args.push_back(offset_args(*offsets));
   std::vector<IndexCheck> checks(args.size());
   call.data_device.check_indices(args, checks, call.stream);
@@ -198,8 +210,16 @@ void require_in_bounds(const Call& call, std::span<const IndexedAxis> indexed,
   for (std::size_t k = 0; k < indexed.size(); ++k) require_good(checks[k], indexed[k]);
 }
 
+void require_number_in_bounds(const Call& call, const IndexedAxis& indexed) {
+  if (call.explanation != nullptr) return;
+  const IndexType type = index_type(*indexed.index);
+  const std::int64_t value = load_index(indexed.index->data, type);
+  if (in_bounds(value, type.is_signed, indexed.axis.n)) return;
+  require_good({.bad = BadIndex{value, 0}}, indexed);
+}
+
 bool require_in_bounds_and_order(const Call& call, const IndexedAxis& indexed) {
-  IndexArgs args = index_args(indexed.index, indexed.axis.n);
+  IndexArgs args = index_args(*indexed.index, indexed.axis.n);
   args.check_order = true;
   IndexCheck check;
   call.data_device.check_indices({&args, 1}, {&check, 1}, call.stream);
@@ -209,11 +229,11 @@ bool require_in_bounds_and_order(const Call& call, const IndexedAxis& indexed) {
 
 std::int32_t check_bounds(const Call& call, const char* function,
                           std::span<const IndexedAxis> indexed, const BagOffsets* offsets) {
-  const bool records = call.index_errors != nullptr;
+  const bool records = call.index_errors != nullptr && !indexed.empty();
   if (!records || offsets != nullptr)
     require_in_bounds(call, records ? std::span<const IndexedAxis>() : indexed, offsets);
   if (!records) return GPUKERN_INDEX_RAISE;
-  for (const auto& [index, axis] : indexed) record_bad_index(call, function, index, axis);
+  for (const auto& [index, axis] : indexed) record_bad_index(call, function, *index, axis);
   return GPUKERN_INDEX_FILL;
 }
 

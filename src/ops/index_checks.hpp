@@ -60,13 +60,13 @@ IndexArgs index_args(const Tensor& index, std::int64_t n);
 
 /// Indices, and the axis that they must be in bounds of.
 struct IndexedAxis {
-  const Tensor& index;
+  const Tensor* index;
   Axis axis;
 };
 
 /// Offsets of bags of `count` items.
 struct BagOffsets {
-  const Argument& offsets;
+  const Argument* offsets;
   std::int64_t count;
 };
 
@@ -75,6 +75,9 @@ struct BagOffsets {
 /// not fall.
 void require_in_bounds(const Call& call, std::span<const IndexedAxis> indexed,
                        const BagOffsets* offsets = nullptr);
+
+/// As require_in_bounds(), for a number in host memory, which a dry run does not read.
+void require_number_in_bounds(const Call& call, const IndexedAxis& indexed);
 
 /// As require_in_bounds(). Returns whether the indices are known to be sorted, see IndexCheck.
 bool require_in_bounds_and_order(const Call& call, const IndexedAxis& indexed);

@@ -222,13 +222,10 @@ void run_indexed_reduction(const IndexedReduction& reduction,
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
   if (options.mode == GPUKERN_INDEX_RAISE) {
-    const BagOffsets bags{offsets, items};
+    const BagOffsets bags{&offsets, items};
     const bool indexes = index != nullptr && items > 0;
-    const IndexedAxis indexed{indexes ? index->tensor : source.tensor, axis};
-    if (indexes)
-      options.mode = check_bounds(call, function, {&indexed, 1}, &bags);
-    else
-      require_in_bounds(call, {}, &bags);
+    const IndexedAxis indexed{indexes ? &index->tensor : nullptr, axis};
+    options.mode = check_bounds(call, function, {&indexed, indexes ? 1U : 0U}, &bags);
   }
   if (out.tensor.count() == 0) return;
   if (call.is_offloaded()) {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "src/core/reduce.hpp"
 #include "src/ops/scatter_offload.hpp"
@@ -154,37 +153,34 @@ bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
 
 bool is_number_on_host(const Tensor& tensor) { return !tensor.device.cuda && tensor.ndim == 0; }
 
-/// Whether a GPU gets an index, or values, that are a number in host memory.
-bool has_numbers(const IndexedWrite& write) {
-  return write.target.tensor.device.cuda &&
-         ((write.tuple == nullptr && is_number_on_host(write.index.tensor)) ||
-          is_number_on_host(write.values.tensor));
-}
-
-/// Copies these to the GPU.
-void run_with_numbers(const IndexedWrite& write, const gpukern_scatter_options& options,
-                      const gpukern_exec* exec) {
-  const Call call(write.function, {&write.target}, exec);
-  std::optional<OperandCopy> index_there;
-  std::optional<OperandCopy> values_there;
-  const auto on_gpu = [&](std::optional<OperandCopy>& copy, const Argument& given) {
-    if (&given == &write.index && write.tuple != nullptr) return given;
-    if (!is_number_on_host(given.tensor)) return given;
-    return Argument(given.name,
-                    copy.emplace(call, call.device, call.device_id, given.tensor).tensor());
-  };
-  const Argument index = on_gpu(index_there, write.index);
-  const Argument values = on_gpu(values_there, write.values);
-  run_indexed_write({write.function, write.target, index, values, write.out, write.axis,
-                     write.shape, write.make_loops, write.tuple},
-                    options, exec);
+/// Checks the indices, but those of a tuple, and writes `updates` values.
+void run_checked(const IndexedWrite& write, gpukern_scatter_options options, const Tensor& out,
+                 std::int64_t updates, const Call& call, const gpukern_exec* exec,
+                 Progress& progress) {
+  bool sorted = false;
+  if (options.mode == GPUKERN_INDEX_RAISE && write.index.tensor.count() > 0) {
+    const IndexedAxis indexed{&write.index.tensor, write.axis};
+    if (call.index_errors == nullptr)
+      sorted = require_in_bounds_and_order(call, indexed);
+    else
+      options.mode = check_bounds(call, write.function, {&indexed, 1});
+  }
+  if (updates == 0) {
+    if (write.out != nullptr) call.move(write.target.tensor, out);
+    return;
+  }
+  if (call.is_offloaded()) {
+    if (run_offloaded(write, options, out, call, exec, progress)) return;
+    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
+  }
+  run_here(write, options, out, call, sorted);
+  if (!out.device.cuda) progress.add(out.bytes());
 }
 
 }  // namespace
 
 void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options& given_options,
                        const gpukern_exec* exec) {
-  if (has_numbers(write)) return run_with_numbers(write, given_options, exec);
   const auto& [function, target, index, values, raw_out, axis, shape, make_loops, tuple] = write;
   gpukern_scatter_options options = given_options;
   require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,
@@ -195,7 +191,14 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   const Argument& out = raw_out == nullptr ? target : given_out;
   require_indexed_out(out, "target", target.tensor, target.tensor);
   const std::int64_t updates = broadcast_to(values.tensor, shape, values.name).count();
-  const Call call(function, {&target, &index, &values, &out}, exec);
+  // A GPU gets copies of numbers in host memory.
+  const bool on_gpu = target.tensor.device.cuda;
+  const bool index_is_number = on_gpu && tuple == nullptr && is_number_on_host(index.tensor);
+  const bool value_is_number = on_gpu && is_number_on_host(values.tensor);
+  const Call call(
+      function,
+      {&target, index_is_number ? &target : &index, value_is_number ? &target : &values, &out},
+      exec);
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
@@ -206,24 +209,23 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   }
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");
-  bool sorted = false;
-  if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0) {
-    const IndexedAxis indexed{index.tensor, axis};
-    if (call.index_errors == nullptr)
-      sorted = require_in_bounds_and_order(call, indexed);
-    else
-      options.mode = check_bounds(call, function, {&indexed, 1});
+  if (!index_is_number && !value_is_number)
+    return run_checked(write, options, out.tensor, updates, call, exec, progress);
+  if (index_is_number && options.mode == GPUKERN_INDEX_RAISE && call.index_errors == nullptr) {
+    require_number_in_bounds(call, {&index.tensor, axis});
+    options.mode = GPUKERN_INDEX_WRAP;  // which is the same for it
   }
-  if (updates == 0) {
-    if (raw_out != nullptr) call.move(target.tensor, out.tensor);
-    return;
-  }
-  if (call.is_offloaded()) {
-    if (run_offloaded(write, options, out.tensor, call, exec, progress)) return;
-    if (call.explanation != nullptr) call.explanation->rule = GPUKERN_RULE_MEMORY;
-  }
-  run_here(write, options, out.tensor, call, sorted);
-  if (!out.tensor.device.cuda) progress.add(out.tensor.bytes());
+  std::unique_ptr<const OperandCopy> index_copy;
+  std::unique_ptr<const OperandCopy> value_copy;
+  const auto there = [&](std::unique_ptr<const OperandCopy>& copy, const Argument& given) {
+    copy = std::make_unique<const OperandCopy>(call, call.device, call.device_id, given.tensor);
+    return Argument(given.name, copy->tensor());
+  };
+  const Argument index_there = index_is_number ? there(index_copy, index) : index;
+  const Argument values_there = value_is_number ? there(value_copy, values) : values;
+  run_checked(
+      {function, target, index_there, values_there, raw_out, axis, shape, make_loops, tuple},
+      options, out.tensor, updates, call, exec, progress);
 }
 
 }  // namespace gpukern

@@ -57,7 +57,7 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
 /// What mode "raise" does first; returns the mode in which the call goes on.
 std::int32_t check(const IndexedRead& read, const Call& call, const gpukern_exec* exec) {
   if (read.tuple != nullptr) return read.tuple->check_bounds(exec);
-  const IndexedAxis indexed{read.index.tensor, read.axis};
+  const IndexedAxis indexed{&read.index.tensor, read.axis};
   return check_bounds(call, read.function, {&indexed, 1});
 }
 
@@ -123,10 +123,10 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
     if (!unchecked) mode = static_cast<gpukern_index_mode>(after);
   }
 
-  const bool apart =
-      may_overlap(out.tensor, from) ||
-      (tuple != nullptr ? tuple->overlaps(out.tensor) : may_overlap(out.tensor, index.tensor)) ||
-      (fill.data != nullptr && may_overlap(out.tensor, fill));
+  const bool apart = may_overlap(out.tensor, from) ||
+                     (tuple == nullptr ? may_overlap(out.tensor, index.tensor)
+                                       : (is_tuple || unchecked) && tuple->overlaps(out.tensor)) ||
+                     (fill.data != nullptr && may_overlap(out.tensor, fill));
   Output out_here(call, out.tensor, apart);
   const std::byte* const host_source = reads_in_place(read) ? source.tensor.data : nullptr;
   run(read,

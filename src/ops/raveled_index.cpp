@@ -83,6 +83,7 @@ Axis RaveledIndex::axis_of(std::size_t k) const {
 }
 
 const Call& RaveledIndex::make_call(const gpukern_exec* exec) {
+  if (call_) return *call_;
   std::vector<const Argument*> arguments;
   arguments.reserve(indices_.size());
   for (const Argument& index : indices_) arguments.push_back(&index);
@@ -109,7 +110,7 @@ std::int32_t RaveledIndex::check_bounds(const gpukern_exec* exec) {
   std::vector<IndexedAxis> indexed;
   indexed.reserve(indices_.size());
   for (std::size_t k = 0; k < indices_.size(); ++k)
-    indexed.push_back({indices_[k].tensor, axis_of(k)});
+    indexed.push_back({&indices_[k].tensor, axis_of(k)});
   return gpukern::check_bounds(call, function_, indexed);
 }
 

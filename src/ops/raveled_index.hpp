@@ -29,8 +29,9 @@ class RaveledIndex {
   /// What mode "raise" does first, see gpukern::check_bounds().
   std::int32_t check_bounds(const gpukern_exec* exec);
 
-  /// Computes the index; mode "raise" takes indices that are in bounds. Returns the mode in which
-  /// it is to be used. Called after all other checks, in the call's cpu::StopScope.
+  /// Computes the index; mode "raise" takes indices that are in bounds, "fill" marks those that are
+  /// not, see kNoPosition. Returns the mode in which it is to be used. Called after all other
+  /// checks, in the call's cpu::StopScope.
   std::int32_t ravel(std::int32_t mode, const gpukern_exec* exec);
 
   /// For a CPU that combines the indices where it uses them, instead of ravel(): their positions

@@ -201,7 +201,8 @@ OperandCopy::OperandCopy(const Call& call, Device& device, DeviceId id, const Te
     : memory_(device, tensor.bytes(), call.stream),
       tensor_(contiguous_at(memory_.data(), id, tensor)) {
   const auto bytes = static_cast<std::size_t>(tensor.bytes());
-  if (tensor.count() == 1 && !tensor.device.cuda && bytes <= Device::kMostSetBytes)
+  const bool sends = call.explanation == nullptr && id.cuda && !tensor.device.cuda;
+  if (sends && tensor.count() == 1 && bytes <= Device::kMostSetBytes)
     device.set(tensor_.data, tensor.data, bytes, call.stream);
   else
     call.move(tensor, tensor_);

@@ -4,8 +4,11 @@
 // Numbers in host memory beside arrays on a GPU: a call reads them before it returns, and does not
 // wait for the stream.
 
+#include <array>
+
 #include "fake_gpu.hpp"
-#include "support.hpp"
+#include "gather_oracle.hpp"
+#include "gpukern/explain.h"
 
 namespace gpukern_test {
 namespace {
@@ -89,8 +92,82 @@ TEST(HostNumberTest, GatherChecksAnIndexWithoutAWait) {
   EXPECT_EQ(out.values(), (Numbers::Values{3, 1, 2, 3}));
 
   position = -5;
+  const std::size_t left = fake_gpu().waiting();
   EXPECT_EQ(gpukern_gather(&from, &index, 0, &to, nullptr, nullptr), GPUKERN_INDEX_ERROR);
   EXPECT_STREQ(gpukern_last_error(), "index -5 is out of bounds for axis 0 with size 4");
+  EXPECT_EQ(fake_gpu().waiting(), left);
+
+  position = 1;
+  double wrong = 0;
+  const gpukern_tensor fill{&wrong, kCpu, 0, {GPUKERN_FLOAT, 64, 1}, nullptr, nullptr, 0};
+  gpukern_gather_options options = GPUKERN_GATHER_OPTIONS_INIT;
+  options.mode = GPUKERN_INDEX_FILL;
+  options.fill_value = &fill;
+  EXPECT_EQ(gpukern_gather(&from, &index, 0, &to, &options, nullptr), GPUKERN_TYPE_ERROR);
+}
+
+TEST(HostNumberTest, ScatterByATupleTakesAValue) {
+  const Numbers target;
+  const Numbers index;
+  gpukern_tensor to = target.tensor();
+  std::int64_t shape[] = {2, 2};
+  to.ndim = 2;
+  to.shape = shape;
+  const gpukern_tensor at = index.first();  // 0
+  const gpukern_tensor* further[] = {&at};
+  gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
+  options.further_index_count = 1;
+  options.further_indices = further;
+  std::int32_t value = 9;
+  const gpukern_tensor values{&value, kCpu, 0, kInt, nullptr, nullptr, 0};
+  for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP}) {
+    options.mode = mode;
+    ++value;
+    ASSERT_EQ(gpukern_scatter(&to, &at, &values, 0, nullptr, &options, nullptr), GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    EXPECT_EQ(target.values(), (Numbers::Values{value, 1, 2, 3}));
+  }
+}
+
+TEST(HostNumberTest, ALargeValueIsCopied) {
+  constexpr std::int64_t kSize = 2;
+  std::array<std::array<std::int32_t, 8>, kSize> rows{};
+  std::array<std::int32_t, 8> row{1, 2, 3, 4, 5, 6, 7, 8};
+  std::int64_t size = kSize;
+  std::int64_t position = 1;
+  void* data = nullptr;
+  ASSERT_EQ(gpukern_allocate(kCuda, sizeof rows, nullptr, &data), GPUKERN_SUCCESS);
+  const gpukern_tensor host{rows.data(), kCpu, 1, bytes_dtype(32), &size, nullptr, 0};
+  const gpukern_tensor target{data, kCuda, 1, bytes_dtype(32), &size, nullptr, 0};
+  const gpukern_tensor value{row.data(), kCpu, 0, bytes_dtype(32), nullptr, nullptr, 0};
+  const gpukern_tensor index{&position, kCpu, 0, {GPUKERN_INT, 64, 1}, nullptr, nullptr, 0};
+  EXPECT_EQ(gpukern_copy(&host, &target, nullptr), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_scatter(&target, &index, &value, 0, nullptr, nullptr, nullptr), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(gpukern_copy(&target, &host, nullptr), GPUKERN_SUCCESS);
+  EXPECT_EQ(rows[1], row);
+  EXPECT_EQ(rows[0], (std::array<std::int32_t, 8>{}));
+  EXPECT_EQ(gpukern_release(kCuda, data, nullptr), GPUKERN_SUCCESS);
+}
+
+TEST(HostNumberTest, AnExplanationReadsNone) {
+  const Numbers source;
+  const Numbers out;
+  const gpukern_tensor from = source.tensor();
+  const gpukern_tensor to = out.first();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  const gpukern_tensor nowhere{reinterpret_cast<void*>(8), kCpu, 0, kInt, nullptr, nullptr, 0};
+  gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  exec.explanation = &explanation;
+  ASSERT_EQ(gpukern_gather(&from, &nowhere, 0, &to, nullptr, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(explanation.path, GPUKERN_PATH_ITEMS);
+  EXPECT_EQ(explanation.bytes_written, 4);
+  explanation = GPUKERN_EXPLANATION_INIT;
+  ASSERT_EQ(gpukern_scatter(&from, &nowhere, &nowhere, 0, nullptr, nullptr, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(explanation.bytes_to_device, 8);
 }
 
 }  // namespace
