@@ -5,10 +5,12 @@
 // wait for the stream.
 
 #include <array>
+#include <string>
 
 #include "fake_gpu.hpp"
 #include "gather_oracle.hpp"
 #include "gpukern/explain.h"
+#include "gpukern/index_errors.h"
 
 namespace gpukern_test {
 namespace {
@@ -148,6 +150,36 @@ TEST(HostNumberTest, ALargeValueIsCopied) {
   EXPECT_EQ(rows[1], row);
   EXPECT_EQ(rows[0], (std::array<std::int32_t, 8>{}));
   EXPECT_EQ(gpukern_release(kCuda, data, nullptr), GPUKERN_SUCCESS);
+}
+
+TEST(HostNumberTest, BadOnesAreDeferred) {
+  const Numbers target;
+  const Numbers out;
+  std::int64_t position = 4;
+  std::int32_t value = 9;
+  const gpukern_tensor to = target.tensor();
+  const gpukern_tensor item = out.first();
+  const gpukern_tensor values{&value, kCpu, 0, kInt, nullptr, nullptr, 0};
+  const gpukern_tensor index{&position, kCpu, 0, {GPUKERN_INT, 64, 1}, nullptr, nullptr, 0};
+  gpukern_exec exec = GPUKERN_EXEC_INIT;
+  ASSERT_EQ(gpukern_index_errors_create(kCuda, &exec.index_errors), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_gather(&to, &index, 0, &item, nullptr, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(gpukern_index_errors_check(exec.index_errors, nullptr), GPUKERN_INDEX_ERROR);
+  EXPECT_NE(std::string(gpukern_last_error()).find("index 4 is out of bounds"), std::string::npos)
+      << gpukern_last_error();
+  position = -5;
+  EXPECT_EQ(gpukern_scatter(&to, &index, &values, 0, nullptr, nullptr, &exec), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_EQ(gpukern_index_errors_check(exec.index_errors, nullptr), GPUKERN_INDEX_ERROR);
+  EXPECT_NE(std::string(gpukern_last_error()).find("index -5 is out of bounds"), std::string::npos)
+      << gpukern_last_error();
+  position = 1;
+  EXPECT_EQ(gpukern_scatter(&to, &index, &values, 0, nullptr, nullptr, &exec), GPUKERN_SUCCESS);
+  EXPECT_EQ(gpukern_index_errors_check(exec.index_errors, nullptr), GPUKERN_SUCCESS);
+  EXPECT_EQ(target.values(), (Numbers::Values{0, 9, 2, 3}));
+  EXPECT_EQ(out.values(), (Numbers::Values{0, 1, 2, 3}));  // the bad item was filled
+  EXPECT_EQ(gpukern_index_errors_destroy(exec.index_errors), GPUKERN_SUCCESS);
 }
 
 TEST(HostNumberTest, AnExplanationReadsNone) {
