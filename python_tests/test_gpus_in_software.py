@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs tests of several GPUs on GPUs in software, where this machine has none."""
+"""Runs tests of GPUs on GPUs in software, where this machine has none."""
 
 import os
 import subprocess
@@ -23,7 +23,9 @@ FAKE = os.environ.get("GPUKERN_TEST_FAKE_GPU", "")
     [
         "test_device_table",
         "test_gpu_ranks",
+        "test_index_errors",
         "test_malformed_interfaces",
+        "test_multi_index",
         "test_nccl",
         "test_use_order",
     ],
