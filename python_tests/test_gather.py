@@ -145,6 +145,29 @@ def test_int_gives_the_item_there(place, rng, part):
             gather(source, index, **place.options)
 
 
+@pytest.mark.parametrize("part", [np.s_[:, ::-1], np.s_[::2, 1:, 1::3], np.s_[..., 2]], ids=str)
+@pytest.mark.parametrize("count", [3, 500, 2000, 70_000])  # fewer and more than the source has
+def test_flattened_source_of_several_dimensions(place, rng, part, count):
+    array = rng.random((30, 11, 13))
+    source = place.put(array)[part]
+    array = array[part]
+    size = array.size
+    index = rng.integers(-size, size, count)
+    for mode in ("raise", "wrap", "clip", "fill"):
+        wide = index if mode == "raise" else index * 2
+        expected = np.take(array, wide, mode="wrap" if mode == "fill" else mode)
+        if mode == "fill":
+            expected[(wide < -size) | (wide >= size)] = 7
+        fill = {"fill_value": 7} if mode == "fill" else {}
+        result = gather(source, place.put(wide), axis=None, mode=mode, **fill, **place.options)
+        assert np.array_equal(place.take(result), expected)
+    out = place.put(np.ones(count))
+    index[-1] = size
+    with pytest.raises(IndexError, match=rf"^index {size} is out of bounds for axis 0 with size"):
+        gather(source, place.put(index), axis=None, out=out, **place.options)
+    assert np.all(place.take(out) == 1)
+
+
 def test_results_of_numpy_arrays_are_those_of_numpy():
     source = np.arange(6.0).reshape(2, 3)
     assert type(gather(source, 1, axis=None)) is np.float64

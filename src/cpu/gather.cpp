@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
 
+#include "src/cpu/axis_offsets.hpp"
 #include "src/cpu/gather_cost.hpp"
 #include "src/cpu/gather_items.hpp"
 #include "src/cpu/gather_rows.hpp"
@@ -21,16 +25,6 @@ namespace {
 
 // All functions below that return bool return false if mode "raise" rejects an index.
 
-/// The source's byte offset of a position on the axis, for an axis of any number of dimensions.
-std::int64_t axis_offset(const Loop<1>& axis, std::int64_t position) {
-  std::int64_t offset = 0;
-  for (int d = axis.ndim - 1; d > 0; --d) {
-    offset += position % axis.extent[d] * axis.stride[0][d];
-    position /= axis.extent[d];
-  }
-  return axis.ndim > 0 ? offset + position * axis.stride[0][0] : 0;
-}
-
 /// The number of the position of a tuple.
 std::int64_t position_of(const IndexTuple& tuple, const std::byte* index) {
   return (index - tuple.base) / static_cast<std::int64_t>(sizeof(std::int64_t));
@@ -42,7 +36,7 @@ bool find_item(const GatherArgs& args, ResolveRun resolve, const std::byte* inde
   if (args.tuple != nullptr)
     return tuple_offsets(*args.tuple, args.mode, position_of(*args.tuple, index), 1, &offset);
   const bool good = resolve(index, 0, 1, args.n, &offset);
-  if (offset != kMissing) offset = axis_offset(args.axis, offset);
+  if (offset != kMissing) offset = offset_of(args.axis, offset);
   return good;
 }
 
@@ -131,6 +125,7 @@ struct GatherFunctions {
         resolved(args.tuple != nullptr || args.axis.ndim > 1 || args.moves_both() ||
                  args.index_type.bytes < 4 || !args.index_type.is_signed),
         far(reach_of(args) == Reach::Far) {
+    if (args.axis.ndim > 1) axis_offsets.emplace(args.axis);
     const bool packed =
         !resolved && is_packed(args.item, source_step(args), args.index_type.bytes,
                                run_stride(args.loop, kIndex), run_stride(args.loop, kOut), args.n);
@@ -149,6 +144,7 @@ struct GatherFunctions {
   bool resolved;  ///< indices are first resolved to a block of positions or offsets
   bool far;       ///< items are prefetched
   MoveItems move = nullptr;
+  std::optional<AxisOffsets> axis_offsets;  ///< of an axis of several dimensions
 };
 
 /// Moves a run along the source's inner dimensions, for which one index is read.
@@ -216,16 +212,13 @@ bool move_tuple(const GatherArgs& args, const GatherFunctions& functions, const 
 
 /// Turns positions into offsets in the source, of items whose first one is at `offset` and that are
 /// `stride` bytes apart. Missing ones stay.
-void make_offsets(const GatherArgs& args, std::int64_t offset, std::int64_t stride,
-                  std::int64_t count, std::int64_t* position) {
-  if (args.axis.ndim <= 1 && args.mode != GPUKERN_INDEX_FILL) {
-    const std::int64_t step = run_stride(args.axis, 0);
-    for (std::int64_t i = 0; i < count; ++i) position[i] = position[i] * step + offset + i * stride;
-    return;
-  }
+void make_offsets(const GatherArgs& args, const GatherFunctions& functions, std::int64_t offset,
+                  std::int64_t stride, std::int64_t count, std::int64_t* position) {
+  if (functions.axis_offsets) return functions.axis_offsets->make(offset, stride, count, position);
+  const std::int64_t step = run_stride(args.axis, 0);
   for (std::int64_t i = 0; i < count; ++i)
-    if (position[i] != kMissing)
-      position[i] = axis_offset(args.axis, position[i]) + offset + i * stride;
+    if (args.mode != GPUKERN_INDEX_FILL || position[i] != kMissing)
+      position[i] = position[i] * step + offset + i * stride;
 }
 
 /// Moves a run along the index, resolving its indices in blocks that stay in the first-level cache.
@@ -248,7 +241,7 @@ bool move_resolved(const GatherArgs& args, const GatherFunctions& functions, con
         good;
     if (args.axis.ndim > 1 || source_stride != 0) {
       run.source_step = 1;
-      make_offsets(args, done * source_stride, source_stride, run.count, block.data());
+      make_offsets(args, functions, done * source_stride, source_stride, run.count, block.data());
     }
     if (run.source_step == 1 && have_offsets(args))
       move_offsets(run, args.item, block.data(), functions.far);
@@ -318,9 +311,39 @@ bool gather_parts(std::int64_t count, std::int64_t grain, const Part& part) {
   return good.load(std::memory_order_relaxed);
 }
 
+/// Whether to copy a source of several dimensions along the axis first, so that positions are
+/// offsets: there are more items to gather than in the source, which the near caches hold.
+bool is_worth_packing(const GatherArgs& args) {
+  const auto* step = args.loop.stride[kSource];
+  return args.axis.ndim > 1 && args.tuple == nullptr && args.loop.count() >= args.n &&
+         args.n <= near_cache_bytes() / args.item &&
+         std::all_of(step, step + args.loop.ndim, [](std::int64_t bytes) { return bytes == 0; });
+}
+
+/// Calls gather(args) with the source copied to one dimension.
+template <class Gather>
+bool gather_packed(const GatherArgs& args, const Gather& gather) {
+  const auto memory =
+      std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(args.n * args.item));
+  CopyArgs copied{args.source, memory.get(), args.item, {}};
+  std::int64_t step = args.n * args.item;
+  for (int d = 0; d < args.axis.ndim; ++d) {
+    step /= args.axis.extent[d];
+    copied.loop.push(args.axis.extent[d], {args.axis.stride[0][d], step});
+  }
+  copy(copied);
+  GatherArgs packed = args;
+  packed.source = memory.get();
+  packed.axis = {};
+  packed.axis.push(args.n, {args.item});
+  return gather(packed);
+}
+
 }  // namespace
 
 bool gather(const GatherArgs& args) {
+  if (is_worth_packing(args))
+    return gather_packed(args, [](const GatherArgs& packed) { return gather(packed); });
   if (is_long(args)) {
     const ResolveRun resolve = resolve_for(args.index_type, args.mode);
     return gather_parts(args.loop.count() * pieces_of(args), 1,
@@ -336,6 +359,9 @@ bool gather(const GatherArgs& args) {
 }
 
 bool gather_if_in_bounds(const GatherArgs& args, const IndexArgs& indices) {
+  if (is_worth_packing(args))
+    return gather_packed(
+        args, [&](const GatherArgs& packed) { return gather_if_in_bounds(packed, indices); });
   const GatherFunctions functions(args);
   std::atomic<bool> good{true};  // cleared if another thread changes the indices during the call
   auto check = [&](std::int64_t begin, std::int64_t end) {

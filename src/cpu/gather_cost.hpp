@@ -26,8 +26,10 @@ inline Reach reach_of(const GatherArgs& args) {
   // A core keeps this many loads in flight without prefetching.
   constexpr std::int64_t kFew = 64;
   if (args.loop.count() <= kFew) return Reach::Core;
-  const std::int64_t step = std::max(args.item, std::min(std::abs(source_step(args)), kCacheLine));
-  if (args.axis.ndim > 1 || args.n > near_cache_bytes() / step) return Reach::Far;
+  std::int64_t step = args.axis.ndim > 0 ? kCacheLine : 0;
+  for (int d = 0; d < args.axis.ndim; ++d) step = std::min(step, std::abs(args.axis.stride[0][d]));
+  step = std::max(step, args.item);
+  if (args.n > near_cache_bytes() / step) return Reach::Far;
   return args.n > core_cache_bytes() / 2 / step ? Reach::Shared : Reach::Core;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "src/core/reduce.hpp"
+#include "src/cpu/axis_offsets.hpp"
 #include "src/cpu/cache.hpp"
 #include "src/cpu/elements.hpp"
 #include "src/cpu/full_blocks.hpp"
@@ -63,19 +64,32 @@ void apply_far_updates(std::byte* target, std::int64_t step, const std::byte* va
   }
 }
 
+/// As apply_updates(), for keys of several dimensions.
+template <class Body>
+void apply_unraveled(const ScatterArgs& args, const Updates& updates, const Body& body) {
+  std::array<std::int64_t, UpdateReader::kBlock>
+      offset;  // NOLINT(*-member-init): the first `count`
+  const AxisOffsets offsets(args.keys);
+  for (std::int64_t done = 0; done < updates.count;) {
+    const std::int64_t count = std::min(UpdateReader::kBlock, updates.count - done);
+    for (std::int64_t u = 0; u < count; ++u)
+      offset[static_cast<std::size_t>(u)] = updates.at(done + u).key;
+    offsets.make(0, 0, count, offset.data());
+    for (std::int64_t u = 0; u < count; ++u, ++done) {
+      const Update update = updates.at(done);
+      body(update.key, args.target + offset[static_cast<std::size_t>(u)],
+           args.values + update.value);
+    }
+  }
+}
+
 /// Calls body(key, target, value) for updates in order. Where the target is larger than a core's
 /// cache, its elements are fetched before, and fetch(key) fetches what else the body accesses.
 template <class Body, class Fetch = FetchNothing>
 void for_each_update(const ScatterArgs& args, const Updates& updates, const Body& body,
                      const Fetch& fetch = {}) {
   const std::int64_t count = updates.count;
-  if (args.keys.ndim > 1) {
-    for (std::int64_t u = 0; u < count; ++u) {
-      const Update update = updates.at(u);
-      body(update.key, args.target + offset_of(args.keys, update.key), args.values + update.value);
-    }
-    return;
-  }
+  if (args.keys.ndim > 1) return apply_unraveled(args, updates, body);
   const std::int64_t step = run_stride(args.keys, 0);
   const std::int64_t bytes = std::max<std::int64_t>(1, std::abs(step));
   const bool is_far = args.keys.count() > core_cache_bytes() / bytes;
