@@ -9,6 +9,7 @@
 #include "src/cpu/axpby_kernels.hpp"
 #include "src/cpu/isa.hpp"
 #include "src/cpu/kernels.hpp"
+#include "src/cpu/long_runs.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/thread_pool.hpp"
@@ -132,13 +133,13 @@ void compute_run(const AxpbyArgs& args, const AxpbyKernels& kernels,
 
 void axpby(const AxpbyArgs& args) {
   const AxpbyKernels& kernels = best_kernels();
-  parallel_for(args.loop.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_runs(args, kGrain, [&](const AxpbyArgs& ordered, const auto& each_run) {
     const DefaultFloatingPoint environment;
-    for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
-      if (args.is_wide())
-        compute_run<double>(args, kernels, offset, length);
+    each_run([&](const auto& offset, std::int64_t length) {
+      if (ordered.is_wide())
+        compute_run<double>(ordered, kernels, offset, length);
       else
-        compute_run<float>(args, kernels, offset, length);
+        compute_run<float>(ordered, kernels, offset, length);
     });
   });
 }

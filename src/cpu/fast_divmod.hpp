@@ -16,7 +16,7 @@ class FastDivmod {
   FastDivmod() = default;
   /// divisor is at least 1.
   explicit FastDivmod(std::int64_t divisor)
-      : shift_(std::bit_width(static_cast<std::uint64_t>(divisor) - 1)),
+      : shift_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor) - 1))),
         factor_(static_cast<std::uint64_t>(
             ((Wide{1} << (63 + shift_)) / static_cast<std::uint64_t>(divisor)) + 1)) {}
 

@@ -15,6 +15,7 @@
 #include "src/cpu/index_tuple.hpp"
 #include "src/cpu/index_types.hpp"
 #include "src/cpu/kernels.hpp"
+#include "src/cpu/long_runs.hpp"
 #include "src/cpu/resolve_run.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/thread_limit.hpp"
@@ -257,12 +258,14 @@ bool move_at_once(const GatherArgs& args, const GatherFunctions& functions, cons
   return functions.move(args, run, fill);
 }
 
-bool gather_range(const GatherArgs& args, const GatherFunctions& functions, std::int64_t begin,
-                  std::int64_t end) {
+/// Gathers the runs for which each_run(body) calls body(offsets, length).
+template <class EachRun>
+bool gather_runs(const GatherArgs& args, const GatherFunctions& functions,
+                 const EachRun& each_run) {
   const std::int64_t index_step = run_stride(args.loop, kIndex);
   const std::int64_t out_step = run_stride(args.loop, kOut);
   bool good = true;
-  for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
+  each_run([&](const auto& offset, std::int64_t length) {
     const ItemRun run{args.source + offset[kSource],
                       source_step(args),
                       args.index + offset[kIndex],
@@ -278,6 +281,12 @@ bool gather_range(const GatherArgs& args, const GatherFunctions& functions, std:
     good = way(args, functions, run, offset[kFillValue]) && good;
   });
   return good;
+}
+
+bool gather_range(const GatherArgs& args, const GatherFunctions& functions, std::int64_t begin,
+                  std::int64_t end) {
+  return gather_runs(args, functions,
+                     [&](const auto& body) { for_each_run(args.loop, begin, end, body); });
 }
 
 bool gather_long_items(const GatherArgs& args, ResolveRun resolve, std::int64_t begin,
@@ -309,6 +318,17 @@ bool gather_parts(std::int64_t count, std::int64_t grain, const Part& part) {
     if (!part(begin, end)) good.store(false, std::memory_order_relaxed);
   });
   return good.load(std::memory_order_relaxed);
+}
+
+bool gather_long_runs(const GatherArgs& given) {
+  GatherArgs args = given;
+  const LongRuns runs(args.loop);
+  const GatherFunctions functions(args);
+  return gather_parts(
+      runs.count(), runs.blocks_of(gather_grain(given)), [&](std::int64_t begin, std::int64_t end) {
+        return gather_runs(args, functions,
+                           [&](const auto& body) { runs.for_each(begin, end, body); });
+      });
 }
 
 /// Whether to copy a source of several dimensions along the axis first, so that positions are
@@ -351,6 +371,7 @@ bool gather(const GatherArgs& args) {
                           return gather_long_items(args, resolve, begin, end);
                         });
   }
+  if (args.tuple == nullptr && has_long_runs(args.loop)) return gather_long_runs(args);
   const GatherFunctions functions(args);
   return gather_parts(args.loop.count(), gather_grain(args),
                       [&](std::int64_t begin, std::int64_t end) {

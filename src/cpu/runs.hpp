@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "src/core/loop.hpp"
 
@@ -94,8 +95,38 @@ void visit_width(std::int64_t item, const Visit& visit) {
 template <class Width>
 void copy_items(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
                 std::int64_t count, Width width) {
+  const auto item = static_cast<std::int64_t>(width);
+  if (to_step == item && from_step == item) {
+    std::memcpy(to, from, static_cast<std::size_t>(count * item));
+    return;
+  }
+  if constexpr (!std::is_same_v<Width, std::size_t>) {
+    if (to_step == item && from_step == 0) {
+      std::array<std::byte, Width{}> repeated;
+      std::memcpy(repeated.data(), from, width);
+      for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * item, repeated.data(), width);
+      return;
+    }
+  }
+#pragma GCC unroll 4
   for (std::int64_t i = 0; i < count; ++i)
     std::memcpy(to + i * to_step, from + i * from_step, width);
+}
+
+/// Whether the innermost dimension has short rows of items, contiguous in every operand.
+template <int Operands>
+bool has_short_rows(const Loop<Operands>& loop, std::int64_t item) {
+  constexpr std::int64_t kShort = 64;
+  const int inner = loop.ndim - 1;
+  bool contiguous = inner >= 1 && loop.extent[inner] <= kShort / item;
+  for (int k = 0; k < Operands && contiguous; ++k) contiguous = loop.stride[k][inner] == item;
+  return contiguous;
+}
+
+/// Makes rows that has_short_rows() has found the items.
+template <int Operands>
+void join_short_rows(Loop<Operands>& loop, std::int64_t& item) {
+  item *= loop.extent[--loop.ndim];
 }
 
 /// The number of positions that justifies a thread: 64 KiB of results.

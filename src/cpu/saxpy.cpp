@@ -8,6 +8,7 @@
 #include "src/cpu/cache.hpp"
 #include "src/cpu/isa.hpp"
 #include "src/cpu/kernels.hpp"
+#include "src/cpu/long_runs.hpp"
 #include "src/cpu/rounding.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/cpu/saxpy_kernels.hpp"
@@ -147,17 +148,17 @@ void saxpy_contiguous(const std::byte* a, std::int64_t item, const SaxpyKernel& 
 void saxpy(const SaxpyArgs& args) {
   const SaxpyKernel& kernel = kernel_for(args.dtype);
   const std::int64_t grain = kGrainBytes / args.item;
-  bool contiguous = true;
+  bool contiguous = !has_long_runs(args.loop);
   for (int k = 0; k < 3; ++k) contiguous = contiguous && run_stride(args.loop, k) == args.item;
   const bool large = exceeds_caches(args.loop.count(), args.item);
-  parallel_for(args.loop.count(), grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_runs(args, grain, [&](const SaxpyArgs& ordered, const auto& each_run) {
     const DefaultFloatingPoint environment;
-    for_each_run(args.loop, begin, end, [&](const auto& offset, std::int64_t length) {
+    each_run([&](const auto& offset, std::int64_t length) {
       const Span run{args.x + offset[0], args.y + offset[1], args.out + offset[2], length};
       if (contiguous)
         saxpy_contiguous(args.a, args.item, kernel, large, run);
       else
-        saxpy_strided(args, kernel.ordinary, run);
+        saxpy_strided(ordered, kernel.ordinary, run);
     });
   });
 }

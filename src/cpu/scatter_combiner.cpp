@@ -21,12 +21,15 @@ void put(const ScatterArgs& args, const Updates& updates) {
                         std::memcpy(target, value, width);
                       });
     else
-      for_each_update(args, updates,
-                      [&args, width](std::int64_t, std::byte* target, const std::byte* value) {
-                        for_each_column(args.columns, [=](std::int64_t to, std::int64_t from) {
-                          std::memcpy(target + to, value + from, width);
-                        });
-                      });
+      for_each_update(
+          args, updates, [&args, width](std::int64_t, std::byte* target, const std::byte* value) {
+            const auto put_run = [&](const ColumnOffsets& offset, std::int64_t length) {
+              copy_items(value + offset[kValueColumn], run_stride(args.columns, kValueColumn),
+                         target + offset[kTargetColumn], run_stride(args.columns, kTargetColumn),
+                         length, width);
+            };
+            for_each_column_run(args.columns, ColumnRunVisitor(put_run));
+          });
   });
 }
 

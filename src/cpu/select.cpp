@@ -61,11 +61,33 @@ void visit_mask_word(std::int64_t item, const Visit& visit) {
 constexpr std::int64_t kCounted = 240;
 
 template <class W>
-inline std::int64_t count_block(const std::byte* mask, std::int64_t step, std::int64_t length,
-                                std::uint64_t bits) {
+[[gnu::always_inline]] inline std::int64_t count_block(const std::byte* mask, std::int64_t step,
+                                                       std::int64_t length, std::uint64_t bits) {
   std::conditional_t<sizeof(W) == 16, std::uint64_t, W> count = 0;
+#pragma GCC unroll 4
   for (std::int64_t i = 0; i < length; ++i) count += is_nonzero<W>(mask + i * step, bits);
   return static_cast<std::int64_t>(count);
+}
+
+template <class W>
+std::int64_t count_row_baseline(const std::byte* mask, std::int64_t length, std::uint64_t bits) {
+  return count_block<W>(mask, sizeof(W), length, bits);
+}
+#ifdef GPUKERN_X86
+template <class W>
+[[gnu::target("avx2")]] std::int64_t count_row_avx2(const std::byte* mask, std::int64_t length,
+                                                    std::uint64_t bits) {
+  return count_block<W>(mask, sizeof(W), length, bits);
+}
+#endif
+
+/// Of contiguous elements: a constant step is vectorized.
+template <class W>
+std::int64_t count_row(const std::byte* mask, std::int64_t length, std::uint64_t bits) {
+#ifdef GPUKERN_X86
+  if (__builtin_cpu_supports("avx2")) return count_row_avx2<W>(mask, length, bits);
+#endif
+  return count_row_baseline<W>(mask, length, bits);
 }
 
 /// The number of nonzero elements at positions [begin, end).
@@ -78,9 +100,8 @@ std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t
     for (std::int64_t done = 0; done < length; done += kCounted) {
       const std::byte* const mask = args.mask + offset[0] + done * step;
       const std::int64_t tested = std::min(kCounted, length - done);
-      count += step == kItem  // a constant step is vectorized
-                   ? count_block<W>(mask, kItem, tested, args.bits)
-                   : count_block<W>(mask, step, tested, args.bits);
+      count += step == kItem ? count_row<W>(mask, tested, args.bits)
+                             : count_block<W>(mask, step, tested, args.bits);
     }
   });
   return count;

@@ -11,7 +11,14 @@ namespace {
 /// Counts the nonzero elements of a mask on the device of its memory.
 std::int64_t count_on(Device& device, const Tensor& mask, Stream stream) {
   SelectArgs args = mask_args(mask);
-  args.loop.sort_by(0);  // elements are counted in any order
+  // Elements are counted in any order.
+  for (int d = 0; d < args.loop.ndim; ++d) {
+    std::int64_t& stride = args.loop.stride[0][d];
+    if (stride >= 0) continue;
+    args.mask += (args.loop.extent[d] - 1) * stride;
+    stride = -stride;
+  }
+  args.loop.sort_by(0);
   args.loop.coalesce();
   return device.count_nonzero(args, stream);
 }

@@ -30,7 +30,7 @@ set(infallible
     _GLOBAL_OFFSET_TABLE_ _Unwind_Resume __cpu_features2 __cpu_model __cxa_begin_catch
     __cxa_end_catch __cxa_free_exception __cxa_atexit __cxa_guard_abort __cxa_guard_acquire __cxa_guard_release __cxa_rethrow __cxa_pure_virtual __cxa_throw __cxa_throw_bad_array_new_length
     __dso_handle __errno_location __gxx_personality_v0 __libc_single_threaded __popcountdi2
-    __sched_cpucount __stack_chk_fail __tls_get_addr)
+    __sched_cpucount __stack_chk_fail __tls_get_addr __udivti3)
 execute_process(COMMAND "${NM}" ${OBJECTS} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL " [A-TV-Za-z] [^\n]+" defined "${symbols}")
 list(TRANSFORM defined REPLACE "^ . " "")

@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Arrays whose innermost dimension is short, as channels of pixels are."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import gpukern
+
+SHAPES = ((300, 3), (40, 70, 3), (3, 33, 2, 5), (4, 257, 15))
+
+
+def layouts(rng, shape, dtype):
+    """Arrays of a shape in every order of axes, reversed, as fields, with repeated elements."""
+
+    def small(shape):  # sums of their products are exact in every dtype
+        return rng.integers(0, 30, shape).astype(dtype)
+
+    for axes in itertools.permutations(range(len(shape))):
+        yield small([shape[axis] for axis in axes]).transpose(np.argsort(axes))
+    yield small(shape)[..., ::-1]
+    yield small((*shape[:-1], shape[-1] + 2))[..., 1:-1]
+    yield np.broadcast_to(small(shape[-1:]), shape)
+    yield np.broadcast_to(small((*shape[:-1], 1)), shape)
+    records = np.zeros(shape, [("value", dtype), ("flag", "i1")])
+    records["value"] = small(shape)
+    yield records["value"]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "f8"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_arithmetic(place, rng, shape, dtype):
+    y = rng.integers(0, 30, shape).astype(dtype)
+    z = rng.integers(0, 30, shape).astype(dtype)
+    for x in layouts(rng, shape, dtype):
+        given = place.put(x)
+        for result, expected in (
+            (gpukern.saxpy(2, given, place.put(y), **place.options), 2 * x + y),
+            (gpukern.axpby(2, given, 3, place.put(y), **place.options), 2 * x + 3 * y),
+            (gpukern.fma(given, place.put(y), place.put(z), **place.options), x * y + z),
+        ):
+            assert np.array_equal(place.take(result), expected)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "c16", "V3"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_indexing(place, rng, shape, dtype):
+    as_numbers = np.dtype(dtype).kind != "V"
+    for numbers in layouts(rng, shape, dtype if as_numbers else "u1"):
+        array = numbers
+        if not as_numbers:
+            array = np.stack([numbers, numbers + 1, numbers], -1).view(dtype)[..., 0]
+        given = place.put(array)
+        for axis in range(array.ndim):
+            n = array.shape[axis]
+            index = rng.integers(-n, n, n + 40)
+            result = gpukern.gather(given, place.put(index), axis=axis, **place.options)
+            assert place.take(result).tobytes() == np.take(array, index, axis).tobytes()
+            outside = np.append(index, [n, -n - 1])
+            fill = array.reshape(-1)[0]
+            result = gpukern.gather(
+                given, place.put(outside), axis=axis, mode="fill", fill_value=fill, **place.options
+            )
+            expected = np.take(array, np.append(index, [0, 0]), axis)
+            expected[(slice(None),) * axis + (slice(-2, None),)] = fill
+            assert place.take(result).tobytes() == expected.tobytes()
+            index = rng.integers(-n, n, array.shape)
+            result = gpukern.take_along_axis(given, place.put(index), axis, **place.options)
+            assert place.take(result).tobytes() == np.take_along_axis(array, index, axis).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_writes(rng, shape, dtype):
+    values = rng.integers(0, 50, shape).astype(dtype)
+    for array in layouts(rng, shape, dtype):
+        assert gpukern.count_nonzero(array) == np.count_nonzero(array)
+        for axis in range(array.ndim):
+            order = rng.permutation(array.shape[axis])
+            expected = np.array(array)
+            where = (slice(None),) * axis + (order,)
+            expected[where] = values
+            out = np.empty_like(array)
+            gpukern.scatter(array, order, values, axis=axis, out=out)
+            assert np.array_equal(out, expected)
+            if array.flags.writeable:
+                gpukern.scatter(array, order, values, axis=axis)
+                assert np.array_equal(array, expected)
+        if array.flags.writeable:
+            gpukern.copyto(array, values)
+            assert np.array_equal(array, values)
