@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
@@ -65,8 +66,15 @@ struct RowColumns {
   Loop<2> loop;
   std::int64_t count;
   bool aligned;
+  /// Those of a thread block, where the second dimension of the grid divides them.
+  std::int64_t part = std::numeric_limits<std::int64_t>::max();
 
   [[nodiscard]] __device__ bool is_aligned() const { return !kAny || aligned; }
+
+  [[nodiscard]] __device__ std::int64_t begin() const { return blockIdx.y * part; }
+  [[nodiscard]] __device__ std::int64_t end() const {
+    return blockIdx.y + 1 == gridDim.y ? count : begin() + part;
+  }
 
   [[nodiscard]] __device__ std::int64_t target_offset(std::int64_t column) const {
     return offset<0>(column);

@@ -25,6 +25,7 @@ class FastDivmod<std::uint32_t> {
  public:
   using Result = Divmod<std::uint32_t>;
 
+  FastDivmod() = default;
   explicit FastDivmod(std::uint32_t divisor)
       : divisor_(divisor), reciprocal_(std::numeric_limits<std::uint32_t>::max() / divisor) {}
 
@@ -38,8 +39,8 @@ class FastDivmod<std::uint32_t> {
   }
 
  private:
-  std::uint32_t divisor_;
-  std::uint32_t reciprocal_;
+  std::uint32_t divisor_ = 1;
+  std::uint32_t reciprocal_ = std::numeric_limits<std::uint32_t>::max();
 };
 
 template <>

@@ -43,6 +43,7 @@ struct Grid {
   /// memory. The only kernel that accesses memory earlier, partition_direct_kernel, explains why
   /// this is safe.
   bool programmatic_launch = false;
+  int parts = 1;  ///< the second dimension of the grid
 };
 
 /// Blocks that fill the GPU.
@@ -52,7 +53,7 @@ inline std::int64_t resident_grid() { return std::int64_t{8} * device_facts().mu
 class LaunchConfig {
  public:
   LaunchConfig(const Grid& grid, cudaStream_t stream) {
-    config_.gridDim = dim3(static_cast<unsigned>(grid.blocks));
+    config_.gridDim = dim3(static_cast<unsigned>(grid.blocks), static_cast<unsigned>(grid.parts));
     config_.blockDim = dim3(static_cast<unsigned>(grid.threads));
     config_.dynamicSmemBytes = grid.shared_bytes;
     config_.stream = stream;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cuda/common/fast_divmod.cuh"
 #include "src/core/loop.hpp"
 
 namespace gpukern::gpu {
@@ -22,6 +23,39 @@ __device__ void unravel(const Loop<Operands>& loop, Offset position,
     const auto at = static_cast<std::int64_t>(position - rest * extent);
     for (int k = 0; k < Operands; ++k) offset[k] += at * loop.stride[k][d];
     position = rest;
+  }
+}
+
+/// A loop whose positions are found by multiplication.
+template <int Operands>
+struct FastLoop {
+  static constexpr int kMostDimensions = 8;
+
+  int ndim = 0;
+  FastDivmod<std::uint32_t> extent[kMostDimensions];
+  std::int64_t stride[Operands][kMostDimensions];
+
+  /// Whether a loop with as many positions, or other parts of operands, may be one.
+  static bool holds(const Loop<Operands>& loop, std::int64_t positions) {
+    return loop.ndim <= kMostDimensions && positions < std::int64_t{1} << 31;
+  }
+  explicit FastLoop(const Loop<Operands>& loop) : ndim(loop.ndim) {
+    for (int d = 0; d < ndim; ++d) {
+      extent[d] = FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(loop.extent[d]));
+      for (int k = 0; k < Operands; ++k) stride[k][d] = loop.stride[k][d];
+    }
+  }
+};
+
+/// As unravel() above.
+template <int Operands>
+__device__ void unravel(const FastLoop<Operands>& loop, std::uint32_t position,
+                        std::int64_t (&offset)[Operands]) {
+  for (int k = 0; k < Operands; ++k) offset[k] = 0;
+  for (int d = loop.ndim - 1; d >= 0; --d) {
+    const auto at = loop.extent[d].divmod(position);
+    for (int k = 0; k < Operands; ++k) offset[k] += at.remainder * loop.stride[k][d];
+    position = at.quotient;
   }
 }
 

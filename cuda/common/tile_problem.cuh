@@ -12,6 +12,13 @@
 
 namespace gpukern::gpu {
 
+/// Whether most of a tile would be empty: kernels whose threads have single elements are faster.
+template <int kOperands>
+bool has_short_rows(const Loop<kOperands>& loop) {
+  constexpr std::int64_t kShort = 32;
+  return loop.ndim > 1 && loop.extent[loop.ndim - 1] < kShort;
+}
+
 /// What tiles are made of: the last operand of the loop, the output, is in the order of memory.
 template <int kOperands>
 struct TileProblem {

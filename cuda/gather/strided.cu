@@ -48,6 +48,66 @@ __global__ void __launch_bounds__(kThreads)
   *out = __ldg(reinterpret_cast<const W*>(args.source + offset[kSource] + along_axis[0] + in_item));
 }
 
+/// Words that a thread has in flight.
+constexpr int kInFlight = 4;
+
+struct ElementArgs {
+  const std::byte* source;
+  const std::byte* index;
+  std::byte* out;
+  FastLoop<4> loop;
+  FastLoop<1> axis;
+  FastDivmod<std::uint32_t> words;  ///< of an item
+  std::uint32_t total;
+  IndexType index_type;
+  bool index_aligned;
+  gpukern_index_mode mode;
+  std::int64_t n;
+  std::uint64_t* bad;
+  std::int64_t fill_period;
+};
+
+/// As gather_strided_kernel, of positions that are found by multiplication.
+template <class W>
+__global__ void __launch_bounds__(kThreads)
+    gather_elements_kernel(const __grid_constant__ ElementArgs args,
+                           const __grid_constant__ Fill fill) {
+  const std::uint32_t first = blockIdx.x * kThreads * kInFlight + threadIdx.x;
+  std::int64_t index[kInFlight];
+  std::int64_t source[kInFlight];
+  std::int64_t fill_value[kInFlight];
+  std::byte* to[kInFlight];
+  std::uint32_t in_item[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    const auto position = args.words.divmod(min(first + k * kThreads, args.total - 1));
+    in_item[k] = position.remainder * static_cast<std::uint32_t>(sizeof(W));
+    std::int64_t offset[4];
+    unravel(args.loop, position.quotient, offset);
+    index[k] = load_index(args.index + offset[kIndex], args.index_type, args.index_aligned);
+    source[k] = offset[kSource] + in_item[k];
+    fill_value[k] = offset[kFillValue];
+    to[k] = args.out + offset[kOut] + in_item[k];
+  }
+  W word[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    note_bad(args.bad, index[k], args.index_type.is_signed, args.n);
+    const std::int64_t position =
+        resolve_index(args.mode, index[k], args.index_type.is_signed, args.n);
+    if (position < 0) {
+      word[k] = fill_word<W>(fill, fill_value[k], args.fill_period, in_item[k]);
+      continue;
+    }
+    std::int64_t along_axis[1];
+    unravel(args.axis, static_cast<std::uint32_t>(position), along_axis);
+    word[k] = __ldg(reinterpret_cast<const W*>(args.source + source[k] + along_axis[0]));
+  }
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k)
+    if (first + k * kThreads < args.total) *reinterpret_cast<W*>(to[k]) = word[k];
+}
+
 }  // namespace
 
 void run_strided(const GatherLaunch& call) {
@@ -55,6 +115,25 @@ void run_strided(const GatherLaunch& call) {
   const std::int64_t words = args.item / call.problem.width;
   const std::int64_t total = args.loop.count() * words;
   const bool aligned = index_aligned(args.index, args.loop, kIndex, args.index_type);
+  if (FastLoop<4>::holds(args.loop, total) && FastLoop<1>::holds(args.axis, args.n)) {
+    const ElementArgs elements{args.source,
+                               args.index,
+                               args.out,
+                               FastLoop<4>(args.loop),
+                               FastLoop<1>(args.axis),
+                               FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(words)),
+                               static_cast<std::uint32_t>(total),
+                               args.index_type,
+                               aligned,
+                               args.mode,
+                               args.n,
+                               args.bad,
+                               args.fill_period};
+    return visit_word(call.problem.width, [&](auto word) {
+      launch(gather_elements_kernel<decltype(word)>, ceil_divide(total, kThreads * kInFlight),
+             call.stream, elements, call.fill);
+    });
+  }
   visit_word(call.problem.width, [&](auto word) {
     visit_offset(total, [&](auto offset) {
       using Offset = decltype(offset);

@@ -12,6 +12,9 @@
 namespace gpukern::gpu {
 namespace {
 
+/// Words that a thread has in flight.
+constexpr int kInFlight = 4;
+
 /// Each thread moves one word; an item has `words` words.
 template <class W, class Offset>
 __global__ void __launch_bounds__(kThreads)
@@ -24,6 +27,30 @@ __global__ void __launch_bounds__(kThreads)
   unravel(args.loop, position, offset);
   *reinterpret_cast<W*>(args.destination + offset[1] + at) =
       *reinterpret_cast<const W*>(args.source + offset[0] + at);
+}
+
+/// As copy_kernel, of positions that are found by multiplication.
+template <class W>
+__global__ void __launch_bounds__(kThreads)
+    copy_elements_kernel(const std::byte* source, std::byte* destination,
+                         const __grid_constant__ FastLoop<2> loop, FastDivmod<std::uint32_t> words,
+                         std::uint32_t total) {
+  const std::uint32_t first = blockIdx.x * kThreads * kInFlight + threadIdx.x;
+  W word[kInFlight];
+  std::byte* to[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    const std::uint32_t t = min(first + k * kThreads, total - 1);
+    const auto position = words.divmod(t);
+    const std::int64_t at = std::int64_t{position.remainder} * sizeof(W);
+    std::int64_t offset[2];
+    unravel(loop, position.quotient, offset);
+    word[k] = *reinterpret_cast<const W*>(source + offset[0] + at);
+    to[k] = destination + offset[1] + at;
+  }
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k)
+    if (first + k * kThreads < total) *reinterpret_cast<W*>(to[k]) = word[k];
 }
 
 /// Of items that are a word each.
@@ -62,9 +89,16 @@ void copy(const CopyArgs& args, cudaStream_t stream) {
       {alignment_of(args.item), alignment_of(args.source), alignment_of(args.destination)});
   for (int d = 0; d < loop.ndim; ++d)
     width = std::min({width, alignment_of(loop.stride[0][d]), alignment_of(loop.stride[1][d])});
-  if (width == args.item) return copy_tiles(args, stream);
+  if (width == args.item && !has_short_rows(loop)) return copy_tiles(args, stream);
   const std::int64_t words = args.item / width;
   const std::int64_t total = loop.count() * words;
+  if (FastLoop<2>::holds(loop, total))
+    return visit_word(width, [&](auto word) {
+      launch(copy_elements_kernel<decltype(word)>, ceil_divide(total, kThreads * kInFlight), stream,
+             args.source, args.destination, FastLoop<2>(loop),
+             FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(words)),
+             static_cast<std::uint32_t>(total));
+    });
   visit_word(width, [&](auto word) {
     visit_offset(total, [&](auto offset) {
       using Offset = decltype(offset);

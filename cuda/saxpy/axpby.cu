@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "cuda/common/tile_problem.cuh"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/saxpy/axpby.cuh"
 
@@ -14,6 +15,7 @@ namespace {
 /// The dimension, other than the innermost one, in which elements of an input are adjacent that are
 /// not in the innermost one, as in a transposed array; -1 if there is none.
 int transposed_dimension(const AxpbyArgs& args) {
+  constexpr std::int64_t kLeastRows = 16;  // with fewer, most of a tile is empty
   const int innermost = args.loop.ndim - 1;
   for (int k = kFactorOfX; k < kResult; ++k) {
     const AxpbyArgs::Operand& of = args.operand[static_cast<std::size_t>(k)];
@@ -21,7 +23,9 @@ int transposed_dimension(const AxpbyArgs& args) {
     const std::int64_t item = size_of(of.type);
     const std::int64_t step = args.loop.stride[k][innermost];
     for (int d = 0; d < innermost; ++d)
-      if (args.loop.stride[k][d] == item && step != item && step != 0) return d;
+      if (args.loop.extent[d] >= kLeastRows && args.loop.stride[k][d] == item && step != item &&
+          step != 0)
+        return d;
   }
   return -1;
 }
@@ -51,22 +55,46 @@ int row_dimension(const AxpbyArgs& args) {
   return longest;
 }
 
+/// The operands and their strides in the innermost dimension.
+template <class Compute>
+LineProblem<Compute> line_problem(const AxpbyArgs& args, int line) {
+  LineProblem<Compute> problem;
+  const int innermost = args.loop.ndim - 1;
+  for (int k = 0; k <= kPosition; ++k) problem.column_stride[k] = args.loop.stride[k][innermost];
+  for (int k = 0; k <= kResult; ++k) {
+    const AxpbyArgs::Operand& of = args.operand[static_cast<std::size_t>(k)];
+    problem.operand[k] = {of.data, static_cast<Compute>(of.value), access_of(args, k, line),
+                          of.type};
+  }
+  problem.columns = args.loop.extent[innermost];
+  problem.first = args.first;
+  problem.seed = args.seed;
+  problem.stochastic = args.stochastic;
+  return problem;
+}
+
+/// Lines of rows that are shorter than a block of lines, each found for itself.
+template <class Compute>
+void launch_short_lines(const AxpbyArgs& args, cudaStream_t stream) {
+  constexpr int kCount = 4;
+  Loop<kPosition + 1> lines = args.loop;
+  const int innermost = lines.ndim - 1;
+  lines.extent[innermost] = ceil_divide(lines.extent[innermost], kCount);
+  for (auto& strides : lines.stride) strides[innermost] *= kCount;
+  const std::int64_t count = lines.count();
+  launch(axpby_short_lines_kernel<Compute, kCount>,
+         {ceil_divide(count, kThreads), kThreads, 0, true}, stream,
+         line_problem<Compute>(args, kCount), FastLoop<kPosition + 1>(lines),
+         static_cast<std::uint32_t>(count));
+}
+
 template <class Compute, int kCount>
 void launch_lines(const AxpbyArgs& args, cudaStream_t stream) {
-  LineProblem<Compute> problem;
+  LineProblem<Compute> problem = line_problem<Compute>(args, kCount);
   const Loop<6>& loop = args.loop;
   const int innermost = loop.ndim - 1;
   const int rows = row_dimension(args);
-  for (int k = 0; k <= kPosition; ++k) {
-    problem.column_stride[k] = loop.stride[k][innermost];
-    problem.row_stride[k] = rows < 0 ? 0 : loop.stride[k][rows];
-  }
-  for (int k = 0; k <= kResult; ++k) {
-    const AxpbyArgs::Operand& of = args.operand[static_cast<std::size_t>(k)];
-    problem.operand[k] = {of.data, static_cast<Compute>(of.value), access_of(args, k, kCount),
-                          of.type};
-  }
-  problem.columns = loop.extent[innermost];
+  for (int k = 0; k <= kPosition; ++k) problem.row_stride[k] = rows < 0 ? 0 : loop.stride[k][rows];
   problem.rows = rows < 0 ? 1 : loop.extent[rows];
   for (int d = 0; d < innermost; ++d) {
     if (d == rows) continue;
@@ -100,9 +128,6 @@ void launch_lines(const AxpbyArgs& args, cudaStream_t stream) {
   const std::int64_t down = ceil_divide(problem.rows, problem.block_rows);
   problem.blocks_across = FastDivmod<std::int64_t>(across);
   problem.blocks_down = FastDivmod<std::int64_t>(down);
-  problem.first = args.first;
-  problem.seed = args.seed;
-  problem.stochastic = args.stochastic;
   launch(axpby_kernel<Compute, kCount>, {across * down * problem.outer.count(), kThreads, 0, true},
          stream, problem);
 }
@@ -115,6 +140,9 @@ void axpby(const AxpbyArgs& args, cudaStream_t stream) {
     line.loop.push(1, {});
     return axpby(line, stream);
   }
+  if (has_short_rows(args.loop) && FastLoop<kPosition + 1>::holds(args.loop, args.loop.count()))
+    return args.is_wide() ? launch_short_lines<double>(args, stream)
+                          : launch_short_lines<float>(args, stream);
   // The elements of a transposed operand come one by one: fewer make a line.
   const bool transposed = transposed_dimension(args) >= 0;
   if (args.is_wide() && transposed)

@@ -286,4 +286,21 @@ __global__ void __launch_bounds__(kThreads,
   }
 }
 
+/// Lines of the innermost dimension, one for each thread.
+template <class Compute, int kCount>
+__global__ void __launch_bounds__(kThreads)
+    axpby_short_lines_kernel(const __grid_constant__ LineProblem<Compute> problem,
+                             const __grid_constant__ FastLoop<kPosition + 1> lines,
+                             std::uint32_t count) {
+  wait_for_previous();
+  launch_next();
+  const std::uint32_t line = blockIdx.x * kThreads + threadIdx.x;
+  if (line >= count) return;
+  const auto in_row = lines.extent[lines.ndim - 1].divmod(line).remainder;
+  std::int64_t at[kPosition + 1];
+  unravel(lines, line, at);
+  const std::int64_t left = problem.columns - std::int64_t{in_row} * kCount;
+  compute_line<Compute, kCount>(problem, at, static_cast<int>(min(left, std::int64_t{kCount})));
+}
+
 }  // namespace gpukern::gpu

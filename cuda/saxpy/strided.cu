@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cuda/common/elements.cuh"
 #include "cuda/common/tile_problem.cuh"
 #include "cuda/saxpy/math.cuh"
 #include "cuda/saxpy/strided.hpp"
@@ -21,6 +22,49 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, kStag
   work.store(tile[1]);
 }
 
+/// Elements that a thread has in flight.
+constexpr int kInFlight = 4;
+
+/// Of loops that has_short_rows().
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    saxpy_elements_kernel(const std::byte* x, const std::byte* y, std::byte* out,
+                          const __grid_constant__ FastLoop<3> loop, std::uint32_t count,
+                          bool aligned, T a) {
+  const std::uint32_t first = blockIdx.x * kThreads * kInFlight + threadIdx.x;
+  T of_x[kInFlight];
+  T of_y[kInFlight];
+  std::byte* to[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    std::int64_t offset[3];
+    unravel(loop, min(first + k * kThreads, count - 1), offset);
+    of_x[k] = load_element<T>(x + offset[0], aligned);
+    of_y[k] = load_element<T>(y + offset[1], aligned);
+    to[k] = out + offset[2];
+  }
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) {
+    if (first + k * kThreads >= count) continue;
+    T sum;
+    multiply_add(a, of_x[k], of_y[k], sum);
+    store_element(to[k], sum, aligned);
+  }
+}
+
+template <class T>
+void saxpy_elements(const SaxpyArgs& args, T a, cudaStream_t stream) {
+  std::int64_t bits = reinterpret_cast<std::intptr_t>(args.x) |
+                      reinterpret_cast<std::intptr_t>(args.y) |
+                      reinterpret_cast<std::intptr_t>(args.out);
+  for (const auto& strides : args.loop.stride)
+    for (int d = 0; d < args.loop.ndim; ++d) bits |= strides[d];
+  const std::int64_t count = args.loop.count();
+  launch(saxpy_elements_kernel<T>, ceil_divide(count, kThreads * kInFlight), stream, args.x, args.y,
+         args.out, FastLoop<3>(args.loop), static_cast<std::uint32_t>(count),
+         alignment_of(bits) >= static_cast<std::int64_t>(alignof(T)), a);
+}
+
 }  // namespace
 
 void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream) {
@@ -32,6 +76,8 @@ void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream) {
     using T = typename decltype(tag)::type;
     T a;
     std::memcpy(&a, args.a, sizeof(T));
+    if (has_short_rows(args.loop) && FastLoop<3>::holds(args.loop, args.loop.count()))
+      return saxpy_elements(args, a, stream);
     visit_folded(problem, [&](const TileProblem<3>& part) {
       const ThreadTiles<3> tiles = tiles_of<T>(part);
       const auto kernel =

@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(kThreads)
   if (key < 0) return;
   const std::byte* const value = values.at(static_cast<std::uint64_t>(update));
   std::byte* const row = elements.at(static_cast<std::uint64_t>(key));
-  for (std::int64_t column = thread % lanes; column < columns.count; column += lanes) {
+  for (std::int64_t column = columns.begin() + thread % lanes; column < columns.end();
+       column += lanes) {
     std::byte* const to = row + columns.target_offset(column);
     const T number = load_element<T>(value + columns.value_offset(column), columns.aligned);
     if constexpr (!std::is_void_v<AtomicType<T>>) {
@@ -58,32 +59,39 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Of few updates, a whole block works on each.
+int direct_lanes(const ScatterCall& call, std::int64_t accesses) {
+  return lanes_of(accesses, call.count <= kScatterFew ? kThreads : 32);
+}
+
 }  // namespace
 
 void scatter_put_direct(const ScatterCall& call, const LastUpdates& last) {
   const ScatterArgs& args = call.args;
   const ScatterWords words = scatter_words(args);
-  const std::int64_t count = words.columns.count();
-  const int lanes = lanes_of(count);
+  RowColumns<1> columns{words.columns, words.columns.count(), true};
+  const int lanes = direct_lanes(call, columns.count);
+  const Grid grid = divide_columns(
+      columns, lanes,
+      {.blocks = ceil_divide(call.count * lanes, kThreads), .programmatic_launch = true});
   visit_word(words.bytes, [&](auto word) {
-    const Grid grid{.blocks = ceil_divide(call.count * lanes, kThreads),
-                    .programmatic_launch = true};
     launch(put_direct_kernel<decltype(word)>, grid, call.stream, key_of(args), update_values(args),
-           target_elements(args), RowColumns<1>{words.columns, count, true}, call.count, lanes,
-           last);
+           target_elements(args), columns, call.count, lanes, last);
   });
 }
 
 void scatter_direct(const ScatterCall& call, bool atomic) {
   const ScatterArgs& args = call.args;
   if (args.reduce == GPUKERN_REDUCE_NONE) return scatter_put_direct(call, {});
-  const int lanes = lanes_of(call.columns);
+  const int lanes = direct_lanes(call, call.columns);
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch(combine_direct_kernel<T>, ceil_divide(call.count * lanes, kThreads), call.stream,
-           key_of(args), update_values(args), target_elements(args),
-           RowColumns<1>{args.columns, call.columns, is_aligned(args, alignof(T))}, call.count,
-           lanes, reduction_of(args.reduce, args.dtype), atomic);
+    RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
+    const Grid grid =
+        divide_columns(columns, lanes, {.blocks = ceil_divide(call.count * lanes, kThreads)});
+    launch(combine_direct_kernel<T>, grid, call.stream, key_of(args), update_values(args),
+           target_elements(args), columns, call.count, lanes, reduction_of(args.reduce, args.dtype),
+           atomic);
   });
 }
 

@@ -153,9 +153,9 @@ __device__ void combine_long(const Entries& entries, int first, const UpdateValu
   const int blocks = number / kBlock + 1;
   const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), number); };
   const int own = static_cast<int>(threadIdx.x) % width;
-  for (std::int64_t begin = 0; begin < columns.count; begin += width) {
+  for (std::int64_t begin = columns.begin(); begin < columns.end(); begin += width) {
     const std::int64_t column = begin + own;
-    const bool active = column < columns.count;
+    const bool active = column < columns.end();
     for (int b = static_cast<int>(threadIdx.x) / width; active && b < blocks;
          b += kFewThreads / width) {
       A sum[1];
@@ -198,8 +198,8 @@ __global__ void __launch_bounds__(kFewThreads)
       continue;
     }
     std::byte* const row = elements.at(entries.key(at));
-    for (std::int64_t column = std::int64_t{lane} * kCount; column < columns.count;
-         column += std::int64_t{lanes} * kCount) {
+    for (std::int64_t column = columns.begin() + std::int64_t{lane} * kCount;
+         column < columns.end(); column += std::int64_t{lanes} * kCount) {
       A sum[kCount];
       combine_columns<T, kInFlight>(columns, column, row, values, UpdateNumbers{entries.entry + at},
                                     number, reduction, sum);
@@ -211,8 +211,14 @@ __global__ void __launch_bounds__(kFewThreads)
   for (int k = 0; k < long_ones.number; ++k)
     combine_long<T>(entries, long_ones.first[k], values,
                     elements.at(entries.key(long_ones.first[k])),
-                    RowColumns<1>{columns.loop, columns.count, columns.aligned}, width, reduction,
-                    long_ones.block);
+                    RowColumns<1>{columns.loop, columns.count, columns.aligned, columns.part},
+                    width, reduction, long_ones.block);
+}
+
+/// Of fewer updates than a block has warps, each has several.
+int few_lanes(const ScatterCall& call, std::int64_t accesses) {
+  const auto updates = std::bit_ceil(static_cast<std::uint64_t>(call.count));
+  return lanes_of(accesses, std::max<std::uint64_t>(32, kFewThreads / updates));
 }
 
 /// Each block reads all indices: too many blocks would read more of them than values.
@@ -225,12 +231,12 @@ Grid few_grid(const ScatterCall& call, int lanes) {
 template <class T, int kCount>
 void launch_combine(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const int lanes = lanes_of(ceil_divide(call.columns, kCount));
+  const int lanes = few_lanes(call, ceil_divide(call.columns, kCount));
   const int width = join_width(call.columns, kMostWidth);
-  launch(combine_few_kernel<T, kCount>, few_grid(call, lanes), call.stream, key_of(args),
-         update_values(args), target_elements(args),
-         RowColumns<kCount>{args.columns, call.columns, is_aligned(args, alignof(T))},
-         static_cast<int>(call.count), lanes, width,
+  RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
+  const Grid grid = divide_columns(columns, lanes, few_grid(call, lanes));
+  launch(combine_few_kernel<T, kCount>, grid, call.stream, key_of(args), update_values(args),
+         target_elements(args), columns, static_cast<int>(call.count), lanes, width,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
 
@@ -240,12 +246,12 @@ void scatter_few(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.reduce == GPUKERN_REDUCE_NONE) {
     const ScatterWords words = scatter_words(args);
-    const std::int64_t count = words.columns.count();
-    const int lanes = lanes_of(count);
+    RowColumns<1> columns{words.columns, words.columns.count(), true};
+    const int lanes = few_lanes(call, columns.count);
+    const Grid grid = divide_columns(columns, lanes, few_grid(call, lanes));
     visit_word(words.bytes, [&](auto word) {
-      launch(put_few_kernel<decltype(word)>, few_grid(call, lanes), call.stream, key_of(args),
-             update_values(args), target_elements(args), RowColumns<1>{words.columns, count, true},
-             static_cast<int>(call.count), lanes);
+      launch(put_few_kernel<decltype(word)>, grid, call.stream, key_of(args), update_values(args),
+             target_elements(args), columns, static_cast<int>(call.count), lanes);
     });
     return;
   }

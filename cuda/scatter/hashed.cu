@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads)
   if (groups.rank[update] != 0) return;
   const Slot slot = groups.slots[at];
   if (slot.number > kMostShort) {
-    if (lane == 0) groups.add_long(at);
+    if (lane == 0 && blockIdx.y == 0) groups.add_long(at);
     return;
   }
   const int place = static_cast<int>(threadIdx.x) / lanes * kMostShort;
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   auto* const ordered = reinterpret_cast<std::uint32_t*>(memory) + place;
   group.order(members, [&](int position, std::uint32_t of) { ordered[position] = of; });
-  for (std::int64_t column = std::int64_t{lane} * kCount; column < columns.count;
+  for (std::int64_t column = columns.begin() + std::int64_t{lane} * kCount; column < columns.end();
        column += std::int64_t{lanes} * kCount) {
     A sum[kCount];
     combine_columns<T, kInFlight>(columns, column, row, values, ordered, group.number, reduction,
@@ -318,9 +318,11 @@ template <class T, int kCount>
 void launch_combine(const ScatterCall& call, const Groups& groups) {
   const ScatterArgs& args = call.args;
   const int lanes = std::max(lanes_of(ceil_divide(call.columns, kCount)), kLeastLanes);
-  launch(combine_kernel<T, kCount>, dependent(ceil_divide(call.count * lanes, kThreads)),
-         call.stream, groups, update_values(args), target_elements(args),
-         RowColumns<kCount>{args.columns, call.columns, is_aligned(args, alignof(T))}, lanes,
+  RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
+  const Grid grid =
+      divide_columns(columns, lanes, dependent(ceil_divide(call.count * lanes, kThreads)));
+  launch(combine_kernel<T, kCount>, grid, call.stream, groups, update_values(args),
+         target_elements(args), columns, lanes,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
 

@@ -25,13 +25,13 @@ template <class Key>
 void launch_put(const ScatterCall& call, const void* keys, const void* updates) {
   const ScatterArgs& args = call.args;
   const ScatterWords words = scatter_words(args);
-  const std::int64_t count = words.columns.count();
-  const int lanes = lanes_of(count);
+  RowColumns<1> columns{words.columns, words.columns.count(), true};
+  const int lanes = lanes_of(columns.count);
+  const Grid grid = divide_columns(columns, lanes, {ceil_divide(call.count * lanes, kThreads)});
   visit_word(words.bytes, [&](auto word) {
-    launch(put_rows_kernel<decltype(word), Key>, ceil_divide(call.count * lanes, kThreads),
-           call.stream, sorted_keys(call, static_cast<const Key*>(keys)),
-           static_cast<const Key*>(updates), update_values(args), target_elements(args),
-           RowColumns<1>{words.columns, count, true}, lanes);
+    launch(put_rows_kernel<decltype(word), Key>, grid, call.stream,
+           sorted_keys(call, static_cast<const Key*>(keys)), static_cast<const Key*>(updates),
+           update_values(args), target_elements(args), columns, lanes);
   });
 }
 

@@ -34,10 +34,10 @@ __global__ void __launch_bounds__(kRowThreads)
     const ValueBlock block = chunk[b];
     const int count = block.end - block.begin;
     const bool whole = block.first && block.is_last;
-    if (!whole && lane == 0) long_keys.note(chunk, b, begin);
+    if (!whole && lane == 0 && blockIdx.y == 0) long_keys.note(chunk, b, begin);
     std::byte* const row = elements.at(chunk.key[block.begin]);
-    for (std::int64_t column = std::int64_t{lane} * kCount; column < columns.count;
-         column += std::int64_t{lanes} * kCount) {
+    for (std::int64_t column = columns.begin() + std::int64_t{lane} * kCount;
+         column < columns.end(); column += std::int64_t{lanes} * kCount) {
       A sum[kCount];
       combine_columns<T, kInFlight>(columns, column, block.first ? row : nullptr, values,
                                     update + block.begin, count, reduction, sum);
@@ -57,12 +57,14 @@ template <class T, int kCount, class Key>
 void launch_rows(const ScatterCall& call, const void* keys, const void* updates,
                  const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
-  const RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
+  RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
   const int lanes = lanes_of(ceil_divide(call.columns, kCount));
-  launch(reduce_rows_kernel<T, kCount, Key>, Grid{ceil_divide(call.count, kPositions), kRowThreads},
-         call.stream, sorted_keys(call, static_cast<const Key*>(keys)),
-         static_cast<const Key*>(updates), update_values(args), target_elements(args), columns,
-         lanes, reduction_of(args.reduce, args.dtype), long_keys);
+  const Grid grid =
+      divide_columns(columns, lanes, {ceil_divide(call.count, kPositions), kRowThreads});
+  launch(reduce_rows_kernel<T, kCount, Key>, grid, call.stream,
+         sorted_keys(call, static_cast<const Key*>(keys)), static_cast<const Key*>(updates),
+         update_values(args), target_elements(args), columns, lanes,
+         reduction_of(args.reduce, args.dtype), long_keys);
 }
 
 }  // namespace

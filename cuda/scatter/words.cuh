@@ -26,7 +26,7 @@ inline ScatterWords scatter_words(const ScatterArgs& args) {
 template <class W>
 __device__ void copy_words(const std::byte* from, std::byte* to, const RowColumns<1>& words,
                            std::int64_t lane, std::int64_t lanes) {
-  for (std::int64_t w = lane; w < words.count; w += lanes)
+  for (std::int64_t w = words.begin() + lane; w < words.end(); w += lanes)
     *reinterpret_cast<W*>(to + words.target_offset(w)) =
         *reinterpret_cast<const W*>(from + words.value_offset(w));
 }

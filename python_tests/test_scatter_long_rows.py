@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: 2026 The gpukern authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""scatter of few updates of long rows, whose columns a GPU divides among its threads."""
+
+import numpy as np
+import pytest
+
+from gpukern import scatter
+
+STEPS = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+DTYPES = ["u1", "i4", "i8", "f2", "f4", "f8", "c8"]
+
+
+def numbers(rng, shape, dtype):
+    """Sums and products of few of them are exact."""
+    return rng.integers(1, 3, shape).astype(dtype)
+
+
+def expected_of(target, index, values, reduce):
+    result = target.copy()
+    for key, row in zip(index, values, strict=True):
+        result[key] = row if reduce is None else STEPS[reduce](result[key], row)
+    return result
+
+
+def check(place, target, index, values, reduce, **options):
+    expected = expected_of(target, index, values, reduce)
+    out = place.put(target)
+    scatter(out, place.put(index), place.put(values), reduce=reduce, **options, **place.options)
+    assert place.take(out).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("reduce", [None, *STEPS])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_few_updates(place, rng, dtype, reduce):
+    if np.dtype(dtype).kind == "c" and reduce not in (None, "add"):
+        pytest.skip("complex numbers have no order")
+    for count, columns in ((1, 300_007), (3, 100_000), (17, 30_001), (1000, 1501)):
+        target = numbers(rng, (5, columns), dtype)
+        if reduce == "multiply":
+            target[:] = 1
+        index = rng.integers(0, 5 if count < 1000 else 2, count)
+        values = numbers(rng, (count, columns), dtype)
+        if count == 1000 and reduce == "add":
+            values[:] = rng.integers(0, 2, (count, columns))
+        if count == 1000 and reduce == "multiply":
+            values[:] = 1
+        check(place, target, index, values, reduce)
+        if count <= 3:
+            keys = rng.permutation(5)[:count]
+            check(place, target, keys, values[:count], reduce, unique=True)
+
+
+@pytest.mark.parametrize("reduce", [None, "add", "max"])
+@pytest.mark.parametrize("dtype", ["u1", "f4", "c8", "i8"])
+def test_more_updates(place, rng, dtype, reduce):
+    if dtype == "c8" and reduce == "max":
+        pytest.skip("complex numbers have no order")
+    for count, columns in ((1100, 3001), (5000, 700)):
+        target = numbers(rng, (count // 3, columns), dtype)
+        index = rng.integers(0, len(target), count)
+        check(place, target, index, numbers(rng, (count, columns), dtype), reduce)
+
+
+@pytest.mark.parametrize("reduce", [None, "add"])
+@pytest.mark.parametrize("axes", [(0, 1, 2), (0, 2, 1), (1, 2, 0), (2, 1, 0)], ids=str)
+def test_rows_of_any_layout(place, rng, axes, reduce):
+    shape = (3, 500, 70)
+    base = numbers(rng, [shape[axis] for axis in np.argsort(axes)], "f4")
+    target = base.transpose(axes)
+    assert target.shape == shape
+    values = numbers(rng, (4, 500, 70), "f4")
+    expected = expected_of(target, [2, 0, 2, 1], values, reduce)
+    if place.on_device:
+        pytest.skip("device arrays are contiguous")
+    scatter(target, np.array([2, 0, 2, 1]), values, reduce=reduce, **place.options)
+    assert np.array_equal(target, expected)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4"])
+def test_missing_updates(place, rng, dtype):
+    target = numbers(rng, (4, 50_000), dtype)
+    values = numbers(rng, (5, 50_000), dtype)
+    kept = [1, 3, 4]
+    for reduce in (None, "add"):
+        expected = expected_of(target, [2, 2, 0], values[kept], reduce)
+        out = place.put(target)
+        index = place.put(np.array([7, 2, -9, 2, 0]))
+        scatter(out, index, place.put(values), reduce=reduce, mode="fill", **place.options)
+        assert place.take(out).tobytes() == expected.tobytes()
