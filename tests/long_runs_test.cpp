@@ -76,6 +76,19 @@ TEST(LongRunsTest, VisitEachPositionOnce) {
   }
 }
 
+TEST(LongRunsTest, HaveBlocksForAllThreadsBehindALongDimension) {
+  Loop<2> loop;  // the first dimension has the shortest steps
+  loop.push(256, {4, 4});
+  loop.push(5000, {1024, 1024});
+  loop.push(3, {5120000, 5120000});
+  const std::vector<Position> expected = all_positions(loop);
+  const LongRuns runs(loop);
+  EXPECT_GE(runs.count(), 5000);
+  EXPECT_EQ(expected, positions_of(loop, [&](const auto& body) {
+              runs.for_each(0, runs.count(), body);
+            }));
+}
+
 TEST(LongRunsTest, AreNotInLoopsWithoutALongDimension) {
   for (const auto& shape : std::vector<std::vector<std::int64_t>>{{1000}, {31, 15}, {1000, 16}})
     EXPECT_FALSE(has_long_runs(loop_of(shape, -1)));

@@ -12,6 +12,7 @@
 #include "src/cpu/gather_cost.hpp"
 #include "src/cpu/gather_items.hpp"
 #include "src/cpu/kernels.hpp"
+#include "src/cpu/long_runs.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/thread_pool.hpp"
 
@@ -82,7 +83,8 @@ IndexArgs indices_of(const GatherArgs& args) {
 
 bool gather_preserving_out(const GatherArgs& args) {
   if (is_for_copy(args)) return gather_by_copy(args);
-  return is_checked_by_threads(args) && gather_if_in_bounds(args, indices_of(args));
+  return is_checked_by_threads(args) && !has_long_runs(args.loop) &&
+         gather_if_in_bounds(args, indices_of(args));
 }
 
 }  // namespace gpukern::cpu

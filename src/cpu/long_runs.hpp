@@ -40,8 +40,8 @@ bool has_long_runs(const Loop<Operands>& loop) {
 
 /// Runs along another dimension than the innermost one, where that is too short: a run costs as
 /// much as some items. Positions are visited in any order, by blocks of the dimension with all
-/// positions of the inner ones, so that each block accesses its cache lines while they are in the
-/// cache.
+/// positions of the short inner ones, so that each block accesses its cache lines while they are in
+/// the cache.
 template <int Operands>
 class LongRuns {
  public:
@@ -55,9 +55,13 @@ class LongRuns {
       for (int k = 0; k < Operands; ++k) strides[k] = loop.stride[k][d];
       to.push(loop.extent[d], strides);
     };
+    // Few positions, so that there are blocks for all threads.
+    int first_inner = loop.ndim;
+    for (std::int64_t positions = 1; first_inner - 1 > dimension; --first_inner)
+      if ((positions *= loop.extent[first_inner - 1]) > kMostInner) break;
     for (int d = 0; d < loop.ndim; ++d) {
       if (d == dimension) continue;
-      move(d, d < dimension ? outer_ : inner_);
+      move(d, d < first_inner ? outer_ : inner_);
       move(d, ordered);
     }
     move(dimension, ordered);
@@ -67,7 +71,7 @@ class LongRuns {
 
   /// The number of blocks.
   [[nodiscard]] std::int64_t count() const { return outer_.count() * blocks_; }
-  /// The blocks of as many positions.
+  /// The number of blocks that have about as many positions together.
   [[nodiscard]] std::int64_t blocks_of(std::int64_t positions) const {
     return std::max<std::int64_t>(1, positions / (inner_.count() * kBlock));
   }
@@ -95,6 +99,7 @@ class LongRuns {
 
  private:
   static constexpr std::int64_t kBlock = 256;
+  static constexpr std::int64_t kMostInner = 256;
 
   const Loop<Operands>& loop_;
   Loop<Operands> outer_;

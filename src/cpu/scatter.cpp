@@ -13,7 +13,6 @@
 #include "src/cpu/cache.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/rounding.hpp"
-#include "src/cpu/runs.hpp"
 #include "src/cpu/scatter_combiner.hpp"
 #include "src/cpu/scatter_few_keys.hpp"
 #include "src/cpu/scatter_tables.hpp"
@@ -312,11 +311,6 @@ Way way_of(const ScatterArgs& args, const Combiner& combiner, int threads) {
 }  // namespace
 
 void scatter(const ScatterArgs& args) {
-  if (args.reduce == GPUKERN_REDUCE_NONE && has_short_rows(args.columns, args.item)) {
-    ScatterArgs rows = args;
-    join_short_rows(rows.columns, rows.item);
-    return scatter(rows);
-  }
   Combiner combiner = combiner_for(args);
   const int threads = threads_for(args.updates.count(), grain(args));
   if (is_worth_counting(args, combiner) && has_no_second_block(args, threads))
