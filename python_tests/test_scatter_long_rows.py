@@ -69,18 +69,28 @@ def test_more_updates(place, rng, dtype, reduce):
 
 
 @pytest.mark.parametrize("reduce", [None, "add"])
-@pytest.mark.parametrize("axes", [(0, 1, 2), (0, 2, 1), (1, 2, 0), (2, 1, 0)], ids=str)
-def test_rows_of_any_layout(place, rng, axes, reduce):
-    shape = (3, 500, 70)
-    base = numbers(rng, [shape[axis] for axis in np.argsort(axes)], "f4")
-    target = base.transpose(axes)
-    assert target.shape == shape
-    values = numbers(rng, (4, 500, 70), "f4")
-    expected = expected_of(target, [2, 0, 2, 1], values, reduce)
-    if place.on_device:
-        pytest.skip("device arrays are contiguous")
-    scatter(target, np.array([2, 0, 2, 1]), values, reduce=reduce, **place.options)
-    assert np.array_equal(target, expected)
+@pytest.mark.parametrize("count", [1, 4, 20, 300, 1200])
+def test_columns_of_several_dimensions(place, rng, count, reduce):
+    for part in (np.s_[:, ::2, ::2], np.s_[::-1, :, 1:], np.s_[:, ::-1]):
+        base = numbers(rng, (3, 300, 40 if count > 20 else 500), "f4")
+        target = place.put(base)[part]
+        shape = base[part].shape
+        index = rng.integers(0, 3, count)
+        values = numbers(rng, (count, *shape[1:]), "f4")
+        if count > 20:
+            values -= 1
+        expected = expected_of(base[part], index, values, reduce)
+        scatter(target, place.put(index), place.put(values), reduce=reduce, **place.options)
+        assert np.array_equal(place.take(target), expected)
+
+
+def test_many_values_of_a_long_row(place, rng):
+    target = numbers(rng, (2, 40_000), "f4")
+    values = numbers(rng, (300, 40_000), "f4") - 1
+    expected = expected_of(target, np.zeros(300, int), values, "add")
+    out = place.put(target)
+    scatter(out, place.put(np.zeros(300, int)), place.put(values), reduce="add", **place.options)
+    assert np.array_equal(place.take(out), expected)
 
 
 @pytest.mark.parametrize("dtype", ["i4", "f4"])

@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
+from places import Interface, Window
 
 import gpukern
 
@@ -92,3 +93,48 @@ def test_writes(rng, shape, dtype):
         if array.flags.writeable:
             gpukern.copyto(array, values)
             assert np.array_equal(array, values)
+
+
+def on_gpu(array):
+    """The same layout on memory of a GPU."""
+    base = array
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    memory = gpukern.to_device(base.reshape(-1, order="A").view(np.uint8), device="cuda")
+    offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return Interface(memory, Window(array.dtype, array.shape, array.strides, offset))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_layouts_on_a_gpu(rng, shape, dtype):
+    y = rng.integers(0, 30, shape).astype(dtype)
+    given_y = gpukern.to_device(y, device="cuda")
+    for x in layouts(rng, shape, dtype):
+        if any(stride % x.itemsize for stride in x.strides):
+            continue  # fields of packed records are the host's
+        given = on_gpu(x)
+        assert gpukern.count_nonzero(given) == np.count_nonzero(x)
+        out = gpukern.empty(shape, dtype, device="cuda")
+        gpukern.copyto(out, given)
+        assert np.array_equal(out.numpy(), x)
+        if np.dtype(dtype).kind == "f":
+            assert np.array_equal(gpukern.saxpy(2, given, given_y).numpy(), 2 * x + y)
+            assert np.array_equal(gpukern.axpby(2, given, 3, given_y).numpy(), 2 * x + 3 * y)
+            assert np.array_equal(gpukern.fma(given, given_y, 3).numpy(), x * y + 3)
+        for axis in range(x.ndim):
+            index = rng.integers(-x.shape[axis], x.shape[axis], 50)
+            result = gpukern.gather(given, gpukern.to_device(index, device="cuda"), axis=axis)
+            assert np.array_equal(result.numpy(), np.take(x, index, axis))
+        if 0 in x.strides:
+            continue
+        order = rng.permutation(shape[0])
+        for reduce, expected in ((None, y), ("add", y + x[order])):
+            target = on_gpu(x)
+            gpukern.scatter(target, gpukern.to_device(order, device="cuda"), given_y, reduce=reduce)
+            gpukern.copyto(out, target)
+            assert np.array_equal(out.numpy()[order], expected)
+        gpukern.copyto(target, given_y)
+        gpukern.copyto(out, target)
+        assert np.array_equal(out.numpy(), y)

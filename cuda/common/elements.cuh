@@ -66,11 +66,12 @@ struct RowColumns {
   Loop<2> loop;
   std::int64_t count;
   bool aligned;
-  /// Those of a thread block, where the second dimension of the grid divides them.
+  /// Columns for each thread block of the second dimension of the grid, if there are several.
   std::int64_t part = std::numeric_limits<std::int64_t>::max();
 
   [[nodiscard]] __device__ bool is_aligned() const { return !kAny || aligned; }
 
+  /// Those of a thread block end before end().
   [[nodiscard]] __device__ std::int64_t begin() const { return blockIdx.y * part; }
   [[nodiscard]] __device__ std::int64_t end() const {
     return blockIdx.y + 1 == gridDim.y ? count : begin() + part;

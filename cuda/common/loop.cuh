@@ -5,21 +5,32 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "cuda/common/fast_divmod.cuh"
 #include "src/core/loop.hpp"
 
 namespace gpukern::gpu {
 
+/// Dividing 32-bit numbers is several times faster.
+__device__ inline std::uint32_t quotient(std::uint32_t number, std::uint32_t divisor) {
+  return number / divisor;
+}
+__device__ inline std::uint64_t quotient(std::uint64_t number, std::uint64_t divisor) {
+  if ((number | divisor) >> 32 == 0)
+    return static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(divisor);
+  return number / divisor;
+}
+
 /// The operands' byte offsets at a position of a loop. `Offset` is an unsigned type that holds
-/// every position: dividing 32-bit numbers is several times faster.
+/// every position.
 template <int Operands, class Offset>
 __device__ void unravel(const Loop<Operands>& loop, Offset position,
                         std::int64_t (&offset)[Operands]) {
   for (int k = 0; k < Operands; ++k) offset[k] = 0;
   for (int d = loop.ndim - 1; d >= 0; --d) {
     const auto extent = static_cast<Offset>(loop.extent[d]);
-    const Offset rest = d > 0 ? position / extent : 0;
+    const Offset rest = d > 0 ? quotient(position, extent) : 0;
     const auto at = static_cast<std::int64_t>(position - rest * extent);
     for (int k = 0; k < Operands; ++k) offset[k] += at * loop.stride[k][d];
     position = rest;
@@ -31,18 +42,27 @@ template <int Operands>
 struct FastLoop {
   static constexpr int kMostDimensions = 8;
 
+  // From the innermost dimension outwards.
   int ndim = 0;
   FastDivmod<std::uint32_t> extent[kMostDimensions];
-  std::int64_t stride[Operands][kMostDimensions];
+  std::int32_t stride[Operands][kMostDimensions];
 
-  /// Whether a loop with as many positions, or other parts of operands, may be one.
+  /// Whether a loop may be one whose positions have that many parts together. Numbers of threads
+  /// past the end fit 32 bits, too.
   static bool holds(const Loop<Operands>& loop, std::int64_t positions) {
-    return loop.ndim <= kMostDimensions && positions < std::int64_t{1} << 31;
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    bool fits = loop.ndim <= kMostDimensions && positions <= kMost;
+    for (const auto& strides : loop.stride)
+      for (int d = 0; d < loop.ndim && fits; ++d)
+        fits = -kMost <= strides[d] && strides[d] <= kMost;
+    return fits;
   }
   explicit FastLoop(const Loop<Operands>& loop) : ndim(loop.ndim) {
     for (int d = 0; d < ndim; ++d) {
-      extent[d] = FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(loop.extent[d]));
-      for (int k = 0; k < Operands; ++k) stride[k][d] = loop.stride[k][d];
+      const int from = ndim - 1 - d;
+      extent[d] = FastDivmod<std::uint32_t>(static_cast<std::uint32_t>(loop.extent[from]));
+      for (int k = 0; k < Operands; ++k)
+        stride[k][d] = static_cast<std::int32_t>(loop.stride[k][from]);
     }
   }
 };
@@ -52,9 +72,12 @@ template <int Operands>
 __device__ void unravel(const FastLoop<Operands>& loop, std::uint32_t position,
                         std::int64_t (&offset)[Operands]) {
   for (int k = 0; k < Operands; ++k) offset[k] = 0;
-  for (int d = loop.ndim - 1; d >= 0; --d) {
+#pragma unroll
+  for (int d = 0; d < FastLoop<Operands>::kMostDimensions; ++d) {
+    if (d >= loop.ndim) break;
     const auto at = loop.extent[d].divmod(position);
-    for (int k = 0; k < Operands; ++k) offset[k] += at.remainder * loop.stride[k][d];
+    for (int k = 0; k < Operands; ++k)
+      offset[k] += std::int64_t{static_cast<std::int32_t>(at.remainder)} * loop.stride[k][d];
     position = at.quotient;
   }
 }

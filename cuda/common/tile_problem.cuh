@@ -12,11 +12,15 @@
 
 namespace gpukern::gpu {
 
-/// Whether most of a tile would be empty: kernels whose threads have single elements are faster.
+/// Whether a large part of the tiles would be empty: kernels whose threads have single elements are
+/// faster. Measured: benchmarks/notes/saxpy.md#short-rows.
 template <int kOperands>
-bool has_short_rows(const Loop<kOperands>& loop) {
-  constexpr std::int64_t kShort = 32;
-  return loop.ndim > 1 && loop.extent[loop.ndim - 1] < kShort;
+bool has_short_innermost(const Loop<kOperands>& loop, std::int64_t item) {
+  constexpr std::int64_t kShortest = 8;
+  constexpr std::int64_t kShort = 64;
+  if (loop.ndim < 2) return false;
+  const std::int64_t columns = loop.extent[loop.ndim - 1];
+  return columns < kShortest || (columns < kShort && columns * item % kWordBytes != 0);
 }
 
 /// What tiles are made of: the last operand of the loop, the output, is in the order of memory.

@@ -77,11 +77,11 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t source[kInFlight];
   std::int64_t fill_value[kInFlight];
   std::byte* to[kInFlight];
-  std::uint32_t in_item[kInFlight];
+  std::int64_t in_item[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const auto position = args.words.divmod(min(first + k * kThreads, args.total - 1));
-    in_item[k] = position.remainder * static_cast<std::uint32_t>(sizeof(W));
+    in_item[k] = std::int64_t{position.remainder} * sizeof(W);
     std::int64_t offset[4];
     unravel(args.loop, position.quotient, offset);
     index[k] = load_index(args.index + offset[kIndex], args.index_type, args.index_aligned);

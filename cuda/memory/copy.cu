@@ -89,7 +89,7 @@ void copy(const CopyArgs& args, cudaStream_t stream) {
       {alignment_of(args.item), alignment_of(args.source), alignment_of(args.destination)});
   for (int d = 0; d < loop.ndim; ++d)
     width = std::min({width, alignment_of(loop.stride[0][d]), alignment_of(loop.stride[1][d])});
-  if (width == args.item && !has_short_rows(loop)) return copy_tiles(args, stream);
+  if (width == args.item && !has_short_innermost(loop, args.item)) return copy_tiles(args, stream);
   const std::int64_t words = args.item / width;
   const std::int64_t total = loop.count() * words;
   if (FastLoop<2>::holds(loop, total))

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 
-#include "cuda/common/tile_problem.cuh"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/saxpy/axpby.cuh"
 
@@ -73,19 +73,34 @@ LineProblem<Compute> line_problem(const AxpbyArgs& args, int line) {
   return problem;
 }
 
-/// Lines of rows that are shorter than a block of lines, each found for itself.
-template <class Compute>
-void launch_short_lines(const AxpbyArgs& args, cudaStream_t stream) {
-  constexpr int kCount = 4;
+/// Rows of which a tile has several in each dimension, and most of its threads none.
+bool has_short_lines(const Loop<kPosition + 1>& loop) {
+  constexpr std::int64_t kShort = 64;
+  return loop.ndim > 1 && loop.extent[loop.ndim - 1] < kShort;
+}
+
+/// Returns false if there are too many lines.
+template <class Compute, int kCount>
+bool launch_short_lines(const AxpbyArgs& args, cudaStream_t stream) {
   Loop<kPosition + 1> lines = args.loop;
   const int innermost = lines.ndim - 1;
   lines.extent[innermost] = ceil_divide(lines.extent[innermost], kCount);
   for (auto& strides : lines.stride) strides[innermost] *= kCount;
   const std::int64_t count = lines.count();
+  if (!FastLoop<kPosition + 1>::holds(lines, count)) return false;
   launch(axpby_short_lines_kernel<Compute, kCount>,
          {ceil_divide(count, kThreads), kThreads, 0, true}, stream,
          line_problem<Compute>(args, kCount), FastLoop<kPosition + 1>(lines),
          static_cast<std::uint32_t>(count));
+  return true;
+}
+
+template <class Compute>
+bool run_short_lines(const AxpbyArgs& args, cudaStream_t stream) {
+  // Elements that are stored one by one: of longer lines, those of a warp are in more sectors.
+  const bool is_pair = std::is_same_v<Compute, double> || args.loop.extent[args.loop.ndim - 1] <= 2;
+  return is_pair ? launch_short_lines<Compute, 2>(args, stream)
+                 : launch_short_lines<Compute, 4>(args, stream);
 }
 
 template <class Compute, int kCount>
@@ -140,9 +155,9 @@ void axpby(const AxpbyArgs& args, cudaStream_t stream) {
     line.loop.push(1, {});
     return axpby(line, stream);
   }
-  if (has_short_rows(args.loop) && FastLoop<kPosition + 1>::holds(args.loop, args.loop.count()))
-    return args.is_wide() ? launch_short_lines<double>(args, stream)
-                          : launch_short_lines<float>(args, stream);
+  if (has_short_lines(args.loop) && (args.is_wide() ? run_short_lines<double>(args, stream)
+                                                    : run_short_lines<float>(args, stream)))
+    return;
   // The elements of a transposed operand come one by one: fewer make a line.
   const bool transposed = transposed_dimension(args) >= 0;
   if (args.is_wide() && transposed)

@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(kThreads)
   launch_next();
   const std::uint32_t line = blockIdx.x * kThreads + threadIdx.x;
   if (line >= count) return;
-  const auto in_row = lines.extent[lines.ndim - 1].divmod(line).remainder;
+  const std::uint32_t in_row = lines.extent[0].divmod(line).remainder;
   std::int64_t at[kPosition + 1];
   unravel(lines, line, at);
   const std::int64_t left = problem.columns - std::int64_t{in_row} * kCount;

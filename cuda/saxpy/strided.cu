@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, kStag
 /// Elements that a thread has in flight.
 constexpr int kInFlight = 4;
 
-/// Of loops that has_short_rows().
+/// Of loops that has_short_innermost(). Threads past the end load the last elements, too, which
+/// their owner may write meanwhile, and do not use them.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     saxpy_elements_kernel(const std::byte* x, const std::byte* y, std::byte* out,
@@ -53,16 +54,14 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T>
-void saxpy_elements(const SaxpyArgs& args, T a, cudaStream_t stream) {
-  std::int64_t bits = reinterpret_cast<std::intptr_t>(args.x) |
-                      reinterpret_cast<std::intptr_t>(args.y) |
-                      reinterpret_cast<std::intptr_t>(args.out);
-  for (const auto& strides : args.loop.stride)
-    for (int d = 0; d < args.loop.ndim; ++d) bits |= strides[d];
-  const std::int64_t count = args.loop.count();
-  launch(saxpy_elements_kernel<T>, ceil_divide(count, kThreads * kInFlight), stream, args.x, args.y,
-         args.out, FastLoop<3>(args.loop), static_cast<std::uint32_t>(count),
-         alignment_of(bits) >= static_cast<std::int64_t>(alignof(T)), a);
+void saxpy_elements(const TileProblem<3>& problem, T a, cudaStream_t stream) {
+  const std::int64_t count = problem.loop.count();
+  bool aligned = true;
+  for (int k = 0; k < 3; ++k)
+    aligned = aligned && problem.alignment_beside(k, -1) >= static_cast<std::int64_t>(alignof(T));
+  launch(saxpy_elements_kernel<T>, ceil_divide(count, kThreads * kInFlight), stream,
+         problem.data[0], problem.data[1], problem.data[2], FastLoop<3>(problem.loop),
+         static_cast<std::uint32_t>(count), aligned, a);
 }
 
 }  // namespace
@@ -76,8 +75,9 @@ void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream) {
     using T = typename decltype(tag)::type;
     T a;
     std::memcpy(&a, args.a, sizeof(T));
-    if (has_short_rows(args.loop) && FastLoop<3>::holds(args.loop, args.loop.count()))
-      return saxpy_elements(args, a, stream);
+    if (has_short_innermost(args.loop, args.item) &&
+        FastLoop<3>::holds(args.loop, args.loop.count()))
+      return saxpy_elements(problem, a, stream);
     visit_folded(problem, [&](const TileProblem<3>& part) {
       const ThreadTiles<3> tiles = tiles_of<T>(part);
       const auto kernel =

@@ -28,13 +28,13 @@ __global__ void __launch_bounds__(kThreads)
                 elements.at(static_cast<std::uint64_t>(key)), words, thread % lanes, lanes);
 }
 
-template <class T>
+template <class T, int kCount>
 __global__ void __launch_bounds__(kThreads)
     combine_direct_kernel(const __grid_constant__ KeyOf key_of,
                           const __grid_constant__ UpdateValues values,
                           const __grid_constant__ TargetElements elements,
-                          const __grid_constant__ RowColumns<1> columns, std::int64_t count,
-                          int lanes, const __grid_constant__ Reduction reduction, bool atomic) {
+                          const __grid_constant__ RowColumns<kCount> columns, std::int64_t count,
+                          int lanes, const __grid_constant__ Reduction reduction) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t update = thread / lanes;
   if (update >= count) return;
@@ -42,20 +42,38 @@ __global__ void __launch_bounds__(kThreads)
   if (key < 0) return;
   const std::byte* const value = values.at(static_cast<std::uint64_t>(update));
   std::byte* const row = elements.at(static_cast<std::uint64_t>(key));
+  for (std::int64_t column = columns.begin() + thread % lanes * kCount; column < columns.end();
+       column += std::int64_t{lanes} * kCount) {
+    std::byte* const to = row + columns.target_offset(column);
+    Accumulator<T> sum[kCount];
+    Accumulator<T> number[kCount];
+    load_columns<T>(value + columns.value_offset(column), columns.is_aligned(), number);
+    load_columns<T>(to, columns.is_aligned(), sum);
+    combine_each(reduction, sum, number);
+    store_columns<T>(to, columns.is_aligned(), reduction.reduce, 2, sum);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    combine_atomic_kernel(const __grid_constant__ KeyOf key_of,
+                          const __grid_constant__ UpdateValues values,
+                          const __grid_constant__ TargetElements elements,
+                          const __grid_constant__ RowColumns<1> columns, std::int64_t count,
+                          int lanes, const __grid_constant__ Reduction reduction) {
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t update = thread / lanes;
+  if (update >= count) return;
+  const std::int64_t key = key_of(update);
+  if (key < 0) return;
+  using A = AtomicType<T>;
+  const std::byte* const value = values.at(static_cast<std::uint64_t>(update));
+  std::byte* const row = elements.at(static_cast<std::uint64_t>(key));
   for (std::int64_t column = columns.begin() + thread % lanes; column < columns.end();
        column += lanes) {
-    std::byte* const to = row + columns.target_offset(column);
     const T number = load_element<T>(value + columns.value_offset(column), columns.aligned);
-    if constexpr (!std::is_void_v<AtomicType<T>>) {
-      if (atomic) {
-        combine_atomically(reduction, reinterpret_cast<AtomicType<T>*>(to),
-                           bits_as<AtomicType<T>>(number));
-        continue;
-      }
-    }
-    const auto sum =
-        combine(reduction, widened(load_element<T>(to, columns.aligned)), widened(number));
-    store_element(to, finished<T>(reduction.reduce, sum, 2), columns.aligned);
+    combine_atomically(reduction, reinterpret_cast<A*>(row + columns.target_offset(column)),
+                       bits_as<A>(number));
   }
 }
 
@@ -83,15 +101,24 @@ void scatter_put_direct(const ScatterCall& call, const LastUpdates& last) {
 void scatter_direct(const ScatterCall& call, bool atomic) {
   const ScatterArgs& args = call.args;
   if (args.reduce == GPUKERN_REDUCE_NONE) return scatter_put_direct(call, {});
-  const int lanes = direct_lanes(call, call.columns);
-  visit_combined_type(args.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
+  const auto combine = [&](auto kernel, auto columns, int each) {
+    const int lanes = direct_lanes(call, ceil_divide(call.columns, each));
     const Grid grid =
         divide_columns(columns, lanes, {.blocks = ceil_divide(call.count * lanes, kThreads)});
-    launch(combine_direct_kernel<T>, grid, call.stream, key_of(args), update_values(args),
-           target_elements(args), columns, call.count, lanes, reduction_of(args.reduce, args.dtype),
-           atomic);
+    launch(kernel, grid, call.stream, key_of(args), update_values(args), target_elements(args),
+           columns, call.count, lanes, reduction_of(args.reduce, args.dtype));
+  };
+  visit_combined_type(args.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
+    if constexpr (!std::is_void_v<AtomicType<T>>)
+      if (atomic) return combine(combine_atomic_kernel<T>, columns, 1);
+    constexpr int kVector = kVectorColumns<T>;
+    if constexpr (kVector > 1)
+      if (has_column_vectors<T, kVector>(args, call.columns))
+        return combine(combine_direct_kernel<T, kVector>,
+                       RowColumns<kVector>{args.columns, call.columns, true}, kVector);
+    combine(combine_direct_kernel<T, 1>, columns, 1);
   });
 }
 

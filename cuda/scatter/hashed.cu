@@ -333,6 +333,7 @@ void launch_all(const ScatterCall& call, const Groups& groups, void* combined) {
     launch_combine<T, kVectorColumns<T>>(call, groups);
   else
     launch_combine<T, 1>(call, groups);
+  if (groups.most_long() == 0) return;
   launch(place_kernel, dependent(ceil_divide(call.count, kThreads)), call.stream, groups);
   launch(combine_long_kernel<T>,
          dependent(std::min(groups.most_long(), resident_grid()), kLongThreads), call.stream,

@@ -70,7 +70,9 @@ struct Groups {
   }
 
   /// Long groups, their tasks and their blocks of values are no more than this.
-  [[nodiscard]] std::int64_t most_long() const { return ceil_divide(count, kMostShort); }
+  [[nodiscard]] std::int64_t most_long() const {
+    return count > kMostShort ? ceil_divide(count, kMostShort) : 0;
+  }
 
   /// The slot of a key, which takes a free one if it has none yet.
   [[nodiscard]] __device__ std::uint32_t find(std::int64_t key) const {

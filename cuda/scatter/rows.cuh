@@ -25,7 +25,7 @@ inline int lanes_of(std::int64_t accesses, std::uint64_t most = 32) {
   return static_cast<int>(std::min(std::bit_ceil(static_cast<std::uint64_t>(accesses)), most));
 }
 
-/// Divides the columns of each update among so many thread blocks that few updates fill the GPU.
+/// Divides the columns of each update among enough thread blocks to fill the GPU.
 /// Returns the grid of a kernel whose groups of `lanes` threads visit those from begin() to end().
 template <int kCount>
 Grid divide_columns(RowColumns<kCount>& columns, int lanes, Grid grid) {

@@ -6,6 +6,7 @@
 
 #include "cuda/common/scratch_layout.hpp"
 #include "cuda/runtime/kernels.hpp"
+#include "cuda/scatter/hashed.cuh"
 #include "cuda/scatter/scatter.cuh"
 #include "cuda/scatter/slice_bits.hpp"
 #include "src/runtime/buffer.hpp"
@@ -182,8 +183,9 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   const ScatterArgs& args = call.args;
   if (is_ordered && !args.any_order) return false;
   if (call.columns > 1 && !args.any_order) return call.count <= kAtomicRowsTo;
-  return call.count * call.columns <= kAtomicTo ||
-         stays_cached(args.keys.count() * call.columns * args.item);
+  // Updates in order have the keys of few rows along the axis at a time.
+  const std::int64_t keys = std::min(args.keys.count(), args.n * args.key_step);
+  return call.count * call.columns <= kAtomicTo || stays_cached(keys * call.columns * args.item);
 }
 
 /// Without a reduction: whether a table of the last update of each key serves. One thread copies a
@@ -207,7 +209,14 @@ bool is_ordered(const ScatterArgs& args) {
 
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const bool is_few = call.count <= kScatterFew;
+  // Values of long rows are combined faster by the kernels of the hash table, if no key can have a
+  // long group of them.
+  constexpr std::int64_t kMostValues = 1 << 20;
+  constexpr std::int64_t kLeastUpdates = 8;
+  const bool is_long = args.reduce != GPUKERN_REDUCE_NONE && call.count >= kLeastUpdates &&
+                       call.count <= kMostShort && call.count * call.columns > kMostValues &&
+                       has_hashed(args);
+  const bool is_few = call.count <= kScatterFew && !is_long;
   const bool is_small = is_few || (call.count <= kScatterHashed && has_hashed(args));
   if (args.unique || call.count == 1) return Way::Direct;
   if (has_table(call)) {
