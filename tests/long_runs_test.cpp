@@ -84,9 +84,8 @@ TEST(LongRunsTest, HaveBlocksForAllThreadsBehindALongDimension) {
   const std::vector<Position> expected = all_positions(loop);
   const LongRuns runs(loop);
   EXPECT_GE(runs.count(), 5000);
-  EXPECT_EQ(expected, positions_of(loop, [&](const auto& body) {
-              runs.for_each(0, runs.count(), body);
-            }));
+  EXPECT_EQ(expected,
+            positions_of(loop, [&](const auto& body) { runs.for_each(0, runs.count(), body); }));
 }
 
 TEST(LongRunsTest, AreNotInLoopsWithoutALongDimension) {
