@@ -37,7 +37,8 @@ TEST(FastDivmodTest, DividesEveryNumber) {
     for (int k = 0; k < 200; ++k)
       numbers.push_back(static_cast<std::int64_t>(random() >> (1 + k % 63)));
     for (int k = 0; k < 50; ++k) {  // multiples and the numbers before them
-      const std::int64_t multiple = numbers[static_cast<std::size_t>(6 + k)] / divisor * divisor;
+      const std::int64_t multiple =
+          numbers[std::size_t{6} + static_cast<std::size_t>(k)] / divisor * divisor;
       numbers.push_back(multiple);
       if (multiple > 0) numbers.push_back(multiple - 1);
     }

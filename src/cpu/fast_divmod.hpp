@@ -21,7 +21,8 @@ class FastDivmod {
             ((Wide{1} << (63 + shift_)) / static_cast<std::uint64_t>(divisor)) + 1)) {}
 
   [[nodiscard]] std::int64_t quotient(std::int64_t number) const {
-    const Wide product = static_cast<std::uint64_t>(number) * 2 * Wide{factor_};
+    const std::uint64_t twice = static_cast<std::uint64_t>(number) * 2;
+    const Wide product = Wide{twice} * factor_;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(product >> 64) >> shift_);
   }
 

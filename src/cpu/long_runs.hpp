@@ -57,8 +57,11 @@ class LongRuns {
     };
     // Few positions, so that there are blocks for all threads.
     int first_inner = loop.ndim;
-    for (std::int64_t positions = 1; first_inner - 1 > dimension; --first_inner)
-      if ((positions *= loop.extent[first_inner - 1]) > kMostInner) break;
+    std::int64_t positions = 1;
+    for (; first_inner - 1 > dimension; --first_inner) {
+      positions *= loop.extent[first_inner - 1];
+      if (positions > kMostInner) break;
+    }
     for (int d = 0; d < loop.ndim; ++d) {
       if (d == dimension) continue;
       move(d, d < first_inner ? outer_ : inner_);
