@@ -105,36 +105,90 @@ def on_gpu(array):
     return Interface(memory, Window(array.dtype, array.shape, array.strides, offset))
 
 
+def check_on_gpu(rng, x):
+    """Every operation on the layout of x, beside NumPy."""
+
+    def put(array):
+        return gpukern.to_device(array, device="cuda")
+
+    y = rng.integers(0, 30, x.shape).astype(x.dtype)
+    given, given_y = on_gpu(x), put(y)
+    assert gpukern.count_nonzero(given) == np.count_nonzero(x)
+    out = gpukern.empty(x.shape, x.dtype, device="cuda")
+    gpukern.copyto(out, given)
+    assert np.array_equal(out.numpy(), x)
+    if x.dtype.kind == "f":
+        assert np.array_equal(gpukern.saxpy(2, given, given_y).numpy(), 2 * x + y)
+        assert np.array_equal(gpukern.axpby(2, given, 3, given_y).numpy(), 2 * x + 3 * y)
+        assert np.array_equal(gpukern.fma(given, given_y, 3).numpy(), x * y + 3)
+    for axis in range(x.ndim):
+        index = rng.integers(-x.shape[axis], x.shape[axis], 50)
+        result = gpukern.gather(given, put(index), axis=axis)
+        assert np.array_equal(result.numpy(), np.take(x, index, axis))
+    if 0 in x.strides:
+        return
+    order = rng.permutation(x.shape[0])
+    along = rng.integers(0, x.shape[-1], x.shape)
+    sums = x.copy()
+    np.add.at(sums, (*np.indices(x.shape)[:-1], along), y)
+    for unique in (False, True):
+        for reduce, expected in ((None, y), ("add", y + x[order])):
+            target = on_gpu(x)
+            gpukern.scatter(target, put(order), given_y, reduce=reduce, unique=unique)
+            gpukern.copyto(out, target)
+            assert np.array_equal(out.numpy()[order], expected)
+    places = np.argsort(rng.random(x.shape), -1)
+    written = x.copy()
+    np.put_along_axis(written, places, y, -1)
+    for index, options, expected in (
+        (along, {"reduce": "add"}, sums),
+        (along, {"reduce": "add", "order": "any"}, sums),
+        (places, {}, written),
+    ):
+        target = on_gpu(x)
+        gpukern.put_along_axis(target, put(index), given_y, -1, **options)
+        gpukern.copyto(out, target)
+        assert np.array_equal(out.numpy(), expected)
+    gpukern.copyto(target, given_y)
+    gpukern.copyto(out, target)
+    assert np.array_equal(out.numpy(), y)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_layouts_on_a_gpu(rng, shape, dtype):
-    y = rng.integers(0, 30, shape).astype(dtype)
-    given_y = gpukern.to_device(y, device="cuda")
     for x in layouts(rng, shape, dtype):
-        if any(stride % x.itemsize for stride in x.strides):
-            continue  # fields of packed records are the host's
-        given = on_gpu(x)
-        assert gpukern.count_nonzero(given) == np.count_nonzero(x)
-        out = gpukern.empty(shape, dtype, device="cuda")
-        gpukern.copyto(out, given)
-        assert np.array_equal(out.numpy(), x)
-        if np.dtype(dtype).kind == "f":
-            assert np.array_equal(gpukern.saxpy(2, given, given_y).numpy(), 2 * x + y)
-            assert np.array_equal(gpukern.axpby(2, given, 3, given_y).numpy(), 2 * x + 3 * y)
-            assert np.array_equal(gpukern.fma(given, given_y, 3).numpy(), x * y + 3)
-        for axis in range(x.ndim):
-            index = rng.integers(-x.shape[axis], x.shape[axis], 50)
-            result = gpukern.gather(given, gpukern.to_device(index, device="cuda"), axis=axis)
-            assert np.array_equal(result.numpy(), np.take(x, index, axis))
-        if 0 in x.strides:
-            continue
-        order = rng.permutation(shape[0])
-        for reduce, expected in ((None, y), ("add", y + x[order])):
-            target = on_gpu(x)
-            gpukern.scatter(target, gpukern.to_device(order, device="cuda"), given_y, reduce=reduce)
-            gpukern.copyto(out, target)
-            assert np.array_equal(out.numpy()[order], expected)
-        gpukern.copyto(target, given_y)
-        gpukern.copyto(out, target)
-        assert np.array_equal(out.numpy(), y)
+        if all(stride % x.itemsize == 0 for stride in x.strides):  # others are the host's
+            check_on_gpu(rng, x)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+def test_many_dimensions_on_a_gpu(rng, dtype):
+    x = rng.integers(0, 3, (2,) * 11).astype(dtype)
+    check_on_gpu(rng, x.T)
+    check_on_gpu(rng, x[:, ::-1].transpose(rng.permutation(11)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("axes", [(2, 0, 1), (0, 2, 1), (2, 1, 0)])
+def test_the_first_bad_index_on_a_gpu(rng, axes):
+    index = rng.integers(0, 9, (50, 300, 40)).transpose(axes)
+    index[7, 11, 13], index[7, 11, 14], index[23, 0, 0] = 100, 101, 102
+    given = on_gpu(index)
+    source = gpukern.to_device(np.arange(9.0), device="cuda")
+    with pytest.raises(IndexError, match="index 100 is out of bounds"):
+        gpukern.gather(source, given)
+    result = gpukern.gather(source, given, mode="fill", fill_value=-1)
+    assert np.array_equal(result.numpy(), np.where(index < 9, index, -1))
+
+
+@pytest.mark.gpu
+def test_the_first_of_many_bad_indices_on_a_gpu():
+    index = np.zeros((1300, 1700), np.int32).T
+    source = gpukern.to_device(np.arange(9.0), device="cuda")
+    for at in (2_200_000, 1_572_964, 524_388, 100):  # one thread may have several of these
+        index[np.unravel_index(at, index.shape)] = at + 9
+        with pytest.raises(IndexError, match=f"index {at + 9} is out of bounds"):
+            gpukern.gather(source, on_gpu(index))

@@ -76,7 +76,7 @@ struct ToRecord {
   }
 };
 
-/// Vectors that each thread has in flight.
+/// Vectors, or single indices in any layout, that each thread has in flight.
 constexpr int kVectors = 4;
 
 /// Whether an element of the vector, or the one after it, is less than the one before.
@@ -138,27 +138,52 @@ __global__ void __launch_bounds__(kThreads)
                 [&](std::uint64_t position) { return as_index(index[position], is_signed); });
 }
 
+struct StridedIndices {
+  const std::byte* index;
+  LoopOffsets<1> offsets;
+  IndexType type;
+  std::int64_t n;
+  bool aligned;
+  bool are_offsets;
+
+  /// Those at positions `between` apart; those past `last` are its value.
+  template <int kCount>
+  __device__ void load(std::int64_t first, std::int64_t between, std::int64_t last,
+                       std::int64_t (&value)[kCount]) const {
+    OffsetsAt<1> at[kCount];
+    offsets.find(Positions<kCount>(first, between, last).of, at);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) value[k] = load_index(index + at[k].offset[0], type, aligned);
+  }
+  [[nodiscard]] __device__ std::int64_t load_one(std::int64_t position) const {
+    return load_index(index + offsets.at(position).offset[0], type, aligned);
+  }
+};
+
 /// Indices with any strides, and offsets.
 template <class Result>
 __global__ void __launch_bounds__(kThreads)
-    check_strided_indices_kernel(const __grid_constant__ IndexArgs args, bool aligned,
-                                 std::uint64_t count, Result result) {
-  const auto load = [&](std::uint64_t position) {
-    std::int64_t offset[1];
-    unravel(args.loop, position, offset);
-    return load_index(args.index + offset[0], args.index_type, aligned);
-  };
-  const auto accepts = [&](std::uint64_t position) {
-    const std::int64_t value = load(position);
-    if (!args.are_offsets) return in_bounds(value, args.index_type.is_signed, args.n);
-    return is_offset(value, position > 0 ? load(position - 1) : 0, args.n);
-  };
-  const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;
+    check_strided_indices_kernel(const __grid_constant__ StridedIndices of, std::int64_t count,
+                                 Result result) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   Found found;
-  for (std::uint64_t p = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-       p < count && found.bad == kNone; p += stride)
-    if (!accepts(p)) found.bad = p;
-  result.report(found, load);
+  for (std::int64_t first = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+       first < count && found.bad == kNone; first += stride * kVectors) {
+    std::int64_t value[kVectors];
+    of.load(first, stride, count - 1, value);
+#pragma unroll
+    for (int k = kVectors - 1; k >= 0; --k) {
+      const std::int64_t position = first + k * stride;
+      if (position >= count) continue;
+      const bool accepted =
+          of.are_offsets ? is_offset(value[k], position > 0 ? of.load_one(position - 1) : 0, of.n)
+                         : in_bounds(value[k], of.type.is_signed, of.n);
+      if (!accepted) found.bad = static_cast<std::uint64_t>(position);
+    }
+  }
+  result.report(found, [&](std::uint64_t position) {
+    return of.load_one(static_cast<std::int64_t>(position));
+  });
 }
 
 // Enough blocks to fill any GPU; each runs a grid-stride loop.
@@ -187,8 +212,10 @@ template <class Result>
 void launch_strided_check(const IndexArgs& args, bool aligned, const Result& result,
                           cudaStream_t stream) {
   const std::int64_t count = args.loop.count();
-  launch(check_strided_indices_kernel<Result>, std::min(ceil_divide(count, kThreads), kMaxBlocks),
-         stream, args, aligned, static_cast<std::uint64_t>(count), result);
+  const StridedIndices of{args.index, LoopOffsets(args.loop), args.index_type, args.n,
+                          aligned,    args.are_offsets};
+  launch(check_strided_indices_kernel<Result>,
+         std::min(ceil_divide(count, kThreads * kVectors), kMaxBlocks), stream, of, count, result);
 }
 
 /// Returns whether it looks at the order, too.

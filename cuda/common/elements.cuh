@@ -10,26 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
 #include "src/core/reduce.hpp"
 
 namespace gpukern::gpu {
-
-__device__ __noinline__ inline std::int64_t unravelled(const Loop<1>& loop,
-                                                       std::uint64_t position) {
-  std::int64_t offset[1];
-  unravel(loop, position, offset);
-  return offset[0];
-}
-
-/// The byte offset of a position.
-__device__ inline std::int64_t offset_at(const Loop<1>& loop, std::uint64_t position) {
-  if (loop.ndim > 1) return unravelled(loop, position);
-  return loop.ndim == 0 ? 0 : static_cast<std::int64_t>(position) * loop.stride[0][0];
-}
 
 template <class T>
 __device__ __noinline__ T load_misaligned(const std::byte* from) {
@@ -52,45 +38,43 @@ __device__ void store_element(std::byte* to, const T& value, bool aligned) {
     store_misaligned(to, value);
 }
 
-__device__ __noinline__ inline std::int64_t unravelled_column(const Loop<2>& loop,
-                                                              std::uint64_t column, int operand) {
-  std::int64_t offset[2];
-  unravel(loop, column, offset);
-  return offset[operand];
-}
+/// The byte offsets of a column in what is written and in what is read.
+struct ColumnOffsets {
+  std::int64_t to;
+  std::int64_t from;
+};
 
 /// Columns of which each access takes kCount: with kAny in any layout, else aligned and in one
 /// dimension. Operand 0 of the loop is what is written, operand 1 what is read.
 template <int kCount, bool kAny = kCount == 1>
 struct RowColumns {
-  Loop<2> loop;
+  LoopOffsets<2> offsets;
   std::int64_t count;
   bool aligned;
-  /// Columns for each thread block of the second dimension of the grid, if there are several.
-  std::int64_t part = std::numeric_limits<std::int64_t>::max();
 
   [[nodiscard]] __device__ bool is_aligned() const { return !kAny || aligned; }
 
-  /// Those of a thread block end before end().
-  [[nodiscard]] __device__ std::int64_t begin() const { return blockIdx.y * part; }
-  [[nodiscard]] __device__ std::int64_t end() const {
-    return blockIdx.y + 1 == gridDim.y ? count : begin() + part;
+  [[nodiscard]] __device__ ColumnOffsets at(std::int64_t column) const {
+    const OffsetsAt<2> at = offsets.at(column);
+    return {at.offset[0], at.offset[1]};
   }
-
-  [[nodiscard]] __device__ std::int64_t target_offset(std::int64_t column) const {
-    return offset<0>(column);
-  }
-  [[nodiscard]] __device__ std::int64_t value_offset(std::int64_t column) const {
-    return offset<1>(column);
-  }
-
- private:
-  template <int kOperand>
-  [[nodiscard]] __device__ std::int64_t offset(std::int64_t column) const {
-    if constexpr (kAny)
-      if (loop.ndim > 1)
-        return unravelled_column(loop, static_cast<std::uint64_t>(column), kOperand);
-    return loop.ndim == 0 ? 0 : column * loop.stride[kOperand][0];
+  /// Of columns `between` apart, together; with kAny, those past the end have the offsets of the
+  /// last one.
+  template <int kTogether>
+  __device__ void find(std::int64_t first, std::int64_t between,
+                       ColumnOffsets (&found)[kTogether]) const {
+    if constexpr (kAny) {
+      OffsetsAt<2> at[kTogether];
+      offsets.find(Positions<kTogether>(first, between, count - 1).of, at);
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) found[k] = {at[k].offset[0], at[k].offset[1]};
+    } else {
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+        const std::int64_t column = first + k * between;
+        found[k] = {column * offsets.step(0), column * offsets.step(1)};
+      }
+    }
   }
 };
 

@@ -37,6 +37,12 @@ __device__ void unravel(const Loop<Operands>& loop, Offset position,
   }
 }
 
+/// The operands' byte offsets at one position.
+template <int Operands>
+struct OffsetsAt {
+  std::int64_t offset[Operands];
+};
+
 /// A loop whose positions are found by multiplication.
 template <int Operands>
 struct FastLoop {
@@ -47,16 +53,18 @@ struct FastLoop {
   FastDivmod<std::uint32_t> extent[kMostDimensions];
   std::int32_t stride[Operands][kMostDimensions];
 
-  /// Whether a loop may be one whose positions have that many parts together. Numbers of threads
-  /// past the end fit 32 bits, too.
-  static bool holds(const Loop<Operands>& loop, std::int64_t positions) {
+  /// Whether a loop may be one: positions and strides fit 32 bits. Numbers of threads past the end
+  /// fit 32 bits, too.
+  static bool holds(const Loop<Operands>& loop) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-    bool fits = loop.ndim <= kMostDimensions && positions <= kMost;
+    const std::int64_t positions = loop.count();
+    bool fits = loop.ndim <= kMostDimensions && 0 < positions && positions <= kMost;
     for (const auto& strides : loop.stride)
       for (int d = 0; d < loop.ndim && fits; ++d)
         fits = -kMost <= strides[d] && strides[d] <= kMost;
     return fits;
   }
+  FastLoop() = default;
   explicit FastLoop(const Loop<Operands>& loop) : ndim(loop.ndim) {
     for (int d = 0; d < ndim; ++d) {
       const int from = ndim - 1 - d;
@@ -65,22 +73,95 @@ struct FastLoop {
         stride[k][d] = static_cast<std::int32_t>(loop.stride[k][from]);
     }
   }
+
+  /// Of several positions together.
+  template <class Position, int kCount>
+  __device__ void find(const Position (&position)[kCount],
+                       OffsetsAt<Operands> (&found)[kCount]) const {
+    std::uint32_t rest[kCount];
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      rest[k] = static_cast<std::uint32_t>(position[k]);
+      found[k] = {};
+    }
+    // Unrolled, this would make up most of a kernel's code.
+#pragma unroll 1
+    for (int d = 0; d < ndim; ++d) {
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) {
+        const auto at = extent[d].divmod(rest[k]);
+#pragma unroll
+        for (int operand = 0; operand < Operands; ++operand)
+          found[k].offset[operand] +=
+              std::int64_t{static_cast<std::int32_t>(at.remainder)} * stride[operand][d];
+        rest[k] = at.quotient;
+      }
+    }
+  }
 };
 
-/// As unravel() above.
+/// The byte offsets of a loop's positions: of one dimension by one multiplication for each operand,
+/// of several by a FastLoop or, where that does not hold the loop, by division.
 template <int Operands>
-__device__ void unravel(const FastLoop<Operands>& loop, std::uint32_t position,
-                        std::int64_t (&offset)[Operands]) {
-  for (int k = 0; k < Operands; ++k) offset[k] = 0;
-#pragma unroll
-  for (int d = 0; d < FastLoop<Operands>::kMostDimensions; ++d) {
-    if (d >= loop.ndim) break;
-    const auto at = loop.extent[d].divmod(position);
-    for (int k = 0; k < Operands; ++k)
-      offset[k] += std::int64_t{static_cast<std::int32_t>(at.remainder)} * loop.stride[k][d];
-    position = at.quotient;
+class LoopOffsets {
+ public:
+  explicit LoopOffsets(const Loop<Operands>& loop)
+      : loop_(loop), is_fast_(FastLoop<Operands>::holds(loop)) {
+    if (is_fast_) fast_ = FastLoop<Operands>(loop);
   }
-}
+
+  /// Whether consecutive positions are step() bytes apart.
+  [[nodiscard]] __host__ __device__ bool is_regular() const { return loop_.ndim <= 1; }
+  [[nodiscard]] __host__ __device__ std::int64_t step(int operand) const {
+    return loop_.ndim == 0 ? 0 : loop_.stride[operand][0];
+  }
+
+  [[nodiscard]] __device__ OffsetsAt<Operands> at(std::int64_t position) const {
+    OffsetsAt<Operands> found[1];
+    find({position}, found);
+    return found[0];
+  }
+  /// Of several positions together.
+  template <int kCount>
+  __device__ void find(const std::int64_t (&position)[kCount],
+                       OffsetsAt<Operands> (&found)[kCount]) const {
+    if (is_regular()) {
+#pragma unroll
+      for (int k = 0; k < kCount; ++k)
+#pragma unroll
+        for (int operand = 0; operand < Operands; ++operand)
+          found[k].offset[operand] = position[k] * step(operand);
+    } else if (is_fast_) {
+      fast_.find(position, found);
+    } else {
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) found[k] = divided(position[k]);
+    }
+  }
+
+ private:
+  /// Not inlined: it is rare, and would make up most of a kernel's code.
+  [[nodiscard]] __device__ __noinline__ OffsetsAt<Operands> divided(std::int64_t position) const {
+    OffsetsAt<Operands> found;
+    unravel(loop_, static_cast<std::uint64_t>(position), found.offset);
+    return found;
+  }
+
+  Loop<Operands> loop_;
+  FastLoop<Operands> fast_;
+  bool is_fast_;
+};
+
+/// Positions `between` apart; `last` in place of those past it.
+template <int kCount>
+struct Positions {
+  std::int64_t of[kCount];
+
+  __device__ Positions(std::int64_t first, std::int64_t between, std::int64_t last) {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) of[k] = min(first + k * between, last);
+  }
+};
 
 /// Calls visit(Offset{}) with the narrowest unsigned type for positions below `count`: 32 bits only
 /// if a thread past the end does not overflow either.

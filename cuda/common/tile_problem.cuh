@@ -12,17 +12,6 @@
 
 namespace gpukern::gpu {
 
-/// Whether a large part of the tiles would be empty: kernels whose threads have single elements are
-/// faster. Measured: benchmarks/notes/saxpy.md#short-rows.
-template <int kOperands>
-bool has_short_innermost(const Loop<kOperands>& loop, std::int64_t item) {
-  constexpr std::int64_t kShortest = 8;
-  constexpr std::int64_t kShort = 64;
-  if (loop.ndim < 2) return false;
-  const std::int64_t columns = loop.extent[loop.ndim - 1];
-  return columns < kShortest || (columns < kShort && columns * item % kWordBytes != 0);
-}
-
 /// What tiles are made of: the last operand of the loop, the output, is in the order of memory.
 template <int kOperands>
 struct TileProblem {
@@ -41,6 +30,22 @@ struct TileProblem {
   [[nodiscard]] bool transposed(int operand, int dimension) const {
     return adjacent(operand, dimension) && !adjacent(operand, innermost()) &&
            loop.stride[operand][innermost()] != 0;
+  }
+
+  /// Whether a large part of the tiles would be empty: kernels whose threads have single elements
+  /// are faster, but where they would read a long transposed dimension element by element.
+  /// Measured: benchmarks/notes/saxpy.md#short-rows.
+  [[nodiscard]] bool has_short_rows() const {
+    constexpr std::int64_t kShortest = 8;
+    constexpr std::int64_t kShort = 64;
+    if (loop.ndim < 2) return false;
+    const std::int64_t columns = loop.extent[innermost()];
+    const bool is_short =
+        columns < kShortest || (columns < kShort && columns * item % kWordBytes != 0);
+    if (!is_short || item == 1 || loop.extent[innermost() - 1] < kShort) return is_short;
+    for (int k = 0; k < kOperands - 1; ++k)
+      if (transposed(k, innermost() - 1)) return false;
+    return true;
   }
 
   /// The dimension of the rows of tiles: one of at least `least` positions in which an input is

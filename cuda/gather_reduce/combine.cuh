@@ -65,7 +65,7 @@ struct ItemRows {
   std::int64_t index_step;
   std::int64_t weight_step;
   std::int64_t n;
-  Loop<1> axis;
+  LoopOffsets<1> axis;
   IndexType index_type;
   gpukern_index_mode mode;
   bool index_aligned;
@@ -73,7 +73,7 @@ struct ItemRows {
 
   /// Whether each row has one element of `item` bytes, next to those of the rows before and after.
   [[nodiscard]] __device__ bool are_neighbours(std::int64_t item) const {
-    return index == nullptr && weights == nullptr && axis.ndim == 1 && axis.stride[0][0] == item;
+    return index == nullptr && weights == nullptr && axis.is_regular() && axis.step(0) == item;
   }
 
   /// The first columns of `number` items from `first` on; nullptr for those that mode "fill" leaves
@@ -108,8 +108,8 @@ struct ItemRows {
 
   template <bool kAny>
   [[nodiscard]] __device__ std::int64_t offset(std::int64_t position) const {
-    if constexpr (kAny) return offset_at(axis, static_cast<std::uint64_t>(position));
-    return axis.ndim == 0 ? 0 : position * axis.stride[0][0];
+    if constexpr (kAny) return axis.at(position).offset[0];
+    return position * axis.step(0);
   }
 
   template <bool kAny, int kItems>
@@ -341,9 +341,8 @@ __device__ void combine_share(const ItemRows& rows, const ItemRange& items,
     Accumulator<T> sum[kCount];
 #pragma unroll
     for (int c = 0; c < kCount; ++c) sum[c] = identity<Accumulator<T>>(reduction);
-    const std::int64_t number = combine_items<T, kAny>(rows, items, group, active,
-                                                       active ? columns.value_offset(column) : 0,
-                                                       columns.is_aligned(), reduction, sum);
+    const std::int64_t number = combine_items<T, kAny>(
+        rows, items, group, active, columns.at(column).from, columns.is_aligned(), reduction, sum);
     if (active) store(column, number, sum);
   }
 }

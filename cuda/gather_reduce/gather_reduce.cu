@@ -41,7 +41,7 @@ ItemRows item_rows(const GatherReduceArgs& args) {
       .index_step = args.index_step,
       .weight_step = args.weight_step,
       .n = args.n,
-      .axis = args.axis,
+      .axis = LoopOffsets(args.axis),
       .index_type = args.index_type,
       .mode = args.mode,
       .index_aligned = alignment_of(args.index) >= args.index_type.bytes &&

@@ -106,8 +106,8 @@ struct BagOutput {
 #pragma unroll
       for (int c = 0; c < kCount; ++c) sum[c] = Accumulator<T>{};
     }
-    store_columns<T>(out + bag * step + columns.target_offset(column), columns.is_aligned(), reduce,
-                     number, sum);
+    store_columns<T>(out + bag * step + columns.at(column).to, columns.is_aligned(), reduce, number,
+                     sum);
   }
 };
 
@@ -133,16 +133,16 @@ bool is_plain(const GatherReduceArgs& args, std::int64_t alignment);
 template <class Visit>
 void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   const GatherReduceArgs& args = call.args;
+  const LoopOffsets offsets(args.columns);
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T> tag) {
     constexpr int kVector = kVectorColumns<T>;
     if (!is_plain(args, alignof(T)))
-      return visit(tag,
-                   RowColumns<1, true>{args.columns, call.columns, is_aligned(args, alignof(T))});
+      return visit(tag, RowColumns<1, true>{offsets, call.columns, is_aligned(args, alignof(T))});
     if constexpr (kVector > 1)
       if (are_vectors<T, kVector>(args.columns, call.columns) &&
           is_aligned(args, alignof(Vector<T, kVector>), false))
-        return visit(tag, RowColumns<kVector, false>{args.columns, call.columns, true});
-    visit(tag, RowColumns<1, false>{args.columns, call.columns, true});
+        return visit(tag, RowColumns<kVector, false>{offsets, call.columns, true});
+    visit(tag, RowColumns<1, false>{offsets, call.columns, true});
   });
 }
 

@@ -32,7 +32,7 @@ __device__ __noinline__ void reduce_unlisted(const BagRanges& ranges, const Item
         for (std::int64_t item = part.begin; item < part.end; ++item) {
           const std::byte* row[1];
           rows.find<true>(item, 1, row);
-          combine_rows<T, true>(rows, item, row, output.columns.value_offset(column),
+          combine_rows<T, true>(rows, item, row, output.columns.at(column).from,
                                 output.columns.aligned, output.reduction, sum);
           number += row[0] != nullptr;
         }
@@ -109,10 +109,11 @@ __global__ void __launch_bounds__(kJoinThreads)
 void join_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
-    const ColumnOutput output{args.out,
-                              args.out_step,
-                              {args.columns, call.columns, is_aligned(args, alignof(T))},
-                              reduction_of(args.reduce, args.dtype)};
+    const ColumnOutput output{
+        args.out,
+        args.out_step,
+        {LoopOffsets(args.columns), call.columns, is_aligned(args, alignof(T))},
+        reduction_of(args.reduce, args.dtype)};
     launch(join_bags_kernel<T>, Grid{resident_grid(), kJoinThreads}, call.stream, bag_ranges(args),
            item_rows(args), output, args.bags, join_width(call.columns), long_bags);
   });

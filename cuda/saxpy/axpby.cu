@@ -87,7 +87,7 @@ bool launch_short_lines(const AxpbyArgs& args, cudaStream_t stream) {
   lines.extent[innermost] = ceil_divide(lines.extent[innermost], kCount);
   for (auto& strides : lines.stride) strides[innermost] *= kCount;
   const std::int64_t count = lines.count();
-  if (!FastLoop<kPosition + 1>::holds(lines, count)) return false;
+  if (!FastLoop<kPosition + 1>::holds(lines)) return false;
   launch(axpby_short_lines_kernel<Compute, kCount>,
          {ceil_divide(count, kThreads), kThreads, 0, true}, stream,
          line_problem<Compute>(args, kCount), FastLoop<kPosition + 1>(lines),

@@ -297,10 +297,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t line = blockIdx.x * kThreads + threadIdx.x;
   if (line >= count) return;
   const std::uint32_t in_row = lines.extent[0].divmod(line).remainder;
-  std::int64_t at[kPosition + 1];
-  unravel(lines, line, at);
+  OffsetsAt<kPosition + 1> at[1];
+  lines.find({line}, at);
   const std::int64_t left = problem.columns - std::int64_t{in_row} * kCount;
-  compute_line<Compute, kCount>(problem, at, static_cast<int>(min(left, std::int64_t{kCount})));
+  compute_line<Compute, kCount>(problem, at[0].offset,
+                                static_cast<int>(min(left, std::int64_t{kCount})));
 }
 
 }  // namespace gpukern::gpu

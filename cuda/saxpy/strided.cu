@@ -25,31 +25,32 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, kStag
 /// Elements that a thread has in flight.
 constexpr int kInFlight = 4;
 
-/// Of loops that has_short_innermost(). Threads past the end load the last elements, too, which
-/// their owner may write meanwhile, and do not use them.
+/// Of loops that have short rows. Threads past the end load the last elements, too, which their
+/// owner may write meanwhile, and do not use them.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     saxpy_elements_kernel(const std::byte* x, const std::byte* y, std::byte* out,
                           const __grid_constant__ FastLoop<3> loop, std::uint32_t count,
                           bool aligned, T a) {
   const std::uint32_t first = blockIdx.x * kThreads * kInFlight + threadIdx.x;
+  std::uint32_t position[kInFlight];
+#pragma unroll
+  for (int k = 0; k < kInFlight; ++k) position[k] = min(first + k * kThreads, count - 1);
+  OffsetsAt<3> at[kInFlight];
+  loop.find(position, at);
   T of_x[kInFlight];
   T of_y[kInFlight];
-  std::byte* to[kInFlight];
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
-    std::int64_t offset[3];
-    unravel(loop, min(first + k * kThreads, count - 1), offset);
-    of_x[k] = load_element<T>(x + offset[0], aligned);
-    of_y[k] = load_element<T>(y + offset[1], aligned);
-    to[k] = out + offset[2];
+    of_x[k] = load_element<T>(x + at[k].offset[0], aligned);
+    of_y[k] = load_element<T>(y + at[k].offset[1], aligned);
   }
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     if (first + k * kThreads >= count) continue;
     T sum;
     multiply_add(a, of_x[k], of_y[k], sum);
-    store_element(to[k], sum, aligned);
+    store_element(out + at[k].offset[2], sum, aligned);
   }
 }
 
@@ -60,7 +61,7 @@ void saxpy_elements(const TileProblem<3>& problem, T a, cudaStream_t stream) {
   for (int k = 0; k < 3; ++k)
     aligned = aligned && problem.alignment_beside(k, -1) >= static_cast<std::int64_t>(alignof(T));
   launch(saxpy_elements_kernel<T>, ceil_divide(count, kThreads * kInFlight), stream,
-         problem.data[0], problem.data[1], problem.data[2], FastLoop<3>(problem.loop),
+         problem.data[0], problem.data[1], problem.data[2], FastLoop(problem.loop),
          static_cast<std::uint32_t>(count), aligned, a);
 }
 
@@ -75,8 +76,7 @@ void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream) {
     using T = typename decltype(tag)::type;
     T a;
     std::memcpy(&a, args.a, sizeof(T));
-    if (has_short_innermost(args.loop, args.item) &&
-        FastLoop<3>::holds(args.loop, args.loop.count()))
+    if (problem.has_short_rows() && FastLoop<3>::holds(args.loop))
       return saxpy_elements(problem, a, stream);
     visit_folded(problem, [&](const TileProblem<3>& part) {
       const ThreadTiles<3> tiles = tiles_of<T>(part);

@@ -68,39 +68,44 @@ struct KeyCache {
   static constexpr unsigned long long kNone = ~0ULL;
 };
 
-/// The most updates of a thread.
+/// The most updates of a thread, and those in flight.
 constexpr std::int64_t kMostUpdates = 8;
+constexpr int kInFlight = 4;
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     combine_items_kernel(const __grid_constant__ KeyOf key_of,
                          const __grid_constant__ UpdateValues values,
                          const __grid_constant__ TargetElements elements, std::int64_t count,
-                         int updates, const __grid_constant__ Reduction reduction) {
+                         std::int64_t updates, const __grid_constant__ Reduction reduction) {
   using A = AtomicType<T>;
   __shared__ KeyCache<T> cache;
   cache.clear(reduction);
   __syncthreads();
-  const std::int64_t first =
-      static_cast<std::int64_t>(blockIdx.x) * kThreads * updates + threadIdx.x;
-  for (int k = 0; k < updates; ++k) {
-    const std::int64_t update = first + k * kThreads;
-    std::int64_t key = -1;
-    T value{};
-    if (update < count) {
-      key = key_of(update);
-      value = *reinterpret_cast<const T*>(values.at(static_cast<std::uint64_t>(update)));
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kThreads * updates;
+  const std::int64_t end = min(begin + kThreads * updates, count);
+  for (std::int64_t first = begin + threadIdx.x; first - threadIdx.x < end;
+       first += kThreads * kInFlight) {
+    std::int64_t keys[kInFlight];
+    T loaded[kInFlight];
+    key_of.find(first, kThreads, end, keys);
+    values.load(first, kThreads, end - 1, loaded);
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      const std::int64_t key = keys[k];
+      T value = loaded[k];
+      // If a key has a share of the updates that matters, two neighbours in a warp are likely to
+      // have it. The search for all that are equal takes longer than the atomic operations.
+      const std::int64_t next = __shfl_down_sync(0xffffffffU, static_cast<long long>(key), 1);
+      const bool repeats =
+          __any_sync(0xffffffffU, key >= 0 && key == next && threadIdx.x % 32 != 31);
+      const bool writes = repeats ? combine_in_warp(reduction, key, value) : key >= 0;
+      if (!writes) continue;
+      const A sum = bits_as<A>(value);
+      const auto own = static_cast<std::uint64_t>(key);
+      if (!cache.combine(reduction, own, sum, repeats))
+        combine_atomically(reduction, reinterpret_cast<A*>(elements.at(own)), sum);
     }
-    // If a key has a share of the updates that matters, two neighbours in a warp are likely to have
-    // it. The search for all that are equal takes longer than the atomic operations.
-    const std::int64_t next = __shfl_down_sync(0xffffffffU, static_cast<long long>(key), 1);
-    const bool repeats = __any_sync(0xffffffffU, key == next && threadIdx.x % 32 != 31);
-    const bool writes = repeats ? combine_in_warp(reduction, key, value) : key >= 0;
-    if (!writes) continue;
-    const A sum = bits_as<A>(value);
-    const auto own = static_cast<std::uint64_t>(key);
-    if (!cache.combine(reduction, own, sum, repeats))
-      combine_atomically(reduction, reinterpret_cast<A*>(elements.at(own)), sum);
   }
   __syncthreads();
   cache.flush(reduction, elements);
@@ -127,18 +132,21 @@ __global__ void __launch_bounds__(kAddThreads)
   for (int k = static_cast<int>(threadIdx.x); k < keys * kWords; k += kAddThreads) words[k] = 0;
   __syncthreads();
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kAddThreads;
-  for (std::int64_t update = static_cast<std::int64_t>(blockIdx.x) * kAddThreads + threadIdx.x;
-       update < count; update += step) {
-    const std::int64_t key = key_of(update);
-    if (key < 0) continue;
-    add_shared(words + key * kWords,
-               *reinterpret_cast<const A*>(values.at(static_cast<std::uint64_t>(update))));
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kAddThreads + threadIdx.x;
+       first < count; first += step * kInFlight) {
+    std::int64_t key[kInFlight];
+    A value[kInFlight];
+    key_of.find(first, step, count, key);
+    values.load(first, step, count - 1, value);
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k)
+      if (key[k] >= 0) add_shared(words + key[k] * kWords, value[k]);
   }
   __syncthreads();
   for (int k = static_cast<int>(threadIdx.x); k < keys; k += kAddThreads) {
     A sum = words[k * kWords];
     if constexpr (kWords == 2) sum |= A{words[k * kWords + 1]} << 32;
-    if (sum != 0) atomicAdd(reinterpret_cast<A*>(elements.at(static_cast<std::uint64_t>(k))), sum);
+    if (sum != 0) atomicAdd(reinterpret_cast<A*>(elements.at(k)), sum);
   }
 }
 
@@ -173,8 +181,8 @@ void launch_items(const ScatterCall& call) {
   const std::int64_t updates =
       std::clamp<std::int64_t>(call.count / (resident_grid() * kThreads), 1, kMostUpdates);
   launch(combine_items_kernel<T>, ceil_divide(call.count, kThreads * updates), call.stream,
-         key_of(args), update_values(args), target_elements(args), call.count,
-         static_cast<int>(updates), reduction_of(args.reduce, args.dtype));
+         key_of(args), update_values(args), target_elements(args), call.count, updates,
+         reduction_of(args.reduce, args.dtype));
 }
 
 }  // namespace

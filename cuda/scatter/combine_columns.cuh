@@ -9,27 +9,26 @@
 
 namespace gpukern::gpu {
 
-/// Combines the values of one block, for kCount neighbouring columns, after those of the element
-/// unless `own` is nullptr. update[i] is the number of its update i. Of aligned values in a regular
+/// Combines the values of one block, for a thread's columns, after those of the element at `own`
+/// unless that is nullptr. update[i] is the number of its update i. Of aligned values in a regular
 /// layout, a thread loads the element and kInFlight values before it uses one; the others are
 /// loaded one by one.
-template <class T, int kInFlight, int kCount, class Updates, class Reducer>
-__device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t column,
-                                const std::byte* own, const UpdateValues& values,
-                                const Updates& update, int count, const Reducer& reduction,
-                                Accumulator<T> (&sum)[kCount]) {
+template <class T, int kInFlight, int kCount, bool kAny, class Updates, class Reducer>
+__device__ void combine_columns(const ThreadColumns<kCount, kAny>& columns, const std::byte* own,
+                                const UpdateValues& values, const Updates& update, int count,
+                                const Reducer& reduction, Accumulator<T> (&sum)[kCount]) {
   using A = Accumulator<T>;
-  const std::int64_t from = columns.value_offset(column);
-  const std::byte* const first =
-      own != nullptr ? own + columns.target_offset(column) : values.at(update[0]) + from;
   int done = own != nullptr ? 0 : 1;
-  if (columns.is_aligned() && values.updates.ndim <= 1) {
-    const std::int64_t step = values.updates.ndim == 0 ? 0 : values.updates.stride[0][0];
-    load_columns<T>(first, true, sum);
+  if (own != nullptr)
+    columns.template load_target<T>(own, sum);
+  else
+    columns.template load_values<T>(values.at(update[0]), columns.aligned, sum);
+  if (columns.aligned && values.updates.is_regular()) {
+    const std::int64_t step = values.updates.step(0);
     A next[kInFlight][kCount];
     const auto load = [&](int k) {
-      load_columns<T>(values.values + static_cast<std::int64_t>(update[done + k]) * step + from,
-                      true, next[k]);
+      columns.template load_values<T>(
+          values.values + static_cast<std::int64_t>(update[done + k]) * step, true, next[k]);
     };
     // Without conditions, the compiler moves the loads ahead of the additions.
     for (; done + kInFlight <= count; done += kInFlight) {
@@ -46,11 +45,10 @@ __device__ void combine_columns(const RowColumns<kCount>& columns, std::int64_t 
       if (done + k < count) combine_each(reduction, sum, next[k]);
     return;
   }
-  load_columns<T>(first, columns.is_aligned(), sum);
 #pragma unroll 1
   for (; done < count; ++done) {
     A next[kCount];
-    load_columns<T>(values.at(update[done]) + from, columns.is_aligned(), next);
+    columns.template load_values<T>(values.at(update[done]), columns.aligned, next);
     combine_each(reduction, sum, next);
   }
 }

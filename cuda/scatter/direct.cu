@@ -11,114 +11,173 @@
 namespace gpukern::gpu {
 namespace {
 
-template <class W>
+/// Updates that a group of threads has in flight if its threads have one column each: more columns
+/// would write to the same sectors more than once. Those of longer rows have several.
+constexpr int kUpdatesInFlight = 4;
+constexpr std::int64_t kNarrow = 3;  // columns or words
+
+/// Updates and the groups of threads that work on them.
+struct DirectUpdates {
+  KeyOf key_of;
+  UpdateValues values;
+  TargetElements elements;
+  std::int64_t count;
+  ThreadGroups threads;
+};
+
+/// kUpdates updates of a group of threads.
+template <int kUpdates>
+struct GroupUpdates {
+  const std::byte* value[kUpdates];
+  std::byte* row[kUpdates];
+  bool is_written[kUpdates];
+
+  __device__ GroupUpdates(const DirectUpdates& of, const LastUpdates& last) {
+    const std::int64_t first = of.threads.in_grid();
+    const std::int64_t groups = std::int64_t{gridDim.x} * (kThreads >> of.threads.bits);
+    std::int64_t key[kUpdates];
+    of.key_of.find(first, groups, of.count, key);
+    OffsetsAt<1> at[kUpdates];
+    of.values.updates.find(Positions<kUpdates>(first, groups, of.count - 1).of, at);
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u) {
+      is_written[u] = key[u] >= 0 && last.is_last(first + u * groups, key[u]);
+      value[u] = of.values.values + at[u].offset[0];
+      row[u] = of.elements.at(key[u]);
+    }
+  }
+};
+
+template <class W, int kUpdates, int kCount>
 __global__ void __launch_bounds__(kThreads)
-    put_direct_kernel(const __grid_constant__ KeyOf key_of,
-                      const __grid_constant__ UpdateValues values,
-                      const __grid_constant__ TargetElements elements,
-                      const __grid_constant__ RowColumns<1> words, std::int64_t count, int lanes,
+    put_direct_kernel(const __grid_constant__ DirectUpdates of,
+                      const __grid_constant__ UpdateColumns<kCount, true> words,
                       const __grid_constant__ LastUpdates last) {
   wait_for_previous();
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const std::int64_t update = thread / lanes;
-  if (update >= count) return;
-  const std::int64_t key = key_of(update);
-  if (key < 0 || !last.is_last(update, key)) return;
-  copy_words<W>(values.at(static_cast<std::uint64_t>(update)),
-                elements.at(static_cast<std::uint64_t>(key)), words, thread % lanes, lanes);
+  const GroupUpdates<kUpdates> updates(of, last);
+  if (kUpdates == 1 && !updates.is_written[0]) return;
+  words.visit(of.threads, [&](const ThreadColumns<kCount, true>& own) {
+    // Stores might change what later loads read, so the compiler would not overlap these.
+    W word[kUpdates][kCount];
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u)
+      if (updates.is_written[u]) own.load_words(updates.value[u], word[u]);
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u)
+      if (updates.is_written[u]) own.store_words(updates.row[u], word[u]);
+  });
 }
 
-template <class T, int kCount>
+template <class T, int kUpdates, int kCount, bool kAny>
 __global__ void __launch_bounds__(kThreads)
-    combine_direct_kernel(const __grid_constant__ KeyOf key_of,
-                          const __grid_constant__ UpdateValues values,
-                          const __grid_constant__ TargetElements elements,
-                          const __grid_constant__ RowColumns<kCount> columns, std::int64_t count,
-                          int lanes, const __grid_constant__ Reduction reduction) {
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const std::int64_t update = thread / lanes;
-  if (update >= count) return;
-  const std::int64_t key = key_of(update);
-  if (key < 0) return;
-  const std::byte* const value = values.at(static_cast<std::uint64_t>(update));
-  std::byte* const row = elements.at(static_cast<std::uint64_t>(key));
-  for (std::int64_t column = columns.begin() + thread % lanes * kCount; column < columns.end();
-       column += std::int64_t{lanes} * kCount) {
-    std::byte* const to = row + columns.target_offset(column);
-    Accumulator<T> sum[kCount];
-    Accumulator<T> number[kCount];
-    load_columns<T>(value + columns.value_offset(column), columns.is_aligned(), number);
-    load_columns<T>(to, columns.is_aligned(), sum);
-    combine_each(reduction, sum, number);
-    store_columns<T>(to, columns.is_aligned(), reduction.reduce, 2, sum);
-  }
+    combine_direct_kernel(const __grid_constant__ DirectUpdates of,
+                          const __grid_constant__ UpdateColumns<kCount, kAny> columns,
+                          const __grid_constant__ Reduction reduction) {
+  const GroupUpdates<kUpdates> updates(of, {});
+  if (kUpdates == 1 && !updates.is_written[0]) return;
+  columns.visit(of.threads, [&](const ThreadColumns<kCount, kAny>& own) {
+    Accumulator<T> sum[kUpdates][kCount];
+    Accumulator<T> number[kUpdates][kCount];
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u) {
+      if (!updates.is_written[u]) continue;
+      own.template load_values<T>(updates.value[u], own.aligned, number[u]);
+      own.template load_target<T>(updates.row[u], sum[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u) {
+      if (!updates.is_written[u]) continue;
+      combine_each(reduction, sum[u], number[u]);
+      own.template store<T>(updates.row[u], reduction.reduce, 2, sum[u]);
+    }
+  });
 }
 
-template <class T>
+template <class T, int kUpdates, int kCount>
 __global__ void __launch_bounds__(kThreads)
-    combine_atomic_kernel(const __grid_constant__ KeyOf key_of,
-                          const __grid_constant__ UpdateValues values,
-                          const __grid_constant__ TargetElements elements,
-                          const __grid_constant__ RowColumns<1> columns, std::int64_t count,
-                          int lanes, const __grid_constant__ Reduction reduction) {
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const std::int64_t update = thread / lanes;
-  if (update >= count) return;
-  const std::int64_t key = key_of(update);
-  if (key < 0) return;
+    combine_atomic_kernel(const __grid_constant__ DirectUpdates of,
+                          const __grid_constant__ UpdateColumns<kCount, true> columns,
+                          const __grid_constant__ Reduction reduction) {
   using A = AtomicType<T>;
-  const std::byte* const value = values.at(static_cast<std::uint64_t>(update));
-  std::byte* const row = elements.at(static_cast<std::uint64_t>(key));
-  for (std::int64_t column = columns.begin() + thread % lanes; column < columns.end();
-       column += lanes) {
-    const T number = load_element<T>(value + columns.value_offset(column), columns.aligned);
-    combine_atomically(reduction, reinterpret_cast<A*>(row + columns.target_offset(column)),
-                       bits_as<A>(number));
-  }
+  const GroupUpdates<kUpdates> updates(of, {});
+  if (kUpdates == 1 && !updates.is_written[0]) return;
+  columns.visit(of.threads, [&](const ThreadColumns<kCount, true>& own) {
+    A number[kUpdates][kCount];
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u)
+      if (updates.is_written[u]) own.load_words(updates.value[u], number[u]);
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u)
+#pragma unroll
+      for (int c = 0; c < kCount; ++c)
+        if (updates.is_written[u] && own.exists(c))
+          combine_atomically(reduction, reinterpret_cast<A*>(updates.row[u] + own.at[c].to),
+                             number[u][c]);
+  });
 }
 
-/// Of few updates, a whole block works on each.
-int direct_lanes(const ScatterCall& call, std::int64_t accesses) {
-  return lanes_of(accesses, call.count <= kScatterFew ? kThreads : 32);
+/// Launches a kernel whose groups of threads have kUpdates updates each.
+template <int kUpdates, int kCount, bool kAny, class Kernel, class... Arguments>
+void launch_direct(const ScatterCall& call, const Kernel& kernel,
+                   UpdateColumns<kCount, kAny> columns, bool programmatic,
+                   const Arguments&... arguments) {
+  // Of few updates, a whole block works on each.
+  const ThreadGroups threads =
+      groups_of(ceil_divide(columns.count, kCount), 1, call.count <= kScatterFew ? kThreads : 32);
+  const std::int64_t resident = resident_grid() * kThreads / threads.lanes();
+  const std::int64_t groups =
+      std::max(ceil_divide(call.count, kUpdates), std::min(call.count, resident));
+  const Grid grid = divide_columns(
+      columns, threads, {.blocks = threads.blocks(groups), .programmatic_launch = programmatic});
+  const DirectUpdates updates{key_of(call.args), update_values(call.args),
+                              target_elements(call.args), call.count, threads};
+  launch(kernel, grid, call.stream, updates, columns, arguments...);
 }
 
 }  // namespace
 
 void scatter_put_direct(const ScatterCall& call, const LastUpdates& last) {
-  const ScatterArgs& args = call.args;
-  const ScatterWords words = scatter_words(args);
-  RowColumns<1> columns{words.columns, words.columns.count(), true};
-  const int lanes = direct_lanes(call, columns.count);
-  const Grid grid = divide_columns(
-      columns, lanes,
-      {.blocks = ceil_divide(call.count * lanes, kThreads), .programmatic_launch = true});
-  visit_word(words.bytes, [&](auto word) {
-    launch(put_direct_kernel<decltype(word)>, grid, call.stream, key_of(args), update_values(args),
-           target_elements(args), columns, call.count, lanes, last);
+  const ScatterWords words = scatter_words(call.args);
+  visit_word(words.bytes, [&]<class W>(W) {
+    if (words.columns.count() <= kNarrow)
+      launch_direct<kUpdatesInFlight>(call, put_direct_kernel<W, kUpdatesInFlight, 1>,
+                                      update_columns<1, true>(words.columns, true), true, last);
+    else
+      launch_direct<1>(call, put_direct_kernel<W, 1, kWordsInFlight>,
+                       update_columns<kWordsInFlight, true>(words.columns, true), true, last);
   });
 }
 
 void scatter_direct(const ScatterCall& call, bool atomic) {
   const ScatterArgs& args = call.args;
   if (args.reduce == GPUKERN_REDUCE_NONE) return scatter_put_direct(call, {});
-  const auto combine = [&](auto kernel, auto columns, int each) {
-    const int lanes = direct_lanes(call, ceil_divide(call.columns, each));
-    const Grid grid =
-        divide_columns(columns, lanes, {.blocks = ceil_divide(call.count * lanes, kThreads)});
-    launch(kernel, grid, call.stream, key_of(args), update_values(args), target_elements(args),
-           columns, call.count, lanes, reduction_of(args.reduce, args.dtype));
-  };
+  const Reduction reduction = reduction_of(args.reduce, args.dtype);
+  const bool is_narrow = call.columns <= kNarrow;
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-    if constexpr (!std::is_void_v<AtomicType<T>>)
-      if (atomic) return combine(combine_atomic_kernel<T>, columns, 1);
-    constexpr int kVector = kVectorColumns<T>;
-    if constexpr (kVector > 1)
-      if (has_column_vectors<T, kVector>(args, call.columns))
-        return combine(combine_direct_kernel<T, kVector>,
-                       RowColumns<kVector>{args.columns, call.columns, true}, kVector);
-    combine(combine_direct_kernel<T, 1>, columns, 1);
+    constexpr int kCount = kVectorColumns<T>;
+    const bool aligned = is_aligned(args, alignof(T));
+    const auto single = update_columns<1, true>(args.columns, aligned);
+    const auto several = update_columns<kCount, true>(args.columns, aligned);
+    if constexpr (!std::is_void_v<AtomicType<T>>) {
+      if (atomic && is_narrow)
+        return launch_direct<kUpdatesInFlight>(call, combine_atomic_kernel<T, kUpdatesInFlight, 1>,
+                                               single, false, reduction);
+      if (atomic)
+        return launch_direct<1>(call, combine_atomic_kernel<T, 1, kCount>, several, false,
+                                reduction);
+    }
+    if (is_narrow || kCount == 1)
+      return launch_direct<kUpdatesInFlight>(
+          call, combine_direct_kernel<T, kUpdatesInFlight, 1, true>, single, false, reduction);
+    if constexpr (kCount > 1) {
+      if (has_column_vectors<T, kCount>(args, call.columns))
+        launch_direct<1>(call, combine_direct_kernel<T, 1, kCount, false>,
+                         update_columns<kCount, false>(args.columns, true), false, reduction);
+      else
+        launch_direct<1>(call, combine_direct_kernel<T, 1, kCount, true>, several, false,
+                         reduction);
+    }
   });
 }
 

@@ -19,8 +19,9 @@ constexpr int kMostWidth = 64;                   // columns that are joined at a
 
 constexpr int kFewThreads = 512;
 
-/// Values and indices that a thread has in flight.
-constexpr int kInFlight = 8;
+/// Accesses to values, and indices, that a thread has in flight.
+template <int kCount>
+constexpr int kInFlight = kCount == 1 ? 8 : 2;
 constexpr int kIndicesInFlight = 2;
 
 /// An update and its key, which numbers an element of the target: 48 bits hold it.
@@ -123,15 +124,14 @@ __global__ void __launch_bounds__(kFewThreads)
     put_few_kernel(const __grid_constant__ KeyOf key_of,
                    const __grid_constant__ UpdateValues values,
                    const __grid_constant__ TargetElements elements,
-                   const __grid_constant__ RowColumns<1> words, int count, int lanes) {
+                   const __grid_constant__ UpdateColumns<kWordsInFlight, true> words, int count,
+                   ThreadGroups threads) {
   __shared__ Entries entries;
   entries.load(key_of, count);
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  for (int at = static_cast<int>(threadIdx.x) / lanes; at < entries.number;
-       at += kFewThreads / lanes)
+  for (int at = threads.in_block(); at < entries.number; at += kFewThreads >> threads.bits)
     if (entries.is_last(at))
       copy_words<W>(values.at(entries.entry[at].update()), elements.at(entries.key(at)), words,
-                    lane, lanes);
+                    threads);
 }
 
 /// The keys with several blocks of values.
@@ -143,9 +143,9 @@ struct LongOnes {
 };
 
 /// By a thread block: combines the blocks of values of a key and joins them.
-template <class T>
+template <class T, int kCount, bool kAny>
 __device__ void combine_long(const Entries& entries, int first, const UpdateValues& values,
-                             std::byte* row, const RowColumns<1>& columns, int width,
+                             std::byte* row, const UpdateColumns<kCount, kAny>& columns, int width,
                              const CompactReduction& reduction,
                              Accumulator<T> (&block)[kMostBlocks][kMostWidth]) {
   using A = Accumulator<T>;
@@ -159,84 +159,79 @@ __device__ void combine_long(const Entries& entries, int first, const UpdateValu
     for (int b = static_cast<int>(threadIdx.x) / width; active && b < blocks;
          b += kFewThreads / width) {
       A sum[1];
-      combine_columns<T, kInFlight>(columns, column, b == 0 ? row : nullptr, values,
-                                    UpdateNumbers{entries.entry + first + begin_of(b)},
-                                    begin_of(b + 1) - begin_of(b), reduction, sum);
+      combine_columns<T, kInFlight<1>>(columns.only(column), b == 0 ? row : nullptr, values,
+                                       UpdateNumbers{entries.entry + first + begin_of(b)},
+                                       begin_of(b + 1) - begin_of(b), reduction, sum);
       block[b][own] = sum[0];
     }
     __syncthreads();
     if (active && static_cast<int>(threadIdx.x) < width) {
       const A sum[1] = {
           join_blocks<A, 1>([&](std::int64_t b) { return block[b][own]; }, 0, blocks, reduction)};
-      store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
-                       number + 1, sum);
+      columns.only(column).template store<T>(row, reduction.reduce, number + 1, sum);
     }
     __syncthreads();
   }
 }
 
-template <class T, int kCount>
-__global__ void __launch_bounds__(kFewThreads)
+template <class T, int kCount, bool kAny>
+__global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1 : 2, kFewThreads))
     combine_few_kernel(const __grid_constant__ KeyOf key_of,
                        const __grid_constant__ UpdateValues values,
                        const __grid_constant__ TargetElements elements,
-                       const __grid_constant__ RowColumns<kCount> columns, int count, int lanes,
-                       int width, const __grid_constant__ CompactReduction reduction) {
+                       const __grid_constant__ UpdateColumns<kCount, kAny> columns, int count,
+                       ThreadGroups threads, int width,
+                       const __grid_constant__ CompactReduction reduction) {
   using A = Accumulator<T>;
   __shared__ Entries entries;
   __shared__ alignas(LongOnes<A>) std::byte memory[sizeof(LongOnes<A>)];
   auto& long_ones = *reinterpret_cast<LongOnes<A>*>(memory);
   if (threadIdx.x == 0) long_ones.number = 0;
   entries.load(key_of, count);
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  for (int at = static_cast<int>(threadIdx.x) / lanes; at < entries.number;
-       at += kFewThreads / lanes) {
+  for (int at = threads.in_block(); at < entries.number; at += kFewThreads >> threads.bits) {
     if (!entries.is_first(at)) continue;
     const int number = entries.count_from(at);
     if (number >= kBlock) {
-      if (lane == 0) long_ones.first[atomicAdd(&long_ones.number, 1)] = at;
+      if (threads.lane() == 0) long_ones.first[atomicAdd(&long_ones.number, 1)] = at;
       continue;
     }
     std::byte* const row = elements.at(entries.key(at));
-    for (std::int64_t column = columns.begin() + std::int64_t{lane} * kCount;
-         column < columns.end(); column += std::int64_t{lanes} * kCount) {
+    columns.visit(threads, [&](const ThreadColumns<kCount, kAny>& own) {
       A sum[kCount];
-      combine_columns<T, kInFlight>(columns, column, row, values, UpdateNumbers{entries.entry + at},
-                                    number, reduction, sum);
-      store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
-                       number + 1, sum);
-    }
+      combine_columns<T, kInFlight<kCount>>(own, row, values, UpdateNumbers{entries.entry + at},
+                                            number, reduction, sum);
+      own.template store<T>(row, reduction.reduce, number + 1, sum);
+    });
   }
   __syncthreads();
   for (int k = 0; k < long_ones.number; ++k)
     combine_long<T>(entries, long_ones.first[k], values,
-                    elements.at(entries.key(long_ones.first[k])),
-                    RowColumns<1>{columns.loop, columns.count, columns.aligned, columns.part},
-                    width, reduction, long_ones.block);
+                    elements.at(entries.key(long_ones.first[k])), columns, width, reduction,
+                    long_ones.block);
 }
 
 /// Of fewer updates than a block has warps, each has several.
-int few_lanes(const ScatterCall& call, std::int64_t accesses) {
+ThreadGroups few_groups(const ScatterCall& call, std::int64_t accesses) {
   const auto updates = std::bit_ceil(static_cast<std::uint64_t>(call.count));
-  return lanes_of(accesses, std::max<std::uint64_t>(32, kFewThreads / updates));
+  return groups_of(accesses, 1, std::max<std::uint64_t>(32, kFewThreads / updates));
 }
 
 /// Each block reads all indices: too many blocks would read more of them than values.
-Grid few_grid(const ScatterCall& call, int lanes) {
+Grid few_grid(const ScatterCall& call, const ThreadGroups& threads) {
   constexpr int kLeastLanes = 16;
-  return {.blocks = ceil_divide(call.count * std::max(lanes, kLeastLanes), kFewThreads),
+  return {.blocks = ceil_divide(call.count * std::max(threads.lanes(), kLeastLanes), kFewThreads),
           .threads = kFewThreads};
 }
 
-template <class T, int kCount>
+template <class T, int kCount, bool kAny>
 void launch_combine(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const int lanes = few_lanes(call, ceil_divide(call.columns, kCount));
+  const ThreadGroups threads = few_groups(call, ceil_divide(call.columns, kCount));
   const int width = join_width(call.columns, kMostWidth);
-  RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-  const Grid grid = divide_columns(columns, lanes, few_grid(call, lanes));
-  launch(combine_few_kernel<T, kCount>, grid, call.stream, key_of(args), update_values(args),
-         target_elements(args), columns, static_cast<int>(call.count), lanes, width,
+  auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
+  const Grid grid = divide_columns(columns, threads, few_grid(call, threads));
+  launch(combine_few_kernel<T, kCount, kAny>, grid, call.stream, key_of(args), update_values(args),
+         target_elements(args), columns, static_cast<int>(call.count), threads, width,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
 
@@ -246,12 +241,12 @@ void scatter_few(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   if (args.reduce == GPUKERN_REDUCE_NONE) {
     const ScatterWords words = scatter_words(args);
-    RowColumns<1> columns{words.columns, words.columns.count(), true};
-    const int lanes = few_lanes(call, columns.count);
-    const Grid grid = divide_columns(columns, lanes, few_grid(call, lanes));
+    auto columns = update_columns<kWordsInFlight, true>(words.columns, true);
+    const ThreadGroups threads = few_groups(call, ceil_divide(columns.count, kWordsInFlight));
+    const Grid grid = divide_columns(columns, threads, few_grid(call, threads));
     visit_word(words.bytes, [&](auto word) {
       launch(put_few_kernel<decltype(word)>, grid, call.stream, key_of(args), update_values(args),
-             target_elements(args), columns, static_cast<int>(call.count), lanes);
+             target_elements(args), columns, static_cast<int>(call.count), threads);
     });
     return;
   }
@@ -259,10 +254,12 @@ void scatter_few(const ScatterCall& call) {
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     constexpr int kVector = std::is_integral_v<T> ? 1 : kVectorColumns<T>;
-    if (has_column_vectors<T, kVector>(args, call.columns))
-      launch_combine<T, kVector>(call);
-    else
-      launch_combine<T, 1>(call);
+    if constexpr (kVector > 1) {
+      if (has_column_vectors<T, kVector>(args, call.columns))
+        return launch_combine<T, kVector, false>(call);
+      if (call.columns > 1) return launch_combine<T, kVector, true>(call);
+    }
+    launch_combine<T, 1, true>(call);
   });
 }
 

@@ -52,8 +52,9 @@ constexpr int kTaskMembers = kTaskBlocks * kBlock;
 /// The least number of threads that work on a group.
 constexpr int kLeastLanes = 4;
 
-/// Values that a thread has in flight.
-constexpr int kInFlight = 4;
+/// Accesses to values that a thread has in flight.
+template <bool kAny>
+constexpr int kInFlight = kAny ? 2 : 4;
 constexpr int kLongInFlight = 8;
 
 /// With `puts`, a slot has the last update of its key, and none is collected.
@@ -120,22 +121,21 @@ struct ShortGroup {
 };
 
 /// `lanes` threads for each update: those of the first one of a group work.
-template <class T, int kCount>
-__global__ void __launch_bounds__(kThreads)
+template <class T, int kCount, bool kAny>
+__global__ void __launch_bounds__(kThreads, resident_blocks(kAny&& kCount > 1 ? 3 : 4, kThreads))
     combine_kernel(const __grid_constant__ Groups groups,
                    const __grid_constant__ UpdateValues values,
                    const __grid_constant__ TargetElements elements,
-                   const __grid_constant__ RowColumns<kCount> columns, int lanes,
-                   const __grid_constant__ CompactReduction reduction) {
+                   const __grid_constant__ UpdateColumns<kCount, kAny> columns,
+                   ThreadGroups threads, const __grid_constant__ CompactReduction reduction) {
   using A = Accumulator<T>;
   constexpr int kPerBlock = kThreads / kLeastLanes * kMostShort;
   __shared__ std::uint32_t member[kPerBlock];
   __shared__ alignas(16) std::byte memory[kPerBlock * (sizeof(A) > 4 ? sizeof(A) : 4)];
   wait_for_previous();
   launch_next();
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const std::int64_t update = thread / lanes;
-  const int lane = static_cast<int>(thread % lanes);
+  const std::int64_t update = threads.in_grid();
+  const int lane = threads.lane();
   if (update >= groups.count) return;
   const std::uint32_t at = groups.slot_of[update];
   if (groups.rank[update] != 0) return;
@@ -144,33 +144,28 @@ __global__ void __launch_bounds__(kThreads)
     if (lane == 0 && blockIdx.y == 0) groups.add_long(at);
     return;
   }
-  const int place = static_cast<int>(threadIdx.x) / lanes * kMostShort;
-  const ShortGroup group{lane, lanes, static_cast<int>(slot.number), member + place};
+  const int place = threads.in_block() * kMostShort;
+  const ShortGroup group{lane, threads.lanes(), static_cast<int>(slot.number), member + place};
   const std::uint32_t* const members = groups.short_members + std::uint64_t{at} * kMostShort;
   std::byte* const row = elements.at(slot.key - 1);
-  if constexpr (kCount == 1) {
-    if (columns.count == 1) {
-      A* const value = reinterpret_cast<A*>(memory) + place;
-      group.order(members, [&](int position, std::uint32_t of) {
-        value[position] = load_value<T>(values.at(of), columns.aligned);
-      });
-      if (lane != 0) return;
-      A sum = load_value<T>(row, columns.aligned);
+  if constexpr (kCount == 1) {  // of one column
+    A* const value = reinterpret_cast<A*>(memory) + place;
+    group.order(members, [&](int position, std::uint32_t of) {
+      value[position] = load_value<T>(values.at(of), columns.aligned);
+    });
+    if (lane != 0) return;
+    A sum = load_value<T>(row, columns.aligned);
 #pragma unroll 1
-      for (int i = 0; i < group.number; ++i) sum = combine(reduction, sum, value[i]);
-      store_result<T>(row, columns.aligned, reduction.reduce, group.number + 1, sum);
-      return;
-    }
-  }
-  auto* const ordered = reinterpret_cast<std::uint32_t*>(memory) + place;
-  group.order(members, [&](int position, std::uint32_t of) { ordered[position] = of; });
-  for (std::int64_t column = columns.begin() + std::int64_t{lane} * kCount; column < columns.end();
-       column += std::int64_t{lanes} * kCount) {
-    A sum[kCount];
-    combine_columns<T, kInFlight>(columns, column, row, values, ordered, group.number, reduction,
-                                  sum);
-    store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
-                     group.number + 1, sum);
+    for (int i = 0; i < group.number; ++i) sum = combine(reduction, sum, value[i]);
+    store_result<T>(row, columns.aligned, reduction.reduce, group.number + 1, sum);
+  } else {
+    auto* const ordered = reinterpret_cast<std::uint32_t*>(memory) + place;
+    group.order(members, [&](int position, std::uint32_t of) { ordered[position] = of; });
+    columns.visit(threads, [&](const ThreadColumns<kCount, kAny>& own) {
+      A sum[kCount];
+      combine_columns<T, kInFlight<kAny>>(own, row, values, ordered, group.number, reduction, sum);
+      own.template store<T>(row, reduction.reduce, group.number + 1, sum);
+    });
   }
 }
 
@@ -235,7 +230,7 @@ __global__ void __launch_bounds__(kLongThreads)
     combine_long_kernel(const __grid_constant__ Groups groups,
                         const __grid_constant__ UpdateValues values,
                         const __grid_constant__ TargetElements elements,
-                        const __grid_constant__ RowColumns<1> columns, int width,
+                        const __grid_constant__ UpdateColumns<1, true> columns, int width,
                         const __grid_constant__ CompactReduction reduction,
                         Accumulator<T>* combined) {
   using A = Accumulator<T>;
@@ -260,8 +255,8 @@ __global__ void __launch_bounds__(kLongThreads)
     A* const own_blocks = combined + group.blocks * columns.count;
     const auto finish = [&](int block, std::int64_t column, A(&sum)[1]) {
       if (blocks == 1)
-        store_result<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
-                        number + 1, sum[0]);
+        store_result<T>(row + columns.at(column).to, columns.aligned, reduction.reduce, number + 1,
+                        sum[0]);
       else
         own_blocks[block * columns.count + column] = sum[0];
     };
@@ -286,7 +281,7 @@ __global__ void __launch_bounds__(kLongThreads)
         const int block = first_block + static_cast<int>(work / columns.count);
         const std::int64_t column = work % columns.count;
         A sum[1];
-        combine_columns<T, kLongInFlight>(columns, column, block == 0 ? row : nullptr, values,
+        combine_columns<T, kLongInFlight>(columns.only(column), block == 0 ? row : nullptr, values,
                                           members.update + begin_of(block) - first,
                                           begin_of(block + 1) - begin_of(block), reduction, sum);
         finish(block, column, sum);
@@ -304,8 +299,8 @@ __global__ void __launch_bounds__(kLongThreads)
       const auto block = [&](std::int64_t b) { return own_blocks[b * columns.count + column]; };
       const A sum = join_by_threads<kLongThreads>(block, blocks, width, active, reduction, value);
       if (active && static_cast<int>(threadIdx.x) < width)
-        store_result<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
-                        number + 1, sum);
+        store_result<T>(row + columns.at(column).to, columns.aligned, reduction.reduce, number + 1,
+                        sum);
     }
   }
 }
@@ -314,31 +309,34 @@ constexpr Grid dependent(std::int64_t blocks, int threads = kThreads) {
   return {.blocks = blocks, .threads = threads, .programmatic_launch = true};
 }
 
-template <class T, int kCount>
+template <class T, int kCount, bool kAny>
 void launch_combine(const ScatterCall& call, const Groups& groups) {
   const ScatterArgs& args = call.args;
-  const int lanes = std::max(lanes_of(ceil_divide(call.columns, kCount)), kLeastLanes);
-  RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-  const Grid grid =
-      divide_columns(columns, lanes, dependent(ceil_divide(call.count * lanes, kThreads)));
-  launch(combine_kernel<T, kCount>, grid, call.stream, groups, update_values(args),
-         target_elements(args), columns, lanes,
+  const ThreadGroups threads = groups_of(ceil_divide(call.columns, kCount), kLeastLanes);
+  auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
+  const Grid grid = divide_columns(columns, threads, dependent(threads.blocks(call.count)));
+  launch(combine_kernel<T, kCount, kAny>, grid, call.stream, groups, update_values(args),
+         target_elements(args), columns, threads,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
 
 template <class T>
 void launch_all(const ScatterCall& call, const Groups& groups, void* combined) {
   const ScatterArgs& args = call.args;
-  if (has_column_vectors<T, kVectorColumns<T>>(args, call.columns))
-    launch_combine<T, kVectorColumns<T>>(call, groups);
+  constexpr int kCount = kVectorColumns<T>;
+  static_assert(kCount > 1);
+  if (call.columns == 1)
+    launch_combine<T, 1, true>(call, groups);
+  else if (has_column_vectors<T, kCount>(args, call.columns))
+    launch_combine<T, kCount, false>(call, groups);
   else
-    launch_combine<T, 1>(call, groups);
+    launch_combine<T, kCount, true>(call, groups);
   if (groups.most_long() == 0) return;
   launch(place_kernel, dependent(ceil_divide(call.count, kThreads)), call.stream, groups);
   launch(combine_long_kernel<T>,
          dependent(std::min(groups.most_long(), resident_grid()), kLongThreads), call.stream,
          groups, update_values(args), target_elements(args),
-         RowColumns<1>{args.columns, call.columns, is_aligned(args, alignof(T))},
+         update_columns<1, true>(args.columns, is_aligned(args, alignof(T))),
          join_width(call.columns), CompactReduction{reduction_of(args.reduce, args.dtype)},
          static_cast<Accumulator<T>*>(combined));
 }

@@ -25,7 +25,7 @@ struct Blocks {
 template <class T, class Key>
 __global__ void __launch_bounds__(kJoinThreads)
     join_kernel(const Key* keys, const __grid_constant__ TargetElements elements,
-                const __grid_constant__ RowColumns<1> columns, int width,
+                const __grid_constant__ UpdateColumns<1, true> columns, int width,
                 const __grid_constant__ Reduction reduction, LongKeys long_keys) {
   using A = Accumulator<T>;
   __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kJoinThreads)
     const bool active = column < columns.count;
     const A sum = join_by_threads<kJoinThreads>(of, blocks, width, active, reduction, joined);
     if (active && static_cast<int>(threadIdx.x) < width)
-      store_element(elements.at(keys[first]) + columns.target_offset(column),
+      store_element(elements.at(keys[first]) + columns.at(column).to,
                     finished<T>(reduction.reduce, sum, values + 1), columns.aligned);
   }
 }
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kJoinThreads)
 template <class T, class Key>
 void launch_join(const ScatterCall& call, const void* keys, const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
-  const RowColumns<1> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
+  const auto columns = update_columns<1, true>(args.columns, is_aligned(args, alignof(T)));
   launch(join_kernel<T, Key>, Grid{resident_grid(), kJoinThreads}, call.stream,
          static_cast<const Key*>(keys), target_elements(args), columns, join_width(call.columns),
          reduction_of(args.reduce, args.dtype), long_keys);

@@ -54,72 +54,47 @@ inline IndexReader index_reader(const ScatterArgs& args) {
           .aligned = index_aligned(args.index, args.updates, kUpdateIndex, args.index_type)};
 }
 
-/// Operands of the loop over updates.
-template <int kOperands>
-struct UpdateOffsets {
-  std::int64_t offset[kOperands];
-};
-
-template <int kOperands>
-__device__ __noinline__ UpdateOffsets<kOperands> unravelled_update(const Loop<kOperands>& updates,
-                                                                   std::uint64_t update) {
-  UpdateOffsets<kOperands> at{};
-  unravel(updates, update, at.offset);
-  return at;
-}
-
-template <int kOperands>
-__device__ UpdateOffsets<kOperands> offsets_of(const Loop<kOperands>& updates,
-                                               std::int64_t update) {
-  if (updates.ndim != 1) return unravelled_update(updates, static_cast<std::uint64_t>(update));
-  UpdateOffsets<kOperands> at;
-#pragma unroll
-  for (int k = 0; k < kOperands; ++k) at.offset[k] = update * updates.stride[k][0];
-  return at;
-}
-
 /// Resolves the index of an update to a key.
 struct KeyOf {
   IndexReader index;
-  Loop<2> updates;  ///< index, key
+  LoopOffsets<2> updates;  ///< index, key
   std::int64_t key_step;
 
   /// -1 if the update is skipped.
   [[nodiscard]] __device__ std::int64_t operator()(std::int64_t update) const {
-    const UpdateOffsets<2> at = offsets_of(updates, update);
+    const OffsetsAt<2> at = updates.at(update);
     return key(index.load(at.offset[0]), at.offset[1]);
   }
 
   /// The keys of kCount updates from `first` on, `step` apart; -1 for those that are skipped, and
-  /// from `count` on. All indices are loaded before the first use, if they are aligned and in a
-  /// regular layout.
+  /// from `count` on. All indices are loaded before the first use, if they are aligned.
   template <int kCount>
   __device__ void find(std::int64_t first, std::int64_t step, std::int64_t count,
                        std::int64_t (&key)[kCount]) const {
-    if (!index.aligned || updates.ndim != 1) {
+    if (!index.aligned) {
 #pragma unroll
       for (int k = 0; k < kCount; ++k) key[k] = any_key(first + k * step, count);
       return;
     }
+    OffsetsAt<2> at[kCount];
+    updates.find(Positions<kCount>(first, step, count - 1).of, at);
     std::int64_t loaded[kCount];
     switch (index.type.bytes) {
       case 1:
-        load_as<std::uint8_t>(first, step, count, loaded);
+        load_as<std::uint8_t>(at, loaded);
         break;
       case 2:
-        load_as<std::uint16_t>(first, step, count, loaded);
+        load_as<std::uint16_t>(at, loaded);
         break;
       case 4:
-        load_as<std::uint32_t>(first, step, count, loaded);
+        load_as<std::uint32_t>(at, loaded);
         break;
       default:
-        load_as<std::uint64_t>(first, step, count, loaded);
+        load_as<std::uint64_t>(at, loaded);
     }
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-      const std::int64_t update = first + k * step;
-      key[k] = update < count ? this->key(loaded[k], update * updates.stride[1][0]) : -1;
-    }
+    for (int k = 0; k < kCount; ++k)
+      key[k] = first + k * step < count ? this->key(loaded[k], at[k].offset[1]) : -1;
   }
 
  private:
@@ -134,27 +109,23 @@ struct KeyOf {
   }
 
   template <class Raw, int kCount>
-  __device__ void load_as(std::int64_t first, std::int64_t step, std::int64_t count,
-                          std::int64_t (&loaded)[kCount]) const {
+  __device__ void load_as(const OffsetsAt<2> (&at)[kCount], std::int64_t (&loaded)[kCount]) const {
     Raw raw[kCount];
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-      const std::int64_t update = first + k * step;
-      raw[k] = update < count
-                   ? *reinterpret_cast<const Raw*>(index.data + update * updates.stride[0][0])
-                   : Raw{};
-    }
+    for (int k = 0; k < kCount; ++k)
+      raw[k] = *reinterpret_cast<const Raw*>(index.data + at[k].offset[0]);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) loaded[k] = as_index(raw[k], index.type.is_signed);
   }
 };
 
 inline KeyOf key_of(const ScatterArgs& args) {
-  KeyOf key{.index = index_reader(args), .updates = {}, .key_step = args.key_step};
+  Loop<2> updates;
   for (int d = 0; d < args.updates.ndim; ++d)
-    key.updates.push(args.updates.extent[d],
-                     {args.updates.stride[kUpdateIndex][d], args.updates.stride[kKey][d]});
-  return key;
+    updates.push(args.updates.extent[d],
+                 {args.updates.stride[kUpdateIndex][d], args.updates.stride[kKey][d]});
+  updates.coalesce();
+  return {.index = index_reader(args), .updates = LoopOffsets(updates), .key_step = args.key_step};
 }
 
 }  // namespace gpukern::gpu

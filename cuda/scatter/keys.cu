@@ -12,7 +12,7 @@ enum class Payload { InPlace, Numbers, Values };
 struct KeySource {
   IndexReader index;
   const std::byte* values;
-  Loop<3> updates;
+  LoopOffsets<3> updates;
   std::int64_t key_step;
   int item;  ///< bytes of a value
   bool values_aligned;
@@ -47,14 +47,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t first =
       static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
   if (first == 0) *long_keys = 0;
-  UpdateOffsets<3> at[kInFlight];
+  OffsetsAt<3> at[kInFlight];
   std::int64_t loaded[kInFlight];
+  from.updates.find(Positions<kInFlight>(first, kThreads, count - 1).of, at);
 #pragma unroll
-  for (int k = 0; k < kInFlight; ++k) {
-    const std::int64_t u = min(first + k * kThreads, count - 1);
-    at[k] = offsets_of(from.updates, u);
-    loaded[k] = from.index.load(at[k].offset[kUpdateIndex]);
-  }
+  for (int k = 0; k < kInFlight; ++k) loaded[k] = from.index.load(at[k].offset[kUpdateIndex]);
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = first + k * kThreads;
@@ -123,7 +120,7 @@ void launch_keys(const ScatterCall& call, Payload kind, void* keys, void* payloa
   const ScatterArgs& args = call.args;
   const KeySource from{.index = index_reader(args),
                        .values = args.values,
-                       .updates = args.updates,
+                       .updates = LoopOffsets(args.updates),
                        .key_step = args.key_step,
                        .item = static_cast<int>(args.item),
                        .values_aligned = is_aligned(args, args.item)};

@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kMostThreads)
     const std::uint32_t row = by_length.divmod(number).quotient;
     const std::int64_t key = (block.first_row + row) * from.row[kKey] + block.first_position +
                              entry[k] - row * block.positions;
-    *reinterpret_cast<W*>(elements.at(static_cast<std::uint64_t>(key))) = word[k];
+    *reinterpret_cast<W*>(elements.at(key)) = word[k];
   }
 }
 

@@ -17,7 +17,7 @@ constexpr int kPositions = sizeof(T) == 8 ? 1024 : 2048;
 
 /// `kReduce` is the most common reduction, or GPUKERN_REDUCE_NONE for the one in `any`.
 template <class T, gpukern_reduce kReduce>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, resident_blocks(sizeof(T) > 4 ? 4 : 5, kThreads))
     reduce_items_kernel(const SortedKeys<Key> all, const __grid_constant__ Slices slices,
                         const Carried<T>* values, const __grid_constant__ TargetElements elements,
                         bool aligned, const __grid_constant__ Reduction any, LongKeys long_keys) {

@@ -10,16 +10,18 @@ namespace {
 constexpr int kRowThreads = 128;
 constexpr int kPositions = 256;
 
-/// Values that a thread has in flight.
-constexpr int kInFlight = 4;
+/// Accesses to values that a thread has in flight.
+template <bool kAny>
+constexpr int kInFlight = kAny ? 2 : 4;
 
-template <class T, int kCount, class Key>
-__global__ void __launch_bounds__(kRowThreads)
+template <class T, int kCount, bool kAny, class Key>
+__global__ void __launch_bounds__(kRowThreads, resident_blocks(kAny ? 6 : 7, kRowThreads))
     reduce_rows_kernel(const SortedKeys<Key> sorted, const Key* updates,
                        const __grid_constant__ UpdateValues values,
                        const __grid_constant__ TargetElements elements,
-                       const __grid_constant__ RowColumns<kCount> columns, int lanes,
-                       const __grid_constant__ Reduction reduction, LongKeys long_keys) {
+                       const __grid_constant__ UpdateColumns<kCount, kAny> columns,
+                       ThreadGroups threads, const __grid_constant__ Reduction reduction,
+                       LongKeys long_keys) {
   using A = Accumulator<T>;
   using RowChunk = Chunk<Key, kPositions, kRowThreads>;
   __shared__ RowChunk chunk;
@@ -29,41 +31,36 @@ __global__ void __launch_bounds__(kRowThreads)
     if (begin + i < sorted.end) update[i] = updates[begin + i];
   chunk.load(sorted, begin);
   __syncthreads();
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  for (int b = static_cast<int>(threadIdx.x) / lanes; b < chunk.number; b += kRowThreads / lanes) {
+  for (int b = threads.in_block(); b < chunk.number; b += kRowThreads >> threads.bits) {
     const ValueBlock block = chunk[b];
     const int count = block.end - block.begin;
     const bool whole = block.first && block.is_last;
-    if (!whole && lane == 0 && blockIdx.y == 0) long_keys.note(chunk, b, begin);
-    std::byte* const row = elements.at(chunk.key[block.begin]);
-    for (std::int64_t column = columns.begin() + std::int64_t{lane} * kCount;
-         column < columns.end(); column += std::int64_t{lanes} * kCount) {
+    if (!whole && threads.lane() == 0 && blockIdx.y == 0) long_keys.note(chunk, b, begin);
+    std::byte* const row = elements.at(static_cast<std::int64_t>(chunk.key[block.begin]));
+    columns.visit(threads, [&](const ThreadColumns<kCount, kAny>& own) {
       A sum[kCount];
-      combine_columns<T, kInFlight>(columns, column, block.first ? row : nullptr, values,
-                                    update + block.begin, count, reduction, sum);
-      if (whole) {
-        store_columns<T>(row + columns.target_offset(column), columns.aligned, reduction.reduce,
-                         count + 1, sum);
-        continue;
-      }
-      A* const part = long_keys.block<A>(block.first, begin + block.begin, columns.count) + column;
+      combine_columns<T, kInFlight<kAny>>(own, block.first ? row : nullptr, values,
+                                          update + block.begin, count, reduction, sum);
+      if (whole) return own.template store<T>(row, reduction.reduce, count + 1, sum);
+      A* const part = long_keys.block<A>(block.first, begin + block.begin, columns.count);
 #pragma unroll
-      for (int c = 0; c < kCount; ++c) part[c] = sum[c];
-    }
+      for (int c = 0; c < kCount; ++c)
+        if (own.exists(c)) part[own.column(c)] = sum[c];
+    });
   }
 }
 
-template <class T, int kCount, class Key>
+template <class T, int kCount, bool kAny, class Key>
 void launch_rows(const ScatterCall& call, const void* keys, const void* updates,
                  const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
-  RowColumns<kCount> columns{args.columns, call.columns, is_aligned(args, alignof(T))};
-  const int lanes = lanes_of(ceil_divide(call.columns, kCount));
+  auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
+  const ThreadGroups threads = groups_of(ceil_divide(call.columns, kCount));
   const Grid grid =
-      divide_columns(columns, lanes, {ceil_divide(call.count, kPositions), kRowThreads});
-  launch(reduce_rows_kernel<T, kCount, Key>, grid, call.stream,
+      divide_columns(columns, threads, {ceil_divide(call.count, kPositions), kRowThreads});
+  launch(reduce_rows_kernel<T, kCount, kAny, Key>, grid, call.stream,
          sorted_keys(call, static_cast<const Key*>(keys)), static_cast<const Key*>(updates),
-         update_values(args), target_elements(args), columns, lanes,
+         update_values(args), target_elements(args), columns, threads,
          reduction_of(args.reduce, args.dtype), long_keys);
 }
 
@@ -76,11 +73,11 @@ void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const vo
     constexpr int kVector = kVectorColumns<T>;
     const bool vectors = has_column_vectors<T, kVector>(call.args, call.columns);
     if (plan.wide_keys)
-      launch_rows<T, 1, std::uint64_t>(call, keys, updates, long_keys);
+      launch_rows<T, kVector, true, std::uint64_t>(call, keys, updates, long_keys);
     else if (vectors)
-      launch_rows<T, kVector, std::uint32_t>(call, keys, updates, long_keys);
+      launch_rows<T, kVector, false, std::uint32_t>(call, keys, updates, long_keys);
     else
-      launch_rows<T, 1, std::uint32_t>(call, keys, updates, long_keys);
+      launch_rows<T, kVector, true, std::uint32_t>(call, keys, updates, long_keys);
   });
 }
 

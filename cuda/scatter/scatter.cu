@@ -231,14 +231,16 @@ Way way_of(const ScatterCall& call) {
 
 }  // namespace
 
-TargetElements target_elements(const ScatterArgs& args) { return {args.target, args.keys}; }
+TargetElements target_elements(const ScatterArgs& args) {
+  return {args.target, LoopOffsets(args.keys)};
+}
 
 UpdateValues update_values(const ScatterArgs& args) {
-  UpdateValues values{args.values, {}};
+  Loop<1> updates;
   for (int d = 0; d < args.updates.ndim; ++d)
-    values.updates.push(args.updates.extent[d], {args.updates.stride[kUpdateValue][d]});
-  values.updates.coalesce();
-  return values;
+    updates.push(args.updates.extent[d], {args.updates.stride[kUpdateValue][d]});
+  updates.coalesce();
+  return {args.values, LoopOffsets(updates)};
 }
 
 bool is_aligned(const ScatterArgs& args, std::int64_t bytes, bool with_columns) {

@@ -38,20 +38,30 @@ namespace gpukern::gpu {
 /// The elements of the target, by key.
 struct TargetElements {
   std::byte* target;
-  Loop<1> keys;
+  LoopOffsets<1> keys;
 
-  [[nodiscard]] __device__ std::byte* at(std::uint64_t key) const {
-    return target + offset_at(keys, key);
+  [[nodiscard]] __device__ std::byte* at(std::int64_t key) const {
+    return target + keys.at(key).offset[0];
   }
 };
 
 /// The values, by the number of an update.
 struct UpdateValues {
   const std::byte* values;
-  Loop<1> updates;
+  LoopOffsets<1> updates;
 
-  [[nodiscard]] __device__ const std::byte* at(std::uint64_t update) const {
-    return values + offset_at(updates, update);
+  [[nodiscard]] __device__ const std::byte* at(std::int64_t update) const {
+    return values + updates.at(update).offset[0];
+  }
+  /// Aligned values of updates `between` apart, together; those past `last` are its value.
+  template <class T, int kCount>
+  __device__ void load(std::int64_t first, std::int64_t between, std::int64_t last,
+                       T (&value)[kCount]) const {
+    OffsetsAt<1> at[kCount];
+    updates.find(Positions<kCount>(first, between, last).of, at);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      value[k] = *reinterpret_cast<const T*>(values + at[k].offset[0]);
   }
 };
 

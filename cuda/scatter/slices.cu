@@ -108,11 +108,21 @@ __global__ void __launch_bounds__(32)
   // Of a slice with few updates, only their elements are loaded.
   const bool loads_all = (slice.end - slice.begin) * 8 >= keys;
   if (loads_all) {
+    constexpr int kTogether = 4;
+    static_assert(kLoads % kTogether == 0);
     for (int from = lane; from < keys; from += 32 * kLoads) {
       A loaded[kLoads];  // all before the first use
 #pragma unroll
-      for (int k = 0; k < kLoads; ++k)
-        if (from + 32 * k < keys) loaded[k] = load(from + 32 * k);
+      for (int begin = 0; begin < kLoads; begin += kTogether) {
+        OffsetsAt<1> at[kTogether];
+        elements.keys.find(Positions<kTogether>(slice.base + from + 32 * begin, 32,
+                                                std::int64_t{slice.base} + keys - 1)
+                               .of,
+                           at);
+#pragma unroll
+        for (int k = 0; k < kTogether; ++k)
+          loaded[begin + k] = widened(load_element<T>(elements.target + at[k].offset[0], aligned));
+      }
 #pragma unroll
       for (int k = 0; k < kLoads; ++k)
         if (from + 32 * k < keys) own.value[from + 32 * k] = loaded[k];

@@ -23,27 +23,19 @@ inline ScatterWords scatter_words(const ScatterArgs& args) {
   return words;
 }
 
-template <class W>
-__device__ void copy_words(const std::byte* from, std::byte* to, const RowColumns<1>& words,
-                           std::int64_t lane, std::int64_t lanes) {
-  constexpr int kInFlight = 4;
-  const auto load = [&](std::int64_t w) {
-    return *reinterpret_cast<const W*>(from + words.value_offset(w));
-  };
-  const auto store = [&](std::int64_t w, const W& word) {
-    *reinterpret_cast<W*>(to + words.target_offset(w)) = word;
-  };
-  const std::int64_t end = words.end();
-  std::int64_t w = words.begin() + lane;
-  // Stores might change what later loads read, so the compiler would not overlap these.
-  for (; w + (kInFlight - 1) * lanes < end; w += kInFlight * lanes) {
-    W word[kInFlight];
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k) word[k] = load(w + k * lanes);
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k) store(w + k * lanes, word[k]);
-  }
-  for (; w < end; w += lanes) store(w, load(w));
+/// Words of a row that a thread has in flight.
+inline constexpr int kWordsInFlight = 4;
+
+/// By a group of threads.
+template <class W, int kCount>
+__device__ void copy_words(const std::byte* from, std::byte* to,
+                           const UpdateColumns<kCount, true>& words, const ThreadGroups& threads) {
+  words.visit(threads, [&](const ThreadColumns<kCount, true>& own) {
+    // Stores might change what later loads read, so the compiler would not overlap these.
+    W word[kCount];
+    own.load_words(from, word);
+    own.store_words(to, word);
+  });
 }
 
 }  // namespace gpukern::gpu
