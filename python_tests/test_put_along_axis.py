@@ -97,6 +97,33 @@ def test_many_values_of_an_element(place, rng, reduce, axis):
         assert result.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "i8", "c16"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_few_along_the_axis(place, rng, dtype, axis):
+    shape = [37, 60, 41]
+    shape[axis] = 5
+    target = rng.integers(-9, 9, shape).astype(dtype)
+    reductions = scatter_oracle.reductions_of(target.dtype)
+    for length in (1, 3, 8):
+        shape[axis] = length
+        values = (rng.standard_normal(shape) * 9).astype("i4").astype(dtype)
+        index = rng.integers(-7, 7, shape)
+        for reduce in (None, *reductions):
+            expected = scatter_oracle.put_along_axis(target, index, values, axis, "fill", reduce)
+            result = put(place, target, index, values, axis, reduce=reduce, mode="fill")
+            assert result.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("reduce", [None, "add", "mean"])
+def test_few_along_an_axis_of_the_index(place, rng, reduce):
+    target = rng.standard_normal((300, 1, 5)).astype("f4")
+    index = rng.integers(-5, 5, (300, 6, 1))
+    values = rng.standard_normal(index.shape).astype("f4")
+    expected = scatter_oracle.put_along_axis(target, index, values, 2, "raise", reduce)
+    result = put(place, target, index, values, 2, reduce=reduce)
+    assert result.tobytes() == expected.tobytes()
+
+
 def test_modes(place):
     target, index = np.zeros((2, 3), int), np.array([[0, 4], [-1, -9]])
     values = np.array([[1, 2], [3, 4]])

@@ -169,7 +169,7 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
   scatter_put_direct(call, {.table = last});
 }
 
-enum class Way { Direct, Rows, Table, Atomic, Few, Hashed, Sorted };
+enum class Way { Direct, Along, Rows, Table, Atomic, Few, Hashed, Sorted };
 
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
@@ -188,15 +188,14 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   return call.count * call.columns <= kAtomicTo || stays_cached(keys * call.columns * args.item);
 }
 
-/// Without a reduction: whether a table of the last update of each key serves. One thread copies a
-/// value; sorting writes longer ones in order, which is as fast or faster. Clearing the table takes
+/// Without a reduction: whether a table of the last update of each key serves. Clearing it takes
 /// less time than the updates.
 bool has_table(const ScatterCall& call) {
   constexpr std::int64_t kMaxCount = (std::int64_t{1} << 32) - 2;
   constexpr std::int64_t kMostScratch = 64;  // bytes for each update
   const ScatterArgs& args = call.args;
-  return args.reduce == GPUKERN_REDUCE_NONE && call.count <= kMaxCount && call.columns == 1 &&
-         args.item <= kWordBytes && kTableEntry * args.keys.count() <= kMostScratch * call.count;
+  return args.reduce == GPUKERN_REDUCE_NONE && call.count <= kMaxCount &&
+         kTableEntry * args.keys.count() <= kMostScratch * call.count;
 }
 
 bool is_ordered(const ScatterArgs& args) {
@@ -219,9 +218,12 @@ Way way_of(const ScatterCall& call) {
   const bool is_few = call.count <= kScatterFew && !is_long;
   const bool is_small = is_few || (call.count <= kScatterHashed && has_hashed(args));
   if (args.unique || call.count == 1) return Way::Direct;
+  if (call.count > kScatterFew && has_few_along(call)) return Way::Along;
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;
-    if (!is_small && stays_cached(kTableEntry * args.n * args.key_step)) return Way::Table;
+    const bool is_sorted = args.sorted && args.row_bytes() > kWordBytes;
+    if (!is_small && !is_sorted && stays_cached(kTableEntry * args.n * args.key_step))
+      return Way::Table;
   }
   if (!is_small && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
   if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
@@ -258,6 +260,8 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
   switch (way_of(call)) {
     case Way::Direct:
       return scatter_direct(call, false);
+    case Way::Along:
+      return scatter_along(call);
     case Way::Rows:
       return scatter_put_shared(call);
     case Way::Table:

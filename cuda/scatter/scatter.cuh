@@ -5,9 +5,9 @@
 //
 // Updates with equal keys must be combined in order, so atomic operations serve only integers, and
 // calls that accept any order.
-// One kernel is enough for few updates. A hash table finds the updates of each key if there are not
-// many, and short values that replace others need no more than a table of the last update of each
-// key. Other calls are sorted:
+// One kernel is enough for few updates, and a thread for few along an axis. A hash table finds the
+// updates of each key if there are not many, and values that replace others need no more than a
+// table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
@@ -217,6 +217,9 @@ void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
 /// Short values along rows whose tables of the last updates fit in shared memory.
 bool has_shared_rows(const ScatterArgs& args);
 void scatter_put_shared(const ScatterCall& call);
+/// Single values of which few along the axis have keys that may be equal.
+bool has_few_along(const ScatterCall& call);
+void scatter_along(const ScatterCall& call);
 /// Whether atomic operations implement the reduction.
 bool has_atomic(const ScatterArgs& args);
 void scatter_atomically(const ScatterCall& call);
