@@ -73,12 +73,30 @@ def test_indexing(place, rng, shape, dtype):
             assert place.take(result).tobytes() == np.take_along_axis(array, index, axis).tobytes()
 
 
+def check_selections(given, x, put, take):
+    """By the elements of `given`, which are those of x, and by other masks of them."""
+    assert gpukern.count_nonzero(given) == np.count_nonzero(x)
+    for found, expected in zip(gpukern.nonzero(given), np.nonzero(x), strict=True):
+        assert np.array_equal(take(found), expected)
+    odd = x.real % 2 == 1
+    part = x.size // 2
+    beginning = odd.reshape(-1)[:part]
+    for mask, expected in (
+        (given, x[x != 0]),
+        (put(odd), x[odd]),
+        (put(beginning), x.reshape(-1)[:part][beginning]),
+    ):
+        assert np.array_equal(take(gpukern.compress(mask, given)), expected)
+        padded = gpukern.compress(mask, given, size=len(expected) + 3, fill_value=77)
+        assert np.array_equal(take(padded), np.append(expected, [77, 77, 77]))
+
+
 @pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_writes(rng, shape, dtype):
     values = rng.integers(0, 50, shape).astype(dtype)
     for array in layouts(rng, shape, dtype):
-        assert gpukern.count_nonzero(array) == np.count_nonzero(array)
+        check_selections(array, array, np.asarray, np.asarray)
         for axis in range(array.ndim):
             order = rng.permutation(array.shape[axis])
             expected = np.array(array)
@@ -113,7 +131,7 @@ def check_on_gpu(rng, x):
 
     y = rng.integers(0, 30, x.shape).astype(x.dtype)
     given, given_y = on_gpu(x), put(y)
-    assert gpukern.count_nonzero(given) == np.count_nonzero(x)
+    check_selections(given, x, put, gpukern.DeviceArray.numpy)
     out = gpukern.empty(x.shape, x.dtype, device="cuda")
     gpukern.copyto(out, given)
     assert np.array_equal(out.numpy(), x)

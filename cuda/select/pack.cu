@@ -17,8 +17,8 @@ struct Mask {
   std::int64_t count;
   std::int64_t lead;
   std::uint64_t bits;
-  Loop<1> loop;
   bool aligned;
+  LoopOffsets<1> offsets;
 };
 
 template <class W>
@@ -57,32 +57,48 @@ __device__ std::uint32_t nonzero_elements(const uint4& word, std::uint64_t bits)
   }
 }
 
-/// The bits of the elements from `first` on, as many as a thread loads at a time.
-template <class W, bool kVectors>
-__device__ std::uint32_t load_bits(const Mask& mask, std::int64_t first) {
-  if constexpr (kVectors) {
-    const W* const elements = reinterpret_cast<const W*>(mask.data);
-    if (first >= 0 && first + kPerWord<W> <= mask.count)
-      return nonzero_elements<W>(__ldcs(reinterpret_cast<const uint4*>(elements + first)),
-                                 mask.bits);
-    std::uint32_t found = 0;  // at an end of the mask
-    for (int i = 0; i < kPerWord<W>; ++i)
-      if (first + i >= 0 && first + i < mask.count)
-        found |= static_cast<std::uint32_t>(is_nonzero(elements[first + i], mask.bits)) << i;
-    return found;
-  } else {
-    if (first >= mask.count) return 0;
-    std::int64_t offset[1];
-    unravel(mask.loop, static_cast<std::uint64_t>(first), offset);
-    const std::byte* const at = mask.data + offset[0];
-    const W element = mask.aligned ? *reinterpret_cast<const W*>(at) : load_unaligned<W>(at);
-    return is_nonzero(element, mask.bits) ? 1 : 0;
-  }
-}
-
 /// Elements that a thread loads at a time.
 template <class W, bool kVectors>
 constexpr int kAtATime = kVectors ? kPerWord<W> : 1;
+
+/// The bits of the elements from `first` on.
+template <class W>
+__device__ std::uint32_t load_vector(const Mask& mask, std::int64_t first) {
+  const W* const elements = reinterpret_cast<const W*>(mask.data);
+  if (first >= 0 && first + kPerWord<W> <= mask.count)
+    return nonzero_elements<W>(__ldcs(reinterpret_cast<const uint4*>(elements + first)), mask.bits);
+  std::uint32_t found = 0;  // at an end of the mask
+  for (int i = 0; i < kPerWord<W>; ++i)
+    if (first + i >= 0 && first + i < mask.count)
+      found |= static_cast<std::uint32_t>(is_nonzero(elements[first + i], mask.bits)) << i;
+  return found;
+}
+
+/// The bits of kCount times as many elements as a thread loads at a time, `between` apart.
+template <class W, bool kVectors, int kCount>
+__device__ void load_bits(const Mask& mask, std::int64_t first, std::int64_t between,
+                          std::uint32_t (&found)[kCount]) {
+  if constexpr (kVectors) {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) found[k] = load_vector<W>(mask, first + k * between);
+  } else {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) found[k] = 0;
+    if (first >= mask.count) return;
+    const Positions<kCount> positions(first, between, mask.count - 1);
+    OffsetsAt<1> at[kCount];
+    mask.offsets.find(positions.of, at);
+    W element[kCount];
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const std::byte* const address = mask.data + at[k].offset[0];
+      element[k] = mask.aligned ? *reinterpret_cast<const W*>(address) : load_unaligned<W>(address);
+    }
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      found[k] = first + k * between < mask.count && is_nonzero(element[k], mask.bits) ? 1 : 0;
+  }
+}
 
 /// In each round, the threads of a warp make whole words of 32 bits.
 template <class W, bool kVectors>
@@ -96,15 +112,24 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * kTile;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   int count = 0;
-#pragma unroll 4
-  for (int round = 0; round < kRounds; ++round) {
-    const std::int64_t at = tile + (round * kThreads + static_cast<int>(threadIdx.x)) * kEachTime;
-    std::uint32_t word = load_bits<W, kVectors>(mask, at - mask.lead);
-    count += __popc(word);
-    word <<= lane * kEachTime;
+  constexpr int kBatch = kRounds < 4 ? kRounds : 4;  // loads in flight
+  constexpr std::int64_t kBetween = kThreads * kEachTime;
+  for (int round = 0; round < kRounds; round += kBatch) {
+    const std::int64_t first = tile + round * kBetween + static_cast<int>(threadIdx.x) * kEachTime;
+    std::uint32_t word[kBatch];
+    load_bits<W, kVectors>(mask, first - mask.lead, kBetween, word);
 #pragma unroll
-    for (int step = 1; step < kLanes; step *= 2) word |= __shfl_xor_sync(~0U, word, step);
-    if (lane == 0) bits[at / 32] = word;
+    for (int k = 0; k < kBatch; ++k) {
+      count += __popc(word[k]);
+      if constexpr (kEachTime == 1) {
+        word[k] = __ballot_sync(~0U, word[k] != 0);
+      } else {
+        word[k] <<= lane * kEachTime;
+#pragma unroll
+        for (int step = 1; step < kLanes; step *= 2) word[k] |= __shfl_xor_sync(~0U, word[k], step);
+      }
+      if (lane == 0) bits[(first + k * kBetween) / 32] = word[k];
+    }
   }
   const int sum = Sum(shared).Sum(count);
   if (threadIdx.x == 0) counts[blockIdx.x] = sum;
@@ -123,10 +148,8 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t tile = blockIdx.x * step * kUnroll; tile < mask.count + mask.lead;
        tile += gridDim.x * step * kUnroll) {
     std::uint32_t found[kUnroll];
-#pragma unroll
-    for (int i = 0; i < kUnroll; ++i)
-      found[i] = load_bits<W, kVectors>(
-          mask, tile + i * step + threadIdx.x * kAtATime<W, kVectors> - mask.lead);
+    load_bits<W, kVectors>(mask, tile + threadIdx.x * kAtATime<W, kVectors> - mask.lead, step,
+                           found);
 #pragma unroll
     for (int i = 0; i < kUnroll; ++i) count += __popc(found[i]);
   }
@@ -147,7 +170,8 @@ void visit_mask(const SelectCall& call, const Launch& launch) {
   bool aligned = alignment_of(args.mask) >= args.item;
   for (int d = 0; d < args.loop.ndim; ++d)
     aligned = aligned && args.loop.stride[0][d] % args.item == 0;
-  const Mask mask{args.mask, args.loop.count(), call.lead, args.bits, args.loop, aligned};
+  const LoopOffsets<1> offsets(args.loop);
+  const Mask mask{args.mask, args.loop.count(), call.lead, args.bits, aligned, offsets};
   visit_word(args.item, [&]<class W>(W word) {
     if (has_vectors(args))
       launch(mask, word, std::true_type());

@@ -7,6 +7,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/common/elements.cuh"
+#include "cuda/common/loop.cuh"
 #include "cuda/select/select.cuh"
 
 namespace gpukern::gpu {
@@ -36,16 +37,35 @@ struct Selected {
   }
 };
 
-/// Moves items.
+/// Where a contiguous source has items.
 template <class W>
+struct Contiguous {
+  template <int kCount>
+  __device__ void find(const std::int64_t (&position)[kCount],
+                       OffsetsAt<1> (&found)[kCount]) const {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) found[k].offset[0] = position[k] * std::int64_t{sizeof(W)};
+  }
+};
+
+/// Moves items.
+template <class W, class Offsets>
 struct Items {
   using Value = W;
-  const W* source;
+  const std::byte* source;
+  Offsets offsets;
   std::byte* out;
   std::int64_t step;
   W fill;
 
-  __device__ W load(std::int64_t position) const { return source[position]; }
+  template <int kCount>
+  __device__ void load(const std::int64_t (&position)[kCount], W (&value)[kCount]) const {
+    OffsetsAt<1> at[kCount];
+    offsets.find(position, at);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      value[k] = *reinterpret_cast<const W*>(source + at[k].offset[0]);
+  }
   __device__ void store(std::int64_t k, W item) const {
     __stcs(reinterpret_cast<W*>(out + k * step), item);
   }
@@ -63,8 +83,10 @@ struct Coordinates {
   std::int64_t first;
   bool aligned;
 
-  __device__ Offset load(std::int64_t position) const {
-    return static_cast<Offset>(position + first);
+  template <int kCount>
+  __device__ void load(const std::int64_t (&position)[kCount], Offset (&value)[kCount]) const {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) value[k] = static_cast<Offset>(position[k] + first);
   }
   __device__ void store(std::int64_t k, Offset position) const {
     for (int d = loop.ndim - 1; d >= 0; --d) {
@@ -113,10 +135,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t first = tile * kTile - selected.lead;
   constexpr int kBatch = 8;  // loads in flight
   for (int j = static_cast<int>(threadIdx.x); j < count; j += kBatch * kThreads) {
-    typename Move::Value value[kBatch];
+    std::int64_t position[kBatch];
 #pragma unroll
-    for (int i = 0; i < kBatch; ++i)
-      if (j + i * kThreads < count) value[i] = move.load(first + list[j + i * kThreads]);
+    for (int i = 0; i < kBatch; ++i) position[i] = first + list[min(j + i * kThreads, count - 1)];
+    typename Move::Value value[kBatch];
+    move.load(position, value);
 #pragma unroll
     for (int i = 0; i < kBatch; ++i)
       if (j + i * kThreads < count) move.store(before + j + i * kThreads, value[i]);
@@ -142,8 +165,13 @@ void write_selected(const SelectCall& call) {
     visit_word(args.width, [&]<class W>(W) {
       W fill;
       std::memcpy(&fill, args.fill, sizeof fill);
-      launch_write(call,
-                   Items<W>{reinterpret_cast<const W*>(args.source), args.out, args.step, fill});
+      const auto launch_with = [&]<class Offsets>(const Offsets& offsets) {
+        launch_write(call, Items<W, Offsets>{args.source, offsets, args.out, args.step, fill});
+      };
+      if (args.items.contiguous(0, args.width))
+        launch_with(Contiguous<W>());
+      else
+        launch_with(LoopOffsets<1>(args.items));
     });
     return;
   }

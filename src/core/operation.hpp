@@ -229,12 +229,13 @@ struct SelectArgs {
   Loop<1> loop;            ///< of the mask: coalesced, C order
   std::int64_t item = 1;   ///< bytes of an element of the mask: 1, 2, 4, 8 or 16
   std::uint64_t bits = 0;  ///< an element without any of these bits in its words of 8 bytes is zero
-  const std::byte* source = nullptr;  ///< contiguous; nullptr to write coordinates
+  const std::byte* source = nullptr;  ///< nullptr to write coordinates
+  Loop<1> items;  ///< where the source has the item of each element: coalesced, C order
   /// The extents of the mask, one or more; the strides are where the output has a coordinate.
   Loop<1> coordinates;
   std::int64_t first = 0;  ///< the position of the first element of `loop` in these extents
   std::byte* out = nullptr;
-  std::int64_t width = 8;  ///< bytes of an item: 1, 2, 4, 8 or 16, to which source, out and step
+  std::int64_t width = 8;  ///< bytes of an item: 1, 2, 4, 8 or 16, to which all addresses
   std::int64_t step = 0;   ///< are aligned; or 8, those of a coordinate
   std::int64_t size = 0;
   alignas(16) std::byte fill[16]{};

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "src/cpu/axis_offsets.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/stop.hpp"
@@ -220,6 +222,31 @@ class MoveItem {
   std::byte* out_;
 };
 
+/// An item of a source that is not contiguous.
+template <std::size_t kWidth>
+class MoveStridedItem {
+ public:
+  static constexpr bool kIsCheap = false;
+  explicit MoveStridedItem(const SelectArgs& args)
+      : source_(args.source), out_(args.out), step_(run_stride(args.items, 0)) {
+    if (args.items.ndim > 1) offsets_.emplace(args.items);
+  }
+  void to(std::int64_t at, std::int64_t position) const {
+    std::int64_t offset = position;
+    if (offsets_)
+      offsets_->make(0, 0, 1, &offset);
+    else
+      offset *= step_;
+    std::memcpy(out_ + at, source_ + offset, kWidth);
+  }
+
+ private:
+  const std::byte* source_;
+  std::byte* out_;
+  std::int64_t step_;
+  std::optional<AxisOffsets> offsets_;  ///< of several dimensions
+};
+
 /// The only coordinate.
 class WritePosition {
  public:
@@ -278,7 +305,12 @@ void visit_move(const SelectArgs& args, const Visit& visit) {
     return args.coordinates.ndim == 1 ? visit(WritePosition(args)) : visit(WriteCoordinates(args));
   visit_width(args.width, [&](auto width) {
     if constexpr (!std::is_same_v<decltype(width), std::size_t>)
-      if constexpr (width() <= 16) visit(MoveItem<width()>(args));
+      if constexpr (width() <= 16) {
+        if (args.items.contiguous(0, args.width))
+          visit(MoveItem<width()>(args));
+        else
+          visit(MoveStridedItem<width()>(args));
+      }
   });
 }
 

@@ -33,11 +33,14 @@ Tensor selecting_part(const Argument& mask, const Tensor& x, const Axis& axis, b
 bool moves_directly(const SelectOperands& operands) {
   const auto& [mask, x, out, axis, first, stream, fill] = operands;
   const auto item = static_cast<std::uint64_t>(x->item);
-  const auto aligned = [&](std::uintptr_t number) { return number % item == 0; };
-  return axis.first == 0 && axis.last == x->ndim && x->contiguous() && item <= 16 &&
-         std::has_single_bit(item) && aligned(reinterpret_cast<std::uintptr_t>(x->data)) &&
-         aligned(reinterpret_cast<std::uintptr_t>(out.data)) &&
-         aligned(static_cast<std::uintptr_t>(out.stride[0]));
+  if (axis.first != 0 || axis.last != x->ndim || item > 16 || !std::has_single_bit(item))
+    return false;
+  const auto is_aligned = [item](const Tensor& tensor) {
+    std::uint64_t addresses = reinterpret_cast<std::uintptr_t>(tensor.data);
+    for (int d = 0; d < tensor.ndim; ++d) addresses |= static_cast<std::uint64_t>(tensor.stride[d]);
+    return addresses % item == 0;
+  };
+  return is_aligned(*x) && is_aligned(out);
 }
 
 class Compression {
@@ -56,6 +59,8 @@ class Compression {
     const auto& [mask, x, out, axis, first, stream, fill] = operands;
     SelectArgs args = mask_args(mask);
     args.source = axis.n > 0 ? x->data : out.data;  // of an empty x, nothing is read
+    for (int d = 0; d < x->ndim; ++d) args.items.push(x->shape[d], {x->stride[d]});
+    args.items.coalesce();
     args.out = out.data;
     args.width = x->item;
     args.step = out.stride[0];
