@@ -190,6 +190,30 @@ def test_many_dimensions_on_a_gpu(rng, dtype):
 
 
 @pytest.mark.gpu
+def test_an_index_of_many_dimensions_on_a_gpu(rng):
+    axes = rng.permutation(11)
+    numbers = rng.permutation(2**11).reshape((2,) * 11)
+    index, repeated = numbers.transpose(axes), (numbers % 7).transpose(axes)
+    values = rng.integers(0, 30, (2,) * 11).astype("f4").T
+    given_index, given_values = on_gpu(index), on_gpu(values)
+    source = rng.integers(0, 30, 2**11).astype("f4")
+    given = gpukern.to_device(source, device="cuda")
+    assert np.array_equal(gpukern.gather(given, given_index).numpy(), source[index])
+    gpukern.scatter(given, given_index, given_values, reduce="add", unique=True)
+    source[index] += values
+    assert np.array_equal(given.numpy(), source)
+    gpukern.scatter(given, given_index, given_values)
+    source[index] = values
+    assert np.array_equal(given.numpy(), source)
+    few = gpukern.to_device(np.zeros(7, "f4"), device="cuda")
+    gpukern.scatter(few, on_gpu(repeated), given_values, reduce="add")
+    assert np.array_equal(few.numpy(), np.bincount(repeated.ravel(), values.ravel()))
+    index[0, 1, 1] += 2**11
+    with pytest.raises(IndexError, match=f"index {index[0, 1, 1].flat[0]} is out of bounds"):
+        gpukern.gather(given, on_gpu(index))
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("axes", [(2, 0, 1), (0, 2, 1), (2, 1, 0)])
 def test_the_first_bad_index_on_a_gpu(rng, axes):
     index = rng.integers(0, 9, (50, 300, 40)).transpose(axes)
