@@ -110,3 +110,13 @@ class Window:
 
     def moved(self, offset):
         return Window(self.dtype, self.shape, self.strides, self.offset + offset)
+
+
+def on_gpu(array):
+    """The array in memory of a GPU, in the same layout; it is a view of a contiguous one."""
+    base = array
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    memory = gpukern.to_device(base.reshape(-1, order="A").view(np.uint8), device="cuda")
+    offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return Interface(memory, Window(array.dtype, array.shape, array.strides, offset))

@@ -13,6 +13,7 @@ from conftest import CASES_PER_EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 from libraries import KINDS, why_absent
+from places import on_gpu
 from strategies import GATHER_DTYPES, INDEX_DTYPES, windows
 from test_properties_gather import MODES, make_valid, random_bytes, random_indices
 from write_cases import REDUCED_DTYPES, make_moderate
@@ -36,6 +37,42 @@ def test_scatter_of_a_number(place, mode, reduce):
     scatter(here, (1, -1), np.float64(7), mode=mode, **place.options)
     target[1, -1] = 7
     assert np.array_equal(place.take(here), target)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_gather_in_any_layout_on_a_gpu(rng, count, mode, dtype):
+    shape = (7, 5, 6, 4)[:count]
+    beyond = 1 if mode == "raise" else 2
+    indices = [
+        rng.integers(-7 * beyond, 7 * beyond, (300, 1))[::-1],
+        rng.integers(-5 * beyond, 5 * beyond, (41, 2), np.int32)[:, 1],
+        rng.integers(-6 * beyond, 6 * beyond, (41, 300), np.int16).T,
+        rng.integers(0, 4 * beyond, (1, 1), np.uint8),
+    ][:count]
+    positions, known = 0, True
+    for index, size in zip(indices, shape, strict=True):
+        on_axis = [oracle.resolve(int(i), size, mode) for i in index.flat]
+        is_known = np.array([at is not None for at in on_axis]).reshape(index.shape)
+        on_axis = np.array([at or 0 for at in on_axis]).reshape(index.shape)
+        positions, known = positions * size + on_axis, known & is_known
+    memory = rng.integers(0, 99, shape).astype(dtype)
+    for source in (memory, memory[::-1], np.asfortranarray(memory)):
+        expected = np.where(known, source.reshape(-1)[positions], 5)
+        given, by = on_gpu(source), tuple(map(on_gpu, indices))
+        found = gather(given, by, mode=mode, fill_value=5)
+        assert np.array_equal(found.numpy(), expected)
+        out = on_gpu(np.zeros((*expected.shape[::-1], 2), dtype)[..., 0].T)
+        gather(given, by, mode=mode, fill_value=5, out=out)
+        gpukern.copyto(found, out)
+        assert np.array_equal(found.numpy(), expected)
+    if mode == "raise":
+        indices[-1].flat[0] = 9
+        words = f"index 9 is out of bounds for axis {count - 1} with size {shape[-1]}"
+        with pytest.raises(IndexError, match=words):
+            gather(given, tuple(map(on_gpu, indices)))
 
 
 # ---- generated calls ----

@@ -67,7 +67,7 @@ bool has_repeated_fill(const GatherArgs& args) {
 GatherProblem::GatherProblem(const GatherArgs& arguments)
     : args(arguments), tuning(gather_tuning()), width(word_width(arguments)) {
   const std::optional<Rows> found = as_rows(arguments);
-  has_rows = found.has_value();
+  has_rows = found.has_value() && args.tuple == nullptr;
   if (has_rows) rows = *found;
 }
 

@@ -45,8 +45,9 @@ struct GatherProblem {
   std::int64_t width;  ///< bytes of a word, 1 to 16: it divides the item, and all addresses but the
                        ///< index's
   Rows rows;           ///< if has_rows
-  bool has_rows;  ///< index and out are contiguous, index is aligned, items have one stride along
-                  ///< the axis, and no dimension moves index and source, or index and fill value
+  bool has_rows;  ///< index and out are contiguous, index is aligned and no tuple, items have one
+                  ///< stride along the axis, and no dimension moves index and source, or index and
+                  ///< fill value
 
   /// Whether an item is one word.
   [[nodiscard]] bool single_words() const { return args.item == width; }

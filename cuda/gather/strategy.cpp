@@ -21,7 +21,7 @@ bool is_not_rows(const GatherProblem& problem) { return !problem.has_rows; }
 bool is_tiles(const GatherProblem& problem) {
   constexpr std::int64_t kLeastItems = 512;
   const GatherArgs& args = problem.args;
-  if (problem.has_rows || !problem.single_words() || args.axis.ndim > 1 ||
+  if (args.tuple != nullptr || problem.has_rows || !problem.single_words() || args.axis.ndim > 1 ||
       !has_repeated_fill(args) || !index_aligned(args.index, args.loop, kIndex, args.index_type))
     return false;
   const Loop<4> loop = in_memory_order(args.loop);

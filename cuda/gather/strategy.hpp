@@ -36,8 +36,8 @@ struct GatherStrategy {
 /// The table. Its last row serves every problem.
 std::span<const GatherStrategy> gather_strategies();
 
-/// Any strides, any alignment, an axis of any number of dimensions, and any loop nest: source,
-/// index, out and fill value may move along the same dimension.
+/// Any strides, any alignment, an axis of any number of dimensions, or a tuple, and any loop nest:
+/// source, index, out and fill value may move along the same dimension.
 void run_strided(const GatherLaunch& launch);
 /// The same for single words, an axis of one dimension, a loop nest of up to three, aligned
 /// indices and one fill value.

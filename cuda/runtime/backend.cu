@@ -80,6 +80,10 @@ class CudaDevice final : public Device {
                                       },
                                       [](const auto&) { return false; }});
   }
+  bool takes_tuple(const IndexTuple& tuple, std::int64_t count) override {
+    const ContextGuard guard(context_);
+    return gpu::gather_takes_tuple(tuple, count);
+  }
   Strategy strategy(const Operation& operation) override {
     const ContextGuard guard(context_);
     return operation.visit(

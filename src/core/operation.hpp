@@ -54,7 +54,7 @@ struct GatherArgs {
   Loop<1> axis;           ///< unravels a position on the axis into an offset of the source
   std::int64_t n = 0;     ///< length of the axis, positive
   IndexType index_type;
-  const IndexTuple* tuple = nullptr;  ///< in place of the index; for the CPU only
+  const IndexTuple* tuple = nullptr;  ///< in place of the index: Device::takes_tuple()
   gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
   bool out_may_change = true;             ///< if an index is bad, see Device::run_checked()

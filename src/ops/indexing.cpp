@@ -54,6 +54,19 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
   return call;
 }
 
+/// The tuple of the call, if the device combines its indices where it reads items.
+const IndexTuple* tuple_for(const IndexedRead& read, const Call& call, gpukern_gather_path path,
+                            const gpukern_exec* exec) {
+  const std::int64_t count = read.out.tensor.count();
+  if (read.tuple == nullptr || call.is_offloaded() || reads_in_place(read)) return nullptr;
+  // A GPU does so for single elements, without passes over the indices.
+  if (call.device_id.cuda &&
+      (count == 0 || count != read.index.tensor.count() || path == GPUKERN_GATHER_PARTITIONED))
+    return nullptr;
+  const IndexTuple& tuple = read.tuple->tuple(exec);
+  return call.device.takes_tuple(tuple, count) ? &tuple : nullptr;
+}
+
 /// What mode "raise" does first; returns the mode in which the call goes on.
 std::int32_t check(const IndexedRead& read, const Call& call, const gpukern_exec* exec) {
   if (read.tuple != nullptr) return read.tuple->check_bounds(exec);
@@ -94,10 +107,9 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   auto mode = static_cast<gpukern_index_mode>(options.mode);
   Tensor from = source.tensor;
   const Call call = call_for(read, from, exec);
-  const bool is_tuple = tuple != nullptr && !call.device_id.cuda;
-  const IndexTuple* const indices = is_tuple ? &tuple->tuple(exec) : nullptr;
   const gpukern_gather_path path =
       reads_in_place(read) ? GPUKERN_GATHER_DIRECT : path_of(options, index.tensor.count());
+  const IndexTuple* const indices = tuple_for(read, call, path, exec);
   Tensor fill;
   if (mode == GPUKERN_INDEX_FILL && options.fill_value != nullptr)
     fill = checked_fill_value(function, options.fill_value, source.tensor, axis);
@@ -117,16 +129,17 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   const bool unchecked = raises && count > 0 && device_checks && call.index_errors == nullptr;
   if (raises && !unchecked) mode = static_cast<gpukern_index_mode>(check(read, call, exec));
   if (count == 0) return;
-  if (tuple != nullptr && !is_tuple) {
+  if (tuple != nullptr && indices == nullptr) {
     // Unchecked, the device finds the positions that mode "fill" leaves out.
     const std::int32_t after = tuple->ravel(unchecked ? GPUKERN_INDEX_FILL : mode, exec);
     if (!unchecked) mode = static_cast<gpukern_index_mode>(after);
   }
 
-  const bool apart = may_overlap(out.tensor, from) ||
-                     (tuple == nullptr ? may_overlap(out.tensor, index.tensor)
-                                       : (is_tuple || unchecked) && tuple->overlaps(out.tensor)) ||
-                     (fill.data != nullptr && may_overlap(out.tensor, fill));
+  const bool apart =
+      may_overlap(out.tensor, from) ||
+      (tuple == nullptr ? may_overlap(out.tensor, index.tensor)
+                        : (indices != nullptr || unchecked) && tuple->overlaps(out.tensor)) ||
+      (fill.data != nullptr && may_overlap(out.tensor, fill));
   Output out_here(call, out.tensor, apart);
   const std::byte* const host_source = reads_in_place(read) ? source.tensor.data : nullptr;
   run(read,

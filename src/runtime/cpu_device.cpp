@@ -45,6 +45,7 @@ class CpuDevice final : public Device {
                                       },
                                       [](const auto&) { return false; }});
   }
+  bool takes_tuple(const IndexTuple& /*tuple*/, std::int64_t /*count*/) override { return true; }
   Strategy strategy(const Operation& operation) override {
     return operation.visit(
         Overloaded{[](const GatherArgs& args) { return cpu::gather_strategy(args); },

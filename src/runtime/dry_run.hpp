@@ -25,6 +25,9 @@ class DryRunDevice final : public Device {
   void run(const Operation& operation, Stream stream) override;
   /// Reports success, and reads no index.
   bool run_checked(const Operation& operation, Stream stream) override;
+  bool takes_tuple(const IndexTuple& tuple, std::int64_t count) override {
+    return real_.takes_tuple(tuple, count);
+  }
   Strategy strategy(const Operation& operation) override { return real_.strategy(operation); }
   /// Reports no bad index, and reads none.
   void check_indices(std::span<const IndexArgs> args, std::span<IndexCheck> checks,
