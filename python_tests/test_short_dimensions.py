@@ -217,6 +217,25 @@ def test_the_first_bad_index_on_a_gpu(rng, axes):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), (0, 2, 1), (2, 1, 0)])
+@pytest.mark.parametrize("repeated", [None, 0, 1, 2])
+def test_the_position_of_a_bad_index_on_a_gpu(rng, axes, repeated):
+    shape = [50, 300, 40]
+    if repeated is not None:
+        shape[repeated] = 1
+    index = rng.integers(0, 9, shape)[..., ::-1]
+    index.flat[[60, 61, 300]] = 100, 101, 102
+    index = np.broadcast_to(index, (50, 300, 40)).transpose(axes)
+    first = np.flatnonzero(index > 8)[0]
+    source = gpukern.to_device(np.arange(9.0), device="cuda")
+    words = f"index {index.flat[first]} is out of bounds .*gather, index {first} in C order"
+    with pytest.raises(IndexError, match=words), gpukern.deferred_errors():
+        gpukern.gather(source, on_gpu(index))
+    with pytest.raises(IndexError, match=f"index {index.flat[first]} is out of bounds"):
+        gpukern.gather(source, on_gpu(index))
+
+
+@pytest.mark.gpu
 def test_the_first_of_many_bad_indices_on_a_gpu():
     index = np.zeros((1300, 1700), np.int32).T
     source = gpukern.to_device(np.arange(9.0), device="cuda")

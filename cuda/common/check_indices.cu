@@ -140,23 +140,18 @@ __global__ void __launch_bounds__(kThreads)
 
 struct StridedIndices {
   const std::byte* index;
-  LoopOffsets<1> offsets;
+  LoopOffsets<2> visited;  ///< offsets and positions
+  LoopOffsets<1> offsets;  ///< of positions
   IndexType type;
   std::int64_t n;
   bool aligned;
   bool are_offsets;
 
-  /// Those at positions `between` apart; those past `last` are its value.
-  template <int kCount>
-  __device__ void load(std::int64_t first, std::int64_t between, std::int64_t last,
-                       std::int64_t (&value)[kCount]) const {
-    OffsetsAt<1> at[kCount];
-    offsets.find(Positions<kCount>(first, between, last).of, at);
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) value[k] = load_index(index + at[k].offset[0], type, aligned);
+  [[nodiscard]] __device__ std::int64_t load(std::int64_t offset) const {
+    return load_index(index + offset, type, aligned);
   }
-  [[nodiscard]] __device__ std::int64_t load_one(std::int64_t position) const {
-    return load_index(index + offsets.at(position).offset[0], type, aligned);
+  [[nodiscard]] __device__ std::int64_t load_at(std::int64_t position) const {
+    return load(offsets.at(position).offset[0]);
   }
 };
 
@@ -167,22 +162,24 @@ __global__ void __launch_bounds__(kThreads)
                                  Result result) {
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   Found found;
-  for (std::int64_t first = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-       first < count && found.bad == kNone; first += stride * kVectors) {
+  for (std::int64_t first = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; first < count;
+       first += stride * kVectors) {
+    OffsetsAt<2> at[kVectors];
+    of.visited.find(Positions<kVectors>(first, stride, count - 1).of, at);
     std::int64_t value[kVectors];
-    of.load(first, stride, count - 1, value);
 #pragma unroll
-    for (int k = kVectors - 1; k >= 0; --k) {
-      const std::int64_t position = first + k * stride;
-      if (position >= count) continue;
+    for (int k = 0; k < kVectors; ++k) value[k] = of.load(at[k].offset[0]);
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      const std::int64_t position = at[k].offset[1];
       const bool accepted =
-          of.are_offsets ? is_offset(value[k], position > 0 ? of.load_one(position - 1) : 0, of.n)
+          of.are_offsets ? is_offset(value[k], position > 0 ? of.load_at(position - 1) : 0, of.n)
                          : in_bounds(value[k], of.type.is_signed, of.n);
-      if (!accepted) found.bad = static_cast<std::uint64_t>(position);
+      if (!accepted) found.bad = min(found.bad, static_cast<std::uint64_t>(position));
     }
   }
   result.report(found, [&](std::uint64_t position) {
-    return of.load_one(static_cast<std::int64_t>(position));
+    return of.load_at(static_cast<std::int64_t>(position));
   });
 }
 
@@ -208,12 +205,31 @@ bool is_vector(const IndexArgs& args, bool aligned) {
          args.loop.contiguous(0, args.index_type.bytes);
 }
 
+/// The offsets and positions of indices in the order of their memory, each once: the first position
+/// of one that is repeated. Offsets stay in C order, each beside the one before.
+Loop<2> visits(const IndexArgs& args) {
+  std::int64_t step[GPUKERN_MAX_NDIM];
+  std::int64_t positions = 1;
+  for (int d = args.loop.ndim - 1; d >= 0; --d) {
+    step[d] = positions;
+    positions *= args.loop.extent[d];
+  }
+  Loop<2> loop;
+  for (int d = 0; d < args.loop.ndim; ++d)
+    if (args.are_offsets || args.loop.stride[0][d] != 0)
+      loop.push(args.loop.extent[d], {args.loop.stride[0][d], step[d]});
+  if (!args.are_offsets) loop.sort_by(0);
+  loop.coalesce();
+  return loop;
+}
+
 template <class Result>
 void launch_strided_check(const IndexArgs& args, bool aligned, const Result& result,
                           cudaStream_t stream) {
-  const std::int64_t count = args.loop.count();
-  const StridedIndices of{args.index, LoopOffsets(args.loop), args.index_type, args.n,
-                          aligned,    args.are_offsets};
+  const Loop<2> loop = visits(args);
+  const std::int64_t count = loop.count();
+  const StridedIndices of{args.index, LoopOffsets(loop), LoopOffsets(args.loop), args.index_type,
+                          args.n,     aligned,           args.are_offsets};
   launch(check_strided_indices_kernel<Result>,
          std::min(ceil_divide(count, kThreads * kVectors), kMaxBlocks), stream, of, count, result);
 }
