@@ -211,6 +211,19 @@ def test_a_graph_outlives_its_block():
 
 
 @gpu
+def test_the_first_bad_index_of_a_tuple():
+    source = gpukern.to_device(np.arange(12.0).reshape(3, 4) + 1)
+    rows = gpukern.to_device(np.array([[0], [2]]))
+    columns = gpukern.to_device(np.array([3, 4, 1]))
+    words = (
+        r"^index 4 is out of bounds for axis 1 with size 4 \(call 0, gather, index 1 in C order\)"
+    )
+    with pytest.raises(IndexError, match=words), gpukern.deferred_errors():
+        found = gpukern.gather(source, (rows, columns))
+    assert found.numpy().tolist() == [[4, 0, 2], [12, 0, 10]]
+
+
+@gpu
 def test_bincount_names_the_number():
     with (
         gpukern.deferred_errors(),

@@ -330,6 +330,34 @@ def test_explain():
     assert "allocates 800 B" in line
 
 
+@pytest.mark.gpu
+def test_a_gpu_combines_few_indices_where_it_reads_items():
+    x = gpukern.to_device(np.zeros((3, 4, 5, 6), "f4"), device="cuda")
+    i = gpukern.to_device(np.zeros(100, np.int64), device="cuda")
+    matrix = gpukern.to_device(np.zeros((7, 9), "f4"), device="cuda")
+    combined = explain(gather, matrix, (i, i), mode="clip")
+    assert (combined.path, combined.bytes_allocated) == ("strided", 0)
+    rows = explain(gather, x, (i, i), mode="clip")
+    many = explain(gather, x, (i, i, i, i), mode="clip")
+    assert rows.bytes_allocated == many.bytes_allocated == 800
+
+
+@pytest.mark.gpu
+def test_a_captured_gather_by_a_tuple():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(12.0, device="cuda").reshape(3, 4)
+    i = torch.tensor([[0], [2]], device="cuda")
+    j = torch.tensor([3, 1, 1], device="cuda")
+    out = torch.empty((2, 3), device="cuda")
+    gather(x, (i, j), mode="wrap", out=out)  # loads the kernels
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        gather(x, (i, j), mode="wrap", out=out)
+    j[0] = -2
+    graph.replay()
+    assert torch.equal(out, x[i, j])
+
+
 # ---- errors ----
 
 

@@ -89,6 +89,8 @@ def check_selections(given, x, put, take):
         assert np.array_equal(take(gpukern.compress(mask, given)), expected)
         padded = gpukern.compress(mask, given, size=len(expected) + 3, fill_value=77)
         assert np.array_equal(take(padded), np.append(expected, [77, 77, 77]))
+        part = len(expected) // 2
+        assert np.array_equal(take(gpukern.compress(mask, given, size=part)), expected[:part])
 
 
 @pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])

@@ -50,6 +50,27 @@ TEST_P(AxpbyTest, EveryLayout) {
         }
 }
 
+TEST_P(AxpbyTest, ContiguousArraysOfOneType) {
+  const Array number(Placement::Cpu, kSingle, {});
+  for (const gpukern_dtype type : {kHalf, kBFloat})
+    for (const std::int64_t count : {1, 7, 8, 9, 2047, 2048, 2049, 70001}) {
+      SCOPED_TRACE(count);
+      const auto make = [&](Layout layout) { return Array(placement(), type, {count}, layout); };
+      const Array a = make(Layout::Contiguous);
+      const Array x = make(Layout::Contiguous);
+      const Array b = make(Layout::Contiguous);
+      const Array y = make(Layout::Contiguous);
+      const Array unaligned = make(Layout::Unaligned);
+      const Array out = make(Layout::Contiguous);
+      fill_random(out.memory->host, random_);
+      expect_sum({a, x, &b, y, out}, placement(), random_);
+      expect_sum({a, x, nullptr, y, out}, placement(), random_);
+      expect_sum({number, x, &b, y, out}, placement(), random_);
+      expect_sum({a, x, nullptr, y, y}, placement(), random_);
+      expect_sum({a, unaligned, &b, y, out}, placement(), random_);
+    }
+}
+
 TEST_P(AxpbyTest, EveryNumberOfColumns) {
   for (std::int64_t columns = 1; columns < 40; ++columns)
     for (const Layout layout : {Layout::Contiguous, Layout::Fortran})

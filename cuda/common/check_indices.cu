@@ -140,8 +140,8 @@ __global__ void __launch_bounds__(kThreads)
 
 struct StridedIndices {
   const std::byte* index;
-  LoopOffsets<2> visited;  ///< offsets and positions
-  LoopOffsets<1> offsets;  ///< of positions
+  LoopOffsets<2> visits;  ///< see visits_of()
+  LoopOffsets<1> at;      ///< the byte offset of a position
   IndexType type;
   std::int64_t n;
   bool aligned;
@@ -151,7 +151,7 @@ struct StridedIndices {
     return load_index(index + offset, type, aligned);
   }
   [[nodiscard]] __device__ std::int64_t load_at(std::int64_t position) const {
-    return load(offsets.at(position).offset[0]);
+    return load(at.at(position).offset[0]);
   }
 };
 
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t first = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; first < count;
        first += stride * kVectors) {
     OffsetsAt<2> at[kVectors];
-    of.visited.find(Positions<kVectors>(first, stride, count - 1).of, at);
+    of.visits.find(Positions<kVectors>(first, stride, count - 1).of, at);
     std::int64_t value[kVectors];
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) value[k] = of.load(at[k].offset[0]);
@@ -205,9 +205,10 @@ bool is_vector(const IndexArgs& args, bool aligned) {
          args.loop.contiguous(0, args.index_type.bytes);
 }
 
-/// The offsets and positions of indices in the order of their memory, each once: the first position
-/// of one that is repeated. Offsets stay in C order, each beside the one before.
-Loop<2> visits(const IndexArgs& args) {
+/// The byte offsets and the positions of one index or more in the order of their memory: in a
+/// dimension of stride 0, only the first position. Offsets of bags stay in C order, in which each
+/// is compared with the one before.
+Loop<2> visits_of(const IndexArgs& args) {
   std::int64_t step[GPUKERN_MAX_NDIM];
   std::int64_t positions = 1;
   for (int d = args.loop.ndim - 1; d >= 0; --d) {
@@ -226,7 +227,7 @@ Loop<2> visits(const IndexArgs& args) {
 template <class Result>
 void launch_strided_check(const IndexArgs& args, bool aligned, const Result& result,
                           cudaStream_t stream) {
-  const Loop<2> loop = visits(args);
+  const Loop<2> loop = visits_of(args);
   const std::int64_t count = loop.count();
   const StridedIndices of{args.index, LoopOffsets(loop), LoopOffsets(args.loop), args.index_type,
                           args.n,     aligned,           args.are_offsets};

@@ -59,10 +59,13 @@ struct OneIndex {
   }
 };
 
-/// The axes of a tuple that a kernel combines.
+/// The axes of a tuple that a kernel combines: benchmarks/notes/gather.md#tuples.
 constexpr int kMostAxes = 3;
 
-/// An IndexTuple, whose positions take the place of offsets in an index of 8 bytes.
+/// Bytes from one position of an IndexTuple to the next, in place of those of an index.
+constexpr std::int64_t kTupleStep = 8;
+
+/// An IndexTuple of up to kMostAxes axes.
 struct SeveralIndices {
   struct OfAxis {
     const std::byte* data;
@@ -79,7 +82,7 @@ struct SeveralIndices {
                        Found& found) const {
     std::int64_t position[kInFlight];
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) position[k] = at[k].offset[kIndex] / 8;
+    for (int k = 0; k < kInFlight; ++k) position[k] = at[k].offset[kIndex] / kTupleStep;
     std::int64_t index[kMostAxes][kInFlight];
 #pragma unroll
     for (int a = 0; a < kMostAxes; ++a) {
@@ -179,12 +182,17 @@ SeveralIndices several_indices(const IndexTuple& tuple) {
 
 }  // namespace
 
-bool gather_takes_tuple(const IndexTuple& tuple, std::int64_t count) {
-  constexpr std::int64_t kPartitioned = std::int64_t{1} << 25;  // from there on, by one index
-  return tuple.axes.size() <= kMostAxes && count < kPartitioned &&
-         std::ranges::all_of(
-             tuple.axes,
-             [](const IndexTuple::OfAxis& axis) { return FastLoop<1>::holds(axis.index.loop); });
+bool gather_takes_tuple(const IndexTuple& tuple, std::int64_t count, std::int64_t item_bytes,
+                        gpukern_gather_path path) {
+  // Longer items would find their indices for each word, and passes need them as one.
+  const PartitionTuning& partition = gather_tuning().partition;
+  const bool may_partition =
+      path == GPUKERN_GATHER_PARTITIONED ||
+      (path == GPUKERN_GATHER_AUTO && partition.direct_items != 0 && count >= partition.count_from);
+  return tuple.axes.size() <= kMostAxes && item_bytes <= kWordBytes && !may_partition &&
+         std::ranges::all_of(tuple.axes, [](const IndexTuple::OfAxis& axis) {
+           return FastLoop<1>::holds(axis.index.loop);
+         });
 }
 
 void run_strided(const GatherLaunch& call) {

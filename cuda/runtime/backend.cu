@@ -80,9 +80,10 @@ class CudaDevice final : public Device {
                                       },
                                       [](const auto&) { return false; }});
   }
-  bool takes_tuple(const IndexTuple& tuple, std::int64_t count) override {
+  bool takes_tuple(const IndexTuple& tuple, std::int64_t count, std::int64_t item_bytes,
+                   gpukern_gather_path path) override {
     const ContextGuard guard(context_);
-    return gpu::gather_takes_tuple(tuple, count);
+    return gather_takes_tuple(tuple, count, item_bytes, path);
   }
   Strategy strategy(const Operation& operation) override {
     const ContextGuard guard(context_);

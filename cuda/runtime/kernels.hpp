@@ -13,7 +13,8 @@ namespace gpukern::gpu {
 void gather(Device& device, const GatherArgs& args, cudaStream_t stream);
 bool gather_checked(Device& device, const GatherArgs& args, cudaStream_t stream);
 /// See Device::takes_tuple().
-bool gather_takes_tuple(const IndexTuple& tuple, std::int64_t count);
+bool gather_takes_tuple(const IndexTuple& tuple, std::int64_t count, std::int64_t item_bytes,
+                        gpukern_gather_path path);
 /// The strategy of gather(). If its scratch memory is not available, gather() runs the next
 /// strategy that serves the call.
 Strategy gather_strategy(const GatherArgs& args);

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernel of axpby: a thread computes lines of adjacent elements of the output. The types and
-// layouts of the operands are parameters of the kernel, not of its code, since the time is that of
-// memory: only the type of the arithmetic and the length of a line are compiled in.
+// The kernels of axpby for any types and layouts: a thread computes lines of adjacent elements of
+// the output. Types and layouts are parameters of a kernel, not of its code: only the type of the
+// arithmetic and the length of a line are compiled in. See also axpby_words.hpp.
 #pragma once
 
 #include "cuda/common/fast_divmod.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/loop.cuh"
 #include "cuda/common/vector_access.cuh"
+#include "cuda/saxpy/math.cuh"
 #include "src/core/float16.hpp"
 #include "src/core/operation.hpp"
 #include "src/core/random.hpp"
@@ -94,11 +95,6 @@ struct LineBits {
           static_cast<std::uint16_t>(packed ? word[i / 2] >> (16 * (i % 2)) : word[i * kSlot]));
   }
 };
-
-__device__ inline float fused(float a, float x, float y) { return __fmaf_rn(a, x, y); }
-__device__ inline double fused(double a, double x, double y) { return __fma_rn(a, x, y); }
-__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
-__device__ inline double rounded_product(double a, double b) { return __dmul_rn(a, b); }
 
 template <class T, class Compute, int kCount>
 __device__ void load_elements(LineAccess access, const std::byte* from, std::int64_t step,

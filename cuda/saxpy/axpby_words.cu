@@ -33,8 +33,8 @@ __device__ void compute(const WordProblem& problem, std::int64_t offset) {
   Elements out;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    const float by = __fmul_rn(operand(kFactorOfY, i), operand(kY, i));
-    narrow(__fmaf_rn(operand(kFactorOfX, i), operand(kX, i), by), out.element[i]);
+    const float by = rounded_product(operand(kFactorOfY, i), operand(kY, i));
+    narrow(fused(operand(kFactorOfX, i), operand(kX, i), by), out.element[i]);
   }
   *reinterpret_cast<Elements*>(problem.out + offset) = out;
 }

@@ -9,7 +9,8 @@
 
 namespace gpukern::gpu {
 
-/// axpby of contiguous, aligned arrays of one 16-bit type. Returns false for others.
+/// axpby of numbers and of contiguous arrays of one 16-bit type, aligned to words of 16 bytes.
+/// Returns false for others, for float64 numbers and for stochastic rounding.
 bool axpby_words(const AxpbyArgs& args, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The arithmetic of saxpy on the GPU: an overload of multiply_add for each type of the dtype table.
+// The arithmetic of saxpy and axpby on the GPU: an overload of multiply_add for each type of the
+// dtype table, and the steps of a * x + b * y.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,11 @@
 #include "src/core/float16.hpp"
 
 namespace gpukern::gpu {
+
+inline __device__ float fused(float a, float x, float y) { return __fmaf_rn(a, x, y); }
+inline __device__ double fused(double a, double x, double y) { return __fma_rn(a, x, y); }
+inline __device__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+inline __device__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
 
 inline __device__ void multiply_add(float a, float x, float y, float& out) {
   out = canonical(__fmaf_rn(a, x, y));

@@ -57,8 +57,8 @@ typedef struct gpukern_gather_options {
   int32_t further_index_count;
   /** Tensors like `index`, for the axes after `axis`: `source[index, further_indices[0], ...]`. All
    * index tensors broadcast against each other, and their shape replaces all of these axes.
-   * GPUKERN_INDEX_RAISE checks one after the other, unless that shape is empty. In scatter, and on
-   * a GPU, they take 8 bytes of scratch memory for each item. */
+   * GPUKERN_INDEX_RAISE checks one after the other, unless that shape is empty. In scatter, and in
+   * some gathers on a GPU, they take 8 bytes of scratch memory for each item. */
   const gpukern_tensor *const *further_indices;
 } gpukern_gather_options;
 
@@ -405,8 +405,8 @@ GPUKERN_API gpukern_status gpukern_nonzero(const gpukern_tensor *mask, const gpu
  *
  * Stream behaviour: enqueues. Host tensors computed on a GPU pass through it in chunks, and the
  * result is ready on return. On a GPU, the call needs scratch memory of a bit for each element of
- * the mask, and of 8 bytes for each item of the output unless x is contiguous and flattened or 1-D,
- * with elements of 1, 2, 4, 8 or 16 bytes.
+ * the mask, and of 8 bytes for each item of the output unless x is flattened or 1-D, and elements
+ * have 1, 2, 4, 8 or 16 bytes, to which x and out are aligned.
  *
  * @param[in] mask of a dtype of gpukern_count_nonzero(): 1-D, or for the flattened x also of the
  *            shape of x. It may be shorter than the axis; elements beyond the axis are not read.

@@ -235,7 +235,7 @@ struct SelectArgs {
   Loop<1> coordinates;
   std::int64_t first = 0;  ///< the position of the first element of `loop` in these extents
   std::byte* out = nullptr;
-  std::int64_t width = 8;  ///< bytes of an item: 1, 2, 4, 8 or 16, to which all addresses
+  std::int64_t width = 8;  ///< bytes of an item: 1, 2, 4, 8 or 16, to which all of source and out
   std::int64_t step = 0;   ///< are aligned; or 8, those of a coordinate
   std::int64_t size = 0;
   alignas(16) std::byte fill[16]{};

@@ -37,7 +37,8 @@ bool moves_directly(const SelectOperands& operands) {
     return false;
   const auto is_aligned = [item](const Tensor& tensor) {
     std::uint64_t addresses = reinterpret_cast<std::uintptr_t>(tensor.data);
-    for (int d = 0; d < tensor.ndim; ++d) addresses |= static_cast<std::uint64_t>(tensor.stride[d]);
+    for (int d = 0; d < tensor.ndim; ++d)
+      if (tensor.shape[d] > 1) addresses |= static_cast<std::uint64_t>(tensor.stride[d]);
     return addresses % item == 0;
   };
   return is_aligned(*x) && is_aligned(out);

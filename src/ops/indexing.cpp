@@ -57,14 +57,11 @@ Call call_for(const IndexedRead& read, Tensor& from, const gpukern_exec* exec) {
 /// The tuple of the call, if the device combines its indices where it reads items.
 const IndexTuple* tuple_for(const IndexedRead& read, const Call& call, gpukern_gather_path path,
                             const gpukern_exec* exec) {
-  const std::int64_t count = read.out.tensor.count();
+  const std::int64_t count = read.index.tensor.count();
   if (read.tuple == nullptr || call.is_offloaded() || reads_in_place(read)) return nullptr;
-  // A GPU does so for single elements, without passes over the indices.
-  if (call.device_id.cuda &&
-      (count == 0 || count != read.index.tensor.count() || path == GPUKERN_GATHER_PARTITIONED))
-    return nullptr;
   const IndexTuple& tuple = read.tuple->tuple(exec);
-  return call.device.takes_tuple(tuple, count) ? &tuple : nullptr;
+  const std::int64_t item_bytes = count > 0 ? read.out.tensor.bytes() / count : 0;
+  return call.device.takes_tuple(tuple, count, item_bytes, path) ? &tuple : nullptr;
 }
 
 /// What mode "raise" does first; returns the mode in which the call goes on.

@@ -34,8 +34,8 @@ class RaveledIndex {
   /// checks, in the call's cpu::StopScope.
   std::int32_t ravel(std::int32_t mode, const gpukern_exec* exec);
 
-  /// For a device that combines the indices where it uses them, instead of ravel(): their positions
-  /// stand in for the index, whose data is not read.
+  /// For a device that combines the indices where it uses them: their positions stand in for the
+  /// index, whose data is not read, unless ravel() follows. Called once.
   const IndexTuple& tuple(const gpukern_exec* exec);
   [[nodiscard]] bool overlaps(const Tensor& out) const;
 

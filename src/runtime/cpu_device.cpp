@@ -45,7 +45,10 @@ class CpuDevice final : public Device {
                                       },
                                       [](const auto&) { return false; }});
   }
-  bool takes_tuple(const IndexTuple& /*tuple*/, std::int64_t /*count*/) override { return true; }
+  bool takes_tuple(const IndexTuple& /*tuple*/, std::int64_t /*count*/, std::int64_t /*item_bytes*/,
+                   gpukern_gather_path /*path*/) override {
+    return true;
+  }
   Strategy strategy(const Operation& operation) override {
     return operation.visit(
         Overloaded{[](const GatherArgs& args) { return cpu::gather_strategy(args); },

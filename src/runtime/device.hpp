@@ -39,8 +39,11 @@ class Device {
   /// indices in this call and has done nothing. `out` is then unspecified, or unchanged if
   /// out_may_change is false; on a GPU, out_may_change must be true.
   virtual bool run_checked(const Operation& /*operation*/, Stream /*stream*/) { return false; }
-  /// Whether a gather of this many single elements may have the tuple in place of its index.
-  virtual bool takes_tuple(const IndexTuple& /*tuple*/, std::int64_t /*count*/) { return false; }
+  /// Whether a gather of this many items may have the tuple in place of its index.
+  virtual bool takes_tuple(const IndexTuple& /*tuple*/, std::int64_t /*count*/,
+                           std::int64_t /*item_bytes*/, gpukern_gather_path /*path*/) {
+    return false;
+  }
   /// What run() would do.
   virtual Strategy strategy(const Operation& operation) = 0;
 

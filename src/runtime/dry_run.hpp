@@ -25,8 +25,9 @@ class DryRunDevice final : public Device {
   void run(const Operation& operation, Stream stream) override;
   /// Reports success, and reads no index.
   bool run_checked(const Operation& operation, Stream stream) override;
-  bool takes_tuple(const IndexTuple& tuple, std::int64_t count) override {
-    return real_.takes_tuple(tuple, count);
+  bool takes_tuple(const IndexTuple& tuple, std::int64_t count, std::int64_t item_bytes,
+                   gpukern_gather_path path) override {
+    return real_.takes_tuple(tuple, count, item_bytes, path);
   }
   Strategy strategy(const Operation& operation) override { return real_.strategy(operation); }
   /// Reports no bad index, and reads none.
