@@ -119,3 +119,15 @@ def test_a_subclass_of_ndarray_is_explained_too():
         pass
 
     assert explain(gather, np.arange(5).view(Marked), [1]).place == "cpu"
+
+
+@pytest.mark.gpu
+def test_a_gpu_combines_few_indices_where_it_reads_items():
+    x = gpukern.to_device(np.zeros((3, 4, 5, 6), "f4"), device="cuda")
+    i = gpukern.to_device(np.zeros(100, np.int64), device="cuda")
+    matrix = gpukern.to_device(np.zeros((7, 9), "f4"), device="cuda")
+    combined = explain(gather, matrix, (i, i), mode="clip")
+    assert (combined.path, combined.bytes_allocated) == ("strided", 0)
+    rows = explain(gather, x, (i, i), mode="clip")
+    many = explain(gather, x, (i, i, i, i), mode="clip")
+    assert rows.bytes_allocated == many.bytes_allocated == 800

@@ -331,18 +331,6 @@ def test_explain():
 
 
 @pytest.mark.gpu
-def test_a_gpu_combines_few_indices_where_it_reads_items():
-    x = gpukern.to_device(np.zeros((3, 4, 5, 6), "f4"), device="cuda")
-    i = gpukern.to_device(np.zeros(100, np.int64), device="cuda")
-    matrix = gpukern.to_device(np.zeros((7, 9), "f4"), device="cuda")
-    combined = explain(gather, matrix, (i, i), mode="clip")
-    assert (combined.path, combined.bytes_allocated) == ("strided", 0)
-    rows = explain(gather, x, (i, i), mode="clip")
-    many = explain(gather, x, (i, i, i, i), mode="clip")
-    assert rows.bytes_allocated == many.bytes_allocated == 800
-
-
-@pytest.mark.gpu
 def test_a_captured_gather_by_a_tuple():
     torch = pytest.importorskip("torch")
     x = torch.arange(12.0, device="cuda").reshape(3, 4)
