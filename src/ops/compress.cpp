@@ -36,9 +36,9 @@ bool moves_directly(const SelectOperands& operands) {
   if (axis.first != 0 || axis.last != x->ndim || item > 16 || !std::has_single_bit(item))
     return false;
   const auto is_aligned = [item](const Tensor& tensor) {
-    std::uint64_t addresses = reinterpret_cast<std::uintptr_t>(tensor.data);
+    auto addresses = reinterpret_cast<std::uintptr_t>(tensor.data);
     for (int d = 0; d < tensor.ndim; ++d)
-      if (tensor.shape[d] > 1) addresses |= static_cast<std::uint64_t>(tensor.stride[d]);
+      if (tensor.shape[d] > 1) addresses |= static_cast<std::uintptr_t>(tensor.stride[d]);
     return addresses % item == 0;
   };
   return is_aligned(*x) && is_aligned(out);
