@@ -175,21 +175,23 @@ cdef int require_shape(const CallContext *call, const Argument *out,
 cdef object new_sum(CallContext *call, const ScaledSum *sum_, const gpukern_tensor **tensors,
                     int arrays, const Broadcast *shape, Argument *dst):
     """A new result: of the widest dtype, float32 for float16 with bfloat16."""
-    cdef const Argument *like = NULL
-    cdef const gpukern_dtype *dtype
-    cdef int k
+    cdef const Argument *widest = NULL, *on_gpu = NULL, *each
+    cdef int k, bits
     cdef bint halves = False
     for k in (1, 0, 3, 2):
-        if k >= sum_.count or sum_.array[k] == NULL:
+        each = sum_.array[k] if k < sum_.count else NULL
+        if each == NULL:
             continue
-        dtype = &sum_.array[k].c.dtype
-        if like == NULL or dtype.bits > like.c.dtype.bits:
-            like = sum_.array[k]
-            halves = False
-        elif dtype.bits == 16 and like.c.dtype.bits == 16 and dtype.code != like.c.dtype.code:
-            halves = True
-    return new_result_of(call, like, np.dtype(np.float32) if halves else None, shape.ndim,
-                         shape.sizes, tensors, arrays, dst)
+        if widest == NULL or each.c.dtype.bits > widest.c.dtype.bits:
+            widest, halves = each, False
+        elif each.c.dtype.bits == 16 == widest.c.dtype.bits:
+            halves = halves or each.c.dtype.code != widest.c.dtype.code
+        on_gpu = on_gpu if each.host else each
+    # Arrays of one element may be on the host, beside those of a GPU.
+    each = on_gpu if widest.host and on_gpu != NULL else widest
+    bits = 32 if halves else widest.c.dtype.bits
+    dtype = None if bits == each.c.dtype.bits else np.dtype(f"f{bits // 8}")
+    return new_result_of(call, each, dtype, shape.ndim, shape.sizes, tensors, arrays, dst)
 
 
 cdef int set_options(const CallContext *call, object rounding, object seed, const Argument *dst,
