@@ -10,6 +10,7 @@ import bag_oracle
 import numpy as np
 import pytest
 from libraries import DTYPES, KINDS, why_absent
+from places import on_gpu
 from scatter_oracle import is_narrow
 from test_scatter_libraries import random_array, same_bits
 from write_cases import REDUCED_DTYPES
@@ -49,6 +50,25 @@ def test_many_segments(place, rng, dtype):
     for reduce in bag_oracle.reductions_of(np.dtype(dtype)):
         expected = bag_oracle.segment_reduce(x, offsets, reduce)
         assert reduce_at(place, x, offsets, reduce).tobytes() == expected.tobytes(), reduce
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "u1", "i2", "c8", "c16"])
+def test_contiguous_items_at_any_address(place, rng, dtype):
+    """Of few items or many, of which a warp of a GPU loads those of all its threads or not."""
+    base = (rng.standard_normal(9000) * 9).astype(dtype)
+    few = rng.integers(0, 10, 100)
+    mixed = few.copy()
+    mixed[[5, 40, 41, 63, 99]] = 256, 257, 0, 1000, 2000
+    for lengths in (few, mixed, np.ones(129, int), np.full(64, 32), rng.integers(30, 300, 40)):
+        offsets = np.concatenate([[1], 1 + np.cumsum(lengths)])
+        fallen = np.where(np.arange(len(offsets)) % 7 == 3, 0, offsets)
+        for first, at in [(0, offsets), (1, offsets), (3, fallen)]:
+            x = base[first : first + offsets[-1] + 1]
+            there = on_gpu(x) if place.name == "cuda-array" else place.put(x)
+            for reduce in ("sum",) if base.dtype.kind == "c" else ("sum", "max"):
+                expected = bag_oracle.segment_reduce(x, at, reduce, mode="clip")
+                result = segment_reduce(there, place.put(at), reduce, mode="clip", **place.options)
+                assert place.take(result).tobytes() == expected.tobytes(), (first, reduce)
 
 
 def test_reduceat_of_numpy(place, rng):

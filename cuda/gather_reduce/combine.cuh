@@ -22,7 +22,7 @@ namespace gpukern::gpu {
 template <class T>
 inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ? 4 : 6;
 
-/// Items [begin, end), none if end <= begin.
+/// Items [begin, end).
 struct ItemRange {
   std::int64_t begin;
   std::int64_t end;
@@ -33,12 +33,12 @@ struct ItemRange {
   /// The items of a block; none beyond the last one.
   [[nodiscard]] __device__ ItemRange block(std::int64_t number) const {
     const std::int64_t first = begin + number * kBlockValues;
-    return {first, min(first + kBlockValues, end)};
+    return {first, max(first, min(first + kBlockValues, end))};
   }
 };
 
-/// The ranges of the bags. Here and below, without kAny all accesses are aligned and dimensions are
-/// merged into one: code for other layouts takes twice the registers.
+/// The ranges of the bags: empty where offsets fall. Here and below, without kAny all accesses are
+/// aligned and dimensions are merged into one: code for other layouts takes twice the registers.
 struct BagRanges {
   const std::byte* offsets;
   std::int64_t step;
@@ -48,7 +48,8 @@ struct BagRanges {
 
   template <bool kAny>
   [[nodiscard]] __device__ ItemRange of(std::int64_t bag) const {
-    return {offset(bag, !kAny || aligned), offset(bag + 1, !kAny || aligned)};
+    const std::int64_t begin = offset(bag, !kAny || aligned);
+    return {begin, max(begin, offset(bag + 1, !kAny || aligned))};
   }
 
  private:
@@ -70,11 +71,6 @@ struct ItemRows {
   gpukern_index_mode mode;
   bool index_aligned;
   bool weights_aligned;
-
-  /// Whether each row has one element of `item` bytes, next to those of the rows before and after.
-  [[nodiscard]] __device__ bool are_neighbours(std::int64_t item) const {
-    return index == nullptr && weights == nullptr && axis.is_regular() && axis.step(0) == item;
-  }
 
   /// The first columns of `number` items from `first` on; nullptr for those that mode "fill" leaves
   /// out, and beyond `number`. All indices are loaded before the first use.
@@ -214,37 +210,6 @@ __device__ void combine_rows(const ItemRows& rows, std::int64_t first,
     with_kind(reduction, combine_all);
 }
 
-/// Combines `count` neighbouring elements, whose loads are vectors. Not inlined: few calls have
-/// bags that are long enough.
-template <class T>
-__device__ __noinline__ Accumulator<T> combine_neighbours(const T* from, std::int64_t count,
-                                                          const Reduction& reduction,
-                                                          Accumulator<T> sum) {
-  constexpr int kElements = kPerWord<T>;
-  constexpr int kInFlight = 4;
-  using Loaded = Vector<T, kElements>;
-  const T* const end = from + count;
-  for (; from < end && reinterpret_cast<std::uintptr_t>(from) % sizeof(Loaded) != 0; ++from)
-    sum = combine(reduction, sum, widened(*from));
-  with_kind(reduction, [&](const Reduction& kind) {
-    for (; end - from >= kInFlight * kElements; from += kInFlight * kElements) {
-      Loaded vector[kInFlight];
-#pragma unroll
-      for (int k = 0; k < kInFlight; ++k) vector[k] = reinterpret_cast<const Loaded*>(from)[k];
-#pragma unroll
-      for (int k = 0; k < kInFlight; ++k)
-#pragma unroll
-        for (int e = 0; e < kElements; ++e) sum = combine(kind, sum, widened(vector[k].element[e]));
-    }
-  });
-  for (; from < end; ++from) sum = combine(reduction, sum, widened(*from));
-  return sum;
-}
-
-/// Neighbours from which on combine_neighbours() is faster.
-template <class T>
-inline constexpr std::int64_t kNeighbours = std::int64_t{8} * kPerWord<T>;
-
 /// Combines items for kCount neighbouring columns at an offset of their rows, and returns their
 /// number without those that are left out. All threads of the group call it; one that has no
 /// columns is not `active`. Threads of large groups find a row each and tell the others.
@@ -258,15 +223,6 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
   std::int64_t combined = 0;
   if (kAny || rows.index == nullptr || group.lanes < kMany) {
     if (!active) return 0;
-    if constexpr (!kAny && kCount == 1) {
-      const std::int64_t count = items.end - items.begin;
-      const auto* const from = reinterpret_cast<const T*>(rows.source + offset) + items.begin;
-      const bool aligned_to_size = reinterpret_cast<std::uintptr_t>(from) % sizeof(T) == 0;
-      if (count >= kNeighbours<T> && rows.are_neighbours(sizeof(T)) && aligned_to_size) {
-        sum[0] = combine_neighbours(from, count, reduction, sum[0]);
-        return count;
-      }
-    }
     for (std::int64_t first = items.begin; first < items.end; first += kFew) {
       const std::byte* row[kFew];
       rows.find<kAny>(first, static_cast<int>(min(items.end - first, std::int64_t{kFew})), row);

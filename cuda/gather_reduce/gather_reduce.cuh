@@ -6,6 +6,7 @@
 // A group of threads has a bag, each thread some columns of it, so that rows are read whole:
 //   bags   reduces each bag of at most one block, and lists the longer ones; then combines the
 //          blocks of those, each by another group of threads,
+//   segments  does the same for contiguous items of few columns, each of which has a thread,
 //   join   joins the blocks of each long bag, and does what is rare and would take registers from
 //          the other.
 // So items are shared evenly, whatever the lengths of the bags.
@@ -48,23 +49,27 @@ struct LongBags {
   std::int64_t most_bags;
   std::int64_t most_blocks;
 
-  [[nodiscard]] __device__ static unsigned long long packed(std::int64_t bags,
-                                                            std::int64_t blocks) {
-    return (static_cast<unsigned long long>(bags) << kBlockBits) +
-           static_cast<unsigned long long>(blocks);
+  /// Lists the long bags of a warp, all of whose threads call this; `is_counted`: all items count.
+  __device__ void list(bool is_long, std::int64_t number, const ItemRange& items,
+                       bool is_counted) const {
+    constexpr unsigned kAll = ~0U;
+    constexpr int kWarp = 32;
+    if (!__any_sync(kAll, is_long)) return;
+    const unsigned long long own = is_long ? packed(1, items.blocks()) : 0;
+    unsigned long long until = own;  // the sum over the lanes up to this one
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+    for (int step = 1; step < kWarp; step *= 2) {
+      const unsigned long long before = __shfl_up_sync(kAll, until, step);
+      if (lane >= step) until += before;
+    }
+    unsigned long long listed = 0;
+    if (lane == kWarp - 1) listed = atomicAdd(&counts->listed, until);
+    listed = __shfl_sync(kAll, listed, kWarp - 1);
+    if (is_long)
+      add(listed + until - own, number, items,
+          is_counted ? static_cast<unsigned long long>(items.end - items.begin) : 0ULL);
   }
-  /// `listed`: what counts->listed was before. The first bag without room finds that number exact,
-  /// since the blocks before it have room; so the list is void before they could overflow.
-  __device__ void add(unsigned long long listed, std::int64_t number, const ItemRange& items,
-                      unsigned long long combined) const {
-    const auto entry = static_cast<std::int64_t>(listed >> kBlockBits);
-    const auto first = static_cast<std::int64_t>(listed & 0xffffffff);
-    if (entry < most_bags && first + items.blocks() <= most_blocks)
-      bag[entry] = {number, first, items.blocks(), combined};
-    else
-      counts->is_void = 1;
-  }
-
   [[nodiscard]] __device__ bool is_void() const { return counts->is_void != 0; }
   [[nodiscard]] __device__ std::int64_t bags() const {
     return static_cast<std::int64_t>(counts->listed >> kBlockBits);
@@ -84,6 +89,24 @@ struct LongBags {
   template <class A>
   [[nodiscard]] __device__ A* sums_of(std::int64_t block, std::int64_t columns) const {
     return reinterpret_cast<A*>(sums) + block * columns;
+  }
+
+ private:
+  [[nodiscard]] __device__ static unsigned long long packed(std::int64_t bags,
+                                                            std::int64_t blocks) {
+    return (static_cast<unsigned long long>(bags) << kBlockBits) +
+           static_cast<unsigned long long>(blocks);
+  }
+  /// `listed`: what counts->listed was before. The first bag without room finds that number exact,
+  /// since the blocks before it have room; so the list is void before they could overflow.
+  __device__ void add(unsigned long long listed, std::int64_t number, const ItemRange& items,
+                      unsigned long long combined) const {
+    const auto entry = static_cast<std::int64_t>(listed >> kBlockBits);
+    const auto first = static_cast<std::int64_t>(listed & 0xffffffff);
+    if (entry < most_bags && first + items.blocks() <= most_blocks)
+      bag[entry] = {number, first, items.blocks(), combined};
+    else
+      counts->is_void = 1;
   }
 };
 
@@ -145,6 +168,11 @@ void visit_columns(const GatherReduceCall& call, const Visit& visit) {
     visit(tag, RowColumns<1, false>{offsets, call.columns, true});
   });
 }
+
+/// Whether the bags are segments of contiguous elements, which a separate kernel reads.
+bool are_contiguous_items(const GatherReduceCall& call);
+void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags);
+void reduce_long_segments(const GatherReduceCall& call, const LongBags& long_bags);
 
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags);
 void reduce_long_bags(const GatherReduceCall& call, const LongBags& long_bags);

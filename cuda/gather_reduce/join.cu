@@ -7,7 +7,9 @@
 namespace gpukern::gpu {
 namespace {
 
-constexpr int kJoinThreads = 256;
+constexpr int kJoinThreads = 1024;
+/// Columns that a thread block joins at a time: few, so that many threads share long bags.
+constexpr std::uint64_t kSectorColumns = 8;
 
 using ColumnOutput = BagOutput<RowColumns<1>>;
 
@@ -80,21 +82,23 @@ __global__ void __launch_bounds__(kJoinThreads)
     store(bag, column, join_blocks<A>(block_of(bag, column), 0, bag.blocks, output.reduction));
   }
   __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
-  __shared__ bool has_many[kJoinThreads];
+  __shared__ std::int64_t many[kJoinThreads];  // works of bags that have many blocks
+  __shared__ int number;
   const std::int64_t tiles = (columns.count + width - 1) / width;
   const std::int64_t works = long_bags.bags() * tiles;
   const std::int64_t step = gridDim.x;
   for (std::int64_t first = blockIdx.x; first < works; first += kJoinThreads * step) {
     // Each thread looks at another bag.
     const std::int64_t mine = first + threadIdx.x * step;
-    has_many[threadIdx.x] = mine < works && long_bags.bag[mine / tiles].blocks > kFewBlocks;
-    if (__syncthreads_or(has_many[threadIdx.x] ? 1 : 0) == 0) continue;
-    for (int k = 0; k < kJoinThreads; ++k) {
-      if (!has_many[k]) continue;
-      const std::int64_t work = first + k * step;
-      const LongBag bag = long_bags.bag[work / tiles];
+    const bool has_many = mine < works && long_bags.bag[mine / tiles].blocks > kFewBlocks;
+    if (threadIdx.x == 0) number = 0;
+    if (__syncthreads_or(has_many ? 1 : 0) == 0) continue;
+    if (has_many) many[atomicAdd(&number, 1)] = mine;
+    __syncthreads();
+    for (int k = 0; k < number; ++k) {
+      const LongBag bag = long_bags.bag[many[k] / tiles];
       const std::int64_t column =
-          work % tiles * width + static_cast<std::int64_t>(threadIdx.x) % width;
+          many[k] % tiles * width + static_cast<std::int64_t>(threadIdx.x) % width;
       const bool active = column < columns.count;
       const A sum = join_by_threads<kJoinThreads>(block_of(bag, column), bag.blocks, width, active,
                                                   output.reduction, reinterpret_cast<A*>(memory));
@@ -114,8 +118,9 @@ void join_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
         args.out_step,
         {LoopOffsets(args.columns), call.columns, is_aligned(args, alignof(T))},
         reduction_of(args.reduce, args.dtype)};
-    launch(join_bags_kernel<T>, Grid{resident_grid(), kJoinThreads}, call.stream, bag_ranges(args),
-           item_rows(args), output, args.bags, join_width(call.columns), long_bags);
+    const std::int64_t blocks = 2 * device_facts().multiprocessors;
+    launch(join_bags_kernel<T>, Grid{blocks, kJoinThreads}, call.stream, bag_ranges(args),
+           item_rows(args), output, args.bags, join_width(call.columns, kSectorColumns), long_bags);
   });
 }
 
