@@ -52,23 +52,32 @@ def test_many_segments(place, rng, dtype):
         assert reduce_at(place, x, offsets, reduce).tobytes() == expected.tobytes(), reduce
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "u1", "i2", "c8", "c16"])
-def test_contiguous_items_at_any_address(place, rng, dtype):
-    """Of few items or many, of which a warp of a GPU loads those of all its threads or not."""
-    base = (rng.standard_normal(9000) * 9).astype(dtype)
+@pytest.mark.parametrize(
+    ("dtype", "columns"),
+    [("f4", columns) for columns in (1, 2, 3, 4, 5, 7, 11, 15, 16, 17)]
+    + [(dtype, columns) for dtype in ("f2", "f8", "u1", "i2", "c8", "c16") for columns in (1, 3)],
+)
+def test_contiguous_rows_at_any_address(place, rng, dtype, columns):
+    """Short segments and long ones, of which a warp of a GPU loads those of all its threads or not,
+    at addresses that are multiples of the element or not."""
+    item = np.dtype(dtype).itemsize
+    memory = (rng.standard_normal(9000 * columns) * 9).astype(dtype).view("u1")
     few = rng.integers(0, 10, 100)
     mixed = few.copy()
     mixed[[5, 40, 41, 63, 99]] = 256, 257, 0, 1000, 2000
-    for lengths in (few, mixed, np.ones(129, int), np.full(64, 32), rng.integers(30, 300, 40)):
-        offsets = np.concatenate([[1], 1 + np.cumsum(lengths)])
-        fallen = np.where(np.arange(len(offsets)) % 7 == 3, 0, offsets)
-        for first, at in [(0, offsets), (1, offsets), (3, fallen)]:
-            x = base[first : first + offsets[-1] + 1]
+    most = 4096 // item // (max(32 // columns, 1) * columns)  # that a warp loads together
+    for lengths in (few, mixed, np.full(50, most), np.full(50, most + 1)):
+        offsets = np.concatenate([[0], np.cumsum(lengths)])[: 1 + 9000 // max(lengths)]
+        falling = offsets - np.where(np.arange(len(offsets)) % 7 == 3, 3, 0)
+        for shift, at in [(0, offsets), (item, offsets + 1), (3 * item, falling), (1, offsets),
+                          (item // 2, offsets)]:  # fmt: skip
+            end = shift + (offsets[-1] + 1) * columns * item
+            x = memory[shift:end].view(dtype).reshape(-1, columns)
             there = on_gpu(x) if place.name == "cuda-array" else place.put(x)
-            for reduce in ("sum",) if base.dtype.kind == "c" else ("sum", "max"):
+            for reduce in ("sum",) if x.dtype.kind == "c" else ("sum", "max"):
                 expected = bag_oracle.segment_reduce(x, at, reduce, mode="clip")
                 result = segment_reduce(there, place.put(at), reduce, mode="clip", **place.options)
-                assert place.take(result).tobytes() == expected.tobytes(), (first, reduce)
+                assert place.take(result).tobytes() == expected.tobytes(), (shift, reduce)
 
 
 def test_reduceat_of_numpy(place, rng):

@@ -70,7 +70,7 @@ __device__ A join_by_threads(const Block& block, std::int64_t blocks, int width,
   if (active)
     joined[threadIdx.x] =
         join_blocks<A>(block, part * each, min((part + 1) * each, blocks), reduction);
-  for (int step = 1; step < parts; step *= 2) {
+  for (int step = 1; step < parts && step * each < blocks; step *= 2) {
     __syncthreads();
     const bool has_next = part % (2 * step) == 0 && (part + step) * each < blocks;
     if (active && has_next)

@@ -5,20 +5,13 @@
 // them, and they are read from there at any alignment.
 #pragma once
 
-#include <cuda_pipeline_primitives.h>
-
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/common/word_copy.cuh"
 #include "cuda/gather/kernel.cuh"
 
 namespace gpukern::gpu {
-
-/// Bytes that may be read.
-struct ByteRange {
-  const std::byte* begin;
-  const std::byte* end;
-};
 
 /// From the first byte of any row of the source to the last one.
 inline ByteRange source_range(const GatherArgs& args, const Rows& rows) {
@@ -36,28 +29,6 @@ inline std::int64_t max_words(std::int64_t bytes) { return (bytes + 30) / 16; }
 __device__ inline uint4* shared_words() {
   extern __shared__ uint4 words[];
   return words;
-}
-
-/// The aligned word that holds the byte at an address.
-__device__ inline const std::byte* word_of(const std::byte* address) {
-  return address - (reinterpret_cast<std::uintptr_t>(address) & 15);
-}
-
-/// Copies the aligned word at `from` to shared memory; of a word at the edge of `memory` only the
-/// bytes that belong to it. wait_for_copies() and a barrier complete it.
-__device__ inline void copy_word_async(uint4* to, const std::byte* from, const ByteRange& memory) {
-  if (from >= memory.begin && from + 16 <= memory.end) {
-    __pipeline_memcpy_async(to, from, 16);
-    return;
-  }
-  for (int b = 0; b < 16; ++b)
-    if (from + b >= memory.begin && from + b < memory.end)
-      reinterpret_cast<std::byte*>(to)[b] = from[b];
-}
-
-__device__ inline void wait_for_copies() {
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
 }
 
 /// 16 bytes from byte `at` of shared memory on; the word after their last one must exist too.

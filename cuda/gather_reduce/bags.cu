@@ -74,12 +74,12 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
 }  // namespace
 
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags) {
-  if (are_contiguous_items(call)) return reduce_segments(call, long_bags);
+  if (are_segments(call)) return reduce_segments(call, long_bags);
   reduce<false>(call, long_bags);
 }
 
 void reduce_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
-  if (are_contiguous_items(call)) return reduce_long_segments(call, long_bags);
+  if (are_segments(call)) return reduce_long_segments(call, long_bags);
   reduce<true>(call, long_bags);
 }
 

@@ -22,6 +22,9 @@ namespace gpukern::gpu {
 template <class T>
 inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ? 4 : 6;
 
+inline constexpr int kWarp = 32;
+inline constexpr unsigned kAllLanes = ~0U;
+
 /// Items [begin, end).
 struct ItemRange {
   std::int64_t begin;
@@ -32,8 +35,8 @@ struct ItemRange {
   }
   /// The items of a block; none beyond the last one.
   [[nodiscard]] __device__ ItemRange block(std::int64_t number) const {
-    const std::int64_t first = begin + number * kBlockValues;
-    return {first, max(first, min(first + kBlockValues, end))};
+    const std::int64_t first = min(begin + number * kBlockValues, end);
+    return {first, min(first + kBlockValues, end)};
   }
 };
 
@@ -158,9 +161,8 @@ struct RowGroup {
     return {agreed(range.begin), agreed(range.end)};
   }
   [[nodiscard]] __device__ unsigned mask() const {
-    constexpr unsigned kWarp = 32;
     const unsigned first = threadIdx.x % kWarp - static_cast<unsigned>(lane);
-    return (~0U >> (kWarp - static_cast<unsigned>(lanes))) << first;
+    return (kAllLanes >> (kWarp - lanes)) << first;
   }
 };
 

@@ -4,11 +4,11 @@
 // gather_reduce on the GPU: what its passes share.
 //
 // A group of threads has a bag, each thread some columns of it, so that rows are read whole:
-//   bags   reduces each bag of at most one block, and lists the longer ones; then combines the
-//          blocks of those, each by another group of threads,
-//   segments  does the same for contiguous items of few columns, each of which has a thread,
-//   join   joins the blocks of each long bag, and does what is rare and would take registers from
-//          the other.
+//   bags      reduces each bag of at most one block, and lists the longer ones; then combines the
+//             blocks of those, each by another group of threads,
+//   segments  is the same for segments of contiguous rows of few elements,
+//   join      joins the blocks of each long bag, and does what is rare and would take registers
+//             from the other.
 // So items are shared evenly, whatever the lengths of the bags.
 #pragma once
 
@@ -52,20 +52,18 @@ struct LongBags {
   /// Lists the long bags of a warp, all of whose threads call this; `is_counted`: all items count.
   __device__ void list(bool is_long, std::int64_t number, const ItemRange& items,
                        bool is_counted) const {
-    constexpr unsigned kAll = ~0U;
-    constexpr int kWarp = 32;
-    if (!__any_sync(kAll, is_long)) return;
+    if (!__any_sync(kAllLanes, is_long)) return;
     const unsigned long long own = is_long ? packed(1, items.blocks()) : 0;
     unsigned long long until = own;  // the sum over the lanes up to this one
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
 #pragma unroll
     for (int step = 1; step < kWarp; step *= 2) {
-      const unsigned long long before = __shfl_up_sync(kAll, until, step);
+      const unsigned long long before = __shfl_up_sync(kAllLanes, until, step);
       if (lane >= step) until += before;
     }
     unsigned long long listed = 0;
     if (lane == kWarp - 1) listed = atomicAdd(&counts->listed, until);
-    listed = __shfl_sync(kAll, listed, kWarp - 1);
+    listed = __shfl_sync(kAllLanes, listed, kWarp - 1);
     if (is_long)
       add(listed + until - own, number, items,
           is_counted ? static_cast<unsigned long long>(items.end - items.begin) : 0ULL);
@@ -169,8 +167,8 @@ void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   });
 }
 
-/// Whether the bags are segments of contiguous elements, which a separate kernel reads.
-bool are_contiguous_items(const GatherReduceCall& call);
+/// Whether the bags are segments of contiguous rows of few elements, which have kernels for them.
+bool are_segments(const GatherReduceCall& call);
 void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags);
 void reduce_long_segments(const GatherReduceCall& call, const LongBags& long_bags);
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kJoinThreads = 1024;
 /// Columns that a thread block joins at a time: few, so that many threads share long bags.
-constexpr std::uint64_t kSectorColumns = 8;
+constexpr std::uint64_t kJoinColumns = 8;
 
 using ColumnOutput = BagOutput<RowColumns<1>>;
 
@@ -62,10 +62,10 @@ __global__ void __launch_bounds__(kJoinThreads)
     join_bags_kernel(const __grid_constant__ BagRanges ranges,
                      const __grid_constant__ ItemRows rows,
                      const __grid_constant__ ColumnOutput output, std::int64_t bags, int width,
-                     LongBags long_bags) {
+                     int unlisted_width, LongBags long_bags) {
   using A = Accumulator<T>;
   constexpr std::int64_t kFewBlocks = 64;
-  if (long_bags.is_void()) return reduce_unlisted<T>(ranges, rows, output, bags, width);
+  if (long_bags.is_void()) return reduce_unlisted<T>(ranges, rows, output, bags, unlisted_width);
   const RowColumns<1>& columns = output.columns;
   const auto block_of = [&](const LongBag& bag, std::int64_t column) {
     return BlockSums<A>{long_bags.sums_of<A>(bag.first, columns.count) + column, columns.count};
@@ -118,9 +118,10 @@ void join_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
         args.out_step,
         {LoopOffsets(args.columns), call.columns, is_aligned(args, alignof(T))},
         reduction_of(args.reduce, args.dtype)};
-    const std::int64_t blocks = 2 * device_facts().multiprocessors;
+    const std::int64_t blocks = 2 * device_facts().multiprocessors;  // more would not be resident
     launch(join_bags_kernel<T>, Grid{blocks, kJoinThreads}, call.stream, bag_ranges(args),
-           item_rows(args), output, args.bags, join_width(call.columns, kSectorColumns), long_bags);
+           item_rows(args), output, args.bags, join_width(call.columns, kJoinColumns),
+           join_width(call.columns), long_bags);
   });
 }
 
