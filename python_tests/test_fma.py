@@ -87,6 +87,9 @@ def test_a_number_may_stand_for_x_or_y(place):
     x = np.float32([1, 2, 3])
     assert np.array_equal(place.take(saxpy(2, place.put(x), 0.5, **place.options)), 2 * x + 0.5)
     assert np.array_equal(place.take(saxpy(2, 0.5, place.put(x), **place.options)), 1 + x)
+    result = saxpy(place.put(x), 2, 0.5, **place.options)
+    assert result.dtype == np.float32
+    assert np.array_equal(place.take(result), 2 * x + np.float32(0.5))
 
 
 @pytest.mark.gpu
@@ -95,10 +98,12 @@ def test_an_array_of_one_element_may_be_on_the_host(dtype):
     x = gpukern.to_device(np.float32([1, 2]), device="cuda")
     one = np.array([3], dtype)
     wider = np.result_type(np.float32, dtype)
-    for result in (fma(2, x, one), axpby(2, x, 1, one), axpby(1, one, 2, x), saxpy(one, 1.0, x)):
+    for result in (fma(2, x, one), axpby(2, x, 1, one), axpby(1, one, 2, x), saxpy(one, 1.0, x),
+                   saxpy(2, x, one), saxpy(2, one, x), saxpy(2, x, one.reshape(()))):  # fmt: skip
         assert result.device == x.device
         assert result.dtype == wider
     assert fma(2, x, one).numpy().tolist() == axpby(1, one, 2, x).numpy().tolist() == [5, 7]
+    assert saxpy(2, x, one).numpy().tolist() == [5, 7]
     assert saxpy(2, x, np.array(3.0)).numpy().tolist() == [5, 7]
     assert saxpy(x, 2.0, 1.0).numpy().tolist() == [3, 5]
 

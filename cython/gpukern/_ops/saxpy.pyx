@@ -11,13 +11,13 @@ from gpukern._capi cimport (
 )
 from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all
 from gpukern._interop.argument cimport (
-    describe_operand, describe_output, dtype_of, same_shape, shape_of,
+    count_of, describe_operand, describe_output, dtype_of, same_shape, shape_of,
 )
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._ops.indexing.indexed_read cimport is_distributed
 from gpukern._ops.scaled_sum cimport (
-    ScaledSum, add_described, add_number, add_operand, compute_sum, require_shape,
+    ScaledSum, add_operand, add_term, compute_sum, require_shape,
 )
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, name_of, start, what,
@@ -94,11 +94,12 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
             device_memory=device_memory)
     begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0
-    if not ndarrays and is_number(x) != is_number(y):
+    if not ndarrays and (is_number(x) != is_number(y)
+                         or is_number(x) and getattr(a, "ndim", 0) > 0):
         add_operand(&call, &terms, a, "a")
         call.position = position
         add_operand(&call, &terms, x, "x")
-        add_number(&terms, 1, "b")
+        add_term(&terms, NULL, 1, "b")
         add_operand(&call, &terms, y, "y")
         if out is not None:
             describe_output(&call, out, "out", &dst, temporary=True)
@@ -111,14 +112,14 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
     call.position = -1
     # The value of a 0-d array on a GPU is read for operands on the host.
     if xs.host and ys.host and (is_number(a) or getattr(a, "ndim", None) == 0):
-        add_number(&terms, a, "a")
+        add_term(&terms, NULL, a, "a")
     else:
         add_operand(&call, &terms, a, "a")
     if (terms.array[0] != NULL or rounding is not None or differ(&xs, &ys)
-            or out is not None and differ(&xs, &dst)):
-        add_described(&terms, &xs, "x")
-        add_number(&terms, 1, "b")
-        add_described(&terms, &ys, "y")
+            or out is not None and differ(&xs, &dst) or one_is_on_host(&xs, &ys)):
+        add_term(&terms, &xs, None, "x")
+        add_term(&terms, NULL, 1, "b")
+        add_term(&terms, &ys, None, "y")
         return compute_sum(&call, &terms, out, &dst, rounding, seed)
     if seed is not None:
         raise GpukernValueError(f"{function}: seed is for rounding='stochastic'")
@@ -134,6 +135,11 @@ cdef bint differ(const Argument *x, const Argument *other) noexcept:
     """Whether both are floating-point, of different dtypes: an error is left to the C side."""
     return (x.c.dtype.code != other.c.dtype.code or x.c.dtype.bits != other.c.dtype.bits) and (
         is_real(x) and is_real(other))
+
+
+cdef bint one_is_on_host(const Argument *x, const Argument *y) noexcept:
+    """Whether one, beside an array of a GPU, is a host array of one element."""
+    return x.host != y.host and is_real(x) and count_of(&x.c if x.host else &y.c) == 1
 
 
 cdef bint is_real(const Argument *argument) noexcept:

@@ -3,8 +3,9 @@
 
 """What axpby, fma and the general case of saxpy share: ``a * x + b * y`` of float arrays.
 
-The operands are described by add_operand(), in order. Numbers do not take part in the choice of the
-dtype; they are stored when it is known.
+The operands are added in order, by add_operand(), or by add_term(): an array that has been
+described, or NULL and a number. Numbers do not take part in the choice of the dtype; they are
+stored when it is known.
 """
 
 from gpukern._capi cimport gpukern_tensor
@@ -17,15 +18,14 @@ cdef enum:
 cdef struct ScaledSum:
     int count                           # of operands: 3 for fma, 4 for axpby, also by saxpy
     const Argument *array[MAX_TERMS]    # NULL for a number
-    void *number[MAX_TERMS]             # borrowed from the caller, NULL for an array
+    void *number[MAX_TERMS]             # borrowed from the caller, of NULL in `array`
     void *name[MAX_TERMS]               # a str that outlives the call
     Argument argument[MAX_TERMS]        # of arrays that add_operand() describes
     gpukern_tensor tensor[MAX_TERMS]    # of numbers
     double value[MAX_TERMS]
 
 cdef int add_operand(CallContext *call, ScaledSum *sum_, object operand, str name) except -1
-cdef int add_number(ScaledSum *sum_, object number, str name) except -1
-cdef int add_described(ScaledSum *sum_, const Argument *argument, str name) except -1
+cdef int add_term(ScaledSum *sum_, const Argument *array, object number, str name) except -1
 cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument *dst,
                         object rounding, object seed)
 cdef int require_shape(const CallContext *call, const Argument *out,

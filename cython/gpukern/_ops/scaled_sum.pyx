@@ -32,21 +32,13 @@ cdef int add_operand(CallContext *call, ScaledSum *sum_, object operand, str nam
     if not is_number(operand):
         describe_operand(call, operand, name, argument)
         if not (argument.host and argument.c.ndim == 0):
-            return add_described(sum_, argument, name)
-    return add_number(sum_, operand, name)
+            return add_term(sum_, argument, None, name)
+    return add_term(sum_, NULL, operand, name)
 
 
-cdef int add_number(ScaledSum *sum_, object number, str name) except -1:
-    sum_.array[sum_.count] = NULL
+cdef int add_term(ScaledSum *sum_, const Argument *array, object number, str name) except -1:
+    sum_.array[sum_.count] = array
     sum_.number[sum_.count] = <PyObject *>number
-    sum_.name[sum_.count] = <PyObject *>name
-    sum_.count += 1
-    return 0
-
-
-cdef int add_described(ScaledSum *sum_, const Argument *argument, str name) except -1:
-    sum_.array[sum_.count] = argument
-    sum_.number[sum_.count] = NULL
     sum_.name[sum_.count] = <PyObject *>name
     sum_.count += 1
     return 0
@@ -129,7 +121,6 @@ cdef int describe_number(CallContext *call, ScaledSum *sum_, int k) except -1:
     keep(call, array)
     describe_operand(call, array, <object>sum_.name[k], argument)
     sum_.array[k] = argument
-    sum_.number[k] = NULL
     return 0
 
 
