@@ -3,6 +3,8 @@
 
 """fma, the factors of saxpy that are arrays, and stochastic rounding."""
 
+from array import array
+
 import axpby_oracle
 import numpy as np
 import oracle
@@ -10,7 +12,7 @@ import pytest
 from places import Place
 
 import gpukern
-from gpukern import axpby, explain, fma, saxpy
+from gpukern import axpby, explain, fma, saxpy, saxpy_many
 
 
 def test_random_calls(place, rng):
@@ -92,6 +94,16 @@ def test_a_number_may_stand_for_x_or_y(place):
     assert np.array_equal(place.take(result), 2 * x + np.float32(0.5))
 
 
+def test_an_array_a_of_numbers():
+    x = np.float32([1, 2, 3])
+    assert saxpy(array("f", [1, 2, 3]), 2, 1.0).dtype == np.float32
+    assert saxpy([1.0, 2.0], 3, 4).tolist() == [7, 10]
+    assert saxpy(np.array(2), 3, 4) == 10
+    # A 0-d array x or y has part in the dtype.
+    for result in (saxpy(x, np.array(0.5), 1.0), saxpy(x, 2.0, np.array(0.5))):
+        assert result.dtype == np.float64
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 def test_an_array_of_one_element_may_be_on_the_host(dtype):
@@ -104,6 +116,10 @@ def test_an_array_of_one_element_may_be_on_the_host(dtype):
         assert result.dtype == wider
     assert fma(2, x, one).numpy().tolist() == axpby(1, one, 2, x).numpy().tolist() == [5, 7]
     assert saxpy(2, x, one).numpy().tolist() == [5, 7]
+    assert saxpy_many(2, [x], [one])[0].numpy().tolist() == [5, 7]
+    for y in ([1.0, 2.0], np.zeros(2, dtype)):
+        with pytest.raises(ValueError, match=r"^saxpy: y must be on cuda:0 like x, got cpu$"):
+            saxpy(2, x, y)
     assert saxpy(2, x, np.array(3.0)).numpy().tolist() == [5, 7]
     assert saxpy(x, 2.0, 1.0).numpy().tolist() == [3, 5]
 

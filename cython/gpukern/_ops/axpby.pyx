@@ -49,7 +49,8 @@ def axpby(a, x, b, y, *, out=None, rounding=None, seed=None, device=None, stream
 
     Examples
     --------
-    >>> axpby(0.9, momentum, 0.1, gradient, out=momentum)
+    >>> axpby(0.5, np.float32([2, 4]), 2, np.float32([1, 1]))
+    array([3., 4.], dtype=float32)
     """
     cdef CallContext call
     cdef ScaledSum terms

@@ -39,7 +39,7 @@ def saxpy(a, x, y, *, out=None, rounding=None, seed=None, device=None, stream=No
         floating-point dtypes also an array, such as a 0-d array on a GPU, or a factor for each row.
     x, y : array
         Of one dtype: float16, bfloat16, float32, float64, complex64, complex128, int32 or int64; or
-        of different floating-point dtypes, or a number for one of them. They broadcast as in NumPy.
+        of different floating-point dtypes, and one may be a number. They broadcast as in NumPy.
         Host arrays: NumPy arrays, objects that export the buffer protocol, lists. Device arrays: a
         DeviceArray, or an object with ``__dlpack__`` or ``__cuda_array_interface__``.
     out : array, optional
@@ -95,12 +95,12 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
     begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0
     if not ndarrays and (is_number(x) != is_number(y)
-                         or is_number(x) and getattr(a, "ndim", 0) > 0):
+                         or is_number(x) and not is_number(a) and getattr(a, "ndim", 1) > 0):
         add_operand(&call, &terms, a, "a")
         call.position = position
-        add_operand(&call, &terms, x, "x")
+        add_operand(&call, &terms, x, "x", False)
         add_term(&terms, NULL, 1, "b")
-        add_operand(&call, &terms, y, "y")
+        add_operand(&call, &terms, y, "y", False)
         if out is not None:
             describe_output(&call, out, "out", &dst, temporary=True)
         return compute_sum(&call, &terms, out, &dst, rounding, seed)

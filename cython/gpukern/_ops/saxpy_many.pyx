@@ -161,9 +161,9 @@ cdef Argument *new_arguments(CallContext *call, Py_ssize_t count) except NULL:
     return <Argument *>(begin + (-<uintptr_t>begin % 16))
 
 
-cdef bint is_odd(const Argument *argument, object array, const Argument *x):
+cdef bint is_odd(const Argument *given, object array, const Argument *x):
     """Whether saxpy() does not pass an array to gpukern_saxpy() with an `x`."""
-    return (argument.host and argument.c.ndim == 0 and is_number(array)) or differ(argument, x)
+    return given.c.ndim == 0 and is_number(array) or given.host != x.host or differ(given, x)
 
 
 cdef bint differ(const Argument *argument, const Argument *x) noexcept:

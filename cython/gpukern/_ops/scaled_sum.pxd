@@ -24,7 +24,9 @@ cdef struct ScaledSum:
     gpukern_tensor tensor[MAX_TERMS]    # of numbers
     double value[MAX_TERMS]
 
-cdef int add_operand(CallContext *call, ScaledSum *sum_, object operand, str name) except -1
+# `is_weak`: a 0-d host array is a number.
+cdef int add_operand(CallContext *call, ScaledSum *sum_, object operand, str name,
+                     bint is_weak=*) except -1
 cdef int add_term(ScaledSum *sum_, const Argument *array, object number, str name) except -1
 cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument *dst,
                         object rounding, object seed)

@@ -27,11 +27,12 @@ import numpy as np
 from gpukern.errors import GpukernOverflowError, GpukernTypeError, GpukernValueError
 
 
-cdef int add_operand(CallContext *call, ScaledSum *sum_, object operand, str name) except -1:
+cdef int add_operand(CallContext *call, ScaledSum *sum_, object operand, str name,
+                     bint is_weak=True) except -1:
     cdef Argument *argument = &sum_.argument[sum_.count]
     if not is_number(operand):
         describe_operand(call, operand, name, argument)
-        if not (argument.host and argument.c.ndim == 0):
+        if not (is_weak and argument.host and argument.c.ndim == 0):
             return add_term(sum_, argument, None, name)
     return add_term(sum_, NULL, operand, name)
 
@@ -88,40 +89,39 @@ cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument
     for k in range(sum_.count):
         if sum_.array[k] == NULL:
             store_number(call, sum_, k, wide)
-    start(call, dst)
-    if sum_.count == MAX_TERMS:
-        finish(call, gpukern_axpby(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
-                                   tensor_of(sum_, 3), &dst.c, &options, &call.c))
-    else:
-        finish(call, gpukern_fma(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
-                                 &dst.c, &options, &call.c))
+    try:
+        start(call, dst)
+        if sum_.count == MAX_TERMS:
+            finish(call, gpukern_axpby(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
+                                       tensor_of(sum_, 3), &dst.c, &options, &call.c))
+        else:
+            finish(call, gpukern_fma(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
+                                     &dst.c, &options, &call.c))
+    except GpukernValueError as error:  # names the C function
+        error.args = (str(error).replace("axpby:", f"{<object>call.function}:", 1),)
+        raise
     return end_call(call, out, dst)
 
 
 cdef int describe_numbers(CallContext *call, ScaledSum *sum_) except -1:
     """Makes the numbers that choose the dtype arrays: as in NumPy, all but Python's if there are
     others."""
+    cdef Argument *argument
     cdef int k
     chosen = [k for k in range(sum_.count) if not is_python_number(<object>sum_.number[k])]
     for k in chosen or range(sum_.count):
-        describe_number(call, sum_, k)
+        array = np.asarray(<object>sum_.number[k])
+        if array.dtype.kind in "biu" and is_number(<object>sum_.number[k]):
+            array = array.astype(np.float64)
+        keep(call, array)
+        argument = <Argument *>new_memory(call, sizeof(Argument))  # the other has a 0-d array
+        describe_operand(call, array, <object>sum_.name[k], argument)
+        sum_.array[k] = argument
     return 0
 
 
 cdef bint is_python_number(object value):
     return isinstance(value, (int, float)) and not isinstance(value, np.generic)
-
-
-cdef int describe_number(CallContext *call, ScaledSum *sum_, int k) except -1:
-    """Makes a number an array, with a new Argument: a 0-d array was described in the other."""
-    cdef Argument *argument = <Argument *>new_memory(call, sizeof(Argument))
-    array = np.asarray(<object>sum_.number[k])
-    if array.dtype.kind in "biu" and is_number(<object>sum_.number[k]):
-        array = array.astype(np.float64)
-    keep(call, array)
-    describe_operand(call, array, <object>sum_.name[k], argument)
-    sum_.array[k] = argument
-    return 0
 
 
 cdef bint all_numbers(const ScaledSum *sum_) noexcept:
