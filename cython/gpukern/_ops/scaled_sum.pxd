@@ -18,7 +18,7 @@ cdef enum:
 cdef struct ScaledSum:
     int count                           # of operands: 3 for fma, 4 for axpby, also by saxpy
     const Argument *array[MAX_TERMS]    # NULL for a number
-    void *number[MAX_TERMS]             # borrowed from the caller, of NULL in `array`
+    void *number[MAX_TERMS]             # where `array` is NULL; borrowed from the caller
     void *name[MAX_TERMS]               # a str that outlives the call
     Argument argument[MAX_TERMS]        # of arrays that add_operand() describes
     gpukern_tensor tensor[MAX_TERMS]    # of numbers
