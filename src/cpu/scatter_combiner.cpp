@@ -46,9 +46,10 @@ constexpr bool is_exact_in_a_block() {
 template <class T, gpukern_reduce reduce>
 void combine_in_place(const ScatterArgs& args, const Updates& updates) {
   if (args.columns.ndim == 0) {
-    for_each_update(args, updates, [](std::int64_t, std::byte* target, const std::byte* value) {
-      combine_element<T, reduce>(target, value, 2);
-    });
+    for_each_update<sizeof(T)>(args, updates,
+                               [](std::int64_t, std::byte* target, const std::byte* value) {
+                                 combine_element<T, reduce>(target, value, 2);
+                               });
     return;
   }
   const Row<T, reduce> row(args);

@@ -45,9 +45,9 @@ struct FetchNothing {
 /// Calls body(key, target, value) for updates of keys that are `step` bytes apart. The parameters
 /// are passed by value, and the functions must hold values: stores of bytes could change what is
 /// behind a reference.
-template <class Key, class Value, class Body>
-void apply_updates(std::byte* target, std::int64_t step, const std::byte* values,
-                   std::int64_t count, Key key, Value value, Body body) {
+template <class Step, class Key, class Value, class Body>
+void apply_updates(std::byte* target, Step step, const std::byte* values, std::int64_t count,
+                   Key key, Value value, Body body) {
   for (std::int64_t u = 0; u < count; ++u) body(key(u), target + key(u) * step, values + value(u));
 }
 
@@ -85,7 +85,8 @@ void apply_unraveled(const ScatterArgs& args, const Updates& updates, const Body
 
 /// Calls body(key, target, value) for updates in order. Where the target is larger than a core's
 /// cache, its elements are fetched before, and fetch(key) fetches what else the body accesses.
-template <class Body, class Fetch = FetchNothing>
+/// Compiled for contiguous items of `item` bytes as well, if that is not 0.
+template <std::int64_t item = 0, class Body, class Fetch = FetchNothing>
 void for_each_update(const ScatterArgs& args, const Updates& updates, const Body& body,
                      const Fetch& fetch = {}) {
   const std::int64_t count = updates.count;
@@ -96,6 +97,9 @@ void for_each_update(const ScatterArgs& args, const Updates& updates, const Body
   visit_updates(updates, [&](const auto key, const auto value) {
     if (is_far)
       apply_far_updates(args.target, step, args.values, count, key, value, body, fetch);
+    else if (item > 0 && step == item)
+      apply_updates(args.target, std::integral_constant<std::int64_t, item>{}, args.values, count,
+                    key, value, body);
     else
       apply_updates(args.target, step, args.values, count, key, value, body);
   });
@@ -120,6 +124,12 @@ A combine_one(A a, A b) {
 template <class T, gpukern_reduce reduce>
 void combine_element(std::byte* target, const std::byte* value, std::int64_t count) {
   const auto sum = combine_one<reduce>(widened(load_as<T>(target)), widened(load_as<T>(value)));
+  if constexpr (std::is_floating_point_v<T>) {
+    // The sum itself, for the next value waits for it; compilers move a choice between it and a NaN
+    // through another register.
+    if (reduce != GPUKERN_REDUCE_MEAN && sum == sum) [[likely]]
+      return store_as<T>(target, sum);
+  }
   store_as<T>(target, finished<T>(reduce, sum, count));
 }
 
@@ -240,7 +250,7 @@ class CountedReduction {
   template <class Combine>
   void add_with(const Updates& updates, const Combine& combine_next) {
     std::uint8_t* const values = values_.data();
-    for_each_update(
+    for_each_update<sizeof(T)>(
         args_, updates,
         [this, values, first = first_, combine_next](std::int64_t key, std::byte* target,
                                                      const std::byte* value) {

@@ -129,7 +129,7 @@ void reduce_by_tables(const ScatterArgs& args, const TableCombiner& combiner, st
 
 std::int64_t tables_for(const ScatterArgs& args, int threads) {
   constexpr std::int64_t kTablesPerThread = 4;  // a late thread leaves some to others
-  constexpr std::int64_t kUpdatesPerEntry = 4;
+  constexpr std::int64_t kUpdatesPerEntry = 16;
   const std::int64_t keys = args.keys.count();
   if (threads == 1 || keys > core_cache_bytes() / 2 / entry_bytes(args)) return 0;
   const std::int64_t tables =

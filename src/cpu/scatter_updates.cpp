@@ -112,9 +112,11 @@ Updates UpdateReader::read_run(std::int64_t begin, std::int64_t end) {
       updates.count = count;
       return;
     }
-    const bool is_shifted = args_.key_step == 1 && key_step == 0;
-    for (std::int64_t i = 0; i < length && !is_shifted; ++i) keys[i] = key_of(i);
-    updates = {nullptr, length, keys, is_shifted ? offset[kKey] : 0, value, value_step};
+    if (args_.key_step != 1 || key_step != 0)
+      for (std::int64_t i = 0; i < length; ++i) keys[i] = key_of(i);
+    else if (offset[kKey] != 0)
+      for (std::int64_t i = 0; i < length; ++i) keys[i] += offset[kKey];
+    updates = {nullptr, length, keys, value, value_step};
   });
   return updates;
 }

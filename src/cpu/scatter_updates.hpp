@@ -22,13 +22,12 @@ namespace gpukern::cpu {
 struct Updates {
   const Update* first;  ///< of a list
   std::int64_t count;
-  const std::int64_t* keys = nullptr;  ///< less `base`; null for a list
-  std::int64_t base = 0;
-  std::int64_t value = 0;  ///< offset of the first one
+  const std::int64_t* keys = nullptr;  ///< null for a list
+  std::int64_t value = 0;              ///< offset of the first one
   std::int64_t step = 0;
 
   [[nodiscard]] Update at(std::int64_t u) const {
-    return keys == nullptr ? first[u] : Update{base + keys[u], value + u * step};
+    return keys == nullptr ? first[u] : Update{keys[u], value + u * step};
   }
 };
 
@@ -40,9 +39,10 @@ void visit_updates(const Updates& updates, const Visit& visit) {
     visit([first = updates.first](std::int64_t u) { return first[u].key; },
           [first = updates.first](std::int64_t u) { return first[u].value; });
   else
-    visit(
-        [keys = updates.keys, base = updates.base](std::int64_t u) { return base + keys[u]; },
-        [first = updates.value, step = updates.step](std::int64_t u) { return first + u * step; });
+    visit([keys = updates.keys](std::int64_t u) { return keys[u]; },
+          [first = updates.value, step = updates.step](std::int64_t u) {
+            return first + u * step;
+          });
 }
 
 using ColumnOffsets = std::array<std::int64_t, 2>;
