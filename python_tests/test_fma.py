@@ -94,6 +94,28 @@ def test_a_number_may_stand_for_x_or_y(place):
     assert np.array_equal(place.take(result), 2 * x + np.float32(0.5))
 
 
+@pytest.mark.parametrize("dtype", ["i4", "i8", "c8", "c16"])
+def test_a_number_beside_integers_or_complex_numbers(place, dtype):
+    x = np.arange(6, dtype=dtype).reshape(2, 3)
+    for args in ((x, -3), (5, x), (x, np.int8(4))):
+        given = [place.put(each) if each is x else each for each in args]
+        result = place.take(saxpy(2, *given, **place.options))
+        assert result.dtype == x.dtype
+        assert np.array_equal(result, 2 * args[0] + args[1])
+    (result,) = saxpy_many(2, [place.put(x)], [7], **place.options)
+    assert np.array_equal(place.take(result), 2 * x + 7)
+
+
+def test_numbers_do_not_change_kind():
+    x = np.arange(3)
+    with pytest.raises(TypeError, match=r"^saxpy: y must convert to int64 without changing kind"):
+        saxpy(2, x, 0.5)
+    with pytest.raises(TypeError, match=r"^saxpy: x must convert to int64 without changing kind"):
+        saxpy(2, 0.5, x)
+    with pytest.raises(OverflowError, match=r"^saxpy: x must fit int32, got 4294967296$"):
+        saxpy(2, 2**32, x.astype("i4"))
+
+
 def test_an_array_a_of_numbers():
     x = np.float32([1, 2, 3])
     assert saxpy(array("f", [1, 2, 3]), 2, 1.0).dtype == np.float32

@@ -119,6 +119,8 @@ def test_offsets(place):
 def test_options():
     with pytest.raises(ValueError, match=r"^segment_reduce: mode must be 'raise' or 'clip', got"):
         segment_reduce(np.ones(3), [0, 3], mode="wrap")
+    with pytest.raises(ValueError, match=r"^segment_reduce: mode must be 'raise' or 'clip', got N"):
+        segment_reduce(np.ones(3), [0, 3], mode=None)
     with pytest.raises(ValueError, match=r"^segment_reduce: reduce must be 'sum', 'mean', 'min'"):
         segment_reduce(np.ones(3), [0, 3], None)
     with pytest.raises(TypeError, match=r"^segment_reduce: x must be of a dtype that reduce 'sum'"):

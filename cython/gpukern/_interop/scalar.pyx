@@ -223,7 +223,11 @@ cdef object number_of(object given, str name):
             return (<cnp.ndarray>given).item()
     if numpy_subclasses.is_masked(given):
         raise GpukernTypeError(f"{name} must not be masked")
-    array = np.asarray(on_host(given, name))
+    given = on_host(given, name)
+    try:
+        array = np.asarray(given)
+    except TypeError as error:
+        raise GpukernTypeError(f"{name}: {error}") from None
     if array.ndim != 0:
         raise GpukernTypeError(f"{name} must be a scalar, got an array of shape {array.shape}")
     describe_dtype(array.dtype, &described)

@@ -18,9 +18,7 @@ from gpukern._interop.dtype cimport require_plain
 from gpukern._interop.scalar cimport as_bool
 from gpukern._memory.creation cimport concrete_device
 from gpukern._runtime.runtime cimport check
-from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start, what,
-)
+from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, finish, start, what
 from gpukern._streams.keep_alive cimport keep_until_done, release_completed
 
 from gpukern.errors import GpukernTypeError, GpukernValueError

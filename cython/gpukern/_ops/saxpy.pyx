@@ -11,14 +11,13 @@ from gpukern._capi cimport (
 )
 from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all
 from gpukern._interop.argument cimport (
-    count_of, describe_operand, describe_output, dtype_of, same_shape, shape_of,
+    count_of, describe_operand, describe_output, dtype_of, new_ndarray, same_shape, shape_of,
 )
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, store_scalar
+from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_own
 from gpukern._ops.indexing.indexed_read cimport is_distributed
-from gpukern._ops.scaled_sum cimport (
-    ScaledSum, add_operand, add_term, compute_sum, require_shape,
-)
+from gpukern._ops.scaled_sum cimport ScaledSum, add_operand, add_term, compute_sum, require_shape
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, name_of, start, what,
 )
@@ -84,29 +83,32 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
     """`position` is that of the arrays in lists, -1 for none."""
     cdef CallContext call
     cdef Argument xs, ys, dst
+    cdef const Argument *like = &xs
     cdef ScaledSum terms
-    cdef object result
     cdef double[2] a_bytes  # one element of at most 16 bytes, aligned
-    cdef bint ndarrays = cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y)
-    if not ndarrays and (is_distributed(x) or is_distributed(y)):
-        return (x if is_distributed(x) else y)._saxpy(
-            a, x, y, out, device=device, stream=stream, progress=progress,
-            device_memory=device_memory)
+    cdef bint x_is_number = False, y_is_number = False
+    if not (cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y)):
+        if is_distributed(x) or is_distributed(y):
+            return (x if is_distributed(x) else y)._saxpy(
+                a, x, y, out, device=device, stream=stream, progress=progress,
+                device_memory=device_memory)
+        x_is_number, y_is_number = is_number(x), is_number(y)
+        if x_is_number and y_is_number and (is_number(a) or getattr(a, "ndim", 1) == 0):
+            x_is_number = y_is_number = False  # as 0-d arrays
     begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0
-    if not ndarrays and (is_number(x) != is_number(y)
-                         or is_number(x) and not is_number(a) and getattr(a, "ndim", 1) > 0):
-        add_operand(&call, &terms, a, "a")
-        call.position = position
-        add_operand(&call, &terms, x, "x", False)
-        add_term(&terms, NULL, 1, "b")
-        add_operand(&call, &terms, y, "y", False)
-        if out is not None:
-            describe_output(&call, out, "out", &dst, temporary=True)
-        return compute_sum(&call, &terms, out, &dst, rounding, seed)
     call.position = position
-    describe_numbers(&call, x, "x", &xs)
-    describe_numbers(&call, y, "y", &ys)
+    xs.host = ys.host = True
+    if not x_is_number:
+        describe_numbers(&call, x, "x", &xs)
+    if not y_is_number:
+        describe_numbers(&call, y, "y", &ys)
+    if x_is_number and not y_is_number and not is_real(&ys):
+        describe_number(&call, x, "x", &ys, &xs)
+        x_is_number, like = False, &ys
+    elif y_is_number and not x_is_number and not is_real(&xs):
+        describe_number(&call, y, "y", &xs, &ys)
+        y_is_number = False
     if out is not None:
         describe_output(&call, out, "out", &dst, temporary=True)
     call.position = -1
@@ -115,15 +117,16 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
         add_term(&terms, NULL, a, "a")
     else:
         add_operand(&call, &terms, a, "a")
-    if (terms.array[0] != NULL or rounding is not None or differ(&xs, &ys)
-            or out is not None and differ(&xs, &dst) or one_is_on_host(&xs, &ys)):
-        add_term(&terms, &xs, None, "x")
+    if (x_is_number or y_is_number or terms.array[0] != NULL or rounding is not None
+            or differ(&xs, &ys) or out is not None and differ(&xs, &dst)
+            or one_is_on_host(&xs, &ys)):
+        add_term(&terms, <Argument *>NULL if x_is_number else &xs, x, "x")
         add_term(&terms, NULL, 1, "b")
-        add_term(&terms, &ys, None, "y")
+        add_term(&terms, <Argument *>NULL if y_is_number else &ys, y, "y")
         return compute_sum(&call, &terms, out, &dst, rounding, seed)
     if seed is not None:
         raise GpukernValueError(f"{function}: seed is for rounding='stochastic'")
-    result = result_of(&call, &xs, &ys, out, &dst)
+    result = result_of(&call, like, &ys if like == &xs else &xs, out, &dst)
     a_bytes[0] = a_bytes[1] = 0
     store_scalar(a, "saxpy: a" if position < 0 else "saxpy_many: a", xs.c.dtype, a_bytes)
     start(&call, &dst)
@@ -164,6 +167,16 @@ cdef object result_of(CallContext *call, const Argument *x, const Argument *y, o
         return new_result_of(call, x, None, shape.ndim, shape.sizes, tensors, 2, dst)
     require_shape(call, dst, &shape)
     return out
+
+
+cdef int describe_number(CallContext *call, object number, str name, const Argument *beside,
+                         Argument *argument) except -1:
+    """Describes a number as a 0-d array of the dtype of another operand, and on its device."""
+    element = new_ndarray(dtype_of(beside), 0, NULL)
+    store_scalar(number, f"{<object>call.function}: {name}", beside.c.dtype,
+                 cnp.PyArray_DATA(element))
+    describe_own(call, element, name, argument)
+    return copy_to_gpu_of(call, beside, argument)
 
 
 cdef int describe_numbers(CallContext *call, object array, str name, Argument *argument) except -1:

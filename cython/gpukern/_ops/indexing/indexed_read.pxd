@@ -10,9 +10,7 @@ an index (indexed_write.pxd) share the functions below.
 
 from libc.stdint cimport int32_t, int64_t
 
-from gpukern._capi cimport (
-    gpukern_exec, gpukern_gather_options, gpukern_status, gpukern_tensor,
-)
+from gpukern._capi cimport gpukern_exec, gpukern_gather_options, gpukern_status, gpukern_tensor
 from gpukern._streams.call cimport Argument, CallContext
 
 ctypedef gpukern_status (*IndexedFunction)(
@@ -51,7 +49,7 @@ cdef class IndexedRead:
 cdef IndexedRead new_indexed_read(str name, IndexedFunction function, ResultSizes result_sizes,
                                   object numpys, bint aligned=*)
 
-cdef int as_mode(const CallContext *call, object mode) except -1
+cdef int as_mode(const CallContext *call, object mode, tuple modes=*) except -1
 cdef bint is_special(object source)
 cdef bint is_distributed(object array) noexcept
 cdef bint is_subclass(const Argument *argument) noexcept

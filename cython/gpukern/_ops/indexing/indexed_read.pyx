@@ -145,15 +145,16 @@ cdef bint is_subclass(const Argument *argument) noexcept:
     return argument.type != NULL and (<ArrayType>argument.type).protocol == BY_NDARRAY
 
 
-cdef int as_mode(const CallContext *call, object mode) except -1:
+cdef int as_mode(const CallContext *call, object mode, tuple modes=MODES) except -1:
     cdef int value
     for value in range(4):
-        if mode is MODES[value]:  # literals are interned; comparing strings costs 10 ns each
+        # Literals are interned; comparing strings costs 10 ns each.
+        if mode is MODES[value] and (modes is MODES or mode in modes):
             return value
-    if isinstance(mode, str) and mode in MODES:
+    if isinstance(mode, str) and mode in modes:
         return MODES.index(mode)
-    raise GpukernValueError(
-        f"{<object>call.function}: mode must be 'raise', 'wrap', 'clip' or 'fill', got {mode!r}")
+    names = " or ".join(", ".join(map(repr, modes)).rsplit(", ", 1))
+    raise GpukernValueError(f"{<object>call.function}: mode must be {names}, got {mode!r}")
 
 
 cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1:

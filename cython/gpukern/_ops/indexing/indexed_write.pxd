@@ -8,9 +8,7 @@ The Python function of such an operation is one call of IndexedWrite.run().
 
 from libc.stdint cimport int32_t
 
-from gpukern._capi cimport (
-    gpukern_exec, gpukern_scatter_options, gpukern_status, gpukern_tensor,
-)
+from gpukern._capi cimport gpukern_exec, gpukern_scatter_options, gpukern_status, gpukern_tensor
 from gpukern._streams.call cimport Argument, CallContext
 
 ctypedef gpukern_status (*WriteFunction)(

@@ -23,9 +23,7 @@ from gpukern._interop.scalar cimport as_bool, elements_of
 from gpukern._ops.indexing.index_argument cimport (
     Indices, copy_to_gpu_of, describe_index, describe_indices, describe_own,
 )
-from gpukern._ops.indexing.indexed_read cimport (
-    as_axis, as_mode, is_distributed, require_same_dtype,
-)
+from gpukern._ops.indexing.indexed_read cimport as_axis, as_mode, is_distributed, require_same_dtype
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, keep, start, what,
 )

@@ -8,15 +8,15 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INDEX_FILL, GPUKERN_INDEX_RAISE, GPUKERN_OPAQUE,
-    GPUKERN_UINT, gpukern_scatter, gpukern_scatter_options,
+    GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INDEX_FILL, GPUKERN_OPAQUE, GPUKERN_UINT,
+    gpukern_scatter, gpukern_scatter_options,
 )
 from gpukern._interop.argument cimport (
-    describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, same_shape,
-    shape_of,
+    describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, same_shape, shape_of,
 )
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_index, describe_own
+from gpukern._ops.indexing.indexed_read cimport as_mode
 from gpukern._ops.indexing.indexed_write cimport IndexedWrite, new_indexed_write, set_options
 from gpukern._ops.selection.count_nonzero cimport as_size
 from gpukern._streams.call cimport (
@@ -144,9 +144,8 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     cdef gpukern_scatter_options options
     cdef int64_t bins
     begin_call(&call, "bincount", device, stream, progress, device_memory)
+    as_mode(&call, mode, ("raise", "fill"))
     set_options(&call, &options, mode, "add", order, False)
-    if options.mode != GPUKERN_INDEX_RAISE and options.mode != GPUKERN_INDEX_FILL:
-        raise GpukernValueError(f"bincount: mode must be 'raise' or 'fill', got {mode!r}")
     if type(index) is not cnp.ndarray and isinstance(index, (int, np.integer)):
         # The result is an ndarray, as for a list.
         index = np.asarray(index)

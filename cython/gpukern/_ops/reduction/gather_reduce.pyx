@@ -7,22 +7,19 @@
 from libc.stdint cimport int32_t, int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_INDEX_CLIP, GPUKERN_INDEX_RAISE, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE,
-    GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MAX, GPUKERN_REDUCE_MEAN, GPUKERN_REDUCE_MIN,
-    gpukern_gather_reduce, gpukern_gather_reduce_options, gpukern_segment_reduce, gpukern_status,
-    gpukern_tensor,
+    GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MAX, GPUKERN_REDUCE_MEAN,
+    GPUKERN_REDUCE_MIN, gpukern_gather_reduce, gpukern_gather_reduce_options,
+    gpukern_segment_reduce, gpukern_status, gpukern_tensor,
 )
 from gpukern._interop.argument cimport describe_operand, describe_output, dtype_of, refuse_masked
 from gpukern._interop.result cimport new_result
 from gpukern._ops.indexing.index_argument cimport describe_index
 from gpukern._ops.indexing.indexed_read cimport as_axis, as_mode, require_same_dtype, sizes_with
 from gpukern._ops.indexing.indexed_write cimport describe_values, largest, one_of
-from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start, what,
-)
+from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, finish, start, what
 
 from gpukern._ops.docstrings import complete_docstring
-from gpukern.errors import GpukernTypeError, GpukernValueError
+from gpukern.errors import GpukernTypeError
 
 cdef dict REDUCTIONS = {
     "sum": GPUKERN_REDUCE_ADD,
@@ -111,9 +108,7 @@ cdef object reduce_items(str function, object source, bint has_index, object ind
     cdef int ndim
     begin_call(&call, function, device, stream, progress, device_memory)
     options.struct_size = sizeof(gpukern_gather_reduce_options)
-    options.mode = as_mode(&call, mode)
-    if not has_index and options.mode not in (GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP):
-        raise GpukernValueError(f"{function}: mode must be 'raise' or 'clip', got {mode!r}")
+    options.mode = as_mode(&call, mode) if has_index else as_mode(&call, mode, ("raise", "clip"))
     options.reduce = one_of(&call, REDUCTIONS, reduce, "reduce", "'sum', 'mean', 'min' or 'max'")
     describe_operand(&call, source, "source" if has_index else "x", &src)
     if src.c.dtype.code == GPUKERN_OPAQUE:

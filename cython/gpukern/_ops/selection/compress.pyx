@@ -22,9 +22,7 @@ from gpukern._ops.indexing.indexed_write cimport largest
 from gpukern._ops.selection.count_nonzero cimport (
     as_size, counted, describe_mask, require_no_fill_value,
 )
-from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start, what,
-)
+from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, finish, start, what
 
 import numpy as np
 from numpy.exceptions import AxisError

@@ -6,13 +6,9 @@
 
 from libc.stdint cimport int64_t
 
-from gpukern._capi cimport (
-    GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_count_nonzero, gpukern_tensor,
-)
+from gpukern._capi cimport GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_count_nonzero, gpukern_tensor
 from gpukern._interop.argument cimport describe_operand, dtype_of
-from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start, what,
-)
+from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, finish, start, what
 
 import operator
 

@@ -14,9 +14,7 @@ from gpukern._ops.indexing.indexed_write cimport largest
 from gpukern._ops.selection.count_nonzero cimport (
     as_int64, as_size, counted, describe_mask, require_no_fill_value,
 )
-from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, start,
-)
+from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, finish, start
 
 import numpy as np
 
