@@ -10,6 +10,7 @@ import scatter_oracle
 from conftest import CASES_PER_EXAMPLE, CASES_PER_TEST
 from hypothesis import given
 from hypothesis import strategies as st
+from places import on_gpu
 from strategies import INDEX_DTYPES, shapes, windows
 from test_properties_gather import MODES, make_valid, random_bytes, random_indices
 from write_cases import REDUCED_DTYPES, SWAPPED_DTYPES, make_moderate
@@ -186,6 +187,51 @@ def test_bags_of_every_length(place, rng, dtype):
             expected = bag_oracle.gather_reduce(source, index, offsets, reduce)
             result = reduce_at(place, source, index, offsets, reduce=reduce)
             assert result.tobytes() == expected.tobytes(), (width, reduce)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "u1", "c16"])
+def test_bags_along_axes_of_any_layout(place, rng, dtype):
+    """Dimensions before the axis, and columns beyond it, in several layouts and numbers."""
+    for shape, axis in [
+        ((40, 9), 1),
+        ((3, 700), 1),
+        ((9, 30, 4), 1),
+        ((70, 9, 3), 1),
+        ((3, 600, 40), 1),
+        ((2, 300, 1000), 1),
+        ((5, 6, 300), 2),
+        ((30, 5, 6), 0),
+    ]:
+        n = shape[axis]
+        offsets = np.array([0, 2, 2, n // 2, n, n])
+        index = rng.integers(0, n, 2 * n)
+        for pads, order in [((0,) * 3, None), ((1, 2, 5), None), ((0,) * 3, (2, 0, 1))]:
+            sizes = [size + pad for size, pad in zip(shape, pads, strict=False)]
+            order = tuple(k for k in order or range(3) if k < len(shape))
+            base = (rng.standard_normal(np.prod(sizes)) * 9).astype(dtype)
+            x = base.reshape([sizes[k] for k in order]).transpose(np.argsort(order))
+            x = x[tuple(slice(size) for size in shape)]
+            there = on_gpu(x) if place.name == "cuda-array" else place.put(x)
+            for mode, reduce in (("raise", "sum"), ("clip", "sum" if dtype == "c16" else "max")):
+                expected = bag_oracle.segment_reduce(x, offsets, reduce, axis)
+                result = segment_reduce(there, place.put(offsets), reduce, axis=axis, mode=mode,
+                                        **place.options)  # fmt: skip
+                assert place.take(result).tobytes() == np.ascontiguousarray(expected).tobytes()
+                expected = bag_oracle.gather_reduce(x, index, 2 * offsets, reduce, None, axis)
+                result = gather_reduce(there, place.put(index), place.put(2 * offsets),
+                                       reduce=reduce, axis=axis, mode=mode, **place.options)  # fmt: skip
+                assert place.take(result).tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+def test_a_mean_along_an_axis_counts_each_item_once(place, rng):
+    """In mode 'fill', items are counted as they are combined."""
+    x = rng.standard_normal((5, 40, 6)).astype("f4")
+    index = rng.integers(-3, 45, 3000)
+    offsets = np.array([0, 10, 1000, 3000])
+    expected = bag_oracle.gather_reduce(x, index, offsets, "mean", None, 1, "fill")
+    result = gather_reduce(place.put(x), place.put(index), place.put(offsets), reduce="mean",
+                           axis=1, mode="fill", **place.options)  # fmt: skip
+    assert place.take(result).tobytes() == np.ascontiguousarray(expected).tobytes()
 
 
 def test_a_long_bag_beside_short_ones(place, rng):

@@ -1,12 +1,30 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+#include <bit>
+
 #include "cuda/gather_reduce/gather_reduce.cuh"
 
 namespace gpukern::gpu {
 namespace {
 
 constexpr int kBagThreads = 128;
+
+/// For `rows` rows of columns, of which an access takes `each`: up to four accesses of a thread, if
+/// there are warps enough.
+RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
+  constexpr std::int64_t kMostPasses = 4;
+  constexpr std::int64_t kResidentWarps = 64;
+  const std::int64_t accesses = ceil_divide(columns, each);
+  const auto lanes = static_cast<int>(
+      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(accesses)), kWarp));
+  const std::int64_t warps = rows * ceil_divide(accesses, kWarp);
+  const std::int64_t passes = std::clamp<std::int64_t>(
+      warps / (kResidentWarps * device_facts().multiprocessors), 1, kMostPasses);
+  const std::int64_t span = passes * lanes * each;
+  return {lanes, span, ceil_divide(columns, span)};
+}
 
 /// Each group of threads reduces a bag of at most one block, or, with `of_long`, a block of a long
 /// bag. One kernel for both would take registers from the first, so that is for rare layouts only.
@@ -15,8 +33,8 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
                        const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,
-                       std::int64_t bags, const __grid_constant__ RowShares shares,
-                       LongBags long_bags, bool of_long) {
+                       std::int64_t bags, const __grid_constant__ Batch batch,
+                       const __grid_constant__ RowShares shares, LongBags long_bags, bool of_long) {
   using A = Accumulator<T>;
   of_long = kMayBeLong && of_long;
   if (of_long && long_bags.is_void()) return;
@@ -25,31 +43,36 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
   const RowShares::Columns share = shares.of(
       static_cast<std::int64_t>(blockIdx.x) * groups + static_cast<int>(threadIdx.x) / group.lanes,
       group.lane, kCount, output.columns.count);
+  const std::int64_t work = of_long ? long_bags.blocks() : bags;
+  const bool has_work = share.row < work * batch.count;
+  const Batch::Member own = batch.member(share.row, max(work, std::int64_t{1}));
   if (of_long) {
-    if (share.row >= long_bags.blocks()) return;
-    LongBag& bag = long_bags.bag[long_bags.bag_of(share.row)];
-    const ItemRange items = group.agreed(ranges.of<kAny>(bag.bag).block(share.row - bag.first));
-    return combine_share<T>(rows, items, output.columns, share, group, output.reduction,
-                            [&](std::int64_t column, std::int64_t number, auto& sum) {
-                              if (column == 0 && rows.mode == GPUKERN_INDEX_FILL)
-                                atomicAdd(&bag.items, static_cast<unsigned long long>(number));
-                              A* const to =
-                                  long_bags.sums_of<A>(share.row, output.columns.count) + column;
+    if (!has_work) return;
+    LongBag& bag = long_bags.bag[long_bags.bag_of(own.row)];
+    const ItemRange items = group.agreed(ranges.of<kAny>(bag.bag).block(own.row - bag.first));
+    return combine_share<T>(
+        rows, items, own.number * batch.from, output.columns, share, group, output.reduction,
+        [&](std::int64_t column, std::int64_t number, auto& sum) {
+          column += own.number * output.columns.count;
+          if (column == 0 && rows.mode == GPUKERN_INDEX_FILL)
+            atomicAdd(&bag.items, static_cast<unsigned long long>(number));
+          A* const to = long_bags.sums_of<A>(own.row, batch.count * output.columns.count) + column;
 #pragma unroll
-                              for (int c = 0; c < kCount; ++c) to[c] = sum[c];
-                            });
+          for (int c = 0; c < kCount; ++c) to[c] = sum[c];
+        });
   }
   ItemRange items{0, 0};
-  if (share.row < bags) {
-    items = group.agreed(ranges.of<kAny>(share.row));
+  if (has_work) {
+    items = group.agreed(ranges.of<kAny>(own.row));
     if (items.blocks() <= 1)
-      combine_share<T>(rows, items, output.columns, share, group, output.reduction,
-                       [&](std::int64_t column, std::int64_t number, auto& sum) {
-                         output.template store<T>(share.row, column, number, sum);
+      combine_share<T>(rows, items, own.number * batch.from, output.columns, share, group,
+                       output.reduction, [&](std::int64_t column, std::int64_t number, auto& sum) {
+                         const std::int64_t to = output.columns.at(column).to;
+                         output.template store<T>(own.row, own.number * batch.to + to, number, sum);
                        });
   }
   // In mode "fill", items are counted as they are combined.
-  long_bags.list(share.begin == 0 && items.blocks() > 1, share.row, items,
+  long_bags.list(share.begin == 0 && own.number == 0 && items.blocks() > 1, own.row, items,
                  rows.mode != GPUKERN_INDEX_FILL);
 }
 
@@ -58,16 +81,16 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
   visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
                                                           const RowColumns<kCount, kAny>& columns) {
-    const RowShares shares = row_shares(call.columns, kCount);
     const BagOutput<RowColumns<kCount, kAny>> output{args.out, args.out_step, columns,
                                                      reduction_of(args.reduce, args.dtype)};
-    const std::int64_t work = kOfLong ? long_bags.most_blocks : args.bags;
+    const std::int64_t work = (kOfLong ? long_bags.most_blocks : args.bags) * call.batch.count;
+    const RowShares shares = row_shares(work, call.columns, kCount);
     // Those of rare layouts are one kernel.
     constexpr bool kMayBeLong = kAny || kOfLong;
     launch(reduce_bags_kernel<T, kCount, kAny, kMayBeLong>,
            Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads},
-           call.stream, bag_ranges(args), item_rows(args), output, args.bags, shares, long_bags,
-           kOfLong);
+           call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
+           long_bags, kOfLong);
   });
 }
 

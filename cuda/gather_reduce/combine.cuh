@@ -6,8 +6,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -277,18 +275,10 @@ struct RowShares {
   }
 };
 
-inline RowShares row_shares(std::int64_t columns, int each) {
-  constexpr std::int64_t kPasses = 4;
-  const auto accesses = static_cast<std::uint64_t>(ceil_divide(columns, each));
-  const auto lanes = static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(accesses), 32));
-  const std::int64_t span = kPasses * lanes * each;
-  return {lanes, span, ceil_divide(columns, span)};
-}
-
-/// Combines items for the columns of a share, and calls store(column, number of items, sums). All
-/// threads of the group call it.
+/// Combines items for the columns of a share, from an offset on, and calls store(column, number of
+/// items, sums). All threads of the group call it.
 template <class T, int kCount, bool kAny, class Store>
-__device__ void combine_share(const ItemRows& rows, const ItemRange& items,
+__device__ void combine_share(const ItemRows& rows, const ItemRange& items, std::int64_t offset,
                               const RowColumns<kCount, kAny>& columns,
                               const RowShares::Columns& share, const RowGroup& group,
                               const Reduction& reduction, const Store& store) {
@@ -299,8 +289,9 @@ __device__ void combine_share(const ItemRows& rows, const ItemRange& items,
     Accumulator<T> sum[kCount];
 #pragma unroll
     for (int c = 0; c < kCount; ++c) sum[c] = identity<Accumulator<T>>(reduction);
-    const std::int64_t number = combine_items<T, kAny>(
-        rows, items, group, active, columns.at(column).from, columns.is_aligned(), reduction, sum);
+    const std::int64_t number =
+        combine_items<T, kAny>(rows, items, group, active, offset + columns.at(column).from,
+                               columns.is_aligned(), reduction, sum);
     if (active) store(column, number, sum);
   }
 }

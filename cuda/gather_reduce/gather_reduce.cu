@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cuda/common/scratch_layout.hpp"
 #include "cuda/gather_reduce/gather_reduce.cuh"
@@ -18,11 +19,30 @@ LongBags lay_out(ScratchLayout& layout, const GatherReduceCall& call) {
   made.most_blocks = 2 * made.most_bags;
   made.counts = layout.take<LongBags::Counts>(1);
   made.bag = layout.take<LongBag>(made.most_bags);
-  made.sums = layout.take(made.most_blocks, call.columns * accumulator_bytes(call.args.dtype));
+  made.sums = layout.take(made.most_blocks, call.all_columns * accumulator_bytes(call.args.dtype));
   return made;
 }
 
 }  // namespace
+
+GatherReduceCall::GatherReduceCall(const GatherReduceArgs& of, cudaStream_t on)
+    : args(of),
+      stream(on),
+      all_columns(of.columns.count()),
+      batch{1, 0, 0, false},
+      row(of.columns),
+      columns(all_columns) {
+  const auto is_nearer = [&](const Loop<2>& loop) {  // than the items along the axis
+    return of.axis.ndim == 1 &&
+           std::abs(loop.stride[kSourceColumn][0]) < std::abs(of.axis.stride[0][0]);
+  };
+  if (row.ndim == 0 || (row.ndim == 1 && (of.axis.ndim != 1 || is_nearer(row)))) return;
+  batch = {row.extent[0], row.stride[kSourceColumn][0], row.stride[kOutColumn][0], is_nearer(row)};
+  row = {};
+  for (int d = 1; d < of.columns.ndim; ++d)
+    row.push(of.columns.extent[d], {of.columns.stride[0][d], of.columns.stride[1][d]});
+  columns = row.count();
+}
 
 BagRanges bag_ranges(const GatherReduceArgs& args) {
   return {args.offsets, args.offset_step, args.count, args.offset_type,
@@ -49,23 +69,26 @@ ItemRows item_rows(const GatherReduceArgs& args) {
       .weights_aligned = alignment_of(args.weights) >= element && args.weight_step % element == 0};
 }
 
-bool is_aligned(const GatherReduceArgs& args, std::int64_t bytes, bool with_columns) {
+bool is_aligned(const GatherReduceCall& call, std::int64_t bytes, bool with_columns) {
+  const GatherReduceArgs& args = call.args;
   bool aligned = alignment_of(args.source) >= bytes && alignment_of(args.out) >= bytes &&
-                 args.out_step % bytes == 0;
+                 args.out_step % bytes == 0 && call.batch.from % bytes == 0 &&
+                 call.batch.to % bytes == 0;
   for (int d = 0; d < args.axis.ndim; ++d) aligned = aligned && args.axis.stride[0][d] % bytes == 0;
-  for (int d = 0; with_columns && d < args.columns.ndim; ++d)
-    for (const auto& strides : args.columns.stride) aligned = aligned && strides[d] % bytes == 0;
+  for (int d = 0; with_columns && d < call.row.ndim; ++d)
+    for (const auto& strides : call.row.stride) aligned = aligned && strides[d] % bytes == 0;
   return aligned;
 }
 
-bool is_plain(const GatherReduceArgs& args, std::int64_t alignment) {
-  return args.axis.ndim <= 1 && args.columns.ndim <= 1 && is_aligned(args, alignment) &&
+bool is_plain(const GatherReduceCall& call, std::int64_t alignment) {
+  const GatherReduceArgs& args = call.args;
+  return args.axis.ndim <= 1 && call.row.ndim <= 1 && is_aligned(call, alignment) &&
          bag_ranges(args).aligned && (args.index == nullptr || item_rows(args).index_aligned) &&
          (args.weights == nullptr || item_rows(args).weights_aligned);
 }
 
 void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t stream) {
-  const GatherReduceCall call{args, args.columns.count(), stream};
+  const GatherReduceCall call(args, stream);
   if (args.count <= kBlockValues) return reduce_bags(call, LongBags{});
   ScratchLayout measure;
   lay_out(measure, call);

@@ -3,7 +3,8 @@
 
 // gather_reduce on the GPU: what its passes share.
 //
-// A group of threads has a bag, each thread some columns of it, so that rows are read whole:
+// A group of threads has a bag, each thread some columns of it, so that rows are read whole. Rows
+// before the axis are a batch:
 //   bags      reduces each bag of at most one block, and lists the longer ones; then combines the
 //             blocks of those, each by another group of threads,
 //   segments  is the same for segments of contiguous rows of few elements,
@@ -116,9 +117,9 @@ struct BagOutput {
   Columns columns;
   Reduction reduction;
 
-  /// Writes the result of `number` items.
+  /// Writes the result of `number` items to the columns at offset `to`.
   template <class T, int kCount>
-  __device__ void store(std::int64_t bag, std::int64_t column, std::int64_t number,
+  __device__ void store(std::int64_t bag, std::int64_t to, std::int64_t number,
                         Accumulator<T> (&sum)[kCount]) const {
     gpukern_reduce reduce = reduction.reduce;
     if (number == 0) {
@@ -127,16 +128,40 @@ struct BagOutput {
 #pragma unroll
       for (int c = 0; c < kCount; ++c) sum[c] = Accumulator<T>{};
     }
-    store_columns<T>(out + bag * step + columns.at(column).to, columns.is_aligned(), reduce, number,
-                     sum);
+    store_columns<T>(out + bag * step + to, columns.is_aligned(), reduce, number, sum);
+  }
+};
+
+/// Rows of columns that are reduced by the same bags, as those along a middle axis; their strides.
+struct Batch {
+  std::int64_t count;
+  std::int64_t from;
+  std::int64_t to;
+  bool is_inner;  ///< nearer to each other in memory than the items of a bag
+
+  struct Member {
+    std::int64_t row;  ///< a bag, or a block of a long one
+    std::int64_t number;
+  };
+  /// Member `position` of `rows * count`, so that neighbours are near in memory.
+  [[nodiscard]] __device__ Member member(std::int64_t position, std::int64_t rows) const {
+    if (count == 1) return {position, 0};
+    const std::int64_t quotient = position / (is_inner ? count : rows);
+    if (is_inner) return {quotient, position - quotient * count};
+    return {position - quotient * rows, quotient};
   }
 };
 
 /// The passes' view of a call.
 struct GatherReduceCall {
+  GatherReduceCall(const GatherReduceArgs& args, cudaStream_t stream);
+
   const GatherReduceArgs& args;
-  std::int64_t columns;
   cudaStream_t stream;
+  std::int64_t all_columns;
+  Batch batch;
+  Loop<2> row;           ///< the columns of one member of the batch
+  std::int64_t columns;  ///< their number
 };
 
 BagRanges bag_ranges(const GatherReduceArgs& args);
@@ -144,24 +169,23 @@ ItemRows item_rows(const GatherReduceArgs& args);
 
 /// Whether rows of source and out are aligned to `bytes`: with the strides of their columns, or,
 /// for contiguous columns, without.
-bool is_aligned(const GatherReduceArgs& args, std::int64_t bytes, bool with_columns = true);
+bool is_aligned(const GatherReduceCall& call, std::int64_t bytes, bool with_columns = true);
 
 /// Whether all accesses are aligned and the dimensions of rows and columns are merged into one.
-bool is_plain(const GatherReduceArgs& args, std::int64_t alignment);
+bool is_plain(const GatherReduceCall& call, std::int64_t alignment);
 
 /// Calls visit(TypeTag<T>{}, RowColumns<kCount, kAny>{...}) with that type and the columns as a
 /// thread accesses them.
 template <class Visit>
 void visit_columns(const GatherReduceCall& call, const Visit& visit) {
-  const GatherReduceArgs& args = call.args;
-  const LoopOffsets offsets(args.columns);
-  visit_combined_type(args.dtype, [&]<class T>(TypeTag<T> tag) {
+  const LoopOffsets offsets(call.row);
+  visit_combined_type(call.args.dtype, [&]<class T>(TypeTag<T> tag) {
     constexpr int kVector = kVectorColumns<T>;
-    if (!is_plain(args, alignof(T)))
-      return visit(tag, RowColumns<1, true>{offsets, call.columns, is_aligned(args, alignof(T))});
+    if (!is_plain(call, alignof(T)))
+      return visit(tag, RowColumns<1, true>{offsets, call.columns, is_aligned(call, alignof(T))});
     if constexpr (kVector > 1)
-      if (are_vectors<T, kVector>(args.columns, call.columns) &&
-          is_aligned(args, alignof(Vector<T, kVector>), false))
+      if (are_vectors<T, kVector>(call.row, call.columns) &&
+          is_aligned(call, alignof(Vector<T, kVector>), false))
         return visit(tag, RowColumns<kVector, false>{offsets, call.columns, true});
     visit(tag, RowColumns<1, false>{offsets, call.columns, true});
   });

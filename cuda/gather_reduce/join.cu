@@ -41,7 +41,7 @@ __device__ __noinline__ void reduce_unlisted(const BagRanges& ranges, const Item
         return sum[0];
       };
       A sum[] = {join_blocks<A, 1>(block, 0, items.blocks(), output.reduction)};
-      output.store<T>(bag, column, number, sum);
+      output.store<T>(bag, output.columns.at(column).to, number, sum);
     }
   }
 }
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kJoinThreads)
   };
   const auto store = [&](const LongBag& bag, std::int64_t column, A joined) {
     A sum[] = {joined};
-    output.store<T>(bag.bag, column, static_cast<std::int64_t>(bag.items), sum);
+    output.store<T>(bag.bag, columns.at(column).to, static_cast<std::int64_t>(bag.items), sum);
   };
   for (std::int64_t work = std::int64_t{blockIdx.x} * kJoinThreads + threadIdx.x;
        work < long_bags.bags() * columns.count; work += std::int64_t{gridDim.x} * kJoinThreads) {
@@ -116,12 +116,12 @@ void join_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
     const ColumnOutput output{
         args.out,
         args.out_step,
-        {LoopOffsets(args.columns), call.columns, is_aligned(args, alignof(T))},
+        {LoopOffsets(args.columns), call.all_columns, is_aligned(call, alignof(T))},
         reduction_of(args.reduce, args.dtype)};
     const std::int64_t blocks = 2 * device_facts().multiprocessors;  // more would not be resident
     launch(join_bags_kernel<T>, Grid{blocks, kJoinThreads}, call.stream, bag_ranges(args),
-           item_rows(args), output, args.bags, join_width(call.columns, kJoinColumns),
-           join_width(call.columns), long_bags);
+           item_rows(args), output, args.bags, join_width(call.all_columns, kJoinColumns),
+           join_width(call.all_columns), long_bags);
   });
 }
 

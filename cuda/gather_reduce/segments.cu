@@ -39,14 +39,23 @@ struct Window {
 /// The rows that segments have.
 template <class T>
 struct SegmentRows {
-  const T* first;
-  std::int64_t count;
+  const std::byte* first;
+  std::int64_t count;  ///< of a member of the batch
   int columns;
+  Batch batch;
 
-  [[nodiscard]] __device__ const std::byte* at(std::int64_t row) const {
-    return reinterpret_cast<const std::byte*>(first + row * columns);
+  /// The elements of a segment, of a member.
+  struct Elements {
+    const T* begin;
+    const T* end;
+  };
+  [[nodiscard]] __device__ Elements of(const ItemRange& range, std::int64_t member) const {
+    const auto* const base = reinterpret_cast<const T*>(first + member * batch.from);
+    return {base + range.begin * columns, base + range.end * columns};
   }
-  [[nodiscard]] __device__ ByteRange bytes() const { return {at(0), at(count)}; }
+  [[nodiscard]] __device__ ByteRange bytes() const {
+    return {first, reinterpret_cast<const std::byte*>(of({0, count}, batch.count - 1).end)};
+  }
 };
 
 /// Combines neighbouring elements, whose loads are vectors.
@@ -74,78 +83,83 @@ __device__ void combine_vectors(const T* from, const T* end, const Reduction& ki
   for (from += count * kPerWord<T>; from < end; ++from) sum = combine(kind, sum, widened(*from));
 }
 
-/// Combines `count` elements that are `step` apart.
+/// Combines elements that are `step` apart.
 template <class T>
-__device__ void combine_strided(const T* from, std::int64_t count, int step, const Reduction& kind,
+__device__ void combine_strided(const T* from, const T* end, int step, const Reduction& kind,
                                 Accumulator<T>& sum) {
   constexpr int kInFlight = 8;
-  for (std::int64_t i = 0; i < count; i += kInFlight) {
+  for (; from < end; from += kInFlight * step) {
     T value[kInFlight];
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k)
-      if (i + k < count) value[k] = from[(i + k) * step];
+      if (from + k * step < end) value[k] = from[k * step];
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k)
-      if (i + k < count) sum = combine(kind, sum, widened(value[k]));
+      if (from + k * step < end) sum = combine(kind, sum, widened(value[k]));
   }
 }
 
-/// Which of `number` segments, or blocks of long ones, a thread has, and which column. Neighbouring
-/// threads have the columns of one of them.
+/// Which of `number` segments, or blocks of long ones, of which member a thread has, and which
+/// column. Neighbouring threads have the columns of one of them.
 struct SegmentThread {
   std::int64_t segment;
+  std::int64_t member;
   int column;
   bool is_active;  ///< if not, `segment` is the last one of the warp, or of all
 
-  __device__ SegmentThread(std::int64_t number, int columns) {
+  __device__ SegmentThread(std::int64_t number, const Batch& batch, int columns) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int each = columns == 1 ? kWarp : kWarp / columns;
-    const int own = columns == 1 ? lane : lane / columns;
+    const int place = columns == 1 ? lane : lane / columns;
     const std::int64_t warp =
         static_cast<std::int64_t>(blockIdx.x) * (kSegmentThreads / kWarp) + threadIdx.x / kWarp;
     const std::int64_t first = warp * each;
-    segment = min(first + min(own, each - 1), number - 1);
-    column = lane - own * columns;
-    is_active = own < each && first + own < number;
+    const std::int64_t all = number * batch.count;
+    const Batch::Member own = batch.member(min(first + min(place, each - 1), all - 1), number);
+    segment = own.row;
+    member = own.number;
+    column = lane - place * columns;
+    is_active = place < each && first + place < all;
   }
 };
 
 /// Combines a column of at most a block of rows, from global memory.
 template <class T>
-__device__ void combine_directly(const SegmentRows<T>& rows, int column, const ItemRange& range,
-                                 const Reduction& reduction, Accumulator<T>& sum) {
-  const auto* const from = rows.first + range.begin * rows.columns + column;
-  const std::int64_t count = range.end - range.begin;
+__device__ void combine_directly(const typename SegmentRows<T>::Elements& segment, int columns,
+                                 int column, const Reduction& reduction, Accumulator<T>& sum) {
   with_kind(reduction, [&](const Reduction& kind) {
-    if (rows.columns == 1)
-      combine_vectors(from, from + count, kind, sum);
+    if (columns == 1)
+      combine_vectors(segment.begin, segment.end, kind, sum);
     else
-      combine_strided(from, count, rows.columns, kind, sum);
+      combine_strided(segment.begin + column, segment.end, columns, kind, sum);
   });
 }
 
 /// The same of short segments; all threads of the warp call this.
 template <class T>
-__device__ void combine_together(const SegmentRows<T>& rows, int column, const ItemRange& range,
+__device__ void combine_together(const SegmentRows<T>& rows, int column,
+                                 const typename SegmentRows<T>::Elements& segment,
                                  const Reduction& reduction, Accumulator<T>& sum, Window& window) {
-  const auto of_lane = [](std::int64_t value, int lane) {
-    return std::int64_t{__shfl_sync(kAllLanes, static_cast<long long>(value), lane)};
+  const auto of_lane = [](const T* pointer, int lane) {
+    return reinterpret_cast<const T*>(
+        __shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(pointer), lane));
   };
-  const std::int64_t begin = of_lane(range.begin, 0);
-  const std::int64_t end = of_lane(range.end, kWarp - 1);
+  const T* const begin = of_lane(segment.begin, 0);
+  const T* const end = of_lane(segment.end, kWarp - 1);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(begin);
+  const auto* const bytes_end = reinterpret_cast<const std::byte*>(end);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t next = of_lane(range.begin, lane + 1);
-  const bool is_followed = next == range.end || next == range.begin || lane == kWarp - 1;
-  const bool fits = begin < end && rows.at(end) - word_of(rows.at(begin)) <=
-                                       std::int64_t{kWindowWords} * kWordBytes;
+  const T* const next = of_lane(segment.begin, lane + 1);
+  const bool is_followed = next == segment.end || next == segment.begin || lane == kWarp - 1;
+  const bool fits =
+      begin < end && bytes_end - word_of(bytes) <= std::int64_t{kWindowWords} * kWordBytes;
   if (!__all_sync(kAllLanes, is_followed && fits))
-    return combine_directly(rows, column, range, reduction, sum);
+    return combine_directly<T>(segment, rows.columns, column, reduction, sum);
   const int first =
-      window.copy(rows.at(begin), rows.at(end), rows.bytes()) / static_cast<int>(sizeof(T)) +
-      column;
-  const int own_begin = first + static_cast<int>(range.begin - begin) * rows.columns;
+      window.copy(bytes, bytes_end, rows.bytes()) / static_cast<int>(sizeof(T)) + column;
+  const int own_begin = first + static_cast<int>(segment.begin - begin);
   // Offsets may change during a call, and differ between the threads of a segment.
-  const int own_end = first + static_cast<int>(min(range.end, end) - begin) * rows.columns;
+  const int own_end = first + static_cast<int>((segment.end < end ? segment.end : end) - begin);
   with_kind(reduction, [&](const Reduction& kind) {
 #pragma unroll 4
     for (int e = own_begin; e < own_end; e += rows.columns)
@@ -160,15 +174,18 @@ __global__ void __launch_bounds__(kSegmentThreads, 8)
                            const __grid_constant__ BagOutput<RowColumns<1, false>> output,
                            std::int64_t segments, LongBags long_bags) {
   __shared__ Window windows[kSegmentThreads / kWarp];
-  const SegmentThread own(segments, rows.columns);
+  const SegmentThread own(segments, rows.batch, rows.columns);
   const ItemRange items = ranges.of<false>(own.segment);
   const bool is_long = own.is_active && items.blocks() > 1;
   const ItemRange range{is_long || !own.is_active ? items.end : items.begin, items.end};
   Accumulator<T> sum[] = {identity<Accumulator<T>>(output.reduction)};
-  combine_together(rows, own.column, range, output.reduction, sum[0], windows[threadIdx.x / kWarp]);
+  combine_together(rows, own.column, rows.of(range, own.member), output.reduction, sum[0],
+                   windows[threadIdx.x / kWarp]);
   if (own.is_active && !is_long)
-    output.template store<T>(own.segment, own.column, items.end - items.begin, sum);
-  long_bags.list(is_long && own.column == 0, own.segment, items, true);
+    output.template store<T>(own.segment,
+                             own.member * rows.batch.to + output.columns.at(own.column).to,
+                             items.end - items.begin, sum);
+  long_bags.list(is_long && own.column == 0 && own.member == 0, own.segment, items, true);
 }
 
 template <class T>
@@ -176,14 +193,16 @@ __global__ void __launch_bounds__(kSegmentThreads, 8)
     reduce_segment_blocks_kernel(const __grid_constant__ BagRanges ranges,
                                  const __grid_constant__ SegmentRows<T> rows,
                                  const __grid_constant__ Reduction reduction, LongBags long_bags) {
-  if (long_bags.is_void()) return;
-  const SegmentThread own(long_bags.blocks(), rows.columns);
+  if (long_bags.is_void() || long_bags.blocks() == 0) return;
+  const SegmentThread own(long_bags.blocks(), rows.batch, rows.columns);
   if (!own.is_active) return;
   const LongBag& bag = long_bags.bag[long_bags.bag_of(own.segment)];
+  const ItemRange range = ranges.of<false>(bag.bag).block(own.segment - bag.first);
   auto sum = identity<Accumulator<T>>(reduction);
-  combine_directly(rows, own.column, ranges.of<false>(bag.bag).block(own.segment - bag.first),
-                   reduction, sum);
-  long_bags.sums_of<Accumulator<T>>(own.segment, rows.columns)[own.column] = sum;
+  combine_directly<T>(rows.of(range, own.member), rows.columns, own.column, reduction, sum);
+  auto* const sums =
+      long_bags.sums_of<Accumulator<T>>(own.segment, rows.batch.count * rows.columns);
+  sums[own.member * rows.columns + own.column] = sum;
 }
 
 Grid grid_of(std::int64_t segments, std::int64_t columns) {
@@ -192,8 +211,7 @@ Grid grid_of(std::int64_t segments, std::int64_t columns) {
 
 template <class T>
 SegmentRows<T> rows_of(const GatherReduceCall& call) {
-  return {reinterpret_cast<const T*>(call.args.source), call.args.count,
-          static_cast<int>(call.columns)};
+  return {call.args.source, call.args.count, static_cast<int>(call.columns), call.batch};
 }
 
 }  // namespace
@@ -208,8 +226,8 @@ bool are_segments(const GatherReduceCall& call) {
                   has_vectors = kCount > 1;
                 });
   return !has_vectors && args.index == nullptr && args.weights == nullptr &&
-         call.columns <= kMostColumns && is_plain(args, args.item) &&
-         args.columns.contiguous(kSourceColumn, args.item) &&
+         call.columns <= kMostColumns && is_plain(call, args.item) && call.batch.from >= 0 &&
+         call.row.contiguous(kSourceColumn, args.item) &&
          args.axis.contiguous(0, call.columns * args.item);
 }
 
@@ -218,19 +236,19 @@ void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags) {
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
     const BagOutput<RowColumns<1, false>> output{args.out,
                                                  args.out_step,
-                                                 {LoopOffsets(args.columns), call.columns, true},
+                                                 {LoopOffsets(call.row), call.columns, true},
                                                  reduction_of(args.reduce, args.dtype)};
-    launch(reduce_segments_kernel<T>, grid_of(args.bags, call.columns), call.stream,
-           bag_ranges(args), rows_of<T>(call), output, args.bags, long_bags);
+    launch(reduce_segments_kernel<T>, grid_of(args.bags * call.batch.count, call.columns),
+           call.stream, bag_ranges(args), rows_of<T>(call), output, args.bags, long_bags);
   });
 }
 
 void reduce_long_segments(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
-    launch(reduce_segment_blocks_kernel<T>, grid_of(long_bags.most_blocks, call.columns),
-           call.stream, bag_ranges(args), rows_of<T>(call), reduction_of(args.reduce, args.dtype),
-           long_bags);
+    launch(reduce_segment_blocks_kernel<T>,
+           grid_of(long_bags.most_blocks * call.batch.count, call.columns), call.stream,
+           bag_ranges(args), rows_of<T>(call), reduction_of(args.reduce, args.dtype), long_bags);
   });
 }
 
