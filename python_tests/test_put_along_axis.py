@@ -12,6 +12,7 @@ from numpy.exceptions import AxisError
 from strategies import INDEX_DTYPES, shapes
 from write_cases import check_at_places, write_plans
 
+import gpukern
 from gpukern import explain, put_along_axis
 
 
@@ -198,6 +199,33 @@ def test_other_arguments():
         put_along_axis(target, index, np.ones((2, 1), "f4"))
     with pytest.raises(TypeError, match=r"^put_along_axis: target must be an array, got list$"):
         put_along_axis([[0.0]], index, 1.0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["f4", "f2", "f8", "c8", "c16"])
+@pytest.mark.parametrize("length", [9, 32, 33, 200, 255, 256])
+def test_many_lines_of_updates(rng, dtype, length):
+    """Lines along the last axis, each with its index, as on the CPU."""
+
+    def there(array):
+        return gpukern.to_device(array, device="cuda")
+
+    for lines, n in ((1030, 5), (2100, 300), (1100, 20_000)):
+        target = (rng.standard_normal((lines, n)) * 9).astype(dtype)
+        values = (rng.standard_normal((lines, length)) * 9).astype(dtype)
+        index = rng.integers(0, n, (lines, length))
+        index[rng.random((lines, length)) < 0.1] = n  # skipped
+        for reduce in ("add", "mean") if dtype[0] == "c" else ("add", "multiply", "mean"):
+            given = there(target)
+            put_along_axis(given, there(index), there(values), mode="fill", reduce=reduce)
+            expected = target.copy()
+            put_along_axis(expected, index, values, mode="fill", reduce=reduce)
+            assert given.numpy().tobytes() == expected.tobytes(), (n, reduce)
+        given, number = there(target), values.flat[0].item()
+        put_along_axis(given, there(index), number, mode="fill", reduce="add")
+        expected = target.copy()
+        put_along_axis(expected, index, number, mode="fill", reduce="add")
+        assert given.numpy().tobytes() == expected.tobytes(), n
 
 
 def test_explain():

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from places import Interface, Window
+from places import Interface, Window, on_gpu
 
 import gpukern
 
@@ -84,3 +84,33 @@ def test_misaligned_rows_on_a_gpu(rng, columns):
         expected = target.copy()
         expected[index] = values + (target[index] if reduce else 0)
         assert np.array_equal(out.numpy(), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["f4", "f2", "u1", "c16", "i8"])
+@pytest.mark.parametrize(
+    ("rows", "length", "count"),
+    [(40_000, 20, 30), (1500, 700, 900), (40_000, 3, 1100), (140_000, 9, 2), (33_000, 40, 1)],
+)
+def test_rows_updated_along_the_last_axis(rng, dtype, rows, length, count):
+    """By one index: as along the first axis of the transposed arrays, on the CPU."""
+
+    def put(array):
+        return gpukern.to_device(array, device="cuda")
+
+    x = (rng.standard_normal((rows, length + 3)) * 9).astype(dtype)
+    values = (rng.standard_normal((rows, count)) * 9).astype(dtype)
+    index = rng.integers(0, length, count)
+    index[: count // 9] = length  # skipped
+    part = x[:, 1:-2]
+    reductions = {"c16": (None, "add", "mean"), "f4": (None, "add", "mean", "multiply", "min")}
+    for target in (on_gpu, put):
+        for reduce in reductions.get(dtype, (None, "add", "max")):
+            expected = np.ascontiguousarray(part.T)
+            gpukern.scatter(expected, index, np.ascontiguousarray(values.T), mode="fill",
+                            reduce=reduce)  # fmt: skip
+            out = target(part)
+            gpukern.scatter(out, put(index), put(values), axis=1, mode="fill", reduce=reduce)
+            result = gpukern.empty(part.shape, dtype, device="cuda")
+            gpukern.copyto(result, out)
+            assert result.numpy().tobytes() == np.ascontiguousarray(expected.T).tobytes(), reduce

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
-#include "cuda/common/reduction.cuh"
-#include "cuda/scatter/key_of.cuh"
+#include "cuda/scatter/update_lines.cuh"
 #include "cuda/scatter/words.cuh"
 
 namespace gpukern::gpu {
@@ -16,20 +14,6 @@ namespace {
 
 /// Updates of a thread: their keys and values are in registers.
 constexpr int kMostAlong = 8;
-
-/// Operands of UpdateLines::lines, all in bytes.
-enum LineOperand { kLineIndex, kLineValue, kLineElement };
-
-/// Lines of updates along the axis.
-struct UpdateLines {
-  IndexReader index;
-  const std::byte* values;
-  std::byte* target;
-  LoopOffsets<3> lines;
-  std::int64_t count;    ///< lines
-  int length;            ///< updates of a line
-  std::int64_t step[3];  ///< along the axis
-};
 
 /// The line of a thread.
 template <class T>
@@ -137,9 +121,9 @@ bool push_in_memory(Loop<3>& lines, const Loop<1>& keys, std::int64_t extent, St
   return false;
 }
 
-/// The lines of a call, in the order of the target's memory; none if they are long, or its updates
-/// have no such structure.
-std::optional<UpdateLines> update_lines(const ScatterCall& call) {
+}  // namespace
+
+std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t most) {
   const ScatterArgs& args = call.args;
   if (call.columns != 1 || !is_aligned(args, std::min<std::int64_t>(args.item, kWordBytes)))
     return std::nullopt;
@@ -155,7 +139,7 @@ std::optional<UpdateLines> update_lines(const ScatterCall& call) {
       return std::nullopt;
   }
   if (along.ndim == 0) along.push(1, {});
-  if (along.ndim > 1 || along.extent[0] > kMostAlong) return std::nullopt;
+  if (along.ndim > 1 || along.extent[0] > most) return std::nullopt;
   Loop<3> axis;
   if (args.n > 1 &&
       (!push_in_memory(axis, args.keys, args.n, {0, 0, args.key_step}) || axis.ndim != 1))
@@ -172,10 +156,8 @@ std::optional<UpdateLines> update_lines(const ScatterCall& call) {
                               args.n > 1 ? axis.stride[kLineElement][0] : 0}};
 }
 
-}  // namespace
-
 bool has_few_along(const ScatterCall& call) {
-  const std::optional<UpdateLines> lines = update_lines(call);
+  const std::optional<UpdateLines> lines = update_lines(call, kMostAlong);
   if (!lines) return false;
   if (call.args.reduce != GPUKERN_REDUCE_NONE) return true;
   // Rows of long lines are read in order by has_shared_rows().
@@ -185,7 +167,7 @@ bool has_few_along(const ScatterCall& call) {
 
 void scatter_along(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const UpdateLines lines = update_lines(call).value();
+  const UpdateLines lines = update_lines(call, kMostAlong).value();
   const std::int64_t blocks = ceil_divide(lines.count, kThreads);
   if (args.reduce == GPUKERN_REDUCE_NONE)
     return visit_word(args.item, [&](auto word) {

@@ -9,6 +9,7 @@
 #include "cuda/scatter/hashed.cuh"
 #include "cuda/scatter/scatter.cuh"
 #include "cuda/scatter/slice_bits.hpp"
+#include "cuda/scatter/update_lines.cuh"
 #include "src/runtime/buffer.hpp"
 
 namespace gpukern::gpu {
@@ -37,6 +38,11 @@ bool moves_values(const ScatterCall& call, bool wide_keys) {
 bool has_wide_keys(const ScatterCall& call) {
   constexpr std::int64_t kMax = (std::int64_t{1} << 32) - 1;
   return call.args.keys.count() >= kMax || call.count >= kMax;
+}
+
+/// Whether the updates are sorted for is_across().
+bool sorts_across(const ScatterCall& call) {
+  return call.count > 1 && !has_wide_keys(call) && is_across(call);
 }
 
 SortPlan sort_plan(const ScatterCall& call) {
@@ -103,7 +109,7 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
     scratch.sort = layout.take(std::max(static_cast<std::int64_t>(scratch.sort_bytes), payload));
   }
   scratch.long_keys.number = layout.take<unsigned long long>(1);
-  if (!reduces) return scratch;
+  if (!reduces || sorts_across(call)) return scratch;
   scratch.long_keys.firsts = layout.take<std::int64_t>(blocks);
   scratch.long_keys.ends = layout.take<std::int64_t>(blocks);
   scratch.long_keys.first_blocks = layout.take(blocks, row);
@@ -146,7 +152,11 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
     payload = scratch.sort;
     short_keys = reinterpret_cast<const std::uint32_t*>(keys);
   }
-  if (call.args.reduce == GPUKERN_REDUCE_NONE) {
+  const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE;
+  if (sorts_across(call))
+    return reduces ? scatter_reduce_across(call, keys, payload)
+                   : scatter_put_across(call, keys, payload);
+  if (!reduces) {
     if (plan.moves_values)
       scatter_put_items(call, slices, short_keys, payload);
     else
@@ -169,7 +179,7 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
   scatter_put_direct(call, {.table = last});
 }
 
-enum class Way { Direct, Along, Rows, Table, Atomic, Few, Hashed, Sorted };
+enum class Way { Direct, Along, Lines, Rows, Table, Atomic, Few, Hashed, Sorted };
 
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
@@ -217,8 +227,12 @@ Way way_of(const ScatterCall& call) {
                        has_hashed(args);
   const bool is_few = call.count <= kScatterFew && !is_long;
   const bool is_small = is_few || (call.count <= kScatterHashed && has_hashed(args));
+  if (sorts_across(call)) return Way::Sorted;
   if (args.unique || call.count == 1) return Way::Direct;
   if (call.count > kScatterFew && has_few_along(call)) return Way::Along;
+  const bool sums_in_order =
+      args.reduce != GPUKERN_REDUCE_NONE && is_ordered(args) && !args.any_order;
+  if (call.count > kScatterFew && sums_in_order && has_lines(call)) return Way::Lines;
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;
     const bool is_sorted = args.sorted && args.row_bytes() > kWordBytes;
@@ -262,6 +276,8 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
       return scatter_direct(call, false);
     case Way::Along:
       return scatter_along(call);
+    case Way::Lines:
+      return scatter_lines(call);
     case Way::Rows:
       return scatter_put_shared(call);
     case Way::Table:

@@ -5,16 +5,17 @@
 //
 // Updates with equal keys must be combined in order, so atomic operations serve only integers, and
 // calls that accept any order.
-// One kernel is enough for few updates, and a thread for few along an axis. A hash table finds the
-// updates of each key if there are not many, and values that replace others need no more than a
-// table of the last update of each key. Other calls are sorted:
+// One kernel is enough for few updates, and a thread for few along an axis, or a warp for those of a
+// block. A hash table finds the updates of each key if there are not many, and values that replace
+// others need no more than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
 //   slices   short values are sorted by slice of the target only, see slices.cuh; what follows is
 //            for the slices that have many updates,
 //   reduce   combines the values of each key in blocks of kBlockValues and writes the elements,
-//   join     joins the blocks of the keys that have several.
+//   join     joins the blocks of the keys that have several,
+//   across   does all that follows the sort for many rows that are updated along the innermost axis.
 // Sorting by key makes all accesses to the target sequential, and the time does not depend on how
 // often keys repeat.
 #pragma once
@@ -193,6 +194,10 @@ void scatter_put_items(const ScatterCall& call, const Slices& slices, const std:
                        const void* values);
 void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
                       const void* updates);
+/// The same of updates along the innermost axis.
+bool is_across(const ScatterCall& call);
+void scatter_put_across(const ScatterCall& call, const void* keys, const void* updates);
+void scatter_reduce_across(const ScatterCall& call, const void* keys, const void* updates);
 /// Writes or combines without sorting: for unique indices, and, with `atomic`, for any.
 void scatter_direct(const ScatterCall& call, bool atomic);
 /// The place of an update that is skipped.

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The updates of a call as lines along the axis.
+#pragma once
+
+#include <optional>
+
+#include "cuda/common/reduction.cuh"
+#include "cuda/scatter/key_of.cuh"
+#include "cuda/scatter/scatter.cuh"
+
+namespace gpukern::gpu {
+
+/// Operands of UpdateLines::lines, all in bytes.
+enum LineOperand { kLineIndex, kLineValue, kLineElement };
+
+/// Lines of updates along the axis.
+struct UpdateLines {
+  IndexReader index;
+  const std::byte* values;
+  std::byte* target;
+  LoopOffsets<3> lines;
+  std::int64_t count;    ///< lines
+  int length;            ///< updates of a line
+  std::int64_t step[3];  ///< along the axis
+};
+
+/// The lines of a call, in the order of the target's memory; none if they have more than `most`
+/// updates, or its updates have no such structure.
+std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t most);
+
+/// Whether the updates are contiguous lines of fewer than kBlockValues, each of which a warp
+/// combines.
+bool has_lines(const ScatterCall& call);
+void scatter_lines(const ScatterCall& call);
+
+}  // namespace gpukern::gpu
