@@ -7,7 +7,7 @@ import json
 import zipfile
 from pathlib import Path
 
-MAX_BYTES = 14_000_000
+MAX_BYTES = 24_000_000
 LICENSES = ("LICENSE", "licenses/CUDA-EULA.txt", "licenses/CUB.txt")
 
 
