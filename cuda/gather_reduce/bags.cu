@@ -27,8 +27,8 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
 }
 
 /// Each group of threads reduces a bag of at most one block, or, with `of_long`, a block of a long
-/// bag. One kernel for both would take registers from the first, so that is for rare layouts only.
-template <class T, int kCount, bool kAny, bool kMayBeLong>
+/// bag. Those of rare layouts are one kernel, of the others each.
+template <class T, int kCount, bool kAny, bool kOfLong>
 __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
                        std::int64_t bags, const __grid_constant__ Batch batch,
                        const __grid_constant__ RowShares shares, LongBags long_bags, bool of_long) {
   using A = Accumulator<T>;
-  of_long = kMayBeLong && of_long;
+  if constexpr (!kAny) of_long = kOfLong;
   if (of_long && long_bags.is_void()) return;
   const RowGroup group{static_cast<int>(threadIdx.x) % shares.lanes, shares.lanes};
   const int groups = kBagThreads / group.lanes;
@@ -46,34 +46,30 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
   const std::int64_t work = of_long ? long_bags.blocks() : bags;
   const bool has_work = share.row < work * batch.count;
   const Batch::Member own = batch.member(share.row, max(work, std::int64_t{1}));
-  if (of_long) {
-    if (!has_work) return;
-    LongBag& bag = long_bags.bag[long_bags.bag_of(own.row)];
-    const ItemRange items = group.agreed(ranges.of<kAny>(bag.bag).block(own.row - bag.first));
-    return combine_share<T>(
+  LongBag* const bag = of_long && has_work ? &long_bags.bag[long_bags.bag_of(own.row)] : nullptr;
+  ItemRange items{0, 0};
+  if (has_work)
+    items = group.agreed(bag != nullptr ? ranges.of<kAny>(bag->bag).block(own.row - bag->first)
+                                        : ranges.of<kAny>(own.row));
+  if (has_work && items.blocks() <= 1)
+    combine_share<T>(
         rows, items, own.number * batch.from, output.columns, share, group, output.reduction,
         [&](std::int64_t column, std::int64_t number, auto& sum) {
+          if (!of_long) {
+            const std::int64_t to = own.number * batch.to + output.columns.at(column).to;
+            return output.template store<T>(own.row, to, number, sum);
+          }
           column += own.number * output.columns.count;
+          // In mode "fill", items are counted as they are combined.
           if (column == 0 && rows.mode == GPUKERN_INDEX_FILL)
-            atomicAdd(&bag.items, static_cast<unsigned long long>(number));
+            atomicAdd(&bag->items, static_cast<unsigned long long>(number));
           A* const to = long_bags.sums_of<A>(own.row, batch.count * output.columns.count) + column;
 #pragma unroll
           for (int c = 0; c < kCount; ++c) to[c] = sum[c];
         });
-  }
-  ItemRange items{0, 0};
-  if (has_work) {
-    items = group.agreed(ranges.of<kAny>(own.row));
-    if (items.blocks() <= 1)
-      combine_share<T>(rows, items, own.number * batch.from, output.columns, share, group,
-                       output.reduction, [&](std::int64_t column, std::int64_t number, auto& sum) {
-                         const std::int64_t to = output.columns.at(column).to;
-                         output.template store<T>(own.row, own.number * batch.to + to, number, sum);
-                       });
-  }
-  // In mode "fill", items are counted as they are combined.
-  long_bags.list(share.begin == 0 && own.number == 0 && items.blocks() > 1, own.row, items,
-                 rows.mode != GPUKERN_INDEX_FILL);
+  if (!of_long)
+    long_bags.list(share.begin == 0 && own.number == 0 && items.blocks() > 1, own.row, items,
+                   rows.mode != GPUKERN_INDEX_FILL);
 }
 
 template <bool kOfLong>
@@ -85,9 +81,7 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
                                                      reduction_of(args.reduce, args.dtype)};
     const std::int64_t work = (kOfLong ? long_bags.most_blocks : args.bags) * call.batch.count;
     const RowShares shares = row_shares(work, call.columns, kCount);
-    // Those of rare layouts are one kernel.
-    constexpr bool kMayBeLong = kAny || kOfLong;
-    launch(reduce_bags_kernel<T, kCount, kAny, kMayBeLong>,
+    launch(reduce_bags_kernel < T, kCount, kAny, !kAny && kOfLong >,
            Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads},
            call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
            long_bags, kOfLong);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums and products of lines of updates along the axis, each with indices of its own and shorter
+// Sums and products of lines of updates along the axis, each with separate indices and shorter
 // than a block of values. A warp has a line, or several short ones, whose elements are in a hash
 // table in shared memory.
 
