@@ -218,8 +218,10 @@ def test_bags_along_axes_of_any_layout(place, rng, dtype):
                                         **place.options)  # fmt: skip
                 assert place.take(result).tobytes() == np.ascontiguousarray(expected).tobytes()
                 expected = bag_oracle.gather_reduce(x, index, 2 * offsets, reduce, None, axis)
-                result = gather_reduce(there, place.put(index), place.put(2 * offsets),
-                                       reduce=reduce, axis=axis, mode=mode, **place.options)  # fmt: skip
+                result = gather_reduce(
+                    there, place.put(index), place.put(2 * offsets), reduce=reduce, axis=axis,
+                    mode=mode, **place.options,
+                )  # fmt: skip
                 assert place.take(result).tobytes() == np.ascontiguousarray(expected).tobytes()
 
 

@@ -5,9 +5,9 @@
 //
 // Updates with equal keys must be combined in order, so atomic operations serve only integers, and
 // calls that accept any order.
-// One kernel is enough for few updates, and a thread for few along an axis, or a warp for those of a
-// block. A hash table finds the updates of each key if there are not many, and values that replace
-// others need no more than a table of the last update of each key. Other calls are sorted:
+// One kernel is enough for few updates, and a thread for few along an axis, or a warp for those of
+// a block. A hash table finds the updates of each key if there are not many, and values that
+// replace others need no more than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
@@ -15,7 +15,7 @@
 //            for the slices that have many updates,
 //   reduce   combines the values of each key in blocks of kBlockValues and writes the elements,
 //   join     joins the blocks of the keys that have several,
-//   across   does all that follows the sort for many rows that are updated along the innermost axis.
+//   across   does what follows the sort for many rows updated along the innermost axis.
 // Sorting by key makes all accesses to the target sequential, and the time does not depend on how
 // often keys repeat.
 #pragma once

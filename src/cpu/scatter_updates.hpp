@@ -39,10 +39,9 @@ void visit_updates(const Updates& updates, const Visit& visit) {
     visit([first = updates.first](std::int64_t u) { return first[u].key; },
           [first = updates.first](std::int64_t u) { return first[u].value; });
   else
-    visit([keys = updates.keys](std::int64_t u) { return keys[u]; },
-          [first = updates.value, step = updates.step](std::int64_t u) {
-            return first + u * step;
-          });
+    visit(
+        [keys = updates.keys](std::int64_t u) { return keys[u]; },
+        [first = updates.value, step = updates.step](std::int64_t u) { return first + u * step; });
 }
 
 using ColumnOffsets = std::array<std::int64_t, 2>;
