@@ -90,7 +90,7 @@ def test_misaligned_rows_on_a_gpu(rng, columns):
 @pytest.mark.parametrize("dtype", ["f4", "f2", "u1", "c16", "i8"])
 @pytest.mark.parametrize(
     ("rows", "length", "count"),
-    [(40_000, 20, 30), (1500, 700, 900), (40_000, 3, 1100), (140_000, 9, 2), (33_000, 40, 1)],
+    [(40_000, 40, 30), (1500, 700, 900), (2000, 300, 1100), (300_000, 20, 4)],
 )
 def test_rows_updated_along_the_last_axis(rng, dtype, rows, length, count):
     """By one index: as along the first axis of the transposed arrays, on the CPU."""
@@ -102,9 +102,13 @@ def test_rows_updated_along_the_last_axis(rng, dtype, rows, length, count):
     values = (rng.standard_normal((rows, count)) * 9).astype(dtype)
     index = rng.integers(0, length, count)
     index[: count // 9] = length  # skipped
-    part = x[:, 1:-2]
+    index[count // 3 : 2 * count // 3] = 1  # up to several blocks of values
     reductions = {"c16": (None, "add", "mean"), "f4": (None, "add", "mean", "multiply", "min")}
-    for target in (on_gpu, put):
+    for target, part in (
+        (put, x[:, 1:-2]),
+        (on_gpu, x[:, 1:-2]),
+        (on_gpu, x[::-1, -3:0:-1]),
+    ):
         for reduce in reductions.get(dtype, (None, "add", "max")):
             expected = np.ascontiguousarray(part.T)
             gpukern.scatter(expected, index, np.ascontiguousarray(values.T), mode="fill",

@@ -27,7 +27,7 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
 }
 
 /// Each group of threads reduces a bag of at most one block, or, with `of_long`, a block of a long
-/// bag. Those of rare layouts are one kernel, of the others each.
+/// bag. For rare layouts, one kernel does both.
 template <class T, int kCount, bool kAny, bool kOfLong>
 __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
@@ -81,7 +81,8 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
                                                      reduction_of(args.reduce, args.dtype)};
     const std::int64_t work = (kOfLong ? long_bags.most_blocks : args.bags) * call.batch.count;
     const RowShares shares = row_shares(work, call.columns, kCount);
-    launch(reduce_bags_kernel < T, kCount, kAny, !kAny && kOfLong >,
+    constexpr bool kSeparate = !kAny && kOfLong;
+    launch(reduce_bags_kernel<T, kCount, kAny, kSeparate>,
            Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads},
            call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
            long_bags, kOfLong);

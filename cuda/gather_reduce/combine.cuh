@@ -12,6 +12,7 @@
 #include "cuda/common/elements.cuh"
 #include "cuda/common/indexing.cuh"
 #include "cuda/common/reduction.cuh"
+#include "cuda/common/warp.cuh"
 
 namespace gpukern::gpu {
 
@@ -19,9 +20,6 @@ namespace gpukern::gpu {
 /// until accumulators leave the registers.
 template <class T>
 inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ? 4 : 6;
-
-inline constexpr int kWarp = 32;
-inline constexpr unsigned kAllLanes = ~0U;
 
 /// Items [begin, end).
 struct ItemRange {

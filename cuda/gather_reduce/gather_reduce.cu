@@ -25,22 +25,22 @@ LongBags lay_out(ScratchLayout& layout, const GatherReduceCall& call) {
 
 }  // namespace
 
-GatherReduceCall::GatherReduceCall(const GatherReduceArgs& of, cudaStream_t on)
-    : args(of),
-      stream(on),
-      all_columns(of.columns.count()),
+GatherReduceCall::GatherReduceCall(const GatherReduceArgs& given, cudaStream_t given_stream)
+    : args(given),
+      stream(given_stream),
+      all_columns(given.columns.count()),
       batch{1, 0, 0, false},
-      row(of.columns),
+      row(given.columns),
       columns(all_columns) {
   const auto is_nearer = [&](const Loop<2>& loop) {  // than the items along the axis
-    return of.axis.ndim == 1 &&
-           std::abs(loop.stride[kSourceColumn][0]) < std::abs(of.axis.stride[0][0]);
+    return args.axis.ndim == 1 &&
+           std::abs(loop.stride[kSourceColumn][0]) < std::abs(args.axis.stride[0][0]);
   };
-  if (row.ndim == 0 || (row.ndim == 1 && (of.axis.ndim != 1 || is_nearer(row)))) return;
+  if (row.ndim == 0 || (row.ndim == 1 && (args.axis.ndim != 1 || is_nearer(row)))) return;
   batch = {row.extent[0], row.stride[kSourceColumn][0], row.stride[kOutColumn][0], is_nearer(row)};
-  row = {};
-  for (int d = 1; d < of.columns.ndim; ++d)
-    row.push(of.columns.extent[d], {of.columns.stride[0][d], of.columns.stride[1][d]});
+  row.ndim = 0;
+  for (int d = 1; d < args.columns.ndim; ++d)
+    row.push(args.columns.extent[d], {args.columns.stride[0][d], args.columns.stride[1][d]});
   columns = row.count();
 }
 

@@ -154,7 +154,7 @@ struct Batch {
 
 /// The passes' view of a call.
 struct GatherReduceCall {
-  GatherReduceCall(const GatherReduceArgs& args, cudaStream_t stream);
+  GatherReduceCall(const GatherReduceArgs& given, cudaStream_t given_stream);
 
   const GatherReduceArgs& args;
   cudaStream_t stream;

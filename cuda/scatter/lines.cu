@@ -8,28 +8,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <type_traits>
 
+#include "cuda/common/warp.cuh"
 #include "cuda/scatter/update_lines.cuh"
 
 namespace gpukern::gpu {
 namespace {
 
 constexpr int kLineThreads = 128;
-constexpr int kWarp = 32;
-constexpr unsigned kAllLanes = ~0U;
 constexpr int kMostUpdates = static_cast<int>(kBlockValues) - 1;  // the element is the first value
-
-template <class A>
-__device__ A of_lane(const A& value, int lane) {
-  unsigned words[sizeof(A) / sizeof(unsigned)];
-  std::memcpy(words, &value, sizeof(A));
-  for (unsigned& word : words) word = __shfl_sync(kAllLanes, word, lane);
-  A other;
-  std::memcpy(&other, words, sizeof(A));
-  return other;
-}
 
 /// The elements of a warp's lines: open addressing, in tables of a power of two.
 template <class A>
@@ -38,6 +26,7 @@ struct LineTable {
   std::uint32_t* key;    ///< one more than the number of an element, 0 for none
   std::uint32_t* count;  ///< values combined with the element, 0 for none
   unsigned mask;
+  int shift;     ///< of a hash
   bool has_all;  ///< a place for each element
 
   [[nodiscard]] __host__ __device__ static std::size_t bytes(int places) {
@@ -49,6 +38,7 @@ struct LineTable {
         count(key + places),
         mask(static_cast<unsigned>(places) - 1),
         has_all(elements <= places) {
+    shift = 32 - __popc(mask);
     for (int place = static_cast<int>(threadIdx.x) % kWarp; place < places; place += kWarp)
       key[place] = count[place] = 0;
     __syncwarp();
@@ -57,7 +47,7 @@ struct LineTable {
   [[nodiscard]] __device__ unsigned place_of(std::uint32_t element) const {
     if (has_all) return element;
     constexpr std::uint32_t kOdd = 0x9e3779b1;  // 2^32 divided by the golden ratio
-    for (unsigned place = element * kOdd >> 16 & mask;; place = (place + 1) & mask) {
+    for (unsigned place = element * kOdd >> shift;; place = (place + 1) & mask) {
       const std::uint32_t found = atomicCAS(&key[place], 0U, element + 1);
       if (found == 0 || found == element + 1) return place;
     }
@@ -70,7 +60,9 @@ inline constexpr int kLineBlocks = (kChunks == 1 ? 10 : 6) / (sizeof(A) > 8 ? 2 
 
 /// Each warp has 1 << line_bits lines at a time, of up to kChunks updates for each of its threads.
 template <class T, int kChunks>
-__global__ void __launch_bounds__(kLineThreads, kLineBlocks<Accumulator<T>, kChunks>)
+__global__ void __launch_bounds__(kLineThreads,
+                                  resident_blocks(kLineBlocks<Accumulator<T>, kChunks>,
+                                                  kLineThreads))
     combine_lines_kernel(const __grid_constant__ UpdateLines lines, int line_bits, int places,
                          const __grid_constant__ CompactReduction reduction) {
   using A = Accumulator<T>;

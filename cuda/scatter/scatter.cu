@@ -227,7 +227,7 @@ Way way_of(const ScatterCall& call) {
                        has_hashed(args);
   const bool is_few = call.count <= kScatterFew && !is_long;
   const bool is_small = is_few || (call.count <= kScatterHashed && has_hashed(args));
-  if (sorts_across(call)) return Way::Sorted;
+  if (sorts_across(call)) return Way::Sorted;  // 2 to 9 times as fast for unique indices, too
   if (args.unique || call.count == 1) return Way::Direct;
   if (call.count > kScatterFew && has_few_along(call)) return Way::Along;
   const bool sums_in_order =

@@ -96,12 +96,12 @@ void for_each_update(const ScatterArgs& args, const Updates& updates, const Body
   const bool is_far = args.keys.count() > core_cache_bytes() / bytes;
   visit_updates(updates, [&](const auto key, const auto value) {
     if (is_far)
-      apply_far_updates(args.target, step, args.values, count, key, value, body, fetch);
-    else if (item > 0 && step == item)
-      apply_updates(args.target, std::integral_constant<std::int64_t, item>{}, args.values, count,
-                    key, value, body);
-    else
-      apply_updates(args.target, step, args.values, count, key, value, body);
+      return apply_far_updates(args.target, step, args.values, count, key, value, body, fetch);
+    if constexpr (item > 0)
+      if (step == item)
+        return apply_updates(args.target, std::integral_constant<std::int64_t, item>{}, args.values,
+                             count, key, value, body);
+    apply_updates(args.target, step, args.values, count, key, value, body);
   });
 }
 
@@ -124,10 +124,10 @@ A combine_one(A a, A b) {
 template <class T, gpukern_reduce reduce>
 void combine_element(std::byte* target, const std::byte* value, std::int64_t count) {
   const auto sum = combine_one<reduce>(widened(load_as<T>(target)), widened(load_as<T>(value)));
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<T> && reduce != GPUKERN_REDUCE_MEAN) {
     // The sum itself, for the next value waits for it; compilers move a choice between it and a NaN
     // through another register.
-    if (reduce != GPUKERN_REDUCE_MEAN && sum == sum) [[likely]]
+    if (sum == sum) [[likely]]
       return store_as<T>(target, sum);
   }
   store_as<T>(target, finished<T>(reduce, sum, count));
