@@ -114,6 +114,8 @@ def test_numbers_do_not_change_kind():
         saxpy(2, 0.5, x)
     with pytest.raises(OverflowError, match=r"^saxpy: x must fit int32, got 4294967296$"):
         saxpy(2, 2**32, x.astype("i4"))
+    with pytest.raises(TypeError, match=r"^saxpy: y must be of a dtype that saxpy computes with"):
+        saxpy(2, 4, x.astype("u2"))
 
 
 def test_an_array_a_of_numbers():

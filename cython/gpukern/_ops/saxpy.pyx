@@ -7,7 +7,8 @@
 cimport numpy as cnp
 
 from gpukern._capi cimport (
-    GPUKERN_BFLOAT, GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_saxpy, gpukern_tensor,
+    GPUKERN_BFLOAT, GPUKERN_COMPLEX, GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_OPAQUE, gpukern_saxpy,
+    gpukern_tensor,
 )
 from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all
 from gpukern._interop.argument cimport (
@@ -172,6 +173,9 @@ cdef object result_of(CallContext *call, const Argument *x, const Argument *y, o
 cdef int describe_number(CallContext *call, object number, str name, const Argument *beside,
                          Argument *argument) except -1:
     """Describes a number as a 0-d array of the dtype of another operand, and on its device."""
+    if beside.c.dtype.code not in (GPUKERN_INT, GPUKERN_COMPLEX) or beside.c.dtype.bits < 32:
+        raise GpukernTypeError(f"{what(call, beside)} must be of a dtype that saxpy computes with, "
+                               f"got {dtype_of(beside)}")
     element = new_ndarray(dtype_of(beside), 0, NULL)
     store_scalar(number, f"{<object>call.function}: {name}", beside.c.dtype,
                  cnp.PyArray_DATA(element))
