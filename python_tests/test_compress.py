@@ -238,7 +238,7 @@ def test_arguments_are_named():
         (ValueError, r"out must have shape \(1,\), got \(2,\)", ([1], x), {"out": np.ones(2)}),
         (ValueError, r"out must have shape \(3,\), got \(2,\)", ([1], x),
          {"out": np.ones(2), "size": 3}),
-        (TypeError, "out must have the x's dtype float64, got float32", ([1], x),
+        (TypeError, "out must have x's dtype float64, got float32", ([1], x),
          {"out": np.ones(1, "f4")}),
     ]:  # fmt: skip
         with pytest.raises(error, match=f"^compress: {words}") as caught:

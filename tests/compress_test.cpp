@@ -178,10 +178,10 @@ TEST_P(CompressTest, Errors) {
          kFloat32);
   expect(GPUKERN_VALUE_ERROR, "compress: out must have shape (4, 0), got (4,)", {4}, 1, {4},
          kFloat32);
-  expect(GPUKERN_TYPE_ERROR, "compress: out must have the x's dtype float32, got int32", {4}, 0,
-         {2, 3}, kInt32);
-  expect(GPUKERN_TYPE_ERROR, "compress: fill_value must have the x's dtype float32, got int32", {4},
-         0, {2, 3}, kFloat32, kInt32);
+  expect(GPUKERN_TYPE_ERROR, "compress: out must have x's dtype float32, got int32", {4}, 0, {2, 3},
+         kInt32);
+  expect(GPUKERN_TYPE_ERROR, "compress: fill_value must have x's dtype float32, got int32", {4}, 0,
+         {2, 3}, kFloat32, kInt32);
 }
 
 GPUKERN_INSTANTIATE_PLACEMENTS(CompressTest);

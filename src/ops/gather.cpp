@@ -75,14 +75,14 @@ void gather(const gpukern_tensor* raw_source, const gpukern_tensor* raw_index, s
     RaveledIndex raveled("gather", source.tensor, index, options.further_indices,
                          options.further_index_count, axis);
     require_indexed_out(
-        out, "source", source.tensor,
+        out, "the source", source.tensor,
         indexed_shape("gather", source.tensor, raveled.index().tensor, raveled.axes()));
     return run_indexed(
         {"gather", source, raveled.index(), out, raveled.axes(), gather_loop, true, &raveled},
         options, exec);
   }
   const Axis checked = checked_axis(source.tensor, axis);
-  require_indexed_out(out, "source", source.tensor,
+  require_indexed_out(out, "the source", source.tensor,
                       indexed_shape("gather", source.tensor, index.tensor, checked));
   if (source.tensor.device.cuda && !index.tensor.device.cuda && index.tensor.ndim == 0)
     return gather_item(source, index, out, checked, options, exec);

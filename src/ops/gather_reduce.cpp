@@ -20,7 +20,7 @@ void gather_reduce(const gpukern_tensor* raw_source, const gpukern_tensor* raw_i
   if (raw_weights != nullptr)
     weights = std::make_unique<const Argument>("gather_reduce", "weights", raw_weights);
   run_indexed_reduction(
-      {"gather_reduce", "source", source, &index, offsets, weights.get(), out, axis}, options,
+      {"gather_reduce", "the source", source, &index, offsets, weights.get(), out, axis}, options,
       exec);
 }
 

@@ -106,9 +106,8 @@ void require_index_dtype(const Argument& index) {
 
 void require_indexed_out(const Argument& out, const char* array_name, const Tensor& array,
                          const Tensor& expected) {
-  require(same_dtype(out.tensor.dtype, array.dtype), GPUKERN_TYPE_ERROR, out.name,
-          " must have the ", array_name, "'s dtype ", dtype_name(array.dtype), ", got ",
-          dtype_name(out.tensor.dtype));
+  require(same_dtype(out.tensor.dtype, array.dtype), GPUKERN_TYPE_ERROR, out.name, " must have ",
+          array_name, "'s dtype ", dtype_name(array.dtype), ", got ", dtype_name(out.tensor.dtype));
   require(same_shape(out.tensor, expected), GPUKERN_VALUE_ERROR, out.name, " must have shape ",
           expected.shape_text(), ", got ", out.tensor.shape_text());
   require_writable(out.tensor, out.name);
@@ -119,8 +118,8 @@ Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const
   const Argument fill(function, "fill_value", raw);
   require(!fill.tensor.device.cuda, GPUKERN_VALUE_ERROR, fill.name, " must be in host memory, got ",
           device_name(fill.tensor.device));
-  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.name,
-          " must have the ", source_name, "'s dtype ", dtype_name(source.dtype), ", got ",
+  require(same_dtype(fill.tensor.dtype, source.dtype), GPUKERN_TYPE_ERROR, fill.name, " must have ",
+          source_name, "'s dtype ", dtype_name(source.dtype), ", got ",
           dtype_name(fill.tensor.dtype));
   const int missing = source.ndim - fill.tensor.ndim;
   bool fits = missing >= axis.last && fill.tensor.contiguous();

@@ -46,14 +46,14 @@ const gpukern_gather_options& checked_options(const char* function,
 /// Requires an integer dtype.
 void require_index_dtype(const Argument& index);
 
-/// Requires the dtype of the array `array_name`, the shape of `expected`, and elements that do not
-/// overlap.
+/// Requires the dtype of the array that `array_name` names in messages, the shape of `expected`,
+/// and elements that do not overlap.
 void require_indexed_out(const Argument& out, const char* array_name, const Tensor& array,
                          const Tensor& expected);
 
 /// The fill value: a host tensor whose shape is the end of an item's shape.
 Tensor checked_fill_value(const char* function, const gpukern_tensor* raw, const Tensor& source,
-                          const Axis& axis, const char* source_name = "source");
+                          const Axis& axis, const char* source_name = "the source");
 
 /// The indices of an axis of length n, in C order.
 IndexArgs index_args(const Tensor& index, std::int64_t n);

@@ -12,8 +12,8 @@
 namespace gpukern {
 
 struct IndexedReduction {
-  const char* function;  ///< its name in messages
-  const char* source_name;
+  const char* function;     ///< its name in messages
+  const char* source_name;  ///< likewise
   const Argument& source;
   const Argument* index;  ///< nullptr: the items are those of the source, in order
   const Argument& offsets;

@@ -189,7 +189,7 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   require_reduced_dtype(target, static_cast<gpukern_reduce>(options.reduce));
   const Argument given_out = raw_out == nullptr ? target : Argument(function, "out", raw_out);
   const Argument& out = raw_out == nullptr ? target : given_out;
-  require_indexed_out(out, "target", target.tensor, target.tensor);
+  require_indexed_out(out, "the target", target.tensor, target.tensor);
   const std::int64_t updates = broadcast_to(values.tensor, shape, values.name).count();
   // A GPU gets copies of numbers in host memory.
   const bool on_gpu = target.tensor.device.cuda;

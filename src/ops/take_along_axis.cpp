@@ -38,7 +38,7 @@ void take_along_axis(const gpukern_tensor* raw_source, const gpukern_tensor* raw
   require_one_index("take_along_axis", options.further_index_count);
   require_index_dtype(index);
   const Axis checked = checked_along_axis("source", source.tensor, index, axis);
-  require_indexed_out(out, "source", source.tensor,
+  require_indexed_out(out, "the source", source.tensor,
                       along_axis_shape("source", source.tensor, index, checked));
   if (options.mode == GPUKERN_INDEX_FILL && options.fill_value != nullptr)
     require_fill_value_beside_index(options.fill_value, index.tensor);
