@@ -222,6 +222,11 @@ def test_stochastic_rounding_is_unbiased():
     assert abs(mean - x[0]) < 4 * 2.0**-7 * (0.25 * 0.75 / x.size) ** 0.5
 
 
+def test_integers_are_rounded_to_nearest_as_by_default():
+    x = np.arange(3)
+    assert saxpy(2, x, x, rounding="nearest").tolist() == [0, 3, 6]
+
+
 def test_rounding_is_checked():
     x = np.ones(3, "f4")
     with pytest.raises(ValueError, match="fma: rounding must be 'nearest' or 'stochastic'"):

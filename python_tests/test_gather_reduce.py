@@ -364,6 +364,7 @@ def test_arguments_are_named():
     for error, words, change in [
         (TypeError, "index must be of an integer dtype, got float64", {"index": [0.5, 1]}),
         (TypeError, "offsets must be of an integer dtype, got float64", {"offsets": [0, 0.5]}),
+        (TypeError, "offsets must be of an integer dtype, got bool$", {"offsets": [False, True]}),
         (ValueError, "index must have one dimension, got shape", {"index": [[0, 1]]}),
         (ValueError, "index must have one dimension, got shape", {"index": 1}),
         (ValueError, "offsets must have one dimension and one element", {"offsets": 0}),

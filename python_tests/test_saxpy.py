@@ -117,6 +117,17 @@ def test_results_of_numpy_arrays():
     assert type(saxpy(2, np.ones(3), np.ones(3))) is np.ndarray
 
 
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [(3.0, 4), (3, 4), (3, 4j), (4, np.float32(5)), (np.float32(4), 5.0), (np.int32(3), 4)]
+    + [(np.float32(2), np.float64(1)), (np.int32(3), 1.5), (np.complex64(2j), 3.0)],
+)
+def test_numbers_alone_have_the_dtype_of_numpys_sum(x, y):
+    result = saxpy(2, x, y)
+    assert result == 2 * x + y
+    assert result.dtype == np.asarray(x + y).dtype
+
+
 def test_everything_with_the_buffer_protocol():
     numbers = array.array("f", [1, 2, 3])
     assert saxpy(2, numbers, memoryview(numbers)).tolist() == [3, 6, 9]

@@ -98,8 +98,7 @@ cdef int require_alike(CallContext *call, const Argument *to, const Argument *or
         require_plain(dtype_of(origin), "copyto: src")
     cdef object dtype = dtype_of(to), given = dtype_of(origin)
     if dtype is not given and dtype != given:
-        raise GpukernTypeError(
-            f"copyto: dst must have src's dtype {given}, got {dtype}")
+        raise GpukernTypeError(f"copyto: dst must have src's dtype {given}, got {dtype}")
     if not same_shape(&to.c, &origin.c):
         raise GpukernValueError(f"copyto: dst must have src's shape {shape_of(&origin.c)}, "
                                 f"got {shape_of(&to.c)}")

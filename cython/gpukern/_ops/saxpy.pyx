@@ -23,6 +23,8 @@ from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, name_of, start, what,
 )
 
+import numpy as np
+
 from gpukern._ops.docstrings import complete_docstring
 from gpukern.errors import GpukernTypeError, GpukernValueError
 
@@ -95,7 +97,9 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
                 device_memory=device_memory)
         x_is_number, y_is_number = is_number(x), is_number(y)
         if x_is_number and y_is_number and (is_number(a) or getattr(a, "ndim", 1) == 0):
-            x_is_number = y_is_number = False  # as 0-d arrays
+            dtype = np.result_type(x, y)  # those of Python take the dtype of others
+            x, y = np.asarray(x, dtype), np.asarray(y, dtype)
+            x_is_number = y_is_number = False
     begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0
     call.position = position
@@ -118,7 +122,7 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
         add_term(&terms, NULL, a, "a")
     else:
         add_operand(&call, &terms, a, "a")
-    if (x_is_number or y_is_number or terms.array[0] != NULL or rounding is not None
+    if (x_is_number or y_is_number or terms.array[0] != NULL or rounding not in (None, "nearest")
             or differ(&xs, &ys) or out is not None and differ(&xs, &dst)
             or one_is_on_host(&xs, &ys)):
         add_term(&terms, <Argument *>NULL if x_is_number else &xs, x, "x")

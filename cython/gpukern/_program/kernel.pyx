@@ -226,8 +226,7 @@ cdef int fill_sizes(uint32_t *sizes, object given, Kernel kernel, str what) exce
         given = tuple(given) if np.iterable(given) else (given,)
     count = len(given)
     if not 1 <= count <= 3:
-        raise GpukernValueError(
-            f"{kernel.kernel_name}: {what} must have 1 to 3 sizes, got {count}")
+        raise GpukernValueError(f"{kernel.kernel_name}: {what} must have 1 to 3 sizes, got {count}")
     for i in range(count):
         sizes[i] = size_of(given[i], kernel, what)
     return 0

@@ -172,6 +172,5 @@ cdef gpukern_device as_device(object device, str what="device") except *:
             raise GpukernValueError(f"{what} must be an ordinal from 0 on, got {device}")
         found.device_id = device
     else:
-        raise GpukernTypeError(
-            f"{what} must be None, a str or an int, got {type(device).__name__}")
+        raise GpukernTypeError(f"{what} must be None, a str or an int, got {type(device).__name__}")
     return found

@@ -67,11 +67,10 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
     if not isinstance(index, cnp.ndarray):
         array = index_of_numbers(call, <object>idx.name, index, array)
     if array.dtype.kind not in "iu":
-        hint = ""
-        if array.dtype.kind == "b" and <object>call.function != "bincount":  # which counts numbers
+        name, hint = what(call, idx), ""
+        if array.dtype.kind == "b" and name.endswith(": index") and name != "bincount: index":
             hint = " (numpy.flatnonzero() gives the indices)"
-        raise GpukernTypeError(
-            f"{what(call, idx)} must be of an integer dtype, got {array.dtype}{hint}")
+        raise GpukernTypeError(f"{name} must be of an integer dtype, got {array.dtype}{hint}")
     if not is_native(array.dtype):
         array = array.astype(array.dtype.newbyteorder("="))
     elif idx.byte_strided:
