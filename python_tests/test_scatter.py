@@ -41,8 +41,8 @@ def test_generated_calls(plan, seed, places, cases):
     check_at_places(scatter, scatter_oracle.scatter, plan, seed, places, cases)
 
 
-# A GPU sorts more updates than 64 Ki, of single values or of rows; fewer it may hash.
-UPDATES = st.sampled_from([2000, 2**16 - 1, 2**16, 2**16 + 1, 70_000])
+# A GPU sorts more updates than 128 Ki, of single values or of rows; fewer it may hash.
+UPDATES = st.sampled_from([2000, 2**17 - 1, 2**17, 2**17 + 1, 140_000])
 
 
 @st.composite

@@ -200,8 +200,13 @@ struct Members {
     constexpr int kSector = 8;
     const int each =
         ((number + kLongThreads * kSector - 1) / (kLongThreads * kSector) | 1) * kSector;
-    for (int i = thread * each; i < min((thread + 1) * each, number); ++i)
-      atomicOr(&bits[members[i] / 32], 1U << members[i] % 32);
+    for (int i = thread * each; i < min((thread + 1) * each, number); i += kSector) {
+      std::uint32_t member[kSector];
+#pragma unroll
+      for (int k = 0; k < kSector; ++k) member[k] = members[min(i + k, number - 1)];
+#pragma unroll
+      for (int k = 0; k < kSector; ++k) atomicOr(&bits[member[k] / 32], 1U << member[k] % 32);
+    }
     __syncthreads();
     const int words_each = (words + kLongThreads - 1) / kLongThreads;
     const int first = min(thread * words_each, words);
@@ -271,7 +276,7 @@ __global__ void __launch_bounds__(kLongThreads)
       if (block < end_block) {
         int m = begin_of(block) - first;
         A sum[1] = {block == 0 ? load_value<T>(row, columns.aligned) : value[m++]};
-#pragma unroll 1
+#pragma unroll 4
         for (; m < begin_of(block + 1) - first; ++m) sum[0] = combine(reduction, sum[0], value[m]);
         finish(block, 0, sum);
       }

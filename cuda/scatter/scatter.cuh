@@ -234,7 +234,7 @@ inline constexpr std::int64_t kScatterFew = 1 << 10;
 void scatter_few(const ScatterCall& call);
 
 /// Up to here, a hash table of the keys is faster than sorting.
-inline constexpr std::int64_t kScatterHashed = 1 << 16;
+inline constexpr std::int64_t kScatterHashed = 1 << 17;
 bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);
 

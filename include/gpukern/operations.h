@@ -205,9 +205,10 @@ typedef struct gpukern_scatter_options {
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
  * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a
  * GPUKERN_VALUE_ERROR. Host tensors computed on a GPU are ready on return; they pass through it in
- * chunks unless they fit as a whole. On a GPU, a call needs scratch memory: of up to 64 Ki indices,
- * at most 700 bytes for each and 24 MiB in all; of more, 4 to 64 bytes for each; and of reduced
- * rows 1/32 of the values, as accumulated. It is within gpukern_exec::device_memory_limit.
+ * chunks unless they fit as a whole. On a GPU, a call needs scratch memory: of up to 128 Ki
+ * indices, at most 700 bytes for each and 48 MiB in all; of more, 4 to 64 bytes for each; and of
+ * reduced rows 1/32 of the values, as accumulated. It is within
+ * gpukern_exec::device_memory_limit.
  *
  * @param[in,out] target any shape, any dtype of whole bytes; 0-d counts as shape (1)
  * @param[in] index any shape, any integer dtype of 8 to 64 bits
