@@ -90,7 +90,8 @@ def test_misaligned_rows_on_a_gpu(rng, columns):
 @pytest.mark.parametrize("dtype", ["f4", "f2", "u1", "c16", "i8"])
 @pytest.mark.parametrize(
     ("rows", "length", "count"),
-    [(40_000, 40, 30), (1500, 700, 900), (2000, 300, 1100), (300_000, 20, 4)],
+    [(40_000, 40, 30), (1500, 700, 900), (2000, 300, 1100), (300_000, 20, 4)]
+    + [(1100, 5, 5000), (11_000, 2, 100)],
 )
 def test_rows_updated_along_the_last_axis(rng, dtype, rows, length, count):
     """By one index: as along the first axis of the transposed arrays, on the CPU."""

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "cuda/common/scratch_layout.hpp"
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/scatter/hashed.cuh"
 #include "cuda/scatter/scatter.cuh"
 #include "cuda/scatter/slice_bits.hpp"
-#include "cuda/scatter/update_lines.cuh"
 #include "src/runtime/buffer.hpp"
 
 namespace gpukern::gpu {
@@ -24,6 +22,7 @@ struct Scratch {
   std::byte* sort;
   std::size_t sort_bytes;
   LongKeys long_keys;
+  KeyBlocks key_blocks;
   Slices slices;
 };
 
@@ -33,23 +32,12 @@ bool moves_values(const ScatterCall& call, bool wide_keys) {
          std::has_single_bit(static_cast<std::uint64_t>(call.args.item)) && call.args.item <= 8;
 }
 
-/// Whether keys or numbers of updates take 64 bits. Kernels use the largest 32-bit number for
-/// skipped updates.
-bool has_wide_keys(const ScatterCall& call) {
-  constexpr std::int64_t kMax = (std::int64_t{1} << 32) - 1;
-  return call.args.keys.count() >= kMax || call.count >= kMax;
-}
-
-/// Whether the updates are sorted for is_across().
-bool sorts_across(const ScatterCall& call) {
-  return call.count > 1 && !has_wide_keys(call) && is_across(call);
-}
-
 SortPlan sort_plan(const ScatterCall& call) {
   const auto keys = static_cast<std::uint64_t>(call.args.keys.count());
   SortPlan plan{};
   plan.wide_keys = has_wide_keys(call);
   plan.moves_values = moves_values(call, plan.wide_keys);
+  plan.is_across = is_across(call);
   const bool wide_payload = plan.moves_values ? call.args.item == 8 : plan.wide_keys;
   plan.payload_bytes = wide_payload ? 8 : 4;
   // Keys end at `keys`, which stands for updates that are skipped.
@@ -109,7 +97,8 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
     scratch.sort = layout.take(std::max(static_cast<std::int64_t>(scratch.sort_bytes), payload));
   }
   scratch.long_keys.number = layout.take<unsigned long long>(1);
-  if (!reduces || sorts_across(call)) return scratch;
+  if (reduces && plan.is_across) scratch.key_blocks = lay_out_key_blocks(layout, call);
+  if (!reduces || plan.is_across) return scratch;
   scratch.long_keys.firsts = layout.take<std::int64_t>(blocks);
   scratch.long_keys.ends = layout.take<std::int64_t>(blocks);
   scratch.long_keys.first_blocks = layout.take(blocks, row);
@@ -153,8 +142,8 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
     short_keys = reinterpret_cast<const std::uint32_t*>(keys);
   }
   const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE;
-  if (sorts_across(call))
-    return reduces ? scatter_reduce_across(call, keys, payload)
+  if (plan.is_across)
+    return reduces ? scatter_reduce_across(call, keys, payload, scratch.key_blocks)
                    : scatter_put_across(call, keys, payload);
   if (!reduces) {
     if (plan.moves_values)
@@ -227,7 +216,7 @@ Way way_of(const ScatterCall& call) {
                        has_hashed(args);
   const bool is_few = call.count <= kScatterFew && !is_long;
   const bool is_small = is_few || (call.count <= kScatterHashed && has_hashed(args));
-  if (sorts_across(call)) return Way::Sorted;  // 2 to 9 times as fast for unique indices, too
+  if (is_across(call)) return Way::Sorted;  // 2 to 9 times as fast for unique indices, too
   if (args.unique || call.count == 1) return Way::Direct;
   if (call.count > kScatterFew && has_few_along(call)) return Way::Along;
   const bool sums_in_order =
@@ -246,6 +235,11 @@ Way way_of(const ScatterCall& call) {
 }
 
 }  // namespace
+
+bool has_wide_keys(const ScatterCall& call) {
+  constexpr std::int64_t kMax = (std::int64_t{1} << 32) - 1;
+  return call.args.keys.count() >= kMax || call.count >= kMax;
+}
 
 TargetElements target_elements(const ScatterArgs& args) {
   return {args.target, LoopOffsets(args.keys)};

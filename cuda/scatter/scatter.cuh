@@ -27,6 +27,7 @@
 
 #include "cuda/common/elements.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/common/scratch_layout.hpp"
 #include "src/core/operation.hpp"
 #include "src/core/reduce.hpp"
 
@@ -139,6 +140,10 @@ struct ScatterCall {
   cudaStream_t stream;
 };
 
+/// Whether keys or numbers of updates take 64 bits. Kernels use the largest 32-bit number for
+/// skipped updates.
+bool has_wide_keys(const ScatterCall& call);
+
 /// How the updates of a call are sorted.
 struct SortPlan {
   bool wide_keys;     ///< keys and numbers of updates take 64 bits
@@ -146,6 +151,7 @@ struct SortPlan {
   int payload_bytes;  ///< 4 or 8
   int bits;           ///< of the keys, including that of skipped updates
   int slice_bits;     ///< the lowest of them, by which updates are not sorted
+  bool is_across;     ///< see is_across()
 };
 
 /// Resolves the indices and prepares the payload, unless that is the values themselves. Clears
@@ -194,10 +200,37 @@ void scatter_put_items(const ScatterCall& call, const Slices& slices, const std:
                        const void* values);
 void scatter_put_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
                       const void* updates);
-/// The same of updates along the innermost axis.
+/// The same of many rows, all updated by one index along the innermost axis.
 bool is_across(const ScatterCall& call);
 void scatter_put_across(const ScatterCall& call, const void* keys, const void* updates);
-void scatter_reduce_across(const ScatterCall& call, const void* keys, const void* updates);
+/// A block of the values of a key, among sorted updates.
+struct KeyBlock {
+  static constexpr std::uint32_t kOnly = ~0U;
+
+  std::uint32_t key;
+  std::uint32_t begin;  ///< updates
+  std::uint32_t end;
+  std::uint32_t values;  ///< of the key, with the element
+  std::uint32_t part;    ///< where its sums are in KeyBlocks::combined; kOnly: the key has no other
+  bool has_element;      ///< which is its first value
+};
+
+struct KeyBlocks {
+  struct Numbers {
+    unsigned blocks;
+    unsigned parts;
+    unsigned long_keys;
+  };
+
+  Numbers most;  ///< of sorted updates
+  Numbers* numbers;
+  KeyBlock* blocks;          ///< those of a key follow each other
+  std::uint32_t* long_keys;  ///< the first block of each key that has several
+  std::byte* combined;       ///< an accumulator for each row, by part
+};
+KeyBlocks lay_out_key_blocks(ScratchLayout& layout, const ScatterCall& call);
+void scatter_reduce_across(const ScatterCall& call, const void* keys, const void* updates,
+                           const KeyBlocks& blocks);
 /// Writes or combines without sorting: for unique indices, and, with `atomic`, for any.
 void scatter_direct(const ScatterCall& call, bool atomic);
 /// The place of an update that is skipped.
@@ -225,6 +258,9 @@ void scatter_put_shared(const ScatterCall& call);
 /// Single values of which few along the axis have keys that may be equal.
 bool has_few_along(const ScatterCall& call);
 void scatter_along(const ScatterCall& call);
+/// Contiguous lines of fewer than kBlockValues updates, each of which a warp combines.
+bool has_lines(const ScatterCall& call);
+void scatter_lines(const ScatterCall& call);
 /// Whether atomic operations implement the reduction.
 bool has_atomic(const ScatterArgs& args);
 void scatter_atomically(const ScatterCall& call);

@@ -21,18 +21,13 @@ struct UpdateLines {
   const std::byte* values;
   std::byte* target;
   LoopOffsets<3> lines;
-  std::int64_t count;    ///< lines
-  int length;            ///< updates of a line
+  std::int64_t count;       ///< lines
+  int length;               ///< updates of a line
   std::int64_t step[3];  ///< along the axis
 };
 
 /// The lines of a call, in the order of the target's memory; none if they have more than `most`
 /// updates, or its updates have no such structure.
 std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t most);
-
-/// Whether the updates are contiguous lines of fewer than kBlockValues, each of which a warp
-/// combines.
-bool has_lines(const ScatterCall& call);
-void scatter_lines(const ScatterCall& call);
 
 }  // namespace gpukern::gpu
