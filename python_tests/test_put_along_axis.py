@@ -228,6 +228,34 @@ def test_many_lines_of_updates(rng, dtype, length):
         assert given.numpy().tobytes() == expected.tobytes(), n
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["f4", "f2", "f8", "c8", "c16", "u1"])
+@pytest.mark.parametrize("length", [9, 100, 255, 256, 900])
+def test_many_strided_lines_of_updates(rng, dtype, length):
+    """Lines along another axis than the last, each with its index, as on the CPU."""
+
+    def there(array):
+        return gpukern.to_device(array, device="cuda")
+
+    for shape, axis in (((3, 17_000), 0), ((2, 40, 9000), 1)):
+        n = shape[axis]
+        several = list(shape)
+        several[axis] = length
+        target = (rng.standard_normal(shape) * 9).astype(dtype)
+        values = (rng.standard_normal(several) * 9).astype(dtype)
+        index = rng.integers(0, n, several).astype("i4")
+        index[..., ::3] = 1  # up to several blocks of values
+        index[rng.random(several) < 0.1] = n  # skipped
+        for reduce in (None, "add", "mean") if dtype[0] == "c" else (None, "multiply", "mean"):
+            if dtype == "u1" and reduce == "mean":
+                continue
+            given = there(target)
+            put_along_axis(given, there(index), there(values), axis, mode="fill", reduce=reduce)
+            expected = target.copy()
+            put_along_axis(expected, index, values, axis, mode="fill", reduce=reduce)
+            assert given.numpy().tobytes() == expected.tobytes(), (axis, reduce)
+
+
 def test_explain():
     target = np.zeros((100, 50))
     explanation = explain(put_along_axis, target, np.zeros((100, 20), int), 1.0)

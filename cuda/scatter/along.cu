@@ -146,6 +146,8 @@ std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t mo
     return std::nullopt;
   lines.sort_by(kLineElement);
   lines.coalesce();
+  if (lines.ndim == 0) lines.push(1, {});
+  const int inner = lines.ndim - 1;
   return UpdateLines{.index = index_reader(args),
                      .values = args.values,
                      .target = args.target,
@@ -153,7 +155,9 @@ std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t mo
                      .count = lines.count(),
                      .length = static_cast<int>(along.extent[0]),
                      .step = {along.stride[kLineIndex][0], along.stride[kLineValue][0],
-                              args.n > 1 ? axis.stride[kLineElement][0] : 0}};
+                              args.n > 1 ? axis.stride[kLineElement][0] : 0},
+                     .between = {lines.stride[kLineIndex][inner], lines.stride[kLineValue][inner],
+                                 lines.stride[kLineElement][inner]}};
 }
 
 bool has_few_along(const ScatterCall& call) {

@@ -168,7 +168,7 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
   scatter_put_direct(call, {.table = last});
 }
 
-enum class Way { Direct, Along, Lines, Rows, Table, Atomic, Few, Hashed, Sorted };
+enum class Way { Direct, Along, Lines, StridedLines, Rows, Table, Atomic, Few, Hashed, Sorted };
 
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
@@ -222,6 +222,9 @@ Way way_of(const ScatterCall& call) {
   const bool sums_in_order =
       args.reduce != GPUKERN_REDUCE_NONE && is_ordered(args) && !args.any_order;
   if (call.count > kScatterFew && sums_in_order && has_lines(call)) return Way::Lines;
+  if (call.count > kScatterFew && (sums_in_order || args.reduce == GPUKERN_REDUCE_NONE) &&
+      has_strided_lines(call))
+    return Way::StridedLines;
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;
     const bool is_sorted = args.sorted && args.row_bytes() > kWordBytes;
@@ -272,6 +275,8 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
       return scatter_along(call);
     case Way::Lines:
       return scatter_lines(call);
+    case Way::StridedLines:
+      return scatter_strided_lines(call);
     case Way::Rows:
       return scatter_put_shared(call);
     case Way::Table:

@@ -5,9 +5,10 @@
 //
 // Updates with equal keys must be combined in order, so atomic operations serve only integers, and
 // calls that accept any order.
-// One kernel is enough for few updates, and a thread for few along an axis, or a warp for those of
-// a block. A hash table finds the updates of each key if there are not many, and values that
-// replace others need no more than a table of the last update of each key. Other calls are sorted:
+// One kernel is enough for few updates, and for lines of updates along an axis: a thread has few of
+// them, or a line along another axis than the innermost, and a warp a line of fewer than a block. A
+// hash table finds the updates of each key if there are not many, and values that replace others
+// need no more than a table of the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
@@ -261,6 +262,9 @@ void scatter_along(const ScatterCall& call);
 /// Contiguous lines of fewer than kBlockValues updates, each of which a warp combines.
 bool has_lines(const ScatterCall& call);
 void scatter_lines(const ScatterCall& call);
+/// Lines along an axis that is not the innermost: puts, and sums of few elements.
+bool has_strided_lines(const ScatterCall& call);
+void scatter_strided_lines(const ScatterCall& call);
 /// Whether atomic operations implement the reduction.
 bool has_atomic(const ScatterArgs& args);
 void scatter_atomically(const ScatterCall& call);

@@ -23,7 +23,8 @@ struct UpdateLines {
   LoopOffsets<3> lines;
   std::int64_t count;       ///< lines
   int length;               ///< updates of a line
-  std::int64_t step[3];  ///< along the axis
+  std::int64_t step[3];     ///< along the axis
+  std::int64_t between[3];  ///< from line to line in their innermost dimension
 };
 
 /// The lines of a call, in the order of the target's memory; none if they have more than `most`
