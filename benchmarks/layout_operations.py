@@ -171,10 +171,9 @@ def result_of(call, run):
     return call.written.copy() if isinstance(call.written, np.ndarray) else call.written.clone()
 
 
-def measure(dtype, name, x, *, on_host, below):
-    """Print a line for each call with an array."""
-    seconds = host_seconds if on_host else device_seconds
-    for call in (host_calls if on_host else device_calls)(x):
+def measure(calls, dtype, name, seconds, below):
+    """Print a line for each call that takes longer than that part of the peer's."""
+    for call in calls:
         ours, theirs = (result_of(call, run) for run in (call.ours, call.theirs))
         same = ours == theirs
         assert same if isinstance(same, bool) else same.all(), (call.name, dtype, name)
@@ -193,6 +192,7 @@ def main(argv=None):
     parser.add_argument("--below", type=float, default=math.inf, help="print only slower calls")
     arguments = parser.parse_args(argv)
     on_host = arguments.cpu or not gpukern.info()["devices"]
+    calls, seconds = (host_calls, host_seconds) if on_host else (device_calls, device_seconds)
     side = arguments.side or (HOST_SIDE if on_host else SIDE)
     if on_host:
         gpukern.set_num_threads(1)  # as NumPy
@@ -208,7 +208,7 @@ def main(argv=None):
 
         of_host = host_layouts(make, side) if on_host else {}
         for name, array in {**layouts(make, side), **of_host}.items():
-            measure(dtype, name, array(), on_host=on_host, below=arguments.below)
+            measure(calls(array()), dtype, name, seconds, arguments.below)
 
 
 if __name__ == "__main__":
