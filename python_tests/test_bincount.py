@@ -13,7 +13,7 @@ from strategies import INDEX_DTYPES, shapes, windows
 from test_properties_gather import make_valid, random_bytes
 from write_cases import REDUCED_DTYPES, make_moderate
 
-from gpukern import bincount, explain
+from gpukern import bincount, explain, to_device
 
 
 @st.composite
@@ -154,6 +154,15 @@ def test_explain():
     explanation = explain(bincount, np.zeros(1000, int), size=10)
     assert explanation.op == "bincount"
     assert explanation.bytes_read >= 1000 * 8
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16", "?"])
+def test_numbers_on_a_gpu_have_an_integer_dtype(dtype):
+    index = to_device(np.zeros(3, dtype), device="cuda")
+    for options in ({}, {"size": 2}, {"size": 2, "mode": "fill"}):
+        with pytest.raises(TypeError, match=r"^bincount: index must be of an integer dtype, got "):
+            bincount(index, **options)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4"])

@@ -119,13 +119,34 @@ def test_results_of_numpy_arrays():
 
 @pytest.mark.parametrize(
     ("x", "y"),
-    [(3.0, 4), (3, 4), (3, 4j), (4, np.float32(5)), (np.float32(4), 5.0), (np.int32(3), 4)]
-    + [(np.float32(2), np.float64(1)), (np.int32(3), 1.5), (np.complex64(2j), 3.0)],
+    [
+        *((3.0, 4), (3, 4), (3, 4j), (4, np.float32(5)), (np.float32(4), 5.0), (np.int32(3), 4)),
+        *((np.float32(2), np.float64(1)), (np.int32(3), 1.5), (np.complex64(2j), 3.0), (True, 4)),
+    ],
 )
 def test_numbers_alone_have_the_dtype_of_numpys_sum(x, y):
     result = saxpy(2, x, y)
     assert result == 2 * x + y
     assert result.dtype == np.asarray(x + y).dtype
+
+
+@pytest.mark.parametrize("y", [np.float16(1), np.float32(1), np.complex64(1)])
+def test_numbers_alone_become_infinities_as_beside_arrays(y):
+    for number in (2**200, 1e300):
+        assert np.isinf(saxpy(2, number, y))
+    exact = 16777217 * 2**30 + 1
+    assert saxpy(1, exact, np.float32(0)) == saxpy(1, exact, np.zeros(1, np.float32))[0]
+
+
+def test_errors_of_numbers_alone():
+    for x, y, name in [(2**63, 1, "x"), (1, 2**70, "y"), (np.int32(1), 2**40, "y")]:
+        with pytest.raises(OverflowError, match=rf"^saxpy: {name} must fit int"):
+            saxpy(2, x, y)
+    with pytest.raises(OverflowError, match=r"^saxpy: x must fit float64"):
+        saxpy(2, 10**400, 1.0)
+    for x, y in [(np.timedelta64(3, "s"), 1.0), (np.int8(1), np.int8(2)), (np.float64(1), "a")]:
+        with pytest.raises(TypeError, match=r"^saxpy: [xy] "):
+            saxpy(2, x, y)
 
 
 def test_everything_with_the_buffer_protocol():

@@ -16,11 +16,11 @@ from gpukern._interop.argument cimport (
 )
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, store_scalar
-from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of, describe_own
+from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of
 from gpukern._ops.indexing.indexed_read cimport is_distributed
 from gpukern._ops.scaled_sum cimport ScaledSum, add_operand, add_term, compute_sum, require_shape
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, end_call, finish, name_of, start, what,
+    Argument, CallContext, begin_call, end_call, finish, keep, name_of, start, what,
 )
 
 import numpy as np
@@ -41,7 +41,7 @@ def saxpy(a, x, y, *, out=None, rounding=None, seed=None, device=None, stream=No
         floating-point dtypes also an array, such as a 0-d array on a GPU, or a factor for each row.
     x, y : array
         Of one dtype: float16, bfloat16, float32, float64, complex64, complex128, int32 or int64; or
-        of different floating-point dtypes, and one may be a number. They broadcast as in NumPy.
+        of different floating-point dtypes. One or both may be numbers. They broadcast as in NumPy.
         Host arrays: NumPy arrays, objects that export the buffer protocol, lists. Device arrays: a
         DeviceArray, or an object with ``__dlpack__`` or ``__cuda_array_interface__``.
     out : array, optional
@@ -96,18 +96,20 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
                 a, x, y, out, device=device, stream=stream, progress=progress,
                 device_memory=device_memory)
         x_is_number, y_is_number = is_number(x), is_number(y)
-        if x_is_number and y_is_number and (is_number(a) or getattr(a, "ndim", 1) == 0):
-            dtype = np.result_type(x, y)  # those of Python take the dtype of others
-            x, y = np.asarray(x, dtype), np.asarray(y, dtype)
-            x_is_number = y_is_number = False
     begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0
     call.position = position
     xs.host = ys.host = True
-    if not x_is_number:
-        describe_numbers(&call, x, "x", &xs)
-    if not y_is_number:
-        describe_numbers(&call, y, "y", &ys)
+    if x_is_number and y_is_number and (is_number(a) or cnp.PyArray_IsZeroDim(a)):
+        dtype = dtype_of_sum(&call, x, y)
+        describe_as(&call, x, "x", dtype, &xs)
+        describe_as(&call, y, "y", dtype, &ys)
+        x_is_number = y_is_number = False
+    else:
+        if not x_is_number:
+            describe_numbers(&call, x, "x", &xs)
+        if not y_is_number:
+            describe_numbers(&call, y, "y", &ys)
     if x_is_number and not y_is_number and not is_real(&ys):
         describe_number(&call, x, "x", &ys, &xs)
         x_is_number, like = False, &ys
@@ -180,11 +182,28 @@ cdef int describe_number(CallContext *call, object number, str name, const Argum
     if beside.c.dtype.code not in (GPUKERN_INT, GPUKERN_COMPLEX) or beside.c.dtype.bits < 32:
         raise GpukernTypeError(f"{what(call, beside)} must be of a dtype that saxpy computes with, "
                                f"got {dtype_of(beside)}")
-    element = new_ndarray(dtype_of(beside), 0, NULL)
-    store_scalar(number, f"{<object>call.function}: {name}", beside.c.dtype,
-                 cnp.PyArray_DATA(element))
-    describe_own(call, element, name, argument)
+    describe_as(call, number, name, dtype_of(beside), argument)
     return copy_to_gpu_of(call, beside, argument)
+
+
+cdef object dtype_of_sum(CallContext *call, object x, object y):
+    """The dtype of NumPy's sum of two numbers: those of Python are weak (NEP 50)."""
+    weak = [0 * each if isinstance(each, (int, float, complex)) and not isinstance(each, np.generic)
+            else each for each in (x, y)]
+    try:
+        return np.result_type(*weak)
+    except TypeError as error:
+        raise GpukernTypeError(f"{<object>call.function}: x and y: {error}") from None
+
+
+cdef int describe_as(CallContext *call, object number, str name, object dtype,
+                     Argument *argument) except -1:
+    """Describes a number as a 0-d array."""
+    element = new_ndarray(dtype, 0, NULL)
+    keep(call, element)
+    describe_numbers(call, element, name, argument)
+    return store_scalar(number, f"{<object>call.function}: {name}", argument.c.dtype,
+                        argument.c.data)
 
 
 cdef int describe_numbers(CallContext *call, object array, str name, Argument *argument) except -1:

@@ -144,8 +144,7 @@ cdef int broadcast_shapes(CallContext *call, const ScaledSum *sum_,
     if not broadcast_all(shape, tensors, arrays):
         shapes = ", ".join([f"{name_of(sum_.array[k])} of shape {shape_of(&sum_.array[k].c)}"
                             for k in range(sum_.count) if sum_.array[k] != NULL])
-        raise GpukernValueError(
-            f"{<object>call.function}: the shapes do not broadcast: {shapes}")
+        raise GpukernValueError(f"{<object>call.function}: the shapes do not broadcast: {shapes}")
     if out is not None:
         require_shape(call, dst, shape)
     return 0

@@ -68,7 +68,7 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
         array = index_of_numbers(call, <object>idx.name, index, array)
     if array.dtype.kind not in "iu":
         name, hint = what(call, idx), ""
-        if array.dtype.kind == "b" and name.endswith(": index") and name != "bincount: index":
+        if array.dtype.kind == "b" and <object>idx.name != "offsets" and name != "bincount: index":
             hint = " (numpy.flatnonzero() gives the indices)"
         raise GpukernTypeError(f"{name} must be of an integer dtype, got {array.dtype}{hint}")
     if not is_native(array.dtype):

@@ -116,8 +116,7 @@ cdef int set_options(const CallContext *call, gpukern_scatter_options *options, 
 cdef int one_of(const CallContext *call, dict known, object given, str name, str names) except -1:
     found = known.get(given) if given is None or isinstance(given, str) else None
     if found is None:
-        raise GpukernValueError(
-            f"{<object>call.function}: {name} must be {names}, got {given!r}")
+        raise GpukernValueError(f"{<object>call.function}: {name} must be {names}, got {given!r}")
     return found
 
 

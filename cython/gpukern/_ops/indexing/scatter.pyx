@@ -8,7 +8,7 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INDEX_FILL, GPUKERN_OPAQUE, GPUKERN_UINT,
+    GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INDEX_FILL, GPUKERN_INT, GPUKERN_OPAQUE, GPUKERN_UINT,
     gpukern_scatter, gpukern_scatter_options,
 )
 from gpukern._interop.argument cimport (
@@ -151,6 +151,8 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
         index = np.asarray(index)
     describe_index(&call, index, &idx, &idx)
     refuse_masked(&call, &idx)
+    if idx.c.dtype.code not in (GPUKERN_INT, GPUKERN_UINT):
+        raise GpukernTypeError(f"bincount: index must be of an integer dtype, got {dtype_of(&idx)}")
     bins = number_of_bins(&call, size, &idx)
     fit_signed(&call, bins, &idx)
     if weights is None:
