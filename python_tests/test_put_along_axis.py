@@ -230,30 +230,36 @@ def test_many_lines_of_updates(rng, dtype, length):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["f4", "f2", "f8", "c8", "c16", "u1"])
-@pytest.mark.parametrize("length", [9, 100, 255, 256, 900])
+@pytest.mark.parametrize("length", [9, 100, 255, 256, 900, 2100])
 def test_many_strided_lines_of_updates(rng, dtype, length):
     """Lines along another axis than the last, each with its index, as on the CPU."""
 
     def there(array):
         return gpukern.to_device(array, device="cuda")
 
-    for shape, axis in (((3, 17_000), 0), ((2, 40, 9000), 1)):
+    def numbers(shape):
+        parts = rng.standard_normal((2, *shape)) * 9
+        return (parts[0] + 1j * parts[1] if dtype[0] == "c" else parts[0]).astype(dtype)
+
+    cases = [((3, 17_000), 0, "i4", "fill"), ((2, 40, 9000), 1, "i8", "wrap")]
+    if length == 9:  # more lines than the L2 cache holds
+        cases.append(((700, 17_000), 0, "u2", "raise"))
+    for shape, axis, index_dtype, mode in cases:
         n = shape[axis]
         several = list(shape)
         several[axis] = length
-        target = (rng.standard_normal(shape) * 9).astype(dtype)
-        values = (rng.standard_normal(several) * 9).astype(dtype)
-        index = rng.integers(0, n, several).astype("i4")
+        target, values = numbers(shape), numbers(several)
+        index = rng.integers(0, n, several).astype(index_dtype)
         index[..., ::3] = 1  # up to several blocks of values
-        index[rng.random(several) < 0.1] = n  # skipped
-        for reduce in (None, "add", "mean") if dtype[0] == "c" else (None, "multiply", "mean"):
-            if dtype == "u1" and reduce == "mean":
-                continue
-            given = there(target)
-            put_along_axis(given, there(index), there(values), axis, mode="fill", reduce=reduce)
-            expected = target.copy()
-            put_along_axis(expected, index, values, axis, mode="fill", reduce=reduce)
-            assert given.numpy().tobytes() == expected.tobytes(), (axis, reduce)
+        if mode == "fill":
+            index[rng.random(several) < 0.1] = n
+        more = {"c": ("mean",), "u": ("multiply", "max")}.get(dtype[0], ("mean", "multiply", "max"))
+        for reduce in (None, "add", *more) if n < 100 else (None,):
+            for some, those in ((values, there(values)), [values.flat[0].item()] * 2):
+                out, expected = there(target), target.copy()
+                put_along_axis(out, there(index), those, axis, mode=mode, reduce=reduce)
+                put_along_axis(expected, index, some, axis, mode=mode, reduce=reduce)
+                assert out.numpy().tobytes() == expected.tobytes(), (axis, reduce)
 
 
 def test_explain():

@@ -90,8 +90,10 @@ def test_misaligned_rows_on_a_gpu(rng, columns):
 @pytest.mark.parametrize("dtype", ["f4", "f2", "u1", "c16", "i8"])
 @pytest.mark.parametrize(
     ("rows", "length", "count"),
-    [(40_000, 40, 30), (1500, 700, 900), (2000, 300, 1100), (300_000, 20, 4)]
-    + [(1100, 5, 5000), (11_000, 2, 100)],
+    [
+        *((40_000, 40, 30), (1500, 700, 900), (2000, 300, 1100), (300_000, 20, 4)),
+        *((1100, 5, 5000), (11_000, 2, 100)),
+    ],
 )
 def test_rows_updated_along_the_last_axis(rng, dtype, rows, length, count):
     """By one index: as along the first axis of the transposed arrays, on the CPU."""
@@ -99,8 +101,11 @@ def test_rows_updated_along_the_last_axis(rng, dtype, rows, length, count):
     def put(array):
         return gpukern.to_device(array, device="cuda")
 
-    x = (rng.standard_normal((rows, length + 3)) * 9).astype(dtype)
-    values = (rng.standard_normal((rows, count)) * 9).astype(dtype)
+    def numbers(*shape):
+        parts = rng.standard_normal((2, *shape)) * 9
+        return (parts[0] + 1j * parts[1] if dtype == "c16" else parts[0]).astype(dtype)
+
+    x, values = numbers(rows, length + 3), numbers(rows, count)
     index = rng.integers(0, length, count)
     index[: count // 9] = length  # skipped
     index[count // 3 : 2 * count // 3] = 1  # up to several blocks of values
@@ -119,3 +124,8 @@ def test_rows_updated_along_the_last_axis(rng, dtype, rows, length, count):
             result = gpukern.empty(part.shape, dtype, device="cuda")
             gpukern.copyto(result, out)
             assert result.numpy().tobytes() == np.ascontiguousarray(expected.T).tobytes(), reduce
+    index = np.sort(np.minimum(index, length - 1))
+    out, expected = put(x[:, :length]), np.ascontiguousarray(x[:, :length].T)
+    gpukern.scatter(out, put(index), put(values), axis=1, reduce="add")
+    gpukern.scatter(expected, index, np.ascontiguousarray(values.T), reduce="add")
+    assert out.numpy().tobytes() == np.ascontiguousarray(expected.T).tobytes()

@@ -14,6 +14,23 @@
 
 namespace gpukern::gpu {
 
+/// Levels of a binary counter: level(k) refers to the combination of 2^k blocks, of the `taken`
+/// ones so far. Takes another 2^k blocks.
+template <class A, class Level, class Reducer>
+__device__ void push_block(const Level& level, std::uint64_t taken, int k, A sum,
+                           const Reducer& reduction) {
+  for (; (taken >> k & 1) != 0; ++k) sum = combine(reduction, level(k), sum);
+  level(k) = sum;
+}
+
+/// Joins the levels and a last combination.
+template <class A, class Level, class Reducer>
+__device__ A join_levels(const Level& level, std::uint64_t taken, A sum, const Reducer& reduction) {
+  for (int k = 0; taken >> k != 0; ++k)
+    if ((taken >> k & 1) != 0) sum = combine(reduction, level(k), sum);
+  return sum;
+}
+
 /// Joins blocks [begin, end); `begin` is a multiple of a power of two that is at least their
 /// number. block(b) is the combination of block b. Loads kBatch blocks, 1 or 8, before it joins
 /// them.
@@ -23,13 +40,12 @@ __device__ A join_blocks(const Block& block, std::int64_t begin, std::int64_t en
   constexpr int kMaxLevels = 48;
   constexpr int kBatchLevel = kBatch == 1 ? 0 : 3;
   static_assert(kBatch == 1 << kBatchLevel);
-  A level[kMaxLevels];  // of a binary counter: level k holds 2^k blocks
+  A levels[kMaxLevels];
+  const auto level = [&](int k) -> A& { return levels[k]; };
   std::uint64_t taken = 0;
   const auto take = [&](A sum, int k) {
-    const std::uint64_t blocks = std::uint64_t{1} << k;
-    for (; (taken >> k & 1) != 0; ++k) sum = combine(reduction, level[k], sum);
-    level[k] = sum;
-    taken += blocks;
+    push_block(level, taken, k, sum, reduction);
+    taken += std::uint64_t{1} << k;
   };
   std::int64_t b = begin;
   for (; b + kBatch <= end; b += kBatch) {
@@ -43,11 +59,8 @@ __device__ A join_blocks(const Block& block, std::int64_t begin, std::int64_t en
     take(sum[0], kBatchLevel);
   }
   for (; b < end; ++b) take(block(b), 0);
-  int k = __ffsll(static_cast<long long>(taken)) - 1;
-  A sum = level[k];
-  for (++k; taken >> k != 0; ++k)
-    if ((taken >> k & 1) != 0) sum = combine(reduction, level[k], sum);
-  return sum;
+  const A sum = levels[__ffsll(static_cast<long long>(taken)) - 1];
+  return join_levels(level, taken & (taken - 1), sum, reduction);
 }
 
 /// The columns that a thread block joins at a time, at most `most`.

@@ -12,7 +12,6 @@
 
 #include "cuda/common/join.cuh"
 #include "cuda/common/reduction.cuh"
-#include "cuda/common/warp.cuh"
 #include "cuda/scatter/words.cuh"
 
 namespace gpukern::gpu {
@@ -211,7 +210,7 @@ Grid grid_of(const SortedRows& rows, std::int64_t number) {
 /// The most that sorted updates can have.
 KeyBlocks::Numbers most_numbers(const ScatterCall& call) {
   const std::int64_t long_keys = call.count / kBlockValues;
-  return {.blocks = static_cast<unsigned>(std::min(call.count, call.args.n) + long_keys),
+  return {.blocks = static_cast<unsigned>(std::min(call.count, call.args.keys.count()) + long_keys),
           .parts = static_cast<unsigned>(2 * long_keys),
           .long_keys = static_cast<unsigned>(long_keys)};
 }

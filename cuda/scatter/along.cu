@@ -123,7 +123,8 @@ bool push_in_memory(Loop<3>& lines, const Loop<1>& keys, std::int64_t extent, St
 
 }  // namespace
 
-std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t most) {
+std::optional<UpdateLines> update_lines(const ScatterCall& call) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const ScatterArgs& args = call.args;
   if (call.columns != 1 || !is_aligned(args, std::min<std::int64_t>(args.item, kWordBytes)))
     return std::nullopt;
@@ -139,7 +140,7 @@ std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t mo
       return std::nullopt;
   }
   if (along.ndim == 0) along.push(1, {});
-  if (along.ndim > 1 || along.extent[0] > most) return std::nullopt;
+  if (along.ndim > 1 || along.extent[0] > kMost) return std::nullopt;
   Loop<3> axis;
   if (args.n > 1 &&
       (!push_in_memory(axis, args.keys, args.n, {0, 0, args.key_step}) || axis.ndim != 1))
@@ -160,18 +161,17 @@ std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t mo
                                  lines.stride[kLineElement][inner]}};
 }
 
-bool has_few_along(const ScatterCall& call) {
-  const std::optional<UpdateLines> lines = update_lines(call, kMostAlong);
-  if (!lines) return false;
+bool has_few_along(const ScatterCall& call, const UpdateLines& lines) {
+  if (lines.length > kMostAlong) return false;
   if (call.args.reduce != GPUKERN_REDUCE_NONE) return true;
   // Rows of long lines are read in order by has_shared_rows().
   return scatter_words(call.args).columns.count() == 1 &&
-         (lines->length * call.args.item <= kWordBytes || !has_shared_rows(call.args));
+         (lines.length * call.args.item <= kWordBytes || !has_shared_rows(call.args));
 }
 
 void scatter_along(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const UpdateLines lines = update_lines(call, kMostAlong).value();
+  const UpdateLines lines = update_lines(call).value();
   const std::int64_t blocks = ceil_divide(lines.count, kThreads);
   if (args.reduce == GPUKERN_REDUCE_NONE)
     return visit_word(args.item, [&](auto word) {

@@ -163,17 +163,16 @@ void launch_lines(const ScatterCall& call, const UpdateLines& lines) {
 
 }  // namespace
 
-bool has_lines(const ScatterCall& call) {
+bool has_lines(const ScatterCall& call, const UpdateLines& lines) {
   constexpr std::int64_t kLeastLines = 1024;  // that occupy the GPU
   constexpr std::int64_t kMostPositions = std::int64_t{1} << 28;
-  const std::optional<UpdateLines> lines = update_lines(call, kMostUpdates);
-  return lines && lines->count >= kLeastLines && call.args.n <= kMostPositions &&
-         lines->step[kLineIndex] == call.args.index_type.bytes &&
-         std::abs(lines->step[kLineValue]) <= call.args.item;
+  return lines.length <= kMostUpdates && lines.count >= kLeastLines &&
+         call.args.n <= kMostPositions && lines.step[kLineIndex] == call.args.index_type.bytes &&
+         std::abs(lines.step[kLineValue]) <= call.args.item;
 }
 
 void scatter_lines(const ScatterCall& call) {
-  const UpdateLines lines = update_lines(call, kMostUpdates).value();
+  const UpdateLines lines = update_lines(call).value();
   visit_combined_type(call.args.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (!std::is_integral_v<T>) {
       if (lines.length <= kWarp)

@@ -8,6 +8,7 @@
 #include "cuda/scatter/hashed.cuh"
 #include "cuda/scatter/scatter.cuh"
 #include "cuda/scatter/slice_bits.hpp"
+#include "cuda/scatter/update_lines.cuh"
 #include "src/runtime/buffer.hpp"
 
 namespace gpukern::gpu {
@@ -205,34 +206,46 @@ bool is_ordered(const ScatterArgs& args) {
   return ordered;
 }
 
+/// Whether so many values of long rows are reduced that a sort of the updates, which shares a key
+/// with most of them by all threads, takes little of the time.
+bool sorts_long_rows(const ScatterCall& call) {
+  constexpr std::int64_t kLeastColumns = 1 << 12;
+  constexpr std::int64_t kLeastValues = 1 << 24;
+  return call.columns >= kLeastColumns && call.count >= kLeastValues / call.columns;
+}
+
 Way way_of(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   // Values of long rows are combined faster by the kernels of the hash table, if no key can have a
   // long group of them.
   constexpr std::int64_t kMostValues = 1 << 20;
   constexpr std::int64_t kLeastUpdates = 8;
-  const bool is_long = args.reduce != GPUKERN_REDUCE_NONE && call.count >= kLeastUpdates &&
-                       call.count <= kMostShort && call.count * call.columns > kMostValues &&
-                       has_hashed(args);
+  const bool reduces = args.reduce != GPUKERN_REDUCE_NONE;
+  const bool is_long = reduces && call.count >= kLeastUpdates && call.count <= kMostShort &&
+                       call.count * call.columns > kMostValues && has_hashed(args);
   const bool is_few = call.count <= kScatterFew && !is_long;
-  const bool is_small = is_few || (call.count <= kScatterHashed && has_hashed(args));
+  // Of puts, a table by key takes less time than a hash table, and of long rows a sort.
+  constexpr std::int64_t kMostColumns = 64;
+  const bool is_short = reduces && call.columns <= kMostColumns;
+  const std::int64_t hashed = is_short ? kScatterHashed : kScatterHashed / 2;
+  const bool is_small = is_few || (call.count <= hashed && has_hashed(args));
   if (is_across(call)) return Way::Sorted;  // 2 to 9 times as fast for unique indices, too
   if (args.unique || call.count == 1) return Way::Direct;
-  if (call.count > kScatterFew && has_few_along(call)) return Way::Along;
-  const bool sums_in_order =
-      args.reduce != GPUKERN_REDUCE_NONE && is_ordered(args) && !args.any_order;
-  if (call.count > kScatterFew && sums_in_order && has_lines(call)) return Way::Lines;
-  if (call.count > kScatterFew && (sums_in_order || args.reduce == GPUKERN_REDUCE_NONE) &&
-      has_strided_lines(call))
-    return Way::StridedLines;
+  const auto lines = call.count > kScatterFew ? update_lines(call) : std::nullopt;
+  if (lines && has_few_along(call, *lines)) return Way::Along;
+  if (lines && reduces && is_ordered(args) && !args.any_order && has_lines(call, *lines))
+    return Way::Lines;
+  const bool is_atomic = reduces && prefers_atomic(call, is_ordered(args)) && has_atomic(args);
+  if (lines && !is_atomic && has_strided_lines(call, *lines)) return Way::StridedLines;
+  if (reduces && !is_atomic && sorts_long_rows(call)) return Way::Sorted;
   if (has_table(call)) {
     if (has_shared_rows(args)) return Way::Rows;
     const bool is_sorted = args.sorted && args.row_bytes() > kWordBytes;
     if (!is_small && !is_sorted && stays_cached(kTableEntry * args.n * args.key_step))
       return Way::Table;
   }
-  if (!is_small && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
-  if (prefers_atomic(call, is_ordered(args)) && has_atomic(args)) return Way::Atomic;
+  if (!is_few && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
+  if (is_atomic) return Way::Atomic;
   if (is_few) return Way::Few;
   return is_small ? Way::Hashed : Way::Sorted;
 }

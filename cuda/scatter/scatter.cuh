@@ -256,14 +256,9 @@ void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
 /// Short values along rows whose tables of the last updates fit in shared memory.
 bool has_shared_rows(const ScatterArgs& args);
 void scatter_put_shared(const ScatterCall& call);
-/// Single values of which few along the axis have keys that may be equal.
-bool has_few_along(const ScatterCall& call);
+/// Lines of updates along the axis, see update_lines.cuh.
 void scatter_along(const ScatterCall& call);
-/// Contiguous lines of fewer than kBlockValues updates, each of which a warp combines.
-bool has_lines(const ScatterCall& call);
 void scatter_lines(const ScatterCall& call);
-/// Lines along an axis that is not the innermost: puts, and sums of few elements.
-bool has_strided_lines(const ScatterCall& call);
 void scatter_strided_lines(const ScatterCall& call);
 /// Whether atomic operations implement the reduction.
 bool has_atomic(const ScatterArgs& args);

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "cuda/common/reduction.cuh"
+#include "cuda/common/join.cuh"
 #include "cuda/scatter/update_lines.cuh"
 #include "cuda/scatter/words.cuh"
 
@@ -54,13 +54,13 @@ struct StridedLine {
   }
 };
 
-constexpr int kMostThreads = 128;
+constexpr int kPutThreads = 64;
 
 template <class W>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kPutThreads)
     put_strided_kernel(const __grid_constant__ UpdateLines lines) {
-  const std::int64_t threads = std::int64_t{gridDim.x} * kMostThreads;
-  for (std::int64_t number = std::int64_t{blockIdx.x} * kMostThreads + threadIdx.x;
+  const std::int64_t threads = std::int64_t{gridDim.x} * kPutThreads;
+  for (std::int64_t number = std::int64_t{blockIdx.x} * kPutThreads + threadIdx.x;
        number < lines.count; number += threads) {
     const StridedLine line(lines, number);
     line.visit<W>([&](std::int64_t position, W word) { line.element<W>(position) = word; });
@@ -88,8 +88,10 @@ struct StridedSums {
               threadIdx.x),
         elements(per_line),
         threads(static_cast<int>(blockDim.x)) {}
-  [[nodiscard]] __device__ A& level(int element, int number) const {
-    return sum[((number + 1) * elements + element) * threads];
+  [[nodiscard]] __device__ auto levels_of(int element) const {
+    return [this, element](int level) -> A& {
+      return sum[((level + 1) * elements + element) * threads];
+    };
   }
   __device__ void add(const CompactReduction& reduction, int element, A value) const {
     const int at = element * threads;
@@ -99,21 +101,16 @@ struct StridedSums {
       sum[at] = combine(reduction, sum[at], value);
       return;
     }
-    A joined = sum[at];
-    int number = 0;
-    for (; ((values / kBlockValues - 1) >> number & 1) != 0; ++number)
-      joined = combine(reduction, level(element, number), joined);
-    level(element, number) = joined;
+    push_block(levels_of(element), values / kBlockValues - 1, 0, sum[at], reduction);
     sum[at] = value;
   }
   [[nodiscard]] __device__ A all(const CompactReduction& reduction, int element) const {
-    A joined = sum[element * threads];
-    std::int64_t blocks = count[element * threads] / kBlockValues;
-    for (int number = 0; blocks != 0; ++number, blocks /= 2)
-      if (blocks % 2 != 0) joined = combine(reduction, level(element, number), joined);
-    return joined;
+    return join_levels(levels_of(element), count[element * threads] / kBlockValues,
+                       sum[element * threads], reduction);
   }
 };
+
+constexpr int kMostThreads = 128;
 
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
@@ -144,10 +141,7 @@ __global__ void __launch_bounds__(kMostThreads)
 constexpr std::int64_t kMostUpdates = 65535;  // that 16 bits count
 
 /// More for a block leaves too few threads on a multiprocessor.
-std::int64_t most_shared() {
-  constexpr std::int64_t kMost = 72 << 10;
-  return std::min(kMost, device_facts().shared_bytes - kDeclaredSharedBytes);
-}
+std::int64_t most_shared() { return device_facts().shared_bytes / 3; }
 
 /// Of the joined blocks of values of an element.
 int levels_of(const UpdateLines& lines) {
@@ -161,25 +155,23 @@ std::int64_t cached_lines(const ScatterArgs& args) {
 
 }  // namespace
 
-bool has_strided_lines(const ScatterCall& call) {
+bool has_strided_lines(const ScatterCall& call, const UpdateLines& lines) {
   constexpr std::int64_t kLeastLines = std::int64_t{1} << 14;  // that occupy the GPU
   constexpr std::int64_t kLeastCached = std::int64_t{1} << 13;
   constexpr std::int64_t kMostElements = 4;  // for each update of a line
   const ScatterArgs& args = call.args;
-  const std::optional<UpdateLines> lines = update_lines(call, kMostUpdates);
-  if (!lines || lines->count < kLeastLines) return false;
   const auto step = [](std::int64_t bytes) { return std::abs(bytes); };
-  if (step(lines->between[kLineIndex]) != args.index_type.bytes ||
-      step(lines->between[kLineValue]) > args.item ||
-      step(lines->between[kLineElement]) != args.item ||
-      step(lines->step[kLineElement]) <= args.item)
+  if (lines.count < kLeastLines || step(lines.between[kLineIndex]) > args.index_type.bytes ||
+      step(lines.between[kLineValue]) > args.item ||
+      step(lines.between[kLineElement]) != args.item || step(lines.step[kLineElement]) <= args.item)
     return false;
   if (args.reduce == GPUKERN_REDUCE_NONE)
     return scatter_words(args).columns.count() == 1 && cached_lines(args) >= kLeastCached;
+  if (lines.length > kMostUpdates || args.n > kMostElements * lines.length) return false;
   bool fits = false;
-  visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
-    fits = !std::is_integral_v<T> && args.n <= kMostElements * lines->length &&
-           StridedSums<Accumulator<T>>::bytes(args.n, levels_of(*lines), kMostThreads / 2) <=
+  visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {  // integers take atomic operations
+    fits = !std::is_integral_v<T> &&
+           StridedSums<Accumulator<T>>::bytes(args.n, levels_of(lines), kMostThreads / 2) <=
                most_shared();
   });
   return fits;
@@ -187,10 +179,10 @@ bool has_strided_lines(const ScatterCall& call) {
 
 void scatter_strided_lines(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
-  const UpdateLines lines = update_lines(call, kMostUpdates).value();
+  const UpdateLines lines = update_lines(call).value();
   if (args.reduce == GPUKERN_REDUCE_NONE) {
-    const Grid grid{ceil_divide(std::min(lines.count, cached_lines(args)), kMostThreads),
-                    kMostThreads};
+    const Grid grid{ceil_divide(std::min(lines.count, cached_lines(args)), kPutThreads),
+                    kPutThreads};
     return visit_word(args.item, [&](auto word) {
       launch(put_strided_kernel<decltype(word)>, grid, call.stream, lines);
     });

@@ -27,8 +27,15 @@ struct UpdateLines {
   std::int64_t between[3];  ///< from line to line in their innermost dimension
 };
 
-/// The lines of a call, in the order of the target's memory; none if they have more than `most`
-/// updates, or its updates have no such structure.
-std::optional<UpdateLines> update_lines(const ScatterCall& call, std::int64_t most);
+/// The lines of a call, in the order of the target's memory; none if its updates have no such
+/// structure.
+std::optional<UpdateLines> update_lines(const ScatterCall& call);
+
+/// Single values of which few along the axis have keys that may be equal.
+bool has_few_along(const ScatterCall& call, const UpdateLines& lines);
+/// Contiguous lines of fewer than kBlockValues updates, each of which a warp combines.
+bool has_lines(const ScatterCall& call, const UpdateLines& lines);
+/// Lines along an axis that is not the innermost: puts, and reductions of few elements.
+bool has_strided_lines(const ScatterCall& call, const UpdateLines& lines);
 
 }  // namespace gpukern::gpu

@@ -17,10 +17,10 @@ namespace gpukern {
 namespace {
 
 /// Bytes of scratch memory that a GPU needs at most for each update of the chunk that it computes;
-/// more for the hash table of up to 64 Ki updates: by update, and in all.
+/// more for the hash table of up to 128 Ki updates: by update, and in all.
 constexpr std::int64_t kScratch = 64;
 constexpr std::int64_t kTableScratch = 640;
-constexpr std::int64_t kMostTableScratch = std::int64_t{24} << 20;
+constexpr std::int64_t kMostTableScratch = std::int64_t{48} << 20;
 /// The part of the values that joined blocks of them have.
 constexpr std::int64_t kBlockShare = 16;
 constexpr std::int64_t kIndexBytes = sizeof(std::int64_t);
