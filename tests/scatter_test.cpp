@@ -130,7 +130,8 @@ TEST_P(ScatterTest, EveryReductionOfEveryDtype) {
       check(dtype, {70}, kInt64.dtype, {5000}, 0, scatter_options(GPUKERN_INDEX_CLIP, reduce));
       check(dtype, {90, 3}, kInt64.dtype, {5000}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
       check(dtype, {30000}, kInt32.dtype, {131073}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
-      check(dtype, {300, 2}, kInt32.dtype, {131073}, 0, scatter_options(GPUKERN_INDEX_FILL, reduce));
+      check(dtype, {300, 2}, kInt32.dtype, {131073}, 0,
+            scatter_options(GPUKERN_INDEX_FILL, reduce));
     }
 }
 

@@ -206,8 +206,8 @@ bool is_ordered(const ScatterArgs& args) {
   return ordered;
 }
 
-/// Whether so many values of long rows are reduced that a sort of the updates, which shares a key
-/// with most of them by all threads, takes little of the time.
+/// Whether the values of long rows that are reduced are enough that a sort, which shares a key
+/// with most of the updates by all threads, takes little of the time.
 bool sorts_long_rows(const ScatterCall& call) {
   constexpr std::int64_t kLeastColumns = 1 << 12;
   constexpr std::int64_t kLeastValues = 1 << 24;
