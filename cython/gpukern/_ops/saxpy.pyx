@@ -124,9 +124,9 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
         add_term(&terms, NULL, a, "a")
     else:
         add_operand(&call, &terms, a, "a")
-    if (x_is_number or y_is_number or terms.array[0] != NULL or rounding not in (None, "nearest")
-            or differ(&xs, &ys) or out is not None and differ(&xs, &dst)
-            or one_is_on_host(&xs, &ys)):
+    if (x_is_number or y_is_number or terms.array[0] != NULL
+            or rounding is not None and rounding != "nearest" or differ(&xs, &ys)
+            or out is not None and differ(&xs, &dst) or one_is_on_host(&xs, &ys)):
         add_term(&terms, <Argument *>NULL if x_is_number else &xs, x, "x")
         add_term(&terms, NULL, 1, "b")
         add_term(&terms, <Argument *>NULL if y_is_number else &ys, y, "y")
