@@ -212,8 +212,10 @@ struct KeyBlock {
   std::uint32_t begin;  ///< updates
   std::uint32_t end;
   std::uint32_t values;  ///< of the key, with the element
-  std::uint32_t part;    ///< where its sums are in KeyBlocks::combined; kOnly: the key has no other
-  bool has_element;      ///< which is its first value
+  /// Where its sums are in KeyBlocks::combined. kOnly: the key has no other, or the lists are full,
+  /// as of indices that have changed since they were checked.
+  std::uint32_t part;
+  bool has_element;  ///< which is its first value
 };
 
 struct KeyBlocks {
@@ -268,7 +270,7 @@ void scatter_atomically(const ScatterCall& call);
 inline constexpr std::int64_t kScatterFew = 1 << 10;
 void scatter_few(const ScatterCall& call);
 
-/// Up to here, a hash table of the keys is faster than sorting.
+/// Up to here, a hash table of the keys is faster than sorting; for puts and long rows up to half.
 inline constexpr std::int64_t kScatterHashed = 1 << 17;
 bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);
