@@ -109,14 +109,14 @@ std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t
   return count;
 }
 
-/// As select_part() for elements that are next to each other, with room for all of them: moves
-/// each, and advances where it is nonzero. A branch would be mispredicted. Inlined, it lacks
+/// As select_part() for elements that are next to each other: moves each until the place `last`,
+/// and advances where it is nonzero. A branch on that would be mispredicted. Inlined, it lacks
 /// registers. `step` may be a constant.
 template <class W, class Move, class Step>
 [[gnu::noinline]] std::int64_t move_all(const std::byte* mask, std::int64_t length,
                                         std::uint64_t bits, std::int64_t position, std::int64_t k,
-                                        Move move, Step step) {
-  for (std::int64_t i = 0; i < length; ++i) {
+                                        std::int64_t last, Move move, Step step) {
+  for (std::int64_t i = 0; i < length && k < last; ++i) {
     move.to(k * step, position + i);
     k += is_nonzero<W>(mask + i * std::int64_t{sizeof(W)}, bits);
   }
@@ -180,11 +180,13 @@ void select_part(const SelectArgs& args, const Part& part, Move move) {
       const std::int64_t tested = std::min(kBlock, length - done);
       const bool is_dense = step == std::int64_t{sizeof(W)};
       if constexpr (Move::kIsCheap)
-        if (is_dense && !part.has_few() && k + tested <= part.last) {
+        if (is_dense && !part.has_few()) {
           const std::integral_constant<std::int64_t, Move::kBytes> contiguous;
-          k = args.step == contiguous
-                  ? move_all<W>(mask, tested, args.bits, position + done, k, move, contiguous)
-                  : move_all<W>(mask, tested, args.bits, position + done, k, move, args.step);
+          const auto move_to = [&](auto step_of_out) {
+            return move_all<W>(mask, tested, args.bits, position + done, k, part.last, move,
+                               step_of_out);
+          };
+          k = args.step == contiguous ? move_to(contiguous) : move_to(args.step);
           continue;
         }
       std::int32_t found[kBlock];

@@ -89,7 +89,9 @@ def nonzero(mask, *, size=None, fill_value=0, device=None, stream=None, progress
     start(&call, largest(&msk, &dst))
     finish(&call, gpukern_nonzero(&msk.c, &dst.c, &options, &call.c))
     rows = end_call(&call, result, &dst)
-    return None if rows is None else tuple([rows[d] for d in range(sizes[0])])
+    if rows is None:
+        return None
+    return (rows[0],) if sizes[0] == 1 else tuple([rows[d] for d in range(sizes[0])])
 
 
 complete_docstring(nonzero)
