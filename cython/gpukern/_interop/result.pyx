@@ -136,6 +136,8 @@ cdef int describe_result(CallContext *call, object array, Argument *result) exce
 
 cdef cnp.dtype as_numpy_dtype(object dtype):
     cdef gpukern_dtype described
+    if isinstance(dtype, cnp.dtype):
+        return dtype
     if isinstance(dtype, str) and dtype == "bfloat16":
         described.code, described.bits, described.lanes = GPUKERN_BFLOAT, 16, 1
         return numpy_dtype(described)

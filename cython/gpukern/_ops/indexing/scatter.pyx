@@ -30,7 +30,7 @@ from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueErro
 
 cdef object ZERO = np.zeros((), np.int64)
 cdef object ONE = np.ones((), np.int64)
-cdef int FEW = 32  # numbers, of which Python finds the largest one before NumPy
+cdef int FEW = 1024  # numbers, of which a loop finds the largest one before NumPy
 
 
 def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="fixed",
@@ -59,9 +59,6 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None, order="
     axis : int or None
         In [-ndim, ndim); None indexes the flattened target.
     {write_options}
-    out : array, optional
-        Of the target's shape and dtype. Gets a copy of the target with the values written, and is
-        returned; the target is unchanged. May overlap the inputs.
     {call_options}
 
     Returns
@@ -202,9 +199,16 @@ cdef int fit_signed(CallContext *call, int64_t bins, Argument *idx) except -1:
 
 
 cdef object largest_number(cnp.ndarray array):
-    if cnp.PyArray_NDIM(array) == 1 and cnp.PyArray_SIZE(array) <= FEW:
-        return max(array.tolist())
-    return int(array.max())
+    cdef const int64_t *numbers = <const int64_t *>cnp.PyArray_DATA(array)
+    cdef int64_t largest
+    cdef Py_ssize_t k, count = cnp.PyArray_SIZE(array)
+    if (count > FEW or cnp.PyArray_TYPE(array) != cnp.NPY_INT64
+            or not cnp.PyArray_ISCARRAY_RO(array)):
+        return int(array.max())
+    largest = numbers[0]
+    for k in range(1, count):
+        largest = max(largest, numbers[k])
+    return largest
 
 
 cdef int64_t number_of_bins(const CallContext *call, object size, const Argument *idx) except -1:
