@@ -138,6 +138,14 @@ def test_numbers_alone_become_infinities_as_beside_arrays(y):
     assert saxpy(1, exact, np.float32(0)) == saxpy(1, exact, np.zeros(1, np.float32))[0]
 
 
+def test_a_bfloat16_number_converts_as_others():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    three = ml_dtypes.bfloat16(3)
+    assert saxpy(2, three, np.float64(4)).dtype == np.float64
+    assert saxpy(three, np.ones(2, "f4"), three).tolist() == [6, 6]
+    assert saxpy(2, three, 4).dtype == ml_dtypes.bfloat16
+
+
 def test_errors_of_numbers_alone():
     for x, y, name in [(2**63, 1, "x"), (1, 2**70, "y"), (np.int32(1), 2**40, "y")]:
         with pytest.raises(OverflowError, match=rf"^saxpy: {name} must fit int"):
@@ -197,6 +205,7 @@ def test_scalars_that_would_change_kind(a, dtype):
         (-(2**31) - 1, np.int32),
         (2**63, np.int64),
         (2**5000, np.float64),
+        pytest.param(10**5000, np.int64, id="more digits than Python writes"),
     ],
 )
 def test_integers_that_do_not_fit(a, dtype):

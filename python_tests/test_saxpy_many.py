@@ -253,6 +253,7 @@ def test_the_signature_of_a_list():
         (0, object(), TypeError, r"saxpy_many: x\[2\] must be an array"),
         (2, np.broadcast_to(np.float32(1), 3), ValueError, r"saxpy_many: out\[2\] is read-only"),
         (0, np.ma.ones(3, "f4"), TypeError, r"saxpy_many: x\[2\] must not be a masked array"),
+        (1, 10**400, OverflowError, r"saxpy_many: y\[2\] must fit float32, got an int of 1329 b"),
     ],
 )
 def test_errors_name_the_array_and_come_first(position, bad, error, text):

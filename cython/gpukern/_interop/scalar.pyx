@@ -76,6 +76,9 @@ cdef object elements_of(CallContext *call, object value, str name, const Argumen
         element = new_ndarray(dtype_of(like), 0, NULL)
         if store_number(value, like.c.dtype, cnp.PyArray_DATA(element)):
             return element
+    if (type(value) is cnp.ndarray and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value)
+            and (<cnp.ndarray>value).dtype is dtype_of(like)):
+        return value
     name = f"{<object>call.function}: {name}"
     if numpy_subclasses.is_masked(value):
         raise GpukernTypeError(f"{name} must not be masked")
@@ -174,6 +177,7 @@ cdef object bfloat16_array(object value):
 
 cdef object numpy_number = np.number
 cdef object numpy_bool = np.bool_
+cdef object numpy_scalar = np.generic
 
 
 cdef bint is_number(object value) noexcept:
@@ -184,7 +188,9 @@ cdef bint is_number(object value) noexcept:
         return True
     return (PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value)
             or PyObject_TypeCheck(value, <PyTypeObject *>numpy_number)
-            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_bool))
+            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_bool)
+            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_scalar)
+            and type(value).__name__ == "bfloat16")
 
 
 cdef int store_scalar(object number, str name, gpukern_dtype dtype, void *stored) except -1:
@@ -305,7 +311,9 @@ cdef bytes element_bytes(object value, str name, int rank, gpukern_dtype dtype):
     if rank == RANK_INT:
         limit = 1 << <object>(dtype.bits - 1)
         if not -limit <= value < limit:
-            raise GpukernOverflowError(f"{name} must fit {name_of(dtype)}, got {value}")
+            # Python does not write the digits of the longest.
+            given = value if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
+            raise GpukernOverflowError(f"{name} must fit {name_of(dtype)}, got {given}")
     elif isinstance(value, int):
         try:
             wide = dtype.bits == (128 if rank == RANK_COMPLEX else 64)

@@ -18,7 +18,9 @@ from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._ops.indexing.index_argument cimport copy_to_gpu_of
 from gpukern._ops.indexing.indexed_read cimport is_distributed
-from gpukern._ops.scaled_sum cimport ScaledSum, add_operand, add_term, compute_sum, require_shape
+from gpukern._ops.scaled_sum cimport (
+    ScaledSum, add_operand, add_term, compute_sum, require_shape, rounds_to_nearest,
+)
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, keep, name_of, start, what,
 )
@@ -125,7 +127,7 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
     else:
         add_operand(&call, &terms, a, "a")
     if (x_is_number or y_is_number or terms.array[0] != NULL
-            or rounding is not None and rounding != "nearest" or differ(&xs, &ys)
+            or not rounds_to_nearest(&call, rounding) or differ(&xs, &ys)
             or out is not None and differ(&xs, &dst) or one_is_on_host(&xs, &ys)):
         add_term(&terms, <Argument *>NULL if x_is_number else &xs, x, "x")
         add_term(&terms, NULL, 1, "b")

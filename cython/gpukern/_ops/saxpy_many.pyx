@@ -125,6 +125,15 @@ cdef bint describe_lists(CallContext *call, tuple xs, tuple ys, tuple outs,
         call.position = k
         if is_distributed(xs[k]) or is_distributed(ys[k]):
             return False
+        # Of ints, which NumPy may have no dtype for, nothing is described.
+        if isinstance(xs[k], int):
+            prepare(x, xs[k], "x")
+            arrays.odd = x
+        elif isinstance(ys[k], int):
+            prepare(y, ys[k], "y")
+            arrays.odd = y
+        if arrays.odd != NULL:
+            return False
         describe_numbers(call, xs[k], "x", x)
         if outs is not None:
             describe_output(call, outs[k], "out", out, temporary=True)

@@ -30,5 +30,6 @@ cdef int add_operand(CallContext *call, ScaledSum *sum_, object operand, str nam
 cdef int add_term(ScaledSum *sum_, const Argument *array, object number, str name) except -1
 cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument *dst,
                         object rounding, object seed)
+cdef bint rounds_to_nearest(const CallContext *call, object rounding) except -1
 cdef int require_shape(const CallContext *call, const Argument *out,
                        const Broadcast *shape) except -1

@@ -184,19 +184,25 @@ cdef object new_sum(CallContext *call, const ScaledSum *sum_, const gpukern_tens
     return new_result_of(call, each, dtype, shape.ndim, shape.sizes, tensors, arrays, dst)
 
 
+cdef bint rounds_to_nearest(const CallContext *call, object rounding) except -1:
+    if rounding is None:
+        return True
+    if isinstance(rounding, str) and rounding in ("nearest", "stochastic"):
+        return rounding == "nearest"
+    raise GpukernValueError(f"{<object>call.function}: rounding must be 'nearest' or 'stochastic', "
+                            f"got {rounding!r}")
+
+
 cdef int set_options(const CallContext *call, object rounding, object seed, const Argument *dst,
                      bint wide, gpukern_axpby_options *options) except -1:
     cdef str function = <object>call.function
     options.struct_size = sizeof(gpukern_axpby_options)
     options.rounding = GPUKERN_ROUND_NEAREST
     options.seed = 0
-    if rounding is None or rounding == "nearest":
+    if rounds_to_nearest(call, rounding):
         if seed is not None:
             raise GpukernValueError(f"{function}: seed is for rounding='stochastic'")
         return 0
-    if rounding != "stochastic":
-        raise GpukernValueError(
-            f"{function}: rounding must be 'nearest' or 'stochastic', got {rounding!r}")
     if seed is None:
         raise GpukernValueError(f"{function}: rounding='stochastic' needs a seed")
     try:
