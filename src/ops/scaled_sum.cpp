@@ -73,6 +73,7 @@ class CheckedSum {
   CheckedSum(const ScaledSum& sum, const gpukern_axpby_options* raw_options)
       : options_(checked_options(sum.function, raw_options)), out_(sum.function, "out", sum.out) {
     args_.operand[kResult].type = real_type(out_);
+    inputs_.reserve(kInputs);  // which are large
     for (std::size_t k = 0; k < kInputs; ++k) add_input(k, sum);
     require_writable(out_.tensor, out_.name);
     if (options_.rounding == GPUKERN_ROUND_STOCHASTIC) {
