@@ -9,6 +9,7 @@ import scatter_oracle
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.exceptions import AxisError
+from places import on_gpu
 from strategies import INDEX_DTYPES, shapes
 from write_cases import check_at_places, write_plans
 
@@ -260,6 +261,38 @@ def test_many_strided_lines_of_updates(rng, dtype, length):
                 put_along_axis(out, there(index), those, axis, mode=mode, reduce=reduce)
                 put_along_axis(expected, index, some, axis, mode=mode, reduce=reduce)
                 assert out.numpy().tobytes() == expected.tobytes(), (axis, reduce)
+
+
+# The shape of an array of `n` elements along an axis, a view of it, and this axis.
+STRIDED_LINES = {
+    "reversed lines": (lambda n: (n, 17_000), lambda array: array[:, ::-1], 0),
+    "reversed along the axis": (lambda n: (n, 17_000), lambda array: array[::-1], 0),
+    "every second": (lambda n: (2 * n, 17_000), lambda array: array[::2], 0),
+    "padded": (lambda n: (n, 17_003), lambda array: array[:, 1:-2], 0),
+    "transposed": (lambda n: (n, 17_000), lambda array: array.T, 1),
+    "of three axes": (lambda n: (130, n, 150), lambda array: array[:, :, 3:-3].T, 1),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["f4", "f2", "c16"])
+@pytest.mark.parametrize("layout", STRIDED_LINES)
+@pytest.mark.parametrize("of", ["target", "index", "values", "all"])
+def test_layouts_of_strided_lines(rng, dtype, layout, of):
+    shape, view, axis = STRIDED_LINES[layout]
+
+    def placed(name, base):
+        """An array on the CPU and the same on a GPU, in its layout or contiguous."""
+        array = view(base) if of in (name, "all") else np.ascontiguousarray(view(base))
+        return array, on_gpu(array)
+
+    values = placed("values", (rng.standard_normal(shape(40)) * 9).astype(dtype))
+    index = placed("index", rng.integers(0, 5, shape(40)))
+    for reduce in (None, "add", "mean"):
+        target, out = placed("target", (rng.standard_normal(shape(5)) * 9).astype(dtype))
+        put_along_axis(out, index[1], values[1], axis, reduce=reduce)
+        put_along_axis(target, index[0], values[0], axis, reduce=reduce)
+        assert out.window.on(out.memory.numpy()).tobytes() == target.tobytes(), reduce
 
 
 def test_explain():
