@@ -32,18 +32,18 @@ device_memory : int, optional
     1 GiB. Arrays that need more are computed on the CPU.
 """
 
-MODE = """\
+MODES = """\
 mode : {'raise', 'wrap', 'clip', 'fill'}
     What to do with an index outside [0, n). 'raise': [-n, 0) counts from the end, anything else
     is an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
-    counts from the end, anything else gives `fill_value`.
-"""
+    counts from the end, """
 
-WRITE_OPTIONS = """\
-mode : {'raise', 'wrap', 'clip', 'fill'}
-    What to do with an index outside [0, n). 'raise': [-n, 0) counts from the end, anything else
-    is an IndexError. 'wrap': modulo n. 'clip': to the nearest of 0 and n - 1. 'fill': [-n, 0)
-    counts from the end; values with any other index are skipped.
+MODE = f"{MODES}anything else gives `fill_value`.\n"
+
+WRITE_OPTIONS = (
+    MODES
+    + """\
+and values with any other index are skipped.
 reduce : {None, 'add', 'multiply', 'min', 'max', 'mean'}
     None: the last value in C order of the index replaces the element. Otherwise the element and
     all of its values are combined. Integers wrap around and have no mean; complex numbers have
@@ -54,7 +54,11 @@ order : {'fixed', 'any'}
 unique : bool
     Whether no two indices refer to the same element, which saves time on a GPU. If some do, these
     elements are unspecified afterwards; no other is written.
+out : array, optional
+    Of the target's shape and dtype. Gets a copy of the target with the values written, and is
+    returned; the target is unchanged. May overlap the inputs.
 """
+)
 
 ROUNDING = """\
 rounding : {'nearest', 'stochastic'}, optional

@@ -31,9 +31,6 @@ def put_along_axis(target, index, values, axis=-1, *, mode="raise", reduce=None,
     axis : int or None
         In [-ndim, ndim); None indexes the flattened target by an index of one dimension.
     {write_options}
-    out : array, optional
-        Of the target's shape and dtype. Gets a copy of the target with the values written, and is
-        returned; the target is unchanged. May overlap the inputs.
     {call_options}
 
     Returns
