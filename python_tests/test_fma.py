@@ -232,7 +232,7 @@ def test_rounding_is_checked():
     with pytest.raises(ValueError, match="fma: rounding must be 'nearest' or 'stochastic'"):
         fma(x, x, x, rounding="up")
     for rounding in ("up", 3, np.array([1, 2])):
-        with pytest.raises(ValueError, match="^saxpy: rounding must be 'nearest' or 'stochastic'"):
+        with pytest.raises(ValueError, match=r"^saxpy: rounding must be 'nearest' or 'stochastic'"):
             saxpy(1, np.arange(3), np.arange(3), rounding=rounding)
     with pytest.raises(ValueError, match="needs a seed"):
         fma(x, x, x, rounding="stochastic")
