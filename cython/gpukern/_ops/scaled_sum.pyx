@@ -16,11 +16,10 @@ from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all, sizes_of
 from gpukern._interop.argument cimport describe_operand, dtype_of, shape_of
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, store_scalar
+from gpukern._runtime.runtime cimport as_int
 from gpukern._streams.call cimport (
     Argument, CallContext, end_call, finish, keep, name_of, new_memory, start, what,
 )
-
-import operator
 
 import numpy as np
 
@@ -205,11 +204,7 @@ cdef int set_options(const CallContext *call, object rounding, object seed, cons
         return 0
     if seed is None:
         raise GpukernValueError(f"{function}: rounding='stochastic' needs a seed")
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        raise GpukernTypeError(
-            f"{function}: seed must be an int, got {type(seed).__name__}") from None
+    number = as_int(seed, f"{function}: seed")
     if not 0 <= number < 2**64:
         raise GpukernOverflowError(f"{function}: seed must be in [0, 2**64), got {number}")
     if not is_bfloat16(&dst.c.dtype) or wide:

@@ -80,16 +80,18 @@ def set_num_threads(threads):
     if threads is None:
         check(gpukern_set_num_threads(0))
         return
-    try:
-        number = operator.index(threads)
-    except TypeError:
-        raise GpukernTypeError(
-            "set_num_threads: threads must be an int or None, got "
-            f"{type(threads).__name__}") from None
+    number = as_int(threads, "set_num_threads: threads", "must be an int or None")
     if not 0 < number < 2**31:
         raise GpukernValueError(
             f"set_num_threads: threads must be at least 1 and below 2**31, got {number}")
     check(gpukern_set_num_threads(number))
+
+
+cdef object as_int(object given, str what, str expected="must be an int"):
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise GpukernTypeError(f"{what} {expected}, got {type(given).__name__}") from None
 
 
 def get_num_threads():

@@ -17,14 +17,12 @@ from gpukern._capi cimport (
     gpukern_exec, gpukern_explanation, gpukern_status, gpukern_stream_wait,
 )
 from gpukern._interop.array_type cimport ArrayType
-from gpukern._runtime.runtime cimport DEFAULT_CPU, DEFAULT_NONE, check, default_device
+from gpukern._runtime.runtime cimport DEFAULT_CPU, DEFAULT_NONE, as_int, check, default_device
 from gpukern._streams.index_errors cimport errors_of_block, open_blocks
 from gpukern._streams.keep_alive cimport keep_until_done, keepalive_count, release_completed
 from gpukern._streams.progress cimport watch
 from gpukern._streams.stream cimport Stream, as_device, handle_of, new_stream, wait_back
 from gpukern._streams.stream_tracker cimport StreamTracker
-
-import operator
 
 from gpukern._interop import libraries
 from gpukern.errors import GpukernTypeError, GpukernValueError
@@ -105,10 +103,7 @@ cdef int begin_call(CallContext *call, str function, object device, object strea
 
 cdef int limit_device_memory(CallContext *call, object limit) except -1:
     cdef str name = f"{<str>call.function}: device_memory"
-    try:
-        number = operator.index(limit)
-    except TypeError:
-        raise GpukernTypeError(f"{name} must be an int, got {type(limit).__name__}") from None
+    number = as_int(limit, name)
     if not 0 < number < 2**63:
         raise GpukernValueError(f"{name} must be a number of bytes, got {number}")
     call.c.device_memory_limit = number

@@ -12,9 +12,8 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_stream_capture,
     gpukern_stream_wait,
 )
-from gpukern._runtime.runtime cimport check
+from gpukern._runtime.runtime cimport as_int, check
 
-import operator
 import sys
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
@@ -38,11 +37,7 @@ cdef class Stream:
 
 cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
     """A stream by its number, kept alive by `owner`; None if it may be destroyed at any time."""
-    try:
-        value = operator.index(handle)
-    except TypeError:
-        raise GpukernTypeError(
-            f"{what} must have an int as its handle, got {type(handle).__name__}") from None
+    value = as_int(handle, what, "must have an int as its handle")
     if not 0 <= value < 2**64:
         raise GpukernValueError(f"{what} must be a handle from 0 to 2**64 - 1, got {value}")
     # 1 (cudaStreamLegacy) is another name of 0; one name makes handles comparable.
