@@ -205,6 +205,21 @@ def test_out_may_overlap_the_index():
     assert on_ranks(call, 2) == [True] * 2
 
 
+def test_the_fields_between_those_of_out_and_of_the_table_are_kept():
+    def call(group):
+        records = np.zeros((2, 4), [("a", "i4"), ("b", "i4"), ("c", "i4")])
+        records["b"] = [[7], [8]]
+        out, local = records[["a", "c"]]
+        table = distributed.from_local(local[:2], group)
+        gpukern.scatter(table, [3 * group.rank], np.ones(1, out.dtype))
+        for index in (range(4), [3, 0, 0, 1], [0] * 4):
+            assert gpukern.gather(table, np.array(index), out=out) is out
+            assert out["c"].tolist() == [index[i] in (0, 3) for i in range(4)]
+        return records["b"].tolist()
+
+    assert on_ranks(call, 2) == [[[7] * 4, [8] * 4]] * 2
+
+
 def test_indices_of_another_byte_order_wrap():
     def call(group):
         table = distributed.from_local(np.arange(10) + 10 * group.rank, group)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import gpukern
+from gpukern._interop.numpy_subclasses import is_view_of_fields
 from gpukern.distributed import indexing
 from gpukern.distributed.cuda_driver import Driver
 from gpukern.distributed.group import Counts, Group, Transfer, collective, exchange_rows
@@ -84,7 +85,9 @@ class HostStorage:
 
     def can_write(self, out: Any, read: Sequence[Any]) -> bool:
         """Whether a result may be written to `out`, C-contiguous, while arrays are read."""
-        return out.flags.c_contiguous and not any(np.may_share_memory(out, each) for each in read)
+        if not out.flags.c_contiguous or is_view_of_fields(out):
+            return False
+        return not any(np.may_share_memory(out, each) for each in read)
 
     def steps(self, arrays: Sequence[Any]) -> "HostSteps | NcclSteps":
         """Return the steps of a call that sends and receives these arrays."""
