@@ -125,6 +125,23 @@ def test_scatter_by_an_index_on_another_gpu_of_the_rank():
     assert without_errors(on_ranks(call, 2)) == [[4.0, 6.0]] * 2
 
 
+@pytest.mark.parametrize("write", [gpukern.scatter, gpukern.put_along_axis])
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("progress", 5, "progress must be callable or None, got int"),
+        ("unique", 5, "unique must be a bool, got int"),
+        ("device_memory", -5, "device_memory must be"),
+    ],
+)
+def test_wrong_options_of_writes(write, option, value, words):
+    array = shared(np.zeros(9), None, devices_of(2))
+    with pytest.raises((TypeError, ValueError), match=f"{write.__name__}: {words}"):
+        write(array, [0], 1.0, axis=0, **{option: value})
+    require_equal(array.on(), np.zeros(9))
+    assert write(array, [0], 1.0, axis=0, unique=True, device_memory=1 << 30) is array
+
+
 def test_saxpy(rng):
     x, y = rng.random((2, 100, 33))
 

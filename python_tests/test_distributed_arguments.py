@@ -121,6 +121,11 @@ from gpukern import distributed
             lambda t: gpukern.gather(t, [0], device_memory=1 << 20),
         ),
         (
+            ValueError,
+            "scatter: a DistributedArray takes no device_memory",
+            lambda t: gpukern.scatter(t, [0], 1.0, device_memory=-5),
+        ),
+        (
             TypeError,
             "from_local: got an unexpected keyword argument 'rows'",
             lambda t: distributed.from_local([1.0], t.group, rows=1),

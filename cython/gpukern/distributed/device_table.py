@@ -195,11 +195,8 @@ class DeviceTable(DistributedArray):
             raise GpukernValueError(f"{name}: out is not supported for a DistributedArray")
         view = self._view(options["device"], index, values)
         options["device"] = options["out"] = None
-        if name == "put_along_axis":
-            kept = {key: options[key] for key in ("mode", "stream", "reduce", "order")}
-            gpukern.put_along_axis(view, index, values, options["axis"], **kept)
-        else:
-            gpukern.scatter(view, index, values, **options)
+        operation = gpukern.put_along_axis if name == "put_along_axis" else gpukern.scatter
+        operation(view, index, values, **options)
         return self
 
     def _saxpy(self, a: Any, x: Any, y: Any, out: Any, **options: Any) -> "DeviceTable":

@@ -66,7 +66,8 @@ cdef class IndexedWrite:
         if is_distributed(target):
             return target._scatter(
                 self.name, index, values, axis=axis, mode=mode, reduce=reduce, order=order,
-                unique=unique, out=out, device=device, stream=stream, progress=progress)
+                unique=unique, out=out, device=device, stream=stream, progress=progress,
+                device_memory=device_memory)
         begin_call(&call, self.name, device, stream, progress, device_memory)
         set_options(&call, &options, mode, reduce, order, unique)
         if out is None and not array_type_of(target).adopts:
