@@ -168,6 +168,16 @@ def test_saxpy_on_one_device_or_stream_is_refused(option):
     require_equal(out.on(), np.full(6, 5.0))
 
 
+@pytest.mark.parametrize("rounding", ["stochastic", "bogus"])
+def test_saxpy_rounds_to_nearest(rounding):
+    array, out = (shared(np.full(6, each), None, devices_of(2)) for each in (1.0, 5.0))
+    for place in (out, None):
+        with pytest.raises(ValueError, match=f"saxpy: rounding .*must be 'nearest'.* '{rounding}"):
+            gpukern.saxpy(1, array, array, out=place, rounding=rounding)
+    require_equal(out.on(), np.full(6, 5.0))
+    require_equal(gpukern.saxpy(1, array, array, rounding="nearest").on(), np.full(6, 2.0))
+
+
 def test_explain():
     array = shared(np.zeros((30, 4)), None, devices_of(2))
     for device in set(array.devices):

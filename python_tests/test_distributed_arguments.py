@@ -154,6 +154,27 @@ def test_an_argument_of_one_rank_is_an_error_of_all(error, message, call):
     assert len(set(texts)) == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rounding": "bogus"}, "rounding must be 'nearest' or 'stochastic', got 'bogus'"),
+        ({"rounding": 1}, "rounding must be 'nearest' or 'stochastic', got 1"),
+        ({"rounding": "stochastic", "seed": 1}, "must be 'nearest', got 'stochastic'"),
+        ({"seed": 1}, "seed is for rounding='stochastic'"),
+    ],
+)
+def test_saxpy_rounds_to_nearest(options, words):
+    def on_rank(group):
+        x, out = (distributed.from_local(np.ones(3), group) for _ in range(2))
+        for place in (out, None):
+            with pytest.raises(ValueError, match=f"saxpy: .*{words}"):
+                gpukern.saxpy(2, x, x, out=place, **options)
+        assert (out.local == 1).all()
+        return gpukern.saxpy(2, x, x, rounding="nearest").local.tolist()
+
+    assert on_ranks(on_rank, 2) == [[3.0] * 3] * 2
+
+
 def test_arguments_of_each_rank_alone():
     with pytest.raises(TypeError, match=r"threads: count must be an integer, got 1\.5"):
         distributed.threads(1.5)

@@ -95,8 +95,8 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
     if not (cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y)):
         if is_distributed(x) or is_distributed(y):
             return (x if is_distributed(x) else y)._saxpy(
-                a, x, y, out, device=device, stream=stream, progress=progress,
-                device_memory=device_memory)
+                a, x, y, out, rounding=rounding, seed=seed, device=device, stream=stream,
+                progress=progress, device_memory=device_memory)
         x_is_number, y_is_number = is_number(x), is_number(y)
     begin_call(&call, function, device, stream, progress, device_memory)
     terms.count = 0

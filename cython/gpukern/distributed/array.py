@@ -143,11 +143,15 @@ class DistributedArray:
         """Do what gpukern.saxpy does, on the rows of this rank."""
         from gpukern import saxpy
 
-        self._require_layout(x, y, out)
+        self._require_operands(x, y, out, **options)
         local = saxpy(a, x.local, y.local, out=None if out is None else out.local, **options)
         return self.like(local) if out is None else out
 
-    def _require_layout(self, x: Any, y: Any, out: Any) -> None:
+    def _require_operands(self, x: Any, y: Any, out: Any, *, rounding: Any, **_: Any) -> None:
+        if str(rounding) == "stochastic":  # whose bits depend on the place in the whole array
+            raise GpukernValueError(
+                "saxpy: rounding of a DistributedArray must be 'nearest', got 'stochastic'"
+            )
         first = "x" if x is self else "y"
         for name, each in (("x", x), ("y", y), *(() if out is None else (("out", out),))):
             if not isinstance(each, DistributedArray):

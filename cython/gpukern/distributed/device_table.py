@@ -222,12 +222,12 @@ class DeviceTable(DistributedArray):
         return table
 
     def _require_saxpy(
-        self, x: Any, y: Any, out: Any, *, device: Any, stream: Any, **_: Any
+        self, x: Any, y: Any, out: Any, *, device: Any, stream: Any, **options: Any
     ) -> None:
         """Raise an error before any part is written."""
         if device is not None or stream is not None:
             raise GpukernValueError("saxpy: a DeviceTable takes neither device nor stream")
-        self._require_layout(x, y, out)
+        self._require_operands(x, y, out, **options)
 
 
 class _Layout:
