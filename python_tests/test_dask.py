@@ -32,6 +32,21 @@ def test_an_item_of_a_table_of_items():
     assert gd.gather(da.arange(20, chunks=7), 13).compute(scheduler="sync") == 13
 
 
+def test_arguments_may_change_before_the_result_is_computed():
+    table = da.arange(1.0, 11.0, chunks=5)
+    index, item, fill, a = np.arange(3), np.array(1), np.array(4.0), np.array(2.0)
+    results = [
+        gd.gather(table, index),
+        gd.gather(table, item),
+        gd.gather(table, [0, 99], mode="fill", fill_value=fill),
+        gd.saxpy(a, table, table),
+    ]
+    for each in (index, item, fill, a):
+        each[...] = 9
+    got = [each.compute(scheduler="sync").tolist() for each in results]
+    assert got == [[1, 2, 3], 2, [1, 4], (3 * np.arange(1, 11)).tolist()]
+
+
 def test_errors():
     table = da.arange(10, chunks=5)
     lazy = gd.gather(table, [3, 12])

@@ -9,6 +9,7 @@ one gathers on the worker that has that chunk, one for each group that orders th
 each chunk of the result. Only this module imports dask.
 """
 
+import copy
 import functools
 import itertools
 import math
@@ -83,6 +84,7 @@ def gather(
     trailing = table.shape[1:]
     if mode == "fill":
         _fill_item(trailing, table.dtype, fill_value)  # refuses what it must
+        fill_value = copy.deepcopy(fill_value)
     table = table.rechunk(dict.fromkeys(range(1, table.ndim), -1))
     starts = np.concatenate(([0], np.cumsum(table.chunks[0]))).astype(np.int64)
     parts: dict[tuple[int, ...], tuple[int, int]] = {}
@@ -185,6 +187,7 @@ def _divided(
     parts = {}
     for place in np.ndindex(*map(len, chunks)):
         part = array[ends[place[0]] : ends[place[0] + 1]] if place else array
+        part = part.copy()  # the caller may write to the index before the result is computed
         graph[(name, *place)], parts[place] = part, _parts_of(part, starts)
     distributed = sys.modules.get("distributed")
     try:
@@ -310,6 +313,7 @@ def saxpy(a: Any, x: da.Array, y: da.Array) -> da.Array:
     if np.ndim(a) != 0:
         raise GpukernTypeError(f"saxpy: a must be a scalar, got an array of shape {np.shape(a)}")
     none = (0,) * x.ndim
+    a = copy.deepcopy(a)
     meta = gpukern.saxpy(a, np.empty(none, x.dtype), np.empty(none, y.dtype))  # may refuse them
     made = da.map_blocks(_saxpy_of_blocks, x, y.rechunk(x.chunks), a=a, dtype=meta.dtype, meta=meta)
     return cast("da.Array", made)
