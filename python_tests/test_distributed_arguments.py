@@ -175,6 +175,16 @@ def test_saxpy_rounds_to_nearest(options, words):
     assert on_ranks(on_rank, 2) == [[3.0] * 3] * 2
 
 
+def test_saxpy_many_is_not_explained():
+    host = np.ones(3)
+    table = distributed.from_local(host, distributed.threads(1)[0])
+    for arrays in ([table], [table, host], [host, table]):
+        with pytest.raises(TypeError, match="explain: saxpy_many of a DistributedArray is several"):
+            gpukern.explain(gpukern.saxpy_many, 2, arrays, arrays)
+        made = gpukern.saxpy_many(2, arrays, arrays)
+        assert [getattr(each, "local", each).tolist() for each in made] == [[3] * 3] * len(arrays)
+
+
 def test_arguments_of_each_rank_alone():
     with pytest.raises(TypeError, match=r"threads: count must be an integer, got 1\.5"):
         distributed.threads(1.5)

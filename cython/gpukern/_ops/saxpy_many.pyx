@@ -206,7 +206,10 @@ cdef object by_saxpy(object a, tuple xs, tuple ys, tuple outs, object device, ob
     cdef int k
     for k in range(len(xs)):
         if is_distributed(xs[k]) or is_distributed(ys[k]):  # which are not explained
-            continue
+            if explanation == NULL:
+                continue
+            raise GpukernTypeError("explain: saxpy_many of a DistributedArray is several calls; "
+                                   "pass its .local")
         memset(&scratch, 0, sizeof(scratch))
         scratch.struct_size = sizeof(scratch)
         request_explanation(&scratch if explanation == NULL else explanation)
