@@ -189,6 +189,22 @@ def test_explain():
         assert explained.place == f"cuda:{device}"
 
 
+def test_tuples_of_indices_on_each_gpu_of_the_rank():
+    table = np.arange(120.0).reshape(30, 4)
+    array = shared(table, None, devices_of(3))
+    for device in set(array.devices):
+        i, j = (gpukern.to_device(np.array(each), device) for each in ([29, 0], [3, 1]))
+        for index in ((i, j), (i, 2), (2, j)):
+            found = gpukern.gather(array, index)
+            host = tuple(each if isinstance(each, int) else each.numpy() for each in index)
+            require_equal(found, table[host])
+            assert found.device == f"cuda:{device}"
+            assert gpukern.explain(gpukern.gather, array, index).place == f"cuda:{device}"
+            assert gpukern.explain(gpukern.scatter, array, index, 1).place == f"cuda:{device}"
+            gpukern.scatter(array, index, 1.0, reduce="add")
+            table[host] += 1
+
+
 def test_a_bad_index_raises_on_all_ranks_and_the_next_call_works():
     table = np.arange(90.0).reshape(30, 3)
 

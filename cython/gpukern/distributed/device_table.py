@@ -128,7 +128,8 @@ class DeviceTable(DistributedArray):
 
     def _view(self, device: Any, *arrays: Any) -> gpukern.DeviceArray:
         """Return the whole array as a given device accesses it, or else the device of an array."""
-        return self.on(device_of(*arrays) if device is None else device)
+        tuples = (each if isinstance(each, tuple) else (each,) for each in arrays)
+        return self.on(device_of(*itertools.chain(*tuples)) if device is None else device)
 
     def _explained(self, name: str, arguments: Sequence[Any], device: Any) -> gpukern.DeviceArray:
         others = (each for each in arguments if not isinstance(each, DistributedArray))
