@@ -282,6 +282,15 @@ TEST(HppTensorRef, DescribesTheTensor) {
   EXPECT_EQ(TensorRef(values).c_tensor().strides, nullptr);
 }
 
+TEST(HppTensorRef, KnowsTheSizesOfArrays) {
+  float values[6] = {};
+  EXPECT_EQ(TensorRef(values, {2, 3}).c_tensor().data, values);
+  EXPECT_THROW(TensorRef(values, {7}), gpukern::ValueError);
+  const auto* first = static_cast<const float*>(values);
+  EXPECT_EQ(TensorRef(first, {2, 2}).c_tensor().ndim, 2);
+  EXPECT_EQ(TensorRef<float>(nullptr, {0}).c_tensor().data, nullptr);
+}
+
 /// What a std::mdspan<T, dextents<int, 2>, layout_stride> offers, for standards before C++23.
 template <class T>
 struct Matrix {

@@ -255,7 +255,10 @@ class TensorRef {
  public:
   using element_type = T;
 
-  TensorRef(T* data, const Dims& shape, Device device = kCpu) noexcept
+  /// Memory of a device, by default of the host. An array is a range, whose size is known.
+  template <class P>
+    requires(std::convertible_to<P, T*> && !std::is_array_v<std::remove_reference_t<P>>)
+  TensorRef(P&& data, const Dims& shape, Device device = kCpu) noexcept
       : data_(data), shape_(shape), device_(device) {}
 
   /// Host memory, 1-D.
@@ -323,6 +326,8 @@ class TensorRef {
 };
 
 /// @cond The deduction guides.
+template <Element T>
+TensorRef(T*, const Dims&, Device = kCpu) -> TensorRef<T>;
 template <detail::Items R>
 TensorRef(R&&) -> TensorRef<detail::item_t<R>>;
 template <detail::Items R>
