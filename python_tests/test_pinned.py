@@ -120,6 +120,8 @@ def test_works_as_operand_and_result():
         (-1, float, ValueError),
         ((2, -3), float, ValueError),
         (2**62, float, ValueError),
+        (2**63, "S", ValueError),
+        ((2**40, 2**40), "S", ValueError),
         (1.5, float, TypeError),
         (3, object, TypeError),
         (3, "nonsense", TypeError),

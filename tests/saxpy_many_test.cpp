@@ -309,7 +309,7 @@ TEST_P(SaxpyManyPlacementTest, RefusesNull) {
                  "saxpy_many: y[0] must not be NULL");
     expect_error(gpukern_saxpy_list_create(xs, ys, &none, 1, nullptr), GPUKERN_VALUE_ERROR,
                  "saxpy_list: list must not be NULL");
-    gpukern_saxpy_list* list = nullptr;
+    auto* list = reinterpret_cast<gpukern_saxpy_list*>(&none);
     expect_error(gpukern_saxpy_list_create(xs, ys, &none, 1, &list), GPUKERN_VALUE_ERROR,
                  "saxpy_list: out[0] must not be NULL");
     EXPECT_EQ(list, nullptr);

@@ -30,7 +30,7 @@ TEST(StreamOnTheCpuTest, HasNothingToOrder) {
   expect_error(gpukern_event_record(kCpu, nullptr, nullptr), GPUKERN_VALUE_ERROR,
                "event_record: event must not be NULL");
   expect_error(gpukern_event_query(kCpu, event, nullptr), GPUKERN_VALUE_ERROR,
-               "event_done: done must not be NULL");
+               "event_query: done must not be NULL");
   expect_error(gpukern_stream_wait({GPUKERN_CUDA, 1000}, nullptr, nullptr), GPUKERN_DEVICE_ERROR,
                "there is no ");
 }

@@ -53,10 +53,14 @@ class TableTest : public testing::Test {
   gpukern_status create(const std::vector<std::int64_t>& bytes,
                         const std::vector<std::int32_t>& devices, bool exported = false) {
     const std::vector<std::int32_t> all = all_devices();
-    const gpukern_table_desc desc{
-        sizeof desc,     static_cast<std::int32_t>(bytes.size()), bytes.data(),
-        devices.data(),  static_cast<std::int32_t>(all.size()),   all.data(),
-        exported ? 1 : 0};
+    const gpukern_table_desc desc{sizeof desc,
+                                  static_cast<std::int32_t>(bytes.size()),
+                                  bytes.data(),
+                                  devices.data(),
+                                  static_cast<std::int32_t>(all.size()),
+                                  all.data(),
+                                  exported ? 1 : 0,
+                                  0};
     gpukern_table* table = nullptr;
     const gpukern_status status = gpukern_table_create(&desc, &table);
     EXPECT_EQ(table != nullptr, status == GPUKERN_SUCCESS);
@@ -242,6 +246,10 @@ TEST_F(TableTest, WrongDescriptionsAreRefused) {
   expect_error(gpukern_table_create(&desc, &table), GPUKERN_VALUE_ERROR,
                "table_create: desc must have struct_size");
   desc.struct_size = sizeof desc;
+  desc.reserved = 1;
+  expect_error(gpukern_table_create(&desc, &table), GPUKERN_VALUE_ERROR,
+               "table_create: reserved must be 0, got 1");
+  desc.reserved = 0;
   expect_error(gpukern_table_create(&desc, &table), GPUKERN_VALUE_ERROR,
                "table_create: device_count");
   desc.device_count = 1;
@@ -307,7 +315,7 @@ TEST(TableWithoutDeviceTest, IsADeviceError) {
   if (cuda_devices() > 0) GTEST_SKIP() << "there is a CUDA device";
   const std::int64_t bytes = 1;
   const std::int32_t device = 0;
-  const gpukern_table_desc desc{sizeof desc, 1, &bytes, &device, 1, &device, 0};
+  const gpukern_table_desc desc{sizeof desc, 1, &bytes, &device, 1, &device, 0, 0};
   gpukern_table* table = nullptr;
   expect_error(gpukern_table_create(&desc, &table), GPUKERN_DEVICE_ERROR,
                "there is no CUDA device");

@@ -289,6 +289,7 @@ cdef extern from "gpukern/table.h" nogil:
         int32_t device_count
         const int32_t *devices
         int32_t exported
+        int32_t reserved
     ctypedef struct gpukern_table_handle:
         int32_t type
         int32_t file

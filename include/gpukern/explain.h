@@ -10,7 +10,8 @@
  * gpukern_copy_async() check their arguments and report what they would do, but do not run: no
  * tensor's memory is read or written, so indices are not checked, nothing is enqueued, and neither
  * gpukern_exec::progress nor a gpukern_pipeline_step is called. Other functions ignore it. The
- * field is read only where gpukern_exec::struct_size covers it.
+ * field is read only where gpukern_exec::struct_size covers it. Copies report their bytes alone,
+ * and no device, rule, path or threads.
  *
  * @code
  * gpukern_explanation explanation = GPUKERN_EXPLANATION_INIT;

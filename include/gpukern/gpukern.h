@@ -4,7 +4,7 @@
 
 /**
  * @file gpukern.h
- * @brief The C ABI of gpukern: gather, take_along_axis and saxpy on the CPU and on CUDA GPUs.
+ * @brief The C ABI of gpukern: gather, scatter and arithmetic on the CPU and on CUDA GPUs.
  *
  * Every function that can fail returns a ::gpukern_status and, on failure, leaves a message for
  * the calling thread in gpukern_last_error(). A query that cannot fail returns its value. All
@@ -48,7 +48,8 @@ GPUKERN_API int32_t gpukern_abi_version(void);
 
 /**
  * @brief Returns the message of the calling thread's last failed call, "" if there was none.
- * @return NUL-terminated UTF-8, owned by the library, valid until the thread's next failing call.
+ * @return NUL-terminated UTF-8 of at most 1023 bytes, to which a longer message is cut; owned by
+ * the library, valid until the thread's next failing call.
  */
 GPUKERN_API const char *gpukern_last_error(void);
 
@@ -195,7 +196,9 @@ GPUKERN_API gpukern_status gpukern_unpin(void *data);
  *
  * @param[in] source any dtype
  * @param[out] destination of the source's shape and element size; may overlap the source
- * @param[in] exec its stream belongs to the GPU of the copy; may be NULL
+ * @param[in] exec its stream belongs to the GPU of the copy, its device is ignored; may be NULL
+ * @return GPUKERN_TYPE_ERROR for another element size, GPUKERN_VALUE_ERROR for other invalid
+ *         arguments, GPUKERN_DEVICE_ERROR for a device that does not exist
  */
 GPUKERN_API gpukern_status gpukern_copy(const gpukern_tensor *source,
                                         const gpukern_tensor *destination,

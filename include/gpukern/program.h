@@ -68,7 +68,7 @@ typedef struct gpukern_program_desc {
   size_t header_count;
   const char *const *name_expressions; /**< template instances: "scale<float>", "&ns::f<4>" */
   size_t name_expression_count;
-  const char *cache_key; /**< the key in the cache; NULL: all of the above */
+  const char *cache_key; /**< the key in the cache; NULL: all of the above, and `note` */
   const char *note;      /**< text that is stored with the program; may be NULL */
 } gpukern_program_desc;
 

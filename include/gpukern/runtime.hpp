@@ -214,10 +214,14 @@ class Table {
         std::span<const std::int32_t> devices, bool exported = false) {
     if (part_bytes.size() != part_devices.size())
       throw ValueError("Table: part_bytes and part_devices must have one size");
-    const gpukern_table_desc desc{
-        sizeof desc,         static_cast<std::int32_t>(part_bytes.size()), part_bytes.data(),
-        part_devices.data(), static_cast<std::int32_t>(devices.size()),    devices.data(),
-        exported ? 1 : 0};
+    const gpukern_table_desc desc{sizeof desc,
+                                  static_cast<std::int32_t>(part_bytes.size()),
+                                  part_bytes.data(),
+                                  part_devices.data(),
+                                  static_cast<std::int32_t>(devices.size()),
+                                  devices.data(),
+                                  exported ? 1 : 0,
+                                  0};
     check(gpukern_table_create(&desc, &table_));
   }
   Table(Table&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}

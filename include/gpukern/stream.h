@@ -63,7 +63,7 @@ GPUKERN_API gpukern_status gpukern_event_record(gpukern_device device, void *str
  *
  * @param[in] device the device of the stream
  * @param[in] stream a cudaStream_t; NULL is the legacy default stream
- * @param[in] event may be NULL, which does nothing
+ * @param[in] event may be NULL, which does nothing; the device must exist
  */
 GPUKERN_API gpukern_status gpukern_stream_wait_event(gpukern_device device, void *stream,
                                                      const gpukern_event *event);
@@ -71,7 +71,7 @@ GPUKERN_API gpukern_status gpukern_stream_wait_event(gpukern_device device, void
 /**
  * @brief Queries, without waiting, whether the work before an event has run.
  * @param[in] device the device of the event
- * @param[in] event may be NULL, which counts as complete
+ * @param[in] event may be NULL, which counts as complete; the device must exist
  * @param[out] done 1 or 0
  */
 GPUKERN_API gpukern_status gpukern_event_query(gpukern_device device, const gpukern_event *event,

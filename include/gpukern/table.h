@@ -13,7 +13,7 @@
  * @code
  * int64_t bytes[] = {rows * row_bytes, rows * row_bytes};
  * int32_t devices[] = {0, 1};
- * gpukern_table_desc desc = {sizeof desc, 2, bytes, devices, 2, devices, 0};
+ * gpukern_table_desc desc = {sizeof desc, 2, bytes, devices, 2, devices, 0, 0};
  * gpukern_table *table;
  * gpukern_table_create(&desc, &table);
  * gpukern_tensor source = {gpukern_table_data(table), {GPUKERN_CUDA, 1}, 2, dtype, shape, NULL, 0};
@@ -47,6 +47,7 @@ typedef struct gpukern_table_desc {
   int32_t device_count;
   const int32_t *devices; /**< the ordinals of the devices that access the table */
   int32_t exported;       /**< 1 if other processes import parts of this one, else 0 */
+  int32_t reserved;       /**< 0 */
 } gpukern_table_desc;
 
 /** How a handle names memory; numbers are those of CUmemAllocationHandleType. */

@@ -119,8 +119,10 @@ typedef int32_t (*gpukern_progress)(void *user, uint64_t done_bytes, uint64_t to
 /**
  * @brief Where and how a call runs. Every function accepts NULL for the defaults.
  *
- * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow. The
- * options of an operation are in a struct of that operation, such as ::gpukern_gather_options.
+ * Set `struct_size` to `sizeof(gpukern_exec)` (GPUKERN_EXEC_INIT does): the struct may grow. What
+ * is beyond the struct that the library was built with, here and in other structs with a size, is
+ * ignored: before it uses a newer field, a program compares gpukern_version(). The options of an
+ * operation are in a struct of that operation, such as ::gpukern_gather_options.
  */
 typedef struct gpukern_exec {
   size_t struct_size;

@@ -16,7 +16,9 @@ namespace {
 thread_local std::array<char, 1024> last_message{};
 
 void store(std::string_view message) noexcept {
-  const std::size_t length = std::min(message.size(), last_message.size() - 1);
+  std::size_t length = std::min(message.size(), last_message.size() - 1);
+  // Not inside a character: the bytes of UTF-8 after its first one are 10xxxxxx.
+  while (length > 0 && length < message.size() && (message[length] & 0xC0) == 0x80) --length;
   std::memcpy(last_message.data(), message.data(), length);
   last_message[length] = '\0';
 }

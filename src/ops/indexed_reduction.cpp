@@ -23,7 +23,7 @@ const gpukern_gather_reduce_options& checked(const char* function, bool has_inde
       offsetof(gpukern_gather_reduce_options, reduce) + sizeof(std::int32_t);
   require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
           ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
-  require_mode(function, options->mode);
+  if (has_index) require_mode(function, options->mode);
   require(has_index || options->mode == GPUKERN_INDEX_RAISE || options->mode == GPUKERN_INDEX_CLIP,
           GPUKERN_VALUE_ERROR, function, ": mode must be raise (0) or clip (2), got ",
           options->mode);

@@ -195,6 +195,7 @@ extern "C" gpukern_status gpukern_saxpy_list_create(const gpukern_tensor* const*
                                                     gpukern_saxpy_list** list) {
   return guard([&] {
     require(list != nullptr, GPUKERN_VALUE_ERROR, "saxpy_list: list must not be NULL");
+    *list = nullptr;
     *list = std::make_unique<gpukern_saxpy_list>("saxpy_list", x, y, out, count).release();
   });
 }

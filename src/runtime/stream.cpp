@@ -42,7 +42,7 @@ extern "C" gpukern_status gpukern_event_record(gpukern_device device, void* stre
 extern "C" gpukern_status gpukern_stream_wait_event(gpukern_device device, void* stream,
                                                     const gpukern_event* event) {
   return guard([&] {
-    gpukern::Device& on = device_for(checked_device(device, {"event_wait", "device"}));
+    gpukern::Device& on = device_for(checked_device(device, {"stream_wait_event", "device"}));
     if (event != nullptr) on.wait_event(stream, const_cast<gpukern_event*>(event));
   });
 }
@@ -50,8 +50,8 @@ extern "C" gpukern_status gpukern_stream_wait_event(gpukern_device device, void*
 extern "C" gpukern_status gpukern_event_query(gpukern_device device, const gpukern_event* event,
                                               int32_t* done) {
   return guard([&] {
-    require(done != nullptr, GPUKERN_VALUE_ERROR, "event_done: done must not be NULL");
-    gpukern::Device& on = device_for(checked_device(device, {"event_done", "device"}));
+    require(done != nullptr, GPUKERN_VALUE_ERROR, "event_query: done must not be NULL");
+    gpukern::Device& on = device_for(checked_device(device, {"event_query", "device"}));
     *done = event == nullptr || on.is_done(const_cast<gpukern_event*>(event)) ? 1 : 0;
   });
 }

@@ -14,7 +14,7 @@ constexpr std::int64_t kPage = std::int64_t{2} << 20;
 gpukern_status create(std::vector<std::int32_t> devices, gpukern_table** table) {
   const std::vector<std::int64_t> bytes{kPage, kPage + 1};
   const std::int32_t device = 0;
-  const gpukern_table_desc desc{sizeof desc, 2, bytes.data(), devices.data(), 1, &device, 1};
+  const gpukern_table_desc desc{sizeof desc, 2, bytes.data(), devices.data(), 1, &device, 1, 0};
   return gpukern_table_create(&desc, table);
 }
 

@@ -176,7 +176,7 @@ void table(Case& given) {
     const std::int32_t first[] = {0, -1};
     const std::int32_t second[] = {-1, 0};
     const std::int32_t device = 0;
-    gpukern_table_desc desc{sizeof desc, 2, bytes, first, 1, &device, 1};
+    gpukern_table_desc desc{sizeof desc, 2, bytes, first, 1, &device, 1, 0};
     gpukern_table_desc other = desc;
     other.part_devices = second;
     gpukern_table* ours = nullptr;

@@ -213,7 +213,7 @@ cdef class TableMemory:
         desc.part_bytes = <const int64_t *>cnp.PyArray_DATA(sizes)
         desc.part_devices = <const int32_t *>cnp.PyArray_DATA(owners)
         desc.devices = <const int32_t *>cnp.PyArray_DATA(access)
-        desc.exported = exported
+        desc.exported, desc.reserved = exported, 0
         with nogil:
             check(gpukern_table_create(&desc, &self.table))
         self.trackers = {
@@ -279,7 +279,7 @@ cdef int fill_sizes(int64_t *sizes, object shape, cnp.dtype dtype, str function)
     if len(given) > GPUKERN_MAX_NDIM:
         raise GpukernValueError(f"{function}: shape must have 0 to {GPUKERN_MAX_NDIM} dimensions, "
                                 f"got {len(given)}")
-    total = dtype.itemsize
+    total = max(dtype.itemsize, 1)
     for d in range(len(given)):
         if given[d] < 0:
             raise GpukernValueError(f"{function}: shape must have no negative size, got {given[d]}")
