@@ -170,8 +170,12 @@ gpukern.gather(x, index, device="cuda")
 assert in_child(lambda: gpukern.gather(x, index, device="cuda")) == 1
 assert in_child(compute) == 0
 gpukern.gather(x, index, device="cuda")
+there = gpukern.to_device(x)
+assert in_child(there.numpy) == 1
+assert in_child(lambda: there.__cuda_array_interface__) == 1
+gpukern.saxpy(1, there, there)
 """)
-    assert "fork" in printed
+    assert printed.count("fork") == 3
 
 
 def test_child_of_another_users_threads(tmp_path):

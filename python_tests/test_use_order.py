@@ -6,6 +6,8 @@
 test_gpus_in_software.py runs this file where there is no GPU.
 """
 
+import threading
+import weakref
 from functools import partial
 
 import cuda_driver
@@ -102,3 +104,32 @@ def test_a_write_is_known_after_the_host_has_waited_for_a_later_use(streams):
     streams[0].delay(100_000)
     gpukern.scatter(array, During(ALL, array.numpy), 1.0, mode="clip", stream=streams[0])
     assert (read(array, streams[1]) == 1).all()
+
+
+def test_the_last_reference_to_a_stream_runs_code(streams):
+    """An array gives up its owner's stream when another one writes; not while it is locked."""
+    x = gpukern.to_device(np.ones(ROWS, "f4"))
+    alive, read = weakref.ref(x), []
+
+    class Owned:
+        def __init__(self, stream):
+            self.stream = stream
+
+        def __cuda_stream__(self):
+            return self.stream.__cuda_stream__()
+
+        def __del__(self):
+            array = alive()
+            if array is not None:
+                read.append(array.numpy())
+
+    def write():
+        for stream in streams[:2]:
+            gpukern.saxpy(1, x, x, out=x, stream=Owned(stream))
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert len(read) == 1
+    assert x.numpy()[0] == 4

@@ -24,10 +24,29 @@ from gpukern.errors import (
 cdef extern from "Python.h":
     int Py_IsInitialized() nogil
 
+cdef extern from "<pthread.h>" nogil:
+    int pthread_atfork(void (*prepare)() noexcept, void (*parent)() noexcept,
+                       void (*child)() noexcept)
+
 # $GPUKERN_DEVICE, as the C side has read it.
 cdef str device_variable = ""
 cdef DefaultDevice named_device = DEFAULT_NONE
 cdef dict DEFAULT_DEVICES = {"": DEFAULT_NONE, "cpu": DEFAULT_CPU, "cuda": DEFAULT_CUDA}
+
+
+cdef int forks = 0  # that this process descends from
+
+
+cdef void count_fork() noexcept nogil:
+    global forks
+    forks += 1
+
+
+pthread_atfork(NULL, NULL, count_fork)
+
+
+cdef int fork_count() noexcept nogil:
+    return forks
 
 
 cdef int check(gpukern_status status) except -1 nogil:

@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gpukern authors
 # SPDX-License-Identifier: Apache-2.0
 
+from libc.stdint cimport uint64_t
+
 from gpukern._capi cimport gpukern_device
 
 cdef class Stream:
@@ -15,6 +17,10 @@ cdef Stream as_stream(object stream, str what=*)
 cdef Stream stream_of_handle(object handle, object owner, str what=*)
 cdef Stream legacy_stream()
 cdef bint same_stream(Stream a, Stream b) noexcept
+cdef uint64_t capture_of(gpukern_device device, Stream stream) except? 0xffffffff
+cdef bint captures(gpukern_device device, void *stream) noexcept
+cdef int wait_for(gpukern_device device, Stream stream, Stream other, bint captured) except -1
+cdef void wait_outside(gpukern_device device, void *stream, void *other) noexcept
 cdef Stream consumer_stream(object stream, int device_id)
 cdef list current_streams(int device_id)
 cdef gpukern_device as_device(object device, str what=*) except *

@@ -115,6 +115,38 @@ cdef Stream as_stream(object stream, str what="stream"):
         f"got {type(stream).__name__}")
 
 
+cdef bint captures(gpukern_device device, void *stream) noexcept:
+    cdef uint64_t capture = 0
+    with nogil:
+        gpukern_stream_capture(device, stream, &capture)
+    return capture != 0
+
+
+cdef void wait_outside(gpukern_device device, void *stream, void *other) noexcept:
+    """Waits for another stream, unless that captures: this one would be drawn into the capture."""
+    if not captures(device, other):
+        with nogil:
+            gpukern_stream_wait(device, stream, other)
+
+
+cdef uint64_t capture_of(gpukern_device device, Stream stream) except? 0xffffffff:
+    cdef uint64_t capture = 0
+    with nogil:
+        check(gpukern_stream_capture(device, stream.handle, &capture))
+    return capture
+
+
+cdef int wait_for(gpukern_device device, Stream stream, Stream other, bint captured) except -1:
+    """Waits for all work on another stream, unless that would draw this one into a capture."""
+    if not captured and capture_of(device, other) != 0:
+        raise GpukernValueError(
+            "the array is in use on a stream that captures a CUDA graph; use it on a stream of "
+            "that capture, or when the capture has ended")
+    with nogil:
+        check(gpukern_stream_wait(device, stream.handle, other.handle))
+    return 0
+
+
 cdef Stream consumer_stream(object stream, int device_id):
     """DLPack's number of a CUDA stream; None for -1."""
     cdef Stream known

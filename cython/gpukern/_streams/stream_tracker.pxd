@@ -25,6 +25,9 @@ cdef class StreamTracker:
     cdef atomic[uint64_t] looks    # at the uses, to order others behind them
     cdef list pending
     cdef list consumers
+    cdef list retired             # released by drop_retired()
+    cdef bint retires             # whether there are any
+    cdef int forks                # when this was made
     cdef list elsewhere
     cdef Stream joined
     cdef uint64_t joined_changes
@@ -50,6 +53,10 @@ cdef class StreamTracker:
     cdef Stream capturing(self)
     cdef int begin_on_owner(self, bint writes) except -1
     cdef int begin_on_other(self, Stream stream, bint writes) except -1
+    cdef int note_on_other(self, Stream stream, bint writes) except -1
+    cdef int require_process(self) except -1
+    cdef int drop_retired(self) except -1
+    cdef int retire(self, object replaced) except -1
     cdef bint has_pending_write(self) noexcept
     cdef int change_owner(self, Stream stream) except -1
     cdef int remember(self, PendingUse use) except -1

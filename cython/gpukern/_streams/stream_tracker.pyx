@@ -28,13 +28,15 @@ from libcpp.atomic cimport memory_order_relaxed
 
 from gpukern._capi cimport (
     GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_event, gpukern_event_record,
-    gpukern_event_release, gpukern_exec, gpukern_release, gpukern_stream_capture,
-    gpukern_stream_wait, gpukern_stream_wait_event, gpukern_synchronize,
+    gpukern_event_release, gpukern_exec, gpukern_release, gpukern_stream_wait_event,
+    gpukern_synchronize,
 )
-from gpukern._runtime.runtime cimport check
-from gpukern._streams.stream cimport Stream, legacy_stream, same_stream
+from gpukern._runtime.runtime cimport check, fork_count
+from gpukern._streams.stream cimport (
+    Stream, capture_of, captures, legacy_stream, same_stream, wait_for, wait_outside,
+)
 
-from gpukern.errors import GpukernValueError
+from gpukern.errors import GpukernCudaError
 
 cdef enum:
     # With more pending streams the owner waits for the oldest, which costs some overlap.
@@ -62,9 +64,30 @@ cdef class StreamTracker:
     def __dealloc__(self):
         gpukern_event_release(self.device, self.written)
 
+    cdef int require_process(self) except -1:
+        """In the child of a fork() another thread's lock would never be released."""
+        if self.forks != fork_count():
+            raise GpukernCudaError("the array is of the process that this one was forked from, in "
+                                   "which alone CUDA works")
+        return 0
+
+    cdef int drop_retired(self) except -1:
+        """Releases what was replaced under the lock: the owner of a stream may run any code."""
+        cdef list retired = []
+        with self.lock:
+            retired, self.retired = self.retired, retired
+            self.retires = False
+        return 0
+
+    cdef int retire(self, object replaced) except -1:
+        self.retired.append(replaced)
+        self.retires = True
+        return 0
+
     cdef int begin(self, Stream stream, bint writes, uint64_t *number=NULL) except -1:
         """Orders what will be enqueued on a stream behind the uses that it conflicts with. The
         `number` of this use is for mark_complete()."""
+        self.require_process()
         if self.elsewhere is not None:
             if writes:
                 self.join(stream)
@@ -78,8 +101,10 @@ cdef class StreamTracker:
                 number[0] = self.looks.load() + 1
             self.looks.fetch_add(1)
             if same_stream(stream, self.owner):
-                return self.begin_on_owner(writes)
-            return self.begin_on_other(stream, writes)
+                self.begin_on_owner(writes)
+            else:
+                self.begin_on_other(stream, writes)
+        return self.drop_retired() if self.retires else 0
 
     cdef int join(self, Stream stream) except -1:
         """Orders what will be enqueued on a stream behind all uses elsewhere, but no capture."""
@@ -142,11 +167,12 @@ cdef class StreamTracker:
                 self.written, self.written_writes = event, writes
             with nogil:
                 check(gpukern_stream_wait_event(device, stream.handle, self.written))
-        return 0
+        return self.drop_retired() if self.retires else 0
 
     cdef gpukern_event *mark(self) except? NULL:
         """An event behind all uses, NULL if there are none, or if the owner captures a graph."""
         cdef gpukern_event *event = NULL
+        self.require_process()
         with self.lock:
             self.looks.fetch_add(1)
             if self.busy or self.pending:
@@ -156,6 +182,8 @@ cdef class StreamTracker:
                 self.begin_on_owner(True)
                 with nogil:
                     check(gpukern_event_record(self.device, self.owner.handle, &event))
+        if self.retires:
+            self.drop_retired()
         return event
 
     cdef int synchronize(self) except -1:
@@ -177,7 +205,6 @@ cdef class StreamTracker:
     cdef int end(self, Stream stream, bint writes, uint64_t number=0) except -1:
         """Notes that a use has been enqueued, by the number of its begin(), 0 for new memory. Who
         looked at the uses since then has not waited for its work."""
-        cdef PendingUse use
         # A look that this does not count comes after it, and so after the work.
         if stream.lasting and self.looks.fetch_add(0) == number:
             return 0
@@ -186,18 +213,24 @@ cdef class StreamTracker:
             self.writes.fetch_add(1 if writes else 0)
             self.looks.fetch_add(1)
             if same_stream(stream, self.owner):
-                return self.begin_on_owner(writes) if writes or not self.busy else 0
-            use = self.use_of(stream)
-            if (use is not None and not writes) or capture_of(self.device, stream):
-                return 0
-            if use is None:
-                use = PendingUse.__new__(PendingUse)
-                use.stream = stream if stream.lasting else None
-                if not stream.lasting:
-                    with nogil:
-                        check(gpukern_event_record(self.device, stream.handle, &use.event))
-                self.remember(use)
-            use.wrote |= writes
+                if writes or not self.busy:
+                    self.begin_on_owner(writes)
+            else:
+                self.note_on_other(stream, writes)
+        return self.drop_retired() if self.retires else 0
+
+    cdef int note_on_other(self, Stream stream, bint writes) except -1:
+        cdef PendingUse use = self.use_of(stream)
+        if (use is not None and not writes) or capture_of(self.device, stream):
+            return 0
+        if use is None:
+            use = PendingUse.__new__(PendingUse)
+            use.stream = stream if stream.lasting else None
+            if not stream.lasting:
+                with nogil:
+                    check(gpukern_event_record(self.device, stream.handle, &use.event))
+            self.remember(use)
+        use.wrote |= writes
         return 0
 
     cdef int begin_on_owner(self, bint writes) except -1:
@@ -211,6 +244,7 @@ cdef class StreamTracker:
             if writes or use.wrote:
                 self.wait(self.owner, use, False)
                 self.wrote |= use.wrote
+                self.retire(use)
                 del self.pending[i]
                 forget(self.device, use)
             else:
@@ -260,8 +294,10 @@ cdef class StreamTracker:
         """To a stream that has waited for all others."""
         cdef PendingUse use
         for use in self.pending:
+            self.retire(use)
             forget(self.device, use)
         self.pending.clear()  # in place, as above
+        self.retire(self.owner)
         self.owner = stream
         self.busy = self.wrote = True
         self.version += 1
@@ -275,6 +311,7 @@ cdef class StreamTracker:
             self.wait(self.owner, oldest, False)
             self.busy = True
             self.wrote |= oldest.wrote
+            self.retire(oldest)
             del self.pending[0]
             forget(self.device, oldest)
         return 0
@@ -295,6 +332,7 @@ cdef class StreamTracker:
         return 0
 
     cdef Stream current_owner(self):
+        self.require_process()
         with self.lock:
             return self.owner
 
@@ -385,38 +423,6 @@ cdef gpukern_exec in_order_of(void *stream) noexcept:
     return where
 
 
-cdef bint captures(gpukern_device device, void *stream) noexcept:
-    cdef uint64_t capture = 0
-    with nogil:
-        gpukern_stream_capture(device, stream, &capture)
-    return capture != 0
-
-
-cdef void wait_outside(gpukern_device device, void *stream, void *other) noexcept:
-    """Waits for another stream, unless that captures: this one would be drawn into the capture."""
-    if not captures(device, other):
-        with nogil:
-            gpukern_stream_wait(device, stream, other)
-
-
-cdef uint64_t capture_of(gpukern_device device, Stream stream) except? 0xffffffff:
-    cdef uint64_t capture = 0
-    with nogil:
-        check(gpukern_stream_capture(device, stream.handle, &capture))
-    return capture
-
-
-cdef int wait_for(gpukern_device device, Stream stream, Stream other, bint captured) except -1:
-    """Waits for all work on another stream, unless that would draw this one into a capture."""
-    if not captured and capture_of(device, other) != 0:
-        raise GpukernValueError(
-            "the array is in use on a stream that captures a CUDA graph; use it on a stream of "
-            "that capture, or when the capture has ended")
-    with nogil:
-        check(gpukern_stream_wait(device, stream.handle, other.handle))
-    return 0
-
-
 cdef void forget(gpukern_device device, PendingUse use) noexcept:
     cdef gpukern_event *event = use.event
     use.event = NULL
@@ -429,8 +435,8 @@ cdef StreamTracker new_stream_tracker(gpukern_device device, Stream stream):
     cdef StreamTracker made = StreamTracker.__new__(StreamTracker)
     made.device = device
     made.owner = stream if stream.lasting else legacy_stream()
-    made.pending = []
-    made.consumers = []
+    made.forks = fork_count()
+    made.pending, made.consumers, made.retired = [], [], []
     if stream.lasting:
         made.busy = made.wrote = True
     else:
