@@ -80,3 +80,31 @@ def test_the_base_of_a_view_is_not_resized_during_a_call():
             base.resize(1, refcheck=False)
 
     assert gpukern.saxpy(1.0, base[1:][::-1], base[:-1], progress=resize).sum() == 2 * COUNT
+
+
+class During:
+    """An argument that runs code when it is read."""
+
+    def __init__(self, array, run):
+        self.array, self.run = array, run
+
+    def __array__(self, dtype=None, copy=None):
+        self.run()
+        return self.array
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda field, reshape: gpukern.gather(field, During(np.arange(4), reshape)),
+        lambda field, reshape: gpukern.copyto(field, During(np.ones(4, "f4"), reshape)),
+    ],
+)
+def test_a_packed_field_is_not_reshaped_while_another_argument_is_read(call):
+    """Its strides are no whole elements, and read from the array."""
+    records = np.zeros(8, [("a", "u1"), ("f", "<f4")])
+    field = records["f"][:4]
+    with pytest.raises(ValueError, match=r"was reshaped while the other arguments were read$"):
+        call(field, lambda: setattr(field, "shape", (2, 2)))
+    assert not records["f"].any()

@@ -28,9 +28,10 @@ WRITES = {
     "put_along_axis": lambda view, new: gpukern.put_along_axis(view, [3, 2, 1, 0], new, 0),
     "compress": lambda view, new: gpukern.compress([1, 1, 1, 1], new[::-1], out=view),
     "copyto": lambda view, new: gpukern.copyto(view, new[::-1]),
+    "numpy": lambda view, new: gpukern.to_device(new[::-1], "cpu").numpy(out=view),
 }
 REFUSED_OBJECTS = [
-    WRITES[name] for name in ("scatter", "scatter, out=", "put_along_axis", "copyto")
+    WRITES[name] for name in ("scatter", "scatter, out=", "put_along_axis", "copyto", "numpy")
 ]
 
 

@@ -271,6 +271,10 @@ cdef gpukern_tensor *as_bytes(CallContext *call, const Argument *argument) excep
     cdef int d, ndim = argument.c.ndim
     cdef int64_t *sizes = <int64_t *>new_memory(call, 2 * (ndim + 1) * sizeof(int64_t))
     cdef uint64_t stride = argument.itemsize  # which may wrap for an array without elements
+    # The strides in bytes are still those of the array.
+    if argument.byte_strided and not has_shape(<cnp.ndarray>argument.owner, &argument.c):
+        raise GpukernValueError(
+            f"{what(call, argument)} was reshaped while the other arguments were read")
     made[0] = argument.c
     made.ndim = ndim + 1
     made.dtype.code, made.dtype.bits, made.dtype.lanes = GPUKERN_UINT, 8, 1
@@ -287,6 +291,11 @@ cdef gpukern_tensor *as_bytes(CallContext *call, const Argument *argument) excep
             made.strides[d] = <int64_t>(
                 <uint64_t>argument.c.strides[d] * <uint64_t>argument.itemsize)
     return made
+
+
+cdef bint has_shape(cnp.ndarray array, const gpukern_tensor *tensor) noexcept:
+    return cnp.PyArray_NDIM(array) == tensor.ndim and memcmp(
+        cnp.PyArray_DIMS(array), tensor.shape, tensor.ndim * sizeof(int64_t)) == 0
 
 
 # ---- what an argument is ----

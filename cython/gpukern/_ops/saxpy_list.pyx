@@ -11,7 +11,6 @@ different streams, and are described in each call.
 
 cimport cython
 cimport numpy as cnp
-from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 
@@ -25,7 +24,7 @@ from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._ops.saxpy_many cimport Described, describe_lists, members
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, check_memory, end_work, finish, new_memory, start, what,
+    Argument, CallContext, begin_call, check_memory, end_work, finish, new_memory, pin_of, start, what,
 )
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
@@ -117,8 +116,7 @@ cdef class SaxpyList:
         while argument != NULL:
             require_shared(call, argument)
             if argument.host:
-                if is_ndarray(argument):
-                    self.pins.append(PyWeakref_NewRef(<object>argument.owner, None))
+                self.pins.append(pin_of(argument.owner))
             elif not stands_for(argument, known):
                 self.described.append((
                     <object>argument.array, <object>argument.name, argument.position,

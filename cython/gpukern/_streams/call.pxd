@@ -144,6 +144,7 @@ cdef int link(CallContext *call, Argument *argument) except -1
 cdef int start(CallContext *call, const Argument *out) except -1
 cdef int check_memory(CallContext *call) except -1
 cdef int pin(CallContext *call) except -1
+cdef object pin_of(PyObject *owner)
 cdef int finish(CallContext *call, gpukern_status status) except -1
 cdef int order_back(CallContext *call) except -1
 cdef object end_call(CallContext *call, object result, const Argument *out)

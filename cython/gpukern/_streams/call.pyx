@@ -286,8 +286,7 @@ cdef int start(CallContext *call, const Argument *out) except -1:
                 and call.device.device_type == 0 and computes_on_cpu(call)):
             return check_memory(call)
         watched |= count * max(out.itemsize, SHORT_ELEMENT) >= LONG
-    if (open_blocks.load(memory_order_relaxed) > 0
-            and call.device.device_type == GPUKERN_CUDA):
+    if open_blocks.load(memory_order_relaxed) > 0 and call.device.device_type != 0:
         call.c.index_errors = errors_of_block(call.device)
     if watched:
         watch(&call.watch, &call.c)
@@ -316,8 +315,6 @@ cdef int pin(CallContext *call) except -1:
     Py_buffer stand for. Of an array with a weak reference NumPy refuses to do so.
     """
     cdef const Argument *argument = call.arguments
-    cdef PyObject *array
-    cdef PyObject *base
     cdef Py_ssize_t count = 0
     cdef object pins, reference
     check_memory(call)
@@ -330,14 +327,7 @@ cdef int pin(CallContext *call) except -1:
     argument = call.arguments
     while argument != NULL:
         if argument.host and not argument.is_new:
-            reference = None
-            array = argument.owner
-            if isinstance(<object>array, cnp.ndarray):
-                # Of a view, such as ours of a subclass, it is the base whose memory may be freed.
-                base = cnp.PyArray_BASE(<cnp.ndarray>array)
-                while base != NULL and isinstance(<object>base, cnp.ndarray):
-                    array, base = base, cnp.PyArray_BASE(<cnp.ndarray>base)
-                reference = PyWeakref_NewRef(<object>array, None)
+            reference = pin_of(argument.owner)
             count -= 1
             Py_INCREF(reference)
             PyTuple_SET_ITEM(pins, count, reference)
@@ -347,6 +337,17 @@ cdef int pin(CallContext *call) except -1:
         Py_DECREF(<object>call.held.pins)
     call.held.pins = <PyObject *>pins
     return 0
+
+
+cdef object pin_of(PyObject *owner):
+    """A weak reference to the ndarray whose memory an owner has, None if it is no ndarray."""
+    cdef PyObject *base = owner
+    if not isinstance(<object>owner, cnp.ndarray):
+        return None
+    # Of a view, such as ours of a subclass, it is the base whose memory may be freed.
+    while base != NULL and isinstance(<object>base, cnp.ndarray):
+        owner, base = base, cnp.PyArray_BASE(<cnp.ndarray>base)
+    return PyWeakref_NewRef(<object>owner, None)
 
 
 cdef int finish(CallContext *call, gpukern_status status) except -1:

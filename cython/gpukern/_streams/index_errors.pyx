@@ -5,7 +5,7 @@
 """deferred_errors(): index errors of calls on GPUs, without a wait in each call."""
 
 from gpukern._capi cimport (
-    gpukern_device, gpukern_index_errors, gpukern_index_errors_check,
+    GPUKERN_CUDA, gpukern_device, gpukern_index_errors, gpukern_index_errors_check,
     gpukern_index_errors_create, gpukern_index_errors_destroy, gpukern_status,
 )
 from gpukern._runtime.runtime cimport check
@@ -143,6 +143,7 @@ cdef gpukern_index_errors *errors_of_block(gpukern_device device) except? NULL:
     record = errors.records.get(device.device_id)
     if record is None:
         made = Record()
+        device.device_type = GPUKERN_CUDA  # also of managed memory
         check(gpukern_index_errors_create(device, &made.errors))
         record = errors.records.setdefault(device.device_id, made)
     return record.errors
