@@ -104,6 +104,14 @@ def test_errors_are_those_of_numpy():
             there[key]
     with pytest.raises(TypeError):
         there[0] = 1
+    for key in (3, (0, 0, 0, 0), (..., ...), 2**70, slice(None, None, 0)):
+        with pytest.raises((IndexError, ValueError)) as raised:
+            there[key]
+        assert isinstance(raised.value, gpukern.GpukernError)
+    for shape in (7, "a", (2, 2**70)):
+        with pytest.raises(gpukern.GpukernError, match="reshape"):
+            there.reshape(shape)
+    assert there[0, 0, 0].reshape().shape == ()
 
 
 def test_iteration_and_empty_views(device):

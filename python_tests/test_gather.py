@@ -82,6 +82,17 @@ def test_fill_value_converts_without_changing_kind():
         gather(np.zeros(2, np.int8), [9], mode="fill", fill_value=1000)
 
 
+def test_a_bfloat16_fill_value_may_be_a_large_int():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.ones(2, ml_dtypes.bfloat16)
+    for number in (2**63, -(2**70), 3 * 2**64 + 1):
+        assert gather(x, [5], mode="fill", fill_value=number)[0] == ml_dtypes.bfloat16(
+            float(number)
+        )
+    with pytest.raises(OverflowError, match=r"^gather: fill_value: int too large"):
+        gather(x, [5], mode="fill", fill_value=10**400)
+
+
 def test_fill_value_matters_in_mode_fill_only():
     assert gather(np.arange(3), [1], fill_value="no number").tolist() == [1]
 

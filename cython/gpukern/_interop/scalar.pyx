@@ -159,7 +159,7 @@ cdef object integers_of(object numbers, object dtype):
 
 
 cdef object bfloat16_array(object value):
-    array = np.asarray(value)
+    array = np.asarray(float_of_int(value) if type(value) is int else value)
     cdef gpukern_dtype described
     describe_dtype(array.dtype, &described)
     if described.code == GPUKERN_BFLOAT:

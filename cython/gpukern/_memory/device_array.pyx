@@ -34,10 +34,13 @@ import numpy as np
 
 from gpukern._interop import numpy_subclasses
 from gpukern.errors import (
-    GpukernBufferError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
+    GpukernBufferError, GpukernIndexError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
 )
 
 cnp.import_array()
+
+cdef dict OWN_ERRORS = {IndexError: GpukernIndexError, TypeError: GpukernTypeError,
+                        ValueError: GpukernValueError}
 
 cdef int64_t NO_ELEMENTS = 0
 # Of the memory in layout_of(): not NULL, which NumPy would replace.
@@ -145,7 +148,10 @@ cdef class DeviceArray:
         # With an Ellipsis, NumPy gives a view for a single element, too, and reads no memory.
         if not any([each is Ellipsis for each in parts]):
             parts.append(Ellipsis)
-        return self.view_of(layout_of(self)[tuple(parts)])
+        try:
+            return self.view_of(layout_of(self)[tuple(parts)])
+        except (IndexError, ValueError) as error:
+            raise OWN_ERRORS[type(error)](str(error)) from None
 
     def reshape(self, *shape):
         """The elements in C order as an array of another shape.
@@ -162,7 +168,10 @@ cdef class DeviceArray:
         """
         if not self.contiguous:
             return self.copy_at(self.c.device).reshape(*shape)
-        return self.view_of(layout_of(self).reshape(*shape))
+        try:
+            return self.view_of(layout_of(self).reshape(*shape or ((),)))
+        except (TypeError, ValueError) as error:
+            raise OWN_ERRORS[type(error)](f"reshape: {error}") from None
 
     def __repr__(self):
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device='{self.device}')"
@@ -194,7 +203,8 @@ cdef class DeviceArray:
         else:
             result = checked_host_output(out, self)
         describe(&call, result, "out", &destination)
-        if destination.byte_strided:  # a field of packed records, or huge items
+        # A field of packed records or several, or huge items.
+        if destination.byte_strided or numpy_subclasses.is_view_of_fields(result):
             result[...] = self.numpy(stream=stream)
             return out
         describe(&call, self, "array", &source)
