@@ -363,13 +363,6 @@ def test_wrong_functions(function, line, words):
     assert f"{__file__}:{number}: " in str(caught.value)
 
 
-def test_a_function_without_source():
-    scope = {}
-    exec("def f(a): return a", scope)
-    with pytest.raises(ValueError, match="give the function as a string"):
-        elementwise(scope["f"])
-
-
 def test_signatures_name_the_options_of_a_call():
     @elementwise
     def blend(x, limit):

@@ -69,10 +69,9 @@ class Translator:
     """Walks over the syntax tree of one function."""
 
     def __init__(self, function):
-        self.function = function
         self.name = function.__name__
-        code = function.__code__
-        self.file, self.first_line = code.co_filename, code.co_firstlineno
+        self.code = function.__code__
+        self.file, self.first_line = self.code.co_filename, self.code.co_firstlineno
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             self.fail(None, f"expected a plain function, {self.name} is an async one")
         closure = inspect.getclosurevars(function)
@@ -95,14 +94,15 @@ class Translator:
     def definition(self):
         """The function's node in its source."""
         try:
-            source = textwrap.dedent(inspect.getsource(self.function))
+            # Of the code: that of a function would be the source of what it wraps.
+            source = textwrap.dedent(inspect.getsource(self.code))
             tree = ast.parse(source)
         except (OSError, SyntaxError) as error:
             raise GpukernValueError(
                 f"elementwise: the source of {self.name} cannot be read ({error}); "
                 "give the function as a string"
             ) from None
-        wanted = ast.Lambda if self.name == "<lambda>" else ast.FunctionDef
+        wanted = ast.Lambda if self.code.co_name == "<lambda>" else ast.FunctionDef
         found = [node for node in ast.walk(tree) if isinstance(node, wanted)]
         if wanted is ast.Lambda and len(found) > 1:
             found = [node for node in found if self.is_compiled_from(node)]
@@ -115,7 +115,7 @@ class Translator:
         module = compile(ast.Expression(node), self.file, "eval")
         code = next(part for part in module.co_consts if inspect.iscode(part))
         parts = attrgetter("co_code", "co_consts", "co_varnames", "co_names")
-        return parts(code) == parts(self.function.__code__)
+        return parts(code) == parts(self.code)
 
     def parameters(self, definition):
         """The names of the parameters, which must be plain ones."""
