@@ -118,6 +118,20 @@ def test_shapes_of_blocks(monkeypatch, rng, shapes, dtype, order):
             np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize("function", ["isnan", "isinf", "isfinite", "signbit"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("size", [15, 1000, 3_000_000])
+def test_predicates_write_all_of_strided_outputs(function, dtype, size):
+    """Which NumPy's own do not on a CPU with AVX512."""
+    x = np.resize(np.array([np.nan, np.inf, 1, -1], dtype), size)
+    expected = getattr(np, function)(x)
+    f = elementwise(f"{function}(x)")
+    for out in (np.empty((size, 2), "?")[:, 0], np.empty(size, "?")[::-1]):
+        out[...] = ~expected
+        assert f(x, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("step", [1, -1, 3])
 @pytest.mark.parametrize("size", [39, 40, 41, 1000])
 def test_in_place_and_overlapping(monkeypatch, rng, size, step):

@@ -11,6 +11,7 @@ from gpukern.errors import GpukernTypeError
 
 NAMED_OUTPUT = ("maximum", "minimum")  # NumPy deprecates their third argument by position
 VIEWS = ("real", "imag")  # their results are parts of their operands
+PARTIAL = ("isnan", "isinf", "isfinite", "signbit")  # with AVX512, of strided outputs
 
 
 def host_dtype(name):
@@ -43,7 +44,7 @@ class Writer:
         self.steps = others if self.result is not None else typed.steps
         self.writers = [step for step in self.steps if self.can_write(step)]
         self.names = {"asarray": np.asarray, "copyto": np.copyto, "copy": np.copy, "item": item}
-        self.names["integer_power"] = integer_power
+        self.names |= {"integer_power": integer_power, "whole": whole}
         if "bfloat16" in (out_type, *typed.types, *(step.computed for step in typed.steps)):
             self.names["bfloat16"] = host_dtype("bfloat16").type
 
@@ -144,7 +145,8 @@ class Writer:
         if step.function == "power" and step.computed.startswith("int"):
             return f"integer_power({', '.join(texts)}, '{step.computed}'{more})"
         self.names[step.function] = getattr(np, step.function)
-        return f"{step.function}({', '.join(texts)}{more})"
+        start = f"whole({step.function}, " if step.function in PARTIAL else f"{step.function}("
+        return f"{start}{', '.join(texts)}{more})"
 
     def value(self, value, wanted=None):
         """A value: an argument, the result of a step, or the name of a number.
@@ -172,6 +174,14 @@ def strong(number, dtype):
         is_rounded = type(number) is float and dtype == "float32" and np.isfinite(made)
         # As Python's number, which is not rounded to the dtype before it is compared.
         return made if made.item() == number or is_rounded else number
+
+
+def whole(function, x, out=None):
+    """What a ufunc gives, in all of `out`, where NumPy's loops leave elements out."""
+    if out is None or out.flags.c_contiguous:
+        return function(x, out)
+    np.copyto(out, function(x))
+    return out
 
 
 def integer_power(base, exponent, dtype, out=None):
