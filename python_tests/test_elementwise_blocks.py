@@ -61,6 +61,25 @@ def test_small_calls_report_once():
     assert reports_of(lambda progress: f(x[:0], progress=progress)) == []
 
 
+@pytest.mark.parametrize("size", [100, 12_000_000])
+@pytest.mark.parametrize("given_out", [False, True])
+def test_a_callback_cannot_resize_arrays(size, given_out):
+    a = np.ones(size, "f4")
+    out = np.empty(size, "f4") if given_out else None
+    refused = []
+
+    def resize(done, total):
+        for each in (a, out)[: 1 + given_out]:
+            with pytest.raises(ValueError, match="cannot resize"):
+                each.resize(1, refcheck=False)
+            refused.append(each)
+
+    result = elementwise("x * 2 + y")(a, a, out=out, progress=resize)
+    assert (result == 3).all()
+    assert refused
+    a.resize(1, refcheck=False)  # nothing holds it after the call
+
+
 @pytest.mark.parametrize("progress", [1, "callback", object()])
 def test_progress_must_be_callable(progress):
     with pytest.raises(TypeError, match=r"^elementwise: progress must be callable or None, got "):

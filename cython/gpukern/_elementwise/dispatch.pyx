@@ -33,7 +33,7 @@ from gpukern._runtime.runtime cimport (
     DEFAULT_CUDA, DEFAULT_NONE, DefaultDevice, check, checked_default_device,
 )
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, check_memory, end_call, new_memory, what,
+    Argument, CallContext, begin_call, check_memory, end_call, new_memory, pin, what,
 )
 
 import numpy as np
@@ -362,6 +362,8 @@ cdef object call_on_cpu(CallContext *call, Specialization found, tuple arguments
         memory = host_view(target)
     if out is not None or not operands.all_numpy:
         check_memory(call)  # reading an argument may have run any code
+    if progress is not None or operands.shape.count > host.few:
+        pin(call)  # against a resize by the callback, or by another thread while NumPy computes
     result = host.call(arguments, memory, &operands.shape, progress)
     return result if out is None else end_call(call, out, target)
 
