@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gpukern
+from gpukern._elementwise.frontend import ufuncs
 
 FACTOR = np.float32(2.5)
 
@@ -74,6 +75,27 @@ def test_a_function_without_a_name_goes_by_its_graph(rng):
     renamed.note = "kept"
     made = sent(renamed)
     assert (made.__name__, made.__doc__, made.note) == ("renamed", "Sine, up to a limit.", "kept")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 0 < x < 3,
+        lambda x: x == 1 or not x,
+        lambda x: x > 1 and ~x,
+        lambda x: x**2 % 3 << 1,
+        lambda x: abs(min(x, 2)),
+    ],
+)
+def test_operators_go_along(function):
+    made = gpukern.elementwise(function)
+    x = np.arange(5)
+    np.testing.assert_array_equal(sent(made)(x), made(x))
+
+
+@pytest.mark.parametrize("name", ufuncs.OPERATORS)
+def test_every_operator_pickles(name):
+    assert pickle.loads(pickle.dumps(ufuncs.OPERATORS[name]))
 
 
 def test_shared_parts_of_a_long_function_stay_shared():

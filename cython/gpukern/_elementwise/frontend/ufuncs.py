@@ -126,6 +126,16 @@ def require_bits(bits):
         raise OverflowError("the result is too large a Python int")
 
 
+def logical_and(first, second):
+    """``and``, as a bool. Functions pickle, lambdas do not."""
+    return bool(first and second)
+
+
+def logical_or(first, second):
+    """``or``, as a bool."""
+    return bool(first or second)
+
+
 # What operators do to Python numbers alone. ``real`` and ``imag``, attributes, are alike.
 OPERATORS = {
     "add": operator.add,
@@ -149,8 +159,8 @@ OPERATORS = {
     "greater_equal": operator.ge,
     "equal": operator.eq,
     "not_equal": operator.ne,
-    "logical_and": lambda a, b: bool(a and b),
-    "logical_or": lambda a, b: bool(a or b),
+    "logical_and": logical_and,
+    "logical_or": logical_or,
     "logical_not": operator.not_,
     "real": operator.attrgetter("real"),
     "imag": operator.attrgetter("imag"),
