@@ -7,7 +7,7 @@ import ast
 import builtins
 import inspect
 import textwrap
-from operator import attrgetter
+import warnings
 
 import numpy as np
 
@@ -97,25 +97,38 @@ class Translator:
             # Of the code: that of a function would be the source of what it wraps.
             source = textwrap.dedent(inspect.getsource(self.code))
             tree = ast.parse(source)
+            wanted = ast.Lambda if self.code.co_name == "<lambda>" else ast.FunctionDef
+            found = [node for node in ast.walk(tree) if isinstance(node, wanted)]
+            if len(found) > 1:
+                found = self.lambdas_of_code() if wanted is ast.Lambda else found[:1]
         except (OSError, SyntaxError) as error:
             raise GpukernValueError(
                 f"elementwise: the source of {self.name} cannot be read ({error}); "
                 "give the function as a string"
             ) from None
-        wanted = ast.Lambda if self.code.co_name == "<lambda>" else ast.FunctionDef
-        found = [node for node in ast.walk(tree) if isinstance(node, wanted)]
-        if wanted is ast.Lambda and len(found) > 1:
-            found = [node for node in found if self.is_compiled_from(node)]
-        if not found or (wanted is ast.Lambda and len(found) > 1):
+        if len({ast.dump(node) for node in found}) != 1:
             self.fail(None, f"expected one function or lambda here, found {len(found)}")
         return found[0]
 
-    def is_compiled_from(self, node):
-        """Whether a lambda's node gives the code of the function at hand."""
-        module = compile(ast.Expression(node), self.file, "eval")
-        code = next(part for part in module.co_consts if inspect.iscode(part))
-        parts = attrgetter("co_code", "co_consts", "co_varnames", "co_names")
-        return parts(code) == parts(self.code)
+    def lambdas_of_code(self):
+        """The lambdas on this line whose code is that of the function at hand.
+
+        Compiled with their file: imports and closures decide how their names are looked up.
+        """
+        lines, _ = inspect.findsource(self.code)
+        tree = ast.parse("".join(lines))
+        lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+        found = [node for node in lambdas if node.lineno == self.first_line]
+        for number, node in enumerate(found):  # the line tells which of them a code belongs to
+            ast.increment_lineno(node, number * len(lines))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python gave them when it compiled the file
+            codes = [compile(tree, self.file, "exec", dont_inherit=True)]
+        for code in codes:
+            codes += filter(inspect.iscode, code.co_consts)
+        same = [each for each in codes if each.replace(co_firstlineno=self.first_line) == self.code]
+        own = {each.co_firstlineno for each in same}
+        return [ast.increment_lineno(node, 1 - node.lineno) for node in found if node.lineno in own]
 
     def parameters(self, definition):
         """The names of the parameters, which must be plain ones."""
