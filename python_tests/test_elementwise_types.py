@@ -248,6 +248,14 @@ def test_bfloat16_on_the_host(rng):
     assert elementwise("a < b ? a : 1")(a, b).dtype == a.dtype
 
 
+@pytest.mark.parametrize("number", [2**62, 2**63, 2**64 - 1, -(2**63) - 1, 2**70])
+@pytest.mark.parametrize("dtype", ["f4", ml_dtypes.bfloat16])
+def test_large_ints_and_narrow_floats(number, dtype):
+    result = elementwise(f"x * {number}")(np.ones(2, dtype))
+    assert result.dtype == dtype
+    assert result.tolist() == [np.float32(number).astype(dtype)] * 2
+
+
 def test_the_result_is_converted():
     f = elementwise("a / 2", dtype="int16")
     assert f(np.arange(5)).tolist() == [0, 0, 1, 1, 2]

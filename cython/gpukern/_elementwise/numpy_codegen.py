@@ -137,9 +137,9 @@ class Writer:
         is_even = len(set(step.operand_types)) == 1 and not step.weak
         for value, wanted in zip(step.operands, step.operand_types, strict=True):
             text = self.value(value, wanted if is_even else None)
-            # A Python number is not weak to ml_dtypes' bfloat16.
+            # A Python number is not weak to ml_dtypes' bfloat16, which takes no int above int64.
             is_number = wanted == "bfloat16" and value.type in WEAK_TYPES
-            texts.append(f"bfloat16({text})" if is_number else text)
+            texts.append(f"bfloat16(asarray({text}).astype('f4')[()])" if is_number else text)
         if step.function == "where":
             texts[0] = f"asarray({texts[0]}, bool)"
         if step.function == "power" and step.computed.startswith("int"):
