@@ -263,6 +263,25 @@ def test_the_result_is_converted():
     assert elementwise("a", dtype="bfloat16").result_dtype("float32") == "bfloat16"
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [2, 100_000])
+def test_complex_numbers_lose_their_imaginary_part_without_a_warning(size):
+    z = np.full(size, 2.5 + 1j, "c8")
+    for expression, dtype in (("(float)z", "f4"), ("int(z)", "i4"), ("(half)z", "f2")):
+        result = elementwise(expression)(z)
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result, z.real.astype(dtype))
+    assert elementwise("(bool)z")(np.array([0, 1j])).tolist() == [False, True]
+    np.testing.assert_array_equal(elementwise("z * 2", dtype="float32")(z), z.real * 2)
+    np.testing.assert_array_equal(elementwise("z", dtype="i8")(z), 2)
+    assert elementwise("z * 2", dtype="float32")(z, out=np.empty(size))[0] == 5
+    constant = elementwise(lambda x: x + np.float32(2.5 + 1j) + np.bool_(1j))
+    np.testing.assert_array_equal(constant(np.zeros(size, "f4")), 3.5)
+    number = elementwise(lambda x: 2.5 + 1j, dtype="int32")
+    assert number(z).tolist() == [2] * size
+    assert number.source("c8")  # nor is there a warning for a GPU
+
+
 def test_other_dtypes_are_refused():
     f = elementwise("a + 1")
     for array in (np.array(["x"]), np.zeros(2, "M8[s]"), np.zeros(2, "V3"), np.zeros(2, "g")):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukern._elementwise.frontend import ufuncs
+from gpukern._elementwise.frontend import constant_folding, ufuncs
 from gpukern._elementwise.frontend.constant_folding import SIZES
 from gpukern._elementwise.frontend.type_resolution import STRONG
 
@@ -200,8 +200,7 @@ def literal(number, wanted):
     """A number as a literal of a dtype, exactly as NumPy converts it."""
     if wanted == "bfloat16":
         return f"gpukern::bfloat16({literal(number, 'float32')})"
-    with np.errstate(all="ignore"):
-        item = np.asarray(number).astype(wanted)[()]
+    item = constant_folding.converted(number, wanted)
     if wanted == "float16":
         return f"gpukern::float16({literal(item, 'float32')})"
     if wanted == "bool":

@@ -99,13 +99,13 @@ class Writer:
         root, wanted = self.typed.root, self.typed.result
         result = self.value(root)
         if root.kind != "step" or root.type != wanted:
-            result = f"asarray({result}).astype({self.dtype(wanted)})"
+            result = self.cast(result, root.type, wanted)
         elif root.content.function in VIEWS and not writes:
             result = f"copy({result})"
         if writes:
             return [f"    copyto(out, {result}, casting='unsafe')"]
         if self.out_type != wanted:
-            result = f"asarray({result}).astype({self.dtype(self.out_type)})"
+            result = self.cast(result, wanted, self.out_type)
         return [f"    return {result}[()]"]
 
     def can_write(self, step):
@@ -116,9 +116,11 @@ class Writer:
         """The name of what a step computes."""
         return f"t{self.numbers[step]}"
 
-    def dtype(self, name):
-        """A dtype."""
-        return "bfloat16" if name == "bfloat16" else f"'{name}'"
+    def cast(self, text, type_, wanted):
+        """A conversion of a value; NumPy warns where it takes the real part itself."""
+        part = ".real" * ("complex" in type_ and "complex" not in wanted and wanted != "bool")
+        dtype = wanted if wanted == "bfloat16" else f"'{wanted}'"
+        return f"asarray({text}){part}.astype({dtype})"
 
     def step(self, step, buffers):
         """The expression of a step; a weak result is a Python number again."""
@@ -132,7 +134,8 @@ class Writer:
     def call(self, step, more):
         """The call of NumPy's function."""
         if step.function == "cast":
-            return f"asarray({self.value(step.operands[0])}).astype({self.dtype(step.computed)})"
+            value = step.operands[0]
+            return self.cast(self.value(value), value.type, step.computed)
         texts = []
         is_even = len(set(step.operand_types)) == 1 and not step.weak
         for value, wanted in zip(step.operands, step.operand_types, strict=True):
