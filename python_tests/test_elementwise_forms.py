@@ -185,6 +185,11 @@ WRONG_EXPRESSIONS = [
     ("clock()", "clock must be called with arguments"),
     ("3 + 4", "expected 1 to 32 inputs, got 0"),
     ("a + 010", "'010' is neither a decimal nor a hexadecimal number"),
+    ("a + 1.0u", "column 5 .*: '1.0u' is neither a decimal nor a hexadecimal number"),
+    ("a + 1e5u", "'1e5u' is neither"),
+    ("a + 1.0uf", "'1.0uf' is neither"),
+    ("a + " + "9" * 5000, "neither a decimal nor a hexadecimal number of up to 1024 bits"),
+    ("a + 0x" + "f" * 5000, "neither a decimal nor a hexadecimal number of up to 1024 bits"),
     ("a + sin", "sin is a function, which must be called"),
     ("std::pi * a", "std::pi is not one of the inputs"),
     ("static_cast<float>(a)", "static_cast is a word of C"),
@@ -240,6 +245,10 @@ def test_wrong_arguments():
         elementwise("a", dtype=object)
     with pytest.raises(TypeError, match="preamble must be a str"):
         elementwise("a", preamble=3)
+    with pytest.raises(GpukernTypeError, match=r"elementwise: dtype: .*array"):
+        elementwise("a", dtype=np.ones(2))
+    with pytest.raises(GpukernTypeError, match=r"elementwise: dtype: .*array"):
+        elementwise("a").result_dtype(np.ones(3))
     many = " + ".join(f"a{i}" for i in range(33))
     with pytest.raises(ValueError, match="expected 1 to 32 inputs, got 33"):
         elementwise(many)
@@ -318,6 +327,26 @@ def conversion(a):
     return np.float32(a, a)
 
 
+def long_double(a):
+    return np.longdouble(a)
+
+
+def long_complex(a):
+    return a + np.clongdouble(a)
+
+
+def duration(a):
+    return np.timedelta64(a)
+
+
+def any_float(a):
+    return np.floating(a)
+
+
+def any_number(a):
+    return np.number(a) + np.integer(a)
+
+
 def comprehension(a):
     return [x for x in a]  # noqa: C416
 
@@ -350,6 +379,11 @@ WRONG_FUNCTIONS = [
     (own_method, 1, "expected the name of a function"),
     (conversion, 1, "expected 1 arguments, got 2"),
     (nearest_remainder, 1, r"the function is not one of those .*: math.remainder\(a, 3.0\)"),
+    (long_double, 1, r"the function is not one of those .*: np.longdouble\(a\)"),
+    (long_complex, 1, r"the function is not one of those .*: np.clongdouble\(a\)"),
+    (duration, 1, r"the function is not one of those .*: np.timedelta64\(a\)"),
+    (any_float, 1, r"the function is not one of those .*: np.floating\(a\)"),
+    (any_number, 1, r"the function is not one of those .*: np.number\(a\)"),
     (comprehension, 1, "an expression ListComp cannot be translated"),
     (behind, 2, "there is code behind the return"),
 ]
@@ -361,6 +395,11 @@ def test_wrong_functions(function, line, words):
         elementwise(function)
     number = function.__code__.co_firstlineno + line
     assert f"{__file__}:{number}: " in str(caught.value)
+
+
+def test_types_of_numpy_convert():
+    made = elementwise(lambda x: np.longlong(x) + np.intc(x) + np.bool_(x) + np.half(x))
+    same(made(np.arange(3)), [0.0, 4.0, 7.0])
 
 
 def test_signatures_name_the_options_of_a_call():

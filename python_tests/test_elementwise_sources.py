@@ -78,6 +78,18 @@ def test_the_source_is_compiled_without_warnings(monkeypatch):
     assert scope["f"](1) == 1
 
 
+def test_a_closure_without_a_value():
+    def scaled(x):
+        return x * factor
+
+    line = scaled.__code__.co_firstlineno
+    words = rf"{re.escape(__file__)}:{line}: one of factor has no value yet"
+    with pytest.raises(gpukern.errors.GpukernValueError, match=words):
+        elementwise(scaled)
+    factor = 3
+    same(elementwise(scaled)(np.arange(3)), np.arange(3) * factor)
+
+
 def test_a_function_without_source():
     scope = {}
     exec("def f(a): return a", scope)

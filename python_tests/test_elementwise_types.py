@@ -197,6 +197,10 @@ def test_literals_without_a_value():
         elementwise("x * abs(0x10000000000000000)")(x)
 
 
+def from_large_int(a):
+    return a + np.int64(2**64)
+
+
 def test_numbers_that_do_not_fit():
     f = elementwise("a + b")
     a = np.ones(3, "u1")
@@ -206,6 +210,13 @@ def test_numbers_that_do_not_fit():
         elementwise("a + 300")(a)
     with pytest.raises(OverflowError):
         f(a, 2**70)
+    for f in (elementwise("(uint64_t)18446744073709551616 + a"), elementwise(from_large_int)):
+        with pytest.raises(
+            gpukern.errors.GpukernOverflowError,
+            match=r"^elementwise: 18446744073709551616 is out of bounds for u?int64$",
+        ):
+            f(a)
+    assert elementwise("a * (float)18446744073709551616")(a)[0] == 2.0**64
     assert elementwise("a < 300")(a).all()
     assert elementwise("a > -1")(a).all()
     assert elementwise("a < 18446744073709551615")(np.array([2**64 - 2], "u8")).all()
@@ -260,7 +271,8 @@ def test_the_result_is_converted():
     f = elementwise("a / 2", dtype="int16")
     assert f(np.arange(5)).tolist() == [0, 0, 1, 1, 2]
     assert f(np.arange(5)).dtype == np.int16
-    assert elementwise("a", dtype="bfloat16").result_dtype("float32") == "bfloat16"
+    for dtype in ("bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16)):
+        assert elementwise("a", dtype=dtype).result_dtype("float32") == "bfloat16"
 
 
 @pytest.mark.filterwarnings("error")

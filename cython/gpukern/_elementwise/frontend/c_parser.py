@@ -228,16 +228,17 @@ class Parser:
     def number(self, token, start):
         """The value of a literal: weak, but for an ``f`` at its end, which makes it a float32."""
         lower = token.lower()
-        if lower.startswith("0x"):
-            return int(lower.rstrip("ul"), 16)
-        if "." in lower or "e" in lower:
-            digits = lower.rstrip("fl")
-            with np.errstate(over="ignore", under="ignore"):
-                return np.float32(digits) if lower.endswith("f") else float(digits)
-        digits = lower.rstrip("ul")
-        if "f" in digits or (len(digits) > 1 and digits[0] == "0"):
-            self.fail(f"{token!r} is neither a decimal nor a hexadecimal number", start)
-        return int(digits)
+        try:
+            if "x" not in lower and ("." in lower or "e" in lower):
+                digits = lower.rstrip("fl")
+                with np.errstate(over="ignore", under="ignore"):
+                    return np.float32(digits) if lower.endswith("f") else float(digits)
+            found = int(lower.rstrip("ul"), 0)  # not of 010, which is octal in C
+            ufuncs.require_bits(found.bit_length())
+            return found
+        except (ValueError, OverflowError):
+            most = f"of up to {ufuncs.MOST_BITS} bits"
+            self.fail(f"{token!r} is neither a decimal nor a hexadecimal number {most}", start)
 
     def call(self, name, start):
         """Parse the arguments of a call, behind the parenthesis."""

@@ -70,8 +70,10 @@ def converted(number, dtype):
     """A number as a NumPy scalar."""
     if dtype == "bfloat16":
         raise GpukernTypeError("elementwise: a number cannot be converted to bfloat16")
-    made = np.asarray(number)
-    if made.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
-        made = made.real  # without NumPy's warning
-    with np.errstate(all="ignore"):
-        return made.astype(dtype)[()]
+    if np.dtype(dtype).kind not in "cb":
+        number = number.real  # NumPy warns where it takes that itself
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(number).astype(dtype)[()]
+    except OverflowError:
+        raise GpukernOverflowError(f"elementwise: {number} is out of bounds for {dtype}") from None

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 
 from gpukern._elementwise.frontend import ufuncs
+from gpukern._elementwise.frontend.constant_folding import SIZES
 from gpukern._elementwise.frontend.graph import (
     MAX_INPUTS,
     Call,
@@ -74,7 +75,10 @@ class Translator:
         self.file, self.first_line = self.code.co_filename, self.code.co_firstlineno
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             self.fail(None, f"expected a plain function, {self.name} is an async one")
-        closure = inspect.getclosurevars(function)
+        try:
+            closure = inspect.getclosurevars(function)
+        except ValueError:  # a cell is empty
+            self.fail(None, f"one of {', '.join(self.code.co_freevars)} has no value yet")
         self.outside = {**vars(builtins), **closure.globals, **closure.nonlocals}
         self.values = {}
 
@@ -252,9 +256,9 @@ class Translator:
             dtype = ufuncs.PYTHON_TYPES.get(called)
         except TypeError:  # not hashable
             function = dtype = None
-        if isinstance(called, type) and issubclass(called, (np.number, np.bool_)):
+        if isinstance(called, type) and called in np.sctypeDict.values():
             dtype = np.dtype(called).name
-        expected = 1 if dtype is not None else ufuncs.ARITY.get(function)
+        expected = 1 if dtype in SIZES else ufuncs.ARITY.get(function)
         if expected is None:
             self.fail(node, "the function is not one of those that can be translated")
         if len(arguments) != expected:

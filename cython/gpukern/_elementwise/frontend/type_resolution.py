@@ -162,8 +162,8 @@ def dtype_name(dtype):
     if dtype is None:
         return None
     try:
-        found = dtype if dtype == "bfloat16" else np.dtype(dtype).name
-    except TypeError as error:
+        found = dtype if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype).name
+    except (TypeError, ValueError) as error:
         raise GpukernTypeError(f"elementwise: dtype: {error}") from None
     require_known(found)
     return found
