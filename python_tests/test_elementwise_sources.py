@@ -75,7 +75,7 @@ def test_the_source_is_compiled_without_warnings(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         exec(code, scope)
-    assert scope["f"](1) == 1
+    assert scope["f"](1) == -1
 
 
 def test_a_closure_without_a_value():

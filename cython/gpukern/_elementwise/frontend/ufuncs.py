@@ -126,8 +126,13 @@ def require_bits(bits):
         raise OverflowError("the result is too large a Python int")
 
 
+def invert(number):
+    """``~``, of a bool without Python's warning. Functions pickle, lambdas do not."""
+    return ~int(number) if isinstance(number, bool) else ~number
+
+
 def logical_and(first, second):
-    """``and``, as a bool. Functions pickle, lambdas do not."""
+    """``and``, as a bool."""
     return bool(first and second)
 
 
@@ -147,7 +152,7 @@ OPERATORS = {
     "power": power,
     "negative": operator.neg,
     "positive": operator.pos,
-    "invert": lambda a: ~int(a) if isinstance(a, bool) else ~a,
+    "invert": invert,
     "bitwise_and": operator.and_,
     "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor,
