@@ -80,6 +80,30 @@ def test_contiguous_rows_at_any_address(place, rng, dtype, columns):
                 assert place.take(result).tobytes() == expected.tobytes(), (shift, reduce)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_a_number_that_wins_at_any_position(place, dtype):
+    """-0 is less than +0, and NaN wins, whichever its bits are."""
+    dtype = np.dtype(dtype)
+    nan = np.array(np.nan, dtype)
+    payload = (nan.view(f"u{dtype.itemsize}") + 5).view(dtype)
+    for length in (1, 2, 9, 31, 33, 67, 300):
+        offsets = np.arange(0, length * length + 1, length)
+        for reduce, one, rest, expected in [
+            ("max", 0.0, -0.0, 0.0),
+            ("max", 0.0, -3.0, 0.0),
+            ("max", payload, np.inf, nan),
+            ("max", -nan, 1.0, nan),
+            ("min", -0.0, 0.0, -0.0),
+            ("min", -0.0, 3.0, -0.0),
+            ("min", payload, -np.inf, nan),
+            ("min", -nan, 1.0, nan),
+        ]:
+            x = np.full((length, length), rest, dtype)
+            np.fill_diagonal(x, one)
+            result = reduce_at(place, x.ravel(), offsets, reduce)
+            assert result.tobytes() == np.full(length, expected, dtype).tobytes(), (reduce, one)
+
+
 def test_reduceat_of_numpy(place, rng):
     """Where no segment is empty; reduceat's last segment ends with the array."""
     x = rng.integers(-100, 100, (50, 3))

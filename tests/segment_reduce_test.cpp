@@ -56,6 +56,21 @@ TEST_P(SegmentReduceTest, ManySegments) {
       check(dtype, {items}, lengths, 0, bag_options(GPUKERN_INDEX_CLIP), layout);
 }
 
+TEST_P(SegmentReduceTest, LengthsAroundThoseOfVectors) {
+  std::vector<std::int64_t> lengths(140);
+  std::iota(lengths.begin(), lengths.end(), std::int64_t{0});
+  for (const std::int64_t length : {255, 256, 257, 1000, 16384, 16385}) lengths.push_back(length);
+  const std::int64_t items = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{2});
+  for (const gpukern_dtype dtype : kReducedDtypes)
+    for (const gpukern_reduce reduce : kBagReductions) {
+      if (!has_reduction(dtype, reduce)) continue;
+      SCOPED_TRACE("dtype " + std::to_string(dtype.code) + ", " + std::to_string(dtype.bits) +
+                   " bits, reduce " + std::to_string(reduce));
+      for (const Layout layout : {Layout::Contiguous, Layout::Unaligned})
+        check(dtype, {items}, lengths, 0, bag_options(GPUKERN_INDEX_RAISE, reduce), layout);
+    }
+}
+
 TEST_P(SegmentReduceTest, EmptySourceWithSizesWhoseProductOverflows) {
   Array offsets(placement(), kInt64.dtype, {3});
   Array out(placement(), kFloat32, {2});

@@ -69,7 +69,46 @@ class VectorSums {
     std::memcpy(sums, sum, sizeof sum);
   }
 
+  /// Combines neighbouring elements of one column in any order.
+  static A combine_run(const std::byte* from, std::int64_t count) {
+    const std::int64_t whole = count / kColumns * kColumns;
+    A all = whole > 0 ? combine_lanes(combine_vectors(from, whole)) : identity<A>(reduce);
+    for (std::int64_t k = whole; k < count; ++k)
+      all = combine_pair(all, widened(load_as<T>(from + k * kItem)));
+    return all;
+  }
+
  private:
+  /// Several sums, since a sum waits for the one before.
+  static V combine_vectors(const std::byte* from, std::int64_t count) {
+    constexpr std::int64_t kTogether = 4 * kColumns;
+    const V none = identity<Number>(reduce) - V{};
+    V sum[4] = {none, none, none, none};
+    std::int64_t k = 0;
+    for (; k + kTogether <= count; k += kTogether)
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) sum[i] = join(sum[i], load(from + (k + i * kColumns) * kItem));
+    for (; k < count; k += kColumns) sum[0] = join(sum[0], load(from + k * kItem));
+    return join(join(sum[0], sum[1]), join(sum[2], sum[3]));
+  }
+
+  static A combine_lanes(V sum) {
+    A lane[kColumns];
+    std::memcpy(lane, &sum, sizeof sum);
+#pragma GCC unroll 8
+    for (std::int64_t half = kColumns / 2; half > 0; half /= 2)
+      for (std::int64_t i = 0; i < half; ++i) lane[i] = combine_pair(lane[i], lane[i + half]);
+    return lane[0];
+  }
+
+  /// As gpukern::combine(), but without branches, which cost the more the less they are foreseen.
+  static A combine_pair(A a, A b) {
+    if constexpr (std::is_floating_point_v<A> && reduce != GPUKERN_REDUCE_ADD)
+      return join(V{a}, V{b})[0];
+    else
+      return gpukern::combine(reduce, a, b);
+  }
+
   static V load(const std::byte* from) {
     if constexpr (std::is_same_v<T, A>) {
       return load_as<V>(from);
@@ -139,24 +178,30 @@ class BlockLoop {
   }
 };
 
-template <class Element, gpukern_reduce reduce, bool weighted>
-CombineBlock combine_block_of() {
-  using T = typename ReducedAs<Element, reduce>::Type;
-  return BlockLoop<T, reduce, weighted>::combine_block;
+template <class T, gpukern_reduce reduce>
+void combine_run(const std::byte* from, std::int64_t count, std::byte* sum) {
+  store_as(sum, VectorSums<T, reduce, false>::combine_run(from, count));
 }
 
-CombineBlock combine_block_for(const GatherReduceArgs& args) {
-  CombineBlock chosen = nullptr;
+template <class Element, gpukern_reduce reduce, bool weighted>
+BagKernels kernels_of() {
+  using T = typename ReducedAs<Element, reduce>::Type;
+  BagKernels kernels{BlockLoop<T, reduce, weighted>::combine_block, nullptr};
+  if constexpr (!weighted && !depends_on_order<T>(reduce))
+    kernels.combine_run = combine_run<T, reduce>;
+  return kernels;
+}
+
+BagKernels kernels_for(const GatherReduceArgs& args) {
+  BagKernels chosen{};
   visit_reduced_dtype(args.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (!kIsComplex<T>) {
-      if (args.reduce == GPUKERN_REDUCE_MIN)
-        chosen = combine_block_of<T, GPUKERN_REDUCE_MIN, false>();
-      if (args.reduce == GPUKERN_REDUCE_MAX)
-        chosen = combine_block_of<T, GPUKERN_REDUCE_MAX, false>();
-      if (chosen != nullptr) return;
+      if (args.reduce == GPUKERN_REDUCE_MIN) chosen = kernels_of<T, GPUKERN_REDUCE_MIN, false>();
+      if (args.reduce == GPUKERN_REDUCE_MAX) chosen = kernels_of<T, GPUKERN_REDUCE_MAX, false>();
+      if (chosen.combine_block != nullptr) return;
     }
-    chosen = args.weights != nullptr ? combine_block_of<T, GPUKERN_REDUCE_ADD, true>()
-                                     : combine_block_of<T, GPUKERN_REDUCE_ADD, false>();
+    chosen = args.weights != nullptr ? kernels_of<T, GPUKERN_REDUCE_ADD, true>()
+                                     : kernels_of<T, GPUKERN_REDUCE_ADD, false>();
   });
   return chosen;
 }

@@ -7,8 +7,6 @@
 
 namespace gpukern::cpu {
 
-CombineBlock combine_block_avx2(const GatherReduceArgs& args) {
-  return avx2::combine_block_for(args);
-}
+BagKernels bag_kernels_avx2(const GatherReduceArgs& args) { return avx2::kernels_for(args); }
 
 }  // namespace gpukern::cpu

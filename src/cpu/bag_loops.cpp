@@ -17,11 +17,11 @@
 namespace gpukern::cpu {
 namespace {
 
-CombineBlock combine_block_for(const GatherReduceArgs& args) {
+BagKernels kernels_for(const GatherReduceArgs& args) {
 #ifdef GPUKERN_X86
-  if (widest_isa() >= Isa::Avx2) return combine_block_avx2(args);
+  if (widest_isa() >= Isa::Avx2) return bag_kernels_avx2(args);
 #endif
-  return baseline::combine_block_for(args);
+  return baseline::kernels_for(args);
 }
 
 /// `reduce` is GPUKERN_REDUCE_ADD for means as well.
@@ -33,9 +33,13 @@ class Loops {
  public:
   static BagLoops table(const GatherReduceArgs& args) {
     static constexpr WeightReader kWeights{sizeof(A), load_weights};
+    const BagKernels kernels = kernels_for(args);
+    const bool are_neighbours =
+        args.columns.count() == 1 && are_direct(args) && run_stride(args.axis, 0) == args.item;
     return {.sum_bytes = sizeof(A),
             .weights = weighted ? &kWeights : nullptr,
-            .combine_block = combine_block_for(args),
+            .combine_block = kernels.combine_block,
+            .combine_run = are_neighbours ? kernels.combine_run : nullptr,
             .reduce_short_bags = are_direct(args) ? reduce_short_bags : nullptr,
             .reduce_column = reduce_column,
             .combine_column = combine_column,
@@ -79,19 +83,34 @@ class Loops {
 
   static constexpr std::int64_t kChains = 8;
 
-  static std::int64_t reduce_short_bags(const GatherReduceArgs& args, const Bags& bags,
-                                        std::int64_t begin, std::int64_t end) {
+  /// Fewer neighbours are combined faster one after the other. Comparisons of floating-point
+  /// numbers are branches there, which cost more.
+  static constexpr std::int64_t kLeastRun = std::is_integral_v<T> ? 16 : 2;
+
+  static std::int64_t reduce_short_bags(const GatherReduceArgs& args, CombineRun combine_run,
+                                        const Bags& bags, std::int64_t begin, std::int64_t end) {
+    const std::int64_t most = combine_run != nullptr ? kUnitItems : kBlockValues;
     std::int64_t first = bags.offset(begin);
     for (std::int64_t bag = begin; bag < end; ++bag) {
       const std::int64_t next = bags.offset(bag + 1);
       const Items items{first, std::max(first, next)};
       const std::int64_t count = items.count();
-      if (count > kBlockValues) return bag;
+      if (count > most) return bag;
+      const A sum = count >= kLeastRun && combine_run != nullptr
+                        ? combine_neighbours(args, combine_run, items)
+                        : combine_direct(args, items);
       store_as<T>(args.out + bag * args.out_step,
-                  count > 0 ? finished<T>(args.reduce, combine_direct(args, items), count) : T{});
+                  count > 0 ? finished<T>(args.reduce, sum, count) : T{});
       first = next;
     }
     return end;
+  }
+
+  static A combine_neighbours(const GatherReduceArgs& args, CombineRun combine_run, Items items) {
+    A sum;
+    combine_run(args.source + items.begin * args.item, items.count(),
+                reinterpret_cast<std::byte*>(&sum));
+    return sum;
   }
 
   static void reduce_column(const GatherReduceArgs& args, RowWindow& window, Items items,

@@ -22,14 +22,25 @@ constexpr std::int64_t kUnitItems = kUnitBlocks * kBlockValues;
 using CombineBlock = void (*)(const BlockRows& rows, std::int64_t offset, std::int64_t columns,
                               std::byte* sums);
 
+/// Combines neighbouring elements of one column in any order.
+using CombineRun = void (*)(const std::byte* from, std::int64_t count, std::byte* sum);
+
+/// The loops that are compiled for several instruction sets.
+struct BagKernels {
+  CombineBlock combine_block;
+  CombineRun combine_run;  ///< nullptr if the order of the elements matters
+};
+
 struct BagLoops {
   std::int64_t sum_bytes;  ///< of a column
   const WeightReader* weights;
   CombineBlock combine_block;
+  CombineRun combine_run;  ///< nullptr also if the items of the only column are not neighbours
   /// Writes the reductions of bags [begin, end) of one column whose items are at equal distances,
-  /// up to one of more than kBlockValues items, and returns its number. nullptr for other items.
-  std::int64_t (*reduce_short_bags)(const GatherReduceArgs& args, const Bags& bags,
-                                    std::int64_t begin, std::int64_t end);
+  /// up to one of more than kBlockValues items, or kUnitItems with combine_run, and returns its
+  /// number. nullptr for other items.
+  std::int64_t (*reduce_short_bags)(const GatherReduceArgs& args, CombineRun combine_run,
+                                    const Bags& bags, std::int64_t begin, std::int64_t end);
   /// Writes the reduction of at most kUnitItems of the only column.
   void (*reduce_column)(const GatherReduceArgs& args, RowWindow& window, Items items,
                         std::byte* out);
@@ -48,7 +59,7 @@ struct BagLoops {
 BagLoops bag_loops(const GatherReduceArgs& args);
 
 #ifdef GPUKERN_X86
-CombineBlock combine_block_avx2(const GatherReduceArgs& args);
+BagKernels bag_kernels_avx2(const GatherReduceArgs& args);
 #endif
 
 }  // namespace gpukern::cpu

@@ -99,6 +99,10 @@ class BagReduction {
 
   /// Combines at most kUnitItems and returns their number, without those that are left out.
   std::int64_t reduce_unit(Items items, const Tile& tile, std::byte* sums) {
+    if (loops_.combine_run != nullptr) {
+      loops_.combine_run(args_.source + items.begin * args_.item, items.count(), sums);
+      return items.count();
+    }
     if (columns_ == 1) return loops_.combine_column(args_, window_, items, sums);
     if (items.count() <= kBlockValues) return combine_block(items, tile, sums);
     return combine_blocks(items, tile, sums);
@@ -212,8 +216,8 @@ bool reduce_bags(const GatherReduceArgs& args, const BagLoops& loops, const Bags
       part = 0;
     }
     if (may_be_short) {
-      const std::int64_t next =
-          loops.reduce_short_bags(args, bags, bag, std::min(bag + kShortBags, end));
+      const std::int64_t next = loops.reduce_short_bags(args, loops.combine_run, bags, bag,
+                                                        std::min(bag + kShortBags, end));
       if (next > bag) {
         part = kStopPart;
         bag = next;
