@@ -56,10 +56,12 @@ TEST_P(SegmentReduceTest, ManySegments) {
       check(dtype, {items}, lengths, 0, bag_options(GPUKERN_INDEX_CLIP), layout);
 }
 
-TEST_P(SegmentReduceTest, LengthsAroundThoseOfVectors) {
+TEST_P(SegmentReduceTest, LengthsAroundThoseOfVectorsAndBlocks) {
   std::vector<std::int64_t> lengths(140);
   std::iota(lengths.begin(), lengths.end(), std::int64_t{0});
-  for (const std::int64_t length : {255, 256, 257, 1000, 16384, 16385}) lengths.push_back(length);
+  for (const std::int64_t length : {255, 256, 257, 511, 512, 513, 768, 1000, 1024, 1025, 1300, 2047,
+                                    2048, 2049, 3000, 16384, 16385})
+    lengths.push_back(length);
   const std::int64_t items = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{2});
   for (const gpukern_dtype dtype : kReducedDtypes)
     for (const gpukern_reduce reduce : kBagReductions) {

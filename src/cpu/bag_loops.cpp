@@ -79,9 +79,7 @@ class Loops {
                   finished<T>(kFinal, sums[c], count));
   }
 
-  // ---- one column: kChains blocks at a time, since each is a chain of dependent additions ----
-
-  static constexpr std::int64_t kChains = 8;
+  // ---- one column: several blocks at a time, since each is a chain of dependent additions ----
 
   /// Fewer neighbours are combined faster one after the other. Comparisons of floating-point
   /// numbers are branches there, which cost more.
@@ -150,16 +148,19 @@ class Loops {
     std::int64_t count = 0;
     std::size_t blocks = 0;
     for (std::int64_t begin = items.begin; begin < items.end;) {
-      if (direct && begin + kChains * kBlockValues <= items.end) {
-        combine_chains(args, begin, &sums[blocks]);
-        blocks += kChains;
-        count += kChains * kBlockValues;
-        begin += kChains * kBlockValues;
-        continue;
-      }
-      const Items block{begin, std::min(begin + kBlockValues, items.end)};
-      count += combine_one(args, window, block, sums[blocks++]);
-      begin = block.end;
+      const std::int64_t left = (items.end - begin - 1) / kBlockValues + 1;
+      const std::int64_t chains = direct ? chains_for(left) : 1;
+      const Items part{begin, std::min(begin + chains * kBlockValues, items.end)};
+      if (chains == 8)
+        count += combine_chains<8>(args, part, &sums[blocks]);
+      else if (chains == 4)
+        count += combine_chains<4>(args, part, &sums[blocks]);
+      else if (chains == 2)
+        count += combine_chains<2>(args, part, &sums[blocks]);
+      else
+        count += combine_one(args, window, part, sums[blocks]);
+      blocks += static_cast<std::size_t>(chains);
+      begin = part.end;
     }
     for (std::size_t step = 1; step < blocks; step *= 2)
       for (std::size_t b = 0; b + step < blocks; b += 2 * step)
@@ -177,16 +178,31 @@ class Loops {
     return sum;
   }
 
-  static void combine_chains(const GatherReduceArgs& args, std::int64_t begin, A* to) {
+  static std::int64_t chains_for(std::int64_t blocks) {
+    if (blocks >= 8) return 8;
+    if (blocks >= 4) return 4;
+    return blocks >= 2 && !kIsComplex<T> ? 2 : 1;  // of two complex sums, GCC keeps one in memory
+  }
+
+  /// Combines kChains blocks at a time, of which the last may be shorter.
+  template <std::int64_t kChains>
+  static std::int64_t combine_chains(const GatherReduceArgs& args, Items items, A* to) {
     const std::int64_t step = run_stride(args.axis, 0);
-    const std::byte* from = args.source + begin * step;
+    const std::byte* from = args.source + items.begin * step;
     A sum[kChains];
     for (A& each : sum) each = identity<A>(reduce);
-    for (std::int64_t k = 0; k < kBlockValues; ++k, from += step)
-      for (std::int64_t chain = 0; chain < kChains; ++chain)
-        sum[chain] =
-            combine(reduce, sum[chain], widened(load_as<T>(from + chain * kBlockValues * step)));
+    const auto combine_next = [&](std::int64_t chain) {
+      sum[chain] =
+          combine(reduce, sum[chain], widened(load_as<T>(from + chain * kBlockValues * step)));
+    };
+    const std::int64_t shortest = items.count() - (kChains - 1) * kBlockValues;
+    std::int64_t k = 0;
+    for (; k < shortest; ++k, from += step)
+      for (std::int64_t chain = 0; chain < kChains; ++chain) combine_next(chain);
+    for (; k < kBlockValues; ++k, from += step)
+      for (std::int64_t chain = 0; chain + 1 < kChains; ++chain) combine_next(chain);
     std::copy_n(sum, kChains, to);
+    return items.count();
   }
 };
 
