@@ -24,7 +24,8 @@ from gpukern._interop.scalar cimport is_number, store_scalar
 from gpukern._ops.saxpy_many cimport Described, describe_lists, members
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, check_memory, end_work, finish, new_memory, pin_of, start, what,
+    Argument, CallContext, begin_call, check_memory, end_work, finish, new_memory, pin_of, start,
+    what,
 )
 
 from gpukern.errors import GpukernTypeError, GpukernValueError
