@@ -282,14 +282,38 @@ TEST(HppTensorRef, DescribesTheTensor) {
   EXPECT_EQ(TensorRef(values).c_tensor().strides, nullptr);
 }
 
+extern float of_unknown_size[];
+
 TEST(HppTensorRef, KnowsTheSizesOfArrays) {
   float values[6] = {};
   EXPECT_EQ(TensorRef(values, {2, 3}).c_tensor().data, values);
   EXPECT_THROW(TensorRef(values, {7}), gpukern::ValueError);
   const auto* first = static_cast<const float*>(values);
   EXPECT_EQ(TensorRef(first, {2, 2}).c_tensor().ndim, 2);
+  EXPECT_EQ(TensorRef<const float>(values, {6}).c_tensor().data, values);
+  EXPECT_EQ(TensorRef(values, {6}, gpukern::cuda_device(1)).c_tensor().device.device_id, 1);
+  EXPECT_THROW(TensorRef(values, {7}, gpukern::kCpu), gpukern::ValueError);
+  EXPECT_EQ(TensorRef<float>(values, {6}, gpukern::kCpu).c_tensor().ndim, 1);
   EXPECT_EQ(TensorRef<float>(nullptr, {0}).c_tensor().data, nullptr);
+  EXPECT_EQ(TensorRef(of_unknown_size, {2}).c_tensor().data, of_unknown_size);
+  const auto bytes = [](const TensorRef<const float>& tensor) { return tensor.c_tensor().data; };
+  EXPECT_EQ(bytes({values, {6}}), values);
 }
+
+/// A view that converts to a pointer as well.
+struct PointerView : std::span<float> {
+  using std::span<float>::span;
+  operator float*() const { return data(); }  // NOLINT(*-explicit-constructor)
+};
+
+TEST(HppTensorRef, TakesARangeForItsSize) {
+  Floats values(6);
+  const PointerView view(values.data(), values.size());
+  EXPECT_EQ(TensorRef<float>(view, {2, 3}).c_tensor().data, values.data());
+  EXPECT_THROW(TensorRef(view, {7}), gpukern::ValueError);
+}
+
+float of_unknown_size[2];
 
 /// What a std::mdspan<T, dextents<int, 2>, layout_stride> offers, for standards before C++23.
 template <class T>

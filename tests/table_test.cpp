@@ -246,10 +246,6 @@ TEST_F(TableTest, WrongDescriptionsAreRefused) {
   expect_error(gpukern_table_create(&desc, &table), GPUKERN_VALUE_ERROR,
                "table_create: desc must have struct_size");
   desc.struct_size = sizeof desc;
-  desc.reserved = 1;
-  expect_error(gpukern_table_create(&desc, &table), GPUKERN_VALUE_ERROR,
-               "table_create: reserved must be 0, got 1");
-  desc.reserved = 0;
   expect_error(gpukern_table_create(&desc, &table), GPUKERN_VALUE_ERROR,
                "table_create: device_count");
   desc.device_count = 1;

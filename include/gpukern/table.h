@@ -47,7 +47,7 @@ typedef struct gpukern_table_desc {
   int32_t device_count;
   const int32_t *devices; /**< the ordinals of the devices that access the table */
   int32_t exported;       /**< 1 if other processes import parts of this one, else 0 */
-  int32_t reserved;       /**< 0 */
+  int32_t reserved;       /**< 0; not read */
 } gpukern_table_desc;
 
 /** How a handle names memory; numbers are those of CUmemAllocationHandleType. */

@@ -255,11 +255,19 @@ class TensorRef {
  public:
   using element_type = T;
 
-  /// Memory of a device, by default of the host. An array is a range, whose size is known.
-  template <class P>
-    requires(std::convertible_to<P, T*> && !std::is_array_v<std::remove_reference_t<P>>)
-  TensorRef(P&& data, const Dims& shape, Device device = kCpu) noexcept
+  /// Memory of a device, by default of the host.
+  template <class P = T*>
+    requires(std::convertible_to<P, T*> && !detail::Items<P&>)
+  TensorRef(P data, const Dims& shape, Device device = kCpu) noexcept
       : data_(data), shape_(shape), device_(device) {}
+  TensorRef(std::nullptr_t, const Dims& shape, Device device = kCpu) noexcept
+      : data_(nullptr), shape_(shape), device_(device) {}
+
+  /// An array; a shape of more elements than it has is a ValueError.
+  template <class U, std::size_t N>
+    requires std::convertible_to<U (*)[], T (*)[]>
+  TensorRef(U (&data)[N], const Dims& shape, Device device = kCpu)
+      : TensorRef(static_cast<T*>(data), detail::require_fits(shape, N), device) {}
 
   /// Host memory, 1-D.
   template <detail::Items R>
@@ -326,8 +334,11 @@ class TensorRef {
 };
 
 /// @cond The deduction guides.
-template <Element T>
-TensorRef(T*, const Dims&, Device = kCpu) -> TensorRef<T>;
+template <class P>
+  requires std::is_pointer_v<P>
+TensorRef(P, const Dims&, Device = kCpu) -> TensorRef<std::remove_pointer_t<P>>;
+template <Element T, std::size_t N>
+TensorRef(T (&)[N], const Dims&, Device = kCpu) -> TensorRef<T>;
 template <detail::Items R>
 TensorRef(R&&) -> TensorRef<detail::item_t<R>>;
 template <detail::Items R>

@@ -192,8 +192,6 @@ extern "C" gpukern_status gpukern_table_create(const gpukern_table_desc* desc,
     require(desc->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
             "table_create: desc must have struct_size = ", kFirstSize, " or more, got ",
             desc->struct_size);
-    require(desc->reserved == 0, GPUKERN_VALUE_ERROR, "table_create: reserved must be 0, got ",
-            desc->reserved);
     *table = std::make_unique<gpukern_table>(*desc).release();
   });
 }
