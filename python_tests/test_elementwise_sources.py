@@ -3,6 +3,9 @@
 
 """Where Python functions have their source, and what their names stand for."""
 
+import __future__
+
+import ast
 import functools
 import linecache
 import re
@@ -64,13 +67,49 @@ def test_python_form_of_lambdas_on_one_line():
     same(f(x), g(x))
 
 
+def compiled(monkeypatch, source, flags=0):
+    """Code whose source is known, as of a cell of a notebook."""
+    name = f"<cell {len(source)}>"
+    lines = source.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, name, (len(source), None, lines, name))
+    return compile(source, name, "exec", flags, dont_inherit=True)
+
+
+def test_lambdas_inside_others(monkeypatch):
+    source = (
+        "def i(f, *_): made.append(f); return f\n"
+        "i(lambda x: x+1, i(lambda x: x+2, i(lambda: (lambda x: x+3))), "
+        "lambda: (lambda x: x+4), i(i(i(lambda x: x+5))))\n"
+    )
+    scope = {"made": []}
+    exec(compiled(monkeypatch, source), scope)
+    found = [elementwise(f)(0) for f in scope["made"] if f.__code__.co_argcount]
+    assert found == [f(0) for f in scope["made"] if f.__code__.co_argcount]
+
+
+@pytest.mark.parametrize(
+    ("before", "flags"),
+    [
+        ("", __future__.annotations.compiler_flag),
+        ("async def wait(): pass\nawait wait()\n", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT),
+    ],
+)
+def test_lambdas_in_a_cell_of_a_notebook(monkeypatch, before, flags):
+    source = before + "f, g = (lambda x: x + 1), (lambda x: x + 2)\n"
+    scope = {}
+    run = eval(compiled(monkeypatch, source, flags), scope)
+    if run is not None:
+        with pytest.raises(StopIteration):
+            run.send(None)
+    assert (elementwise(scope["f"])(1), elementwise(scope["g"])(1)) == (2, 3)
+
+
 def test_the_source_is_compiled_without_warnings(monkeypatch):
     """They are Python's, which has given them."""
     line = "f, g = elementwise(lambda x: x + ~True), elementwise(lambda x: x + 1)\n"
-    monkeypatch.setitem(linecache.cache, "<lines>", (1, None, [line], "<lines>"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        code = compile(line, "<lines>", "exec")
+        code = compiled(monkeypatch, line)
     scope = {"elementwise": elementwise}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

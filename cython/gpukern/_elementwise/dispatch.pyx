@@ -49,6 +49,7 @@ cnp.import_array()
 
 cdef enum:
     ON_CPU = -1  # in place of a GPU's ordinal
+    MANY = 1 << 15  # elements that take longer than to hold their arrays in place
 
 # The arguments of one call, on the stack of __call__().
 cdef struct Operands:
@@ -362,7 +363,7 @@ cdef object call_on_cpu(CallContext *call, Specialization found, tuple arguments
         memory = host_view(target)
     if out is not None or not operands.all_numpy:
         check_memory(call)  # reading an argument may have run any code
-    if progress is not None or operands.shape.count > host.few:
+    if progress is not None or operands.shape.count > MANY:
         pin(call)  # against a resize by the callback, or by another thread while NumPy computes
     result = host.call(arguments, memory, &operands.shape, progress)
     return result if out is None else end_call(call, out, target)

@@ -237,8 +237,11 @@ class Parser:
             ufuncs.require_bits(found.bit_length())
             return found
         except (ValueError, OverflowError):
-            most = f"of up to {ufuncs.MOST_BITS} bits"
-            self.fail(f"{token!r} is neither a decimal nor a hexadecimal number {most}", start)
+            self.fail(
+                f"expected a decimal or hexadecimal number of at most {ufuncs.MOST_BITS} bits, "
+                f"got {token[:40]!r}",
+                start,
+            )
 
     def call(self, name, start):
         """Parse the arguments of a call, behind the parenthesis."""

@@ -3,10 +3,15 @@
 
 """The Python form of an element-wise function: its source, translated when it is decorated."""
 
+import __future__
+
 import ast
 import builtins
+import functools
 import inspect
+import operator
 import textwrap
+import types
 import warnings
 
 import numpy as np
@@ -53,6 +58,10 @@ COMPARE = {
     ast.NotEq: "not_equal",
 }
 BOOLEAN = {ast.And: "logical_and", ast.Or: "logical_or"}
+# The compiler's flags of imports from __future__.
+FUTURES = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
@@ -66,12 +75,42 @@ def translate(function, **options):
         ) from None
 
 
+@functools.lru_cache(maxsize=8)
+def lambdas_of(source, file, flags):
+    """The lambdas of a file: the line, the node and the code of each.
+
+    Compiled with the file: imports and closures decide how their names are looked up.
+    """
+    tree = ast.parse(source)
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    lines = [node.lineno for node in found]
+    # Each gets a line alone, which tells which of them a code belongs to.
+    alone = [
+        line + lines[:number].count(line) * source.count("\n") for number, line in enumerate(lines)
+    ]
+    for node, line in zip(found, alone, strict=True):
+        ast.increment_lineno(node, line - node.lineno)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python gave them when it compiled the file
+        codes = [compile(tree, file, "exec", flags, dont_inherit=True)]
+    for code in codes:
+        codes += filter(inspect.iscode, code.co_consts)
+    own = {code.co_firstlineno: code for code in codes if code.co_name == "<lambda>"}
+    for node in found:  # those around others first
+        ast.increment_lineno(node, 1 - node.lineno)
+    return [(line, node, own.get(at)) for line, node, at in zip(lines, found, alone, strict=True)]
+
+
 class Translator:
     """Walks over the syntax tree of one function."""
 
     def __init__(self, function):
         self.name = function.__name__
         self.code = function.__code__
+        # Without __wrapped__, whose source inspect would read instead.
+        self.unwrapped = types.FunctionType(
+            self.code, function.__globals__, closure=function.__closure__
+        )
         self.file, self.first_line = self.code.co_filename, self.code.co_firstlineno
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             self.fail(None, f"expected a plain function, {self.name} is an async one")
@@ -98,8 +137,7 @@ class Translator:
     def definition(self):
         """The function's node in its source."""
         try:
-            # Of the code: that of a function would be the source of what it wraps.
-            source = textwrap.dedent(inspect.getsource(self.code))
+            source = textwrap.dedent(inspect.getsource(self.unwrapped))
             tree = ast.parse(source)
             wanted = ast.Lambda if self.code.co_name == "<lambda>" else ast.FunctionDef
             found = [node for node in ast.walk(tree) if isinstance(node, wanted)]
@@ -115,24 +153,16 @@ class Translator:
         return found[0]
 
     def lambdas_of_code(self):
-        """The lambdas on this line whose code is that of the function at hand.
-
-        Compiled with their file: imports and closures decide how their names are looked up.
-        """
-        lines, _ = inspect.findsource(self.code)
-        tree = ast.parse("".join(lines))
-        lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
-        found = [node for node in lambdas if node.lineno == self.first_line]
-        for number, node in enumerate(found):  # the line tells which of them a code belongs to
-            ast.increment_lineno(node, number * len(lines))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python gave them when it compiled the file
-            codes = [compile(tree, self.file, "exec", dont_inherit=True)]
-        for code in codes:
-            codes += filter(inspect.iscode, code.co_consts)
-        same = [each for each in codes if each.replace(co_firstlineno=self.first_line) == self.code]
-        own = {each.co_firstlineno for each in same}
-        return [ast.increment_lineno(node, 1 - node.lineno) for node in found if node.lineno in own]
+        """The lambdas on this line whose code is that of the function at hand."""
+        lines, _ = inspect.findsource(self.unwrapped)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | self.code.co_flags & FUTURES
+        return [
+            node
+            for line, node, code in lambdas_of("".join(lines), self.file, flags)
+            if line == self.first_line
+            and code is not None
+            and code.replace(co_firstlineno=line) == self.code
+        ]
 
     def parameters(self, definition):
         """The names of the parameters, which must be plain ones."""
