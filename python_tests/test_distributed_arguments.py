@@ -157,8 +157,8 @@ def test_an_argument_of_one_rank_is_an_error_of_all(error, message, call):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rounding": "bogus"}, "rounding must be 'nearest' or 'stochastic', got 'bogus'"),
-        ({"rounding": 1}, "rounding must be 'nearest' or 'stochastic', got 1"),
+        ({"rounding": "bogus"}, "of a DistributedArray must be 'nearest', got 'bogus'"),
+        ({"rounding": 1}, "of a DistributedArray must be 'nearest', got 1"),
         ({"rounding": "stochastic", "seed": 1}, "must be 'nearest', got 'stochastic'"),
         ({"seed": 1}, "seed is for rounding='stochastic'"),
     ],

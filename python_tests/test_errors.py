@@ -83,3 +83,13 @@ def test_streams_by_protocol():
     Stream.version = 1
     with pytest.raises(gpukern.errors.GpukernValueError, match="version 0"):
         gpukern.gather(np.ones(3), [0], stream=Stream())
+
+
+@pytest.mark.parametrize("before", ["", "-"])
+def test_a_long_message_is_cut_at_a_character(monkeypatch, before):
+    monkeypatch.setenv("GPUKERN_DEVICE", before + "\u00e9" * 600)
+    with pytest.raises(ValueError, match="GPUKERN_DEVICE") as raised:
+        gpukern.saxpy(1, np.ones(2), np.ones(2))
+    message = str(raised.value)
+    assert 1000 < len(message.encode()) <= 1023
+    assert message.endswith("\u00e9")

@@ -12,9 +12,9 @@ SUFFIXES = {".py", ".pyi", ".pyx", ".pxd"}
 
 MAX_EXTENSION_MODULES = 48
 MAX_FILES_OF_A_FOLDER = 33
-MAX_LINES = 19100
+MAX_LINES = 19150
 # Python over groups of processes.
-MAX_LINES_DISTRIBUTED = 3480
+MAX_LINES_DISTRIBUTED = 3490
 # The command line measures peers that may fail in any way. Calls catch what they can name.
 CATCHES_ALL = re.compile(r"^\s*except(?::|.*\b(?:Base)?Exception\b)", re.MULTILINE)
 # The others pass the exception on: from a callback of C, from a thread, or after a clean-up.

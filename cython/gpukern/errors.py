@@ -97,6 +97,16 @@ class GpukernInternalError(GpukernError, RuntimeError):
     """A defect of gpukern; please report it."""
 
 
+def as_own(error: Exception) -> GpukernError:
+    """Return the error of this package for one of Python's or NumPy's."""
+    if isinstance(error, GpukernError):
+        return error
+    for own in (GpukernIndexError, GpukernOverflowError, GpukernTypeError, GpukernValueError):
+        if isinstance(error, own.__bases__[1]):
+            return own(str(error))
+    return GpukernInternalError(str(error))
+
+
 # By gpukern_status, whose numbers are part of the ABI.
 ERROR_OF_STATUS = {
     1: GpukernValueError,

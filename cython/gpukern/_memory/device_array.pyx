@@ -34,13 +34,10 @@ import numpy as np
 
 from gpukern._interop import numpy_subclasses
 from gpukern.errors import (
-    GpukernBufferError, GpukernIndexError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
+    GpukernBufferError, GpukernMemoryError, GpukernTypeError, GpukernValueError, as_own,
 )
 
 cnp.import_array()
-
-cdef dict OWN_ERRORS = {IndexError: GpukernIndexError, TypeError: GpukernTypeError,
-                        ValueError: GpukernValueError}
 
 cdef int64_t NO_ELEMENTS = 0
 # Of the memory in layout_of(): not NULL, which NumPy would replace.
@@ -150,8 +147,8 @@ cdef class DeviceArray:
             parts.append(Ellipsis)
         try:
             return self.view_of(layout_of(self)[tuple(parts)])
-        except (IndexError, ValueError) as error:
-            raise OWN_ERRORS[type(error)](str(error)) from None
+        except (IndexError, OverflowError, TypeError, ValueError) as error:
+            raise as_own(error) from None
 
     def reshape(self, *shape):
         """The elements in C order as an array of another shape.
@@ -170,8 +167,8 @@ cdef class DeviceArray:
             return self.copy_at(self.c.device).reshape(*shape)
         try:
             return self.view_of(layout_of(self).reshape(*shape or ((),)))
-        except (TypeError, ValueError) as error:
-            raise OWN_ERRORS[type(error)](f"reshape: {error}") from None
+        except (OverflowError, TypeError, ValueError) as error:
+            raise as_own(error) from None
 
     def __repr__(self):
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device='{self.device}')"

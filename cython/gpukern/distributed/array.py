@@ -147,11 +147,16 @@ class DistributedArray:
         local = saxpy(a, x.local, y.local, out=None if out is None else out.local, **options)
         return self.like(local) if out is None else out
 
-    def _require_operands(self, x: Any, y: Any, out: Any, *, rounding: Any, **_: Any) -> None:
-        if str(rounding) == "stochastic":  # whose bits depend on the place in the whole array
+    def _require_operands(
+        self, x: Any, y: Any, out: Any, *, rounding: Any, seed: Any, **_: Any
+    ) -> None:
+        # The bits of 'stochastic', which has a seed, depend on the place in the whole array.
+        if not (rounding is None or (isinstance(rounding, str) and rounding == "nearest")):
             raise GpukernValueError(
-                "saxpy: rounding of a DistributedArray must be 'nearest', got 'stochastic'"
+                f"saxpy: rounding of a DistributedArray must be 'nearest', got {rounding!r}"
             )
+        if seed is not None:
+            raise GpukernValueError("saxpy: seed is for rounding='stochastic'")
         first = "x" if x is self else "y"
         for name, each in (("x", x), ("y", y), *(() if out is None else (("out", out),))):
             if not isinstance(each, DistributedArray):
