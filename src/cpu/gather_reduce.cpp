@@ -195,7 +195,8 @@ class BagReduction {
   RowWindow window_;
 };
 
-/// Elements of bags between two looks at whether the call is stopped.
+/// Elements of bags between two looks at whether the call is stopped; of neighbours that are
+/// combined as vectors up to 64 times as many, which take some milliseconds.
 constexpr std::int64_t kStopPart = std::int64_t{1} << 16;
 
 /// Bags that are combined without a look.

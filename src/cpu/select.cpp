@@ -110,8 +110,8 @@ std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t
 }
 
 /// As select_part() for elements that are next to each other: moves each until the place `last`,
-/// and advances where it is nonzero. A branch on that would be mispredicted. Inlined, it lacks
-/// registers. `step` may be a constant.
+/// and advances where it is nonzero. A branch on the mask would be mispredicted. Inlined, it
+/// lacks registers. `step` may be a constant.
 template <class W, class Move, class Step>
 [[gnu::noinline]] std::int64_t move_all(const std::byte* mask, std::int64_t length,
                                         std::uint64_t bits, std::int64_t position, std::int64_t k,
