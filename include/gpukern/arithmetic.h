@@ -35,6 +35,9 @@ extern "C" {
  * @param[in] y of x's dtype, as x
  * @param[out] out any shape, of x's dtype; may be x or y, and may overlap them in any way
  * @param[in] exec may be NULL
+ * @return GPUKERN_TYPE_ERROR for a dtype that is not listed, or differs from that of x;
+ *         GPUKERN_VALUE_ERROR for shapes that do not broadcast, tensors on different devices, and
+ *         other invalid arguments; out is then unchanged
  */
 GPUKERN_API gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x,
                                          const gpukern_tensor *y, const gpukern_tensor *out,
@@ -58,6 +61,7 @@ GPUKERN_API gpukern_status gpukern_saxpy(const void *a, const gpukern_tensor *x,
  * @param[out] out as x, of any shapes; may overlap each other and the inputs in any way
  * @param[in] count of tensors in each list; of 0 nothing is computed
  * @param[in] exec may be NULL
+ * @return as gpukern_saxpy()
  */
 GPUKERN_API gpukern_status gpukern_saxpy_many(const void *a, const gpukern_tensor *const *x,
                                               const gpukern_tensor *const *y,
@@ -110,6 +114,10 @@ typedef struct gpukern_axpby_options {
  *             way
  * @param[in] options may be NULL: the defaults of GPUKERN_AXPBY_OPTIONS_INIT
  * @param[in] exec may be NULL
+ * @return GPUKERN_TYPE_ERROR for another dtype, and for GPUKERN_ROUND_STOCHASTIC with an output
+ * that is not bfloat16 or with a float64 operand; GPUKERN_VALUE_ERROR for shapes that do not
+ *         broadcast, tensors on different devices, and other invalid arguments; out is then
+ *         unchanged
  */
 GPUKERN_API gpukern_status gpukern_axpby(const gpukern_tensor *a, const gpukern_tensor *x,
                                          const gpukern_tensor *b, const gpukern_tensor *y,
@@ -129,6 +137,7 @@ GPUKERN_API gpukern_status gpukern_axpby(const gpukern_tensor *a, const gpukern_
  * @param[out] out as of gpukern_axpby()
  * @param[in] options may be NULL
  * @param[in] exec may be NULL
+ * @return as gpukern_axpby()
  */
 GPUKERN_API gpukern_status gpukern_fma(const gpukern_tensor *x, const gpukern_tensor *y,
                                        const gpukern_tensor *z, const gpukern_tensor *out,

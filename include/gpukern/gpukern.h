@@ -148,7 +148,9 @@ GPUKERN_API gpukern_status gpukern_device_query(int32_t device_id, gpukern_devic
  * @param[in] device GPUKERN_CPU, GPUKERN_CUDA_HOST or GPUKERN_CUDA, and the ordinal
  * @param[in] bytes may be 0, which gives NULL
  * @param[in] exec only its stream is used; may be NULL
- * @param[out] data the memory; release with gpukern_release()
+ * @param[out] data the memory; release with gpukern_release(). NULL after an error
+ * @return GPUKERN_MEMORY_ERROR if there is not as much memory, GPUKERN_DEVICE_ERROR for a device
+ *         that does not exist
  */
 GPUKERN_API gpukern_status gpukern_allocate(gpukern_device device, size_t bytes,
                                             const gpukern_exec *exec, void **data);

@@ -37,7 +37,8 @@ typedef struct gpukern_saxpy_list gpukern_saxpy_list;
  * @param[in] y as of gpukern_saxpy_many()
  * @param[in] out as of gpukern_saxpy_many()
  * @param[in] count of tensors in each of these
- * @param[out] list destroy with gpukern_saxpy_list_destroy()
+ * @param[out] list destroy with gpukern_saxpy_list_destroy(); NULL after an error
+ * @return as gpukern_saxpy_many()
  */
 GPUKERN_API gpukern_status gpukern_saxpy_list_create(const gpukern_tensor *const *x,
                                                      const gpukern_tensor *const *y,
@@ -52,6 +53,7 @@ GPUKERN_API gpukern_status gpukern_saxpy_list_create(const gpukern_tensor *const
  * @param[in] list the tensors
  * @param[in] a as of gpukern_saxpy_many()
  * @param[in] exec may be NULL
+ * @return GPUKERN_VALUE_ERROR for NULL, and for an exec that is not of the tensors' device
  */
 GPUKERN_API gpukern_status gpukern_saxpy_list_run(const gpukern_saxpy_list *list, const void *a,
                                                   const gpukern_exec *exec);

@@ -27,6 +27,9 @@ extern "C" {
  * graph cannot wait for work outside it: while `stream` captures and `other` does not, the call
  * does nothing, and the graph must be launched after that work.
  *
+ * @param[in] device the device of both streams
+ * @param[in] stream a cudaStream_t; NULL is the legacy default stream
+ * @param[in] other as stream
  * @return GPUKERN_VALUE_ERROR for two streams that capture two graphs, and for the legacy stream
  *         while a stream that blocks it captures
  */
