@@ -17,6 +17,7 @@ from gpukern._elementwise.loop_plan cimport (
     overlaps, sizes_of,
 )
 
+from gpukern._runtime.runtime cimport fork_count
 from gpukern._streams.progress cimport is_due
 
 import contextvars
@@ -291,13 +292,11 @@ def batched(parts, count):
 
 # Without locks: fork() may come at any time, and so may the handler of a signal.
 cdef atomic[int] busy
-cdef atomic[int] forks
 
 
 cdef void begin_anew() noexcept nogil:
     """In the child of a fork(), where those threads are not."""
     busy.store(0)
-    forks.fetch_add(1)
 
 
 pthread_atfork(NULL, NULL, begin_anew)
@@ -314,7 +313,7 @@ cdef class ThreadShare:
     cdef int forks
 
     def __cinit__(self, int wanted):
-        self.forks = forks.load()
+        self.forks = fork_count()
         cdef int before = busy.fetch_add(wanted)
         self.count = max(1, min(wanted, gpukern_num_threads() - before))
         busy.fetch_sub(wanted - self.count)
@@ -324,7 +323,7 @@ cdef class ThreadShare:
 
     cpdef give_back(self):
         """Let other calls have them."""
-        if self.forks == forks.load():
+        if self.forks == fork_count():
             busy.fetch_sub(self.count)
         self.count = 0
 
