@@ -186,11 +186,12 @@ cdef bint is_number(object value) noexcept:
         return False
     if type(value) is float or type(value) is int:
         return True
-    return (PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value)
-            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_number)
-            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_bool)
-            or PyObject_TypeCheck(value, <PyTypeObject *>numpy_scalar)
-            and type(value).__name__ == "bfloat16")
+    if PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
+        return True
+    return PyObject_TypeCheck(value, <PyTypeObject *>numpy_scalar) and (
+        PyObject_TypeCheck(value, <PyTypeObject *>numpy_number)
+        or PyObject_TypeCheck(value, <PyTypeObject *>numpy_bool)
+        or type(value).__name__ == "bfloat16")
 
 
 cdef int store_scalar(object number, str name, gpukern_dtype dtype, void *stored) except -1:

@@ -201,7 +201,8 @@ cdef class DeviceArray:
             result = checked_host_output(out, self)
         describe(&call, result, "out", &destination)
         # A field of packed records or several, or huge items.
-        if destination.byte_strided or numpy_subclasses.is_view_of_fields(result):
+        if destination.byte_strided or (destination.c.dtype.code == GPUKERN_OPAQUE
+                                        and numpy_subclasses.is_view_of_fields(result)):
             result[...] = self.numpy(stream=stream)
             return out
         describe(&call, self, "array", &source)
