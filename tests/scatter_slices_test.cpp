@@ -3,7 +3,7 @@
 
 // A GPU sorts many updates of single values by slice of the target (slice_bits() in
 // cuda/scatter/slice_bits.hpp), and those of slices with many updates, or many of one element, by
-// element.
+// element. Fewer floating-point values are sorted by slice in each tile (cuda/scatter/tiled.cu).
 
 #include <algorithm>
 #include <cmath>
@@ -97,10 +97,10 @@ class ScatterSlicesTest : public GpuTest {
   }
 
   void check_all(std::int64_t size, gpukern_dtype dtype, gpukern_reduce reduce,
-                 gpukern_index_mode mode, Layout layout) {
+                 gpukern_index_mode mode, Layout layout, std::int64_t count = kCount) {
     for (const auto& [name, pattern] : kPatterns) {
       SCOPED_TRACE(name);
-      check(pattern, size, dtype, reduce, mode, layout, kCount);
+      check(pattern, size, dtype, reduce, mode, layout, count);
     }
   }
 
@@ -172,6 +172,32 @@ TEST_F(ScatterSlicesTest, AlongAnAxis) {
   expect_scatter(
       {true, target, index, values, 1, scatter_options(GPUKERN_INDEX_CLIP, GPUKERN_REDUCE_ADD)},
       Placement::Cuda);
+}
+
+// The least number of updates, a whole number of tiles, and the most.
+constexpr std::int64_t kTileCounts[] = {(96 << 10) + 1, 1 << 20, 1 << 21};
+
+TEST_F(ScatterSlicesTest, SumsOfTiles) {
+  for (const std::int64_t count : kTileCounts)
+    check_all(kMedium, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Reversed, count);
+  check_all(kSmall, kFloat64, GPUKERN_REDUCE_MEAN, GPUKERN_INDEX_WRAP, Layout::Unaligned,
+            kTileCounts[0]);
+}
+
+// From one element to 4096, of few and of most updates.
+TEST_F(ScatterSlicesTest, TilesBySlicesOfAnyLength) {
+  for (const std::int64_t size : {130, 600, 4095, 4096, 4097, 70'001, 1 << 21})
+    for (const std::int64_t count : {kTileCounts[0], kTileCounts[1] + 77})
+      check_all(size, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP, Layout::Contiguous, count);
+}
+
+TEST_F(ScatterSlicesTest, EveryTypeInTiles) {
+  for (const gpukern_dtype dtype : kReducedDtypes)
+    for (const gpukern_reduce reduce : {GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MULTIPLY})
+      if (has_reduction(dtype, reduce))
+        for (const Layout layout : {Layout::Contiguous, Layout::Unaligned})
+          for (const Pattern pattern : {fill_uniform, fill_skewed})
+            check(pattern, kSmall, dtype, reduce, GPUKERN_INDEX_CLIP, layout, kTileCounts[0]);
 }
 
 TEST_F(ScatterSlicesTest, FewUpdatesForTheTarget) {

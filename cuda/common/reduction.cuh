@@ -59,7 +59,11 @@ __device__ void combine_each(const Reduction& reduction, A (&sum)[kCount],
 }
 
 /// A reduction of which sums alone are inlined, for kernels with many types.
-struct CompactReduction : Reduction {};
+struct CompactReduction : Reduction {
+  [[nodiscard]] __device__ bool adds() const {
+    return reduce == GPUKERN_REDUCE_ADD || reduce == GPUKERN_REDUCE_MEAN;
+  }
+};
 
 template <class A>
 __device__ __noinline__ A combine_any(Reduction reduction, A a, A b) {
@@ -68,8 +72,7 @@ __device__ __noinline__ A combine_any(Reduction reduction, A a, A b) {
 template <class A, int kCount>
 __device__ void combine_each(const CompactReduction& reduction, A (&sum)[kCount],
                              const A (&next)[kCount]) {
-  const bool adds =
-      reduction.reduce == GPUKERN_REDUCE_ADD || reduction.reduce == GPUKERN_REDUCE_MEAN;
+  const bool adds = reduction.adds();
 #pragma unroll
   for (int c = 0; c < kCount; ++c)
     sum[c] = adds ? gpukern::combine(GPUKERN_REDUCE_ADD, sum[c], next[c])

@@ -8,7 +8,6 @@
 //   combine_long  orders them by a bitmap, combines their blocks of values and joins these.
 
 #include <cub/block/block_scan.cuh>
-#include <type_traits>
 
 #include "cuda/common/join.cuh"
 #include "cuda/scatter/combine_columns.cuh"
@@ -29,19 +28,6 @@ template <class T>
 __device__ __noinline__ void store_result(std::byte* to, bool aligned, gpukern_reduce reduce,
                                           std::int64_t count, Accumulator<T> sum) {
   store_element(to, finished<T>(reduce, sum, count), aligned);
-}
-
-/// Floating-point types of at most 8 bytes. Integers need no order, and wider types are sorted.
-template <class Visit>
-bool visit_hashed_type(gpukern_dtype dtype, const Visit& visit) {
-  bool found = false;
-  visit_reduced_dtype(dtype, [&]<class T>(TypeTag<T> tag) {
-    if constexpr (!std::is_integral_v<T> && sizeof(T) <= 8) {
-      found = true;
-      visit(tag);
-    }
-  });
-  return found;
 }
 
 constexpr int kBlock = static_cast<int>(kBlockValues);
@@ -362,7 +348,7 @@ __device__ void Groups::add_long(std::uint32_t slot) const {
 }
 
 bool has_hashed(const ScatterArgs& args) {
-  return args.reduce == GPUKERN_REDUCE_NONE || visit_hashed_type(args.dtype, [](auto) {});
+  return args.reduce == GPUKERN_REDUCE_NONE || is_short_float(args.dtype);
 }
 
 void scatter_hashed(Device& device, const ScatterCall& call) {
@@ -387,7 +373,7 @@ void scatter_hashed(Device& device, const ScatterCall& call) {
     return scatter_put_direct(call, {.table = &groups.slots->last,
                                      .step = sizeof(Slot) / sizeof(std::uint32_t),
                                      .place = groups.slot_of});
-  visit_hashed_type(args.dtype, [&](auto tag) {
+  visit_short_float(args.dtype, [&](auto tag) {
     launch_all<typename decltype(tag)::type>(call, groups, combined);
   });
 }

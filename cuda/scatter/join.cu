@@ -30,6 +30,7 @@ __global__ void __launch_bounds__(kJoinThreads)
   using A = Accumulator<T>;
   __shared__ alignas(A) std::byte memory[kJoinThreads * sizeof(A)];
   A* const joined = reinterpret_cast<A*>(memory);
+  wait_for_previous();
   const std::int64_t column_tiles = (columns.count + width - 1) / width;
   const auto number = static_cast<std::int64_t>(*long_keys.number);
   for (std::int64_t work = blockIdx.x; work < number * column_tiles; work += gridDim.x) {
@@ -55,9 +56,10 @@ template <class T, class Key>
 void launch_join(const ScatterCall& call, const void* keys, const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
   const auto columns = update_columns<1, true>(args.columns, is_aligned(args, alignof(T)));
-  launch(join_kernel<T, Key>, Grid{resident_grid(), kJoinThreads}, call.stream,
-         static_cast<const Key*>(keys), target_elements(args), columns, join_width(call.columns),
-         reduction_of(args.reduce, args.dtype), long_keys);
+  launch(join_kernel<T, Key>,
+         Grid{.blocks = resident_grid(), .threads = kJoinThreads, .programmatic_launch = true},
+         call.stream, static_cast<const Key*>(keys), target_elements(args), columns,
+         join_width(call.columns), reduction_of(args.reduce, args.dtype), long_keys);
 }
 
 }  // namespace

@@ -4,19 +4,12 @@
 // Sorts the updates of long slices by key: a counting sort with a counter for each key of a slice.
 // It is stable: chunks keep their order, tiles theirs in a chunk, and updates theirs in a tile.
 
-#include <cub/block/block_scan.cuh>
-
-#include "cuda/scatter/slices.cuh"
+#include "cuda/scatter/places.cuh"
 
 namespace gpukern::gpu {
 namespace {
 
 using Key = std::uint32_t;
-
-constexpr int kTileWarps = 8;
-constexpr int kTileThreads = 32 * kTileWarps;
-constexpr int kTileUpdates = 4096;
-static_assert(kTileUpdates <= 65535, "16 bits hold a place in a tile");
 
 template <class Payload>
 struct UpdateArrays {
@@ -85,6 +78,8 @@ __device__ std::uint32_t sum_counts(std::uint32_t* count, std::int64_t keys, std
 __global__ void __launch_bounds__(kThreads)
     sum_chunks_kernel(const __grid_constant__ Slices slices) {
   __shared__ std::uint32_t sums[kSumParts][kSumKeys];
+  wait_for_previous();
+  launch_next();
   const std::int64_t keys = std::int64_t{1} << slices.bits;
   const std::int64_t groups = (keys + kSumKeys - 1) / kSumKeys;
   const int lane = static_cast<int>(threadIdx.x) % kSumKeys;
@@ -108,41 +103,21 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// A tile of the updates of a chunk, sorted in shared memory so that those of a key are written
-/// together. Each warp has a part of the tile.
+/// together.
 template <class Payload>
 struct Tile {
-  Payload* payload;
-  Key* key;
+  SortedTile<Payload> sorted;
   std::uint32_t* position;  ///< of each key: where its next update goes
-  std::uint16_t* places;
-  std::uint16_t* rank;  ///< of an update, among those of its key and warp
   std::uint32_t keys;
 
   __device__ Tile(const Slices& slices, std::byte* memory)
-      : payload(reinterpret_cast<Payload*>(memory)),
-        key(reinterpret_cast<Key*>(payload + kTileUpdates)),
-        position(key + kTileUpdates),
-        places(reinterpret_cast<std::uint16_t*>(position + (1U << slices.bits))),
-        rank(places + place_count(1U << slices.bits)),
+      : sorted(memory, 1U << slices.bits),
+        position(reinterpret_cast<std::uint32_t*>(memory + sorted.bytes(1U << slices.bits))),
         keys(1U << slices.bits) {}
-  /// The places of a key in the tile: where its updates of each warp begin.
-  [[nodiscard]] __device__ std::uint16_t* places_of(std::uint32_t of) const {
-    return places + padded(of) * kTileWarps;
-  }
-  [[nodiscard]] __device__ std::uint16_t& own_place(std::uint32_t of) const {
-    return places_of(of)[threadIdx.x / 32];
-  }
-
-  /// Threads have neighbouring keys; the padding puts them into different banks.
-  static __host__ __device__ constexpr std::uint32_t padded(std::uint32_t of) {
-    return of + of / 16;
-  }
-  static __host__ __device__ constexpr std::uint32_t place_count(std::uint32_t keys) {
-    return (padded(keys) + 1) * kTileWarps;
+  static std::size_t bytes(int bits) {
+    return SortedTile<Payload>::bytes(1U << bits) + (sizeof(std::uint32_t) << bits);
   }
 };
-
-using TileScan = cub::BlockScan<std::uint32_t, kTileThreads>;
 
 /// The keys [begin, end) of a thread.
 struct OwnKeys {
@@ -159,7 +134,7 @@ struct OwnKeys {
 template <class Payload>
 __device__ void find_positions(const Slices& slices, std::int64_t chunk, const SliceRange& range,
                                const Key* keys, const Tile<Payload>& tile,
-                               TileScan::TempStorage& scan) {
+                               Places::Scan::TempStorage& scan) {
   const bool several = chunk < slices.number[0];
   const std::int64_t number = several ? slices.chunks[chunk].number : 0;
   const std::int64_t chunks = (range.last - range.first + slices.chunk - 1) / slices.chunk;
@@ -174,7 +149,7 @@ __device__ void find_positions(const Slices& slices, std::int64_t chunk, const S
   const OwnKeys own(tile.keys);
   std::uint32_t sum = 0;
   for (std::uint32_t i = own.begin; i < own.end; ++i) sum += tile.position[i];
-  TileScan(scan).ExclusiveSum(sum, sum);
+  Places::Scan(scan).ExclusiveSum(sum, sum);
   sum += static_cast<std::uint32_t>(range.first);
   for (std::uint32_t i = own.begin; i < own.end; ++i) {
     const std::uint32_t count = tile.position[i];
@@ -188,76 +163,56 @@ __device__ void find_positions(const Slices& slices, std::int64_t chunk, const S
   __syncthreads();
 }
 
-/// Replaces the counts of each key and warp by places, and advances the positions.
-template <class Payload>
-__device__ void find_places(const Tile<Payload>& tile, TileScan::TempStorage& scan) {
-  const OwnKeys own(tile.keys);
-  std::uint32_t sum = 0;
-  for (std::uint32_t i = own.begin; i < own.end; ++i)
-    for (int w = 0; w < kTileWarps; ++w) sum += tile.places_of(i)[w];
-  TileScan(scan).ExclusiveSum(sum, sum);
-  for (std::uint32_t i = own.begin; i < own.end; ++i) {
-    const std::uint32_t before = sum;
-    for (int w = 0; w < kTileWarps; ++w) {
-      const std::uint32_t count = tile.places_of(i)[w];
-      tile.places_of(i)[w] = static_cast<std::uint16_t>(sum);
-      sum += count;
-    }
-    tile.position[i] += sum - before;
-  }
-  if (own.begin < own.end && own.end == tile.keys)
-    tile.places_of(tile.keys)[0] = static_cast<std::uint16_t>(sum);
-}
-
 template <class Payload>
 __global__ void __launch_bounds__(kTileThreads)
     place_chunks_kernel(const __grid_constant__ Slices slices,
                         const UpdateArrays<Payload> updates) {
-  using Batch = UpdateBatch<Payload>;
   extern __shared__ __align__(16) std::byte memory[];
-  __shared__ TileScan::TempStorage scan;
+  __shared__ Places::Scan::TempStorage scan;
+  wait_for_previous();
+  launch_next();
   const Tile<Payload> tile(slices, memory);
-  const Key mask = tile.keys - 1;
+  const SortedTile<Payload>& sorted = tile.sorted;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int first = thread / 32 * (32 * kTileEach) + thread % 32;
   const std::int64_t number = slices.all_chunks();
   for (std::int64_t chunk = blockIdx.x; chunk < number; chunk += gridDim.x) {
     const SliceRange range = range_of_chunk(slices, chunk);
+    const Key base = slices.chunk_at(chunk).slice << slices.bits;
     find_positions(slices, chunk, range, updates.keys, tile, scan);
     for (std::int64_t begin = range.begin; begin < range.end; begin += kTileUpdates) {
       const int count = static_cast<int>(min(range.end - begin, std::int64_t{kTileUpdates}));
-      const int own_begin = static_cast<int>(threadIdx.x) / 32 * (kTileUpdates / kTileWarps);
-      const int own_end = min(own_begin + kTileUpdates / kTileWarps, count);
-      for (std::uint32_t i = threadIdx.x; i < tile.place_count(tile.keys); i += kTileThreads)
-        tile.places[i] = 0;
-      __syncthreads();
-      for (int from = own_begin; from < own_end; from += Batch::kUpdates) {
-        const Batch batch(updates.keys + begin, nullptr, from, own_end);
+      std::uint16_t key[kTileEach];
+      Payload payload[kTileEach];
 #pragma unroll
-        for (int k = 0; k < Batch::kCount; ++k) {
-          const EqualLanes equal =
-              count_by_warp(batch.inside[k], &tile.own_place(batch.key[k] & mask));
-          if (batch.inside[k])
-            tile.rank[batch.at(from, k)] = static_cast<std::uint16_t>(equal.before + equal.rank());
-        }
+      for (int k = 0; k < kTileEach; ++k) {
+        const std::int64_t at = begin + min(first + 32 * k, count - 1);
+        key[k] = static_cast<std::uint16_t>(__ldcs(updates.keys + at) - base);
+        payload[k] = UpdateBatch<Payload>::load(updates.payload + at);
+      }
+      sorted.places.clear();
+      __syncthreads();
+      std::uint16_t rank[kTileEach];
+      sorted.places.count(
+          kTileEach, [&](int k) { return first + 32 * k < count ? static_cast<int>(key[k]) : -1; },
+          rank);
+      __syncthreads();
+      sorted.places.find(
+          scan, [&](std::uint32_t of, std::uint32_t of_key) { tile.position[of] += of_key; });
+      __syncthreads();
+#pragma unroll
+      for (int k = 0; k < kTileEach; ++k) {
+        if (first + 32 * k >= count) continue;
+        const int place = sorted.places.place(key[k], rank[k]);
+        sorted.key[place] = key[k];
+        sorted.payload[place] = payload[k];
       }
       __syncthreads();
-      find_places(tile, scan);
-      __syncthreads();
-      for (int from = own_begin; from < own_end; from += Batch::kUpdates) {
-        const Batch batch(updates.keys + begin, updates.payload + begin, from, own_end);
-#pragma unroll
-        for (int k = 0; k < Batch::kCount; ++k) {
-          if (!batch.inside[k]) continue;
-          const int place = tile.own_place(batch.key[k] & mask) + tile.rank[batch.at(from, k)];
-          tile.key[place] = batch.key[k];
-          tile.payload[place] = batch.value[k];
-        }
-      }
-      __syncthreads();
-      for (int i = static_cast<int>(threadIdx.x); i < count; i += kTileThreads) {
-        const Key at = tile.key[i] & mask;
-        const std::uint32_t to = tile.position[at] - (tile.places_of(at + 1)[0] - i);
-        updates.sorted_keys[to] = tile.key[i];
-        updates.sorted_payload[to] = tile.payload[i];
+      for (int i = thread; i < count; i += kTileThreads) {
+        const std::uint32_t of = sorted.key[i];
+        const std::uint32_t to = tile.position[of] - (sorted.places.begin(of + 1) - i);
+        updates.sorted_keys[to] = base + of;
+        updates.sorted_payload[to] = sorted.payload[i];
       }
       __syncthreads();
     }
@@ -265,10 +220,7 @@ __global__ void __launch_bounds__(kTileThreads)
 }
 
 std::size_t tile_bytes(int payload_bytes, int bits) {
-  using AnyTile = Tile<std::uint32_t>;
-  const std::size_t keys = std::size_t{1} << bits;
-  return kTileUpdates * (sizeof(Key) + payload_bytes + sizeof(std::uint16_t)) +
-         keys * sizeof(std::uint32_t) + AnyTile::place_count(keys) * sizeof(std::uint16_t);
+  return payload_bytes == 8 ? Tile<std::uint64_t>::bytes(bits) : Tile<std::uint32_t>::bytes(bits);
 }
 
 }  // namespace
@@ -280,17 +232,25 @@ int most_slice_bits(int payload_bytes) {
   return bits;
 }
 
+void scatter_count_long_slices(const ScatterCall& call, const Slices& slices,
+                               const std::uint32_t* keys) {
+  launch(count_chunks_kernel, Grid{2 * resident_grid(), 32, sizeof(std::uint32_t) << slices.bits},
+         call.stream, slices, keys);
+}
+
 void scatter_sort_long_slices(const ScatterCall& call, const SortPlan& plan, const Slices& slices,
                               const SortArrays& arrays) {
   const auto sort = [&]<class Payload>(Payload) {
     const UpdateArrays<Payload> updates{
         static_cast<const Key*>(arrays.keys), static_cast<const Payload*>(arrays.payload),
         static_cast<Key*>(arrays.sorted_keys), static_cast<Payload*>(arrays.sorted_payload)};
-    launch(count_chunks_kernel, Grid{2 * resident_grid(), 32, sizeof(std::uint32_t) << slices.bits},
-           call.stream, slices, updates.keys);
-    launch(sum_chunks_kernel, Grid{resident_grid()}, call.stream, slices);
+    launch(sum_chunks_kernel, Grid{.blocks = resident_grid(), .programmatic_launch = true},
+           call.stream, slices);
     launch(place_chunks_kernel<Payload>,
-           Grid{resident_grid(), kTileThreads, tile_bytes(plan.payload_bytes, slices.bits)},
+           Grid{.blocks = resident_grid(),
+                .threads = kTileThreads,
+                .shared_bytes = tile_bytes(plan.payload_bytes, slices.bits),
+                .programmatic_launch = true},
            call.stream, slices, updates);
   };
   if (plan.payload_bytes == 8)

@@ -30,6 +30,8 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(sizeof(T) > 4 ? 4 : 
   __shared__ Carried<T> value[kChunk + ItemChunk::kReach];
   __shared__ alignas(A) std::byte memory[kChunk * sizeof(A)];
   A* const own = reinterpret_cast<A*>(memory);  // written and read by the same thread
+  wait_for_previous();
+  launch_next();
   visit_sorted<kChunk>(all, slices, [&](const SortedKeys<Key>& sorted, std::int64_t begin) {
     for (int i = threadIdx.x; i < kChunk + ItemChunk::kReach; i += kThreads)
       if (begin + i < sorted.end) value[i] = values[begin + i];
@@ -87,11 +89,13 @@ void scatter_reduce_items(const ScatterCall& call, const Slices& slices, const s
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (sizeof(T) <= 8)
-      launch(args.reduce == GPUKERN_REDUCE_ADD ? reduce_items_kernel<T, GPUKERN_REDUCE_ADD>
-                                               : reduce_items_kernel<T, GPUKERN_REDUCE_NONE>,
-             sorted_blocks(call, slices, kPositions<T>), call.stream, sorted, slices,
-             static_cast<const Carried<T>*>(values), target_elements(args),
-             is_aligned(args, alignof(T)), reduction_of(args.reduce, args.dtype), long_keys);
+      launch(
+          args.reduce == GPUKERN_REDUCE_ADD ? reduce_items_kernel<T, GPUKERN_REDUCE_ADD>
+                                            : reduce_items_kernel<T, GPUKERN_REDUCE_NONE>,
+          Grid{.blocks = sorted_blocks(call, slices, kPositions<T>), .programmatic_launch = true},
+          call.stream, sorted, slices, static_cast<const Carried<T>*>(values),
+          target_elements(args), is_aligned(args, alignof(T)),
+          reduction_of(args.reduce, args.dtype), long_keys);
   });
 }
 

@@ -66,6 +66,7 @@ Slices lay_out_slices(ScratchLayout& layout, const ScatterCall& call, const Sort
   slices.bits = plan.slice_bits;
   slices.count = std::int64_t{1} << (plan.bits - plan.slice_bits);
   slices.starts = layout.take<std::uint32_t>(slices.count + 1);
+  slices.ends = slices.starts == nullptr ? nullptr : slices.starts + 1;
   // Short chunks have a large table of counts; of long ones, the lines that the running thread
   // blocks write to exceed the L2 cache.
   constexpr std::int64_t kManyUpdates = 1 << 25;
@@ -82,8 +83,6 @@ Slices lay_out_slices(ScratchLayout& layout, const ScatterCall& call, const Sort
 
 Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& plan) {
   const std::int64_t key_bytes = plan.wide_keys ? 8 : 4;
-  const std::int64_t blocks = blocks_of(call);
-  const std::int64_t row = call.columns * accumulator_bytes(call.args.dtype);
   const bool reduces = call.args.reduce != GPUKERN_REDUCE_NONE;
   Scratch scratch{};
   scratch.keys = layout.take(call.count, key_bytes);
@@ -97,13 +96,11 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
     const std::int64_t payload = scratch.slices.count > 0 ? call.count * plan.payload_bytes : 0;
     scratch.sort = layout.take(std::max(static_cast<std::int64_t>(scratch.sort_bytes), payload));
   }
-  scratch.long_keys.number = layout.take<unsigned long long>(1);
+  if (reduces && !plan.is_across)
+    scratch.long_keys = lay_out_long_keys(layout, call);
+  else
+    scratch.long_keys.number = layout.take<unsigned long long>(1);
   if (reduces && plan.is_across) scratch.key_blocks = lay_out_key_blocks(layout, call);
-  if (!reduces || plan.is_across) return scratch;
-  scratch.long_keys.firsts = layout.take<std::int64_t>(blocks);
-  scratch.long_keys.ends = layout.take<std::int64_t>(blocks);
-  scratch.long_keys.first_blocks = layout.take(blocks, row);
-  scratch.long_keys.later_blocks = layout.take(blocks, row);
   return scratch;
 }
 
@@ -136,6 +133,7 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
   if (slices.count > 0) {
     scatter_find_slices(call, slices, short_keys);
     scatter_combine_slices(call, slices, short_keys, payload);
+    scatter_count_long_slices(call, slices, short_keys);
     scatter_sort_long_slices(call, plan, slices,
                              {keys, scratch.keys, payload, scratch.sort, nullptr, 0});
     keys = scratch.keys;
@@ -169,7 +167,19 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
   scatter_put_direct(call, {.table = last});
 }
 
-enum class Way { Direct, Along, Lines, StridedLines, Rows, Table, Atomic, Few, Hashed, Sorted };
+enum class Way {
+  Direct,
+  Along,
+  Lines,
+  StridedLines,
+  Rows,
+  Table,
+  Atomic,
+  Few,
+  Hashed,
+  Tiled,
+  Sorted
+};
 
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
@@ -247,10 +257,24 @@ Way way_of(const ScatterCall& call) {
   if (!is_few && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
   if (is_atomic) return Way::Atomic;
   if (is_few) return Way::Few;
+  constexpr std::int64_t kTiledFrom = 96 << 10;
+  if (call.count > kTiledFrom && has_tiled(call)) return Way::Tiled;
   return is_small ? Way::Hashed : Way::Sorted;
 }
 
 }  // namespace
+
+LongKeys lay_out_long_keys(ScratchLayout& layout, const ScatterCall& call) {
+  const std::int64_t blocks = blocks_of(call);
+  const std::int64_t row = call.columns * accumulator_bytes(call.args.dtype);
+  LongKeys keys{};
+  keys.number = layout.take<unsigned long long>(1);
+  keys.firsts = layout.take<std::int64_t>(blocks);
+  keys.ends = layout.take<std::int64_t>(blocks);
+  keys.first_blocks = layout.take(blocks, row);
+  keys.later_blocks = layout.take(blocks, row);
+  return keys;
+}
 
 bool has_wide_keys(const ScatterCall& call) {
   constexpr std::int64_t kMax = (std::int64_t{1} << 32) - 1;
@@ -300,6 +324,8 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
       return scatter_few(call);
     case Way::Hashed:
       return scatter_hashed(device, call);
+    case Way::Tiled:
+      return scatter_tiled(device, call);
     case Way::Sorted:
       return scatter_sorted(device, call);
   }
@@ -307,7 +333,9 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
 
 Strategy scatter_strategy(const ScatterArgs& args) {
   const ScatterCall call{args, args.updates.count(), args.columns.count(), nullptr};
-  return {.path = way_of(call) == Way::Sorted ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS};
+  const Way way = way_of(call);
+  const bool sorts = way == Way::Sorted || way == Way::Tiled;
+  return {.path = sorts ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS};
 }
 
 }  // namespace gpukern::gpu

@@ -7,8 +7,9 @@
 // calls that accept any order.
 // One kernel is enough for few updates, and for lines of updates along an axis: a thread has few of
 // them, or a line along another axis than the innermost, and a warp a line of fewer than a block. A
-// hash table finds the updates of each key if there are not many, and values that replace others
-// need no more than a table of the last update of each key. Other calls are sorted:
+// hash table finds the updates of each key if there are not many, single values of some more are
+// sorted in shared memory, and values that replace others need no more than a table of the last
+// update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
 //   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
 //            found them sorted; short values move with their keys, else the numbers of updates do,
@@ -25,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/common/elements.cuh"
 #include "cuda/common/launch.cuh"
@@ -88,7 +90,8 @@ struct SliceChunk {
 struct Slices {
   int bits;               ///< of a key in its slice
   std::int64_t count;     ///< 0: the updates are sorted by key
-  std::uint32_t* starts;  ///< of each slice, and the end of the last one
+  std::uint32_t* starts;  ///< of each slice
+  std::uint32_t* ends;
   // The long slices.
   std::int64_t chunk;       ///< updates
   unsigned* number;         ///< entries of each list
@@ -141,6 +144,25 @@ struct ScatterCall {
   cudaStream_t stream;
 };
 
+LongKeys lay_out_long_keys(ScratchLayout& layout, const ScatterCall& call);
+
+/// Calls visit(TypeTag<T>{}) for a floating-point type of at most 8 bytes; returns false for
+/// others. Integers need no order, and wider types are sorted.
+template <class Visit>
+bool visit_short_float(gpukern_dtype dtype, const Visit& visit) {
+  bool found = false;
+  visit_reduced_dtype(dtype, [&]<class T>(TypeTag<T> tag) {
+    if constexpr (!std::is_integral_v<T> && sizeof(T) <= 8) {
+      found = true;
+      visit(tag);
+    }
+  });
+  return found;
+}
+inline bool is_short_float(gpukern_dtype dtype) {
+  return visit_short_float(dtype, [](auto) {});
+}
+
 /// Whether keys or numbers of updates take 64 bits. Kernels use the largest 32-bit number for
 /// skipped updates.
 bool has_wide_keys(const ScatterCall& call);
@@ -185,7 +207,10 @@ void scatter_combine_slices(const ScatterCall& call, const Slices& slices,
                             const std::uint32_t* keys, const void* values);
 /// The bits of a key in its slice, at most.
 int most_slice_bits(int payload_bytes);
-/// Sorts the updates of long slices by key.
+/// Counts the keys in the chunks of slices with several; then sorts the updates of long slices by
+/// key.
+void scatter_count_long_slices(const ScatterCall& call, const Slices& slices,
+                               const std::uint32_t* keys);
 void scatter_sort_long_slices(const ScatterCall& call, const SortPlan& plan, const Slices& slices,
                               const SortArrays& arrays);
 
@@ -274,6 +299,10 @@ void scatter_few(const ScatterCall& call);
 inline constexpr std::int64_t kScatterHashed = 1 << 17;
 bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);
+
+/// Single values of more updates, whose keys do not repeat too often on average.
+bool has_tiled(const ScatterCall& call);
+void scatter_tiled(Device& device, const ScatterCall& call);
 
 /// Joins the blocks of long keys.
 void scatter_join(const ScatterCall& call, const SortPlan& plan, const void* keys,

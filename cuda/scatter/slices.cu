@@ -33,7 +33,7 @@ struct OwnSlice {
   Key base;
 
   __device__ explicit OwnSlice(const Slices& slices)
-      : begin(slices.starts[number]), end(slices.starts[number + 1]), base(number << slices.bits) {}
+      : begin(slices.starts[number]), end(slices.ends[number]), base(number << slices.bits) {}
 
   /// Whether the warp takes its updates. Notes a long slice.
   [[nodiscard]] __device__ bool is_taken(const SortedKeys<Key>& sorted,

@@ -40,7 +40,7 @@ __device__ inline SliceRange range_of_part(const Slices& slices, std::int64_t pa
   const std::int64_t parts = slices.chunk / length;
   const SliceChunk of = slices.chunk_at(part / parts);
   const std::int64_t first = slices.starts[of.slice];
-  const std::int64_t last = slices.starts[of.slice + 1];
+  const std::int64_t last = slices.ends[of.slice];
   const std::int64_t begin = first + of.number * slices.chunk + part % parts * length;
   return {first, begin, min(begin + length, last), last};
 }

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The gpukern authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cuda/common/join.cuh"
+#include "cuda/scatter/tiles.cuh"
+
+namespace gpukern::gpu {
+namespace {
+
+using Key = std::uint32_t;
+
+constexpr int kLanes = 32;
+
+/// Lists the chunks of a long slice, and takes a place for its updates. All threads of a block call
+/// this.
+__device__ void note_long(const Slices& slices, std::uint32_t slice, std::uint32_t number) {
+  __shared__ unsigned first;
+  const auto chunks = static_cast<unsigned>((number + slices.chunk - 1) / slices.chunk);
+  if (threadIdx.x == 0) {
+    first = atomicAdd(slices.number, chunks);
+    slices.heads[atomicAdd(slices.number + 2, 1)] = first;
+    slices.starts[slice] = atomicAdd(slices.number + kMoved, number);
+    slices.ends[slice] = slices.starts[slice] + number;
+  }
+  __syncthreads();
+  for (unsigned c = threadIdx.x; c < chunks; c += kTileThreads)
+    slices.chunks[first + c] = {slice, c};
+}
+
+constexpr int kBlock = static_cast<int>(kBlockValues);
+
+/// The blocks of values of the keys of a slice that have several, at most one for each lane.
+template <class A>
+struct LongOnes {
+  static constexpr int kMost = 2 * kTileUpdates / kBlock;
+  static_assert(kMost <= kLanes);
+
+  int number;
+  std::uint16_t key[kMost];
+  std::uint16_t block[kMost];  ///< which one of its key
+  A combined[kMost];
+
+  /// By one thread, with the element.
+  __device__ void add(int of, int values, A element) {
+    const int blocks = values / kBlock + 1;
+    const int at = atomicAdd(&number, blocks);
+    for (int b = 0; b < blocks; ++b) {
+      key[at + b] = static_cast<std::uint16_t>(of);
+      block[at + b] = static_cast<std::uint16_t>(b);
+    }
+    combined[at] = element;
+  }
+};
+
+/// The values of a slice, sorted by key.
+template <class T>
+struct SortedSlice {
+  using A = Accumulator<T>;
+
+  const Carried<T>* value;
+  Places places;
+  int keys;
+  Key base;
+  const TargetElements& elements;
+  bool aligned;
+  const CompactReduction& reduction;
+
+  [[nodiscard]] __device__ int values_of(int key) const {
+    return places.begin(key + 1) - places.begin(key);
+  }
+
+  /// Combines the values of all keys but those with several blocks.
+  __device__ void combine_short(LongOnes<A>& long_ones) const {
+    constexpr int kLoads = 4;
+#pragma unroll 1
+    for (int from = static_cast<int>(threadIdx.x); from < keys; from += kLoads * kTileThreads) {
+      A element[kLoads];
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        const int key = from + k * kTileThreads;
+        if (key < keys && values_of(key) > 0)
+          element[k] = widened(load_element<T>(elements.at(base + key), aligned));
+      }
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        const int key = from + k * kTileThreads;
+        const int values = key < keys ? values_of(key) : 0;
+        if (values >= kBlock)
+          long_ones.add(key, values, element[k]);
+        else if (values > 0)
+          store(key, values, combine_from(element[k], places.begin(key), values));
+      }
+    }
+  }
+  /// By one warp.
+  __device__ void combine_long(LongOnes<A>& long_ones) const {
+    const auto lane = static_cast<int>(threadIdx.x);
+    const bool active = lane < long_ones.number;
+    const int key = active ? long_ones.key[lane] : 0;
+    const int block = active ? long_ones.block[lane] : 0;
+    const int values = values_of(key);
+    if (active) {
+      const int first = block == 0 ? 0 : block * kBlock;
+      const int last = min((block + 1) * kBlock - 1, values);
+      const int begin = places.begin(key) + first;
+      const A sum = block == 0 ? long_ones.combined[lane] : carried_value<T>(value[begin - 1]);
+      long_ones.combined[lane] = combine_from(sum, begin, last - first);
+    }
+    __syncwarp();
+    if (!active || block != 0) return;
+    const auto of = [&](std::int64_t b) { return long_ones.combined[lane + b]; };
+    store(key, values, join_blocks<A, 1>(of, 0, values / kBlock + 1, reduction));
+  }
+
+ private:
+  /// Combines consecutive values, after `sum`.
+  [[nodiscard]] __device__ A combine_from(A sum, int begin, int number) const {
+    if (reduction.adds()) {
+#pragma unroll 4
+      for (int i = 0; i < number; ++i)
+        sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, carried_value<T>(value[begin + i]));
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < number; ++i)
+        sum = combine(reduction, sum, carried_value<T>(value[begin + i]));
+    }
+    return sum;
+  }
+  __device__ void store(int key, int values, A sum) const {
+    store_element(elements.at(base + key), finished<T>(reduction.reduce, sum, values + 1), aligned);
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(kTileThreads,
+                                  resident_blocks(sizeof(T) > 4 ? 3 : 4, kTileThreads))
+    combine_kernel(const __grid_constant__ Tiles tiles, const __grid_constant__ Slices slices,
+                   const __grid_constant__ TargetElements elements, bool aligned, Key end,
+                   const __grid_constant__ CompactReduction reduction) {
+  using Payload = Carried<T>;
+  extern __shared__ __align__(16) std::byte memory[];
+  __shared__ union {
+    typename Places::Scan::TempStorage scan;
+    std::byte long_ones[sizeof(LongOnes<Accumulator<T>>)];
+  } shared;
+  static_assert(sizeof(shared) <= kDeclaredSharedBytes);
+  static_assert(sizeof(Segments) <= kTileUpdates * sizeof(Payload));
+  auto* const value = reinterpret_cast<Payload*>(memory);
+  auto& segments = *reinterpret_cast<Segments*>(memory);  // until the values are sorted
+  auto& long_ones = *reinterpret_cast<LongOnes<Accumulator<T>>*>(shared.long_ones);
+  wait_for_previous();
+  launch_next();
+  const auto thread = static_cast<int>(threadIdx.x);
+  const std::uint32_t slice = blockIdx.x;
+  const Key base = slice << slices.bits;
+  const std::uint32_t found = segments.load(tiles, slice);
+  if (found == 0) return;
+  if (found > kTileUpdates) return note_long(slices, slice, found);
+  const auto number = static_cast<int>(found);
+  const auto keys = static_cast<int>(min(end - base, 1U << slices.bits));
+  const Places places(value + kTileUpdates, static_cast<std::uint32_t>(keys));
+  places.clear();
+  // Each warp has as many rounds of updates.
+  const int rounds = (number + kTileThreads - 1) / kTileThreads;
+  const int first = thread / kLanes * rounds * kLanes + thread % kLanes;
+  std::uint16_t key[kTileEach];
+  Payload payload[kTileEach];
+#pragma unroll
+  for (int from = 0; from < kTileEach; from += kTileTogether) {
+    if (from >= rounds) continue;
+    std::uint32_t at[kTileTogether];
+#pragma unroll
+    for (int k = 0; k < kTileTogether; ++k)
+      at[k] = segments.position(min(first + (from + k) * kLanes, number - 1));
+#pragma unroll
+    for (int k = 0; k < kTileTogether; ++k) {
+      key[from + k] = tiles.keys[at[k]];
+      payload[from + k] = reinterpret_cast<const Payload*>(tiles.payload)[at[k]];
+    }
+  }
+  __syncthreads();
+  std::uint16_t rank[kTileEach];
+  const auto is_own = [&](int k) { return k < rounds && first + k * kLanes < number; };
+  places.count(rounds, [&](int k) { return is_own(k) ? static_cast<int>(key[k]) : -1; }, rank);
+  __syncthreads();
+  places.find(shared.scan, [](std::uint32_t, std::uint32_t) {});
+  __syncthreads();
+  if (thread == 0) long_ones.number = 0;
+#pragma unroll
+  for (int k = 0; k < kTileEach; ++k)
+    if (is_own(k)) value[places.place(key[k], rank[k])] = payload[k];
+  __syncthreads();
+  const SortedSlice<T> sorted{value, places, keys, base, elements, aligned, reduction};
+  sorted.combine_short(long_ones);
+  __syncthreads();
+  if (thread < kLanes) sorted.combine_long(long_ones);
+}
+
+}  // namespace
+
+void scatter_combine_tiles(const ScatterCall& call, const Tiles& tiles, const Slices& slices) {
+  const ScatterArgs& args = call.args;
+  visit_short_float(args.dtype, [&]<class T>(TypeTag<T>) {
+    const std::size_t bytes = kTileUpdates * sizeof(Carried<T>) + Places::bytes(1U << slices.bits);
+    launch(combine_kernel<T>,
+           Grid{.blocks = slices.count,
+                .threads = kTileThreads,
+                .shared_bytes = bytes,
+                .programmatic_launch = true},
+           call.stream, tiles, slices, target_elements(args), is_aligned(args, alignof(T)),
+           static_cast<Key>(args.keys.count()),
+           CompactReduction{reduction_of(args.reduce, args.dtype)});
+  });
+}
+
+}  // namespace gpukern::gpu
