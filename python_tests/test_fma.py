@@ -173,7 +173,7 @@ needs_bfloat16 = pytest.mark.skipif(oracle.bfloat16 is None, reason="needs ml_dt
 
 
 @needs_bfloat16
-@pytest.mark.parametrize("layout", ["contiguous", "transposed", "every second"])
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "both transposed", "every second"])
 def test_stochastic_rounding_is_a_function_of_seed_and_position(place, rng, layout):
     seed = 0x123456789ABCDEF
     shape = (37, 53)
@@ -182,9 +182,11 @@ def test_stochastic_rounding_is_a_function_of_seed_and_position(place, rng, layo
     given = {
         "contiguous": x,
         "transposed": np.asfortranarray(x),
+        "both transposed": np.asfortranarray(x),
         "every second": np.repeat(x, 2, 1)[:, ::2],
     }[layout]
-    out = place.put(np.zeros(shape, oracle.bfloat16))
+    order = "F" if layout == "both transposed" else "C"
+    out = place.put(np.zeros(shape, oracle.bfloat16, order))
     result = fma(
         place.put(given), 1.0, 0.0, out=out, rounding="stochastic", seed=seed, **place.options
     )

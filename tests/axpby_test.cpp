@@ -50,7 +50,7 @@ TEST_P(AxpbyTest, EveryLayout) {
         }
 }
 
-TEST_P(AxpbyTest, ContiguousArraysOfOneType) {
+TEST_P(AxpbyTest, ContiguousArraysOfA16BitType) {
   const Array number(Placement::Cpu, kSingle, {});
   for (const gpukern_dtype type : {kHalf, kBFloat})
     for (const std::int64_t count : {1, 7, 8, 9, 2047, 2048, 2049, 70001}) {
@@ -61,6 +61,7 @@ TEST_P(AxpbyTest, ContiguousArraysOfOneType) {
       const Array b = make(Layout::Contiguous);
       const Array y = make(Layout::Contiguous);
       const Array unaligned = make(Layout::Unaligned);
+      const Array wide(placement(), kSingle, {count});
       const Array out = make(Layout::Contiguous);
       fill_random(out.memory->host, random_);
       expect_sum({a, x, &b, y, out}, placement(), random_);
@@ -68,6 +69,8 @@ TEST_P(AxpbyTest, ContiguousArraysOfOneType) {
       expect_sum({number, x, &b, y, out}, placement(), random_);
       expect_sum({a, x, nullptr, y, y}, placement(), random_);
       expect_sum({a, unaligned, &b, y, out}, placement(), random_);
+      expect_sum({number, wide, nullptr, y, out}, placement(), random_);
+      expect_sum({wide, x, &wide, wide, out}, placement(), random_);
     }
 }
 

@@ -9,8 +9,8 @@
 
 namespace gpukern::gpu {
 
-/// axpby of numbers and of contiguous arrays of one 16-bit type, aligned to words of 16 bytes.
-/// Returns false for others, for float64 numbers and for stochastic rounding.
+/// axpby of numbers and of contiguous arrays of float32 and of the output's 16-bit type, aligned to
+/// words of 16 bytes. Returns false for others, and for float64 numbers.
 bool axpby_words(const AxpbyArgs& args, cudaStream_t stream);
 
 }  // namespace gpukern::gpu
