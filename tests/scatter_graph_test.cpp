@@ -39,6 +39,8 @@ constexpr Case kCases[] = {
     {"few sums of one key", 1, 1, 1000, GPUKERN_REDUCE_ADD},
     {"hashed sums of items", 20, 300, 2000, GPUKERN_REDUCE_ADD, 5},
     {"sorted sums", 1, 100, 70000, GPUKERN_REDUCE_ADD},
+    {"sums by tiles", 1, 50000, 100000, GPUKERN_REDUCE_ADD},
+    {"sums by tiles along rows", 100, 70, 1000, GPUKERN_REDUCE_ADD},
     {"sums by slices", 1, 1 << 20, (1 << 23) + 5, GPUKERN_REDUCE_ADD},
     {"sorted sums of items", 1, 100, 70000, GPUKERN_REDUCE_ADD, 3},
     {"hashed minima", 1, 5000, 60000, GPUKERN_REDUCE_MIN},

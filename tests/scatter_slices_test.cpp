@@ -159,22 +159,23 @@ TEST_F(ScatterSlicesTest, Puts) {
 }
 
 TEST_F(ScatterSlicesTest, AlongAnAxis) {
-  constexpr std::int64_t kRows = 120;
   constexpr std::int64_t kColumns = 70'001;
-  Indices indices(kRows * kColumns);
-  fill_skewed(indices, kColumns, random_);
-  Array target(Placement::Cuda, kFloat64, {kRows, kColumns});
-  Array index(Placement::Cuda, kInt32.dtype, {kRows, kColumns});
-  Array values(Placement::Cuda, kFloat64, {kRows, kColumns});
-  fill_numbers(target, random_, true);
-  fill_numbers(values, random_, true);
-  store_indices(index, indices);
-  expect_scatter(
-      {true, target, index, values, 1, scatter_options(GPUKERN_INDEX_CLIP, GPUKERN_REDUCE_ADD)},
-      Placement::Cuda);
+  for (const std::int64_t rows : {120, 3}) {
+    Indices indices(rows * kColumns);
+    fill_skewed(indices, kColumns, random_);
+    Array target(Placement::Cuda, kFloat64, {rows, kColumns});
+    Array index(Placement::Cuda, kInt32.dtype, {rows, kColumns});
+    Array values(Placement::Cuda, kFloat64, {rows, kColumns});
+    fill_numbers(target, random_, true);
+    fill_numbers(values, random_, true);
+    store_indices(index, indices);
+    expect_scatter(
+        {true, target, index, values, 1, scatter_options(GPUKERN_INDEX_CLIP, GPUKERN_REDUCE_ADD)},
+        Placement::Cuda);
+  }
 }
 
-// The least number of updates, a whole number of tiles, and the most.
+// The least number of updates by tiles, a whole number of tiles, and the most.
 constexpr std::int64_t kTileCounts[] = {(96 << 10) + 1, 1 << 20, 1 << 21};
 
 TEST_F(ScatterSlicesTest, SumsOfTiles) {
@@ -184,11 +185,38 @@ TEST_F(ScatterSlicesTest, SumsOfTiles) {
             kTileCounts[0]);
 }
 
-// From one element to 4096, of few and of most updates.
+// Slices of 8 to 2048 elements, the last one shorter, equal or of one element.
 TEST_F(ScatterSlicesTest, TilesBySlicesOfAnyLength) {
-  for (const std::int64_t size : {130, 600, 4095, 4096, 4097, 70'001, 1 << 21})
-    for (const std::int64_t count : {kTileCounts[0], kTileCounts[1] + 77})
-      check_all(size, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP, Layout::Contiguous, count);
+  for (const std::int64_t size : {385, 600, 4095, 4096, 4097, 70'001, 1 << 21})
+    check_all(size, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP, Layout::Contiguous,
+              kTileCounts[0]);
+  check_pattern(fill_uniform, 1 << 21, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP,
+                kTileCounts[2]);
+}
+
+// Slices of 64 elements with as many updates as a block sorts, and one more; elements with whole
+// blocks of values; and the rest elsewhere.
+TEST_F(ScatterSlicesTest, FullSlicesOfTiles) {
+  check_pattern(
+      [](Indices& indices, std::int64_t size, Random& random) {
+        auto at = indices.begin();
+        const auto add = [&](std::int32_t key, int number) { at = std::fill_n(at, number, key); };
+        for (std::int32_t key = 0; key < 16; ++key) add(key, 256);
+        std::int32_t key = 64;
+        for (const int number : {512, 511, 255, 4097 - 512 - 511 - 255}) add(key++, number);
+        key = 128;
+        for (const int number : {254, 255, 256, 257, 510, 511, 512, 513}) add(key++, number);
+        for (; at != indices.end(); ++at)
+          *at = static_cast<std::int32_t>(between(random, 192, size - 1));
+        std::ranges::shuffle(indices, random);
+      },
+      4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE, kTileCounts[0]);
+}
+
+TEST_F(ScatterSlicesTest, AllUpdatesOfTilesSkipped) {
+  check_pattern([](Indices& indices, std::int64_t size,
+                   Random&) { std::ranges::fill(indices, static_cast<std::int32_t>(size)); },
+                4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, kTileCounts[0]);
 }
 
 TEST_F(ScatterSlicesTest, EveryTypeInTiles) {

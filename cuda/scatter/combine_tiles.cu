@@ -17,9 +17,8 @@ __device__ void note_long(const Slices& slices, std::uint32_t slice, std::uint32
   __shared__ unsigned first;
   const auto chunks = static_cast<unsigned>((number + slices.chunk - 1) / slices.chunk);
   if (threadIdx.x == 0) {
-    first = atomicAdd(slices.number, chunks);
-    slices.heads[atomicAdd(slices.number + 2, 1)] = first;
-    slices.starts[slice] = atomicAdd(slices.number + kMoved, number);
+    first = slices.take_chunks(chunks);
+    slices.starts[slice] = atomicAdd(slices.number + Slices::kMoved, number);
     slices.ends[slice] = slices.starts[slice] + number;
   }
   __syncthreads();
@@ -37,10 +36,10 @@ struct LongOnes {
 
   int number;
   std::uint16_t key[kMost];
-  std::uint16_t block[kMost];  ///< which one of its key
+  std::uint16_t block[kMost];  ///< its number among those of its key
   A combined[kMost];
 
-  /// By one thread, with the element.
+  /// Called by one thread. The element begins the first block.
   __device__ void add(int of, int values, A element) {
     const int blocks = values / kBlock + 1;
     const int at = atomicAdd(&number, blocks);
@@ -92,7 +91,7 @@ struct SortedSlice {
       }
     }
   }
-  /// By one warp.
+  /// Called by one warp.
   __device__ void combine_long(LongOnes<A>& long_ones) const {
     const auto lane = static_cast<int>(threadIdx.x);
     const bool active = lane < long_ones.number;
@@ -141,7 +140,7 @@ __global__ void __launch_bounds__(kTileThreads,
   extern __shared__ __align__(16) std::byte memory[];
   __shared__ union {
     typename Places::Scan::TempStorage scan;
-    std::byte long_ones[sizeof(LongOnes<Accumulator<T>>)];
+    alignas(LongOnes<Accumulator<T>>) std::byte long_ones[sizeof(LongOnes<Accumulator<T>>)];
   } shared;
   static_assert(sizeof(shared) <= kDeclaredSharedBytes);
   static_assert(sizeof(Segments) <= kTileUpdates * sizeof(Payload));
@@ -160,7 +159,7 @@ __global__ void __launch_bounds__(kTileThreads,
   const auto keys = static_cast<int>(min(end - base, 1U << slices.bits));
   const Places places(value + kTileUpdates, static_cast<std::uint32_t>(keys));
   places.clear();
-  // Each warp has as many rounds of updates.
+  // All warps have the same number of rounds.
   const int rounds = (number + kTileThreads - 1) / kTileThreads;
   const int first = thread / kLanes * rounds * kLanes + thread % kLanes;
   std::uint16_t key[kTileEach];

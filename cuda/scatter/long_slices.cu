@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(32)
     count_chunks_kernel(const __grid_constant__ Slices slices, const Key* keys) {
   extern __shared__ std::uint32_t count[];
   const std::int64_t number = std::int64_t{1} << slices.bits;
-  for (std::int64_t chunk = blockIdx.x; chunk < slices.number[0]; chunk += gridDim.x) {
+  for (std::int64_t chunk = blockIdx.x; chunk < slices.number[Slices::kChunks];
+       chunk += gridDim.x) {
     for (std::int64_t i = threadIdx.x; i < number; i += 32) count[i] = 0;
     __syncwarp();
     count_keys(slices, keys, range_of_chunk(slices, chunk), count);
@@ -84,7 +85,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t groups = (keys + kSumKeys - 1) / kSumKeys;
   const int lane = static_cast<int>(threadIdx.x) % kSumKeys;
   const int part = static_cast<int>(threadIdx.x) / kSumKeys;
-  for (std::int64_t work = blockIdx.x; work < slices.number[2] * groups; work += gridDim.x) {
+  for (std::int64_t work = blockIdx.x; work < slices.number[Slices::kHeads] * groups;
+       work += gridDim.x) {
     const std::int64_t key = work % groups * kSumKeys + lane;
     const std::int64_t head = slices.heads[work / groups];
     const SliceRange range = range_of_chunk(slices, head);
@@ -135,7 +137,7 @@ template <class Payload>
 __device__ void find_positions(const Slices& slices, std::int64_t chunk, const SliceRange& range,
                                const Key* keys, const Tile<Payload>& tile,
                                Places::Scan::TempStorage& scan) {
-  const bool several = chunk < slices.number[0];
+  const bool several = chunk < slices.number[Slices::kChunks];
   const std::int64_t number = several ? slices.chunks[chunk].number : 0;
   const std::int64_t chunks = (range.last - range.first + slices.chunk - 1) / slices.chunk;
   const std::uint32_t* const total = slices.counts + (chunk - number + chunks - 1) * tile.keys;

@@ -32,11 +32,12 @@ class Places {
     return (padded(digits) + 1) * sizeof(OfWarps);
   }
 
-  // All threads of the block call these four in turn, and synchronize between them.
+  // All threads of the block call the next three in turn, and synchronize after each.
   __device__ void clear() const {
     for (std::uint32_t i = threadIdx.x; i <= padded(digits_); i += kTileThreads) warps_[i] = {};
   }
-  /// Counts updates: digit(k) is that of this lane's update in round k, -1 without one.
+  /// Counts updates: digit(k) is that of this lane's update in round k, -1 without one. All threads
+  /// have the same number of rounds.
   template <int kRounds, class Digit>
   __device__ void count(int rounds, const Digit& digit, std::uint16_t (&rank)[kRounds]) const {
 #pragma unroll

@@ -111,13 +111,13 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
   const Buffer memory(device, measure.bytes(), call.stream);
   ScratchLayout layout(memory.data());
   const Scratch scratch = lay_out(layout, call, plan);
-  scatter_keys(call, plan, scratch.keys, scratch.payload, scratch.long_keys.number);
   // Indices that have changed since they were checked may not be sorted. Of a key that begins but
   // does not end, nothing is joined.
   if (call.args.sorted && scratch.long_keys.ends != nullptr)
     check(cudaMemsetAsync(scratch.long_keys.ends, 0, blocks_of(call) * sizeof(std::int64_t),
                           call.stream),
           "cudaMemsetAsync");
+  scatter_keys(call, plan, scratch.keys, scratch.payload, scratch.long_keys.number);
   const std::byte* keys = scratch.keys;
   const std::byte* payload = scratch.payload != nullptr ? scratch.payload : call.args.values;
   if (!call.args.sorted) {

@@ -86,7 +86,7 @@ struct SliceChunk {
   std::uint32_t number;
 };
 
-/// The slices of the target, among updates that are sorted by slice; slices.cuh.
+/// The slices of the target, and where the updates of each are in an array.
 struct Slices {
   int bits;               ///< of a key in its slice
   std::int64_t count;     ///< 0: the updates are sorted by key
@@ -95,17 +95,24 @@ struct Slices {
   // The long slices.
   std::int64_t chunk;       ///< updates
   unsigned* number;         ///< entries of each list
-  SliceChunk* chunks;       ///< list 0: those of slices with several chunks, in order
-  SliceChunk* only_chunks;  ///< list 1: those of other slices
-  std::uint32_t* heads;     ///< list 2: where each slice begins in `chunks`
+  SliceChunk* chunks;       ///< those of slices with several chunks, in order
+  SliceChunk* only_chunks;  ///< those of other slices
+  std::uint32_t* heads;     ///< where each slice begins in `chunks`
   std::uint32_t* counts;    ///< of each key of a slice in its chunks so far, for `chunks`
 
-  static constexpr int kLists = 3;
+  /// Indices of `number`. kMoved counts the updates that tiles.cuh moves together.
+  enum List { kChunks, kOnlyChunks, kHeads, kMoved, kLists };
   [[nodiscard]] __device__ std::int64_t all_chunks() const {
-    return std::int64_t{number[0]} + number[1];
+    return std::int64_t{number[kChunks]} + number[kOnlyChunks];
   }
   [[nodiscard]] __device__ SliceChunk chunk_at(std::int64_t at) const {
-    return at < number[0] ? chunks[at] : only_chunks[at - number[0]];
+    return at < number[kChunks] ? chunks[at] : only_chunks[at - number[kChunks]];
+  }
+  /// Takes entries of `chunks` for a slice, and returns the first. Called by one thread.
+  [[nodiscard]] __device__ unsigned take_chunks(unsigned several) const {
+    const unsigned first = atomicAdd(number + kChunks, several);
+    heads[atomicAdd(number + kHeads, 1)] = first;
+    return first;
   }
 };
 
@@ -296,11 +303,12 @@ inline constexpr std::int64_t kScatterFew = 1 << 10;
 void scatter_few(const ScatterCall& call);
 
 /// Up to here, a hash table of the keys is faster than sorting; for puts and long rows up to half.
+/// Most sums of single values are combined by tiles below this already.
 inline constexpr std::int64_t kScatterHashed = 1 << 17;
 bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);
 
-/// Single values of more updates, whose keys do not repeat too often on average.
+/// Up to 2 Mi single floating-point values for as many elements; on average 256 for an element.
 bool has_tiled(const ScatterCall& call);
 void scatter_tiled(Device& device, const ScatterCall& call);
 

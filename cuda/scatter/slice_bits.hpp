@@ -33,4 +33,23 @@ inline int slice_bits(std::int64_t count, int key_bits, int most) {
   return sort_passes(key_bits - bits) < sort_passes(key_bits) ? bits : 0;
 }
 
+/// The slices of updates that are sorted by tiles; tiles.cuh.
+struct TileSlices {
+  static constexpr std::int64_t kMostUpdates = 1 << 21;
+  static constexpr std::int64_t kMostKeys = 1 << 21;  // more: few updates for the keys of a slice
+  static constexpr std::int64_t kMost = 1 << 11;
+  static constexpr int kLeastBits = 3;
+  static constexpr int kMostBits = 11;
+
+  /// The bits of a key in its slice, at most `most`, or -1 if the updates are not sorted so.
+  static int bits(std::int64_t count, std::int64_t keys, int most) {
+    constexpr std::int64_t kUpdates = 2048;  // of a slice on average, half of a tile
+    if (count > kMostUpdates || keys > kMostKeys) return -1;
+    for (int bits = std::min(kMostBits, most); bits >= kLeastBits; --bits)
+      if (count << bits <= kUpdates * keys)
+        return ceil_divide(keys, std::int64_t{1} << bits) <= kMost ? bits : -1;
+    return -1;
+  }
+};
+
 }  // namespace gpukern::gpu

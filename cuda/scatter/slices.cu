@@ -48,10 +48,8 @@ struct OwnSlice {
     const auto chunks = static_cast<unsigned>((end - begin + slices.chunk - 1) / slices.chunk);
     const bool several = chunks > 1;
     unsigned at = 0;
-    if (threadIdx.x == 0) {
-      at = atomicAdd(slices.number + (several ? 0 : 1), chunks);
-      if (several) slices.heads[atomicAdd(slices.number + 2, 1)] = at;
-    }
+    if (threadIdx.x == 0)
+      at = several ? slices.take_chunks(chunks) : atomicAdd(slices.number + Slices::kOnlyChunks, 1);
     at = __shfl_sync(~0U, at, 0);
     SliceChunk* const list = several ? slices.chunks : slices.only_chunks;
     for (unsigned c = threadIdx.x; c < chunks; c += 32) list[at + c] = {number, c};

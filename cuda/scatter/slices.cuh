@@ -4,7 +4,7 @@
 // Slices of the target: 2^bits neighbouring keys. Updates are sorted by slice, stably, which takes
 // fewer passes than a sort by key. Then a warp combines the updates of a slice in shared memory, in
 // order. A slice is long if it has more updates than two chunks, or a key with more values than a
-// block; the updates of long slices are sorted by key, in chunks.
+// block; the updates of long slices are sorted by key, in chunks. tiles.cuh has slices, too.
 #pragma once
 
 #include <cstring>

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-
 #include "cuda/scatter/key_of.cuh"
+#include "cuda/scatter/slice_bits.hpp"
 #include "cuda/scatter/tiles.cuh"
 #include "src/runtime/buffer.hpp"
 
@@ -11,6 +10,8 @@ namespace gpukern::gpu {
 namespace {
 
 using Key = std::uint32_t;
+
+static_assert(TileSlices::kMostUpdates == std::int64_t{kMostTiles} * kTileUpdates);
 
 template <class Raw>
 __global__ void __launch_bounds__(kTileThreads)
@@ -25,7 +26,7 @@ __global__ void __launch_bounds__(kTileThreads)
   launch_next();
   const auto thread = static_cast<int>(threadIdx.x);
   if (blockIdx.x == 0 && thread == 0) *long_keys = 0;
-  if (blockIdx.x == 0 && thread < kNumbers) slices.number[thread] = 0;
+  if (blockIdx.x == 0 && thread < Slices::kLists) slices.number[thread] = 0;
   tile.places.clear();
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kTileUpdates;
   const std::int64_t first = begin + thread / 32 * 32 * kTileEach + thread % 32;
@@ -76,18 +77,18 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-/// Also counts the keys of each chunk.
+/// Moves the updates of each long slice together, and counts the keys of its chunks.
 template <class Payload>
 __global__ void __launch_bounds__(kTileThreads)
     move_long_kernel(const __grid_constant__ Tiles tiles, const __grid_constant__ Slices slices,
                      Key* keys, Payload* payload) {
   __shared__ Segments segments;
-  __shared__ std::uint32_t count[1 << kMostTileBits];
+  __shared__ std::uint32_t count[1 << TileSlices::kMostBits];
   wait_for_previous();
   launch_next();
   const auto thread = static_cast<int>(threadIdx.x);
   const int all_keys = 1 << slices.bits;
-  for (std::int64_t c = blockIdx.x; c < slices.number[0]; c += gridDim.x) {
+  for (std::int64_t c = blockIdx.x; c < slices.number[Slices::kChunks]; c += gridDim.x) {
     const SliceChunk chunk = slices.chunks[c];
     for (int i = thread; i < all_keys; i += kTileThreads) count[i] = 0;
     const std::uint32_t number = segments.load(tiles, chunk.slice);
@@ -109,14 +110,18 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-/// The bits of a key in its slice, or -1: the slices would have too many updates, or be too many.
+int payload_bytes_of(const ScatterCall& call) { return call.args.item == 8 ? 8 : 4; }
+
 int tiled_bits(const ScatterCall& call) {
-  constexpr std::int64_t kUpdates = kTileUpdates / 2;  // of a slice, on average
-  const std::int64_t keys = call.args.keys.count();
-  for (int bits = std::min(kMostTileBits, most_slice_bits(8)); bits >= kLeastTileBits; --bits)
-    if (call.count << bits <= kUpdates * keys)
-      return ceil_divide(keys, std::int64_t{1} << bits) <= kMostTileSlices ? bits : -1;
-  return -1;
+  return TileSlices::bits(call.count, call.args.keys.count(),
+                          most_slice_bits(payload_bytes_of(call)));
+}
+
+/// The shared memory of sort_tiles_kernel.
+std::size_t tile_bytes(int payload_bytes, std::int64_t slices) {
+  const auto digits = static_cast<std::uint32_t>(slices);
+  return payload_bytes == 8 ? SortedTile<std::uint64_t>::bytes(digits)
+                            : SortedTile<std::uint32_t>::bytes(digits);
 }
 
 struct Scratch {
@@ -145,7 +150,7 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, std::int64_t pay
   tiles.starts = layout.take<std::uint16_t>(tiles.number * (slices.count + 1));
   slices.starts = layout.take<std::uint32_t>(slices.count);
   slices.ends = layout.take<std::uint32_t>(slices.count);
-  slices.number = layout.take<unsigned>(kNumbers);
+  slices.number = layout.take<unsigned>(Slices::kLists);
   slices.chunks = layout.take<SliceChunk>(chunks);
   slices.heads = layout.take<std::uint32_t>(chunks);
   slices.counts = layout.take<std::uint32_t>(chunks << slices.bits);
@@ -160,19 +165,17 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, std::int64_t pay
 }  // namespace
 
 bool has_tiled(const ScatterCall& call) {
-  const std::int64_t shared_bytes = device_facts().shared_bytes - kDeclaredSharedBytes;
+  const auto shared_bytes =
+      static_cast<std::size_t>(device_facts().shared_bytes - kDeclaredSharedBytes);
   return call.args.reduce != GPUKERN_REDUCE_NONE && call.columns == 1 &&
-         call.count <= std::int64_t{kMostTiles} * kTileUpdates && !has_wide_keys(call) &&
          is_short_float(call.args.dtype) && tiled_bits(call) >= 0 &&
-         static_cast<std::int64_t>(SortedTile<std::uint64_t>::bytes(kMostTileSlices)) <=
-             shared_bytes;
+         tile_bytes(payload_bytes_of(call), TileSlices::kMost) <= shared_bytes;
 }
 
 void scatter_tiled(Device& device, const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   SortPlan plan{};
-  plan.moves_values = true;
-  plan.payload_bytes = args.item == 8 ? 8 : 4;
+  plan.payload_bytes = payload_bytes_of(call);
   ScratchLayout measure;
   lay_out(measure, call, plan.payload_bytes);
   const Buffer memory(device, measure.bytes(), call.stream);
@@ -183,7 +186,7 @@ void scatter_tiled(Device& device, const ScatterCall& call) {
   visit_index_width(static_cast<std::int32_t>(args.item), [&]<class Raw>(Raw) {
     if constexpr (sizeof(Raw) > 1)
       launch(sort_tiles_kernel<Raw>,
-             Grid{tiles.number, kTileThreads, SortedTile<Carried<Raw>>::bytes(tiles.slices)},
+             Grid{tiles.number, kTileThreads, tile_bytes(plan.payload_bytes, slices.count)},
              call.stream, key_of(args), update_values(args), is_aligned(args, args.item),
              call.count, tiles, slices, scratch.long_keys.number);
   });

@@ -14,14 +14,6 @@
 namespace gpukern::gpu {
 
 inline constexpr int kMostTiles = 1 << 9;
-inline constexpr int kMostTileSlices = 1 << 10;
-// The bits of a key in its slice.
-inline constexpr int kLeastTileBits = 3;
-inline constexpr int kMostTileBits = 11;
-
-/// Behind the numbers of the lists of long slices: how many updates have been given a place.
-inline constexpr int kMoved = Slices::kLists;
-inline constexpr int kNumbers = kMoved + 1;
 
 /// The updates, tile after tile.
 struct Tiles {

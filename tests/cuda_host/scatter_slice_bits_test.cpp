@@ -47,5 +47,35 @@ TEST(ScatterSliceBitsTest, UpdatesForEachElement) {
   EXPECT_EQ(slice_bits(128 * 128 * kMi, 27, kMost), 0);
 }
 
+// scatter_slices_test has updates and targets of these sizes.
+TEST(ScatterTileSlicesTest, LengthsOfSlices) {
+  constexpr std::int64_t kFew = (96 << 10) + 1;
+  EXPECT_EQ(TileSlices::bits(kFew, 383, 11), -1);
+  EXPECT_EQ(TileSlices::bits(kFew, 384, 11), -1);
+  EXPECT_EQ(TileSlices::bits(kFew, 385, 11), 3);
+  EXPECT_EQ(TileSlices::bits(kFew, 4096, 11), 6);
+  EXPECT_EQ(TileSlices::bits(kMi, 70'001, 11), 7);
+  EXPECT_EQ(TileSlices::bits(2 * kMi, kMi + 3, 11), 10);
+  EXPECT_EQ(TileSlices::bits(2 * kMi, 2 * kMi, 11), 11);
+}
+
+TEST(ScatterTileSlicesTest, AnyNumberOfElements) {
+  for (std::int64_t count = 96 << 10; count <= 2 * kMi; count = count * 6 / 5)
+    for (std::int64_t keys = 1 + count / 256; keys <= 2 * kMi; keys = keys * 9 / 8 + 1) {
+      const int bits = TileSlices::bits(count, keys, 11);
+      ASSERT_GE(bits, 3) << count << " updates, " << keys << " elements";
+      ASSERT_LE((keys - 1) >> bits, 2047);
+      ASSERT_LE(count << bits, 2048 * keys);
+    }
+}
+
+TEST(ScatterTileSlicesTest, Bounds) {
+  EXPECT_EQ(TileSlices::bits(2 * kMi + 1, kMi, 11), -1);
+  EXPECT_EQ(TileSlices::bits(kMi, 2 * kMi + 1, 11), -1);
+  // Of little shared memory: short slices, but not too many.
+  EXPECT_EQ(TileSlices::bits(kMi, kMi, 9), 9);
+  EXPECT_EQ(TileSlices::bits(kMi, 2 * kMi, 9), -1);
+}
+
 }  // namespace
 }  // namespace gpukern::gpu
