@@ -79,6 +79,22 @@ static_assert(!gpukern::Output<TensorRef<const float>>);
 static_assert(!gpukern::TensorLike<std::vector<bool>&>, "its elements are not bool objects");
 static_assert(!gpukern::TensorLike<std::list<float>&>);
 static_assert(!gpukern::TensorLike<std::vector<std::string>&>);
+template <class Out>
+concept AxpbyOutput = requires(const Floats& x, Out out) { gpukern::axpby(x, x, x, x, out); };
+template <class Out>
+concept FmaOutput = requires(const Floats& x, Out out) { gpukern::fma(x, x, x, out); };
+static_assert(AxpbyOutput<Floats&> && !AxpbyOutput<const Floats&>);
+static_assert(FmaOutput<Floats&> && !FmaOutput<const Floats&>);
+
+using Lists = std::vector<Floats>;
+template <class Outs>
+concept ManyOutputs = requires(const Lists& x, Outs out) { gpukern::saxpy_many(2, x, x, out); };
+template <class Outs>
+concept ListOutputs = requires(const Lists& x, Outs out) { gpukern::SaxpyList<float>(x, x, out); };
+static_assert(ManyOutputs<Lists&> && !ManyOutputs<const Lists&>);
+static_assert(ListOutputs<Lists&> && !ListOutputs<const Lists&>);
+static_assert(ManyOutputs<const std::vector<TensorRef<float>>&>);
+
 static_assert(gpukern::InputOf<Floats, float>);
 static_assert(!gpukern::InputOf<Floats, double>);
 static_assert(gpukern::Index<std::uint8_t> && !gpukern::Index<bool> && !gpukern::Index<float>);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <ranges>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,9 @@ concept Tensors = std::ranges::forward_range<R> &&
                   requires(std::ranges::range_reference_t<R> one) { TensorRef(one); };
 template <Tensors R>
 using ref_of_t = decltype(TensorRef(std::declval<std::ranges::range_reference_t<R>>()));
+/// A range of tensors to write to.
+template <class R>
+concept Outputs = Tensors<R> && !std::is_const_v<typename ref_of_t<R>::element_type>;
 
 /// The C views of the tensors of a range, which must outlive this object.
 template <class Ref>
@@ -83,7 +87,7 @@ void with_tensors(const char* name, X& x, Y& y, Out& out, const Function& functi
 
 /// Computes `out[k] = a * x[k] + y[k]` for ranges of tensors on one device, with the bits of a loop
 /// of saxpy(); out may be x or y. Enqueues; see gpukern_saxpy_many().
-template <detail::Tensors X, detail::Tensors Y, detail::Tensors Out, class A>
+template <detail::Tensors X, detail::Tensors Y, detail::Outputs Out, class A>
   requires ScalarFor<A, typename detail::ref_of_t<Out>::element_type>
 void saxpy_many(const A& scalar, const X& x, const Y& y, Out&& out,
                 const ExecOptions& options = {}) {
@@ -99,7 +103,7 @@ void saxpy_many(const A& scalar, const X& x, const Y& y, Out&& out,
 template <Element T>
 class SaxpyList {
  public:
-  template <detail::Tensors X, detail::Tensors Y, detail::Tensors Out>
+  template <detail::Tensors X, detail::Tensors Y, detail::Outputs Out>
   SaxpyList(const X& x, const Y& y, Out&& out) {
     detail::with_tensors("SaxpyList", x, y, out, [&](auto xs, auto ys, auto outs, auto count) {
       return gpukern_saxpy_list_create(xs, ys, outs, count, &list_);
@@ -155,7 +159,7 @@ auto tensor_or_number(const T& given) {
 
 /// Computes `out = a * x + b * y`; each input is a floating-point tensor or number, and shapes
 /// broadcast to that of out. Enqueues; see gpukern_axpby().
-template <class A, class X, class B, class Y, class Out>
+template <class A, class X, class B, class Y, Output Out>
 void axpby(const A& a, const X& x, const B& b, const Y& y, Out&& out,
            const AxpbyOptions& options = {}) {
   const gpukern_axpby_options c_options = detail::c_axpby_options(options);
@@ -168,7 +172,7 @@ void axpby(const A& a, const X& x, const B& b, const Y& y, Out&& out,
 }
 
 /// Computes `out = x * y + z`, rounded once; arguments as in axpby(). See gpukern_fma().
-template <class X, class Y, class Z, class Out>
+template <class X, class Y, class Z, Output Out>
 void fma(const X& x, const Y& y, const Z& z, Out&& out, const AxpbyOptions& options = {}) {
   const gpukern_axpby_options c_options = detail::c_axpby_options(options);
   const gpukern_exec exec = detail::c_exec(options.exec);
