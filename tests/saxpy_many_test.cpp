@@ -319,6 +319,14 @@ TEST_P(SaxpyManyPlacementTest, RefusesNull) {
                "saxpy_list: list must not be NULL");
 }
 
+TEST_P(SaxpyManyPlacementTest, RefusesMoreArraysThanMemoryHolds) {
+  const gpukern_exec exec = exec_at(placement());
+  const float a = 2;
+  const gpukern_tensor* none = nullptr;
+  expect_error(gpukern_saxpy_many(&a, &none, &none, &none, SIZE_MAX, &exec), GPUKERN_MEMORY_ERROR,
+               "out of host memory");
+}
+
 TEST_P(SaxpyManyPlacementTest, RefusesArraysOnSeveralDevices) {
   if (placement() != Placement::Cuda) GTEST_SKIP() << "on the host all arrays are on one device";
   Lists all(placement(), kSaxpyTypes[2], 100);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <string_view>
 
 namespace gpukern {
@@ -32,6 +33,9 @@ gpukern_status record_current_exception() noexcept {
     store(error.what());
     return error.status();
   } catch (const std::bad_alloc&) {
+    store("out of host memory");
+    return GPUKERN_MEMORY_ERROR;
+  } catch (const std::length_error&) {  // of a container, for a size that no memory has
     store("out of host memory");
     return GPUKERN_MEMORY_ERROR;
   } catch (const std::exception& error) {
