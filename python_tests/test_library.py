@@ -68,6 +68,21 @@ def test_cpp_headers_name_the_standard_that_they_need():
     assert "need C++20: compile with -std=c++20" in first
 
 
+def test_cmake_names_the_component_that_is_missing(tmp_path):
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    project = """
+        cmake_minimum_required(VERSION 3.22)
+        project(program LANGUAGES NONE)
+        find_package(gpukern CONFIG REQUIRED COMPONENTS other)
+    """
+    (tmp_path / "CMakeLists.txt").write_text(project, encoding="utf-8")
+    command = ["cmake", "-S", ".", "-B", "build", f"-Dgpukern_DIR={gpukern.get_cmake_dir()}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert run.returncode != 0
+    assert "This gpukern has no component other." in run.stderr
+
+
 def test_no_cuda_library_is_needed():
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", str(LIBRARY)))
     assert needed
